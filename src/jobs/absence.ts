@@ -20,35 +20,35 @@ import type { ClinicReading } from './clinic-reading.ts';
 import type { Cycle } from './cycle.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
-/** Absent records of a stream that are read alone in one cycle; more wait for the next. */
+/** Maximum absent records of a stream fetched individually in one cycle; the next cycle fetches more. */
 const CONFIRMATIONS_PER_CYCLE = 200;
-/** As many of these at most are second looks while others were not looked at once. */
+/** Maximum second fetches while other records were not fetched yet. */
 const SECOND_LOOKS_PER_CYCLE = 100;
-/** Records in holds that are read alone all the same, and more for as long as any is there: those leave the hold. */
+/** Held records fetched individually, and more as long as any record exists: existing records leave the hold. */
 const HELD_LOOKS_PER_CYCLE = 20;
-/** After so many failures one after the other the clinic is not asked on: changes must not wait for its time limits. */
+/** After this number of consecutive failures the daemon stops the fetches: changes must not wait for the clinic's time limits. */
 const FAILURES_IN_TURN = 3;
 
-/** Asks the clinic for one record. */
+/** Requests one record from the clinic. */
 type ReadAlone<Source> = (recordId: string, signal: AbortSignal) => Promise<Lookup<Source>>;
 
-/** How records of a stream are read alone, and what that says of the list. */
+/** How to fetch a stream's records individually, and how to judge the list with the result. */
 interface SingleReads<Source> {
   readAlone: ReadAlone<Source>;
-  /** Returns whether a complete list must show a record that was found alone. */
+  /** Returns whether a complete list must show an individually fetched record. */
   belongsOnList(record: Source): boolean;
 }
 
-/** What the questions need of a tenant. */
+/** Members of a tenant that the fetches use. */
 export type Questioner = Pick<OpenTenant, 'log' | 'random' | 'missedForMs' | 'elapsedBetween'> & {
   holds: Pick<OpenTenant['holds'], 'list'>;
 };
 
 /**
- * Reads records alone that a complete snapshot should have shown and did not. One that is gone is believed to be gone when a reading
- * that began at least `missedForMs` earlier missed it as well, and if no record that is found alone proves the list incomplete. Of what a hold keeps in every target that misses it a few are
- * asked for; the rest in an order of chance, target by target in turn, so that each gets its turn.
- * @param missing absent records by target; all of one stream
+ * Fetches records missing from a complete snapshot individually. A gone record is confirmed if a read at least `missedForMs` earlier missed
+ * the record too, and if no fetched record proves the list incomplete. Only a few records held in every affected target are fetched. The
+ * other records are fetched in random order, target by target, so that every target progresses.
+ * @param missing absent records by target, all of one stream
  */
 export async function confirmAbsence<Source extends { id: string }>(
   tenant: Questioner,
@@ -86,7 +86,7 @@ export async function confirmAbsence<Source extends { id: string }>(
   return confirmation;
 }
 
-/** Only a complete list may remove records: of an incomplete one, removals wait unless an administrator approved them. */
+/** Only a complete list may remove records. With an incomplete list, removals wait unless an administrator approved them. */
 function retainUnapproved({ vanished, missedOnce }: Confirmation<unknown>, approved: ReadonlySet<string>): void {
   for (const id of [...vanished]) {
     if (approved.has(id)) continue;
@@ -95,7 +95,7 @@ function retainUnapproved({ vanished, missedOnce }: Confirmation<unknown>, appro
   }
 }
 
-/** Asks until the clinic fails too often in turn; null: no answer. */
+/** Sends requests until too many consecutive failures; null means no answer. */
 function asker<Source>(
   tenant: Questioner,
   readAlone: ReadAlone<Source>,
@@ -117,7 +117,10 @@ function asker<Source>(
   };
 }
 
-/** @returns what stays kept: those that are there are put to the found ones */
+/**
+ * Fetches some held records.
+ * @returns records that remain held; existing records are added to the found ones
+ */
 async function lookAtHeld<Source extends { id: string }>(
   heldIds: readonly string[],
   ask: (recordId: string) => Promise<Lookup<Source> | null>,
@@ -137,8 +140,8 @@ async function lookAtHeld<Source extends { id: string }>(
 }
 
 /**
- * Absent records that an open or rejected hold keeps in each target that misses them, and those whose removal was approved in each. A
- * hold speaks for its own target only: another one would lose its object without anybody having looked.
+ * Returns absent records held or rejected in each affected target, and records approved in each affected target. A hold applies only to its
+ * own target; another target would lose its object without a check.
  */
 async function decidedWhereverMissing(tenant: Questioner, missing: ReadonlyMap<string, readonly string[]>) {
   const holds = await tenant.holds.list();
@@ -159,7 +162,7 @@ async function decidedWhereverMissing(tenant: Questioner, missing: ReadonlyMap<s
   };
 }
 
-/** Each record once: one of each target after the other, those of a target in a random order. */
+/** Returns each record once: one of each target after the other, in random order per target. */
 function roundRobin(
   missing: ReadonlyMap<string, readonly string[]>,
   isWanted: (recordId: string) => boolean,
@@ -177,7 +180,7 @@ function roundRobin(
   return [...turns];
 }
 
-/** Fisher and Yates. */
+/** Fisher–Yates shuffle. */
 function shuffled<Entry>(list: Entry[], random: () => number): Entry[] {
   for (let index = list.length - 1; index > 0; index -= 1) {
     const other = Math.floor(random() * (index + 1));
@@ -186,15 +189,15 @@ function shuffled<Entry>(list: Entry[], random: () => number): Entry[] {
   return list;
 }
 
-/** Records that lists lack, and what was known of them before. */
+/** Records missing from lists, with earlier knowledge. */
 interface Absences {
   /** Ids by target. */
   missing: ReadonlyMap<string, readonly string[]>;
-  /** Returns when an appointment began, as far as targets and reminders know. */
+  /** Returns the start of an appointment as known to targets and reminders. */
   startsBefore(recordId: string): readonly Instant[];
 }
 
-/** Reads absent records of each stream alone. */
+/** Fetches absent records of each stream individually. */
 export async function confirmAll(
   tenant: Questioner & Pick<OpenTenant, 'clinic' | 'targetStore' | 'targets'>,
   clinicReading: ClinicReading,
@@ -225,7 +228,7 @@ export async function confirmAll(
   };
 }
 
-/** Returns the reading with each list marked as partial that lacks records which the clinic still has. */
+/** Returns the read with incomplete lists marked as partial: the clinic still has records missing from the list. */
 export function withProvedGaps(clinicReading: ClinicReading, confirmations: Confirmations): ClinicReading {
   const { snapshot, streams } = clinicReading;
   const { appointments, patients, invoices } = confirmations;
@@ -255,7 +258,7 @@ async function missesBefore(
   return { missedSince: await targetStore.misses(stream), readAt };
 }
 
-/** What this cycle missed for the first time, for the next one to know; what it saw again is forgotten. */
+/** Stores first misses for the next cycle, and deletes misses of records seen again. */
 export async function recordMisses(
   targetStore: Pick<TargetStore, 'misses' | 'storeMisses'>,
   { clinicReading, confirmations }: Pick<Cycle, 'clinicReading' | 'confirmations'>,
@@ -273,14 +276,17 @@ function usesDoctors(targets: Iterable<OpenTarget>): boolean {
   return [...targets].some(({ crm }) => crm?.mapping.needs.doctors === true);
 }
 
-/** Records outside the windows that are read alone in one cycle, over all targets of a tenant; they must leave room for absent ones. */
+/**
+ * Records outside the windows fetched individually in one cycle, over all targets of a tenant. The limit leaves capacity for absent
+ * records.
+ */
 const LOOKS_PER_CYCLE = 20;
 
 /**
- * Records of a target that no list shows by their time, to be read alone with this cycle: what was moved beyond the window, or lies there
- * since the window was made smaller, and what waits to be written outside it. A few at a time, one after the other.
- * @param cycle.note whether the next cycle is to go on behind them
- * @param absent records that are read alone already
+ * Returns a target's records that no list can show, for individual fetches in this cycle: records moved outside the window, records left
+ * outside a reduced window, and pending writes outside the window. Each cycle continues after the previous cycle's last record.
+ * @param cycle.note whether the next cycle continues after these records
+ * @param absent records that this cycle already fetches individually
  */
 export async function nextOutside(
   targetStore: Pick<TargetStore, 'read' | 'write'>,
@@ -302,7 +308,7 @@ export async function nextOutside(
   return next;
 }
 
-/** The ids that come next in order, from the first one again after the last. */
+/** Returns the next ids in order, from the first id again after the last. */
 export function inTurn(ids: readonly string[], after: string | null, count: number): string[] {
   const ordered = [...new Set(ids)].sort();
   const from = Math.max(

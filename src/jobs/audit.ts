@@ -14,17 +14,17 @@ import { countDrift, type DriftCounts, readState } from './open-states.ts';
 import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
 
 /**
- * Objects that a reading doesn't show are asked for by key, since a person may have moved them out of the window. More at once is
- * a clearing out, where an answer for each would cost more than it tells.
+ * Limit of key lookups for objects missing from a read, which an edit may have moved outside the window. More missing objects mean a bulk
+ * deletion, for which lookups are too expensive.
  */
 const MOST_LOOKED_FOR = 100;
-/** Some servers show a write only minutes later (Purelymail's index lags three); before this an object's absence means nothing. */
+/** Some servers show a write only minutes later (Purelymail's index lags three). Before this delay an object's absence proves nothing. */
 const LAG_MS = 5 * MINUTE_MS;
 
-/** What a target told. */
+/** A target's answer. */
 interface TargetAnswer {
   changes: RemoteChanges<Item>;
-  /** Records whose last write needs no more looking for. */
+  /** Records whose last write was found. */
   seen: string[];
 }
 
@@ -34,8 +34,8 @@ interface Query {
 }
 
 /**
- * Asks a target what changed since the cursor, or for all of it. A feed may keep silent about what was made and deleted between two
- * questions (RFC 6578 section 3.5 allows it), so what we wrote meanwhile and the feed does not name is looked for by key.
+ * Requests a target's changes since the cursor, or all objects. A feed may omit objects created and deleted between two requests (RFC 6578
+ * section 3.5). Therefore the audit looks up recent writes by key if the feed omits them.
  */
 async function askTarget(
   tenant: Pick<OpenTenant, 'clock' | 'links' | 'log'>,
@@ -64,7 +64,7 @@ async function askTarget(
   };
 }
 
-/** A feed that answers with what nobody can read is begun again: that is no reason to stop writing. */
+/** Restarts a feed with an unreadable answer: writes must not stop because of it. */
 async function read(
   tenant: Pick<OpenTenant, 'log'>,
   { target, container }: PreparedTarget,
@@ -95,7 +95,7 @@ async function lookFor(
   return { ...changes, items: [...changes.items, ...there], removed: [...changes.removed, ...gone] };
 }
 
-/** The remote id of a link's object: one that is our key stands in no link. */
+/** Returns the remote id of a link's object. A remote id equal to the key is not stored in the link. */
 export function remoteIdOf(
   { identity }: Pick<OpenTarget, 'identity'>,
   { recordId, remoteId, idAttempt }: Link,
@@ -104,21 +104,21 @@ export function remoteIdOf(
 }
 
 /**
- * How often a target is read whole although its feed goes on. No vendor promises that a feed names every change, and the window that a
- * feed was begun with ends; a day bounds what was missed, at four polls of six hours to one listing.
+ * Interval of complete reads despite a working feed. No vendor promises a feed without gaps, and the window of a feed ends. A day limits
+ * the gap, at four polls of six hours to one listing.
  */
 const WHOLE_EVERY_MS = DAY_MS;
-/** Copies that are named; more are counted only, as everything that is ambiguous. */
+/** Maximum listed copies; further copies are only counted, like all ambiguous objects. */
 const MOST_COPIES = 1_000;
 
-/** Whether a cycle should follow what an audit found: something is to be restored, or planned for the first time. */
+/** Returns whether a cycle must follow an audit: an object must be restored, or planned for the first time. */
 export function asksForPlan({ configuration }: OpenTarget, report: DriftReport): boolean {
   const { edited, removed, churning, unlinked, overwritten = 0, calendarReplaced } = report;
   const toRestore = configuration.audit.drift === 'repair' ? edited + removed - churning : 0;
   return calendarReplaced === true || toRestore + unlinked + overwritten > 0;
 }
 
-/** Members of a tenant that reading back a target uses. */
+/** Members of a tenant that an audit of a target uses. */
 export interface TargetAuditor
   extends Pick<
     OpenTenant,
@@ -136,12 +136,12 @@ export interface TargetAuditor
   > {}
 
 /**
- * Asks a target what changed in it, or reads it whole, compares that with what it was given, and notes what people touched as drift.
- * By the target's policy the next plan restores it (`repair`), or leaves it until the appointment itself changes (`keep`, `report`): one
- * way to write, with its guard, outbox and reasons.
- * @param options.whole read everything, although the change feed could go on
- * @param options.comesAgain it is tried again soon when the target is being written to
- * @returns null when the target is being written to or rests: the next audit looks again
+ * Reads a target's changes or all its objects, compares them with the last writes, and records manual edits as drift. The target's policy
+ * decides whether the next plan restores the object (`repair`), or keeps the edit until the appointment changes (`keep`, `report`). All
+ * writes thus use the plan's guard, outbox and reasons.
+ * @param options.whole read all objects, even if the change feed works
+ * @param options.comesAgain the caller retries soon if the target is busy
+ * @returns null if the target is busy or paused: the next audit checks again
  */
 export function auditTarget(
   tenant: TargetAuditor,
@@ -167,7 +167,7 @@ async function auditInLane(
     const record = await tenant.targetStore.read(target.id);
     const rests = (record.pausedUntil ?? 0) > tenant.clock();
     if (record.container === null || record.adoptedAt === null || rests) return null;
-    // A calendar that is gone is noticed here, since a quiet cycle asks its target nothing.
+    // Detects a deleted calendar here, since a cycle without changes sends its target no request.
     target.preparedContainer = null;
     const container = await openCalendar(tenant, target, lane, signal);
     if (container === null) return await recordReplaced(tenant, target);
@@ -177,20 +177,20 @@ async function auditInLane(
     const window = windowOf(target, startedAt);
     const { changes, seen } = await askTarget(tenant, { target, container }, { cursor, window }, guarded);
     const input = await auditInput(tenant, target, { reading: changes, window });
-    // A feed names objects, of which such links don't tell which are theirs.
+    // A feed lists objects, and links without a location cannot be matched to them.
     if (changes.scope === 'since' && (await recordUnlocated(tenant, target.id, input.links.values()))) return null;
     const found = await compareWithTarget(target, container, input, guarded);
-    // Before drift is noted: a plan that goes by it would take refusals for something to be put right.
+    // Before drift is recorded: otherwise a plan would revert refusals as drift.
     if (changes.scope === 'whole') await recordManualObjects(tenant, target, { found, input, before: record }, guarded);
     const duplicatesRemoved = await removeDuplicates(tenant, { target, container }, found, guarded);
     const report = await storeAudit(tenant, target, { found, duplicatesRemoved }, lane);
     if (record.outage !== null && tenant.outages.hasAnswered(record.outage))
       await recordHostRecovery(tenant, target, record.outage);
-    // Only now: what was found is stored, so a crash before this line leads to the same answer once more.
+    // Store the cursor last: after an earlier crash the target repeats the answer.
     lane.signal.throwIfAborted();
     const whole =
       changes.scope === 'whole' ? { readWholeAt: startedAt, ambiguous: found.ambiguous - duplicatesRemoved } : {};
-    // A login that reads works again; what else ailed the target ends with a write, and so does a refused write that waits.
+    // A successful read ends an authorisation failure. Other failures end with a write, and so does a refused write that waits.
     const isOfLogin = record.failure?.actor === 'authorization';
     const heard = isOfLogin && (await tenant.outbox.counts(target.id)).pending === 0 ? { failure: null } : {};
     await tenant.targetStore.write(target.id, { cursor: changes.cursor, ...whole, ...heard });
@@ -199,7 +199,7 @@ async function auditInLane(
   } catch (error) {
     signal.throwIfAborted();
     const failure = asMirrorError(error);
-    // Whoever took the lane over goes on with it: that is no failure of the target.
+    // Another process that took over the lane continues: no failure of the target.
     if (!lane.signal.aborted && failure.code !== 'lease-lost') await recordFailure(tenant, target, failure);
     return null;
   } finally {
@@ -207,7 +207,7 @@ async function auditInLane(
   }
 }
 
-/** The links of the old calendar are forgotten by now; the next plan builds them again and fills the new one. */
+/** The old calendar's links are already deleted; the next plan rebuilds links and fills the new calendar. */
 async function recordReplaced(
   tenant: Pick<OpenTenant, 'clock' | 'targetStore'>,
   target: OpenTarget,
@@ -230,7 +230,7 @@ async function auditInput(
   return { ...clinicRead, ...(await readState({ links, outbox }, id)), identity };
 }
 
-/** Notes what people made in a CRM and is left to them: copies of our objects, and refusals. */
+/** Records manual objects that clinic-mirror does not change: copies of its own objects, and refusals in the CRM. */
 async function recordManualObjects(
   { targetStore }: Pick<OpenTenant, 'targetStore'>,
   { id, crm }: OpenTarget,
@@ -261,9 +261,9 @@ async function compareWithTarget(
 }
 
 /**
- * Removes the second objects of records, where only we can have made them: what a client renamed while we wrote the old name again, or
- * what was put back from a bin. Our own removals, since no record loses its object.
- * @returns how many
+ * Removes second objects of records that only clinic-mirror can have created: after a client renamed an object and the daemon wrote the old
+ * name again, or after a restore from a bin. No approval is required, since no record loses its object.
+ * @returns number of removed objects
  */
 async function removeDuplicates(
   tenant: Pick<OpenTenant, 'log'>,
@@ -306,14 +306,14 @@ async function storeAudit(
     ...(duplicatesRemoved === 0 ? {} : { duplicatesRemoved }),
   };
   const report: DriftReport = { checkedAt: tenant.clock(), checked, unlinked: unlinked.length, ...drift, ...extra };
-  // What was planned is no longer what the target holds.
+  // The target differs from the state that the plan used.
   await tenant.targetStore.write(target.id, { drift: report });
   if (overwritten > 0) await tenant.targetStore.recordOvertaken(target.id);
   if (touched.length > 0) logDrift(tenant, target, await countDrift(tenant, target, touched));
   return report;
 }
 
-/** Said once of each object, when it is found. */
+/** Logs each object once, when the audit finds it. */
 function logDrift(tenant: Pick<OpenTenant, 'log'>, target: OpenTarget, drift: DriftCounts): void {
   const { edited, removed, fields, churning, churningFields } = drift;
   tenant.log.warn({ target: target.id, edited, removed, fields }, 'objects were changed by hand in a target');
@@ -322,24 +322,23 @@ function logDrift(tenant: Pick<OpenTenant, 'log'>, target: OpenTarget, drift: Dr
   }
 }
 
-/** How the check of one target ended. */
+/** Result of checking one target. */
 interface TargetCheck {
-  /** Something is to be restored: a cycle should follow at once. */
+  /** An object must be restored: a cycle must follow immediately. */
   restore: boolean;
-  /** The target could not be checked now: when it should be tried again. Null when nothing is left to look for. */
+  /** Delay until the next attempt for a target that could not be checked; null if no check is due. */
   againInMs: number | null;
 }
 
-/** The lane has a turn of at most `push.sliceSeconds`; nobody waits for the answer. */
+/** A lane job lasts at most `push.sliceSeconds`, and no caller waits for the check. */
 const BUSY_MS = SECOND_MS;
-/** Asking again costs two reads of Redis, so a target that needs a person may rest for long. */
+/** A check costs two reads of Redis, so a target that requires action may be checked rarely. */
 const LONGEST_WAIT_MS = MINUTE_MS;
 
 /**
- * Reads back one target because somebody said that it changed. A hint is never lost: while the target is written to or rests, the
- * check is to come again.
- * @param options.once nothing is known to have changed: it need not come again
- * @param options.whole read all of it: the vendor lost count of what it told
+ * Audits one target after a change notification. The notification is never lost: while the target is busy or paused, the check is repeated.
+ * @param options.once no change is known: no repetition is needed
+ * @param options.whole read all objects, because the vendor lost notifications
  */
 export async function checkTarget(
   tenant: TargetAuditor,
@@ -349,7 +348,7 @@ export async function checkTarget(
 ): Promise<TargetCheck> {
   const later = (againInMs: number): TargetCheck => ({ restore: false, againInMs: once ? null : againInMs });
   const { container, adoptedAt, pausedUntil } = await tenant.targetStore.read(target.id);
-  // A target whose links are not built yet is read whole by the cycle that builds them.
+  // The cycle that builds a target's links reads all its objects.
   if (container === null || adoptedAt === null) return { restore: false, againInMs: null };
   const restsForMs = (pausedUntil ?? 0) - tenant.clock();
   if (restsForMs > 0) return later(Math.min(restsForMs, LONGEST_WAIT_MS));

@@ -18,36 +18,36 @@ import type { TargetPlan } from '../sync/target-plan.ts';
 import type { Streams } from './streams.ts';
 import type { CycleFollower, NamedIds, OpenTarget, OpenTenant, ReadingScope } from './tenant.ts';
 
-/** What the clinic showed in one cycle. */
+/** Clinic data of one cycle. */
 export interface ClinicReading {
   reach: Reach;
   snapshot: AppointmentSnapshot;
   directory: Directory;
-  /** Parts of the catalogue that the login may not read; what depends on them is left out of items' texts. */
+  /** Catalogue parts that the connection may not read; items omit their texts. */
   withheld: Withheld[];
   clinic: ClinicSeen;
-  /** What targets in CRMs need beside. */
+  /** Additional streams for CRM targets. */
   streams: Streams;
-  /** When reading the appointments began: what is planned from them is as of then. */
+  /** Start of the appointments read. A plan describes this instant. */
   startedAt: Instant;
 }
 
-/** What a reading of the clinic is to hold. */
+/** Requested content of a clinic read. */
 interface ClinicReadingOptions {
-  /** What targets in CRMs need beside: it was read before, since a registry of patients takes minutes. */
+  /** Additional streams for CRM targets. A separate job reads them, since a list of patients takes minutes. */
   streams: Streams;
-  /** What is read beside what the targets follow: for reminders, or to find what a person put back. */
+  /** Additional scopes: for reminders, or for records that an administrator restored. */
   extraScopes?: readonly ReadingScope[];
-  /** The last cycle's report, where it is known already. */
+  /** The last cycle's report, if already loaded. */
   last?: RunReport;
-  /** Default `whole`. `near`: what calendars and reminders need of the next two days. */
+  /** Default `whole`. `near`: the next two days for calendars and reminders. */
   reach?: Reach;
 }
 
-/** Members of a tenant that reading the clinic for a cycle uses. */
+/** Members of a tenant that a clinic read uses. */
 export interface ClinicReader extends Pick<OpenTenant, 'clinic' | 'clock' | 'memory' | 'reminders' | 'runs'> {}
 
-/** Reads the clinic: the catalogue, and every appointment that any of the targets may show. */
+/** Reads the catalogue, and every appointment that any target may show. */
 export async function readClinic(
   tenant: ClinicReader,
   targets: readonly OpenTarget[],
@@ -66,19 +66,19 @@ export async function readClinic(
   let patients = await readNames(lacked);
   const readNow = () => (reach === 'whole' ? readAppointments : readNext48h)(tenant, targets, extraScopes, signal);
   let appointments = await readNow();
-  // Two days without such an appointment say nothing of the others.
+  // A read of two days without a nameless appointment proves nothing about other days.
   tenant.memory.lacksNames =
     namesPatients(targets) && (lacksNames(appointments.snapshot) || (reach === 'near' && lacked));
   if (!lacked && tenant.memory.lacksNames) {
     patients = await readNames(true);
-    // What changed since then alone would prove nothing absent.
+    // A read of changes cannot prove a record absent.
     tenant.memory.appointments.distrust();
     appointments = await readNow();
   }
   return { reach, ...appointments, directory: { ...catalogue, patients }, withheld, clinic, streams };
 }
 
-/** What the clinic shows of a calendar's agendas in a window, for a person who looks: no cycle goes by it. */
+/** Reads a calendar's appointments in a window for display. No cycle uses the result. */
 export async function readForDisplay(
   tenant: Pick<OpenTenant, 'clinic' | 'clock' | 'reminders'>,
   target: OpenTarget,
@@ -93,7 +93,7 @@ export async function readForDisplay(
   return { ...reading, directory: { ...catalogue, patients } };
 }
 
-/** The appointments that a target follows, or computes its properties from. */
+/** Returns the appointments that a target shows or computes properties from. */
 function readingsOf(target: OpenTarget, now: Instant): ReadingScope[] {
   const { agendas, window } = target.configuration;
   if (target.stream === 'appointments') return [{ window: windowOf(target, now), agendas }];
@@ -116,7 +116,7 @@ async function readAppointments(
   return readAll(tenant, { readings, now }, signal, tenant.memory.appointments);
 }
 
-/** What is known of the last reading of all is for the next one of all: two days are a page or two. */
+/** Reads the next two days, in one or two pages. The memory of the last full read remains for the next full read. */
 async function readNext48h(
   tenant: Pick<OpenTenant, 'clinic' | 'clock'>,
   targets: readonly OpenTarget[],
@@ -161,8 +161,8 @@ interface CatalogueReading {
 }
 
 /**
- * Processes keep what they read for an hour. Where this one knows another catalogue than the one that entries were written by last,
- * it reads again: else two would rewrite them back and forth.
+ * Reads the catalogue, which each process caches for an hour. If the hash differs from the last written catalogue, the process reads again.
+ * Otherwise two processes would rewrite items alternately.
  */
 async function readCatalogue(
   tenant: Pick<OpenTenant, 'clinic' | 'reminders'>,
@@ -171,7 +171,7 @@ async function readCatalogue(
   signal: AbortSignal,
 ): Promise<CatalogueReading> {
   const lastCatalogue = lastRun?.clinic?.catalogue;
-  // Patients are read only where names lack, so the catalogue's hash does not speak of them.
+  // The catalogue's hash excludes patients, because they are read only if names are missing.
   if (lastRun?.withheld.some((each) => each.part === 'patients') === true) tenant.clinic.invalidate();
   const reading = await readParts(tenant, targets, signal);
   if (lastCatalogue === undefined || lastCatalogue === reading.clinic.catalogue) return reading;
@@ -205,8 +205,8 @@ function byFirst([one]: [string, unknown], [other]: [string, unknown]): number {
 }
 
 /**
- * A part of the catalogue that the login may not read costs its texts, cycle after cycle the same. Any other failure ends the
- * cycle: leaving texts out for once would rewrite every item twice.
+ * Reads a catalogue part. If the connection may not read the part, its texts are omitted in every cycle. Any other failure ends the cycle:
+ * a temporary omission would rewrite every item twice.
  */
 async function part<Entry extends { id: string }>(
   name: Withheld['part'],
@@ -234,7 +234,7 @@ function agendasOf(readings: readonly ReadingScope[]): string[] | null {
   return [...ids];
 }
 
-/** Ids in the configuration are looked for in the catalogue. */
+/** The catalogue must contain treatments if the configuration has treatment ids to check. */
 function namesTreatments({ reminders }: Pick<OpenTenant, 'reminders'>, targets: readonly OpenTarget[]): boolean {
   const rules = [...(reminders?.rules.rules.values() ?? [])];
   return [...targets.map(({ configuration }) => configuration), ...rules].some(
@@ -257,12 +257,12 @@ function lacksNames(snapshot: AppointmentSnapshot): boolean {
   return false;
 }
 
-/** Most rows' codes, ids and suggestions that are told. */
+/** Maximum codes, ids and suggestions in a report. */
 const MOST_REPORTED = 5;
 
 type Part = 'agenda' | 'treatment';
 
-/** What of each target, and of each place where a follower names ids, this reading could not tell. Only those with gaps. */
+/** Returns gaps of the read by target and by follower with configured ids. Targets without gaps are omitted. */
 export function gapsOf(
   targets: readonly OpenTarget[],
   followers: readonly Pick<CycleFollower, 'namedIds'>[],
@@ -276,7 +276,7 @@ export function gapsOf(
   return new Map([...gaps].filter(([, found]) => found.length > 0));
 }
 
-/** Adds to each target's gaps the records that its lists should have shown: other records may be missing for every target. */
+/** Adds missing listed records to each target's gaps: further records may be missing for every target. */
 export function gapsConfirmed(
   existing: ReadonlyMap<string, readonly TargetGap[]>,
   targets: readonly OpenTarget[],
@@ -292,10 +292,7 @@ export function gapsConfirmed(
   return all;
 }
 
-/**
- * What of each target is incomplete after planning: what was known before, and what was kept back since it would have told more of
- * patients than the target may know.
- */
+/** Returns each target's gaps after planning: earlier gaps, and records withheld by the egress check. */
 export function gapsAfter(
   existing: ReadonlyMap<string, readonly TargetGap[]>,
   plans: readonly Pick<TargetPlan, 'target' | 'omitted'>[],
@@ -311,7 +308,7 @@ export function gapsAfter(
   return all;
 }
 
-/** Rows set aside that may belong to a target: those of its streams, but for appointments of agendas that it does not follow. */
+/** Returns unusable records that may belong to a target: records of its streams, except for appointments of other agendas. */
 function unreadOf(target: OpenTarget, { snapshot, streams }: ClinicReading): TargetGap[] {
   const names = streamsOf(target);
   const { agendas } = target.configuration;
@@ -329,9 +326,9 @@ function unreadOf(target: OpenTarget, { snapshot, streams }: ClinicReading): Tar
   return [{ code: 'rows-unread', count: unread.length, what, soon: [] }];
 }
 
-/** An id is known by the catalogue, or by a row that carries it: some clinics leave old agendas out of their lists. */
+/** An id is known if the catalogue or an appointment contains it: some clinics omit old agendas from lists. */
 function checkerOf({ directory, snapshot, withheld }: ClinicReading): (named: NamedIds) => TargetGap[] {
-  // Of most clinics the catalogue knows every id: then no row need be looked at.
+  // Most clinics' catalogues contain every id, so that no appointment is searched.
   const seenIn = lazily(() => {
     const seen: Record<Part, Set<string>> = { agenda: new Set(), treatment: new Set() };
     for (const { agendaId, treatmentId } of snapshot.records.values()) {
@@ -350,8 +347,9 @@ function checkerOf({ directory, snapshot, withheld }: ClinicReading): (named: Na
 }
 
 /**
- * Ids of the configuration that the clinic's catalogue does not list: how many, the first of them, and what may be meant. Null when it lists all.
- * @param isConfigured tells of an id that is known by something else
+ * Returns configured ids missing from the clinic's catalogue: their number, the first ids, and suggestions. Returns null if the catalogue
+ * contains all.
+ * @param isConfigured whether another source confirms an id
  */
 export function unlisted(
   ids: 'all' | readonly string[],
@@ -369,7 +367,7 @@ export function unlisted(
   };
 }
 
-/** By their ids, by their names (people write these), else the first ones that there are. */
+/** Finds suggestions by id, then by name (operators often enter names), then the first available ones. */
 function nearest(id: string, catalogue: ReadonlyMap<string, { name: string }>): string[] {
   const label = (existing: string) => `${existing} (${catalogue.get(existing)?.name ?? ''})`;
   const byId = didYouMean(id, catalogue.keys());

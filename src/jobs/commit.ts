@@ -28,18 +28,18 @@ import { OUTAGE_CODES } from './outages.ts';
 import { asOf, streamsRead } from './streams.ts';
 import { activeTargets, type Learned, type OpenTarget, type OpenTenant } from './tenant.ts';
 
-/** The stores that a plan goes into. */
+/** Stores that receive a plan. */
 type Committed = Pick<
   OpenTenant,
   'clock' | 'configVersion' | 'holds' | 'journal' | 'links' | 'log' | 'outbox' | 'targetStore'
 >;
 
-/** Members of a tenant that carrying a cycle into the state uses. */
+/** Members of a tenant that a cycle's commit uses. */
 export type CycleCommitter = Committed & Pick<OpenTenant, 'followers' | 'protection' | 'targets'>;
 
 /**
- * Carries a cycle into the state: what protects people first, then target by target, then what the next cycle is to know.
- * @param wake is told of each target that has something new to write, as soon as it may be written
+ * Writes a cycle to the state: protection of patients first, then each target, then data for the next cycle.
+ * @param wake receives each target with new writes as soon as the lane may write them
  */
 export async function commitCycle(
   tenant: CycleCommitter,
@@ -62,7 +62,7 @@ export async function commitCycle(
   for (const follower of tenant.followers) await follower.follow(learnedOf(cycle));
 }
 
-/** Keeps a copy of what protects people, and remembers that this state has seen all that there is. */
+/** Copies the protection data, and records that this state has seen all of the data. */
 async function recordProtection(
   { targetStore, protection, log }: Pick<OpenTenant, 'targetStore' | 'protection' | 'log'>,
   targets: readonly OpenTarget[],
@@ -77,7 +77,7 @@ async function recordProtection(
   );
 }
 
-/** Carries a target's plan into the state: outbox, holds, released links, what the guard counts. */
+/** Writes a target's plan to the state: outbox, holds, released links, counts of the guard. */
 async function commitPlan(tenant: Committed, plan: TargetPlan, lease: Lease, run: string): Promise<void> {
   const now = tenant.clock();
   const { id, configuration } = plan.target;
@@ -90,10 +90,10 @@ async function commitPlan(tenant: Committed, plan: TargetPlan, lease: Lease, run
   await tenant.targetStore.recordGone(id, goneBy(plan), now);
   await tenant.outbox.put(id, plan.passed, { now, lease, run });
   const plannedUnder = await tenant.configVersion.join();
-  // What is not written of people yet still differs as it did when the links were rebuilt.
+  // Withheld changes of patients still differ as they did when links were rebuilt, so contents are not comparable yet.
   const compared = plan.held.people.length > 0 ? {} : { comparableUnder: plannedUnder };
   if (plan.reach === 'whole') await tenant.targetStore.write(id, { lastPlannedAt: now, plannedUnder, ...compared });
-  // Of what waited before two days tell too little.
+  // A read of two days cannot decide about earlier pending changes.
   else if (plan.waiting === 0) await tenant.targetStore.write(id, { lastPlannedAt: now });
   await tenant.outbox.abandon(id, plan.abandoned, lease);
   await tenant.links.release(id, plan.released, lease);
@@ -102,7 +102,7 @@ async function commitPlan(tenant: Committed, plan: TargetPlan, lease: Lease, run
   await tenant.journal.unpin(id, [...vanished, ...plan.outlived]);
 }
 
-/** What leaves the target by this plan without a person's approval. Each removal counts, also of a record that comes and goes. */
+/** Counts unapproved removals of the plan. Repeated removals of one record are counted each time. */
 function goneBy({ passed, approved, released }: TargetPlan): Record<GoneReason, number> {
   const counts = { cancelled: 0, excluded: 0, vanished: 0, released: released.length };
   for (const change of passed) {
@@ -112,19 +112,18 @@ function goneBy({ passed, approved, released }: TargetPlan): Record<GoneReason, 
   return counts;
 }
 
-/** A reading that a target doubts takes no follower's appointment away. */
+/** A distrusted read does not remove a follower's appointment. */
 function learnedOf({ clinicReading, confirmations, plans }: Cycle): Learned {
   const { found, vanished: gone } = confirmations.appointments;
   const isSuspect = plans.some(({ distrustsReading, target }) => distrustsReading && target.stream === 'appointments');
-  // What the clinic itself says is off is no absence.
+  // Cancellations and deletions reported by the clinic are not absences.
   const vanished = new Set([...(isSuspect ? [] : gone), ...tombstonesIn(clinicReading.snapshot)]);
   return { records: clinicReading.snapshot.records, found, vanished, directory: clinicReading.directory };
 }
 
 /**
- * A target with absent records that nobody could read alone is as fresh as it was before; so is one whose first run was not
- * approved, one whose reading replaces nearly everything, and one whose calendar was replaced meanwhile. With gaps it is so but for them:
- * its clock stands, the rest is as of now.
+ * Stores the read time as a target's freshness. The earlier time remains for a target with unchecked absent records, an unapproved first
+ * run, a distrusted read, or a replaced calendar. A target with gaps keeps its earlier time too; its other records are current.
  */
 async function recordFreshness(tenant: Committed, cycle: Cycle, plans: readonly TargetPlan[]): Promise<void> {
   const { clinicReading } = cycle;
@@ -133,7 +132,7 @@ async function recordFreshness(tenant: Committed, cycle: Cycle, plans: readonly 
     const gaps = all.get(plan.target.id) ?? [];
     logStopped(tenant, plan);
     const { unconfirmed } = targetRun(plan, cycle);
-    // A list that may not speak of absence says nothing of what the one before lacked.
+    // A list that cannot prove absence does not resolve earlier absences.
     const isAbsenceChecked = unconfirmed > 0 || isWhole(clinicReading, plan.target);
     await tenant.targetStore.write(plan.target.id, {
       gaps: gaps.length === 0 ? null : gaps,
@@ -155,7 +154,7 @@ async function recordFreshness(tenant: Committed, cycle: Cycle, plans: readonly 
   }
 }
 
-/** Says what was kept back: only we can mend it. */
+/** Logs withheld records: only a developer can correct them. */
 function logStopped({ log }: Pick<OpenTenant, 'log'>, { target, omitted }: TargetPlan): void {
   const stopped = Object.fromEntries(egressStopped(omitted));
   if (Object.keys(stopped).length === 0) return;
@@ -165,7 +164,7 @@ function logStopped({ log }: Pick<OpenTenant, 'log'>, { target, omitted }: Targe
   );
 }
 
-/** The next two days are known as of now, whatever waits; all else is as old as it was. */
+/** Updates the time of the next two days despite pending changes; the other times remain. */
 async function recordNext48h(
   { targetStore }: Pick<OpenTenant, 'targetStore'>,
   { clinicReading }: Cycle,
@@ -174,7 +173,7 @@ async function recordNext48h(
   for (const { target } of plans) await targetStore.write(target.id, { soonAsOf: clinicReading.startedAt });
 }
 
-/** Whether all was read whole that a target follows and is computed from. */
+/** Returns whether all streams of a target were read completely. */
 function isWhole(clinicReading: ClinicReading, target: TargetPlan['target']): boolean {
   const { streams, snapshot } = clinicReading;
   if (streamsOf(target).some((name) => streams[name] === null)) return false;
@@ -184,7 +183,7 @@ function isWhole(clinicReading: ClinicReading, target: TargetPlan['target']): bo
 
 const SHOWN_EXAMPLES = 20;
 
-/** Writes a cycle's report: counts and codes, with the error that ended it early, if one did. */
+/** Writes a cycle's report: counts and codes, with the error that ended the cycle. */
 export async function reportRun(
   tenant: Pick<OpenTenant, 'id' | 'clinic' | 'clock' | 'memory' | 'outages' | 'pullEveryMs' | 'runs' | 'tombstones'>,
   startedAt: number,
@@ -201,7 +200,7 @@ export async function reportRun(
     if (status === 'unknown') unknown.add(rawStatus ?? '(none)');
   }
   const [previous] = await tenant.runs.list(1);
-  // The clinic answers again: so it does to the other tenants whose cycles failed.
+  // The clinic answers again, also for other tenants with failed cycles.
   if (cycle !== null && OUTAGE_CODES.has(previous?.error?.code ?? '')) await tenant.outages.endByCycle(tenant.id);
   const pace = paceOf(previous, startedAt, tenant.pullEveryMs);
   if (cycle?.clinicReading.reach === 'near' && previous !== undefined) {
@@ -241,7 +240,7 @@ export async function reportRun(
     withheld: cycle?.clinicReading.withheld ?? [],
     gaps: cycle === null ? {} : Object.fromEntries(gapsAfter(cycle.loadContext.gaps, cycle.plans)),
     clinic: cycle?.clinicReading.clinic ?? previous?.clinic ?? null,
-    // What was planned by last stays known when a reading fails: else a process with an older one would plan by that one.
+    // Keep the last planned read after a failure; otherwise a process with an older read would plan by it.
     read: { ...previous?.read, ...(cycle === null ? {} : streamsRead(cycle.clinicReading.streams)) },
     crmPlanner: cycle !== null && hadCrms(cycle) ? tenant.memory.process : (previous?.crmPlanner ?? null),
     awaiting: cycle?.skippedTargets.flatMap(({ target, code }) => (code === AWAITING ? [target] : [])) ?? [],
@@ -264,12 +263,12 @@ function hourlyAfter(previous: RunReport | undefined, at: Instant, cycle: Cycle 
   return withChanges(previous?.hourly ?? NO_CHANGES, at, changes);
 }
 
-/** Whether CRMs were planned, or what they follow can't be read: who tried goes on trying. */
+/** Returns whether CRMs were planned, or their streams failed: the same process then continues with CRMs. */
 function hadCrms({ plans, clinicReading }: Cycle): boolean {
   return clinicReading.streams.failed.size > 0 || plans.some(({ target }) => target.crm !== null);
 }
 
-/** What a cycle over the next two days changes of the report of the last one that read all. */
+/** Updates the last full report with a cycle over the next two days. */
 function next48hRun(
   { startedAt, finishedAt }: { startedAt: number; finishedAt: number },
   cycle: Cycle,
@@ -292,7 +291,7 @@ function next48hRun(
   };
 }
 
-/** What a cycle meant for one target, in numbers. */
+/** Returns a target's numbers for the report. */
 function targetRun(plan: TargetPlan, { confirmations, missing }: Pick<Cycle, 'confirmations' | 'missing'>): TargetRun {
   const confirmation: Confirmation<{ id: string }> = confirmations[plan.target.stream];
   const absent = missing.get(plan.target.id) ?? [];

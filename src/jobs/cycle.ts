@@ -14,47 +14,47 @@ import { NOTHING_PLANNED, type TargetPlan } from '../sync/target-plan.ts';
 import type { ClinicReading } from './clinic-reading.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
-/** What a cycle knows before it opens the states of targets. */
+/** Data of a cycle before it opens the targets' states. */
 export interface LoadContext {
   clinicReading: ClinicReading;
   byAgenda: AgendaIndex;
-  /** When the state last went back in time. */
+  /** Last time at which the state went back in time. */
   wentBackAt: Instant | null;
-  /** By target, and by rule of reminders: what of it could not be read or is not known. */
+  /** Unreadable or unknown data, by target and by reminder rule. */
   gaps: ReadonlyMap<string, readonly TargetGap[]>;
   summaries: ReadonlyMap<string, TargetSummary>;
   holds: readonly Hold[];
-  /** Version of who is forgotten. */
+  /** Version of the list of erased patients. */
   forgotten: string;
 }
 
-/** A target that could not be read, or asked to be left alone, and why: nothing is planned for it. */
+/** A target without a plan: unreadable or paused by its vendor, with the reason. */
 export interface SkippedTarget {
   target: string;
   code: string;
 }
 
-/** What a cycle found and decided, before or after it was carried into the state. */
+/** Data and plans of a cycle, before or after the commit. */
 export interface Cycle {
   clinicReading: ClinicReading;
   confirmations: Confirmations;
   plans: TargetPlan[];
   /** Absent records of each target. */
   missing: ReadonlyMap<string, readonly string[]>;
-  /** Those for which nothing was planned because the same was before; their plans are among the others. */
+  /** Targets without a new plan, because their input is unchanged; `plans` contains their plans. */
   doneTargets: readonly OpenTarget[];
-  /** What was known before the states of targets were opened. */
+  /** Data loaded before the targets' states. */
   loadContext: LoadContext;
   skippedTargets: readonly SkippedTarget[];
-  /** Why it is not known who must not be written of; null when it is. */
+  /** Why the list of erased patients may be incomplete, or null. */
   uncertainty: Uncertainty | null;
-  /** Whether it leaves no question open: nothing of calendars is absent, held or in doubt. */
+  /** Whether no calendar record is absent, held or uncertain. */
   isPlain: boolean;
 }
 
 /**
- * Targets for which the same was planned before as would be planned now: nothing. That is so while their appointments, their links, who is
- * forgotten and the catalogue are as they were, nothing waits, is held or pinned, and nothing has come into their window or left it.
+ * Returns targets whose last plan had no changes and whose input is unchanged: appointments, links, erased patients and catalogue. No
+ * change is pending, held or pinned, and no record entered or left the window.
  */
 export async function plannedBefore(
   { journal }: Pick<OpenTenant, 'journal'>,
@@ -75,8 +75,8 @@ export async function plannedBefore(
 }
 
 /**
- * Remembers of a plan that had nothing to do what it went by; of another one nothing.
- * @param state what it was compared with; null when it went by more than lists and state
+ * Stores the input of a plan without changes; deletes the stored input for other plans.
+ * @param state state used in the comparison; null if the plan used more than lists and state
  */
 export function remember(
   target: OpenTarget,
@@ -104,7 +104,7 @@ export function remember(
   };
 }
 
-/** Notes of targets for which nothing was planned that it was so. */
+/** Stores the plan time of targets with unchanged input. */
 export async function recordIdle(
   { clock, configVersion, targetStore }: Pick<OpenTenant, 'clock' | 'configVersion' | 'targetStore'>,
   { clinicReading, doneTargets, loadContext }: Cycle,
@@ -138,7 +138,7 @@ function nameOf(
   ]);
 }
 
-/** Whether nothing but its appointments and links decides what a calendar is given. */
+/** Returns whether only appointments and links determine a calendar's content. */
 function isAtRest(target: OpenTarget, { clinicReading, gaps, summaries, holds, wentBackAt }: LoadContext): boolean {
   const summary = summaries.get(target.id);
   if (
@@ -150,12 +150,12 @@ function isAtRest(target: OpenTarget, { clinicReading, gaps, summaries, holds, w
     return false;
   const { adoptedAt, failure, wentBackAt: adoptedFor } = summary.record;
   const isAdopted = adoptedAt !== null && adoptedFor === wentBackAt && failure === null;
-  // Names out of the list of patients may change without any appointment.
+  // Names from the list of patients can change without an appointment.
   const isNamedByRows = clinicReading.directory.patients.size === 0;
   return isAdopted && isNamedByRows && !gaps.has(target.id) && holds.every((hold) => hold.target !== target.id);
 }
 
-/** Whether it does anything, keeps something back, or may keep what the rules leave out. */
+/** Returns whether a plan has changes, holds, or pins. */
 function hasWork(plan: TargetPlan): boolean {
   const { passed, held, refused, postponed, released, timed, abandoned, outlived } = plan;
   const lists = [passed, ...Object.values(held), refused, postponed, released, timed, abandoned, outlived];

@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Pieces } from '../model/pieces.ts';
 
-/** How long nobody else has a turn: leases are renewed, vendors answered and health told in between. */
+/** Maximum time without a pause for lease renewals, vendor answers and health checks. */
 const TURN_MS = 20;
 
 /**
- * Has long work done with breaks, so that tens of thousands of records don't keep the whole process waiting for seconds.
+ * Runs long work with pauses, so that tens of thousands of records do not block the process for seconds.
  * @throws the signal's reason, between two pieces
  */
 export async function inPieces<Result>(work: Pieces<Result>, signal?: AbortSignal): Promise<Result> {

@@ -8,58 +8,60 @@ import { redisScript } from '../state/script.ts';
 import { createProofSealer } from '../state/sealing.ts';
 
 /**
- * Every job: its queue and the schema of its data. Data holds ids, never content. Whoever adds a field makes it optional: jobs
- * that the previous version put in the queue are still there.
+ * Every job with its queue and the schema of its data. Data contains ids, never content. New fields must be optional, because the queue may
+ * contain jobs of the previous version.
  */
 export const JOBS = {
-  /** Reads one tenant's clinic and plans its targets. Repeats per tenant; `asked`: somebody knows of something new. */
+  /** Reads one tenant's clinic and plans its targets. Repeats per tenant. `asked`: a caller knows of new data. */
   pull: { data: z.object({ tenant: z.string(), asked: z.boolean().optional() }) },
-  /** Reads what one tenant's CRMs follow beside appointments, and plans them by it. Asked for by its cycles. */
+  /** Reads additional streams of one tenant's CRMs and plans the CRMs. Cycles request the job. */
   'read-streams': { data: z.object({ tenant: z.string() }) },
-  /** One turn of one target's lane. Woken by a plan, and by itself while something waits. */
+  /** Writes one target's changes for one time slice. A plan starts the job, and the job repeats while changes are pending. */
   push: { data: z.object({ tenant: z.string(), target: z.string() }) },
-  /** Has each of one tenant's targets checked. Repeats per tenant. */
+  /** Starts a check of each target of one tenant. Repeats per tenant. */
   audit: { data: z.object({ tenant: z.string() }) },
   /**
-   * Reads back what one target holds, as its vendor said that it changed, or as part of an audit (`once`: it need not be tried again).
-   * `whole`: the vendor lost count of what it told.
+   * Audits one target after a vendor's notification, or as part of an audit (`once`: no repetition needed). `whole`: the vendor lost
+   * notifications.
    */
   'check-target': {
     data: z.object({
       ...{ tenant: z.string(), target: z.string(), whole: z.boolean().optional(), once: z.boolean().optional() },
     }),
   },
-  /** Looks after one tenant's notifications, paused ones too. Repeats per tenant; `hurry`: what rests is tried at once. */
+  /**
+   * Maintains one tenant's notification subscriptions, paused ones too. Repeats per tenant. `hurry`: paused subscriptions are tried
+   * immediately.
+   */
   subscriptions: { data: z.object({ tenant: z.string(), hurry: z.boolean().optional() }) },
-  /** Looks at one reminder: decides, and hands it over. Comes when it is due. */
+  /** Decides about one due reminder and delivers it. */
   remind: { data: z.object({ tenant: z.string(), reminder: z.string() }) },
-  /** Reads what receivers are told of and tells them. Repeats per tenant; `retry`: only what waits is tried again. */
+  /** Reads events for receivers and notifies them. Repeats per tenant. `retry`: only waiting events are retried. */
   triggers: { data: z.object({ tenant: z.string(), retry: z.boolean().optional() }) },
-  /** Looks after one tenant's logins, paused ones too. Repeats per tenant. */
+  /** Refreshes one tenant's connections, paused ones too. Repeats per tenant. */
   'refresh-tokens': { data: z.object({ tenant: z.string() }) },
 } as const;
 
-/** Name of a job; its queue carries the same name. */
+/** Name of a job and its queue. */
 export type JobName = keyof typeof JOBS;
-/** Data of a job. */
 export type JobData<Name extends JobName> = z.output<(typeof JOBS)[Name]['data']>;
 
 const existingKeys = redisScript<string[]>(import.meta.url, 'existing-keys');
 
-/** Whether a job of a tenant would find nothing to do. Safe to be wrong about in one direction: one that is not needless is done. */
+/** Returns whether a tenant's job has no work. If uncertain, the job runs. */
 export type IsNeedless = (job: JobName, tenant: string) => Promise<boolean>;
 
-/** For whoever has every job done. */
+/** For callers that run every job. */
 export const neverNeedless: IsNeedless = async () => false;
 
-/** What is asked about a tenant that need not be open. */
+/** Properties of a tenant that is not opened. */
 type ConfiguredTenant = Pick<TenantOutline, 'id' | 'formerly' | 'targets' | 'connections'>;
 
 /**
- * Tells from Redis alone that a repeated job would change nothing, so that no tenant is opened for it: of a tenant that nobody is logged in
- * for there is no token to refresh, no target to be told of or to look at; and its cycle would say again what the last one said.
- * Whoever asks of several jobs of a tenant at once, before anything else can happen, has it looked at once.
- * @param outlines the tenants as they are configured now
+ * Decides from Redis only whether a repeated job has no effect, so that the tenant is not opened. Without a connection there is no token to
+ * refresh, no target to notify or check, and a cycle would repeat the last report. Checks of several jobs of a tenant in one tick share one
+ * lookup.
+ * @param outlines current configuration of the tenants
  * @param identityKey the installation's, 32 bytes
  */
 export function createNeedless(
@@ -75,13 +77,13 @@ export function createNeedless(
     return traces.flatMap(([trace, those]) => (those.some((key) => found.includes(key)) ? [trace] : []));
   }
   function look(tenant: ConfiguredTenant): Promise<readonly Trace[]> {
-    // A look that is under way may not have seen what whoever asks later knows of, such as a login.
+    // A lookup in progress may miss later changes, such as a new connection.
     if (looks.size === 0) process.nextTick(() => looks.clear());
     const finding = looks.get(tenant) ?? find(tenant);
     looks.set(tenant, finding);
     return finding;
   }
-  /** What a former id keeps lies elsewhere. */
+  /** Data under a tenant's former id is stored separately. */
   async function remindsElsewhere({ formerly }: ConfiguredTenant): Promise<boolean> {
     return formerly !== null && (await redis.exists(keys.remindersOpen(formerly))) > 0;
   }
@@ -100,7 +102,7 @@ export function createNeedless(
   };
 }
 
-/** What there may be of a tenant for which a job does something. */
+/** Returns data of a tenant that gives a job work. */
 function tracesOf({ id, formerly, targets, connections }: ConfiguredTenant) {
   return {
     clinic: [keys.credential(id, CLINIC_CONNECTION)],
@@ -116,7 +118,7 @@ function tracesOf({ id, formerly, targets, connections }: ConfiguredTenant) {
 
 type Trace = keyof ReturnType<typeof tracesOf>;
 
-/** Where a job finds something to do when there is any of these. A cycle also says once that nobody is logged in. */
+/** Data that gives each job work. A cycle also reports once that no connection exists. */
 const DONE_FOR: Partial<Record<JobName, readonly Trace[]>> = {
   pull: ['clinic', 'holds', 'waiting', 'reminders'],
   'refresh-tokens': ['clinic', 'logins'],

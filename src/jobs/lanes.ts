@@ -12,18 +12,18 @@ import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 export { laneLease };
 
-/** What a target's failure is noted with. */
+/** Members of a tenant that recording a failure uses. */
 type FailureContext = Pick<
   OpenTenant,
   'id' | 'clock' | 'configuration' | 'log' | 'outages' | 'random' | 'targets' | 'targetStore'
 >;
 
-/** Logins of an application that acts for many accounts, or is charged for each target: a limit says nothing of its other targets. */
+/** Connections of an application with many accounts, or with limits per target: a rate limit does not affect the other targets. */
 const OF_MANY_ACCOUNTS: ReadonlySet<string> = new Set(['google-service-account', 'microsoft-app']);
-/** The target that was refused tries first, alone. */
+/** The refused target retries first. */
 const TRIES_FIRST_MS = 2 * SECOND_MS;
 
-/** Lets the other targets of a vendor account rest while it limits requests: each would be refused too. */
+/** Pauses the other targets of a vendor account during a rate limit, because the vendor would refuse each of them too. */
 async function shareWait(
   {
     clock,
@@ -39,14 +39,14 @@ async function shareWait(
     if (other.id === id || other.configuration.connection !== connection) continue;
     const { pausedUntil } = await targetStore.read(other.id);
     if ((pausedUntil ?? 0) >= until) continue;
-    // The end of an outage must not end this wait.
+    // The end of an outage must not end this pause.
     await targetStore.write(other.id, { pausedUntil: until + TRIES_FIRST_MS, pausedAt: clock(), outage: null });
   }
 }
 
-/** Remembers what keeps a whole target from going on, and lets it rest. */
+/** Records a failure of a complete target, and pauses the target. */
 export async function recordFailure(tenant: FailureContext, target: OpenTarget, error: MirrorError): Promise<number> {
-  // That is no failure of the target, and whoever is superseded notes nothing.
+  // A superseded process is no failure of the target and must not write.
   if (error.code === SUPERSEDED) throw error;
   const now = tenant.clock();
   const { failure } = await tenant.targetStore.read(target.id);
@@ -71,9 +71,9 @@ export async function recordFailure(tenant: FailureContext, target: OpenTarget, 
   });
   if (error.code === 'rate-limited') await shareWait(tenant, target, now + backoffMs);
   const { code, actor, status } = error;
-  // Whoever reads the log alone learns which setting to change.
+  // The log itself shows which setting to change.
   const remedy = forTenant(error.remedy, tenant.id);
-  // An outage of a host has its own line for all targets. Any other failure has one when it begins or its code changes.
+  // A host outage has its own log message for all targets. Other failures are logged when they begin or change their code.
   tenant.log[outage === null && !isSameFailure ? 'warn' : 'debug'](
     { target: target.id, code, actor, status, host: outage, backoffMs, ...(remedy === null ? {} : { remedy }) },
     'a target rests',
@@ -81,7 +81,7 @@ export async function recordFailure(tenant: FailureContext, target: OpenTarget, 
   return backoffMs;
 }
 
-/** The host that a target waited for answers: what else waits for that host, of all tenants, has its turn. */
+/** Starts all work of all tenants that waits for a host, after the host answered. */
 export async function recordHostRecovery(
   tenant: Pick<OpenTenant, 'clock' | 'outages' | 'outbox' | 'targetStore'>,
   { id }: Pick<OpenTarget, 'id'>,
@@ -92,12 +92,11 @@ export async function recordHostRecovery(
   await tenant.outages.end(outage);
 }
 
-/** Further ahead than any rule puts work off: such a time was set while the clock ran ahead. */
+/** Longer than any delay that clinic-mirror sets: such a time was set while the clock ran ahead. */
 export const IMPOSSIBLE_WAIT_MS = 2 * DAY_MS;
 
 /**
- * Ends waits that a clock dated which ran ahead and has been put back since, or another machine's: what began in a time to come. Else a
- * target would stand still until then.
+ * Ends delays set by a clock that ran ahead and was corrected, or by another host's clock. Otherwise a target would wait until that time.
  */
 export async function endImpossibleWaits(
   tenant: Pick<OpenTenant, 'clock' | 'outbox' | 'targetStore'>,
@@ -112,7 +111,10 @@ export async function endImpossibleWaits(
   }
 }
 
-/** Takes out records of targets that were not as we wrote them: the cycle finds each calendar by what is ours in it, and reads it anew. */
+/**
+ * Deletes target records that clinic-mirror did not write. The next cycle finds each calendar by its owner tag and reads the calendar
+ * again.
+ */
 export async function discardForged(
   tenant: Pick<OpenTenant, 'log' | 'targetStore'>,
   summaries: ReadonlyMap<string, TargetSummary>,
@@ -127,8 +129,8 @@ export async function discardForged(
 }
 
 /**
- * Whether of some of these links it isn't known where their objects are. Then nothing may go by them, and the next plan reads the target's
- * own objects first.
+ * Returns whether the location of some links' objects is unknown. The links are then unusable, and the next plan first reads the target's
+ * objects.
  */
 export async function recordUnlocated(
   { log, targetStore }: Pick<OpenTenant, 'log' | 'targetStore'>,
@@ -145,9 +147,9 @@ export async function recordUnlocated(
 }
 
 /**
- * The calendar as the connector has it ready. None is made where links say that there was one before: with a second one, nobody would look after
- * the entries of the first.
- * @throws MirrorError `settings`, code `calendar-not-found`, besides what `prepare` throws
+ * Returns the connector's calendar. If links show an earlier calendar, no second calendar is created, because the first one's events would
+ * remain without updates.
+ * @throws MirrorError `settings`, code `calendar-not-found`, and errors of `prepare`
  */
 export async function prepareCalendar(
   links: Pick<LinkStore, 'count'>,
@@ -170,10 +172,10 @@ export async function prepareCalendar(
 }
 
 /**
- * The calendar to write to. When it is not the one that the links speak of (made again, or another one configured), links and
- * outbox are forgotten, and the next cycle reads the new calendar and plans afresh, as a first run: with `firstRun: plan` it waits for a person.
+ * Returns the calendar to write to. If the links belong to another calendar (recreated, or reconfigured), links and outbox are deleted. The
+ * next cycle reads the new calendar and plans a first run: with `firstRun: plan` an administrator must approve it.
  * @param lease the lane's
- * @returns null when there is nothing to write to before the next cycle
+ * @returns null if no write is possible before the next cycle
  */
 export async function openCalendar(
   { clock, links, log, outbox, targetStore }: Pick<OpenTenant, 'clock' | 'links' | 'log' | 'outbox' | 'targetStore'>,
@@ -192,9 +194,9 @@ export async function openCalendar(
     await outbox.clear(target.id);
     log.warn({ target: target.id }, 'the calendar is another one: its links are built again');
   }
-  // What a person approved, or was not asked for, was the first run into the other one.
+  // An earlier approval applied to the first run of the other calendar.
   const replaced = storedContainer === null ? {} : { firstRunApprovedAt: null, replacedAt: clock() };
-  // Whatever was known of freshness and failure was known of the other calendar.
+  // Freshness and failure described the other calendar.
   const unknown = {
     cursor: null,
     adoptedAt: null,

@@ -21,13 +21,13 @@ import { type Opener, openStates, readState, restorationsOf } from './open-state
 import { createListSize, type History, isBelievable, type ListSize, type Taken } from './stream-memory.ts';
 import type { CycleFollower, OpenTarget, OpenTenant } from './tenant.ts';
 
-/** A patient history, and what it has taken. */
+/** A patient history, with the times of its reads. */
 interface CachedHistory {
   patientHistory: PatientHistory;
   taken: Taken;
 }
 
-/** Carries what a cycle read into the histories from which derived properties are computed. */
+/** Adds a cycle's reads to the histories for derived properties. */
 async function updatePatientHistories(
   { targets, log }: Pick<OpenTenant, 'targets' | 'log'>,
   { snapshot, streams, startedAt }: ClinicReading,
@@ -45,20 +45,20 @@ async function updatePatientHistories(
   if (streams.history !== null) streams.history.appointments = new Map();
 }
 
-/** Each reading once: the cycles' own windows, which are newer, go on top. */
+/** Adds each read once. The cycles' own windows are newer and are added last. */
 async function putHistory(
   { patientHistory, taken }: CachedHistory,
   history: History | null,
   signal: AbortSignal,
 ): Promise<void> {
-  // An older reading than the one that is held has been emptied since: it would say that nobody was ever here.
+  // An older read was emptied after use, and would remove all appointments.
   if (history === null || history.readAt <= (taken.historyAt ?? -Infinity)) return;
   const window = { fromAt: history.fromAt, toAt: history.readAt };
   await inPieces(patientHistory.replaceWindow(window, history.appointments.values(), history.unusable), signal);
   taken.historyAt = history.readAt;
 }
 
-/** A list that broke off, or that shows far fewer appointments than before, tells of what it shows alone. */
+/** A truncated list, or a list with far fewer appointments than before, only adds records. */
 async function putWindow(
   log: Logger,
   { patientHistory, taken }: CachedHistory,
@@ -107,28 +107,28 @@ async function putInvoices(
   }
 }
 
-/** All that a plan goes by, and what was found on the way to it. */
+/** A plan's input, and related results. */
 export interface Loaded {
   input: CycleInput;
   loadContext: LoadContext;
-  /** Calendars for which the same was planned before as would be planned now, with that plan: their states are not opened. */
+  /** Calendars with unchanged input and their earlier plan; their states are not opened. */
   resting: ReadonlyMap<OpenTarget, TargetPlan>;
   skippedTargets: readonly SkippedTarget[];
   uncertainty: Uncertainty | null;
 }
 
-/** What is known of a target before the last of it is read. */
+/** A target's input before the last values are read. */
 type PreparedInput = Omit<TargetInput, 'stored' | 'gone' | 'restorations'>;
 
-/** A target whose state was opened. */
+/** A target with opened state. */
 interface Opened extends PreparedInput {
   target: OpenTarget;
 }
 
-/** How a cycle is loaded. */
+/** Options of loading a cycle. */
 export interface Loading {
   clinicReading: ClinicReading;
-  /** Null to look only: nothing at all is written, adoption included. */
+  /** Null for read-only use: no writes, no adoption. */
   lease: Lease | null;
   progress: Progress;
 }
@@ -139,7 +139,7 @@ export type CycleLoader = Opener &
   Stores &
   Pick<OpenTenant, 'clinic' | 'followers' | 'memory' | 'tombstones'>;
 
-/** Reads what a plan goes by beside what the clinic showed: the state, and what the clinic says of absent records. */
+/** Loads a plan's additional input: the state, and the clinic's answers about absent records. */
 export async function loadCycle(
   tenant: CycleLoader,
   targets: readonly OpenTarget[],
@@ -151,7 +151,7 @@ export async function loadCycle(
   tenant.memory.byAgenda = tenant.memory.appointments.isInvalidated ? null : byAgenda;
   const gaps = gapsOf(targets, tenant.followers, listed);
   const before = await lookAround(tenant, targets, { clinicReading: listed, byAgenda, gaps });
-  // Whoever only looks gives the same answer by itself.
+  // Read-only use always computes its own result.
   const resting = lease === null ? new Map<OpenTarget, TargetPlan>() : await plannedBefore(tenant, targets, before);
   const moving = targets.filter((target) => !resting.has(target));
   const some = await openAll(tenant, moving, { loadContext: before, lease }, signal);
@@ -161,7 +161,7 @@ export async function loadCycle(
   const loadContext = { ...before, clinicReading, gaps: gapsConfirmed(before.gaps, targets, confirmations) };
   progress('planning');
   await updatePatientHistories(tenant, clinicReading, confirmations, signal);
-  // After the targets were opened: what was found there may tell that the state was lost.
+  // After the targets are opened: objects found there may prove that the state was lost.
   const uncertainty = await tenant.protection.uncertainty({ lookOnly: lease === null, whole: true });
   const isForgotten = await tenant.tombstones.load();
   const isMore = isForgotten.version !== loadContext.forgotten || saysMore(confirmations);
@@ -175,7 +175,7 @@ export async function loadCycle(
   };
 }
 
-/** The same with the states of all, for when more turns out than the lists tell. */
+/** Opens the states of all targets, if individual fetches found additional records. */
 export async function withResting(
   tenant: Opener & Stores,
   { input, loadContext, resting, skippedTargets, uncertainty }: Loaded,
@@ -193,7 +193,7 @@ export async function withResting(
   };
 }
 
-/** Looks at the state of all targets in one go. */
+/** Reads the summaries of all targets in one request. */
 export async function lookAround(
   {
     tombstones,
@@ -213,7 +213,7 @@ export async function lookAround(
   };
 }
 
-/** Opens the states of targets. Of their records none is known to be absent yet. */
+/** Opens the states of targets, before absent records are known. */
 export async function openAll(
   tenant: Opener & Pick<OpenTenant, 'journal'>,
   targets: readonly OpenTarget[],
@@ -229,7 +229,7 @@ export async function openAll(
   return { opened, skippedTargets };
 }
 
-/** What a person put back. Whoever plans takes out, counts and tells of pins that are not ours. */
+/** Returns records that an administrator restored. The planner removes, counts and logs forged pins. */
 async function pinnedIn(
   { journal, targetStore, clock, log }: Pick<OpenTenant, 'journal' | 'targetStore' | 'clock' | 'log'>,
   target: string,
@@ -247,7 +247,7 @@ async function pinnedIn(
   return pinned;
 }
 
-/** Absent records by target: those that the lists should show, and with them those that are read alone in this cycle. */
+/** Adds absent records by target: missing from lists, and due for individual fetches. */
 async function withUnlisted(
   { targetStore }: Pick<OpenTenant, 'targetStore'>,
   opened: readonly Opened[],
@@ -268,7 +268,7 @@ async function withUnlisted(
   return found;
 }
 
-/** Reads absent records alone: those of targets, and those of followers. */
+/** Fetches absent records of targets and followers individually. */
 async function confirmUnlisted(
   tenant: Questioner & Pick<OpenTenant, 'clinic' | 'followers' | 'targetStore' | 'targets'>,
   opened: readonly Opened[],
@@ -291,13 +291,13 @@ async function confirmUnlisted(
   return confirmAll(tenant, clinicReading, { missing, startsBefore }, signal);
 }
 
-/** Whether reading records alone told of any appointment: what it tells may belong to every target. */
+/** Returns whether individual fetches found any appointment, which may belong to every target. */
 export function saysMore({ appointments }: Confirmations): boolean {
   const { found, unusable, vanished, missedOnce, present } = appointments;
   return found.length + unusable.size + vanished.size + missedOnce.size + present.size > 0;
 }
 
-/** Appointments that a follower waits for and that a complete list did not show, with when they begin as far as it knows. */
+/** Returns appointments that a follower waits for and that a complete list omitted, with their known start. */
 async function absentOf(
   follower: CycleFollower,
   { snapshot }: ClinicReading,
@@ -307,7 +307,7 @@ async function absentOf(
   return follower.absent((id) => snapshot.records.has(id) || present.has(id));
 }
 
-/** Expressions are worked out in a thread of their own, so what they give is part of what a plan goes by. */
+/** A thread evaluates expressions, so their results are part of the plan's input. */
 async function withMapped(opened: readonly Opened[], cycle: Seen, signal: AbortSignal): Promise<Opened[]> {
   const mapped: Opened[] = [];
   for (const one of opened) {
@@ -321,7 +321,10 @@ async function withMapped(opened: readonly Opened[], cycle: Seen, signal: AbortS
   return mapped;
 }
 
-/** @returns null where the mapping holds no expressions */
+/**
+ * Maps a target's records before the plan.
+ * @returns null if the mapping contains no expressions
+ */
 async function mappedAhead(
   { target, pinned }: Opened,
   cycle: Seen,
@@ -340,21 +343,21 @@ async function mappedAhead(
   return new Map(mapped.map((each, index) => [ids[index] ?? '', each]));
 }
 
-/** What was seen of the clinic. */
+/** Clinic data of the cycle. */
 type Seen = Pick<CycleInput, 'byAgenda' | 'confirmations' | 'isUncertain' | 'isForgotten' | 'clinicReading'>;
 
-/** What the last of it is read from. */
+/** Stores for the last values. */
 export type Stores = Pick<
   OpenTenant,
   'clock' | 'configuration' | 'configVersion' | 'holds' | 'journal' | 'links' | 'outbox' | 'targetStore' | 'targets'
 >;
 
-/** Reads the last of what a plan goes by: what is decided from then on counts in the next cycle. */
+/** Reads the last values of a plan's input. Later decisions apply in the next cycle. */
 export async function inputOf(tenant: Stores, prepared: readonly PreparedInput[], seen: Seen): Promise<CycleInput> {
   const { configuration, targetStore } = tenant;
   const now = tenant.clock();
   const newestConfig = await tenant.configVersion.newest();
-  // Before what is noted of targets: an approval is a hold's first.
+  // Read holds before target records: an approval updates the hold first.
   const holds = await tenant.holds.list();
   const targets: TargetInput[] = [];
   for (const one of prepared) {
@@ -378,7 +381,7 @@ export async function inputOf(tenant: Stores, prepared: readonly PreparedInput[]
   };
 }
 
-/** Contacts that are paused, or could not be read now, as far as others' records go by them. */
+/** Returns paused or unreadable targets of contacts that activities and deals depend on. */
 async function unplannedContactsOf(
   tenant: Stores,
   prepared: readonly PreparedInput[],

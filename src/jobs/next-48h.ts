@@ -13,24 +13,24 @@ import type { Opener } from './open-states.ts';
 import { NO_STREAMS } from './streams.ts';
 import type { OpenTarget, OpenTenant, ReadingScope } from './tenant.ts';
 
-/** A cycle is late when it begins so much after its time, as a share of the interval, and by this at least. */
+/** Delay after which a cycle is late: a share of the interval, and at least this time. */
 const LATE = { share: 0.1, leastMs: 30 * SECOND_MS };
-/** It begins in time when it is no later than by this share. */
+/** Maximum delay of a punctual cycle, as a share of the interval. */
 const IN_TIME_SHARE = 0.05;
-/** One late cycle may come of a machine that stood still. */
+/** A single late cycle may result from a suspended host. */
 const LATE_CYCLES = 2;
-/** So many cycles in time, one after the other: there is room for more, and what came late before is forgotten. */
+/** After this number of consecutive punctual cycles there is spare capacity, and earlier late cycles are ignored. */
 const IN_TIME_IN_TURN = 3;
-/** Once some cycles read the next two days alone, at most so many times fewer of them read all with one step: what is left to gain is little. */
+/** Maximum reduction of full reads in one step once some cycles read only the next two days, because further steps gain little. */
 const LARGEST_STEP = 1.5;
-/** With more of them the next two days would be little fresher, and all else much older. */
+/** More of these cycles make the next two days little fresher, and all other data much older. */
 const MOST_NEXT_48H_PER_WHOLE = 12;
 
 /**
- * The pace of a cycle that begins now, by when the one before began. Cycles of a client queue for its budget, so where it is short they come
- * late. By as much as they do fewer of them read all; when they come in time again more and more do.
+ * Returns the pace of a cycle from the start of the previous one. Cycles of a client queue for its request budget, so cycles start late if
+ * the budget is too small. In proportion to the delay, fewer cycles read everything; punctual cycles increase the number again.
  * @param before the last cycle's report; absent before the first
- * @param everyMs how often cycles should begin
+ * @param everyMs configured interval of cycles
  */
 export function paceOf(
   before: Pick<RunReport, 'pace' | 'startedAt'> | undefined,
@@ -40,7 +40,7 @@ export function paceOf(
   if (before === undefined) return FIRST_PACE;
   const { pace } = before;
   const intervalMs = startedAt - before.startedAt;
-  // Somebody asked for it in between, or the clock was put back.
+  // A request started an extra cycle, or the clock was set back.
   if (intervalMs < everyMs / 2) return pace;
   if (intervalMs > everyMs + Math.max(everyMs * LATE.share, LATE.leastMs)) {
     const late = pace.late + 1;
@@ -51,7 +51,7 @@ export function paceOf(
   return changed(pace, startedAt, Math.max(0, pace.soonPerWhole - 1));
 }
 
-/** The interval is what the requests of all cycles take: as many times fewer of them must read all. */
+/** The interval equals the duration of all cycles' requests, and full reads must decrease in proportion. */
 function slower(pace: Pace, startedAt: Instant, times: number): Pace {
   const step = pace.soonPerWhole === 0 ? times : Math.min(times, LARGEST_STEP);
   const cyclesPerWhole = Math.ceil((pace.soonPerWhole + 1) * step);
@@ -59,8 +59,8 @@ function slower(pace: Pace, startedAt: Instant, times: number): Pace {
 }
 
 /**
- * Tenants of a client come late together. So that they don't all read all together after that, each goes on at another place of its way from
- * one reading of all to the next: as far on it as it was, and by chance a little further.
+ * Changes the pace. Tenants of a client become late together. To avoid simultaneous full reads, each tenant continues from its progress
+ * towards the next full read, plus a random step.
  */
 function changed({ isPlain, ...before }: Pace, startedAt: Instant, next48hPerWhole: number): Pace {
   const cyclesPerWhole = before.soonPerWhole + 1;
@@ -74,19 +74,19 @@ function changed({ isPlain, ...before }: Pace, startedAt: Instant, next48hPerWho
   };
 }
 
-/** A number from 0 to below 1, the same for the same cycle. What is simpler than a hash falls in step with the cycles. */
+/** Returns a number from 0 to below 1, constant for one cycle. A simpler function than a hash would correlate with the cycles. */
 function drawOf(startedAt: Instant, cyclesPerWhole: number): number {
   return hash('sha256', `${startedAt} ${cyclesPerWhole}`, 'buffer').readUInt32BE() / 2 ** 32;
 }
 
-/** Whether the pace lets this cycle read the next two days alone. */
+/** Returns whether the pace allows a cycle that reads only the next two days. */
 export function isNext48hDue({ soonPerWhole, soonSince, isPlain }: Pace): boolean {
   return isPlain && soonSince < soonPerWhole;
 }
 
 /**
- * Calendars that the cycle that begins now may plan by the next two days alone, as the pace and the targets let it.
- * @returns null when all must be read
+ * Returns calendars that this cycle may plan with a read of the next two days, if the pace and the targets allow it.
+ * @returns null if a full read is required
  */
 export async function next48hCalendars(
   tenant: Pick<
@@ -97,11 +97,11 @@ export async function next48hCalendars(
   { startedAt, last }: { startedAt: Instant; last: RunReport | undefined },
 ): Promise<readonly OpenTarget[] | null> {
   if (!isNext48hDue(paceOf(last, startedAt, tenant.pullEveryMs))) return null;
-  // A person's word on what was held is carried out by a reading of all.
+  // A decision about a hold requires a full read.
   if ((await tenant.holds.list()).some(({ state }) => state !== 'rejected')) return null;
   const summaries = await tenant.targetStore.summarize(targets.map(({ id }) => id));
   const now = { number: await tenant.configVersion.join(), wentBackAt: await tenant.protection.wentBackAt() };
-  // What waits is written for as long as a plan of all of it is not too old: that comes well before.
+  // Pending changes are written while the last full plan is recent enough. A full plan must come well before its expiry.
   const oldAt = startedAt - tenant.planLifeMs / 2;
   if ([...summaries.values()].some((summary) => needsWhole(summary, now, oldAt))) return null;
   const adopted = targets.filter(({ id, crm }) => crm === null && summaries.get(id)?.record.adoptedAt != null);
@@ -109,8 +109,8 @@ export async function next48hCalendars(
 }
 
 /**
- * Whether a target was not planned whole yet, under the configuration of today and by links that are all there, or has to be again. One that
- * is failing before its first plan keeps no other waiting.
+ * Returns whether a target requires a full plan: none exists under the current configuration with complete links, or a repetition is due. A
+ * target that fails before its first plan does not delay the others.
  */
 function needsWhole(
   { record, pending }: TargetSummary,
@@ -123,21 +123,20 @@ function needsWhole(
   return plannedUnder !== now.number || comparableUnder !== now.number || wentBackAt !== now.wentBackAt;
 }
 
-/** How a cycle over the next two days is loaded. */
+/** Options of loading a cycle over the next two days. */
 export interface Next48hOptions extends Omit<Loading, 'clinicReading'> {
-  /** Calendars that may be planned so. */
+  /** Calendars for a plan over two days. */
   openTargets: readonly OpenTarget[];
-  /** What is read for others than targets. */
+  /** Scopes for users other than targets. */
   extraScopes: readonly ReadingScope[];
   last: RunReport | undefined;
 }
 
 /**
- * Reads what calendars are planned by for the next two days alone: what is new or other there. Such a plan removes nothing and judges
- * nothing. Whatever asks more than that (an end that is not proved, a record that is not where its link says, a doubt) is left to a
- * reading of all.
- * @param targets all that are not paused: what of the catalogue is read depends on all of them
- * @returns null when all must be read
+ * Loads the plan input for the next two days: new or changed appointments. Such a plan removes nothing and judges nothing. Other cases
+ * require a full read: an unproven removal, a record that differs from its link's time, a suspicion.
+ * @param targets all active targets, because they determine the catalogue parts to read
+ * @returns null if a full read is required
  */
 export async function loadNext48h(
   tenant: Opener & Stores & ClinicReader & Pick<OpenTenant, 'tombstones'>,
@@ -171,8 +170,8 @@ export async function loadNext48h(
 }
 
 /**
- * Whether a plan by two days alone can stand: a removal, and a target that is changed in more places than it is confirmed in, are left to a
- * reading of all. Rows of somebody else come under unknown ids, or under known ones with other contents: they would confirm next to nothing.
+ * Returns whether a plan over two days is acceptable. Removals, and targets with more changed than confirmed records, require a full read.
+ * Data of another tenant has unknown ids, or known ids with other contents, and would confirm almost no record.
  */
 export function canStand(plan: TargetPlan): boolean {
   const { passed, refused, unchanged } = plan;

@@ -7,21 +7,21 @@ import type { EvaluateExpressions } from '../sync/mapping/evaluate.ts';
 import { nothingTaken } from './stream-memory.ts';
 import type { OpenCrm } from './tenant.ts';
 
-/** What a target follows, and what its objects are made of. */
+/** A target's stream and the structure of its objects. */
 export interface TargetForm {
   stream: StreamName;
   form: ItemForm;
   /** Null for a calendar. */
   crm: OpenCrm | null;
-  /** By name; none for a calendar. */
+  /** CRM properties; empty for a calendar. */
   properties: readonly MappedProperty[];
 }
 
 /**
- * Prepares what makes items of a target's records.
- * @param zone the clinic's
- * @param evaluate works out the expressions of mappings
- * @param refusalsOf the CRM's properties by which people refuse
+ * Prepares the conversion of a target's records to items.
+ * @param zone the clinic's time zone
+ * @param evaluate evaluates the expressions of mappings
+ * @param refusalsOf returns the CRM's properties with which people refuse contact
  */
 export function openForm(
   { crm }: Pick<TargetConfiguration, 'crm'>,

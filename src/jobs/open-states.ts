@@ -27,16 +27,16 @@ import {
 import type { Streams } from './streams.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
-/** Code of a target that is left as it is since what it follows is yet to be read: no failure. */
+/** Code of a target that remains unchanged until its streams are read; no failure. */
 export const AWAITING = 'awaiting-streams';
 
 /**
- * Failures of no target: under another key everything would be written a second time, into every target, and a process with an older
- * configuration plans none.
+ * Failures that end the cycle. Under another identity key the daemon would write every object of every target again. A process with an
+ * older configuration plans no target.
  */
 const ENDS_CYCLE: ReadonlySet<string> = new Set([IDENTITY_KEY_CHANGED, SUPERSEDED]);
 
-/** What opening needs of a tenant. */
+/** Members of a tenant that opening states uses. */
 export type Opener = Pick<
   OpenTenant,
   | 'id'
@@ -53,17 +53,17 @@ export type Opener = Pick<
   | 'targets'
 >;
 
-/** How the states of targets are opened. */
+/** Options of opening the states of targets. */
 export interface Opening {
   clinicReading: ClinicReading;
-  /** Null to look only. */
+  /** Null for read-only use. */
   lease: Lease | null;
   wentBackAt: Instant | null;
 }
 
 /**
- * What every target was last given, by its links; those that were never made, or that the state lost, are rebuilt from its own objects. A
- * target whose own objects can't be read is left out of this cycle; the others go on.
+ * Returns the last writes to every target, from its links. Missing or lost links are rebuilt from the target's objects. If these objects
+ * are unreadable, the cycle skips the target and continues with the others.
  */
 export async function openStates(
   tenant: Opener,
@@ -93,14 +93,14 @@ export async function openStates(
   return { states, skippedTargets: skipped };
 }
 
-/** Why a target can't be planned as to the streams that it needs; null when it can. */
+/** Returns why a target cannot be planned with the available streams, or null. */
 function unreadFor(target: OpenTarget, { failed, awaited }: Streams): string | null {
   const [failure] = neededBy(target).flatMap((name) => failed.get(name) ?? []);
   if (failure !== undefined) return failure.code;
   return streamsOf(target).some((name) => awaited.has(name)) ? AWAITING : null;
 }
 
-/** Opens a state; a failure is noted while it is known which host caused it. */
+/** Opens a state. A failure is recorded here, while the host that caused it is known. */
 function openOrRecordFailure(
   tenant: Opener,
   target: OpenTarget,
@@ -119,7 +119,10 @@ function openOrRecordFailure(
   });
 }
 
-/** @returns null while the target, which must be read first, asked to be left alone or is being written to */
+/**
+ * Opens the state of one target.
+ * @returns null if the target must be read first but is paused or busy
+ */
 async function openState(
   tenant: Opener,
   target: OpenTarget,
@@ -127,7 +130,7 @@ async function openState(
   signal: AbortSignal,
 ): Promise<PushedState | null> {
   const { clinicReading, lease, wentBackAt } = opening;
-  // What was written in the time that the state lost has no link, and would stay for good once its record is gone.
+  // Objects written in the lost period have no link, and would remain permanently after their record is gone.
   const isAdopted = (one: StoredTarget) => one.adoptedAt !== null && one.wentBackAt === wentBackAt;
   let record = await tenant.targetStore.read(target.id);
   if (lease !== null && isAdopted(record) && (await isReplaced(tenant, target, record, signal))) {
@@ -156,8 +159,8 @@ async function openState(
 }
 
 /**
- * Reads what a target holds, and what waits for it. What waits comes first: a deletion that is carried out between the two would be in neither,
- * and a record that comes back meanwhile would count as written. The other way about it is in both, and is planned once more.
+ * Reads a target's links and outbox. The outbox is read first: a deletion completed between the two reads would be in neither result, and a
+ * record that returns meanwhile would be treated as written. In this order the deletion is in both results and is planned again.
  */
 export async function readState(
   { links, outbox }: Pick<OpenTenant, 'links' | 'outbox'>,
@@ -168,9 +171,9 @@ export async function readState(
 }
 
 /**
- * Whether the calendar is another one than the links speak of. Asked once in the life of a process, since the configuration may
- * have changed before it, and after failure, which is over when the calendar answers and nothing waits for the lane to try.
- * While it can't be told, the links are believed.
+ * Returns whether the calendar differs from the links' calendar. The check runs once per process, since the configuration may have changed
+ * before, and after a failure. The failure ends when the calendar answers and no pending write remains to test it. If the answer is
+ * unknown, the links are used.
  */
 async function isReplaced(
   tenant: Omit<Opener, 'protection'>,
@@ -201,7 +204,7 @@ async function isReplaced(
   }
 }
 
-/** Reads the target's own objects into the link table, with the lane kept out. */
+/** Rebuilds links from the target's objects, while the lane is locked. */
 async function rebuildLinks(
   tenant: Omit<Opener, 'leases' | 'random'>,
   target: OpenTarget,
@@ -216,7 +219,7 @@ async function rebuildLinks(
   const written = { links: own.survivors, pending, identity: target.identity };
   const before = (await tenant.targetStore.read(target.id)).refusedThere;
   const refused = await inPieces(refusedThere(own.remoteItems, target.crm?.refusals ?? [], written, before), signal);
-  // Else every write would find a later one in the target, and give way to it.
+  // Otherwise every write would find a later revision in the target and be dropped.
   await tenant.outbox.raiseRevision(target.id, revision, lane);
   await tenant.links.fit(
     target.id,
@@ -238,21 +241,21 @@ async function rebuildLinks(
     refusedThere: refused,
   });
   await tenant.targetStore.count(target.id, { adopted });
-  // Where links survived, the objects were known to this state.
+  // If links survived, this state already knew the objects.
   if (adopted > 0 && stored === null && own.survivors.size === 0) await tenant.protection.foundObjects();
   tenant.log.info({ target: target.id, links: adopted, ambiguous }, 'links rebuilt from the target');
   return { links, pending };
 }
 
-/** How many records a target may come to hold: all of its stream, or its share of the appointments. */
+/** Estimates the number of a target's links: all records of its stream, or its share of the appointments. */
 function expectedLinks(target: OpenTarget, targets: number, clinicReading: ClinicReading): number {
   const records = snapshotOf(clinicReading, target)?.records.size ?? 0;
   return target.crm === null ? records / targets : records;
 }
 
 /**
- * For a look at a target that this state knows nothing of: what stands there of ours, since the state may have been lost. Where that can't
- * be asked the target counts as new.
+ * Returns the objects of a target unknown to this state, for read-only use: the state may be lost. If the request fails, the target is
+ * treated as new.
  * @throws MirrorError `settings`, code `identity-key-changed`
  */
 async function lookForState(
@@ -271,7 +274,7 @@ async function lookForState(
   }
 }
 
-/** For a look only: no calendar is made, nothing is written. */
+/** For read-only use: creates no calendar and writes nothing. */
 async function readOwnLinks(
   stored: Pick<LinkStore, 'read'>,
   target: OpenTarget,
@@ -281,18 +284,18 @@ async function readOwnLinks(
   return container === null ? new Map() : (await readOwn(stored, target, { container, clinicReading }, signal)).links;
 }
 
-/** What stands in a target of ours. */
+/** This installation's objects in a target. */
 interface Own {
   links: Map<string, Link>;
   adopted: number;
   ambiguous: number;
   revision: number;
-  /** Links that were known before. */
+  /** Links that survived in the state. */
   survivors: ReadonlyMap<string, Link>;
   remoteItems: readonly RemoteItem<Item>[];
 }
 
-/** Links as the objects tell. Where a link survived, it tells what was written, so what a person changed is known for that. */
+/** Builds links from objects. A surviving link shows the last write, so that a manual edit is detected. */
 async function readOwn(
   stored: Pick<LinkStore, 'read'>,
   target: OpenTarget,
@@ -312,7 +315,7 @@ async function readOwn(
   return { links, adopted: found.length, ambiguous, revision, survivors, remoteItems };
 }
 
-/** The table is laid out again only while the lane is out of it; when it is busy a later cycle does it. */
+/** Resizes the table only while the lane is locked; if the lane is busy, a later cycle resizes the table. */
 async function makeRoom(
   { leases, links }: Pick<OpenTenant, 'leases' | 'links'>,
   target: OpenTarget,
@@ -329,10 +332,10 @@ async function makeRoom(
   }
 }
 
-/** What is known to be done by hand at a moment. */
+/** Currently known manual edits. */
 export type DriftCounts = Pick<DriftReport, 'edited' | 'removed' | 'fields' | 'churning' | 'churningFields'>;
 
-/** How often each object was restored today, by record; nothing where none is. */
+/** Returns the restorations of each object today, by record; empty without any. */
 export async function restorationsOf(
   targetStore: Pick<TargetStore, 'restorations'>,
   { id, configuration }: Pick<OpenTarget, 'id' | 'configuration'>,
@@ -341,7 +344,7 @@ export async function restorationsOf(
   return configuration.audit.drift === 'repair' ? targetStore.restorations(id, now) : new Map();
 }
 
-/** Whether the target is known to differ from what it was given, and its policy does not accept that (`keep` does). */
+/** Returns whether the target has drift that its policy does not accept (`keep` accepts drift). */
 export async function differsByHand(
   links: Pick<LinkStore, 'drifted'>,
   { id, configuration }: Pick<OpenTarget, 'id' | 'configuration'>,
@@ -349,7 +352,7 @@ export async function differsByHand(
   return configuration.audit.drift !== 'keep' && (await links.drifted(id)).length > 0;
 }
 
-/** Counts what people did by hand. */
+/** Counts manual edits. */
 export async function countDrift(
   { targetStore, clock }: Pick<OpenTenant, 'targetStore' | 'clock'>,
   target: OpenTarget,
@@ -372,8 +375,8 @@ export async function countDrift(
 }
 
 /**
- * How many changes of a target a person approved that no cycle has planned, none having begun since: until then the target is not as the
- * clinic is, although nothing waits for it.
+ * Returns the number of approved changes of a target without a plan. Until the next cycle starts, the target differs from the clinic
+ * although no change is pending.
  */
 export async function approvedUnplanned(
   { runs }: Pick<OpenTenant, 'runs'>,

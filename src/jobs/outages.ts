@@ -14,54 +14,54 @@ import type { Outbox } from '../state/outbox.ts';
 import type { TargetStore } from '../state/targets.ts';
 import type { ReminderAlarms } from './queues.ts';
 
-/** Codes that entries and cycles keep of failures that a host causes to whoever asks it. */
+/** Stored error codes of failures that a host causes for all of its clients. */
 export const OUTAGE_CODES: ReadonlySet<string> = new Set([
   ...['connection-failed', 'timeout', 'server-error', 'server-unavailable', 'unavailable'],
   ...['token-endpoint-unavailable', 'batch-dependency', 'webhook-unavailable', 'smtp-busy'],
 ]);
 
-/** What hosts did while some work was under way. */
+/** Answers and failures of hosts during one unit of work. */
 interface Heard {
-  /** The host that failed last. */
+  /** The last failed host. */
   failed: string | null;
   answered: Set<string>;
 }
 
-/** What a host did: `named-wait` when it asked this account to wait, which says nothing of others. */
+/** Result of a request: `named-wait` if the host asked only this account to wait. */
 export type HostState = 'answered' | 'failed' | 'named-wait';
 
-/** How those that wait are woken; each wake is spread over so long, so that the host is not stormed. */
+/** Period over which waiting work is restarted, to avoid a load peak on the host. */
 const WAKE_OVER_MS = 3 * SECOND_MS;
 
-/** What outages are followed with. */
+/** Dependencies of outage handling. */
 export interface OutagesOptions {
   store: OutageStore;
   clock: Clock;
-  /** Gives a waiting work its turn after the delay. */
+  /** Starts waiting work after the delay. */
   wake(work: WaitingWork, host: string, delayMs: number): Promise<void>;
   random(): number;
   log: Logger;
-  /** After how long it is told that a host is still away. */
+  /** Delay before a lasting outage is reported. */
   lastsAfterMs(): number;
 }
 
 /**
- * Follows which host kept work of any tenant from going on: the first success at that host wakes all of it. Otherwise each target would
- * sleep through its own wait, up to five minutes after the end. While the host fails, one work tries it every few seconds for all others.
+ * Records which host blocks work of any tenant: the first success with the host restarts all of this work. Otherwise each target would wait
+ * for its own delay, up to five minutes after the outage. During the outage, one unit of work tries the host every few seconds for all.
  */
 export class Outages {
   readonly #options: OutagesOptions;
   readonly #current = new AsyncLocalStorage<Heard>();
-  /** An error may be met again by work that did not ask: a refresh of tokens is shared, and its failure kept for a while. */
+  /** Work that sent no request may receive the same error: a token refresh is shared, and its failure is cached. */
   readonly #hosts = new WeakMap<MirrorError, string>();
-  /** Codes with which other work fails, as this process saw them last. */
+  /** Last error codes of other work in this process. */
   readonly #codes = new Map<string, string>();
 
   constructor(options: OutagesOptions) {
     this.#options = options;
   }
 
-  /** Told by the HTTP client of each answer and each failure. */
+  /** Receives each answer and failure from the HTTP client. */
   heard = (host: string, state: HostState): void => {
     const heard = this.#current.getStore();
     if (heard === undefined) return;
@@ -69,17 +69,17 @@ export class Outages {
     if (state === 'failed') heard.failed = host;
   };
 
-  /** Does work of one target, or the reading of one clinic, and remembers which hosts answered it. */
+  /** Runs work for one target or one clinic, and records which hosts answered. */
   watch<Result>(work: () => Promise<Result>): Promise<Result> {
     return this.#current.run({ failed: null, answered: new Set() }, work);
   }
 
-  /** The host that failed the work under way last; null for none. */
+  /** Returns the host that failed last in the current work, or null. */
   failed(): string | null {
     return this.#current.getStore()?.failed ?? null;
   }
 
-  /** The host that caused an error of the work under way to whoever asks it; null where it is another cause, or a wait for one account. */
+  /** Returns the host that caused an error for all of its clients; null for another cause, or a rate limit of one account. */
   causeOf(error: MirrorError): string | null {
     const { actor, status, code, retryAfterMs, growsToMs } = error;
     const isAnswer = status !== undefined && status < 500 && status !== 408;
@@ -91,8 +91,9 @@ export class Outages {
   }
 
   /**
-   * Notes that a work waits for a host. One that the host answered before it failed speaks for nobody: it may fail so for ever.
-   * @returns the longest wait before it tries again; null: its own
+   * Records that work waits for a host. If the host answered before it failed, the failure may be specific to this work and permanent, so
+   * no other work waits.
+   * @returns the longest delay before the next attempt; null for the work's own delay
    */
   async wait(host: string, work: WaitingWork, { code }: Pick<MirrorError, 'code'>): Promise<number | null> {
     const { store, clock, log, lastsAfterMs } = this.#options;
@@ -104,13 +105,16 @@ export class Outages {
     return isChosen ? PROBE_EVERY_MS : null;
   }
 
-  /** Whether a host has answered the work under way, and failed it in nothing. */
+  /** Returns whether a host answered the current work without any failure. */
   hasAnswered(host: string): boolean {
     const { answered, failed } = this.#current.getStore() ?? { answered: new Set(), failed: null };
     return answered.has(host) && failed === null;
   }
 
-  /** Wakes what waits for a host. @param reader the tenant whose cycle found it back, and needs no other cycle for that */
+  /**
+   * Restarts work that waits for a host.
+   * @param reader tenant whose cycle reached the host and needs no other cycle
+   */
   async end(host: string, reader: string | null = null): Promise<void> {
     const { store, clock, log } = this.#options;
     const now = clock();
@@ -125,12 +129,15 @@ export class Outages {
     );
   }
 
-  /** The hosts that are away, with what waits for each. */
+  /** Returns the unavailable hosts, with waiting work of each. */
   list(): Promise<HostOutage[]> {
     return this.#options.store.list(this.#options.clock());
   }
 
-  /** Has what waits for a host try it now, of some tenants. @returns how much that is */
+  /**
+   * Starts waiting work of some tenants immediately.
+   * @returns amount of work
+   */
   async tryNow(host: string, isWanted: (tenant: string) => boolean): Promise<WaitingWork[]> {
     const works = (await this.#options.store.works(host)).filter(({ tenant }) => isWanted(tenant));
     await this.#wakeAll(host, works);
@@ -142,17 +149,17 @@ export class Outages {
     await Promise.all(works.map((work) => wake(work, host, Math.floor(random() * WAKE_OVER_MS))));
   }
 
-  /** Wakes what waits for any host that answered this tenant's cycle. */
+  /** Restarts work that waits for any host that answered this tenant's cycle. */
   async endByCycle(tenant: string): Promise<void> {
     for (const host of this.#current.getStore()?.answered ?? []) await this.end(host, tenant);
   }
 
   /**
-   * Notes how other work went, within {@link Outages.watch}: it waits for the host that failed it, or wakes what waits for those that answered.
-   * A login whose tokens are not due was refreshed by other work: its host answers too.
-   * @param error null where nothing failed
-   * @returns `host`: the one that it waits for; `longestMs`: the longest wait before it tries again, null for its own; `isNews`: in this
-   * process the work did not fail with this code before
+   * Records the result of other work within {@link Outages.watch}: the work waits for the failed host, or restarts work that waits for
+   * answering hosts. If other work already refreshed a connection's tokens, its host also answers.
+   * @param error null without a failure
+   * @returns `host`: the unavailable host; `longestMs`: the longest delay, null for the work's own; `isNews`: the code is new for this work
+   * in this process
    */
   async recordOther(
     tenant: string,
@@ -172,7 +179,10 @@ export class Outages {
     return { host: null, longestMs: null, isNews };
   }
 
-  /** @param code null for a success */
+  /**
+   * Records a code and returns whether it is new.
+   * @param code null for a success
+   */
   #recordCode(work: string, code: string | null): boolean {
     const isNews = code !== null && this.#codes.get(work) !== code;
     if (code === null) this.#codes.delete(work);
@@ -180,7 +190,7 @@ export class Outages {
     return isNews;
   }
 
-  /** Has a cycle that failed by its clinic's host try again soon, if it tries for all others. */
+  /** Schedules a retry of a cycle that failed because of its clinic's host, if the cycle tries the host for all work. */
   async waitCycle(tenant: string, error: MirrorError): Promise<void> {
     const host = this.causeOf(error);
     if (host === null) return;
@@ -198,7 +208,7 @@ function minutesOf(ms: number): number {
   return Math.round(ms / MINUTE_MS);
 }
 
-/** A tenant, of which other work is woken. */
+/** A tenant whose other work is restarted. */
 interface Woken {
   clock: Clock;
   reminders: {
@@ -211,7 +221,7 @@ interface Woken {
   } | null;
 }
 
-/** Has what a server's outage kept other work from try again. The refresh of tokens is looked at often enough by itself. */
+/** Restarts other work after an outage. Token refreshes are frequent enough and need no restart. */
 export async function wakeOther(
   { clock, reminders, triggers }: Woken,
   { kind, id }: OtherWork,
@@ -225,14 +235,17 @@ export async function wakeOther(
   await reminders.alarms.set(waiting.map((entry) => ({ id: entry.id, wakeAt: clock() + delayMs })));
 }
 
-/** Ends the wait of a target for a host that answers again. @returns whether its lane should have a turn */
+/**
+ * Ends a target's wait for an answering host.
+ * @returns whether its lane must run
+ */
 export async function endWait(
   { targetStore, outbox, clock }: { targetStore: TargetStore; outbox: Outbox; clock: Clock },
   target: string,
   host: string,
 ): Promise<boolean> {
   const record = await targetStore.read(target);
-  // What it waits for by now may be something else.
+  // Meanwhile the target may wait for another reason.
   if (record.outage !== host) return false;
   await targetStore.write(target, { pausedUntil: null });
   await outbox.hurry(target, clock(), OUTAGE_CODES);

@@ -11,7 +11,7 @@ import { HIGHEST_ID_ATTEMPT, isSameContent, type TargetIdentity } from '../sync/
 import { nextTry, nextTryInTarget } from './retry.ts';
 import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
 
-/** The call that brings the target to what the entry wants, given what it holds now; null when it is there already. */
+/** Returns the operation that gives the target the outbox entry's content; null if the target already has the content. */
 export function operationFor(entry: OutboxEntry, link: Link | null, target: OpenTarget): Operation<Item> | null {
   const { recordId, revision } = entry;
   const idAttempt = Math.max(entry.idAttempt, link?.idAttempt ?? 0);
@@ -19,7 +19,7 @@ export function operationFor(entry: OutboxEntry, link: Link | null, target: Open
   if (entry.item === null) {
     const { versionTag = null, remoteId = null } = link ?? {};
     const deletion = { kind: 'delete', recordId, key, revision, versionTag, remoteId } as const;
-    // Without a link too: what was deleted before may still be readable in the target's bin.
+    // Also without a link: a deleted object may still be readable in the target's bin.
     if (entry.reason === 'forgotten') return { ...deletion, erase: true };
     return link === null && !entry.sent ? null : deletion;
   }
@@ -35,15 +35,15 @@ export function operationFor(entry: OutboxEntry, link: Link | null, target: Open
   return { kind: 'update', recordId, key, sealedRecordId, item, revision, versionTag, remoteId };
 }
 
-/** What a target stored, with what it was not told as it was wanted. */
+/** Returns the stored item, completed with expected properties that the target's answer omits. */
 export function wholeOf(stored: Item, wanted: Item | null): Item {
   if (wanted === null || !('properties' in wanted) || !('properties' in stored)) return stored;
   return { ...stored, properties: { ...wanted.properties, ...stored.properties } };
 }
 
 /**
- * What waited while the mapping was changed goes out without the properties that are mapped no longer: they may have been taken out
- * since they tell too much. The next plan finds that it differs, and writes the rest.
+ * Removes properties that the mapping no longer contains, since an operator may have removed them for privacy. The next plan finds the
+ * difference and writes the other changes.
  */
 function asMappedNow(item: Item, { crm }: OpenTarget): Item {
   if (crm === null || !('properties' in item)) return item;
@@ -53,8 +53,8 @@ function asMappedNow(item: Item, { crm }: OpenTarget): Item {
 }
 
 /**
- * An item without the refusals that it denies, unless that takes back what we wrote: somebody may have refused in the CRM since, they or who
- * has the same address, which nothing else that is told of the patient takes back.
+ * Returns an item without negative refusals, unless they revert a refusal that the daemon wrote. Someone with the same email address may
+ * have refused in the CRM since, and no other patient data may revert that refusal.
  */
 function withoutIdleDenials(item: Item, link: Link | null, fingerprint: string, { crm, identity }: OpenTarget): Item {
   if (crm === null || crm.refusals.length === 0 || !('properties' in item)) return item;
@@ -66,20 +66,20 @@ function withoutIdleDenials(item: Item, link: Link | null, fingerprint: string, 
 }
 
 /**
- * A key that a target can neither read nor give is tried so often before it counts as burnt, each key of a record anew: with the pauses
- * between tries about half an hour. Our choice.
+ * Attempts with a key that a target can neither read nor create before another key is used, counted per key: about half an hour with the
+ * delays. Chosen by clinic-mirror.
  */
 const TRIES_OF_A_KEY = 12;
 
-/** What was sent, and what the target held of its record before. */
+/** A sent outbox entry, with the target's previous link of its record. */
 interface SentEntry {
   entry: OutboxEntry;
   link: Link | null;
-  /** Its object was taken out before: another one is made. */
+  /** The earlier object was removed, and another object is created. */
   isAnew: boolean;
 }
 
-/** What an operation's outcome makes of its entry and its link. */
+/** Returns the effect of an operation's outcome on its outbox entry and link. */
 export function settlementOf(
   outcome: FinalOutcome<Item>,
   { entry, link, isAnew }: SentEntry,
@@ -149,7 +149,7 @@ export function settlementOf(
   }
 }
 
-/** An operation that a connector said nothing of may or may not have been carried out. */
+/** Outcomes for operations without a result from the connector: each may or may not have been completed. */
 export function unanswered(
   batch: readonly { operation: Operation<Item> }[],
   outcomes: readonly Outcome<Item>[],
@@ -176,7 +176,7 @@ function withNextKey(entry: OutboxEntry, link: Link | null, random: () => number
   return { entry, kind: 'retry', error: 'keys-exhausted', dueAt: now + delayMs, parked };
 }
 
-/** A link that tells what stands in the target, written by whoever was later; what can't be named any more stays as it was. */
+/** Returns a link of the target's current object, whoever wrote it last. If the object names no known record, the earlier link remains. */
 function asFoundNow(remote: RemoteItem<Item>, identity: TargetIdentity, link: Link | null, now: Instant): Link | null {
   const found = linkOf(remote, identity, link?.startAt ?? now);
   if (found === null) return link;
@@ -184,8 +184,8 @@ function asFoundNow(remote: RemoteItem<Item>, identity: TargetIdentity, link: Li
 }
 
 /**
- * Counts how often a record's object was made again, or another one took its place: what belongs to it must be joined again. Where the
- * link went with the object before, the write's revision is above every count.
+ * Counts recreations and replacements of a record's object, after which dependent records must be associated again. If the link was deleted
+ * with the object, the write's revision exceeds every count.
  */
 function recreationsOf(
   { effect, remoteId }: Extract<Outcome<Item>, { result: 'written' }>,
@@ -206,17 +206,17 @@ function keysExhausted(): MirrorError {
   });
 }
 
-/** For this long a request that got no answer may still be on its way: in a proxy, a queue, a server that stalls. Our choice. */
+/** Maximum delay of an unanswered request in a proxy, a queue or a stalled server. Chosen by clinic-mirror. */
 export const STILL_ON_ITS_WAY_MS = 10 * MINUTE_MS;
-/** Keys of one look: as many as one round of the connectors' batches carries. */
+/** Keys of one lookup: the size of one round of the connectors' batches. */
 const KEYS_AT_ONCE = 100;
 
-/** An entry whose object is to be found by a reading of the target rests so long, and again until that was. Our choice. */
+/** Delay of an entry whose object must be found by a full read of the target, repeated until that read. Chosen by clinic-mirror. */
 const UNPLACED_REST_MS = MINUTE_MS;
 
 /**
- * Until when an entry must rest: its link doesn't tell where the object is; or it was sent without an answer, no link tells of an object, and
- * a look by key would not show yet what that made. Null when it may go now.
+ * Returns until when an entry must wait. The link may lack the object's location; or an unanswered write without a link may not be visible
+ * to a key lookup yet. Returns null if the entry may be sent.
  */
 export function restsUntil(
   { sent, sentAt }: OutboxEntry,
@@ -229,13 +229,13 @@ export function restsUntil(
   const now = clock();
   const elapsedMs = elapsedBetween(sentAt, now);
   const restMs = keys.lookedUp.lagMs - elapsedMs;
-  // A time ahead of the clock was noted by a clock that has been put back since.
+  // A future time was stored by a clock that was set back since.
   return elapsedMs >= 0 && restMs > 0 ? now + Math.ceil(restMs) : null;
 }
 
 /**
- * Notes of what was sent before without an answer that it may still arrive, whatever becomes of it now. Where keys are looked up, a look
- * shows it later still.
+ * Records that unanswered requests may still arrive, whatever their entry's result. If the connector looks up keys, visibility takes
+ * longer.
  */
 export async function recordUnanswered(
   tenant: Pick<OpenTenant, 'clock' | 'unanswered'>,
@@ -251,10 +251,10 @@ export async function recordUnanswered(
 }
 
 /**
- * Looks for what came late. An object of ours that no link tells of and nothing waits for, as when a create arrives after the deletion of
- * its record, gets a link. One that holds an older write than its link tells of, as a CRM takes it that compares no versions, lets the link
- * tell so. The next plan decides on both like on any other.
- * @returns when the next look is due; null when none is
+ * Searches for late writes. An object of this installation without a link or a pending change, such as a create that arrives after a
+ * deletion, gets a link. An object with an older write, in a CRM that compares no versions, updates its link. The next plan treats both
+ * like other differences.
+ * @returns when the next search is due; null for no search
  */
 export async function lookForLate(
   tenant: Pick<OpenTenant, 'clock' | 'links' | 'log' | 'outbox' | 'targetStore' | 'unanswered'>,
@@ -270,7 +270,7 @@ export async function lookForLate(
     await tenant.unanswered.done(target.id, keys);
     if (late.length > 0) {
       tenant.log.warn({ target: target.id, count: late.length }, 'writes arrived after later ones');
-      // What was planned knows nothing of them.
+      // The last plan did not include these objects.
       await tenant.targetStore.recordOvertaken(target.id);
     }
   }
@@ -296,13 +296,13 @@ async function cameLate(
   return late;
 }
 
-/** Codes of activities and deals whose contact is not there. */
+/** Codes of activities and deals without an existing contact. */
 export const CONTACT_MISSING: ReadonlySet<string> = new Set(['contact-missing']);
 
 /**
- * Until when activities and deals rest whose contact the CRM refuses: until that is tried again. Contacts that are on their way are not
- * waited for so long. Empty when no outcome asks for it.
- * @returns by the contact's key
+ * Returns until when activities and deals wait for a refused contact: until the contact's next attempt. Contacts with a pending write delay
+ * them less. Empty if no outcome requires it.
+ * @returns delays by the contact's key
  */
 export async function restsOfContacts(
   { outbox, targets }: Pick<OpenTenant, 'outbox' | 'targets'>,
@@ -316,7 +316,7 @@ export async function restsOfContacts(
   return new Map(refused.map(({ recordId, dueAt }) => [contacts.identity.key(recordId, 0), dueAt]));
 }
 
-/** Has what waits for contacts tried again, once some were made. */
+/** Restarts entries that wait for contacts, after contacts were created. */
 export async function wakeBelonging(
   { clock, outbox, targets }: Pick<OpenTenant, 'clock' | 'outbox' | 'targets'>,
   { id }: Pick<OpenTarget, 'id'>,
@@ -326,7 +326,7 @@ export async function wakeBelonging(
   }
 }
 
-/** How many erasures wait. A person asked for them: they wait for no plan. */
+/** Counts pending erasures. An operator requested them, so they need no plan. */
 export async function countErasures(
   { outbox }: Pick<OpenTenant, 'outbox'>,
   { id }: Pick<OpenTarget, 'id'>,

@@ -16,17 +16,17 @@ import { findDueStreams, readAllStreams, type StreamReader } from './streams.ts'
 import type { ReadingScope } from './tenant.ts';
 import { activeTargets, type OpenTarget, type OpenTenant } from './tenant.ts';
 
-/** Records that were put back and that no list shows are read alone up to this many; they must leave room for absent ones. */
+/** Maximum individual fetches of restored records that no list shows; the limit leaves capacity for absent records. */
 const PINNED_READ_ALONE = 50;
 
-/** How a cycle is planned. */
+/** Options of planning a cycle. */
 export interface PlanOptions {
-  /** Null to look only: nothing at all is written, adoption included. */
+  /** Null for read-only use: no writes, no adoption. */
   lease: Lease | null;
   progress: Progress;
-  /** When the cycle began, where it may read less than all; absent: it reads all. */
+  /** Start of the cycle, if it may read only the next two days; absent: a full read. */
   pacedAt?: Instant;
-  /** It follows a reading of what CRMs need beside appointments. */
+  /** The CRMs' additional streams were just read. */
   justRead?: boolean;
 }
 
@@ -37,15 +37,15 @@ export type CyclePlanner = CycleLoader &
   Pick<OpenTenant, 'planLifeMs' | 'pullEveryMs' | 'spans'>;
 
 /**
- * Reads the clinic and plans every target; or, in their turn, calendars by the next two days. What CRMs need beside appointments is read before
- * by a job of its own, and what of it is not there is left out of the cycle. Whoever only looks reads all by itself.
+ * Reads the clinic and plans every target, or at the pace's choice only calendars over the next two days. A separate job reads the CRMs'
+ * additional streams, and missing streams are left out of the cycle. Read-only use reads everything itself.
  */
 export async function planCycle(tenant: CyclePlanner, options: PlanOptions, signal: AbortSignal): Promise<Cycle> {
   const targets = activeTargets(tenant);
   const { lease, progress } = options;
   progress('reading the clinic');
   const extraScopes = await findExtraScopes(tenant, targets);
-  // Somebody asked: what the clinic did not tell by itself is wanted too.
+  // A requested cycle must also find changes that the clinic does not report.
   if (options.pacedAt === undefined) tenant.memory.appointments.distrust();
   const [last] = await tenant.runs.list(1);
   const next48hCycle = await planNext48h(tenant, targets, { ...options, extraScopes, last }, signal);
@@ -60,16 +60,19 @@ export async function planCycle(tenant: CyclePlanner, options: PlanOptions, sign
     return loadCycle(tenant, targets, { clinicReading, lease, progress }, signal);
   });
   const cycle = await planWhole(tenant, targets, { some: loaded, lease }, signal);
-  // What was missed is looked for again by a reading of all, and an incomplete list is not taken from memory.
+  // A full read searches for missing records again, and an incomplete list is not reused from memory.
   const { unconfirmed, unlisted } = cycle.confirmations.appointments;
   if (unconfirmed + unlisted > 0) tenant.memory.appointments.distrust();
-  // What the clinic does not have now it may have soon: an hour would be long to wait for a look.
+  // The clinic may soon add a missing id: do not wait an hour for the catalogue's next read.
   if ([...loaded.loadContext.gaps.values()].flat().some(({ code }) => code.endsWith('-unknown')))
     tenant.clinic.invalidate();
   return cycle;
 }
 
-/** @returns null when all must be read */
+/**
+ * Plans calendars over the next two days.
+ * @returns null if a full read is required
+ */
 async function planNext48h(
   tenant: CyclePlanner,
   targets: readonly OpenTarget[],
@@ -87,7 +90,7 @@ async function planNext48h(
   return loaded && planned?.plans.every(canStand) === true ? cycleOf(targets, loaded, planned) : null;
 }
 
-/** Plans the targets that may have something to do, and all of them where that casts doubt on the others. */
+/** Plans targets with possible changes, and all targets if a plan makes the read suspect. */
 async function planWhole(
   tenant: Opener & Stores & Pick<OpenTenant, 'memory' | 'spans'>,
   targets: readonly OpenTarget[],
@@ -110,13 +113,13 @@ async function planWhole(
   return cycleOf(targets, loaded, planned);
 }
 
-/** Plans, and targets whose plan could not be made. */
+/** Plans, and targets with a failed plan. */
 interface Planned {
   plans: TargetPlan[];
   failed: SkippedTarget[];
 }
 
-/** Has the plan made of what was loaded, and keeps for the next cycle who was found to be gone. */
+/** Plans the loaded input, and stores patients found gone for the next cycle. */
 async function planInput(
   { log, spans }: Pick<OpenTenant, 'log' | 'spans'>,
   { input, loadContext }: Loaded,
@@ -146,7 +149,7 @@ function cycleOf(targets: readonly OpenTarget[], loaded: Loaded, { plans, failed
   };
 }
 
-/** Of calendars: what belongs to CRMs is never planned by less than all. */
+/** Only for calendars: CRM targets always need a full read. */
 function isPlain({ clinicReading, targets }: CycleInput, plans: readonly TargetPlan[]): boolean {
   const isCalendar = ({ target }: { target: TargetSetup }) => target.crm === null;
   return (
@@ -156,12 +159,12 @@ function isPlain({ clinicReading, targets }: CycleInput, plans: readonly TargetP
   );
 }
 
-/** Whether a plan asks if the reading can be believed, which is a question about all targets. */
+/** Returns whether a plan makes the read suspect, which affects all targets. */
 function isSuspect({ replaced, distrustsReading, reading }: TargetPlan): boolean {
   return replaced || distrustsReading || (reading?.decided ?? null) !== null;
 }
 
-/** What followers need, and every agenda where many records were put back whose own agendas may feed no target. */
+/** Returns the followers' scopes, and all agendas if many records were restored, since their agendas may feed no target. */
 async function findExtraScopes(
   { clock, followers, journal }: Pick<OpenTenant, 'clock' | 'followers' | 'journal'>,
   targets: readonly OpenTarget[],

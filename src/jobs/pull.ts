@@ -14,18 +14,18 @@ import { type CyclePlanner, planCycle } from './plan-cycle.ts';
 import { findDueStreams, readStreams } from './streams.ts';
 import { activeTargets, type OpenTenant } from './tenant.ts';
 
-/** How long a rejection keeps the same records from being held again. */
+/** How long a rejection prevents a new hold of the same records. */
 const REJECTION_MS = 7 * DAY_MS;
 
-/** Members of a tenant that a whole cycle uses. */
+/** Members of a tenant that a complete cycle uses. */
 type CycleRunner = CyclePlanner & CycleCommitter;
 
 /**
- * One cycle of a tenant: pull, compare, plan, guard, and put what differs into the outboxes. One at a time per tenant.
- * @param options.asked somebody knows of something new: all is read, whatever the pace; and it comes again when it finds no room
- * @param options.wake is told of each target that has something new to write, before the cycle has ended
- * @returns the report, with the error in it when the clinic could not be read; null while another cycle is under way, and when this one lost its
- * lease, which is no failure of the clinic
+ * Runs one cycle of a tenant: pull, compare, plan, guard, and add the changes to the outboxes. One cycle at a time per tenant.
+ * @param options.asked a caller knows of new data: the read is full at any pace, and the cycle is repeated if it cannot start
+ * @param options.wake receives each target with new writes, before the cycle ends
+ * @returns the report, with the error if the clinic was unreadable; null while another cycle runs, or after a lost lease, which is no
+ * failure of the clinic
  */
 export async function pullTenant(
   tenant: CycleRunner,
@@ -43,10 +43,10 @@ export async function pullTenant(
 }
 
 /**
- * The same, after the cycle that is under way, and all is read.
- * @param progress is told of the steps, and of what is waited for
- * @param options.justRead what CRMs need beside appointments was read just before
- * @throws what `options.refusalOf` gives; MirrorError `conflict`, code `lease-lost`
+ * Runs a full cycle after the current one.
+ * @param progress receives the steps and the reasons for waiting
+ * @param options.justRead the CRMs' additional streams were just read
+ * @throws the error of `options.refusalOf`; MirrorError `conflict`, code `lease-lost`
  */
 export async function pullWhenFree(
   tenant: CycleRunner,
@@ -63,7 +63,10 @@ export async function pullWhenFree(
   return underLease(tenant, lease, { progress, isPaced: false, justRead, refusalOf, wake: nobody }, signal);
 }
 
-/** Looks at what was planned before anything of it is carried into the state. @returns why none of it must be; null when it may */
+/**
+ * Checks a plan before its commit.
+ * @returns the reason to refuse the plan, or null
+ */
 export type RefusalOf = (cycle: Cycle) => MirrorError | null;
 
 interface CycleOptions {
@@ -74,7 +77,7 @@ interface CycleOptions {
   wake(target: string): Promise<void>;
 }
 
-/** Who asked for the cycle writes by themselves what came of it. */
+/** The caller of the cycle writes the result itself. */
 async function nobody(): Promise<void> {}
 
 function underLease(tenant: CycleRunner, lease: Lease, options: CycleOptions, signal: AbortSignal): Promise<RunReport> {
@@ -119,12 +122,12 @@ async function runCycle(
     return await reportRun(tenant, startedAt, cycle, null);
   } catch (error) {
     if (signal.aborted) throw error;
-    // Whoever is forgotten meanwhile stays in memory until the next cycle at most, however long the clinic can't be read.
+    // Limits how long erased patients remain in memory: until the next cycle, even if the clinic stays unreadable.
     tenant.memory.appointments.invalidate();
     const failure = asMirrorError(error);
     span.addFacts({ 'error.type': failure.code });
     if (failure.code === SUPERSEDED || failure === refusal) throw failure;
-    // That a host is away is told once, for all that wait for it.
+    // A host outage is logged once for all work that waits for the host.
     tenant.log[tenant.outages.causeOf(failure) === null ? 'warn' : 'debug'](
       { tenant: tenant.id, code: failure.code, actor: failure.actor, status: failure.status },
       'a cycle ended early',
@@ -137,7 +140,10 @@ async function runCycle(
   }
 }
 
-/** A line for a cycle that had something to do; what came of it each target tells when it was written to. @returns the same in figures */
+/**
+ * Logs a cycle with changes; each target logs its own writes.
+ * @returns the logged numbers
+ */
 function logDecisions({ log }: Pick<OpenTenant, 'log'>, run: string, { plans }: Cycle): SpanFacts {
   const changes = plans.reduce((sum, { passed }) => sum + passed.length, 0);
   const held = plans.reduce((sum, plan) => sum + Object.values(plan.held).flat().length, 0);
@@ -145,15 +151,15 @@ function logDecisions({ log }: Pick<OpenTenant, 'log'>, run: string, { plans }: 
   return { 'clinic_mirror.changes': changes, 'clinic_mirror.held': held };
 }
 
-/** What came of a turn. */
+/** Result of the job that reads streams. */
 interface StreamsTurn {
-  /** Of the cycle that followed; null when nothing was read. */
+  /** Report of the following cycle; null without a read. */
   run: RunReport | null;
-  /** Another process plans the tenant's CRMs: the job is for it. */
+  /** Another process plans the tenant's CRMs and must run the job. */
   isElsewhere: boolean;
 }
 
-/** Whether a tenant has streams that should be read after a cycle, by a job of their own. Not where the clinic can't be read at all. */
+/** Returns whether a tenant's streams are due after a cycle, in a separate job. Returns false if the clinic is unreadable. */
 export async function areStreamsDue(
   tenant: Pick<OpenTenant, 'clock' | 'memory' | 'runs' | 'targets'>,
   lastRun: RunReport,
@@ -162,7 +168,7 @@ export async function areStreamsDue(
   return (await findDueStreams(tenant, activeTargets(tenant), { lastRun })).due.length > 0;
 }
 
-/** Whether another process plans a tenant's CRMs, so that a cycle is better done there. Costs nothing where there are none. */
+/** Returns whether another process plans a tenant's CRMs and should run the cycle. Needs no request for a tenant without CRMs. */
 export async function areCrmsElsewhere(
   tenant: Pick<OpenTenant, 'clock' | 'memory' | 'runs' | 'targets'>,
 ): Promise<boolean> {
@@ -170,9 +176,9 @@ export async function areCrmsElsewhere(
 }
 
 /**
- * Reads what a tenant's CRMs follow beside appointments, as far as it is due, and has a cycle follow that plans them by it. Cycles go
- * on meanwhile, so that a long reading delays no calendar. One reading of a tenant at a time, over all processes.
- * @param options.takesOver the process that planned the tenant's CRMs last is gone
+ * Reads the due additional streams of a tenant's CRMs, and then runs a cycle that plans with them. Other cycles continue meanwhile, so that
+ * a long read does not delay calendars. One such read per tenant, over all processes.
+ * @param options.takesOver the process that planned the tenant's CRMs last no longer exists
  */
 export async function readStreamsInTurn(
   tenant: CycleRunner,
@@ -180,14 +186,14 @@ export async function readStreamsInTurn(
   signal: AbortSignal,
 ): Promise<StreamsTurn> {
   const streamsLease = await tenant.leases.tryTake(STREAMS_LEASE);
-  // Whoever reads plans by it too.
+  // The process that reads also plans.
   if (streamsLease === null) return { run: null, isElsewhere: false };
   try {
     const found = await findDueStreams(tenant, activeTargets(tenant));
     if (found.isElsewhere && !options.takesOver) return { run: null, isElsewhere: true };
     if (found.due.length === 0) return { run: null, isElsewhere: false };
     const isRead = await readStreams(tenant, found, () => {}, AbortSignal.any([signal, streamsLease.signal]));
-    // Still under the lease: nobody reads what is newer while this waits to be planned by.
+    // Still under the lease: no other process reads newer data before this plan.
     return {
       run: isRead ? await pullWhenFree(tenant, () => {}, signal, { justRead: true }) : null,
       isElsewhere: false,
@@ -198,11 +204,10 @@ export async function readStreamsInTurn(
 }
 
 /**
- * One cycle for a person who waits for it: nothing that was read before will do. What CRMs follow is read first, while the
- * daemon's cycles go on.
- * @param progress is told what is read, and what is waited for
- * @param refusalOf looks at the plan before it is carried into the state
- * @throws what `refusalOf` gives
+ * Runs one cycle for a waiting user with new reads only. The CRMs' streams are read first, while the daemon's cycles continue.
+ * @param progress receives the reads and the reasons for waiting
+ * @param refusalOf checks the plan before its commit
+ * @throws the error of `refusalOf`
  */
 export async function pullAfresh(
   tenant: CycleRunner,

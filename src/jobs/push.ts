@@ -23,20 +23,20 @@ import {
 } from './outbox-operations.ts';
 import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
 
-/** How one turn of a lane ended. */
+/** Result of one time slice of a lane. */
 export interface PushResult {
-  /** Operations that were settled one way or another. */
+  /** Completed operations, with any outcome. */
   doneCount: number;
-  /** Another worker is on this lane, or it rests. */
+  /** Another worker uses this lane, or the target is paused. */
   idle: boolean;
-  /** When the lane should have its next turn, in milliseconds from now; null when nothing waits. */
+  /** Delay until the lane's next time slice, in milliseconds; null if no change is pending. */
   nextInMs: number | null;
 }
 
-/** Longest time for one call of a connector. */
+/** Time limit of one connector call. */
 const APPLY_TIMEOUT_MS = 120 * SECOND_MS;
 
-/** How the daemon stops: `stop` between calls at once, `abort` in the middle of one when time is up. */
+/** How the daemon stops: `stop` immediately between calls, `abort` within a call after the time limit. */
 export interface StopSignals {
   stop: AbortSignal;
   abort: AbortSignal;
@@ -49,14 +49,14 @@ type BatchWriter = Planned &
     'elapsedBetween' | 'id' | 'links' | 'log' | 'outages' | 'outbox' | 'random' | 'targets' | 'unanswered'
   >;
 
-/** Members of a tenant that a turn of a target's lane uses. */
+/** Members of a tenant that a time slice of a lane uses. */
 export type TargetWriter = BatchWriter &
   Pick<OpenTenant, 'configuration' | 'holds' | 'leases' | 'runs' | 'slice' | 'spans'>;
 
 /**
- * One turn of a target's lane: at most a slice of its outbox, so that no target keeps the others waiting. Of a paused target erasures alone
- * are written: a person who forgets a patient means that one too.
- * @param options.comesAgain it is tried again soon when the lane is busy
+ * Runs one time slice of a target's lane, so that no target delays the others. For a paused target only erasures are written, because an
+ * erasure request includes paused targets.
+ * @param options.comesAgain the caller retries soon if the lane is busy
  */
 export async function pushTarget(
   tenant: TargetWriter,
@@ -87,12 +87,13 @@ export async function pushTarget(
   }
 }
 
-/** What tells whether a target was planned lately. */
+/** Members of a tenant that show whether a target was planned recently. */
 type Planned = Pick<OpenTenant, 'clock' | 'configVersion' | 'planLifeMs' | 'protection' | 'targetStore'>;
 
 /**
- * Whether a plan under the configuration of today, and not too old a one, stands behind what waits; none does in a paused target. Else the next cycle comes first: it
- * replaces what was decided before a pause or a time away, under other titles, or, after the state was lost, of somebody who may have been forgotten.
+ * Returns whether a recent plan under the current configuration covers the pending changes. A paused target has no such plan. Without one,
+ * the next cycle runs first. It replaces decisions made before a pause or downtime, with outdated titles, or (after a lost state) about
+ * erased patients.
  */
 async function isPlanned(
   { configVersion, planLifeMs, clock, targetStore, protection }: Planned,
@@ -105,7 +106,7 @@ async function isPlanned(
   return plannedUnder === (await configVersion.join()) && (lastPlannedAt ?? 0) >= clock() - planLifeMs;
 }
 
-/** What a turn may send now: without a plan, erasures alone. */
+/** Returns outbox entries that may be sent now: without a plan, only erasures. */
 async function dueEntries(
   tenant: Planned & Pick<OpenTenant, 'outbox'>,
   target: OpenTarget,
@@ -118,7 +119,7 @@ async function dueEntries(
   return all.filter(({ reason }) => reason === 'forgotten').slice(0, limit);
 }
 
-/** How a turn is done. */
+/** Options of a time slice. */
 interface Turn {
   signals: StopSignals;
   progress: Progress | undefined;
@@ -154,7 +155,7 @@ async function drain(
     await recordInSync(tenant, target, met);
   } catch (error) {
     const failure = asMirrorError(error);
-    // Being asked to wait says nothing against the calendar: it need not be looked at again.
+    // A rate limit does not affect the calendar: no new check is required.
     if (failure.actor !== 'remote' || failure.retryAfterMs === undefined) target.preparedContainer = null;
     const lost = lease.signal.aborted || failure.code === 'lease-lost';
     span.addFacts({ 'error.type': failure.code });
@@ -162,7 +163,7 @@ async function drain(
     return { doneCount: synced, idle: false, nextInMs: await recordFailure(tenant, target, failure) };
   } finally {
     span.addFacts(inItems(written));
-    // Also of a turn that failed later: its entries are settled, and nothing else tells of them.
+    // Also after a later failure: completed entries have no other report.
     if (written.created + written.adopted > 0) await wakeBelonging(tenant, target);
     const { failed, ...others } = written;
     const isDone = Object.values(others).some((count) => count > 0);
@@ -177,7 +178,10 @@ async function drain(
   };
 }
 
-/** @returns the host that the target still waits for */
+/**
+ * Records the end of a failure.
+ * @returns the host that the target still waits for
+ */
 async function recordIfRecovered(
   tenant: Pick<OpenTenant, 'clock' | 'outages' | 'outbox' | 'targetStore'>,
   target: OpenTarget,
@@ -192,10 +196,13 @@ function inItems(written: Written): SpanFacts {
   return Object.fromEntries(Object.entries(written).map(([effect, count]) => [`clinic_mirror.items.${effect}`, count]));
 }
 
-/** What a turn wrote, for its line in the log. */
+/** Numbers of a time slice's writes, for the log. */
 type Written = Record<'created' | 'updated' | 'deleted' | 'adopted' | 'failed', number>;
 
-/** Sends what is due, at most one round of the connector's batches. @returns how many entries were settled */
+/**
+ * Sends due entries, at most one round of the connector's batches.
+ * @returns number of completed entries
+ */
 async function pushBatch(
   tenant: BatchWriter,
   { target, container }: PreparedTarget,
@@ -248,7 +255,7 @@ async function pushBatch(
       tenant.outbox.markUnsent(target.id, entries, lease),
     );
     const putOff = outcomes.flatMap(({ recordId, result }) => (result === 'put-off' ? [recordId] : []));
-    // Behind what is due already: then one call carries those of several.
+    // After the entries already due, so that one call contains several of them.
     const behind = new Map(putOff.map((recordId) => [recordId, tenant.clock()]));
     if (behind.size > 0) await tenant.outbox.postpone(target.id, behind, lease);
     await resolveOutcomes(
@@ -263,7 +270,7 @@ async function pushBatch(
   return entries.length;
 }
 
-/** Has those of which nothing was written by this call, or by one before, noted as never sent: they need not rest. */
+/** Marks entries that neither this call nor an earlier call wrote as never sent: they need no delay. */
 async function recordingUnsent(
   applied: Promise<Outcome<Item>[]>,
   batch: readonly { entry: OutboxEntry }[],
@@ -295,7 +302,7 @@ async function resolveOutcomes(
   { sent, written, met, lease }: { sent: Sent; written: Written; met: Set<string>; lease: Lease },
 ): Promise<void> {
   const now = tenant.clock();
-  // What belongs to a contact goes by its life.
+  // Activities and deals depend on the existence of their contact.
   const tracksRemovals = target.stream === 'patients';
   const made = outcomes.filter(({ result, recordId }) => result === 'written' && sent.get(recordId)?.link === null);
   const candidates = tracksRemovals ? made.map(({ recordId }) => recordId) : [];
@@ -331,12 +338,15 @@ async function resolveOutcomes(
   logDeletions(tenant, target, outcomes, sent);
 }
 
-/** Key of the contact that an entry's object belongs to. */
+/** Returns the key of the contact of an entry's object. */
 function contactOf({ item }: OutboxEntry): string {
   return item !== null && 'contactKey' in item ? (item.contactKey ?? '') : '';
 }
 
-/** Entries that failed by an outage of the host wait for its end. @returns one of them, and its longest wait; null: each has its own */
+/**
+ * Entries that failed because of a host outage wait for its end.
+ * @returns one of them with its longest delay; null: each has its own delay
+ */
 async function waitForHost(
   { id, outages, targetStore }: Pick<OpenTenant, 'id' | 'outages' | 'targetStore'>,
   target: OpenTarget,
@@ -353,7 +363,7 @@ async function waitForHost(
   return null;
 }
 
-/** A line for each entry that was taken out, by ids alone; of whoever was forgotten not even that. */
+/** Logs each deleted entry with ids only, and erasures without ids. */
 function logDeletions(
   { log }: Pick<OpenTenant, 'log'>,
   target: OpenTarget,
@@ -369,9 +379,9 @@ function logDeletions(
 }
 
 /**
- * The target works again, so what failed as it did is tried at once, unless entries of this turn met that too: it is their own. With nothing
- * left the target is as fresh as the snapshot that was planned last.
- * @param met codes with which entries failed in this turn
+ * After a recovery, retries entries that failed with the target's code, unless entries of this time slice failed with it too. Without
+ * pending changes, the target is as fresh as the last planned snapshot.
+ * @param met failure codes of entries in this time slice
  */
 async function recordInSync(
   tenant: Pick<OpenTenant, 'clock' | 'holds' | 'links' | 'outbox' | 'targetStore' | 'runs'>,

@@ -10,52 +10,56 @@ import { connectRedis } from '../state/redis.ts';
 import { type IsNeedless, JOBS, type JobName } from './job-catalogue.ts';
 import { openRepetitions, type QueueOf, type Repetitions } from './repetitions.ts';
 
-/** When a reminder is looked at. */
+/** Time at which a reminder is due for a decision. */
 export interface Wake {
   id: string;
   wakeAt: Instant;
 }
 
-/** The delayed jobs of a tenant's reminders. Asking twice for the same is asking once. */
+/** The delayed jobs of a tenant's reminders. Repeated requests are idempotent. */
 export interface ReminderAlarms {
   set(wakes: readonly Wake[]): Promise<void>;
   cancel(wakes: readonly Wake[]): Promise<void>;
 }
 
-/** The way to give the workers of all replicas something to do. */
+/** Schedules work for the workers of all replicas. */
 export interface WorkQueues {
   /**
-   * Makes `name` repeat for those of these tenants that it would do something for, every so many milliseconds at a moment of its own, and for
-   * no others. While the queues are open it is looked at every minute: for whom it would do something by now, what Redis lost, and what a
-   * clock that ran ahead put off.
+   * Repeats `name` for those of these tenants with work to do, at their interval and at a fixed offset per tenant. While the queues are
+   * open, a check every minute adds tenants with new work, schedules that Redis lost, and schedules delayed by a clock that ran ahead.
    */
   repeat: Repetitions['repeat'];
-  /** Asks for a pull of a tenant now, unless one waits already; one that is under way is followed by another. */
+  /** Requests a pull of a tenant, unless a request waits. A running pull is followed by another. */
   pullNow(tenant: string, delayMs?: number): Promise<void>;
-  /** Has what a tenant's CRMs follow beside appointments read, as far as it is due then. */
+  /** Requests a read of the due additional streams of a tenant's CRMs. */
   readStreams(tenant: string): Promise<void>;
-  /** Gives a target's lane a turn after the delay. Whoever asks last decides when; one that is under way is followed by it. */
+  /** Runs a target's lane after the delay. The last request determines the time; a running lane job is followed by another. */
   wake(tenant: string, target: string, delayMs: number): Promise<void>;
   /**
-   * Has a target read back after the delay. Asking again while that waits changes nothing; while the check is under way, another one
-   * follows it.
-   * @param options.once nothing is known to have changed: what can't be checked now need not be tried again
+   * Audits a target after the delay. A repeated request has no effect while one waits; a running audit is followed by another.
+   * @param options.once no change is known: if the audit cannot run now, no repetition is needed
    */
   checkTarget(
     tenant: string,
     target: string,
     options: { delayMs: number; whole?: boolean; once?: boolean },
   ): Promise<void>;
-  /** Has a tenant's notifications looked after. @param options.hurry also those that rest after a failure */
+  /**
+   * Maintains a tenant's notification subscriptions.
+   * @param options.hurry includes subscriptions paused after a failure
+   */
   renewSubscriptions(tenant: string, options?: { delayMs?: number; hurry?: boolean }): Promise<void>;
   /**
-   * Gives a tenant's triggers a turn after the delay. Whoever asks last decides when; one that is under way is followed by it.
-   * @param options.read the clinic's lists too, not only what waits
+   * Runs a tenant's triggers after the delay. The last request determines the time.
+   * @param options.read also reads the clinic's lists, not only waiting events
    */
   wakeTriggers(tenant: string, delayMs: number, options: { read: boolean }): Promise<void>;
-  /** The alarms of a tenant's reminders. @param clock the one that their times go by */
+  /**
+   * Returns the alarms of a tenant's reminders.
+   * @param clock clock for the alarms' times
+   */
   reminderAlarms(tenant: string, clock: Clock): ReminderAlarms;
-  /** What waits in every queue, is under way and failed; `jobs` of each sort at most are named. */
+  /** Returns waiting, running and failed jobs of every queue, with up to `jobs` of each state listed. */
   show(jobs: number): Promise<ShownQueue[]>;
   close(): Promise<void>;
 }
@@ -67,14 +71,14 @@ const JOB_OPTIONS: JobsOptions = {
   removeOnFail: { count: 200 },
 };
 
-/** How often it is looked whether what should repeat still does. */
+/** Interval of checks of repeated jobs. */
 const REPETITION_CHECK_MS = MINUTE_MS;
-/** Part of that time over which a look at all tenants is spread. */
+/** Share of the interval over which a check of all tenants is spread. */
 const LOOK_SHARE = 0.5;
 
 /**
- * Opens the queues for giving work; nothing is worked on here.
- * @param spans what is asked for at once belongs to what asks for it; what comes later is traced by itself
+ * Opens the queues to add work; this process runs no jobs.
+ * @param spans immediate jobs belong to the requesting trace; delayed jobs begin a new trace
  */
 export function openQueues(
   redis: RedisLocation,
@@ -91,14 +95,14 @@ export function openQueues(
   const repetitions = openRepetitions(queueOf, async () => (await all()).connection, isNeedless, JOB_OPTIONS);
   const jobOptions = (options: JobsOptions): JobsOptions => {
     const traceparent = (options.delay ?? 0) > 0 ? null : spans.traceparent();
-    // Where BullMQ's own telemetry has it too.
+    // BullMQ's own telemetry uses the same field.
     return { ...JOB_OPTIONS, ...options, ...(traceparent === null ? {} : { telemetry: { metadata: traceparent } }) };
   };
   const looking = lookRegularly(repetitions, checkEveryMs);
   return {
     repeat: (name, everyMs) => repetitions.repeat(name, everyMs),
     async pullNow(tenant, delayMs = 0) {
-      // One that waits for long was put off by a clock that ran ahead.
+      // `reschedule` also corrects a job delayed by a clock that ran ahead.
       const deduplication = { id: tenant, keepLastIfActive: true, reschedule: true };
       const options = jobOptions({ delay: delayMs, deduplication });
       await (await queueOf('pull')).add('pull', { tenant, asked: true }, options);
@@ -142,7 +146,7 @@ export function openQueues(
   };
 }
 
-/** One look after the other; each has ended, or was broken off, when `end` returns. */
+/** Runs the checks one after the other; each has ended or was aborted when `end` returns. */
 function lookRegularly(repetitions: Repetitions, everyMs: number): { end(): Promise<void> } {
   const closing = new AbortController();
   let look: Promise<void> | null = null;
@@ -163,7 +167,7 @@ function lookRegularly(repetitions: Repetitions, everyMs: number): { end(): Prom
   };
 }
 
-/** BullMQ is loaded with the first work that is given: most commands give none. */
+/** Loads BullMQ with the first job, because most commands add none. */
 async function openAll(redis: RedisLocation) {
   const { Queue } = await import('bullmq');
   const connection = connectRedis(redis);
@@ -173,13 +177,13 @@ async function openAll(redis: RedisLocation) {
   return { connection, queues };
 }
 
-/** Kept out of the queue once they are done, so that the same alarm may be set again. */
+/** Completed alarms are deleted, so that the same alarm can be set again. */
 const ALARM_OPTIONS: JobsOptions = { ...JOB_OPTIONS, removeOnComplete: true, removeOnFail: true };
-/** Alarms that are set in one go. */
+/** Alarms set in one batch. */
 const ALARM_BATCH = 500;
 
 function openAlarms(queueOf: QueueOf, tenant: string, clock: Clock): ReminderAlarms {
-  // Neither part can hold a colon, which BullMQ forbids. One that rings at another time is another job.
+  // Neither part can contain a colon, which BullMQ forbids. An alarm at another time is another job.
   const jobId = ({ id, wakeAt }: Wake) => `${tenant}-${id}-${wakeAt}`;
   return {
     async set(wakes) {
@@ -205,19 +209,19 @@ function openAlarms(queueOf: QueueOf, tenant: string, clock: Clock): ReminderAla
   };
 }
 
-/** A job as people see it: ids of the configuration, and how it goes. Neither its other data nor why it failed: the log tells that. */
+/** A job for display: ids of the configuration, and its progress. Other data and failure reasons are only in the log. */
 export interface ShownJob {
   id: string;
   tenant: string | null;
   target: string | null;
-  /** When it was put in, when it is due, and when it ended, as far as it did. */
+  /** Times of creation, due date and end, if known. */
   addedAt: Instant;
   dueAt: Instant;
   endedAt: Instant | null;
   attempts: number;
 }
 
-/** A queue of work, which is called as its jobs are. */
+/** A queue, with the name of its jobs. */
 export interface ShownQueue {
   queue: string;
   counts: { waiting: number; active: number; delayed: number; failed: number };
@@ -226,7 +230,10 @@ export interface ShownQueue {
   failed: ShownJob[];
 }
 
-/** Looks at queues. @param most jobs of each sort that are named */
+/**
+ * Reads the queues.
+ * @param most maximum listed jobs of each state
+ */
 function showQueues(queues: readonly Queue[], most: number): Promise<ShownQueue[]> {
   return Promise.all(
     queues.map(async (queue) => {
@@ -246,7 +253,7 @@ function showQueues(queues: readonly Queue[], most: number): Promise<ShownQueue[
   );
 }
 
-/** Jobs that went while they were looked at are left out. */
+/** Omits jobs deleted during the read. */
 function shown(jobs: readonly (Job | undefined)[]): ShownJob[] {
   return jobs.flatMap((job) => (job === undefined ? [] : [shownJob(job)]));
 }
@@ -266,20 +273,20 @@ function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** What the work of tenants is scheduled with. */
+/** Dependencies of scheduling the tenants' work. */
 interface WorkParts {
   tenants: readonly TenantOutline[];
   queues: WorkQueues;
-  /** Removes what is stored of triggers of a tenant that has none. */
+  /** Deletes stored trigger data of a tenant without triggers. */
   clearTriggers(tenant: string): Promise<unknown>;
   isNeedless: IsNeedless;
   log: Logger;
 }
 
-/** Tenants that are asked to begin at once. */
+/** Tenants started in one batch. */
 const TENANTS_AT_ONCE = 100;
 
-/** Makes the work on every tenant repeat, and ends it for those that are gone. */
+/** Repeats the work on every tenant, and ends the work of removed tenants. */
 export async function repeatWork(
   { tenants, queues }: Pick<WorkParts, 'tenants' | 'queues'>,
   { pullEverySeconds, auditEverySeconds, tokenCheckEverySeconds, subscriptionCheckEverySeconds }: Settings['schedule'],
@@ -290,7 +297,7 @@ export async function repeatWork(
   const triggers = running.flatMap(({ id, triggersEveryMinutes: minutes }): [string, number][] =>
     minutes === null ? [] : [[id, minutes * MINUTE_MS]],
   );
-  // At once, so that each tenant is looked at once for all of them.
+  // In parallel, so that one lookup per tenant serves all jobs.
   await Promise.all([
     queues.repeat('pull', every(running, pullEverySeconds)),
     queues.repeat('audit', every(running, auditEverySeconds)),
@@ -301,9 +308,9 @@ export async function repeatWork(
 }
 
 /**
- * Asks for a pull of these tenants, and for what else their last start may have left undone. The daemon runs meanwhile: what can't be asked
- * for comes at its own moment.
- * @param signal ends the asking
+ * Requests a pull of these tenants, and other work that the last start may have left incomplete. The daemon runs meanwhile, and failed
+ * requests are repeated at their regular time.
+ * @param signal ends the requests
  */
 export async function beginWork(
   { tenants, queues, clearTriggers, isNeedless, log }: WorkParts,

@@ -1,15 +1,15 @@
 import { asMirrorError } from '../model/errors.ts';
 import type { OpenTenant } from './tenant.ts';
 
-/** The upkeep of one login. */
+/** Token refresh of one connection. */
 export interface MaintainedLogin {
   connection: string;
   refreshIfDue(signal: AbortSignal): Promise<boolean>;
 }
 
 /**
- * Refreshes those of a tenant's logins that are due: ahead of their end, and idle ones so that they don't die. One that fails
- * keeps no other from its turn; what a person must do stands with the credential. A failure is a warning when it begins or its code changes.
+ * Refreshes a tenant's due connections: before they expire, and idle ones so that the vendor keeps them valid. A failure does not delay the
+ * others. The credential record shows required actions. A failure is logged as a warning when it begins or its code changes.
  */
 export async function refreshTokens(
   logins: Iterable<MaintainedLogin>,
@@ -35,7 +35,7 @@ async function refresh(
   } catch (thrown) {
     const error = asMirrorError(thrown);
     const { code, actor, status } = error;
-    // Nobody has logged in yet: status says so, the log need not repeat it.
+    // The connection does not exist yet: the status reports this, and the log need not repeat it.
     if (code === 'not-connected') return;
     const { host, isNews } = await outages.recordOther(id, other, error);
     log[host === null && isNews ? 'warn' : 'debug'](

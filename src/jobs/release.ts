@@ -9,44 +9,42 @@ import type { Leases } from '../state/leases.ts';
 import type { KeyHolders, RemovedStore } from '../state/removed.ts';
 import type { OpenTenant } from './tenant.ts';
 
-/** What the release of removed targets, connections and tenants works with. */
+/** Dependencies of releasing removed targets, connections and tenants. */
 export interface ReleaseParts {
   tenants: ReadonlyMap<string, TenantOutline>;
-  /** Opens one of them, of which something is to be noted or released. */
+  /** Opens a tenant with removed parts. */
   open(tenant: string): Pick<OpenTenant, 'leases' | 'log'>;
-  /** Tenants whose files have faults: they are not removed, and what they were called before is not known. */
+  /** Tenants with invalid files: they are not removed, and their former ids are unknown. */
   unusable: readonly { id: string }[];
   removed: RemovedStore;
-  /** How long their keys stay from when they are first missed. */
+  /** How long keys remain after they are first found unconfigured. */
   retentionMs: number;
-  /** Of a tenant that is not configured here. */
+  /** Leases of a tenant that is not configured here. */
   leasesOf(tenant: string): Leases;
   clock: Clock;
   log: Logger;
 }
 
-/** How long the release of a tenant waits for a cycle that is under way. */
+/** How long the release of a tenant waits for a running cycle. */
 const LEASE_WAIT_MS = MINUTE_MS;
 const NOTHING_SPARED: ReadonlySet<string> = new Set();
 
-/** Releases the keys of what was removed. */
+/** Releases the keys of removed parts. */
 export interface Releasing {
-  /** Checks now too. */
+  /** Starts an additional check. */
   check(): void;
-  /** Ends the checks. */
   end(): Promise<void>;
 }
 
 /**
- * Checks now and every hour. Each daemon does so for itself: what one of them has in its configuration counts as there, whatever the
- * others know of.
- * @param parts asked for at each check: another configuration may have come
+ * Checks now and every hour. Each daemon checks its own configuration: a configured part remains, whatever other daemons have.
+ * @param parts called at each check, because the configuration may have changed
  */
 export function releaseRegularly(parts: () => ReleaseParts): Releasing {
   const end = new AbortController();
   let running: Promise<void> = Promise.resolve();
   const check = () => {
-    // While Redis is away nothing is released; its loss is told elsewhere.
+    // Without Redis nothing is released; another component reports the outage.
     running = running.then(() => releaseRemoved(parts(), end.signal)).catch(() => {});
   };
   check();
@@ -62,8 +60,8 @@ export function releaseRegularly(parts: () => ReleaseParts): Releasing {
 }
 
 /**
- * Notes what has keys and is no longer configured, and unlinks the keys of what has been missed for long enough. Remote calendars and
- * CRMs are not touched. A process with an older configuration than the newest does none of this. One failure keeps no other back.
+ * Records unconfigured parts with keys, and deletes the keys after the retention period. Remote calendars and CRMs are unchanged. A process
+ * with an older configuration does nothing. One failure does not prevent other releases.
  */
 export async function releaseRemoved(parts: ReleaseParts, signal: AbortSignal): Promise<void> {
   const holders = await parts.removed.holders();
@@ -94,7 +92,7 @@ async function releaseParts(
   const missing = [...holders].flatMap(([part, kinds]) =>
     part === null || configured.has(part) || isAllSpared(kinds, spared.get(part)) ? [] : [part],
   );
-  // What was missed before stands in a key of the tenant's own.
+  // Earlier missing times are stored in a key of the tenant.
   const hasMissed = holders.get(null)?.has('removed') === true;
   const missedBefore = hasMissed ? await removed.parts(tenant.id) : new Map<RemovablePart, Instant>();
   const now = clock();
@@ -133,7 +131,7 @@ async function releaseTenants(parts: ReleaseParts, holders: ReadonlyMap<string, 
   await removed.recordTenants({ missed, ended }, now);
   for (const tenant of missed)
     log.info({ tenant, releaseAt: now + retentionMs }, 'no longer configured: its state is kept until then');
-  // A broken file does not tell what its tenant was called before.
+  // An invalid file does not show its tenant's former id.
   if (unusable.length > 0) return;
   for (const tenant of missing.filter((each) => (missedBefore.get(each) ?? now) <= now - retentionMs)) {
     await attempt(parts, tenant, async () => {
@@ -150,14 +148,14 @@ async function releaseTenants(parts: ReleaseParts, holders: ReadonlyMap<string, 
   }
 }
 
-/** Everything of a tenant that is configured and may hold keys. */
+/** Returns the configured parts of a tenant that may have keys. */
 function partsOf({ targets, connections }: TenantOutline): Set<RemovablePart> {
   const targetParts = targets.map(({ id }): RemovablePart => `target/${id}`);
   const logins = [CLINIC_CONNECTION, ...connections].map((id): RemovablePart => `connection/${id}`);
   return new Set([...targetParts, ...logins]);
 }
 
-/** What is still read of targets under their ids of before. */
+/** Returns keys of targets still used under their former ids. */
 function sparedParts({ targets }: TenantOutline): Map<RemovablePart, ReadonlySet<string>> {
   const former = targets.flatMap(({ formerly }) => formerly ?? []);
   return new Map(former.map((id) => [`target/${id}`, READ_UNDER_FORMER_IDS]));

@@ -12,47 +12,47 @@ const schedules = redisScript<string[]>(import.meta.url, 'schedules');
 /** Jobs that repeat per tenant. */
 export type RepeatedJob = 'pull' | 'audit' | 'subscriptions' | 'triggers' | 'refresh-tokens';
 
-/** What repeats. */
+/** Schedules of repeated jobs. */
 export interface Repetitions {
   /**
-   * Makes `name` repeat for those of these tenants that it would do something for, each at its interval, and for no others. What repeats so
-   * already is left as it is; after the first time this costs what differs from the time before.
+   * Repeats `name` for those of these tenants with work to do, each at its interval. Correct schedules are unchanged; later calls only
+   * write the differences from the previous call.
    */
   repeat(name: RepeatedJob, everyMs: ReadonlyMap<string, number>): Promise<void>;
   /**
-   * Puts back what no longer repeats, or was put off by a clock that ran ahead; has it repeat for tenants that it would do something for by now,
-   * and no more for those that it would do nothing for.
-   * @param overMs time over which the tenants are spread: thousands of looks in one go would make the process grow for good
-   * @param signal ends it
+   * Restores schedules that are lost or were delayed by a clock that ran ahead. Adds tenants that now have work, and removes tenants
+   * without work.
+   * @param overMs time over which the tenants are spread: thousands of checks at once would increase the process's memory permanently
+   * @param signal ends the check
    */
   putBack(overMs: number, signal: AbortSignal): Promise<void>;
 }
 
-/** A schedule as Redis has it. */
+/** A schedule stored in Redis. */
 interface Schedule {
   nextAt: number;
   everyMs: number;
 }
 
-/** A look at what repeats. */
+/** A check of repeated jobs. */
 interface Look {
   name: RepeatedJob;
   everyMs: ReadonlyMap<string, number>;
-  /** As of its beginning. */
+  /** Schedules at the start of the check. */
   there: ReadonlyMap<string, Schedule>;
-  /** Those of the tenants so far that the job would do something for. */
+  /** Checked tenants with work to do. */
   needed: Map<string, number>;
-  /** Whether nothing of it failed so far. */
+  /** Whether no step has failed. */
   isWhole: boolean;
 }
 
-/** Tenants that are looked at, and schedules that are put, at once. */
+/** Tenants checked, and schedules written, in one batch. */
 const AT_ONCE = 100;
 
-/** Gives the queue of a job. */
+/** Returns the queue of a job. */
 export type QueueOf = (name: JobName) => Promise<Queue>;
 
-/** Opens what repeats in the queues. */
+/** Opens the schedules of the queues. */
 export function openRepetitions(
   queueOf: QueueOf,
   connection: () => Promise<RedisClient>,
@@ -68,7 +68,7 @@ class QueuedRepetitions implements Repetitions {
   readonly #isNeedless: IsNeedless;
   readonly #options: JobsOptions;
   readonly #wanted = new Map<RepeatedJob, ReadonlyMap<string, number>>();
-  /** What was put last, wholly. */
+  /** Last schedules written completely. */
   readonly #done = new Map<RepeatedJob, ReadonlyMap<string, number>>();
 
   constructor(queueOf: QueueOf, connection: () => Promise<RedisClient>, isNeedless: IsNeedless, options: JobsOptions) {
@@ -95,7 +95,7 @@ class QueuedRepetitions implements Repetitions {
     );
     const pieces = slices([...new Set(looks.flatMap(({ everyMs }) => [...everyMs.keys()]))], AT_ONCE);
     for (const tenants of pieces) {
-      // At once, so that each tenant is looked at once for all of them.
+      // In parallel, so that one lookup per tenant serves all jobs.
       await Promise.all(looks.map((look) => this.#lookAt(look, tenants)));
       await pauseFor(overMs / pieces.length, signal);
     }
@@ -104,7 +104,7 @@ class QueuedRepetitions implements Repetitions {
     }
   }
 
-  /** The first time: what Redis has may be from another start. */
+  /** In the first call, Redis may contain schedules of an earlier start. */
   async #putAll(name: RepeatedJob, needed: ReadonlyMap<string, number>): Promise<void> {
     const there = await this.#schedulesOf(name);
     const ids = new Set([...needed.keys()].map((tenant) => schedulerId(name, tenant)));
@@ -113,7 +113,7 @@ class QueuedRepetitions implements Repetitions {
       [...there.keys()].filter((id) => !ids.has(id)),
     );
     const now = Date.now();
-    // What came due while nobody was there begins anew at its own moment.
+    // A schedule that became due during downtime restarts at its regular offset.
     const isStale = (schedule: Schedule, wantedMs: number) => schedule.everyMs !== wantedMs || schedule.nextAt <= now;
     await this.#putMissing(name, needed, there, isStale);
   }
@@ -132,13 +132,13 @@ class QueuedRepetitions implements Repetitions {
     await this.#putMissing(name, others, new Map(), () => true);
   }
 
-  /** What fails is made up for by the next look. */
+  /** The next check repeats failed steps. */
   async #lookAt(look: Look, tenants: readonly string[]): Promise<void> {
     const { name, everyMs, there } = look;
     const some = new Map(tenants.flatMap((tenant) => pairOf(everyMs, tenant)));
     try {
       const needed = await this.#needing(name, some);
-      // Another configuration was taken up meanwhile: what it wants is put by itself.
+      // The configuration changed meanwhile: its schedules are written separately.
       if (this.#wanted.get(name) !== everyMs) return;
       const needless = [...some.keys()].filter((tenant) => !needed.has(tenant));
       await this.#end(
@@ -160,7 +160,7 @@ class QueuedRepetitions implements Repetitions {
     );
   }
 
-  /** Those of the tenants that the job would do something for. */
+  /** Returns the tenants for which the job has work. */
   async #needing(name: RepeatedJob, everyMs: ReadonlyMap<string, number>): Promise<Map<string, number>> {
     const found: (readonly [string, number])[] = [];
     for (const some of slices([...everyMs], AT_ONCE)) {
@@ -180,7 +180,7 @@ class QueuedRepetitions implements Repetitions {
     const put = async (tenant: string, everyMs: number): Promise<void> => {
       const id = schedulerId(name, tenant);
       const schedule = there.get(id);
-      // A clock that ran ahead when it set the next one has put all of them off until then.
+      // A clock that ran ahead may have set the next time too late.
       const isPutOff = schedule !== undefined && schedule.nextAt > Date.now() + everyMs + CLOCK_TOLERANCE_MS;
       if (schedule !== undefined && !isPutOff && !isStale(schedule, everyMs)) return;
       if (isPutOff) await queue.removeJobScheduler(id);
@@ -205,12 +205,12 @@ function pairOf(everyMs: ReadonlyMap<string, number>, tenant: string): [string, 
   return wantedMs === undefined ? [] : [[tenant, wantedMs]];
 }
 
-/** Must not change: a schedule under another id would run beside the old one. Neither part can hold a colon. */
+/** Must remain constant: a schedule with another id would run in addition to the old one. Neither part can contain a colon. */
 function schedulerId(name: RepeatedJob, tenant: string): string {
   return `${name}-${tenant}`;
 }
 
-/** A moment within the interval that is always the same for a name: tenants spread evenly over it. */
+/** Returns a constant offset within the interval for a name: tenants are spread evenly. */
 function momentOf(name: string, everyMs: number): number {
   return fnv1a(name) % Math.min(everyMs, 60 * MINUTE_MS);
 }

@@ -2,26 +2,26 @@ import { exponentialBackoffMs, unnamedWaitMs } from '../model/backoff.ts';
 import type { MirrorError } from '../model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 
-/** When failed work is tried again. `parked`: it needs a change or a person, and is tried daily in case that came. */
+/** When failed work is retried. `parked`: it requires a change or an action, and is retried daily. */
 export interface NextTry {
   delayMs: number;
   parked: boolean;
-  /** The other side named the time. */
+  /** The vendor specified the time. */
   isAsked?: boolean;
 }
 
 const OF_ONE_OPERATION = { firstMs: SECOND_MS, longestMs: 15 * MINUTE_MS, jitter: 1 };
-/** Before any try of an operation. */
+/** Minimum delay before any retry of an operation. */
 const SHORTEST_WAIT_MS = 100;
 const PARKED_AFTER_ATTEMPTS = 12;
 const LONGEST_BACKOFF_MS = 5 * MINUTE_MS;
-/** The same where a person must act; with its jitter an hour. */
+/** Maximum backoff if action is required; an hour with jitter. */
 const LONGEST_BACKOFF_FOR_PERSON_MS = HOUR_MS / 2;
 
 /**
- * The one function that turns an error into now, later or never. What the other side asked for is honoured (up to a day); else
- * exponential backoff with full jitter, from a second to a quarter of an hour.
- * @param attempts how often it failed before
+ * Decides when a failed operation is retried: now, later or never. A delay specified by the vendor applies, up to a day. Otherwise
+ * exponential backoff with full jitter applies, from a second to a quarter of an hour.
+ * @param attempts number of earlier failures
  */
 export function nextTry(error: MirrorError, attempts: number, random: () => number): NextTry {
   if (error.retry === 'never' || (error.actor !== 'remote' && attempts >= PARKED_AFTER_ATTEMPTS)) {
@@ -35,10 +35,10 @@ export function nextTry(error: MirrorError, attempts: number, random: () => numb
 }
 
 /**
- * The same for an error of the whole target that met one operation while others came through. The first time nobody knows whose it is, and
- * soon all of those are asked again: of the whole target it then ends the call, and they wait with the target. Who meets it again while
- * others come through has it alone.
- * @param isSecond its last try failed so too
+ * Decides about an error of the complete target that affected one operation while others succeeded. The first time, the cause is unknown,
+ * and all such operations are retried soon. If the error belongs to the target, it then ends the call, and the operations wait with the
+ * target. If other operations succeed again, the error belongs to the operation.
+ * @param isSecond the last attempt failed with the same error
  */
 export function nextTryInTarget(
   error: MirrorError,
@@ -51,9 +51,10 @@ export function nextTryInTarget(
 }
 
 /**
- * How long nothing of a target is tried after an error that concerns all of it: what the other side asked for, else about as long as it has
- * been failing already, from a second to five minutes. One that needs a person is looked at again within an hour, in case that person
- * acted without telling us; soon at first, since the person may have acted while the work that failed was under way.
+ * Returns the delay of a target after an error of the complete target. A delay specified by the vendor applies. Otherwise the delay is
+ * about as long as the failure has lasted, from a second to five minutes. If action is required, the daemon retries within an hour, because
+ * an administrator may act without a notification. The first retries are early, since the action may have happened while the failed work
+ * was running.
  * @param failingForMs how long the same error has lasted
  */
 export function targetBackoffMs(error: MirrorError, random: () => number, failingForMs = 0): number {
@@ -63,7 +64,7 @@ export function targetBackoffMs(error: MirrorError, random: () => number, failin
     return Math.min(waitMs, DAY_MS) + jitter(SECOND_MS, random);
   }
   const longestMs = error.retry === 'never' ? LONGEST_BACKOFF_FOR_PERSON_MS : LONGEST_BACKOFF_MS;
-  // As long as it has been failing doubles by itself: each wait is added to it.
+  // Each delay is added to the failure's duration, so the delay doubles.
   const ofTarget = { firstMs: 2 * Math.max(failingForMs, SECOND_MS), longestMs: 2 * longestMs, jitter: 1 / 2 };
   return exponentialBackoffMs(ofTarget, 0, random);
 }

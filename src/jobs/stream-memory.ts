@@ -7,46 +7,46 @@ import type { Snapshot } from '../model/snapshots.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
 import type { AgendaIndex } from '../sync/agenda-index.ts';
 
-/** What was read of a stream, and when the reading began. */
+/** A stream's snapshot, with the start of its read. */
 interface StreamReading<Source> {
   snapshot: Snapshot<Source>;
   readAt: Instant;
 }
 
-/** The registry of patients as it was read. */
+/** The last read list of patients. */
 interface Registry extends StreamReading<Patient> {
-  /** By target of contacts: patients who were found to be gone, for as long as this reading is used. */
+  /** By target of contacts: patients found gone while this list is used. */
   gone: Map<string, ReadonlySet<string>>;
 }
 
 /** Appointments before the window that each cycle reads. */
 export interface History {
-  /** Empty once the ledgers have taken them: they hold less of each, and no names. */
+  /** Empty after the histories have received them: histories store less of each, and no names. */
   appointments: ReadonlyMap<string, Appointment>;
-  /** Ids of rows that are there and can't be used. */
+  /** Ids of unusable records. */
   unusable: ReadonlySet<string>;
   fromAt: Instant;
   readAt: Instant;
 }
 
-/** The streams that aren't read with each cycle. */
+/** The streams not read in each cycle. */
 export interface StreamReadings {
   patients: Registry | null;
   invoices: StreamReading<Invoice> | null;
   history: History | null;
 }
 
-/** Which readings a patient history has taken. */
+/** Reads received by a patient history. */
 export interface Taken {
-  /** When the reading of the far past began that it holds; null before the first. */
+  /** Start of the last received read of past appointments; null before the first. */
   historyAt: Instant | null;
-  /** How many appointments the windows held that it took, by their length in hours: other readings widen them at times. */
+  /** Number of appointments in received windows, by the window's length in hours: other users sometimes extend a read. */
   windowSizes: Map<number, ListSize>;
-  /** How many invoices there were. */
+  /** Number of invoices. */
   invoices: ListSize;
 }
 
-/** It has taken none. */
+/** Returns the state before the first read. */
 export function nothingTaken(): Taken {
   return { historyAt: null, windowSizes: new Map(), invoices: createListSize() };
 }
@@ -55,29 +55,29 @@ export function nothingTaken(): Taken {
 export interface FailedReading {
   error: MirrorError;
   failedAt: Instant;
-  /** Failures one after the other. */
+  /** Consecutive failures. */
   inTurn: number;
 }
 
-/** What one process keeps of these streams. */
+/** One process's memory of these streams. */
 export interface StreamMemory extends StreamReadings {
-  /** Names this process among those that go on working for the tenant; null in a person's command. */
+  /** Identifies this process among the daemons; null in a command. */
   process: string | null;
   failures: Map<keyof StreamReadings, FailedReading>;
-  /** How many appointments the past that was taken last held. */
+  /** Size of the last received list of past appointments. */
   historySize: ListSize;
-  /** What each cycle reads again. */
+  /** Appointments read in each cycle. */
   appointments: ReadingMemory<Appointment>;
-  /** Those of the last reading by agenda; null when none is kept. */
+  /** Last read appointments by agenda, or null. */
   byAgenda: AgendaIndex | null;
-  /** Whether the appointments that were read last lacked names of patients: the list of patients is then read before them. */
+  /** Whether the last read appointments lacked patients' names: the list of patients is then read first. */
   lacksNames: boolean;
 }
 
 /**
- * Nothing is read yet.
- * @param room for what is kept of appointments between two cycles
- * @param goesOn whether this process goes on working for the tenant; a person's command does not
+ * Creates an empty memory.
+ * @param room budget for appointments kept between two cycles
+ * @param goesOn whether the process is a daemon, not a command
  */
 export function emptyStreamMemory(room: CacheBudget, goesOn: boolean): StreamMemory {
   const memory: StreamMemory = {
@@ -93,23 +93,23 @@ export function emptyStreamMemory(room: CacheBudget, goesOn: boolean): StreamMem
 }
 
 /**
- * A whole list that is shorter than the one before by more than this share and this count is doubted: more likely a list that lies than
- * a day's work. As with the guard of deletions, of which this is the counterpart for what is computed.
+ * A full list is distrusted if it is shorter than the previous list by more than this share and this count: an incomplete list is more
+ * likely than a normal day. For computed values, this check corresponds to the guard of deletions.
  */
 const SUSPECT_SHARE = 0.2;
 const SUSPECT_COUNT = 10;
-/** What the clinic has shown for so long is so. */
+/** After this time, a smaller list is accepted. */
 const SUSPECT_FOR_MS = DAY_MS;
 
-/** The size of a list that is read again and again. */
+/** The size of a list that is read repeatedly. */
 export interface ListSize {
-  /** Rows of the last reading that was believed; null before the first. */
+  /** Records of the last accepted read; null before the first. */
   count: number | null;
-  /** Since when readings have not been believed. */
+  /** Start of the distrust. */
   sinceAt: Instant | null;
 }
 
-/** Nothing was read yet: the first reading is believed. */
+/** Creates a size without reads: the first read is accepted. */
 export function createListSize(): ListSize {
   return { count: null, sinceAt: null };
 }

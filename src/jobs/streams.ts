@@ -8,46 +8,43 @@ import { computesFromHistory, type Follower, type SlowStream, streamsOf, unusabl
 import { type FailedReading, isBelievable, type StreamMemory, type StreamReadings } from './stream-memory.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
-/** The far past is read again after this time: what happened there seldom changes. */
+/** Interval of reading past appointments, which rarely change. */
 const HISTORY_EVERY_MS = 6 * HOUR_MS;
 /**
- * A reading is planned by for so many of its intervals: a new one is asked for after the first, and takes its time. However long it
- * took, the cycle that follows it plans by it.
+ * Number of intervals for which plans use a read. A new read is requested after the first interval and takes time. The cycle after a read
+ * always uses the read, however long the read took.
  */
 const LIFE_IN_INTERVALS = 2;
-/**
- * A stream that could not be read is asked for again with the next cycle, then after this time, then after twice as long, and so on up to
- * its interval.
- */
+/** A failed read is requested again in the next cycle, then after this delay, which doubles up to the stream's interval. */
 const FIRST_BACKOFF_MS = 5 * MINUTE_MS;
 
-/** The streams of one cycle beside its appointments. One that can't be planned by is null. */
+/** The additional streams of one cycle. A stream unusable for plans is null. */
 export interface Streams extends StreamReadings {
-  /** Those that could not be read: targets that need them are left as they are. */
+  /** Failed streams: targets that require them remain unchanged. */
   failed: ReadonlyMap<SlowStream, MirrorError>;
-  /** Those that this process has yet to read: targets that need them are left as they are until then. */
+  /** Streams that this process has not read yet: targets that require them remain unchanged until then. */
   awaited: ReadonlySet<SlowStream>;
-  /** The readings that were planned by last, in whatever process. */
+  /** Reads used by the last plan, in any process. */
   plannedBy: StreamsRead;
 }
 
-/** What targets in a CRM need beside the appointments of their window. */
+/** Data that CRM targets require in addition to appointments of their window. */
 interface StreamNeeds {
-  /** Days before today whose invoices' doctors are told; 0 for none. */
+  /** Number of past days of invoices with doctors; 0 for none. */
   doctorsDays: number;
-  /** When the far past must begin that is read now. */
+  /** Required start of a read of past appointments. */
   historyFromAt: Instant;
-  /** After how long each stream that is needed is read again. */
+  /** Interval of each required stream. */
   everyMs: ReadonlyMap<SlowStream, number>;
 }
 
-/** Where a tenant's streams stand in this process. */
+/** State of a tenant's streams in this process. */
 interface DueStreams {
   needs: StreamNeeds;
   streams: Streams;
-  /** To be read now. */
+  /** Streams to be read now. */
   due: readonly SlowStream[];
-  /** Another process planned the tenant's CRMs last: reading and planning are its work, as long as it is there. */
+  /** Another process planned the tenant's CRMs last: that process reads and plans while it runs. */
   isElsewhere: boolean;
 }
 
@@ -63,16 +60,16 @@ function needsOf(targets: readonly OpenTarget[], now: Instant): StreamNeeds {
     if (computesFromHistory(target)) historyDays = Math.max(historyDays, crm.derived.historyDays);
   }
   const intervals = [...names].map((name) => [name, name === 'history' ? HISTORY_EVERY_MS : everyMs] as const);
-  // A day for the midnight at which a local day begins, and one for the days that pass until the next reading.
+  // One day for the midnight at which a local day begins, and one for the time until the next read.
   return { doctorsDays, historyFromAt: now - (historyDays + 2) * DAY_MS, everyMs: new Map(intervals) };
 }
 
 /**
- * Tells which streams this process can plan by and which are to be read: patients and invoices by the targets' `everyMinutes`, the far past
- * every six hours. One that is older than the one that was planned by last is never planned by: planning would go back in time.
- * @param options.fresh a person waits: patients and invoices are due, and what could not be read
- * @param options.justRead whoever asks has read what was due: it counts, whatever its age
- * @param options.lastRun the report of the last cycle, where it is known
+ * Returns the streams that this process can plan with, and the due streams: patients and invoices by the targets' `everyMinutes`, past
+ * appointments every six hours. A read older than the last planned read is never used, because the plan would go back in time.
+ * @param options.fresh a user waits: patients, invoices and failed streams are due
+ * @param options.justRead the caller has read the due streams; they are used at any age
+ * @param options.lastRun the report of the last cycle, if known
  */
 export async function findDueStreams(
   tenant: Pick<OpenTenant, 'clock' | 'memory' | 'runs'>,
@@ -100,13 +97,13 @@ export async function findDueStreams(
   return { needs, streams, due: names.filter(isDue), isElsewhere };
 }
 
-/** Nothing was read, and nothing is waited for. */
+/** No stream was read, and none is awaited. */
 export const NO_STREAMS: Streams = {
   ...{ patients: null, invoices: null, history: null },
   ...{ failed: new Map(), awaited: new Set<SlowStream>(), plannedBy: {} },
 };
 
-/** What is in memory, of streams that are needed. */
+/** Returns the required streams in memory. */
 function streamsIn(
   { patients, invoices, history, failures }: StreamMemory,
   names: readonly SlowStream[],
@@ -125,7 +122,7 @@ function streamsIn(
   };
 }
 
-/** What a clock that ran ahead dated in a time to come says nothing. */
+/** Ignores future times, stored by a clock that ran ahead. */
 function notToCome(read: StreamsRead, now: Instant): StreamsRead {
   return Object.fromEntries(Object.entries(read).filter(([, readAt]) => readAt <= now + CLOCK_TOLERANCE_MS));
 }
@@ -137,7 +134,7 @@ interface FreshnessInput {
   now: Instant;
 }
 
-/** `old`: a new reading is due, and this one is planned by until it is there; `expired`: for too long. */
+/** `old`: a new read is due, and plans use this one until then; `expired`: this read is too old for plans. */
 function freshnessOf(
   name: SlowStream,
   { memory, needs, plannedBy, now }: FreshnessInput,
@@ -160,13 +157,13 @@ function isResting(failed: FailedReading | undefined, longestBackoffMs: number, 
   return now >= failedAt && now - failedAt < backoffMs;
 }
 
-/** As of when a target's stream is known, with everything that its properties are computed from but the far past. */
+/** Returns the time of a target's stream, with all streams of its properties except past appointments. */
 export function asOf(target: Follower, { streams, startedAt }: { streams: Streams; startedAt: Instant }): Instant {
   const names = streamsOf(target).filter((name) => name !== 'history');
   return Math.min(startedAt, ...names.map((name) => streams[name]?.readAt ?? startedAt));
 }
 
-/** When the streams of a cycle were read, for its report. */
+/** Returns the read times of a cycle's streams, for its report. */
 export function streamsRead({ patients, invoices, history }: Streams): StreamsRead {
   const present = Object.entries({ patients, invoices, history }).filter(([, reading]) => reading !== null);
   return Object.fromEntries(present.map(([name, reading]) => [name, reading?.readAt]));
@@ -181,7 +178,7 @@ const READING: Readonly<Record<SlowStream, Text>> = {
 /** Members of a tenant that reading patients, invoices and past appointments uses. */
 export interface StreamReader extends Pick<OpenTenant, 'clinic' | 'clock' | 'log' | 'memory' | 'outages'> {}
 
-/** Reads all that targets in CRMs need beside appointments, for whoever only looks. What can't be read is told of. */
+/** Reads all additional streams of CRM targets, for read-only use. Failures are part of the result. */
 export async function readAllStreams(
   tenant: StreamReader & Pick<OpenTenant, 'runs'>,
   targets: readonly OpenTarget[],
@@ -191,14 +188,14 @@ export async function readAllStreams(
   const found = await findDueStreams(tenant, targets, { fresh: true });
   await readStreams(tenant, found, progress, signal);
   const names = [...found.needs.everyMs.keys()];
-  // Whatever others planned by meanwhile: nothing is written by it.
+  // Later plans of other processes do not matter, because nothing is written.
   const read = new Set(names.filter((name) => tenant.memory[name] !== null));
   return { ...streamsIn(tenant.memory, names, read), plannedBy: found.streams.plannedBy };
 }
 
 /**
- * Reads streams that are due, one after the other.
- * @returns whether any of them could be read
+ * Reads due streams one after the other.
+ * @returns whether any read succeeded
  */
 export async function readStreams(
   tenant: StreamReader,
@@ -209,14 +206,14 @@ export async function readStreams(
   let isRead = false;
   for (const name of due) {
     progress(READING[name]);
-    // After what was planned by, also by the clock of a machine that is behind the other one's.
+    // After the last planned read, even if this host's clock is behind the other host's.
     const readAt = Math.max(tenant.clock(), plannedBy[name] ?? -Infinity);
     isRead = (await attemptReading(tenant, name, { ...needs, readAt }, signal)) || isRead;
   }
   return isRead;
 }
 
-/** What fails is not known any more, and rests for a while: a list of years must not be begun again with every cycle. */
+/** A failed stream is discarded and delayed: a list of years must not be restarted in every cycle. */
 async function attemptReading(
   tenant: StreamReader,
   name: SlowStream,
@@ -234,14 +231,14 @@ async function attemptReading(
     const inTurn = (memory.failures.get(name)?.inTurn ?? 0) + 1;
     memory[name] = null;
     memory.failures.set(name, { error: failure, failedAt: clock(), inTurn });
-    // That a server is away is told once.
+    // A host outage is logged once.
     const level = inTurn === 1 || tenant.outages.causeOf(failure) === null ? 'warn' : 'debug';
     tenant.log[level]({ stream: name, code: failure.code, inTurn }, 'what CRMs follow could not be read');
     return false;
   }
 }
 
-/** What is asked for, and when. */
+/** Parameters of a read. */
 interface Question extends StreamNeeds {
   readAt: Instant;
 }
@@ -257,7 +254,7 @@ const READERS: Readonly<Record<SlowStream, Reader>> = {
     memory.invoices = { readAt, snapshot: await clinic.readInvoices(invoiceQuery(question), signal) };
   },
   async history({ memory, clinic }, { readAt, historyFromAt: fromAt }, signal) {
-    // Up to now: each cycle's own window moves on, and nothing may fall between the two.
+    // Until now: each cycle's window moves, and no gap may remain between the two.
     const reading = { agendaIds: null, window: { fromAt, toAt: readAt } };
     const snapshot = await clinic.readAppointments(reading, signal);
     const { records, completeness } = snapshot;
@@ -281,7 +278,7 @@ function historyShrunk(): MirrorError {
   });
 }
 
-/** What is computed from a part would be wrong, and nobody would notice. */
+/** Values computed from an incomplete history would be wrong without notice. */
 function historyPartial(): MirrorError {
   return new MirrorError(message('history-partial'), {
     actor: 'contract',

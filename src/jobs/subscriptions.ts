@@ -15,30 +15,31 @@ import type { StopSignals } from './push.ts';
 import { targetBackoffMs } from './retry.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
-/** Path of the receiver, below the public address; connector and subscription id follow. */
+/** Path of the receiver after the public URL; connector and subscription id follow. */
 export const NOTIFICATIONS_PATH = '/notifications';
 
 /**
- * What is asked for. Every limit that Graph has had allows it (4,230 minutes, later 10,080;
- * https://learn.microsoft.com/graph/api/resources/subscription), so does Google's (seven days,
- * https://developers.google.com/workspace/calendar/api/guides/push). It bounds how long a subscription lives that we lost sight of.
+ * Requested lifetime. Every limit of Graph so far allows it (4,230 minutes, later 10,080;
+ * https://learn.microsoft.com/graph/api/resources/subscription), and so does Google's (seven days,
+ * https://developers.google.com/workspace/calendar/api/guides/push). The lifetime limits how long a lost subscription continues.
  */
 const CHANNEL_LIFE_MS = 2 * DAY_MS;
-/** How long the vendor may check the address of a subscription that it was asked for. */
+/** How long the vendor may take to validate the URL of a requested subscription. */
 const OPENING_MS = 10 * MINUTE_MS;
 
-/** A calendar that we want to be told of, and everybody who writes to it. */
+/** A calendar with notifications, and all targets that write to it. */
 interface HeardCalendar {
-  /** The first of them: the subscription is kept under its name. */
+  /** The first target; the subscription is stored under its name. */
   target: OpenTarget;
   container: string;
   targets: string[];
 }
 
 /**
- * Opens a subscription under a new id and secret, of which only a hash is kept. The receiver knows it before the vendor does.
- * @param heardSinceAt since when the calendar is heard of, by this subscription or the one before
- * @throws MirrorError as the connector does
+ * Opens a subscription with a new id and secret, and stores only the secret's hash. The receiver knows the subscription before the vendor
+ * does.
+ * @param heardSinceAt start of notifications for the calendar, by this or the previous subscription
+ * @throws MirrorError from the connector
  */
 async function openSubscription(
   tenant: Pick<OpenTenant, 'clock' | 'id' | 'notifications'>,
@@ -73,12 +74,15 @@ async function openSubscription(
   }
 }
 
-/** When it ends and is renewed: after half of what the vendor gave, so that there is time for many tries. */
+/** Returns expiry and renewal of a subscription: renewal after half of the lifetime leaves time for many attempts. */
 function lifeOf({ expiresAt }: Subscription, now: Instant): Pick<StoredSubscription, 'renewAt' | 'expiresAt'> {
   return { renewAt: now + (expiresAt - now) / 2, expiresAt };
 }
 
-/** Ends a subscription. Its hints count no more, whatever the vendor says. @throws MirrorError as the connector does */
+/**
+ * Closes a subscription. Its notifications are ignored from now on, whatever the vendor answers.
+ * @throws MirrorError from the connector
+ */
 async function closeSubscription(
   tenant: Pick<OpenTenant, 'notifications'>,
   subscription: StoredSubscription,
@@ -88,43 +92,43 @@ async function closeSubscription(
   await tenant.notifications.subscriptionsOf(subscription)?.close(subscription, signal);
 }
 
-/** The notifications of a target whose connector has them. */
+/** Returns the connector's notification functions. */
 function subscriptionsOf({ id, connector }: OpenTarget): Subscriptions {
   if (connector.subscriptions === undefined) throw new Error(`the connector of "${id}" has no notifications`);
   return connector.subscriptions;
 }
 
-/** What a vendor is to post to: nothing in it tells whose calendar it is about. */
+/** Returns the URL for the vendor's notifications, which does not reveal the calendar's owner. */
 function addressOf({ notifications }: Pick<OpenTenant, 'notifications'>, connector: string, id: string): string {
   return `${notifications.url}${NOTIFICATIONS_PATH}/${connector}/${id}`;
 }
 
-/** A logout does not wait longer than this for a vendor to end its subscriptions. */
+/** Maximum time that a disconnect waits for a vendor to close its subscriptions. */
 const FAREWELL_MS = 10 * SECOND_MS;
 const LEASE = 'subscriptions';
 
-/** Members of a tenant that opening and ending its subscriptions uses. */
+/** Members of a tenant that opening and closing subscriptions uses. */
 interface SubscriptionUpkeep extends Pick<OpenTenant, 'clock' | 'id' | 'log' | 'notifications' | 'random'> {}
 
 interface Work {
   tenant: SubscriptionUpkeep;
   lease: Lease;
   signal: AbortSignal;
-  /** Targets that are heard of from now on. */
+  /** Targets with new notifications. */
   opened: string[];
 }
 
-/** One target's run, and what is kept of its subscriptions at this moment. */
+/** One target's run, with the current state of its subscriptions. */
 interface SubscriptionRun extends Work {
   target: string;
   current: TargetSubscriptions;
 }
 
 /**
- * Looks after the notifications of a tenant's targets: opens, prolongs and replaces subscriptions, and ends those that are no longer
- * wanted. One target's failure keeps no other from its run.
- * @param options.hurry try at once what rests after a failure: a person has acted
- * @returns targets that were not heard of before and are now: what happened meanwhile is not told; null when another worker is doing this
+ * Maintains the notification subscriptions of a tenant's targets: opens, renews and replaces them, and closes obsolete ones. One target's
+ * failure does not stop the others.
+ * @param options.hurry retry failed subscriptions immediately, because an administrator acted
+ * @returns targets with new notifications, whose earlier changes were not reported; null if another worker runs the maintenance
  */
 export async function maintainSubscriptions(
   tenant: SubscriptionUpkeep & Pick<OpenTenant, 'configuration' | 'leases' | 'targetStore' | 'targets'>,
@@ -156,8 +160,8 @@ export async function maintainSubscriptions(
 }
 
 /**
- * Ends the subscriptions of a login that is about to be ended, as far as possible: whatever the vendor says, what it still sends is ignored
- * from now on. Nobody opens new ones before `logOut` has come to its end.
+ * Closes the subscriptions of a connection before it ends, as far as possible. Whatever the vendor answers, later notifications are
+ * ignored. New subscriptions are blocked until `logOut` has ended.
  */
 export async function withoutSubscriptions<Result>(
   tenant: Pick<OpenTenant, 'leases' | 'log' | 'notifications'>,
@@ -199,7 +203,10 @@ async function sayGoodbye(
   }
 }
 
-/** Calendars by the target under whose name the subscription is kept. Two targets on one calendar share a subscription: Graph allows no second. */
+/**
+ * Returns calendars by the target under whose name the subscription is stored. Two targets with one calendar share a subscription, because
+ * Graph allows only one.
+ */
 async function wantedCalendars(
   tenant: Pick<OpenTenant, 'configuration' | 'notifications' | 'targetStore' | 'targets'>,
 ): Promise<Map<string, HeardCalendar>> {
@@ -222,7 +229,7 @@ function isSameLogin({ configuration: one }: OpenTarget, { configuration: other 
   return one.connector === other.connector && one.connection === other.connection;
 }
 
-/** What fails rests, with its code for status; only a lost lease or the end of the daemon ends the whole round. */
+/** A failed target is delayed, with its code for the status; only a lost lease or the daemon's shutdown ends the complete run. */
 async function attempt(run: SubscriptionRun, calendar: HeardCalendar | undefined): Promise<void> {
   const { tenant, target, signal } = run;
   signal.throwIfAborted();
@@ -251,18 +258,18 @@ async function save(run: SubscriptionRun, changes: Partial<TargetSubscriptions>)
   run.current = stored;
 }
 
-/** A time further ahead than any rule puts work off was set while the clock ran ahead. */
+/** A time later than any delay of clinic-mirror was set while the clock ran ahead. */
 function rests({ failure }: TargetSubscriptions, now: Instant): boolean {
   return failure !== null && failure.retryAt > now && failure.retryAt <= now + IMPOSSIBLE_WAIT_MS;
 }
 
-/** A subscription that was opened although no answer came lives until its end, so not many of that kind are made. */
+/** A subscription opened without an answer continues until it expires, so few attempts are made. */
 function backoffMs(error: MirrorError, random: () => number, failingForMs: number): number {
   const delayMs = targetBackoffMs(error, random, failingForMs);
   return error.ambiguous ? Math.max(delayMs, HOUR_MS) : delayMs;
 }
 
-/** No subscription is wanted: the target was paused or removed, has no calendar any more, or another target holds the subscription. */
+/** No subscription is required: the target was paused or removed, has no calendar, or another target holds the subscription. */
 async function end(run: SubscriptionRun): Promise<void> {
   const { current, closing } = run.current;
   if (current !== null) await save(run, { current: null, closing: [...closing, current] });
@@ -271,7 +278,8 @@ async function end(run: SubscriptionRun): Promise<void> {
 
 async function maintain(run: SubscriptionRun, calendar: HeardCalendar): Promise<void> {
   await sortOut(run, calendar);
-  // Before the new one is asked for: where a calendar can have one only, the old one stands in its way. A failure does not.
+  // Before the new subscription is requested: an old one blocks a new one if the vendor allows only one per calendar. A failure does not
+  // block the request.
   const failure = await closeRetired(run).catch(asMirrorError);
   const { current } = run.current;
   if (current === null) {
@@ -283,7 +291,9 @@ async function maintain(run: SubscriptionRun, calendar: HeardCalendar): Promise<
   if (failure instanceof MirrorError) throw failure;
 }
 
-/** What has ended is forgotten; what is for another calendar, login or address, or unknown to the receiver, is to be closed. */
+/**
+ * Deletes expired subscriptions, and marks subscriptions for another calendar, connection or URL, or unknown to the receiver, for closing.
+ */
 async function sortOut(run: SubscriptionRun, { target, container }: HeardCalendar): Promise<void> {
   const { tenant } = run;
   const { current, closing } = run.current;
@@ -303,7 +313,7 @@ async function sortOut(run: SubscriptionRun, { target, container }: HeardCalenda
   if (!fits) await save(run, { current: null, closing: [...closing, current] });
 }
 
-/** Prolongs a subscription when it is time; where the vendor can't, another is opened before this one is closed. */
+/** Renews a due subscription. If the vendor cannot renew, a new one is opened before this one is closed. */
 async function tend(run: SubscriptionRun, calendar: HeardCalendar, current: StoredSubscription): Promise<void> {
   const { tenant, signal } = run;
   const { directory } = tenant.notifications;
@@ -324,7 +334,7 @@ async function tend(run: SubscriptionRun, calendar: HeardCalendar, current: Stor
   await directory.put(current.id, { ...addressee, targets, asked: null }, extended.expiresAt);
 }
 
-/** Keeps a subscription that was just opened. One that can't be kept is closed again as far as possible: nobody would look after it. */
+/** Stores a new subscription. If it cannot be stored, it is closed as far as possible, because nothing would maintain it. */
 async function storeOpened(
   run: SubscriptionRun,
   opened: StoredSubscription,
@@ -340,7 +350,10 @@ async function storeOpened(
   }
 }
 
-/** Ends what is to be ended and remembers how far it came. @throws what the last failing vendor said */
+/**
+ * Closes marked subscriptions and stores the progress.
+ * @throws the last vendor's error
+ */
 async function closeRetired(run: SubscriptionRun): Promise<void> {
   let failure: unknown = null;
   for (const subscription of run.current.closing) {

@@ -29,62 +29,65 @@ import type { Directory } from '../sync/project.ts';
 import type { Outages } from './outages.ts';
 import type { StreamMemory, Taken } from './stream-memory.ts';
 
-/** Appointments to be read: of these agendas, in this window. */
+/** Appointments to be read: agendas and a window. */
 export interface ReadingScope {
   window: TimeWindow;
   agendas: 'all' | readonly string[];
 }
 
-/** What a cycle learned of the clinic's appointments, as far as a follower goes by it. */
+/** A cycle's results for followers. */
 export interface Learned {
   records: ReadonlyMap<string, Appointment>;
-  /** Read alone: they are there although the list did not show them. */
+  /** Appointments found individually although the list did not show them. */
   found: readonly Appointment[];
-  /** Read alone: the clinic has no such record. */
+  /** Appointments that the clinic no longer has, by individual fetches. */
   vanished: ReadonlySet<string>;
-  /** Where appointments take place, as the clinic's catalogue says. */
+  /** Locations of appointments from the clinic's catalogue. */
   directory: Pick<Directory, 'agendas' | 'locations'>;
 }
 
-/** Ids of the clinic's catalogue that a configuration names. */
+/** Catalogue ids used in a configuration. */
 export interface NamedIds {
   agendas: 'all' | readonly string[];
   treatments: 'all' | readonly string[];
 }
 
-/** What goes by a tenant's appointments in each cycle, beside its targets. A feature gives it to its tenant. */
+/** A user of a tenant's appointments in each cycle, in addition to targets. A feature adds it to its tenant. */
 export interface CycleFollower {
-  /** Stands among the names of targets; no target can have it. */
+  /** Name among the names of targets; no target can have it. */
   name: string;
-  /** Ids that it names, by where: an id that the catalogue lacks is a gap of that place. */
+  /** Ids by configuration section: an id missing from the catalogue is a gap of that section. */
   namedIds: ReadonlyMap<string, NamedIds>;
-  /** Which appointments it needs read. */
+  /** Returns the required appointments. */
   readingScope(now: Instant): ReadingScope;
-  /** Repairs what a crash left, before a cycle. */
+  /** Repairs incomplete data after a crash, before a cycle. */
   resume(): Promise<void>;
   /**
-   * Appointments that it waits for and that a complete list did not show, with when they begin as far as it knows.
-   * @param isSeen also of rows that can't be used
+   * Returns appointments that the follower waits for and that a complete list omitted, with their known start.
+   * @param isSeen includes unusable records
    */
   absent(isSeen: (recordId: string) => boolean): Promise<ReadonlyMap<string, readonly Instant[]>>;
-  /** Takes what a cycle learned. Says nothing of an appointment that the cycle did not see. */
+  /** Receives a cycle's results. Unseen appointments are not part of them. */
   follow(learned: Learned): Promise<void>;
 }
 
-/** What a cycle asks of the clinic, for one tenant. */
+/** Requests of a cycle to the clinic, for one tenant. */
 export interface ClinicSource extends Omit<TenantSource, 'within' | 'readReports' | 'readReport'> {
-  /** Sets the status in the clinic. @throws MirrorError, as the clinic's calls do; `ambiguous` when it may have been set */
+  /**
+   * Sets the status in the clinic.
+   * @throws MirrorError from the clinic's calls; `ambiguous` if the status may have been set
+   */
   setStatus(id: string, status: AppointmentStatus, signal: AbortSignal): Promise<void>;
 }
 
-/** What makes objects of a CRM out of records. */
+/** Converts records to objects of a CRM. */
 export interface OpenCrm {
   mapping: Mapping;
-  /** What derived properties are computed from; null where the mapping uses none. */
+  /** Source of derived properties; null if the mapping uses none. */
   patientHistory: PatientHistory | null;
-  /** Which readings the patient history has taken. */
+  /** Reads received by the patient history. */
   taken: Taken;
-  /** Mapped properties by which people refuse. */
+  /** Mapped properties with which people refuse contact. */
   refusals: readonly Refusal[];
 }
 
@@ -98,35 +101,38 @@ export interface OpenTarget {
   identity: TargetIdentity;
   supports: ConnectorSupports;
   connector: Connector<Item>;
-  /** What this process computed of records that may come again as they are. */
+  /** Cache of fingerprints of unchanged records. */
   fingerprints: FingerprintMemory;
-  /** The calendar that this process made sure of; null before the first time and after failure. */
+  /** The calendar that this process verified; null before the first check and after a failure. */
   preparedContainer: string | null;
-  /** What this process remembers of the last plan, when that had nothing to do. */
+  /** Input of the last plan without changes, in this process. */
   idleTarget: IdleTarget | null;
 }
 
-/** A target with its calendar, or with the container of its objects in a CRM. */
+/** A target with its calendar, or with the container of its CRM objects. */
 export interface PreparedTarget {
   target: OpenTarget;
   container: string;
 }
 
-/** How a tenant's targets are told of changes. */
+/** Notification settings of a tenant's targets. */
 export interface TenantNotifications {
-  /** How vendors reach the receiver, without its path; null: no subscription is opened, and polling finds all. */
+  /** Public URL of the receiver, without its path; null: no subscriptions, only polling. */
   url: string | null;
   store: SubscriptionStore;
   directory: SubscriptionDirectory;
-  /** To end a subscription whose target may be gone; null when its login is no longer configured, so that it runs out by itself. */
+  /**
+   * Returns functions to close a subscription whose target may be removed; null if its connection is no longer configured, so that it
+   * expires.
+   */
   subscriptionsOf(
     subscription: Pick<StoredSubscription, 'connector' | 'connection' | 'settings'>,
   ): Subscriptions | null;
 }
 
 /**
- * Everything that the work on one tenant needs, put together by `composition/tenant.ts`. A function takes the members that it uses. A feature
- * adds its own part by declaration merging.
+ * All dependencies of the work on one tenant, built by `composition/tenant.ts`. A function declares the members that it uses. A feature
+ * adds its part by declaration merging.
  */
 export interface OpenTenant {
   id: string;
@@ -142,28 +148,28 @@ export interface OpenTenant {
   runs: RunStore;
   journal: Journal;
   leases: Leases;
-  /** What this process read of streams that aren't read with each cycle. */
+  /** This process's reads of streams not read in each cycle. */
   memory: StreamMemory;
   tombstones: TombstoneStore;
-  /** Plans that a person may apply. */
+  /** Plans that an administrator may apply. */
   plans: StoredDocuments<StoredPlan>;
-  /** Long work that somebody began by the API. */
+  /** Long tasks started through the API. */
   tasks: StoredDocuments<StoredTask>;
   protection: Protection;
   notifications: TenantNotifications;
-  /** What goes by the tenant's appointments in each cycle, beside its targets. */
+  /** Users of the tenant's appointments in each cycle, in addition to targets. */
   followers: readonly CycleFollower[];
-  /** The configuration that this process works under; planner and lanes have their leases only while it is the newest. */
+  /** This process's configuration; planner and lanes get leases only while it is the newest. */
   configVersion: ConfigVersion;
-  /** How often cycles should begin. */
+  /** Interval of cycles. */
   pullEveryMs: number;
-  /** A lane writes nothing while no plan was made for so long: what waits may have been overtaken. */
+  /** Maximum age of a plan for writes: later, pending changes may be outdated. */
   planLifeMs: number;
-  /** A record is gone when a reading that began at least so much after the first that missed it misses it too. */
+  /** Minimum time between the starts of two reads that prove a record gone. */
   missedForMs: number;
-  /** As far as a clock agrees that does not jump. */
+  /** Elapsed time by a monotonic clock, if known. */
   elapsedBetween: ElapsedBetween;
-  /** Bounds of one turn of a target's lane. */
+  /** Limits of one time slice of a target's lane. */
   slice: { operations: number; durationMs: number };
   log: Logger;
   spans: Spans;

@@ -1,68 +1,67 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { SECOND_MS } from '../model/time.ts';
 
-/** What some turns have in common, such as a clinic client, a vendor or a gateway, and how much of it they may take at once. */
+/** A resource that several jobs share, such as a clinic client, a vendor or a gateway, with its limit. */
 export interface Share {
   name: string;
-  /** Turns under way. */
+  /** Maximum running jobs. */
   most: number;
-  /** Those of them that wait in line for a budget: while there are so many, nobody else begins. Any number when absent. */
+  /** Maximum running jobs that queue for a request budget: at the limit no other job starts. Unlimited if absent. */
   mostInLine?: number;
 }
 
-/** Whoever wants a turn. */
+/** A job that requests admission. */
 export interface Comer {
-  /** Names the work: the same work needs one turn. */
+  /** Identifies the work: identical work is admitted once. */
   work: string;
-  /** Names the job that brings it. */
+  /** Identifies the queue's job. */
   job: string;
   shares: readonly Share[];
-  /** Fetches the job once places are kept for it. */
+  /** Fetches the job after capacity is reserved. */
   call(): Promise<void>;
 }
 
 /**
- * `begin`: there is room; `run` has the places until the work has ended. `wait`: there is none; so many are ahead. `leave`: another job is
- * waiting to do the same.
+ * `begin`: capacity is available, and `run` uses it until the work ends. `wait`: no capacity, with the number of jobs ahead. `leave`:
+ * another job waits for the same work.
  */
 export type Admission =
   | { turn: 'begin'; run<Result>(work: () => Promise<Result>): Promise<Result> }
   | { turn: 'wait'; ahead: number }
   | { turn: 'leave' };
 
-/** Places are kept for whoever was called for this long: another process may have taken the job, and then they stand empty. */
+/** How long capacity is reserved for a called job: another process may have taken the job. */
 const RESERVED_MS = SECOND_MS;
-/** Whoever had room in one share and none in another this often keeps its places from then on, so that busy shares can't pass it for ever. */
+/** After this number of missed starts, a job reserves its capacity, so that busy resources cannot delay it forever. */
 const PASSED_OVER = 4;
 
 interface Pool {
   turns: number;
-  /** Turns that wait in line for a budget. */
+  /** Running jobs that queue for a request budget. */
   inLine: number;
-  /** Who waits for a turn, in the order of coming. */
+  /** Waiting jobs in the order of arrival. */
   line: Waiter[];
 }
 
 interface Waiter extends Comer {
-  /** Number in the order of coming, kept from line to line. */
+  /** Position in the order of arrival, kept from queue to queue. */
   came: number;
   renewal: NodeJS.Timeout | null;
-  /** Times that it had room in one share and found another one full. */
+  /** How often one resource had capacity while another had none. */
   passedOver: number;
-  /** Names of the shares that keep a place for it while it waits for another one. */
+  /** Resources that reserve capacity for the job while it waits for another one. */
   holds: Set<string>;
 }
 
 interface Turn {
   shares: readonly Share[];
-  /** Its requests that wait in line for a budget. */
+  /** The job's requests that queue for a budget. */
   waits: number;
 }
 
 /**
- * Who of one process may work now. A turn has a place in each of its shares; who finds one of them full waits outside, without taking anything,
- * and is called in the order of coming. One waiter at a time, who was passed over too often, keeps places while it waits: two who did would wait
- * for each other.
+ * Admits jobs of one process. A job uses capacity of each of its resources. Without capacity in one of them, the job waits outside, uses
+ * none, and is called in the order of arrival. Only one overtaken job at a time reserves capacity, because two of them could deadlock.
  */
 export class Turns {
   readonly #pools = new Map<string, Pool>();
@@ -71,7 +70,7 @@ export class Turns {
   #came = 0;
   #holder: Waiter | null = null;
 
-  /** Asks for a turn. Whoever was told to wait comes again when called. */
+  /** Requests admission. A job that must wait returns when called. */
   admit(comer: Comer): Admission {
     const { work, job, shares } = comer;
     const waiting = this.#waiting.get(work);
@@ -94,7 +93,7 @@ export class Turns {
     return { turn: 'wait', ahead: this.#ahead(waiter) };
   }
 
-  /** Waits in line for a budget. Whatever turn asks for it counts there meanwhile; it goes on without asking. */
+  /** Queues for a request budget. The current job is counted as queued meanwhile, and continues without a new admission. */
   inLine = async <Answer>(wait: () => Promise<Answer>): Promise<Answer> => {
     const turn = this.#current.getStore();
     if (turn === undefined) return wait();
@@ -136,7 +135,7 @@ export class Turns {
     for (const share of shares) this.#serve(share);
   }
 
-  /** Calls whoever waits for a share as long as there is room in it; who finds another of its shares full goes on waiting there. */
+  /** Calls waiting jobs of a resource while it has capacity; a job without capacity elsewhere remains queued there. */
   #serve(share: Share): void {
     const { name } = share;
     const { line } = this.#pool(name);
@@ -153,7 +152,10 @@ export class Turns {
     if (turns === 0 && line.length === 0) this.#pools.delete(name);
   }
 
-  /** @param share has room, and another one that the waiter needs has none */
+  /**
+   * Counts a missed start.
+   * @param share has capacity, while another required resource has none
+   */
   #passOver(waiter: Waiter, share: Share): void {
     waiter.passedOver += 1;
     if (waiter.passedOver < PASSED_OVER) return;

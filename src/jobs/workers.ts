@@ -15,42 +15,42 @@ import type { Share, Turns } from './turns.ts';
 
 const freeJobs = redisScript<number>(import.meta.url, 'free-jobs');
 
-/** What a handler is told beside the data of its job. */
+/** Signals for a handler, in addition to the job's data. */
 interface JobSignals {
-  /** Asks for an early end between steps. */
+  /** Requests an early end between steps. */
   stop: AbortSignal;
-  /** The same in the middle of one. */
+  /** Requests an end within a step. */
   abort: AbortSignal;
-  /** How often the job was taken up, by whatever process, this time included. */
+  /** Number of starts of the job, in any process, including this one. */
   taken: number;
 }
 
-/** What is done for each job. */
+/** Handler of each job. */
 export type JobHandlers = {
   [Name in JobName]: (data: JobData<Name>, signals: JobSignals) => Promise<void>;
 };
 
 /**
- * Thrown by a handler whose job is another process's: it goes back into the queue until that one takes it. Redis hands jobs to whoever
- * waited longest, so it goes round.
+ * Thrown by a handler whose job belongs to another process: the job returns to the queue until that process takes it. Redis gives jobs to
+ * the worker that waited longest, so the job circulates.
  */
 export class ForAnotherProcess extends Error {}
-/** A job that was handed on so often, for two seconds, is nobody's: the process that it was meant for is gone, or has too much to do. */
+/** After this number of returns (two seconds), the intended process no longer exists or is overloaded. */
 export const MOST_HAND_ONS = 20;
 const HAND_ON_MS = 100;
 
-/** How the workers run. */
+/** Options of the workers. */
 export interface WorkersOptions {
   redis: RedisLocation;
   handlers: JobHandlers;
-  /** Turns of each kind that may be under way in this process at once; nearly all of them wait for answers. */
+  /** Maximum running jobs of each kind in this process; most of them wait for answers. */
   inFlight: Record<JobName, number>;
   sharesOf: SharesOf;
   isNeedless: IsNeedless;
   turns: Turns;
-  /** A job whose worker died is taken up again after one to two of these; the leases decide when its work may go on. */
+  /** A job whose worker died restarts after one to two of these periods; leases decide when its work may continue. */
   lockMs: number;
-  /** Jobs of workers whose process has died are taken up at once. Absent: nobody's death is known. */
+  /** Restarts jobs of dead processes immediately. Absent: deaths are not detected. */
   processes?: Pick<Processes, 'addWorker' | 'onDeath'>;
   log: Logger;
   spans: Spans;
@@ -58,14 +58,14 @@ export interface WorkersOptions {
 
 /** Running workers. */
 export interface Workers {
-  /** Lets what runs come to an end, for at most `graceMs`, then breaks it off. */
+  /** Waits for running jobs for at most `graceMs`, then aborts them. */
   close(graceMs: number): Promise<void>;
 }
 
 const NAMES = Object.keys(JOBS) as JobName[];
-/** After so long a job is tried again that this process must not do: another one may take it then. */
+/** Delay of a job that this process must not run, so that another process can take it. */
 const HANDOFF_DELAY_MS = 2 * SECOND_MS;
-/** A job that waits for room comes back by itself after this time, and later the more are ahead: this process may have died. */
+/** Delay after which a waiting job returns without a call, because this process may have died. More jobs ahead increase the delay. */
 const PARKED_MS = 30 * SECOND_MS;
 const PARKED_EACH_MS = 10;
 
@@ -88,7 +88,7 @@ export function startWorkers(options: WorkersOptions): Workers {
   };
 }
 
-/** What dead workers were at goes back into the queues; locks and looks of BullMQ would take up to two minutes. */
+/** Returns the jobs of dead workers to the queues; BullMQ's own locks and checks would take up to two minutes. */
 function followDeaths(
   workers: readonly Worker[],
   connection: RedisClient,
@@ -123,17 +123,17 @@ function startWorker(
 ): Worker {
   const worker = new Worker(name, (job, token) => handle(name, { job, token }, options, signals), {
     connection,
-    // Before it takes a job, others can learn of its death.
+    // A worker takes no job before other processes can detect its death.
     autorun: options.processes === undefined,
     prefix: QUEUE_PREFIX,
     concurrency: options.inFlight[name],
     lockDuration: options.lockMs,
-    // Redis takes whole milliseconds; else nothing that a dead worker left is ever taken up.
+    // Redis requires whole milliseconds; otherwise jobs of a dead worker would never restart.
     stalledInterval: Math.floor(options.lockMs / 2),
-    // A job that was cut off by a crash is safe to run again however often: leases and keys see to it.
+    // A job interrupted by a crash can be repeated any number of times: leases and keys make repetition safe.
     maxStalledCount: 100,
   });
-  // That Redis is away is told by who watches it. What it refuses would go on unseen: jobs of dead workers would stay where they are.
+  // Another component reports a Redis outage. A refused command would be unnoticed otherwise, and jobs of dead workers would remain.
   worker.on('error', (error) =>
     options.log[error.name === 'ReplyError' ? 'warn' : 'debug'](
       { job: name, error: asMirrorError(error) },
@@ -143,7 +143,7 @@ function startWorker(
   return worker;
 }
 
-/** One bad job fails alone and is tried again; it never stops the worker. */
+/** A failed job is retried and never stops the worker. */
 async function handle(
   name: JobName,
   { job, token }: { job: Job; token: string | undefined },
@@ -168,7 +168,7 @@ async function handle(
     if (error instanceof ForAnotherProcess) return await leaveToNext(job, token, HAND_ON_MS);
     const failure = asMirrorError(error);
     if (signals.stop.aborted) return await leaveToNext(job, token, SECOND_MS);
-    // Said once, where it is found: the job is for a process with the newer configuration, or for this one in some seconds.
+    // Logged where it is detected: the job belongs to a process with the newer configuration, or to this process in a few seconds.
     if (failure.code === SUPERSEDED || failure.code === UNCHECKED)
       return await leaveToNext(job, token, HANDOFF_DELAY_MS);
     options.log.error(
@@ -184,7 +184,7 @@ async function handle(
   }
 }
 
-/** A job is a span from when its turn begins. That it is another process's is no failure of it. */
+/** A job is a span from its admission. A job of another process is no failure. */
 async function traced(name: JobName, job: Job, spans: Spans, work: () => Promise<void>): Promise<void> {
   const { tenant, target }: { tenant: string; target?: string } = job.data;
   const parent = job.opts.telemetry?.metadata ?? null;
@@ -206,7 +206,7 @@ async function traced(name: JobName, job: Job, spans: Spans, work: () => Promise
   if (handedOn !== null) throw handedOn;
 }
 
-/** Works when there is room; else the job goes back into the queue, with its place kept, and takes nothing here. */
+/** Runs the job if capacity is available. Otherwise the job returns to the queue, keeps its position, and uses no capacity. */
 async function inTurn(
   name: JobName,
   job: Job,
@@ -232,30 +232,30 @@ async function inTurn(
   throw new DelayedError();
 }
 
-/** What this process can't do is another one's: a hint would be lost else. */
+/** Returns the job to the queue for another process; a notification would be lost otherwise. */
 async function leaveToNext(job: Job, token: string | undefined, delayMs: number): Promise<never> {
   await job.moveToDelayed(Date.now() + delayMs, token);
   throw new DelayedError();
 }
 
-/** What a job's turn takes from, the narrowest share first. */
+/** Resources of a job, the most specific first. */
 export type SharesOf = { [Name in JobName]: (data: JobData<Name>) => readonly Share[] | Promise<readonly Share[]> };
 
-/** One client, vendor or kind of gateway takes at most half of the turns of a kind, so that the others have the rest. */
+/** One client, vendor or kind of gateway uses at most half of the jobs of a kind, so that the others have the rest. */
 const HALF = 2;
-/** Tenants of one client that wait for its budget: more of them would only hold what they read for longer. */
+/** Tenants of one client that queue for its budget: more would only keep their data in memory longer. */
 const IN_LINE_PER_CLIENT = 4;
-/** Targets of one login that are written to, or checked, at once. */
+/** Targets of one connection written or audited simultaneously. */
 const PER_CONNECTION = 4;
-/** Reminders of one channel of a tenant that are handed over at once. */
+/** Reminders of one channel of a tenant delivered simultaneously. */
 const PER_CHANNEL = 8;
-/** What is read whole is held in memory: so many readings that are known to be longer than this are under way at once. */
+/** Full reads are held in memory: maximum simultaneous reads known to be larger than this size. */
 const LARGE = 20_000;
 const LARGE_AT_ONCE = 4;
-/** Cycles that are looked through for one that tells how large a tenant is; those that failed don't. */
+/** Number of cycles searched for a tenant's size; failed cycles have none. */
 const RUNS_LOOKED_AT = 5;
 
-/** The shares that keep one tenant, clinic client, vendor or gateway from taking the turns of all others. */
+/** Returns resources that prevent one tenant, clinic client, vendor or gateway from using all capacity. */
 export function sharesOf(
   tenants: {
     get(id: string): Pick<OpenTenant, 'configuration' | 'id' | 'links' | 'reminders' | 'runs' | 'targets'> | undefined;
@@ -301,7 +301,7 @@ export function sharesOf(
       const tenant = tenants.get(id);
       return tenant === undefined ? [] : [ofClient('triggers', tenant)];
     },
-    // Each of these asks for one tenant at a time.
+    // These jobs process one tenant at a time.
     audit: () => [],
     subscriptions: () => [],
     'refresh-tokens': () => [],

@@ -3,48 +3,48 @@ import type { AppointmentSnapshot } from '../model/snapshots.ts';
 import { DAY_MS, type Instant, SECOND_MS } from '../model/time.ts';
 import { type AbsenceEvidence, goneShareOf } from './guard.ts';
 
-/** What reading absent records of one stream alone told. */
+/** Result of fetching the absent records of one stream individually. */
 export interface Confirmation<Source> {
-  /** They are there after all; the list did not show them. */
+  /** Records that exist although the list did not show them. */
   found: Source[];
-  /** How many of `found` the list should have shown. More than 0: the list is not complete. */
+  /** How many of `found` the list should have shown. If more than 0, the list is incomplete. */
   unlisted: number;
-  /** They are there and can't be used. */
+  /** Records that exist and are unusable. */
   unusable: Set<string>;
   /**
-   * They are gone: 404 or 410 for the record itself, by two readings of which the second is complete; by one reading of any kind if an
-   * administrator approved the removal.
+   * Records that are gone: the clinic answered 404 or 410 for the record in two fetches, the second in a complete read. One fetch of any
+   * kind is enough if an administrator approved the removal.
    */
   vanished: Set<string>;
-  /** They are gone for the first time: believed when a later reading finds the same. */
+  /** Records found gone for the first time. A later read must confirm the miss. */
   missedOnce: Set<string>;
-  /** A hold keeps them wherever they are missing: nothing new is said of them. */
+  /** Records that a hold keeps: no new result about them, however often they are missing. */
   present: Set<string>;
-  /** Asked for by chance, and answered: they tell of those that nobody asked for. */
+  /** Records that a random sample fetched successfully. They allow an estimate for records that were not fetched. */
   sampled: Set<string>;
-  /** Absent records that nothing can be done about yet: missed once, unusable, or not asked for. */
+  /** Absent records without a result yet: missed once, unusable, or not fetched. */
   unconfirmed: number;
 }
 
-/** What reading absent records alone told, by stream. */
+/** Results of fetching absent records individually, by stream. */
 export interface Confirmations {
   appointments: Confirmation<Appointment>;
   patients: Confirmation<Patient>;
   invoices: Confirmation<Invoice>;
 }
 
-/** What is known of absent records from the readings before. */
+/** Earlier misses of absent records. */
 export interface Misses {
-  /** Records that were gone when they were read alone: when the first reading began that missed them. */
+  /** Start of the first read that missed the record, by records that were gone when fetched individually. */
   missedSince: ReadonlyMap<string, Instant>;
-  /** When the reading began that misses them now. */
+  /** Start of the current read. */
   readAt: Instant;
 }
 
-/** A first miss that is older is dropped: what is missed then is missed again. */
+/** An older first miss expires: the record then needs two new misses. */
 const MISS_LIFE_MS = 7 * DAY_MS;
 
-/** Nothing was missing. */
+/** Returns the result for a stream without absent records. */
 export function nothingMissing<Source>(): Confirmation<Source> {
   const none = () => new Set<string>();
   const sets = { unusable: none(), vanished: none(), missedOnce: none(), present: none(), sampled: none() };
@@ -52,9 +52,10 @@ export function nothingMissing<Source>(): Confirmation<Source> {
 }
 
 /**
- * Tells, for one target, what its absent records are.
- * @param isWritten whether the target is known to hold the record: what only may have been written is taken back at the first miss, so
- *   that nothing is written of it meanwhile
+ * Returns, for one target, the evidence about its absent records.
+ * @param isWritten whether the target is known to hold the record. A record that only may have been written is withdrawn at the first miss,
+ * so
+ *   that no write happens meanwhile.
  */
 export function evidenceOf(
   { vanished, missedOnce, present, sampled }: Confirmation<unknown>,
@@ -71,8 +72,8 @@ export function evidenceOf(
 }
 
 /**
- * The misses that the next cycle should know. One that was seen, or is there, is no miss any more.
- * @param isSeen whether the reading shows a row of it
+ * Returns the misses for the next cycle, without records that were seen or exist.
+ * @param isSeen whether the read shows the record
  */
 export function missesAfter(
   { missedSince, readAt }: Misses,
@@ -88,15 +89,15 @@ export function missesAfter(
   return next;
 }
 
-/** Statuses that lists of current appointments often leave out. */
+/** Statuses that lists of current appointments often omit. */
 const CLOSED: ReadonlySet<Appointment['status']> = new Set(['cancelled', 'completed', 'no_show']);
-/** Statuses of invoices that lists often leave out. */
+/** Statuses of invoices that lists often omit. */
 const UNISSUED: ReadonlySet<string | null> = new Set(['Cancelled', 'Draft']);
 
 /**
- * Returns whether a complete list of appointments must show a record that was read alone: it is open, lies inside the window and agendas of
- * the list, and is where it was before the list was read. A record that moved or changed in between proves nothing.
- * @param startsBefore when the record began as far as targets and reminders know
+ * Returns whether a complete list of appointments must show an individually fetched record. The record must be open, inside the list's
+ * window and agendas, and unchanged since before the list read. A record that moved or changed meanwhile proves nothing.
+ * @param startsBefore start of the record as known to targets and reminders
  */
 export function belongsOnList(
   { status, time, agendaId, updatedAt }: Appointment,
@@ -109,12 +110,12 @@ export function belongsOnList(
   return !CLOSED.has(status) && isInside && isOfAgendas && isUnmoved && isOlder(updatedAt, readAt);
 }
 
-/** Returns the same for a list of patients: lists often leave out patients who are not active. */
+/** Returns whether a complete list of patients must show the patient. Lists often omit inactive patients. */
 export function patientBelongsOnList({ isActive, updatedAt }: Patient, readAt: Instant): boolean {
   return isActive && isOlder(updatedAt, readAt);
 }
 
-/** Returns the same for a list of invoices. */
+/** Returns whether a complete list of invoices must show the invoice. */
 export function invoiceBelongsOnList({ status }: Invoice): boolean {
   return !UNISSUED.has(status);
 }

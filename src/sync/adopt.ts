@@ -4,19 +4,19 @@ import { eachInPieces, type Pieces } from '../model/pieces.ts';
 import type { Instant } from '../model/time.ts';
 import type { TargetIdentity } from './identity.ts';
 
-/** What was found in a target that we hold no links for. */
+/** Objects found in a target whose links are lost. */
 export interface Adoption {
   links: Link[];
-  /** Objects with our owner tag that name no record, or a record that another object names too: an audit looks at them. */
+  /** Objects with this installation's owner tag that name no record, or a record with another object. An audit decides about them. */
   ambiguous: number;
-  /** The highest revision that an object carries. */
+  /** The highest revision stored in an object. */
   revision: number;
 }
 
 /**
- * Rebuilds links from the objects that carry our owner tag. A record is known by its sealed record id and confirmed by its key; time and
- * title never count. The content is compared by fingerprint: what a person edited meanwhile differs and is written again.
- * @param unreadableStartAt start to assume for an object whose content a person changed beyond reading
+ * Rebuilds links from the objects with this installation's owner tag. The encrypted record id identifies a record, and the record's key
+ * confirms the id; time and title are not used. The content is compared by fingerprint: a manual edit differs and is overwritten.
+ * @param unreadableStartAt assumed start of an object whose content was edited and cannot be read
  */
 export function* adopt(
   remoteItems: Iterable<RemoteItem<Item>>,
@@ -36,13 +36,13 @@ export function* adopt(
     }
     const other = links.get(link.recordId);
     if (other !== undefined) contested.add(link.recordId);
-    // Of several objects for one record the one that was written last is linked.
+    // If a record has several objects, link the most recently written object.
     if (other === undefined || (link.revision ?? 0) > (other.revision ?? 0)) links.set(link.recordId, link);
   });
   return { links: [...links.values()], ambiguous: ambiguous + contested.size, revision };
 }
 
-/** The link of an object that carries our owner tag; null when it names no record of ours. */
+/** Returns the link of an object with this installation's owner tag, or null if the object names no known record. */
 export function linkOf(remote: RemoteItem<Item>, identity: TargetIdentity, unreadableStartAt: Instant): Link | null {
   const recordId = remote.sealedRecordId === null ? null : identity.recordIdOf(remote.sealedRecordId);
   if (recordId === null) return null;

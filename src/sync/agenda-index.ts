@@ -3,31 +3,32 @@ import { lazily } from '../model/cache.ts';
 import type { Appointment } from '../model/records.ts';
 import { overlaps, type TimeWindow } from '../model/time.ts';
 
-/** The appointments of one reading by agenda: a target looks at those of its own, not at everybody's. */
+/** The appointments of one read by agenda: a target processes only its own agendas. */
 export interface AgendaIndex {
-  /** Those of some agendas, or of all. */
+  /** Appointments of the given agendas. */
   of(agendaIds: 'all' | readonly string[]): Generator<Appointment>;
-  /** How many of the other agendas overlap a window. */
+  /** Number of appointments of other agendas that overlap a window. */
   countOverlapping(agendaIds: readonly string[], window: TimeWindow): number;
   /**
-   * Names what the reading shows of some agendas: never the same as of a reading that showed others of them. The same as of one that showed
-   * the same, where its index is in memory, or neither's was.
+   * Identifies the content of some agendas. Different contents never share a revision. Equal contents share a revision if the earlier index
+   * is in memory, or if neither index is.
    */
   revisionOf(agendaIds: 'all' | readonly string[]): string;
-  /** By agenda: its appointments, and a name for them. */
+  /** Appointments and revision by agenda. */
   readonly lists: ReadonlyMap<string, AgendaList>;
 }
 
-/** The appointments of one agenda, under a name that no other appointments ever have. */
+/** The appointments of one agenda, with a revision that no other list of appointments ever has. */
 interface AgendaList {
   appointments: Appointment[];
-  /** Made when it is first asked for: what has just changed is planned without. */
+  /** Computed on first use, because a plan for changed appointments needs no revision. */
   revision(): string;
 }
 
 /**
- * @param appointments each once
- * @param before that of an earlier reading; an appointment that is as it was then is the same object
+ * Groups appointments by agenda.
+ * @param appointments each appointment once
+ * @param before index of an earlier read. An unchanged appointment is the same object in both.
  */
 export function indexByAgenda(appointments: Iterable<Appointment>, before: AgendaIndex | null = null): AgendaIndex {
   const lists = listsOf(appointments, before);
@@ -83,7 +84,7 @@ function listsOf(appointments: Iterable<Appointment>, before: AgendaIndex | null
   return lists;
 }
 
-/** By what they tell: with it alone a process knows them again. Where the last ones are in memory that costs less. */
+/** Hashes the content, so that another process recognises equal appointments. Comparison with an index in memory costs less. */
 function nameOf(appointments: readonly Appointment[]): () => string {
   return () => hash('sha256', JSON.stringify(appointments), 'base64url');
 }

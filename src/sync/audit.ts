@@ -6,16 +6,19 @@ import { hasPassed, type TimeWindow } from '../model/time.ts';
 import { linkOf } from './adopt.ts';
 import { isSameContent, type TargetIdentity } from './identity.ts';
 
-/** What a target tells of its objects. */
+/** Result of reading a target's objects. */
 export interface TargetReading {
-  /** `whole`: all of ours that overlap the window. `since`: what isn't named is as it was at the last reading. */
+  /**
+   * `whole`: all objects of this installation that overlap the window. `since`: objects that are not listed are unchanged since the last
+   * read.
+   */
   scope: 'whole' | 'since';
   items: readonly RemoteItem<Item>[];
-  /** With `since`: remote ids of objects that are gone. */
+  /** For `since`: remote ids of deleted objects. */
   removed: readonly string[];
 }
 
-/** What a reading is compared with. */
+/** Read and expected state of a target. */
 export interface AuditInput {
   reading: TargetReading;
   links: ReadonlyMap<string, Link>;
@@ -24,36 +27,39 @@ export interface AuditInput {
   window: TimeWindow;
 }
 
-/** What a target holds, compared with what it was given. */
+/** Comparison of a target's objects with the last writes. */
 export interface Audit {
-  /** Links that the reading speaks for. */
+  /** Links that the read covers. */
   checked: number;
-  /** Links whose objects people touched, those found earlier included; none that has something on its way. */
+  /** Links with manual edits, earlier ones included, without links that have a pending change. */
   edited: Link[];
   removed: Link[];
-  /** Those of them of which no drift was known before. */
+  /** Links of `edited` and `removed` without earlier drift. */
   touched: Link[];
-  /** Links to be stored: drift noted and cleared, and what was learned of objects that nobody touched. */
+  /** Links to be stored: drift set or cleared, and new details of unedited objects. */
   changed: Link[];
-  /** Objects of ours in the window that no link tells of: their links, to be planned like any other. */
+  /** Links of this installation's objects in the window that have no stored link. A plan treats them like other links. */
   unlinked: Link[];
-  /** Links without an object as far as the reading tells, those that wait included: one moved out of the window is among them. */
+  /** Links without an object in the read, pending ones included. An object moved out of the window is included too. */
   missing: Link[];
-  /** Links with drift, those included that have something on their way. */
+  /** Links with drift, pending ones included. */
   drifted: Link[];
-  /** Objects that hold another write of ours than the last one: to be planned again, whatever is done about changes by hand. */
+  /**
+   * Objects that hold another write of the daemon than the last one. The next plan rewrites them, whatever the setting for manual edits.
+   */
   overwritten: number;
-  /** The highest revision that an object carries. */
+  /** The highest revision stored in an object. */
   revision: number;
-  /** Objects with our owner tag beside the linked one of their record, or of no record. */
+  /** Objects with this installation's owner tag that name no record, or a record with another linked object. */
   ambiguous: number;
-  /** Those of them that carry a key of their record and were shown together with its other object, as links. */
+  /** Objects of `ambiguous`, as links, with a key of their record. The same read shows the record's linked object. */
   surplus: Link[];
 }
 
 /**
- * Compares what a target tells with the links, and notes what people did as drift. It lasts until the object is as we wrote it again.
- * Records with something on its way are noted too, since a feed names a change only once, but not counted: they are about to change.
+ * Compares a target's objects with the links, and records manual edits as drift. Drift lasts until the object equals the last write again.
+ * Drift of records with a pending change is recorded too, since a feed reports a change only once. Pending records do not increase the
+ * counts, because they are about to change.
  */
 export function* audit(input: AuditInput): Pieces<Audit> {
   const { links, pending, window, reading } = input;
@@ -97,9 +103,9 @@ function nothingFound(): Omit<Audit, 'ambiguous' | 'revision' | 'surplus'> {
 }
 
 /**
- * A link as its object stands. What a target stores differently from what it was sent is no edit: it is known by our last write's
- * answer, or by a version tag that is still that of our last write. Nor is content that carries the revision of another write: then it is
- * that write, come late, or of a state that was lost since, that the target holds, and the next plan compares with it.
+ * Returns the link for the object's current state. A difference that the target itself introduced is no manual edit: the answer to the last
+ * write, or a version tag equal to the last write's tag, proves this. Content with the revision of another write is no manual edit either:
+ * the target holds a late write, or a write whose state was lost. The next plan compares with that content.
  */
 export function currentLinkOf(link: Link, asFound: Link): Link {
   const { observedFingerprint: _, isUnplaced: __, ...stored } = link;
@@ -115,7 +121,7 @@ export function currentLinkOf(link: Link, asFound: Link): Link {
     drift: null,
     ...(revision === 0 ? {} : { revision }),
   };
-  // Stored again as it was found: a fingerprint of an older version tells less.
+  // Store the new fingerprint: a fingerprint of an older version has fewer details.
   if (isSameContent(fingerprint, link.fingerprint)) return { ...seen, fingerprint };
   if (link.storedFingerprint !== undefined && isSameContent(fingerprint, link.storedFingerprint))
     return { ...seen, storedFingerprint: fingerprint };
@@ -132,19 +138,21 @@ export function currentLinkOf(link: Link, asFound: Link): Link {
   return { ...written, versionTag, idAttempt, remoteId, drift: 'edited', ...observed };
 }
 
-/** Whether two version tags are of one version, by the weak comparison of RFC 9110 section 8.8.3.2: a weak tag says how it may be used. */
+/** Returns whether two version tags mean the same version. RFC 9110 section 8.8.3.2: the weak comparison ignores the prefix `W/`. */
 function isSameVersion(one: string | null, other: string | null): boolean {
   return one !== null && other !== null && one.replace(/^W\//, '') === other.replace(/^W\//, '');
 }
 
-/** The link of an object that holds another write of ours than the last one, as when an older one came late; null when it doesn't. */
+/**
+ * Returns the link of an object that holds another write than the last one, for example a late older write. Returns null for other objects.
+ */
 export function asOtherWrite(link: Link, asFound: Link): Link | null {
   if (!isSameObject(asFound, link)) return null;
   const now = currentLinkOf(link, asFound);
   return isSameContent(now.fingerprint, link.fingerprint) ? null : now;
 }
 
-/** Whether an object carries the stamp of another write of ours than the link tells of. */
+/** Returns whether the object has the revision of another write than the link. */
 function isOtherWrite(link: Link, { revision }: Link): boolean {
   return link.revision !== undefined && revision !== undefined && revision !== link.revision;
 }
@@ -155,13 +163,13 @@ function asWrittenOtherwise({ storedFingerprint: _, ...link }: Link, asFound: Li
   return { ...link, fingerprint, startAt, endAt, versionTag, idAttempt, remoteId, drift: null, revision };
 }
 
-/** A link whose object is gone. */
+/** Returns a link for a deleted object. */
 export function withoutObject(link: Link): Link {
   const { observedFingerprint: _, isUnplaced: __, ...written } = link;
   return { ...written, versionTag: null, drift: 'removed' };
 }
 
-/** Names of what a person changed: fields of the item, `unknown` where they can't be told, or `removed`. */
+/** Returns the names of manually changed fields, `unknown` for undetectable fields, or `removed`. */
 export function fieldsByHand(
   { drift, fingerprint, storedFingerprint, observedFingerprint }: Link,
   identity: TargetIdentity,
@@ -172,7 +180,7 @@ export function fieldsByHand(
     : identity.differingFields(storedFingerprint ?? fingerprint, observedFingerprint ?? '');
 }
 
-/** Whether a reading tells that a link which it doesn't show has no object. */
+/** Returns a predicate: whether the read proves that a link without a shown object has no object. */
 function goneFrom({ reading, identity, window }: AuditInput): (link: Link) => boolean {
   if (reading.scope === 'whole') return (link) => identity.isShown(link, window);
   const removed = new Set(reading.removed);
@@ -180,12 +188,12 @@ function goneFrom({ reading, identity, window }: AuditInput): (link: Link) => bo
     removed.size > 0 && removed.has(remoteId ?? identity.key(recordId, idAttempt));
 }
 
-/** What stands for each record, and what does so beside it. */
+/** The object of each record, and surplus objects. */
 interface Objects extends Pick<Audit, 'ambiguous' | 'surplus'> {
   found: Map<string, Link>;
 }
 
-/** Of several objects for one record it is the linked one that counts, else the one that was written last. */
+/** Chooses one object per record: the linked object, or otherwise the most recently written one. */
 function* objectsByRecord(input: AuditInput): Pieces<Objects> {
   const { reading, links, identity, window } = input;
   const isGone = goneFrom(input);
@@ -195,7 +203,7 @@ function* objectsByRecord(input: AuditInput): Pieces<Objects> {
   yield* eachInPieces(reading.items, (remote) => {
     const asFound = linkOf(remote, identity, window.fromAt);
     const link = asFound === null ? undefined : links.get(asFound.recordId);
-    // What isn't named is still there: of another object for its record nothing can be said of the linked one.
+    // Without a report of the linked object, the linked object still exists; another object of the record proves nothing about it.
     const isThere = reading.scope === 'since' && link !== undefined && link.drift !== 'removed' && !isGone(link);
     if (asFound === null || (isThere && !isSameObject(asFound, link))) {
       ambiguous += 1;
@@ -216,7 +224,7 @@ function comesBefore(asFound: Link, other: Link, link: Link | undefined): boolea
   return (asFound.revision ?? 0) > (other.revision ?? 0);
 }
 
-/** Whether an object is the one that a link tells of. */
+/** Returns whether an object is the link's object. */
 export function isSameObject(asFound: Link, link: Link | undefined): boolean {
   if (link === undefined || link.isUnplaced === true) return false;
   return asFound.idAttempt === link.idAttempt && asFound.remoteId === link.remoteId;

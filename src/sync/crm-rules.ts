@@ -25,19 +25,19 @@ import {
 import { type RetainRefusals, retainRefusals } from './refusals.ts';
 import type { TargetPlan } from './target-plan.ts';
 
-/** A target of contacts as activities and deals go by it, before or after it was planned. */
+/** A target of contacts, before or after its plan, as input for activities and deals. */
 export interface Contacts extends ContactsInput {
-  /** Whether its state was opened for this cycle. If not, it carries the names that it carries. */
+  /** Whether the cycle opened the target's state. If not, contact names do not change in this cycle. */
   isOpen: boolean;
-  /** Patients whose contacts wait for a person's decision, or stay by it. */
+  /** Patients whose contacts a hold or an administrator's decision keeps. */
   held: ReadonlySet<string>;
-  /** Patients whose contacts are about to be written. */
+  /** Patients whose contacts have a pending write. */
   coming: ReadonlySet<string>;
-  /** Patients who were found to be gone: those found while others' records are planned come to it. */
+  /** Patients found gone. Planning other records adds patients to this set. */
   gone: Set<string>;
 }
 
-/** Targets of contacts by id, as of the last plan. */
+/** Returns targets of contacts by id, as of the last plan. */
 export function contactsBefore({
   targets,
   unplannedContacts,
@@ -63,7 +63,7 @@ export function contactsBefore({
   );
 }
 
-/** The same after it was planned. What waits already is still written, unless the plan gives it up. */
+/** Returns a target of contacts after its plan. Pending writes remain, unless the plan abandons them. */
 export function contactsAfter(before: Contacts, { passed, abandoned, held, refused }: TargetPlan): Contacts {
   const coming = writtenSoon(before.state.pending.values());
   for (const recordId of abandoned) coming.delete(recordId);
@@ -72,7 +72,7 @@ export function contactsAfter(before: Contacts, { passed, abandoned, held, refus
   return { ...before, held: new Set(withheld.map(({ recordId }) => recordId)), coming };
 }
 
-/** Records of changes that write something, and are not refused: those wait for other data, or for a person. */
+/** Returns records with a pending write that was not refused. A refused write waits for other data, or for an administrator. */
 function writtenSoon(changes: Iterable<Pick<PendingChange, 'recordId' | 'want' | 'parked'>>): Set<string> {
   return new Set(
     [...changes].flatMap(({ recordId, want, parked }) => (want === 'present' && !parked ? [recordId] : [])),
@@ -80,9 +80,9 @@ function writtenSoon(changes: Iterable<Pick<PendingChange, 'recordId' | 'want' |
 }
 
 /**
- * Contacts of patients.
- * @param unusable counts values that had to be left empty, by property
- * @param refuse as {@link refusalsOfContacts} made it of the same cycle
+ * Returns the rule for contacts of patients.
+ * @param unusable counts values left empty, by property
+ * @param refuse result of {@link refusalsOfContacts} in the same cycle
  */
 export function contactRule(
   input: TargetInput,
@@ -103,14 +103,17 @@ export function contactRule(
   };
 }
 
-/** Keeps refusals: those of others who have the same address, where the CRM keeps them with it, and those that were made in the CRM. */
+/**
+ * Keeps two kinds of refusals: those made in the CRM, and those of other patients with the same email address if the CRM stores refusals
+ * per email address.
+ */
 export function* refusalsOfContacts(input: TargetInput, cycle: CycleInput): Pieces<RetainRefusals> {
   const { clinicReading, confirmations } = cycle;
   const map = contactMapper(input, cycle);
   const patients = shownOf(clinicReading.streams.patients, confirmations.patients.found);
   return yield* retainRefusals(input, cycle, patients, (patient) => {
     const exclusion = patientExclusionOf(input, cycle, patient);
-    // Whoever is kept as last written is there with what they said.
+    // A contact kept as last written keeps its refusals.
     return exclusion !== null && 'exclude' in exclusion ? null : map(patient);
   });
 }
@@ -120,13 +123,16 @@ function contactMapper(input: TargetInput, { clinicReading }: CycleInput): (pati
   return isComputable(input.target, clinicReading) ? map : () => ({ fault: 'history-unread' });
 }
 
-/** What keeps a patient out of the contacts, or as they are; null when nothing does. */
+/** Returns why a patient's contact is excluded or unchanged, or null. */
 function patientExclusionOf({ target, pinned }: TargetInput, { isForgotten }: CycleInput, patient: Patient) {
   if (isForgotten(patient.id)) return { exclude: 'forgotten' };
   return consentDecision(target, patient, pinned.has(patient.id));
 }
 
-/** Activities of appointments. @param contacts those of their patients; undefined: they are not configured any more */
+/**
+ * Returns the rule for activities of appointments.
+ * @param contacts target of the patients' contacts; undefined if the configuration no longer has the target
+ */
 export function activityRule(
   input: TargetInput,
   cycle: Planning,
@@ -143,7 +149,10 @@ export function activityRule(
   };
 }
 
-/** Deals of invoices. @param contacts as above */
+/**
+ * Returns the rule for deals of invoices.
+ * @param contacts target of the patients' contacts; undefined if the configuration no longer has the target
+ */
 export function dealRule(
   input: TargetInput,
   cycle: Planning,
@@ -154,7 +163,7 @@ export function dealRule(
   return ofPatient<Invoice>(input, cycle, contacts, { map, startOf: startOfInvoice, textsOf });
 }
 
-/** Whether a patient has given every consent that a target of contacts asks for. */
+/** Returns whether a patient gave every consent that a target of contacts requires. */
 export function agrees(
   { configuration: { crm } }: Pick<TargetSetup, 'configuration'>,
   { consents }: Pick<Patient, 'consents'>,
@@ -163,8 +172,8 @@ export function agrees(
 }
 
 /**
- * What keeps a patient out of the contacts, or as they are; null when nothing does.
- * @param isPinned somebody put the contact back: the target's rules don't count then. What the patient said does.
+ * Returns why consents exclude a patient's contact or keep it unchanged, or null.
+ * @param isPinned an administrator restored the contact. The target's rules then do not apply; the patient's refusal does.
  */
 function consentDecision(
   target: TargetSetup,
@@ -178,17 +187,17 @@ function consentDecision(
   return crm.withdrawn === 'keep' ? { retain: 'no-consent', stopsWriting: true } : { exclude: 'no-consent' };
 }
 
-/** How a record becomes an item. */
+/** Conversion of a record to an item. */
 interface Making<Source> {
   map(record: Source): Mapped;
   startOf(record: Source): Instant;
-  /** Texts of the clinic that it may be made of. */
+  /** Clinic texts that the item may contain. */
   textsOf(record: Source): readonly (string | null)[];
 }
 
 /**
- * Activities and deals: only of patients whom the target of contacts holds, and joined to them. They go with the contact, so as long
- * as its removal is held, or was refused, they stay too.
+ * Returns the rule for activities and deals: only of patients with a contact in the target, and associated with the contact. They are
+ * removed with the contact. If the removal is held or rejected, they remain.
  */
 function ofPatient<Source extends { id: string; patientId: string | null }>(
   { target, state }: TargetInput,
@@ -201,7 +210,7 @@ function ofPatient<Source extends { id: string; patientId: string | null }>(
   const found = new Map(confirmations.patients.found.map((patient) => [patient.id, patient]));
   const isGone = gonePatients(state, contacts, cycle);
   const checked = checking(target, cycle);
-  // The contact is to be made, and what it had has been written already, to one that is gone: it must be joined again.
+  // If the contact is recreated, its earlier activities lost their association: write them again.
   const isAsWritten = (recordId: string, decision: Made) =>
     'item' in decision &&
     isSameContent(state.links.get(recordId)?.fingerprint ?? '', target.identity.fingerprint(decision.item));
@@ -212,13 +221,13 @@ function ofPatient<Source extends { id: string; patientId: string | null }>(
     if (contacts.held.has(patientId)) return { retain: 'contact-held', stopsWriting: true };
     const patient = found.get(patientId) ?? clinicReading.streams.patients?.snapshot.records.get(patientId);
     if (patient === undefined) {
-      // They may be newer than the list of patients, or their row can't be used: what was written stays.
+      // The record may be newer than the list of patients, or the patient may be unusable: keep the last write.
       return isGone(patientId, record.id) ? { exclude: 'patient-vanished' } : { retain: 'patient-unknown' };
     }
     const exclusion = consentDecision(contacts.target, patient, contacts.pinned.has(patientId));
     if (exclusion !== null) return 'retain' in exclusion ? exclusion : { exclude: 'patient-left-out' };
     const contact = contacts.state.links.get(patientId);
-    // It rests with its contact: a cycle after that is written plans it again.
+    // The record waits for its contact. A cycle after the contact's write plans the record again.
     if (contact === undefined && !contacts.coming.has(patientId)) {
       return { retain: 'contact-unwritten', stopsWriting: true };
     }
@@ -241,7 +250,7 @@ function itemOf(mapped: Mapped, belonging: Omit<CrmItem, 'properties'>): Made {
   return 'fault' in mapped ? { retain: mapped.fault } : { item: { properties: mapped.properties, ...belonging } };
 }
 
-/** Looks at objects of a target before they may leave. */
+/** Returns a function that checks a target's objects before they leave the host. */
 function checking(target: TargetSetup, { facts }: Planning) {
   return (made: Made, patient: Patient, others: readonly (string | null)[]): Decision =>
     'item' in made ? checkedObject(made.item, patient, target, { others, facts }) : made;
@@ -257,19 +266,19 @@ function counting<Source>(map: (record: Source) => Mapped, unusable: Record<stri
   };
 }
 
-/** What a cycle knows, as far as it tells who is gone. */
+/** Facts of a cycle that show which patients are gone. */
 interface DefinedFields {
   clinicReading: Pick<ClinicShown, 'streams'>;
   confirmations: Pick<Confirmations, 'patients'>;
 }
 
 /**
- * Tells for an activity or a deal whether its patient is gone. So is one who was read alone and is there no more; and, later, one whom a
- * list that is planned by for the first time does not show, and whose contact was removed, while the activity is still there: its
- * removal waits, or could not be planned when that of the contact was.
- * @param state that of the target of activities or deals
- * @param contacts those of their patients; whoever is found to be gone comes to their `gone`
- * @returns a question about a patient whom neither the list nor a reading alone shows, and a record of theirs
+ * Returns a predicate: whether the patient of an activity or deal is gone. A patient is gone if an individual fetch proved it. A patient is
+ * also gone if the newly used list does not show them and their contact was removed. In the second case the activity remained, because its
+ * removal waits or could not be planned with the contact's removal.
+ * @param state state of the target of activities or deals
+ * @param contacts target of the patients' contacts. Its `gone` receives patients found gone.
+ * @returns a predicate with a patient as argument whom neither the list nor an individual fetch shows, and a record of the patient
  */
 function gonePatients(
   { links }: PushedState,

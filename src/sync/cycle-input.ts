@@ -16,114 +16,114 @@ import type { Mapped, Mapping } from './mapping/contract.ts';
 import type { Directory } from './project.ts';
 
 /**
- * Everything that the plan of a cycle goes by. It is loaded before: planning asks nobody, and changes nothing of it. Instants are epoch
- * milliseconds; ids of records are the clinic's, those of targets are as configured.
+ * Input of a cycle's plan, loaded beforehand: planning sends no requests and changes nothing here. Instants are epoch milliseconds; record
+ * ids are the clinic's, target ids are as configured.
  */
 export interface CycleInput {
-  /** When it was loaded. */
+  /** Time of loading. */
   now: Instant;
   clinicReading: ClinicShown;
-  /** The appointments that were read. */
+  /** Appointments of the read. */
   byAgenda: AgendaIndex;
   confirmations: Confirmations;
-  /** Whether an operator had a patient forgotten. */
+  /** Whether an operator erased the patient (right to be forgotten). */
   isForgotten(patientId: string): boolean;
-  /** That is not known for sure. */
+  /** Whether the list of erased patients may be incomplete. */
   isUncertain: boolean;
-  /** The newest configuration of the tenant: its number, and whether it is the one that this is planned under. */
+  /** The tenant's newest configuration: its number, and whether this cycle plans under it. */
   configVersion: { number: number; isOurs: boolean };
-  /** Of all targets: what is decided meanwhile counts in the next cycle. */
+  /** Holds of all targets. Later decisions apply in the next cycle. */
   holds: readonly Hold[];
-  /** How texts and local times of the tenant are written. */
+  /** Language and time zone of the tenant. */
   locale: Pick<TenantConfiguration, 'language' | 'zone'>;
-  /** What is to be planned. Plans come in the same order. */
+  /** Targets to be planned. Plans have the same order. */
   targets: readonly TargetInput[];
-  /** By id: targets of contacts that others' records belong to and that are not planned in this cycle. */
+  /** By id: targets of contacts that this cycle does not plan and that planned activities or deals depend on. */
   unplannedContacts: ReadonlyMap<string, ContactsInput>;
 }
 
-/** The same with what planning it remembers: of texts and names that many records share. */
+/** Cycle input with a cache for texts and names that many records share. */
 export interface Planning extends CycleInput {
   facts: FactSearch;
 }
 
-/** How far a reading of the appointments reaches: over all that the targets show, or over the next two days of it. */
+/** Extent of an appointments read: all that targets show, or the next two days. */
 export type Reach = 'whole' | 'near';
 
-/** What the clinic showed in one cycle, as far as a plan goes by it. */
+/** Clinic data of one cycle, as far as a plan uses it. */
 export interface ClinicShown {
   reach: Reach;
   snapshot: Snapshot<Appointment>;
   directory: Directory;
   /** A hash of the catalogue. */
   clinic: { catalogue: string };
-  /** What targets in CRMs need beside; null where it can't be planned by. */
+  /** Additional streams for CRM targets; null if a plan cannot use the stream. */
   streams: {
     patients: (ListShown<Patient> & Departed) | null;
     invoices: ListShown<Invoice> | null;
-    /** When the list of patients was read that was planned by last. */
+    /** Read time of the list of patients that the last plan used. */
     plannedBy: { patients?: Instant };
   };
-  /** When reading the appointments began: what is planned from them is as of then. */
+  /** Start of the appointments read. A plan describes this instant. */
   startedAt: Instant;
 }
 
-/** A list that is not read with each cycle. */
+/** A list that is not read in each cycle. */
 interface ListShown<Source> {
   snapshot: Snapshot<Source>;
   readAt: Instant;
 }
 
-/** Patients who were found to be gone since the list was read, by target of contacts. */
+/** Patients found gone since the list was read, by target of contacts. */
 interface Departed {
   gone: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
-/** What of a configured target a plan goes by. */
+/** A configured target, as far as a plan uses it. */
 export interface TargetSetup {
   id: string;
   stream: StreamName;
   configuration: TargetConfiguration;
   identity: TargetIdentity;
-  /** What of an event's presets the target has a place for. */
+  /** Event presets that the target supports. */
   supports: { presets?: readonly string[] };
-  /** Null for a calendar. The patient history answers for derived properties; null where the mapping uses none. */
+  /** Null for a calendar. `patientHistory` computes derived properties; null if the mapping uses none. */
   crm: {
     mapping: Pick<Mapping, 'needs' | 'isPlain' | 'mapNow' | 'properties' | 'reads' | 'copies'>;
     patientHistory: Pick<PatientHistory, 'of' | 'covers'> | null;
-    /** Mapped properties by which people refuse. */
+    /** Mapped properties with which people refuse contact. */
     refusals: readonly Refusal[];
   } | null;
-  /** What was computed before of records that may come again as they are: with it and without, a plan is the same. */
+  /** Cache of fingerprints of unchanged records. A plan is the same without the cache. */
   fingerprints: FingerprintMemory;
 }
 
-/** A target of contacts, as others' records go by it. */
+/** A target of contacts that activities and deals depend on. */
 export interface ContactsInput {
   target: TargetSetup;
   state: PushedState;
-  /** Records that a person put back: the target's rules don't take them out again. */
+  /** Records that an administrator restored: the target's rules do not remove them. */
   pinned: ReadonlySet<string>;
 }
 
-/** One target that is to be planned. */
+/** One target to be planned. */
 export interface TargetInput extends ContactsInput {
-  /** Records that a complete list should have shown and did not. */
+  /** Records missing from a complete list. */
   absent: readonly string[];
-  /** Those, and some that lie outside the window: they were read alone. */
+  /** Records of `absent`, and some records outside the window: the daemon fetched each of them individually. */
   missing: readonly string[];
   stored: {
     firstRunApprovedAt: Instant | null;
-    /** Number of the configuration under which contents were last comparable; null when links were rebuilt since. */
+    /** Number of the configuration under which contents were last comparable; null if links were rebuilt since. */
     comparableUnder: number | null;
     refusedThere: RefusedThere;
   };
-  /** What left the target lately. */
+  /** Recent removals from the target. */
   gone: GuardInput['gone'];
-  /** How often today each object was restored, by record. */
+  /** Restorations of each object today, by record. */
   restorations: ReadonlyMap<string, number>;
-  /** By record, where the mapping holds expressions: these are worked out in a thread of their own, before. Null where it holds none. */
+  /** Mapped records by id, computed beforehand in a separate thread; null if the mapping contains no expressions. */
   mapped: ReadonlyMap<string, Mapped> | null;
-  /** Why it can't be planned now; null when it can. */
+  /** Why the target cannot be planned now, or null. */
   fault: MirrorError | null;
 }

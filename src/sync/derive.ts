@@ -15,49 +15,49 @@ import {
   type HistoryRules,
 } from './derived-fields.ts';
 
-/** What is known of every patient, kept current record by record. It holds instants, amounts and ids, no names and no texts. */
+/** Appointments and invoices of every patient, updated record by record. Contains instants, amounts and ids, but no names or texts. */
 export interface PatientHistory {
-  /** Takes an appointment; it replaces what was known under its id. */
+  /** Adds an appointment, or replaces the appointment with the same id. */
   put(appointment: Appointment): void;
-  /** Drops an appointment. */
+  /** Removes an appointment. */
   remove(appointmentId: string): void;
   /**
-   * Takes a complete reading of a window, of all agendas: what was known to overlap the window and is not in it is dropped.
-   * Until the last piece is done, `of` may answer from both.
-   * @param present ids of rows that are there and can't be used: what is known of them stays
+   * Applies a complete read of a window for all agendas: stored appointments that overlap the window and are not in the read are dropped.
+   * Until the last piece is done, `of` may use old and new data.
+   * @param present ids of unusable records, whose stored appointments remain
    */
   replaceWindow(window: TimeWindow, appointments: Iterable<Appointment>, present?: ReadonlySet<string>): Pieces<void>;
-  /** Takes an invoice; it replaces what was known under its id. */
+  /** Adds an invoice, or replaces the invoice with the same id. */
   putInvoice(invoice: HistoryInvoice): void;
-  /** Drops an invoice. */
+  /** Removes an invoice. */
   removeInvoice(invoiceId: string): void;
   /**
-   * Takes a complete reading of the invoices that were issued on a date or later (`YYYY-MM-DD`; null: of all invoices): what was
-   * known of that time and is not in it is dropped.
-   * @param present as with `replaceWindow`
+   * Applies a complete read of the invoices issued on or after a date (`YYYY-MM-DD`; null: all invoices). Stored invoices of this period
+   * that are not in the read are dropped.
+   * @param present ids of unusable records, whose stored invoices remain
    */
   replaceInvoices(
     fromDate: string | null,
     invoices: Iterable<HistoryInvoice>,
     present?: ReadonlySet<string>,
   ): Pieces<void>;
-  /** The fields of a patient; one of whom nothing is known has never been here. */
+  /** Returns a patient's derived fields. An unknown patient has no visits. */
   of(patientId: string, now: Instant): DerivedFields;
-  /** First instant of the history: a reading must begin there, or earlier. */
+  /** Returns the first instant of the history: a read must begin here, or earlier. */
   historyFrom(now: Instant): Instant;
   /**
-   * Whether complete readings, without a gap, reach from the beginning of the history to now: of appointments, and of invoices if
-   * they are counted. If not, `of` answers from a part, which is not to be written anywhere.
-   * @param until how far ahead of now they must reach besides
+   * Returns whether complete reads cover the history without a gap: appointments, and invoices if they are counted. If not, the fields from
+   * `of` are incomplete and must not be written.
+   * @param until required coverage after `now`
    */
   covers(now: Instant, until?: Instant): boolean;
-  /** Drops what is older than the history, which no later answer needs. */
+  /** Drops records older than the history. */
   prune(now: Instant): void;
-  /** How much is held, for metrics. */
+  /** Returns the number of stored records, for metrics. */
   size(): { patients: number; appointments: number; invoices: number };
 }
 
-/** Of one appointment, as little as is needed: a clinic has some 200,000. */
+/** Minimal facts of one appointment, because a clinic has about 200,000. */
 interface OwnedAttendance extends Attendance {
   readonly owner: Owner;
 }
@@ -76,8 +76,8 @@ const NOBODY: Owner = { patientId: '', attendances: [], amounts: [] };
 const NONE: ReadonlySet<string> = new Set();
 
 /**
- * Begins an empty history of one clinic's patients.
- * @throws RangeError for a zone that the IANA data does not know
+ * Creates an empty history of one clinic's patients.
+ * @throws RangeError for a zone missing from the IANA data
  */
 export function createPatientHistory(rules: HistoryRules): PatientHistory {
   return new InMemoryHistory(rules);
@@ -90,7 +90,7 @@ class InMemoryHistory implements PatientHistory {
   readonly #invoices = new Map<string, OwnedAmounts>();
   #day: Day;
   #covered: TimeWindow | null = null;
-  /** Since when all invoices are known. */
+  /** First day from which all invoices are stored. */
   #coveredFromDay: number;
 
   constructor(rules: HistoryRules) {
@@ -104,7 +104,7 @@ class InMemoryHistory implements PatientHistory {
     const { startAt } = time;
     const lastAt = Math.max(startAt, time.endAt - 1);
     const existing = this.#attendances.get(id);
-    // Nearly all of a reading is as it was, and stays in place.
+    // Most records of a read are unchanged: keep their objects.
     const isUnchanged = existing?.owner.patientId === patientId && existing.evidence === evidence;
     if (isUnchanged && existing.startAt === startAt && existing.lastAt === lastAt) return;
     this.remove(id);
@@ -224,12 +224,15 @@ class InMemoryHistory implements PatientHistory {
   }
 }
 
-/** As snapshots mean it: start before the window's end, and end after its start or start in it. */
+/**
+ * Returns whether an appointment overlaps a window, as defined for snapshots: it starts before the window's end, and ends after the
+ * window's start or starts in the window.
+ */
 function overlaps({ startAt, lastAt }: Attendance, { fromAt, toAt }: TimeWindow): boolean {
   return startAt < toAt && lastAt >= fromAt;
 }
 
-/** One span of two windows that touch; else the new one alone, since nothing is known of what lies between. */
+/** Returns one span for two windows that touch. Otherwise returns the new window, because the gap between the windows is unknown. */
 function joined(existing: TimeWindow | null, window: TimeWindow): TimeWindow {
   if (existing === null || window.fromAt > existing.toAt || window.toAt < existing.fromAt) return window;
   return { fromAt: Math.min(existing.fromAt, window.fromAt), toAt: Math.max(existing.toAt, window.toAt) };

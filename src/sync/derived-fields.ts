@@ -3,7 +3,7 @@ import type { invoice } from '../clinic/schema/shapes.ts';
 import type { Appointment } from '../model/records.ts';
 import { DAY_MS, type Instant, offsetMs } from '../model/time.ts';
 
-/** What is computed of one patient from appointments and invoices; each field is defined in docs/crm-derived-fields.md. */
+/** Values computed for one patient from appointments and invoices; docs/crm-derived-fields.md defines each field. */
 export interface DerivedFields {
   /** Start of the latest visit. */
   lastVisitAt: Instant | null;
@@ -11,49 +11,49 @@ export interface DerivedFields {
   nextAppointmentAt: Instant | null;
   /** Visits in the period. */
   visits: number;
-  /** Appointments in the period to which the patient did not come. */
+  /** Missed appointments in the period. */
   noShows: number;
-  /** Start of the earliest visit that the history reaches. */
+  /** Start of the earliest visit in the history. */
   firstSeenAt: Instant | null;
   patientStatus: 'new' | 'active' | 'lapsed';
-  /** In the currency's unit, to the cent; null when invoices are not counted or the sum can't be told. */
+  /** In the currency's unit, to the cent; null if invoices are not counted or the sum is unknown. */
   invoiced: number | null;
-  /** As `invoiced`. */
+  /** Paid amount, in the unit of `invoiced` and null under the same conditions. */
   paid: number | null;
 }
 
-/** How derived fields are computed: the days are whole local days before today, today itself counts besides. */
+/** Rules for derived fields. Days are whole local days before today, plus today. */
 export interface HistoryRules {
-  /** IANA zone of the clinic, which says when a day begins. */
+  /** IANA zone of the clinic, for the start of a day. */
   zone: string;
-  /** What is older is not looked at. */
+  /** Older records are ignored. */
   historyDays: number;
-  /** In which visits and no-shows are counted. */
+  /** Period for visits and missed appointments. */
   periodDays: number;
-  /** A patient whose last visit is longer ago, and who is not expected, has lapsed. */
+  /** A patient has lapsed if the last visit is older and no appointment is open. */
   lapsedAfterDays: number;
   /** Whether invoices are read; if not, amounts are null. */
   countsInvoices: boolean;
 }
 
-/** What the patient history reads of an invoice. */
+/** Fields of an invoice that the patient history uses. */
 export type HistoryInvoice = Pick<
   RecordOf<typeof invoice>,
   'id' | 'patientId' | 'documentType' | 'status' | 'issueDate' | 'currency' | 'totalAmount' | 'paidAmount'
 >;
 
-/** What a status proves. Blocked time and cancelled appointments prove nothing and are not kept. */
+/** Evidence of a status about attendance. Blocked time and cancelled appointments are no evidence and are not stored. */
 type Evidence = 'came' | 'missed' | 'presumed' | 'unread';
 
-/** What one appointment says of its patient. */
+/** Facts of one appointment about its patient. */
 export interface Attendance {
   readonly startAt: Instant;
-  /** Its last moment; of one without length, its start. */
+  /** Last instant of the appointment; the start for an appointment without duration. */
   readonly lastAt: Instant;
   readonly evidence: Evidence;
 }
 
-/** What one invoice says of its patient. Amounts are in cents, negative for a credit note; null when they can't be told. */
+/** Facts of one invoice about its patient. Amounts are in cents, negative for a credit note, and null if unknown. */
 export interface Amounts {
   /** Days since 1970-01-01; null without a date. */
   readonly issueDay: number | null;
@@ -62,7 +62,7 @@ export interface Amounts {
   readonly paidCents: number | null;
 }
 
-/** The instants on which answers hang; the same all day long. */
+/** Instants that derived fields depend on; constant for one day. */
 export interface Day {
   todayAt: Instant;
   tomorrowAt: Instant;
@@ -72,7 +72,7 @@ export interface Day {
   activeFromAt: Instant;
 }
 
-/** An appointment without a status is like a booked one; a status whose word nobody explained is `unread`. */
+/** A missing status is treated as booked; an unmapped status is `unread`. */
 const EVIDENCE: Readonly<Record<Appointment['status'], Evidence | null>> = {
   booked: 'presumed',
   confirmed: 'presumed',
@@ -84,14 +84,14 @@ const EVIDENCE: Readonly<Record<Appointment['status'], Evidence | null>> = {
   unknown: 'unread',
 };
 
-/** What an appointment's status proves; null when it proves nothing. */
+/** Returns the evidence of an appointment's status, or null for no evidence. */
 export function evidenceOf(status: Appointment['status'], rawStatus: string | null): Evidence | null {
   return EVIDENCE[status === 'unknown' && rawStatus === null ? 'booked' : status];
 }
 
 /**
- * What a patient's appointments and invoices say of the patient.
- * @param amounts null when invoices are not counted
+ * Computes the derived fields of one patient.
+ * @param amounts null if invoices are not counted
  */
 export function derivedFields(
   attendances: readonly Attendance[],
@@ -127,14 +127,14 @@ function attendance(attendances: readonly Attendance[], day: Day, now: Instant) 
   return { lastVisitAt, nextAppointmentAt, visits, noShows, firstSeenAt, patientStatus };
 }
 
-/** Somebody came; or nobody said otherwise until the midnight after it. */
+/** Returns whether the patient came. Without a report, a visit is presumed after the following midnight. */
 function isVisit({ evidence, startAt, lastAt }: Attendance, day: Day): boolean {
   if (startAt < day.historyFromAt) return false;
   if (evidence === 'came') return startAt < day.tomorrowAt;
   return evidence === 'presumed' && lastAt < day.todayAt;
 }
 
-/** The patient is expected: today, if nobody said what became of it, or on a later day. */
+/** Returns whether the patient is expected: today if the appointment has no result, or on a later day. */
 function isOpen({ evidence, startAt, lastAt }: Attendance, day: Day): boolean {
   return evidence === 'came' ? startAt >= day.tomorrowAt : lastAt >= day.todayAt;
 }
@@ -144,7 +144,7 @@ function patientStatusOf(lastVisitAt: Instant | null, isExpected: boolean, day: 
   return isExpected || lastVisitAt >= day.activeFromAt ? 'active' : 'lapsed';
 }
 
-/** Amounts in several currencies make no sum. */
+/** Amounts in several currencies have no sum. */
 function billing(all: readonly Amounts[] | null, { historyFromDay }: Day): Pick<DerivedFields, 'invoiced' | 'paid'> {
   const amounts = all?.filter(({ issueDay }) => issueDay === null || issueDay >= historyFromDay) ?? null;
   const currencies = new Set(amounts?.map(({ currency }) => currency).filter((currency) => currency !== null));
@@ -164,7 +164,7 @@ function sum(cents: readonly (number | null)[]): number | null {
   return total / 100;
 }
 
-/** What a document adds: a credit note takes off, whichever sign the clinic writes it with. */
+/** Returns the amounts of a document. A credit note is negative, whichever sign the clinic uses. */
 export function centsOf({
   documentType,
   status,
@@ -181,16 +181,16 @@ function takenOff(cents: number | null): number | null {
   return cents === null ? null : 0 - Math.abs(cents);
 }
 
-/** Where the clinic tells no amount paid, its word for the whole may do. */
+/** Without a paid amount from the clinic, its status `Paid` means the total. */
 function paidByStatus(status: string | null, total: number | null): number | null {
   if (status === 'Paid') return total;
   return status === 'Issued' ? 0 : null;
 }
 
-/** Digits before the point up to which an amount is believed; a longer one is a slip, and could make a sum that a number can't hold. */
+/** Maximum digits before the decimal point; a longer amount is a typing error, and a sum could exceed the range of a number. */
 const LONGEST_AMOUNT = 9;
 
-/** Decimal text in cents, rounded half away from zero; null when it is none or absurdly large. */
+/** Converts decimal text to cents, rounded half away from zero; null for other text or too many digits. */
 function toCents(decimal: string | null): number | null {
   const [, sign, whole = '', fraction = ''] = /^([+-]?)0*(\d+)(?:\.(\d*))?$/.exec(decimal ?? '') ?? [];
   if (sign === undefined || whole.length > LONGEST_AMOUNT) return null;
@@ -200,8 +200,8 @@ function toCents(decimal: string | null): number | null {
 }
 
 /**
- * The day of an instant in the clinic's zone.
- * @throws RangeError for a zone that the IANA data does not know
+ * Returns the instants of a day in the clinic's zone.
+ * @throws RangeError for a zone missing from the IANA data
  */
 export function dayAt(now: Instant, { zone, historyDays, periodDays, lapsedAfterDays }: HistoryRules): Day {
   const today = Math.floor((now + offsetMs(zone, now)) / DAY_MS);
@@ -215,7 +215,7 @@ export function dayAt(now: Instant, { zone, historyDays, periodDays, lapsedAfter
   };
 }
 
-/** First instant of a local day that is given in days since 1970-01-01: also where clocks skip or repeat midnight. */
+/** Returns the first instant of a local day (days since 1970-01-01), even if clocks skip or repeat midnight. */
 function startOfDay(zone: string, day: number): Instant {
   const wallMs = day * DAY_MS;
   const [one, other] = [wallMs - offsetMs(zone, wallMs - DAY_MS), wallMs - offsetMs(zone, wallMs + DAY_MS)];
@@ -223,7 +223,7 @@ function startOfDay(zone: string, day: number): Instant {
   return earlier + offsetMs(zone, earlier) >= wallMs ? earlier : later;
 }
 
-/** Days since 1970-01-01 of a date (`YYYY-MM-DD`). */
+/** Converts a date (`YYYY-MM-DD`) to days since 1970-01-01. */
 export function dayOf(date: string): number {
   return Date.parse(date) / DAY_MS;
 }

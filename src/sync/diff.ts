@@ -7,67 +7,70 @@ import type { TargetConfiguration } from '../settings/configuration.ts';
 import type { CachedFingerprints } from './identity.ts';
 import { isSameContent, type TargetIdentity } from './identity.ts';
 
-/** What the target was last given, and what is on its way to it. */
+/** Last writes to the target, and pending changes. */
 export interface PushedState {
   links: ReadonlyMap<string, Link>;
   pending: ReadonlyMap<string, PendingChange>;
 }
 
-/** A record of any stream, as far as the comparison needs it: what has no time takes up all of it. */
+/** A record of any stream, as far as the comparison uses it. A record without a time fills all time. */
 export interface SourceRecord extends TimeSpan {
   id: string;
-  /** The clinic itself says that it is off. */
+  /** Whether the clinic cancelled the record. */
   isCancelled: boolean;
 }
 
 /**
- * What a target's rules say of a record: what it should hold, that it should hold nothing, or that it stays as it is for now.
- * `stopsWriting`: what waits to be written must not be written any more either.
+ * Decision of a target's rules about a record: an item to write, exclusion, or no change for now. `stopsWriting`: a pending write must not
+ * be sent either.
  */
 export type Decision = { item: Item } | { exclude: string } | { retain: string; stopsWriting?: boolean };
 
-/** What the clinic shows, for one target. */
+/** Clinic data for one target. */
 export interface DiffInput<Source = SourceRecord> {
-  /** Every record that is known to exist, those confirmed by reading them alone included. */
+  /** Every known record, individually fetched ones included. */
   records: Iterable<Source>;
   describe(record: Source): SourceRecord;
-  /** @param key tells the record's key for this target, of the epoch that its object carries: computing one costs more than the rest */
+  /**
+   * Decides about a record.
+   * @param key returns the record's key for this target, of the epoch stored in its object. Computing a key is the most expensive step.
+   */
   rule(record: Source, key: () => ItemKey): Decision;
-  /** Of records whose decision is an item; absent where none are kept. */
+  /** Fingerprints of records with an item as decision; absent if none are cached. */
   fingerprints?: CachedFingerprints<Source>;
-  /** Told of each record in the window that is left out or kept as it is, with the rule's code. */
+  /** Receives each record in the window that is excluded or unchanged, with the rule's code. */
   onOmitted?(recordId: string, code: string): void;
-  /** Told of each record whose waiting write is to be given up. */
+  /** Receives each record whose pending write must be abandoned. */
   onStopped?(recordId: string): void;
-  /** Records that were absent from a complete snapshot and confirmed gone by reading them alone. */
+  /** Records that a complete snapshot omitted and an individual fetch confirmed as gone. */
   vanished: ReadonlySet<string>;
-  /** Records of which the clinic says that they are off, and nothing else. */
+  /** Records that the clinic reports only as cancelled or deleted. */
   tombstones: Iterable<string>;
   window: TimeWindow;
-  /** Whether what a person did to the record's object is to be undone; else it stays until the record changes. */
+  /** Whether a manual change of the record's object is reverted. Otherwise the change remains until the record changes. */
   restores(recordId: string): boolean;
   identity: TargetIdentity;
   state: PushedState;
 }
 
-/** The difference between what should be and what the target was last given. */
+/** Difference between the expected state and the last writes to the target. */
 export interface Diff {
   changes: PlannedChange[];
-  /** Links that left the window by the passing of time: dropped, their objects stay. */
+  /** Links that left the window as time passed: the links are dropped, and the objects remain. */
   released: string[];
-  /** Links whose objects are as they should be, with the time of today: what was written may not have told its end. */
+  /** Links of correct objects, with the current time of their records: the written object may not contain its end. */
   timed: TimedLink[];
   unchanged: number;
-  /** Of the unchanged, records whose change waits, or failed: they are as they should be once it is through. */
+  /** Unchanged records with a pending or failed change: they are correct after the change succeeds. */
   unsettled: number;
 }
 
-/** A link by what it tells of, and its record's time. */
+/** A link's content and its record's time. */
 export type TimedLink = Pick<Link, 'recordId' | 'fingerprint' | 'startAt' | 'endAt'>;
 
 const NO_FIELDS: readonly string[] = [];
 
-/** What a record's object is, or is about to be. */
+/** Current or pending content of a record's object. */
 interface Effective extends TimeSpan {
   fingerprint: string;
   drift: Link['drift'];
@@ -75,9 +78,9 @@ interface Effective extends TimeSpan {
 }
 
 /**
- * Tells whether what a person did to a record's object is undone: under `repair`, unless the object had to be restored too often today.
- * Two programs fight over such a one; tomorrow it is tried again.
- * @param restorations how often today, by record
+ * Returns a predicate: whether a manual change of a record's object is reverted. With `repair` it is, unless the object was restored too
+ * often today: two programs then overwrite each other, and the daemon retries tomorrow.
+ * @param restorations restorations today, by record
  */
 export function restoring(
   { drift, rewritesPerDay }: Pick<TargetConfiguration['audit'], 'drift' | 'rewritesPerDay'>,
@@ -87,8 +90,8 @@ export function restoring(
 }
 
 /**
- * Record ids that a complete snapshot should have shown and did not: they must be read alone before anything is deleted.
- * @param seen ids in the snapshot, rows that were set aside included
+ * Returns record ids missing from a complete snapshot: each must be fetched individually before a deletion.
+ * @param seen ids in the snapshot, skipped rows included
  */
 export function absentCandidates(
   state: PushedState,
@@ -109,8 +112,8 @@ export function absentCandidates(
 }
 
 /**
- * Record ids of which no list of the window tells although the target has, or is about to have, something for them: what lies beyond its
- * far end, and what waits to be written outside it. They are read alone, some at a time.
+ * Returns record ids that no list of the window can contain although the target has an object or a pending change: records after the
+ * window, and pending writes outside the window. The daemon fetches a few of them individually in each cycle.
  */
 export function outlying({ links, pending }: PushedState, window: TimeWindow): string[] {
   const beyond = [...links.values()].filter((link) => link.startAt >= window.toAt && !pending.has(link.recordId));
@@ -118,7 +121,7 @@ export function outlying({ links, pending }: PushedState, window: TimeWindow): s
   return [...beyond, ...waiting].map(({ recordId }) => recordId);
 }
 
-/** Compares. Pure: the same input gives the same plan, and a plan that was carried out gives an empty one. */
+/** Compares the expected state with the target. Pure: equal input gives an equal plan, and a completed plan gives an empty plan. */
 export function* diff<Source>(input: DiffInput<Source>): Pieces<Diff> {
   const result: Diff = { changes: [], released: [], timed: [], unchanged: 0, unsettled: 0 };
   const handled = new Set<string>();
@@ -143,13 +146,13 @@ export function* diff<Source>(input: DiffInput<Source>): Pieces<Diff> {
   return result;
 }
 
-/** What the comparison of one record needs, whatever its source is. */
+/** Input for the comparison of one record from any source. */
 type Comparison = Omit<
   DiffInput<unknown>,
   'records' | 'describe' | 'rule' | 'fingerprints' | 'vanished' | 'tombstones'
 >;
 
-/** `leave`: this record says nothing about the target; null: it is as it should be. */
+/** Compares one record. `leave`: the record has no effect on the target; null: the object is correct. */
 function compare<Source>(
   source: Source,
   record: SourceRecord,
@@ -188,8 +191,8 @@ function compare<Source>(
 }
 
 /**
- * A record outside the window is compared while the target shows it there, or something waits for its object. What was not written
- * before it left is not begun any more.
+ * Decides about a record outside the window. It is compared while the target shows its object there, or a change is pending. A write that
+ * did not start before the record left the window is not started.
  */
 function outsideWindow({ id }: SourceRecord, effective: Effective | null, input: Comparison): 'compare' | 'leave' {
   const { links, pending } = input.state;
@@ -214,14 +217,14 @@ function withoutItem(
   return absent(id, isCancelled ? 'cancelled' : 'excluded', effective);
 }
 
-/** How an object differs from what it should be. */
+/** Difference between an object and its expected content. */
 interface Difference {
   reason: ReasonCode;
-  /** Fingerprint of what it is, empty when it can't be read; null where there is none. */
+  /** Fingerprint of the current content: empty if unreadable, null without an object. */
   from: string | null;
 }
 
-/** Null when the object is, or is about to be, as it should be. */
+/** Returns null if the current or pending content is correct. */
 function differenceOf(effective: Effective | null, fingerprint: string): Difference | null {
   if (effective === null) return { reason: 'new', from: null };
   if (!isSameContent(effective.fingerprint, fingerprint)) {
@@ -232,7 +235,7 @@ function differenceOf(effective: Effective | null, fingerprint: string): Differe
   return { reason: 'edited-by-hand', from: effective.observedFingerprint ?? '' };
 }
 
-/** A difference that is to be written: what a person did stays where nothing restores it. */
+/** Returns the difference if it must be written. A manual change remains unless the settings restore it. */
 function writableDifference(
   difference: Difference | null,
   recordId: string,
@@ -242,7 +245,7 @@ function writableDifference(
   return isByHand && !restores(recordId) ? null : difference;
 }
 
-/** What waits in the outbox is newer than the link; null when there is, and will be, nothing. */
+/** Returns the content after pending changes, which are newer than the link; null without an object. */
 function effectiveOf(recordId: string, state: PushedState): Effective | null {
   const pending = state.pending.get(recordId);
   if (pending === undefined) return state.links.get(recordId) ?? null;
@@ -250,7 +253,7 @@ function effectiveOf(recordId: string, state: PushedState): Effective | null {
   return fingerprint === null ? null : { fingerprint, startAt, endAt, drift: null };
 }
 
-/** What is about to be written brings its own time. */
+/** A pending write contains its own time. */
 function recordTime({ id, startAt, endAt }: SourceRecord, { links, pending }: PushedState, { timed }: Diff): void {
   const link = links.get(id);
   if (link === undefined || pending.has(id)) return;

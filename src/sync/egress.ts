@@ -24,17 +24,19 @@ import {
 } from './project.ts';
 
 /**
- * Looks at what would leave, once more and by other means than it was made: whatever tells of the patient what the target's policy or mapping
- * does not allow is a defect of ours, and stays here. This is the last place where the patient is known: beyond it there are items alone.
+ * Checks outgoing content a second time, independently of its creation. Patient data that the target's policy or mapping does not allow is
+ * a defect of clinic-mirror and is not sent. The check is the last step with access to the patient; later steps have only items.
  */
 
-/** Makes of an event for an appointment the decision that it is. @param key as {@link textsFor} takes it */
+/**
+ * Converts an event for an appointment to a decision.
+ * @param key as in {@link textsFor}
+ */
 export type EventCheck = (item: CalendarItem, appointment: Appointment, key: () => ItemKey) => Decision;
 
 /**
- * Prepares the check of a calendar's events. The object stays as it is when the event would tell too much, or tells of another
- * appointment or of somebody else. Words that an event for nobody would have too, as those of a location that is called as the patient
- * is, are not told of the patient.
+ * Prepares the check of a calendar's events. The object stays unchanged if the event reveals too much, or belongs to another appointment or
+ * patient. Words of the event without a patient, such as a location named like the patient, are not patient data.
  */
 export function eventCheck(policy: ProjectionPolicy, directory: Directory, facts: FactSearch): EventCheck {
   const nobodysFor = nobodysTexts(policy, directory);
@@ -43,7 +45,7 @@ export function eventCheck(policy: ProjectionPolicy, directory: Directory, facts
     const isNobodys =
       item.title === nobodys.title && item.description === nobodys.description && item.location === nobodys.location;
     const patient = appointment.patient ?? directory.patients.get(appointment.patientId ?? '');
-    // What is word for word the event for nobody has no word of the patient's own.
+    // A text equal to the text without a patient contains no word about the patient.
     if (!isNobodys && patient !== undefined && policy.title !== 'full') {
       const disclosed = facts.revealedIn(patient, {
         texts: textsOf(item),
@@ -57,17 +59,17 @@ export function eventCheck(policy: ProjectionPolicy, directory: Directory, facts
   };
 }
 
-/** A patient of whom nothing is known. */
+/** A patient without data. */
 const NOBODY: AppointmentPatient = { id: '', firstName: null, lastName: null };
 
-/** Texts for nobody that are remembered at once: appointments of one agenda, treatment and status share theirs. */
+/** Cache size for texts without a patient: appointments of one agenda, treatment and status share a text. */
 const REMEMBERED = 5_000;
 
-/** The texts that an event would have if the appointment were nobody's. Those that tell of this appointment alone are made for each. */
+/** Returns the texts of an event without a patient. Texts specific to one appointment are not cached. */
 function nobodysTexts(policy: ProjectionPolicy, directory: Directory) {
   const made = (subject: Omit<TextSubject, 'patient'>, key: () => ItemKey) =>
     textsFor({ ...subject, patient: NOBODY }, policy, directory, key);
-  // By nothing but what they are remembered under.
+  // The cached text depends only on the cache key.
   const shared = remembered(REMEMBERED, (subject: string) => made(JSON.parse(subject), () => ''));
   const isOfItsOwn = policy.title === 'code' || policy.links.length > 0;
   return (appointment: Appointment, key: () => ItemKey): EventTexts => {
@@ -79,7 +81,7 @@ function nobodysTexts(policy: ProjectionPolicy, directory: Directory) {
   };
 }
 
-/** Whether an event is at an appointment's time, whatever its zone. */
+/** Returns whether an event has an appointment's time, in any zone. */
 function isAt(shown: ItemTime, time: Appointment['time']): boolean {
   if (shown.kind === 'timed' && time.kind === 'timed') {
     return isInstant(shown.start, time.startAt) && isInstant(shown.end, time.endAt);
@@ -92,14 +94,14 @@ function isAt(shown: ItemTime, time: Appointment['time']): boolean {
   );
 }
 
-/** Whether a local time with its offset is this instant, to the second. */
+/** Returns whether a local time with offset is the instant, to the second. */
 function isInstant(text: string, at: Instant): boolean {
   return Math.floor(Date.parse(text) / SECOND_MS) === Math.floor(at / SECOND_MS);
 }
 
 /**
- * Whether an event differs from that for nobody in nothing but what its level tells of the patient. Of initials nobody can tell whose they
- * are.
+ * Returns whether an event differs from the event without a patient only by the data that the title level allows. Initials cannot be
+ * verified, because many patients share them.
  */
 function isOf(item: CalendarItem, nobodys: EventTexts, level: TitleLevel, patient?: PatientDetails): boolean {
   if (item.description !== nobodys.description || item.location !== nobodys.location) return false;
@@ -107,7 +109,10 @@ function isOf(item: CalendarItem, nobodys: EventTexts, level: TitleLevel, patien
   return level === 'full' && patient !== undefined && isNamed(item.title, nobodys.title, patient);
 }
 
-/** Whether a title is the one for nobody with the patient's name in place of the word for an appointment, once or wherever it stands. */
+/**
+ * Returns whether a title is the title without a patient, with the patient's name instead of the word for an appointment, once or at each
+ * occurrence.
+ */
 function isNamed(title: string, nobodys: string, { firstName, lastName }: PatientDetails): boolean {
   const [disclosed, plain, name] = [title, nobodys, `${firstName ?? ''}${lastName ?? ''}`].map(lettersOf) as [
     string,
@@ -125,7 +130,7 @@ function textsOf({ title, description, location }: EventTexts): (string | null)[
   return [title, description, location];
 }
 
-/** The fields of a patient that tell a fact, as rules name them and as expressions do. */
+/** Fields of a patient that reveal a fact, with the names of rules and of expressions. */
 const FIELDS: Readonly<Record<PatientFact, readonly string[]>> = {
   'first-name': ['firstName', 'fullName'],
   'last-name': ['lastName', 'fullName'],
@@ -137,8 +142,8 @@ const FIELDS: Readonly<Record<PatientFact, readonly string[]>> = {
 };
 
 /**
- * The same of an object in a CRM, of a patient or of one of theirs: a contact's name, address, telephone and tax code are the patient's own. Texts alone are looked at: dates and numbers of other things may be the
- * patient's by chance.
+ * Checks an object in a CRM, of a patient or of a patient's record. A contact's name, email, telephone and tax code belong to the patient.
+ * Only texts are checked: dates and numbers can equal the patient's by chance.
  * @param others texts of the clinic from which properties may be made
  */
 export function checkedObject(
@@ -161,7 +166,7 @@ export function checkedObject(
   return stream !== 'patients' || isAsPatient(item, patient, crm.mapping) ? { item } : stopped('other-person');
 }
 
-/** Whether what the mapping takes from a patient as it is is theirs; what it leaves empty is nobody's. */
+/** Returns whether properties copied from a patient equal the patient's fields. An empty property belongs to no patient. */
 function isAsPatient({ properties }: CrmItem, patient: PatientDetails, { copies }: Pick<Mapping, 'copies'>): boolean {
   return [...copies].every(([name, field]) => {
     const value = properties[name];
@@ -178,7 +183,7 @@ function stopped(fact: PatientFact | 'other-person'): Decision {
   return { retain: `egress-${fact}`, stopsWriting: true };
 }
 
-/** Of the records that a plan leaves as they are, those that would have told too much: how many, by code. */
+/** Returns the number of records that the egress check kept unchanged, by code. */
 export function egressStopped(excluded: Readonly<Record<string, number>>): [code: string, count: number][] {
   return Object.entries(excluded).filter(([code]) => code.startsWith('egress-'));
 }

@@ -5,31 +5,31 @@ import type { TargetSetup } from './cycle-input.ts';
 import { UNKNOWN_FIELD } from './identity.ts';
 import { APPOINTMENT_WORDS, catalogueTexts, type Directory } from './project.ts';
 
-/** What a change makes of an object: the fields that differ as far as they are known, and what the target should come to hold. */
+/** Effect of a change on an object: known differing fields, and the content after the change. */
 export interface ChangedObject {
   fields: readonly string[];
-  /** Null for nothing. */
+  /** Null for no object. */
   wanted: Item | null;
-  /** What the target holds now: null for nothing, `unread` where it was not asked, or its object can't be read. */
+  /** Current content in the target: null for no object, `unread` if not requested or unreadable. */
   held: Item | null | 'unread';
 }
 
-/** Tells the fields of changes to one target. */
+/** Returns the fields of a change to one target. */
 export type DescribeFields = (change: ChangedObject) => FieldChange[];
 
-/** Titles of these levels tell nothing of the patient. */
+/** Titles of these levels contain no patient data. */
 const PLAIN_TITLES: ReadonlySet<TargetConfiguration['title']> = new Set(['busy', 'appointment', 'code']);
-/** A title of the level `code`: a word of ours, and the beginning of a key. */
+/** A title of the level `code`: a fixed word, and the beginning of a key. */
 const CODE = / [0-9A-V]{4}$/;
 
-/** Whether titles of a target tell nothing of the patient. */
+/** Returns whether a target's titles contain no patient data. */
 export function hasPlainTitles({ title }: Pick<TargetConfiguration, 'title'>): boolean {
   return PLAIN_TITLES.has(title);
 }
 
 /**
- * Tells fields of one target's changes before and after, with no value that may tell of a patient: of texts those alone that come from the
- * clinic's catalogue or are ours, whoever wrote them; of a CRM's properties those whose texts the mapping names itself.
+ * Returns a function that lists a change's fields before and after, without patient data. Texts are shown only if they come from the
+ * clinic's catalogue or from clinic-mirror, whoever wrote them. CRM properties are shown only if the mapping defines their texts.
  */
 export function fieldTeller(
   { configuration, crm }: Pick<TargetSetup, 'configuration' | 'crm'>,
@@ -51,7 +51,7 @@ export function fieldTeller(
 type Mapped = NonNullable<TargetSetup['crm']>['mapping'];
 type Values = ReadonlyMap<string, FieldValue>;
 
-/** Those that differ; of an object that comes or goes all that it has. What may not be told differs where the plan says so. */
+/** Returns the differing fields, or all fields of a created or deleted object. Fields with hidden values differ if the plan lists them. */
 function fieldsOf(fields: readonly string[], before: Values | null | 'unread', after: Values | null): string[] {
   if (before !== 'unread' && before !== null && after !== null) {
     return [...new Set([...before.keys(), ...after.keys()])].filter((field) => {
@@ -75,11 +75,11 @@ interface DisclosureContext {
   configuration: TargetConfiguration;
   /** Texts of the clinic's catalogue. */
   plain: ReadonlySet<string>;
-  /** It is what we would write, and not what stands in the calendar. */
+  /** The text is an expected title, not the calendar's title. */
   isOurs: boolean;
 }
 
-/** By the names of `CALENDAR_FORM`. */
+/** Returns values by the field names of `CALENDAR_FORM`. */
 function valuesOfEvent(event: CalendarItem, context: DisclosureContext): Map<string, FieldValue> {
   const { title, description, location, time, busy, tentative, visibility, presets } = event;
   const { plain } = context;
@@ -100,14 +100,17 @@ function timeValue(time: ItemTime): FieldValue {
   return { kind: 'time', startAt: Date.parse(time.start), endAt: Date.parse(time.end) };
 }
 
-/** A text as far as it may be told. @param disclose null for one of which nothing may */
+/**
+ * Returns a text as far as it may be shown.
+ * @param disclose null for a text that must be hidden
+ */
 function textValue(text: string | null, disclose: (text: string) => string | null): FieldValue {
   if (text === null || text === '') return NOTHING_THERE;
   const disclosed = disclose(text);
   return disclosed === null ? WITHHELD : { kind: 'text', text: disclosed };
 }
 
-/** What stands in a calendar was written by whomever: of it words of ours alone. */
+/** A calendar's title has an unknown author: only fixed words of clinic-mirror are shown. */
 function titleValue(title: string, { configuration, isOurs }: DisclosureContext): FieldValue {
   const isPlain = isOurs ? hasPlainTitles(configuration) : APPOINTMENT_WORDS.includes(title.replace(CODE, ''));
   return textValue(title, (text) => (isPlain ? text : null));
@@ -119,7 +122,7 @@ function plainLines(text: string, plain: ReadonlySet<string>): string | null {
   return disclosed.every((line) => line === '…') ? null : disclosed.join(', ');
 }
 
-/** Colour, category and reminder; a category that the target's settings don't name is somebody's own. */
+/** Returns colour, category and reminder. A category missing from the target's settings was set manually. */
 function presetsValue(presets: Presets | undefined, { labels }: TargetConfiguration): FieldValue {
   if (presets === undefined) return NOTHING_THERE;
   const { colour, category, reminderMinutes } = presets;

@@ -1,68 +1,71 @@
 import type { DeletionClass, PlannedChange } from '../model/plan.ts';
 
-/** Removals of one class are held when they are more than the share and more than the count. */
+/** Removals of one class are held if they exceed both the share and the count. */
 export interface DeletionLimit {
-  /** Share of what the target holds, 0 to 1. */
+  /** Share of the target's objects, 0 to 1. */
   share: number;
   count: number;
 }
 
-/** How records left a target: removed for one of three reasons, or released by the passing of time. */
+/** Why records left a target: removed for one of three reasons, or released as time passed. */
 export type GoneReason = 'cancelled' | 'excluded' | 'vanished' | 'released';
-/** How many did. */
 export type GoneCounts = Readonly<Record<GoneReason, number>>;
 
-/** What became of the absent records of a reading when they were asked for alone. */
+/** Results of fetching absent records individually. */
 export interface AbsenceEvidence {
-  /** Gone twice, by two readings: only such a record is ever removed. */
+  /** Two reads found the record gone. Only proven records are removed. */
   isProven(recordId: string): boolean;
-  /** Nobody could ask for it yet. */
+  /** The record was not fetched yet. */
   isUnknown(recordId: string): boolean;
-  /** Which share of those is gone, as far as a sample of them tells: 0 to 1. */
+  /** Estimated share of unknown records that are gone, from a sample: 0 to 1. */
   goneShare: { atLeast: number; atMost: number };
 }
 
-/** What the guard weighs. */
+/** Input of the guard. */
 export interface GuardInput {
-  /** All that differs; of absent records everything that was not found alone, proven or not. */
+  /** All differences, with every absent record that was not found individually, proven or not. */
   changes: readonly PlannedChange[];
-  /** Links that the target has now. */
+  /** Number of the target's links. */
   linkCount: number;
-  /** What left the target in the last hour and in the last seven days; of removals those that nobody approved. */
+  /** Records that left the target in the last hour and in the last seven days, without approved removals. */
   gone: { hour: GoneCounts; week: GoneCounts };
   absence: AbsenceEvidence;
   limits: Readonly<Record<DeletionClass, DeletionLimit>>;
-  /** Records whose deletion a person approved, and those whose deletion a person rejected. */
+  /** Records whose deletion an administrator approved, and those whose deletion an administrator rejected. */
   approved: ReadonlySet<string>;
-  /** Records in a hold that nobody has decided: only a person releases them. */
+  /** Records in an undecided hold: only an administrator releases them. */
   waiting: ReadonlySet<string>;
   rejected: ReadonlySet<string>;
 }
 
-/** What may go on and what must wait. Creates and updates are never held here. */
+/** Permitted and withheld changes. The guard never holds creates and updates. */
 export interface GuardResult {
   passed: PlannedChange[];
   held: Readonly<Record<DeletionClass, PlannedChange[]>>;
-  /** Deletions that a person rejected: the objects stay. */
+  /** Rejected deletions: the objects remain. */
   refused: PlannedChange[];
-  /** Removals of absent records of which too little is known yet: the next cycles ask. */
+  /** Removals of absent records without enough evidence: the next cycles fetch the records. */
   postponed: PlannedChange[];
-  /** So much is absent that the reading itself is in doubt, for every target that follows it. */
+  /** So many records are absent that the read is suspect for every target of the stream. */
   distrustsReading: boolean;
 }
 
-/** From so many on, half of a target is too much, however small it is. */
+/** From this number of removals, half of a target is too much, even for a small target. */
 const HALF_FROM = 3;
-/** A sample that shows g of n gone may stand for three more or three fewer (the rule of three, for none and for all). */
+/** A sample with g of n gone may mean three more or three fewer (the rule of three, for zero and for all). */
 const SAMPLE_ERROR = 3;
 
-/** Explicit cancellations are one class, everything else that removes is the other, but for what a person had forgotten. */
+/** Returns the class of a removal: explicit cancellations, or all other removals. Erasures that an operator requested have no class. */
 export function deletionClass(change: PlannedChange): DeletionClass | null {
   if (change.wanted.want === 'present' || change.reason === 'forgotten') return null;
   return change.reason === 'cancelled' ? 'cancelled' : 'vanished';
 }
 
-/** What a sample of records tells of the others. @param asked how many answered @param gone how many of those are gone */
+/**
+ * Estimates the share of gone records from a sample.
+ * @param asked number of records with an answer
+ * @param gone number of those that are gone
+ */
 export function goneShareOf(asked: number, gone: number): AbsenceEvidence['goneShare'] {
   if (asked === 0) return { atLeast: 0, atMost: 1 };
   return {
@@ -72,8 +75,8 @@ export function goneShareOf(asked: number, gone: number): AbsenceEvidence['goneS
 }
 
 /**
- * Holds removals above the limits: then all undecided ones of that class wait, since part of a wrong plan is as wrong. Absent records
- * are weighed all together, before the first of them is removed, whether they were asked for or not.
+ * Holds removals above the limits. A hold covers all undecided removals of the class, because part of a wrong plan is wrong too. All absent
+ * records are weighed together before the first removal, fetched or not.
  */
 export function guard(input: GuardInput): GuardResult {
   const held: Record<DeletionClass, PlannedChange[]> = { cancelled: [], vanished: [] };
@@ -107,7 +110,9 @@ export function guard(input: GuardInput): GuardResult {
   return { ...result, distrustsReading: isTooMuch && vanished.some(isAbsence) };
 }
 
-/** What another target's doubt of the reading keeps back of a plan: every undecided removal that it does not carry the clinic's word for. */
+/**
+ * Withholds removals of a plan because another target found the read suspect: every undecided removal without the clinic's confirmation.
+ */
 export function holdAll<Plan extends Pick<GuardResult, 'passed' | 'postponed'> & { held: GuardResult['held'] }>(
   plan: Plan,
   approved: ReadonlySet<string>,
@@ -136,9 +141,9 @@ function exceedsCancelled(removals: number, { gone, linkCount, limits }: GuardIn
 }
 
 /**
- * Two looks: at once (with the last hour, at what the target holds) and over seven days (at all that it held in them). What the clinic
- * says weighs in the first only, since a status or an agenda that takes records out day by day is a normal week; what it is
- * silent about weighs in both.
+ * Two checks: the last hour against the target's current objects, and seven days against all objects of that period. Explicit removals are
+ * weighed only in the first check, since a status or agenda that excludes records day by day is normal. Absent records are weighed in both
+ * checks.
  */
 function exceedsVanished(removals: readonly PlannedChange[], goneShare: number, input: GuardInput): boolean {
   const { gone, linkCount, limits, absence } = input;
@@ -156,12 +161,12 @@ function exceedsVanished(removals: readonly PlannedChange[], goneShare: number, 
   );
 }
 
-/** Whether something is more than its limit: by the share and by the count. */
+/** Returns whether a number exceeds the limit's share and its count. */
 export function exceeds(removals: number, held: number, { share, count }: DeletionLimit): boolean {
   return removals > count && removals > held * share;
 }
 
-/** Small targets stay below every count. Who allows half of a target or more by its share has said otherwise. */
+/** Small targets never exceed a count, so half of a target is a limit too. A configured share of half or more disables the rule. */
 function isHalf(removals: number, held: number, { share }: DeletionLimit): boolean {
   return share < 0.5 && removals >= HALF_FROM && removals * 2 >= held;
 }

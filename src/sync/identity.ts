@@ -9,33 +9,33 @@ const KEY_BYTES = 20;
 const OWNER_TAG_BYTES = 10;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-/** Stands among the names of fields that differ for those whose names can't be told. */
+/** Name of differing fields that cannot be identified. */
 export const UNKNOWN_FIELD = 'unknown';
-/** Epochs that are tried when a remote key is matched with its record; a target burns a key once in a blue moon. */
+/** Highest epoch tried when a remote key is matched with its record. Targets very rarely refuse a key. */
 export const HIGHEST_ID_ATTEMPT = 8;
 
-/** What the objects of a target are made of, as far as naming and comparing them needs it. */
+/** Structure of a target's items, for names and comparisons. */
 export interface ItemForm {
   stream: StreamName;
   /** Names of the fields, in the order of the hints at the end of a fingerprint. */
   fields: readonly string[];
-  /** How many of them every item has; those after them may be left out from the end. */
+  /** Number of fields that every item has; later fields are optional from the end. */
   needed: number;
-  /** Those in which hardly two items are alike, so that nothing is remembered of them. */
+  /** Fields with a different value in nearly every item, so that caching is useless. */
   unlike: readonly string[];
-  /** What tells two items apart: a value of JSON's kinds for each field, in that order; undefined for one that the item lacks. */
+  /** JSON values that distinguish two items, one for each field in order; undefined for an absent field. */
   values(item: Item): unknown[];
-  /** What is hashed as a whole, made of the list of the fields' texts as JSON has it. */
+  /** Returns the input of the whole hash from the JSON list of the fields' texts. */
   whole(texts: string): string;
   spanOf(item: Item): TimeSpan;
   isShown(span: TimeSpan, window: TimeWindow): boolean;
 }
 
 const NEEDED_FIELDS = ['title', 'description', 'location', 'time', 'busy'] as const;
-/** New ones go to the end, so that an item without them keeps its fingerprint when clinic-mirror is upgraded. */
+/** Add new fields at the end: an item without them keeps its fingerprint after an upgrade of clinic-mirror. */
 const OPTIONAL_FIELDS = ['tentative', 'visibility', 'presets'] as const;
 
-/** Events of a calendar. */
+/** Structure of calendar events. */
 export const CALENDAR_FORM: ItemForm = {
   stream: 'appointments',
   fields: [...NEEDED_FIELDS, ...OPTIONAL_FIELDS],
@@ -60,8 +60,8 @@ export const CALENDAR_FORM: ItemForm = {
 };
 
 /**
- * Objects of a CRM that carry these properties. Their names count too: under another mapping every object differs.
- * @param properties names, each once, in any order
+ * Returns the structure of CRM objects with these properties. Names are part of the hash: under another mapping every object differs.
+ * @param properties unique names, in any order
  */
 export function crmForm(stream: StreamName, properties: readonly string[]): ItemForm {
   const names = [...properties].sort();
@@ -86,39 +86,41 @@ export function crmForm(stream: StreamName, properties: readonly string[]): Item
 }
 
 /**
- * Everything that names or compares the objects of one target, derived from the tenant's identity key: a pure function of
- * (key, target), so the loss of all state loses no name. Nothing it makes can be traced back without the key.
+ * Names and compares the objects of one target. All values derive from the tenant's identity key and the target, so names survive the loss
+ * of all state. Without the key no value can be traced to its record.
  */
 export interface TargetIdentity {
-  /** Marks our objects: 16 characters of `[0-9a-v]`. */
+  /** Marks the installation's objects: 16 characters of `[0-9a-v]`. */
   ownerTag: string;
-  /** Name of a record's object. `epoch` is 0 unless a target refused the name before. */
+  /** Returns the name of a record's object. `idAttempt` is 0 unless a target refused an earlier name. */
   key(recordId: string, idAttempt: number): ItemKey;
-  /** The epoch whose key this is for the record; null when it is none of them. */
+  /** Returns the epoch of the record's key, or null for another key. */
   idAttemptOf(recordId: string, key: ItemKey): number | null;
-  /** The record id, encrypted so that it is the same each time and only we can read it. */
+  /** Encrypts a record id deterministically. Only this installation can decrypt the result. */
   sealedRecordId(recordId: string): string;
-  /** The record id of a sealed record id; null when it is not one of ours for this target. */
+  /** Decrypts a record id; null if another installation or target encrypted the id. */
   recordIdOf(sealedRecordId: string): string | null;
-  /** A text that this target's people are given and bring back: encrypted, the same each time, and known by nobody else's. */
+  /** Encrypts a text deterministically for this target's users, who later return the text. */
   sealed(text: string): string;
-  /** The text of {@link TargetIdentity.sealed}; null when it is not one of this target's. */
+  /** Decrypts a text of {@link TargetIdentity.sealed}; null if another target encrypted the text. */
   unsealed(sealed: string): string | null;
-  /** Keyed hash of an item's content, to be compared with {@link isSameContent}; hints at its end tell which fields differ. */
+  /** Returns a keyed hash of an item's content, for {@link isSameContent}. Hints at the end show which fields differ. */
   fingerprint(item: Item): string;
   /**
-   * Names of the fields that differ between the items behind two fingerprints; `unknown` where none can be told: of an item that
-   * isn't known, or one of another form. A field is missed once in 262,144 times, once in 64 beside a fingerprint of version 0.1.0.
-   * Empty only for equal items.
+   * Returns the fields that differ between the items of two fingerprints, or `unknown` for an unknown item or another structure. A
+   * differing field is missed once in 262,144 comparisons, or once in 64 with a fingerprint of version 0.1.0. Empty only for equal items.
    */
   differingFields(before: string, after: string): string[];
-  /** An item's time. Objects of a CRM tell no end: it is their start, until the record is seen. */
+  /** Returns an item's time. CRM objects have no end: the start is used until the record is seen. */
   spanOf(item: Item): TimeSpan;
-  /** Whether the target shows an object of that time when it is asked for a window; a CRM goes by the start alone. */
+  /** Returns whether the target lists an object of this time in a window. A CRM uses only the start. */
   isShown(span: TimeSpan, window: TimeWindow): boolean;
 }
 
-/** @param identityKey the installation's identity key, 32 bytes, never changed */
+/**
+ * Creates the identity of one target.
+ * @param identityKey the installation's identity key, 32 bytes, constant
+ */
 export function createTargetIdentity(
   identityKey: Uint8Array,
   tenant: string,
@@ -157,21 +159,21 @@ export function createTargetIdentity(
 }
 
 /**
- * A fingerprint is a hash of the whole, a point and one hint for each field: 22 characters for an event. Two contents of one record
- * that differ in a single field look equal once in 2^54 times. Every link carries one, so each character costs a byte.
+ * A fingerprint is a hash of the whole, a point, and one hint for each field: 22 characters for an event. Two contents of one record that
+ * differ in a single field look equal once in 2^54 times. Every link stores a fingerprint, so each character uses one byte.
  */
 const WHOLE_LENGTH = 6;
 const HINT_LENGTH = 3;
 const NO_HINT = '-';
-/** Version 0.1.0 wrote more of the same hash, no point, and the first character of each hint. */
+/** Version 0.1.0 wrote a longer hash, no point, and only the first character of each hint. */
 const FIRST_WHOLE_LENGTH = 16;
 
-/** What of a field is kept: most items have the title, the place and so on of another one. */
+/** Cached values per field: most items share title, location and other fields with another item. */
 const CACHED_PER_FIELD = 8;
 
-/** What one field adds to a fingerprint. */
+/** Contribution of one field to a fingerprint. */
 interface FieldPart {
-  /** Its text, as JSON writes a text. */
+  /** The field's text as a JSON string. */
   written: string;
   hint: string;
 }
@@ -197,7 +199,7 @@ function createFingerprint(form: ItemForm, key: () => KeyObject): TargetIdentity
   return (item) => {
     const values = form.values(item).map((value, index) => parts[index]?.(value) ?? LACKING);
     const whole = form.whole(`[${values.map(({ written }) => written).join(',')}]`);
-    // Joined it is one text; a template would keep its parts beside it, for as long as it is remembered.
+    // `join` creates one flat string; a template would keep its parts in memory with the cached result.
     return [hash(whole, WHOLE_LENGTH), '.', ...values.map(({ hint }) => hint)].join('');
   };
 }
@@ -214,7 +216,7 @@ function partsOf(fingerprint: string): FingerprintParts {
   return { whole: whole.slice(0, WHOLE_LENGTH), hints: whole.slice(FIRST_WHOLE_LENGTH), hintLength: 1 };
 }
 
-/** Indexes of the fields whose hints differ in what both fingerprints tell of them. */
+/** Returns indexes of fields with different hints, as far as both fingerprints contain them. */
 function differingHints(one: FingerprintParts, other: FingerprintParts): number[] {
   const count = Math.max(countOf(one), countOf(other));
   const length = Math.min(one.hintLength, other.hintLength);
@@ -227,11 +229,11 @@ function countOf({ hints, hintLength }: FingerprintParts): number {
   return Math.floor(hints.length / hintLength);
 }
 
-/** Whether two fingerprints are those of equal items, as far as both tell: one of version 0.1.0 tells less. */
+/** Returns whether two fingerprints mean equal items, as far as both have details. A fingerprint of version 0.1.0 has fewer. */
 export function isSameContent(one: string, other: string): boolean {
   if (one === other) return true;
   const [parts, others] = [partsOf(one), partsOf(other)];
-  // Of one version they would be the same text.
+  // Fingerprints of one version would be equal strings.
   if (parts.hintLength === others.hintLength || parts.whole !== others.whole) return false;
   return differingHints(parts, others).length === 0;
 }
@@ -251,7 +253,7 @@ function canonical(value: unknown): string {
   return JSON.stringify(names.map((name) => [name, Reflect.get(value, name)]));
 }
 
-/** The nonce is a keyed hash of the content, so equal texts give equal results and no nonce meets two contents. */
+/** The nonce is a keyed hash of the content: equal texts have equal results, and no nonce is used for two contents. */
 function encrypt(text: string, key: KeyObject, nonceKey: KeyObject): string {
   const nonce = hmac(nonceKey, text).subarray(0, NONCE_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, nonce);
@@ -275,29 +277,29 @@ function hmac(key: KeyObject, text: string): Buffer {
   return createHmac('sha256', key).update(text).digest();
 }
 
-/** Fingerprints of what records become in a target, as far as they are known. */
+/** Known fingerprints of a target's records. */
 export interface CachedFingerprints<Source> {
   get(record: Source, idAttempt: number): string | null;
   record(record: Source, idAttempt: number, fingerprint: string): void;
 }
 
 /**
- * Keeps the fingerprints of what records become in one target for as long as the records are in memory: working one out costs a projection
- * and six keyed hashes, and the record, its epoch and the context decide it.
+ * Caches fingerprints while the records are in memory: computing a fingerprint needs a projection and six keyed hashes. Only the record,
+ * its epoch and the context determine the result.
  */
 export class FingerprintMemory {
   #context: string | null = null;
   #stored = new WeakMap<object, { idAttempt: number; fingerprint: string }>();
 
-  /** For when the records are not kept: a table of theirs would stay as large as it was. */
+  /** Clears the cache when records are discarded; otherwise the table would keep its size. */
   invalidate(): void {
     this.#stored = new WeakMap();
   }
 
   /**
-   * @param context tells all that a fingerprint depends on beside the record, its epoch and the target's configuration; under another one
-   *   nothing is known
-   * @param isCacheable whether a record's fingerprint depends on nothing else
+   * Returns the cache for a context. Another context starts with an empty cache.
+   * @param context identifies all dependencies of a fingerprint except the record, its epoch and the target's configuration
+   * @param isCacheable whether a record's fingerprint has no other dependency
    */
   under<Source extends object>(context: string, isCacheable: (record: Source) => boolean): CachedFingerprints<Source> {
     if (context !== this.#context) this.#stored = new WeakMap();

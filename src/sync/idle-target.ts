@@ -2,21 +2,21 @@ import type { Appointment } from '../model/records.ts';
 import { type Instant, overlaps, type TimeSpan, type TimeWindow } from '../model/time.ts';
 import type { PushedState } from './diff.ts';
 
-/** A target for which a plan had nothing to do: by the same it has nothing to do again, until time alone changes that. */
+/** A target without changes in its last plan. With equal input there are still no changes, until time alters the result. */
 export interface IdleTarget {
-  /** Names all that the plan went by, but for the time. */
+  /** Identifies all input of the plan except the time. */
   by: string;
   fromAt: Instant;
-  /** From then on a record or a link may have come into the window, or left it. */
+  /** From this instant, a record or link may enter or leave the window. */
   untilAt: Instant;
-  /** Links, and records that are as they should be. */
+  /** Number of links, and of correct records. */
   links: number;
   unchanged: number;
-  /** Records that the rules leave out, by the rule's code, those of other agendas not counted. */
+  /** Excluded records by the rule's code, without records of other agendas. */
   omitted: Readonly<Record<string, number>>;
 }
 
-/** What a plan that had nothing to do went by. */
+/** Input of a plan without changes. */
 export interface PlannedFor {
   /** The appointments of the target's agendas. */
   own: ReadonlyMap<string, Appointment>;
@@ -26,8 +26,8 @@ export interface PlannedFor {
 }
 
 /**
- * Until when a calendar has nothing to do as long as its appointments, links and rules are the same. It moves with its window.
- * @returns null when other things decide than these: something waits, a link is of a record that is not among them, or a person touched one
+ * Returns until when a calendar needs no plan if appointments, links and rules remain equal. The window moves with time.
+ * @returns null if other input matters: a change is pending, a link has no record in the input, or an object has manual edits
  */
 export function idleUntil({ own, state, window, now }: PlannedFor): Instant | null {
   if (state.pending.size > 0) return null;
@@ -35,7 +35,7 @@ export function idleUntil({ own, state, window, now }: PlannedFor): Instant | nu
   const futureMs = window.toAt - now;
   let untilAt = Number.POSITIVE_INFINITY;
   const consider = ({ startAt, endAt }: TimeSpan) => {
-    // The moments at which `overlaps` and `hasLeft` come to answer otherwise.
+    // Instants at which the results of `overlaps` and `hasLeft` change.
     for (const edgeAt of [startAt - futureMs, Math.max(endAt, startAt + 1) + pastMs]) {
       if (edgeAt >= now && edgeAt < untilAt) untilAt = edgeAt;
     }

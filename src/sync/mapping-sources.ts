@@ -6,17 +6,17 @@ import type { ClinicShown, CycleInput, Reach, TargetInput, TargetSetup } from '.
 import { absentCandidates, type PushedState, type SourceRecord } from './diff.ts';
 import type { Mapped, Mapping, MappingSource } from './mapping/contract.ts';
 
-/** A stream that is not read with each cycle, but by a job of its own. */
+/** A stream that a separate job reads, not each cycle. */
 export type SlowStream = 'patients' | 'invoices' | 'history';
 
-/** What says which streams a target needs. */
+/** Properties of a target that determine its streams. */
 export interface Follower {
   stream: StreamName;
   /** Null for a calendar. */
   crm: { mapping: Pick<Mapping, 'needs'> } | null;
 }
 
-/** The streams that a target follows or computes with. */
+/** Returns the streams that a target writes or computes with. */
 export function streamsOf({ stream, crm }: Follower): SlowStream[] {
   if (crm === null) return [];
   const { history, invoices } = crm.mapping.needs;
@@ -26,52 +26,55 @@ export function streamsOf({ stream, crm }: Follower): SlowStream[] {
   return names;
 }
 
-/** Those without which nothing can be said of a target's records. What contacts are computed from besides keeps them as they are. */
+/**
+ * Returns the streams that a target's plan requires. If a stream for computed properties of contacts is missing, the contacts remain
+ * unchanged.
+ */
 export function neededBy(target: Follower): SlowStream[] {
   return target.stream === 'patients' && target.crm !== null ? ['patients'] : streamsOf(target);
 }
 
-/** Whether a target's properties tell of appointments of the past and of those to come. */
+/** Returns whether a target's properties use past and future appointments. */
 export function computesFromHistory(target: Follower): boolean {
   return streamsOf(target).includes('history');
 }
 
-/** What says how far a target reaches. */
+/** Properties of a target that determine its window. */
 export interface Windowed {
   stream: StreamName;
   configuration: { window: { pastDays: number; futureDays: number } };
 }
 
-/** Today, however late it is, and the next two days. */
+/** Today, at any hour, and the next two days. */
 const NEXT_48H = { backMs: 12 * HOUR_MS, aheadMs: 48 * HOUR_MS };
 
-/** What has no time of its own lies in it: all of it that a date can tell. */
+/** Window of records without a time: every instant that a date can hold. */
 const ALWAYS: TimeWindow = { fromAt: 0, toAt: 8.64e15 };
 
-/** A target's window at a time: whole days before and after; for patients, all of it. */
+/** Returns a target's window: whole days before and after now; unlimited for patients. */
 export function windowOf(target: Windowed, now: Instant): TimeWindow {
   if (target.stream === 'patients') return ALWAYS;
   const { pastDays, futureDays } = target.configuration.window;
   return { fromAt: now - pastDays * DAY_MS, toAt: now + futureDays * DAY_MS };
 }
 
-/** The next two days as they are read alone; in one list call wherever one may be of four days. */
+/** Returns the window of a read of the next 48 hours. One list call is enough if the clinic allows four days. */
 export function next48hWindow(now: Instant): TimeWindow {
   return { fromAt: now - NEXT_48H.backMs, toAt: now + NEXT_48H.aheadMs };
 }
 
-/** The part of a target's window that a reading speaks of; empty where it does not reach. */
+/** Returns the part of a target's window that a read covers; empty without overlap. */
 export function windowRead(target: Windowed, { reach, startedAt }: { reach: Reach; startedAt: Instant }): TimeWindow {
   const window = windowOf(target, startedAt);
   return reach === 'whole' ? window : commonWindow(window, next48hWindow(startedAt));
 }
 
-/** What two windows have in common; empty where that is nothing. */
+/** Returns the intersection of two windows; empty without overlap. */
 export function commonWindow(one: TimeWindow, other: TimeWindow): TimeWindow {
   return { fromAt: Math.max(one.fromAt, other.fromAt), toAt: Math.min(one.toAt, other.toAt) };
 }
 
-/** What was read of the stream that a target follows; null when nothing was. */
+/** Returns the snapshot of the target's stream, or null if the stream was not read. */
 export function snapshotOf(
   { snapshot, streams }: Pick<ClinicShown, 'snapshot' | 'streams'>,
   { stream }: Pick<Windowed, 'stream'>,
@@ -79,25 +82,25 @@ export function snapshotOf(
   return stream === 'appointments' ? snapshot : (streams[stream]?.snapshot ?? null);
 }
 
-/** Tells whether a reading shows a row of a record, one that can't be used included. */
+/** Returns a predicate: whether a read shows a record, unusable records included. */
 export function listedIn({ records, unusable }: Snapshot<{ id: string }>): (recordId: string) => boolean {
   const unusableIds = new Set(unusable.map(({ recordId }) => recordId));
   return (id) => records.has(id) || unusableIds.has(id);
 }
 
-/** Ids of rows that are there and can't be used. */
+/** Returns the ids of unusable records. */
 export function unusableIn({ unusable }: Pick<Snapshot<unknown>, 'unusable'>): Set<string> {
   return new Set(unusable.flatMap(({ recordId, isTombstone }) => (isTombstone === true ? [] : (recordId ?? []))));
 }
 
-/** Ids of rows that say no more than that their record is cancelled or deleted. */
+/** Returns the ids of records reported only as cancelled or deleted. */
 export function tombstonesIn({ unusable }: Pick<Snapshot<unknown>, 'unusable'>): string[] {
   return unusable.flatMap(({ recordId, isTombstone }) => (isTombstone === true && recordId !== null ? [recordId] : []));
 }
 
 /**
- * Ids that a complete snapshot did not show although the target has, or is about to have, something for them.
- * @param pinned records that a person put back: their agendas may feed no target, so that no list shows them
+ * Returns ids missing from a complete snapshot although the target has an object or a pending change for them.
+ * @param pinned records that an administrator restored. Their agendas may feed no target, so that no list contains them.
  */
 export function missingFrom(
   clinicReading: ClinicShown,
@@ -113,7 +116,7 @@ export function missingFrom(
   return [...absent];
 }
 
-/** When a record of the target's stream begins; null for one that was not listed, or has no time. */
+/** Returns the start of a listed record of the target's stream; null for a record without a time or not listed. */
 export function beginningIn(
   { snapshot }: Pick<ClinicShown, 'snapshot'>,
   { stream }: Pick<Windowed, 'stream'>,
@@ -122,7 +125,7 @@ export function beginningIn(
   return stream === 'appointments' ? (snapshot.records.get(recordId)?.time.startAt ?? null) : null;
 }
 
-/** Every record that is known to be there: those of the list, and those that were read alone. */
+/** Returns every known record: listed or individually fetched. */
 export function* shownOf<Source>(
   list: { snapshot: { records: ReadonlyMap<string, Source> } } | null,
   found: Iterable<Source>,
@@ -131,20 +134,20 @@ export function* shownOf<Source>(
   yield* found;
 }
 
-/** Which appointments feed a target. */
+/** Rules for the appointments of a target. */
 export interface FeedRules {
   /** Ids of agendas. */
   agendas: 'all' | readonly string[];
-  /** Ids of treatments; an appointment without one passes only `all`. */
+  /** Ids of treatments. An appointment without a treatment passes only `all`. */
   treatments: 'all' | readonly string[];
-  /** Time that is blocked for no patient. */
+  /** Time blocked without a patient. */
   blockedTime: 'show' | 'hide';
 }
 
-/** What keeps an appointment out of a target; null when nothing does. */
+/** Why an appointment is excluded from a target. */
 export type Exclusion = 'agenda' | 'treatment' | 'blocked-time';
 
-/** @returns the first rule that keeps the appointment out; blocked time has no treatment, so that rule does not ask for one */
+/** Returns the first rule that excludes the appointment, or null. The treatment rule ignores blocked time, which has no treatment. */
 export function exclusionOf(appointment: Appointment, rules: FeedRules): Exclusion | null {
   const { agendas, treatments, blockedTime } = rules;
   if (agendas !== 'all' && !agendas.includes(appointment.agendaId)) return 'agenda';
@@ -154,18 +157,17 @@ export function exclusionOf(appointment: Appointment, rules: FeedRules): Exclusi
   return passes ? null : 'treatment';
 }
 
-/** An appointment as the comparison sees it. */
+/** Returns an appointment as input for the comparison. */
 export function describeAppointment({ id, time, status }: Appointment): SourceRecord {
   return { id, startAt: time.startAt, endAt: time.endAt, isCancelled: status === 'cancelled' };
 }
 
-/** A record to be mapped. */
 interface Mappable {
   id: string;
   source: MappingSource;
 }
 
-/** What a plan maps of a target's records, to be mapped ahead where the mapping holds expressions. */
+/** Returns a target's records for mapping before the plan, if the mapping contains expressions. */
 export function* mappables(
   target: TargetSetup,
   pinned: ReadonlySet<string>,
@@ -196,7 +198,7 @@ export function* mappables(
   }
 }
 
-/** How a target's records are mapped: at once, or as they were mapped ahead. */
+/** Returns a function that maps a target's records, or looks up records mapped beforehand. */
 export function mapperOf<Source extends { id: string }>(
   { target: { crm }, mapped }: Pick<TargetInput, 'target' | 'mapped'>,
   sourceOf: (record: Source) => MappingSource,
@@ -208,17 +210,17 @@ export function mapperOf<Source extends { id: string }>(
   };
 }
 
-/** Whether all was read that derived properties are computed from: the past, and what is ahead in the target's window. */
+/** Returns whether the data for derived properties is complete: the history, and future appointments in the target's window. */
 export function isComputable(
   { crm, configuration }: TargetSetup,
   { startedAt }: Pick<ClinicShown, 'startedAt'>,
 ): boolean {
-  // The end of the window moves on with each cycle; readings that broke off for less than a day lack next to nothing.
+  // The window's end moves with each cycle. Up to one day may be missing, because an interrupted read then lacks very few appointments.
   const aheadUntil = startedAt + (configuration.window.futureDays - 1) * DAY_MS;
   return crm?.patientHistory?.covers(startedAt, aheadUntil) ?? true;
 }
 
-/** What keeps an appointment out of a target of activities; null when nothing does. */
+/** Returns why an appointment is excluded from a target of activities, or null. */
 export function activityExclusion(
   { configuration }: Pick<TargetSetup, 'configuration'>,
   pinned: ReadonlySet<string>,
@@ -244,7 +246,7 @@ export function patientSource(
   });
 }
 
-/** What an appointment's activity is mapped from. */
+/** Returns the mapping source of an appointment's activity. */
 export function activitySource({ directory }: ClinicShown): (appointment: Appointment) => MappingSource {
   const { agendas, locations, treatments } = directory;
   return (appointment) => {
@@ -260,7 +262,7 @@ export function activitySource({ directory }: ClinicShown): (appointment: Appoin
   };
 }
 
-/** Texts of the clinic that an appointment's activity may tell. */
+/** Returns the clinic texts that an appointment's activity may contain. */
 export function clinicTexts(shown: ClinicShown): (appointment: Appointment) => (string | null)[] {
   const sourceOf = activitySource(shown);
   return (appointment) => {
@@ -271,7 +273,7 @@ export function clinicTexts(shown: ClinicShown): (appointment: Appointment) => (
   };
 }
 
-/** What an invoice's deal is mapped from. */
+/** Returns the mapping source of an invoice's deal. */
 export function invoiceSource(invoice: Invoice): MappingSource {
   const { id, patientId, number, issueDate: date, currency, status, doctors } = invoice;
   const [total, paid] = [amountOf(invoice.totalAmount), amountOf(invoice.paidAmount)];
@@ -281,24 +283,24 @@ export function invoiceSource(invoice: Invoice): MappingSource {
   };
 }
 
-/** A patient has no time: they are there always. */
+/** Returns a patient as input for the comparison. Patients have no time. */
 export function describePatient({ id }: Patient): SourceRecord {
   return { id, startAt: 0, endAt: 1, isCancelled: false };
 }
 
-/** An invoice as the comparison sees it: the day of its issue. */
+/** Returns an invoice as input for the comparison, with its day of issue. */
 export function describeInvoice(invoice: Invoice): SourceRecord {
   const startAt = startOfInvoice(invoice);
   return { id: invoice.id, startAt, endAt: startAt + DAY_MS, isCancelled: invoice.status === 'Cancelled' };
 }
 
-/** A decimal of the clinic as a number: two digits after the point, far below where numbers lose cents. */
+/** Converts a decimal of the clinic to a number: two decimals, far below the size at which numbers lose cents. */
 function amountOf(decimal: string | null): number | null {
   const amount = decimal === null ? Number.NaN : Number(decimal);
   return Number.isFinite(amount) ? amount : null;
 }
 
-/** By UTC: a deal's date need not be exact to the hour to be in a window. */
+/** Returns the day of issue in UTC: the window of deals needs no exact hour. */
 export function startOfInvoice({ issueDate }: Invoice): Instant {
   return issueDate === null ? 0 : Date.parse(`${issueDate}T00:00:00Z`);
 }

@@ -4,14 +4,14 @@ import { eachInPieces, type Pieces } from '../model/pieces.ts';
 import type { Patient } from '../model/records.ts';
 import type { CrmFile } from '../settings/crm-schema.ts';
 
-/** What two people are compared by, as far as a mapping says where the CRM has it. */
+/** Compared fields, as far as the mapping assigns them to CRM properties. */
 const COMPARED = ['firstName', 'lastName', 'fullName', 'email', 'phone', 'mobilePhone', 'birthDate'] as const;
 type Compared = (typeof COMPARED)[number];
 
-/** By field of a patient, the CRM's properties that hold it. */
+/** CRM properties by field of a patient. */
 export type ComparedProperties = Readonly<Record<Compared, readonly string[]>>;
 
-/** A patient, or a contact, as far as they are compared: as they are written. */
+/** Compared fields of a patient or a contact, as written. */
 export interface Person {
   name: string;
   /** `YYYY-MM-DD`. */
@@ -20,31 +20,31 @@ export interface Person {
   phones: readonly string[];
 }
 
-/** What is the same of two people, or differs although both have it. */
+/** A field that is equal, or different although both sides have a value. */
 export type Trait = 'email' | 'phone' | 'name' | 'birth-date';
 
-/** A patient and a contact who may be one person. */
+/** A patient and a contact that may be the same human. */
 export interface Match {
   recordId: string;
   remoteId: string;
   same: readonly Trait[];
   differs: readonly Trait[];
-  /** How many contacts may be this patient, and how many patients this contact: above 1 nobody but a person can tell. */
+  /** Number of contacts that may be this patient, and of patients that may be this contact. Above 1, only an operator can decide. */
   contacts: number;
   patients: number;
 }
 
-/** Who may be who. */
+/** Possible matches. */
 export interface Matching {
   matches: Match[];
-  /** Addresses, telephones and names with birth date that so many have that they tell nothing of anybody. */
+  /** Email addresses, telephones, and names with birth date that are too common to identify anyone. */
   tooCommon: number;
 }
 
-/** More than a large family: a reception's telephone, an address that stands for none. */
+/** Above the size of a large family: a reception's telephone, or a placeholder email address. */
 const MOST_SHARING = 10;
 
-/** Where a CRM has what is compared: the properties that the mapping fills from it, and as a whole. */
+/** Returns the CRM properties of compared fields: those that the mapping copies unchanged. */
 export function comparedProperties({ mapping }: CrmFile): ComparedProperties {
   const namesOf = (field: Compared) =>
     [...mapping].flatMap(([name, { from, values, transforms }]) =>
@@ -53,7 +53,7 @@ export function comparedProperties({ mapping }: CrmFile): ComparedProperties {
   return Object.fromEntries(COMPARED.map((field) => [field, namesOf(field)])) as Record<Compared, string[]>;
 }
 
-/** A patient by what the CRM can be compared by. */
+/** Returns a patient's compared fields. */
 export function patientAsPerson(patient: Patient, properties: ComparedProperties): Person {
   const { firstName, lastName, email, phone, mobilePhone, birthDate } = patient;
   const isCompared = (...fields: Compared[]) => fields.some((field) => properties[field].length > 0);
@@ -65,7 +65,7 @@ export function patientAsPerson(patient: Patient, properties: ComparedProperties
   };
 }
 
-/** A contact by what patients are compared by. */
+/** Returns a contact's compared fields. */
 export function contactAsPerson(
   { properties: values, otherAddresses }: { properties: CrmItem['properties']; otherAddresses: readonly string[] },
   properties: ComparedProperties,
@@ -82,9 +82,10 @@ export function contactAsPerson(
 }
 
 /**
- * Finds who may be who: the same address, the same telephone, or the same name and birth date. Chooses nobody.
- * @param patients by record, @param contacts by remote id
- * @param phone a number in E.164; null for what is none
+ * Finds possible matches: equal email address, equal telephone, or equal name and birth date. An operator chooses.
+ * @param patients by record
+ * @param contacts by remote id
+ * @param phone converts a number to E.164; null for other text
  */
 export function* matchPeople(
   patients: ReadonlyMap<string, Person>,
@@ -126,12 +127,12 @@ export function* matchPeople(
   return { matches: matches.sort((one, other) => (one.recordId < other.recordId ? -1 : 1)), tooCommon };
 }
 
-/** A digest of what a person saw of somebody, to tell whether it is the same still. */
+/** Returns a digest of data shown to an operator, to detect a later change. */
 export function digestOf(seen: unknown): string {
   return createHash('sha256').update(JSON.stringify(seen)).digest('base64url').slice(0, 22);
 }
 
-/** A person in a form that is the same however it is written. */
+/** Normalised fields, independent of spelling. */
 interface Folded {
   email: readonly string[];
   phone: readonly string[];
@@ -148,7 +149,7 @@ function folded({ name, birthDate, addresses, phones }: Person, phone: (written:
   return {
     email: addresses.map((address) => address.trim().toLowerCase()).filter((address) => address.includes('@')),
     phone: present(phones.map(phone)),
-    // In any order: some write the last name first.
+    // Sorted, because some users write the last name first.
     name: words === null ? [] : [words.sort().join(' ')],
     'birth-date': birthDate === null ? [] : [birthDate],
   };

@@ -10,20 +10,20 @@ import { planTarget } from './plan.ts';
 import { replacesNearlyAll } from './replaced.ts';
 import type { TargetPlan } from './target-plan.ts';
 
-/** What came of planning the targets of one cycle. */
+/** Plans of one cycle's targets. */
 export interface PlannedTargets {
   /** In the order of the input. */
   plans: TargetPlan[];
-  /** By id: targets in CRMs whose plan could not be made: they are left as they are. */
+  /** By id: CRM targets without a plan because of an error. They remain unchanged. */
   failed: ReadonlyMap<string, MirrorError>;
-  /** By target of contacts: patients who were found to be gone since the list of patients was read, those known before among them. */
+  /** By target of contacts: patients found gone since the list of patients was read, earlier ones included. */
   gone: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
 /**
- * Plans every target of a cycle. Pure: the same input gives the same plans, in pieces or at once, and nothing of it is changed. Contacts
- * come first, since what belongs to them goes by what becomes of them. A CRM's target that can't be planned (its expressions can't be
- * worked out now) keeps no other from its work.
+ * Plans every target of a cycle. Pure: equal input gives equal plans, in pieces or at once, and the input is unchanged. Contacts are
+ * planned first, because activities and deals depend on them. A CRM target with an error, such as unavailable expressions, does not stop
+ * other targets.
  */
 export function* planTargets(input: CycleInput): Pieces<PlannedTargets> {
   const cycle: Planning = { ...input, facts: new FactSearch() };
@@ -42,14 +42,14 @@ export function* planTargets(input: CycleInput): Pieces<PlannedTargets> {
     }
   }
   return {
-    // As they are configured, whatever the order in which they were planned.
+    // In the order of the configuration, whatever the order of planning.
     plans: withholdComputed(cycle.targets.flatMap(({ target }) => plans.get(target.id) ?? [])),
     failed,
     gone: new Map([...contacts].map(([id, { gone }]) => [id, gone])),
   };
 }
 
-/** What a contact's properties are computed from may be somebody else's too. */
+/** Source data of a contact's properties may come from another tenant too. */
 function withholdComputed(plans: TargetPlan[]): TargetPlan[] {
   const isForeign = plans.some(({ replaced, target }) => replaced && target.stream === 'appointments');
   return plans.map((plan) =>
@@ -78,8 +78,8 @@ function* planGroup(
 }
 
 /**
- * A reading that one target doubts removes nothing from any target that follows the same stream. One that replaces nearly all that one
- * target holds, or all targets together, is not written to any.
+ * Withholds suspect reads. If one target distrusts a read, no target of the stream removes records. If a read replaces nearly all records
+ * of one target, or of all targets together, no target is written.
  */
 function withholdSuspect(plans: readonly TargetPlan[]): TargetPlan[] {
   const streams = new Set(plans.map(({ target }) => target.stream));
@@ -103,7 +103,7 @@ function withholdSuspect(plans: readonly TargetPlan[]): TargetPlan[] {
   });
 }
 
-/** What others take for somebody else's rows is not written here either, but for what a person approved. */
+/** Withholds all changes from a read that other targets attribute to another tenant, except for approved changes. */
 function withoutReading(plan: TargetPlan): TargetPlan {
   const isApproved = ({ recordId }: PlannedChange) => plan.approved.has(recordId);
   const withheld = [...plan.passed, ...plan.postponed].filter((change) => !isApproved(change));

@@ -11,7 +11,10 @@ import { checkReading, type ReadingCheck, replacesNearlyAll } from './replaced.t
 import { NONE_HELD, type TargetPlan } from './target-plan.ts';
 import { type TargetView, viewOf } from './views.ts';
 
-/** Plans one target: what differs, less what the guard keeps back. @param contacts by id, as far as activities and deals go by them */
+/**
+ * Plans one target: the differences, without the changes that the guard withholds.
+ * @param contacts targets of contacts by id, for activities and deals
+ */
 export function* planTarget(
   input: TargetInput,
   cycle: Planning,
@@ -25,7 +28,7 @@ export function* planTarget(
   const compared = yield* compare(input, cycle, { view, absent, window });
   const { difference, stopped, ...omitted } = compared;
   const holds = cycle.holds.filter((hold) => hold.target === target.id);
-  // Two days say nothing of what lies beyond them.
+  // A read of two days proves nothing about later days.
   const isWhole = clinicReading.reach === 'whole';
   const base = {
     target,
@@ -75,7 +78,7 @@ function countOtherPending({ pending }: PushedState, changes: readonly PlannedCh
 
 interface Compared extends Pick<TargetPlan, 'omitted' | 'omittedRecords'> {
   difference: Diff;
-  /** Records whose waiting writes are to be given up. */
+  /** Records whose pending writes must be abandoned. */
   stopped: string[];
 }
 
@@ -105,13 +108,13 @@ function* compare(
   return { difference, stopped, omitted: excluded, omittedRecords: excludedRecords };
 }
 
-/** Records of the target's stream of which a list says that they are off, and nothing else. */
+/** Returns records of the target's stream that a list reports only as cancelled or deleted. */
 function tombstonesOf(target: TargetInput['target'], { clinicReading }: CycleInput): string[] {
   const snapshot = snapshotOf(clinicReading, target);
   return snapshot === null ? [] : tombstonesIn(snapshot);
 }
 
-/** What is known of records for which changes wait. */
+/** Returns the known facts about records with pending changes. */
 function knowledgeOf({ target, state, missing }: TargetInput, cycle: CycleInput, view: TargetView) {
   const { vanished, present, missedOnce } = cycle.confirmations[target.stream];
   const isMissing = new Set(missing);
@@ -129,7 +132,7 @@ function knowledgeOf({ target, state, missing }: TargetInput, cycle: CycleInput,
   };
 }
 
-/** How the reading stands to what the target holds. */
+/** Compares the read with the target's state. */
 function readingOf(
   { target, state, stored }: TargetInput,
   { clinicReading, configVersion }: CycleInput,
@@ -152,7 +155,7 @@ function readingOf(
   });
 }
 
-/** Nothing of a plan goes: it waits for a person, or one said no. */
+/** Withholds a complete plan until an administrator decides, or after a rejection. */
 function withheldWhole(kind: 'first-run' | 'replaced', changes: PlannedChange[], isRefused: boolean) {
   return {
     passed: [],
@@ -165,7 +168,7 @@ function withheldWhole(kind: 'first-run' | 'replaced', changes: PlannedChange[],
   };
 }
 
-/** Records whose removal waits for a person, or was refused: what waited before to be written of them must not go out meanwhile. */
+/** Returns records whose removal waits for an administrator or was rejected. Their pending writes must not be sent. */
 function overtaken({ held, refused }: Pick<TargetPlan, 'held' | 'refused'>, { pending }: PushedState): string[] {
   const withheldIds = [...held.cancelled, ...held.vanished, ...refused].map(({ recordId }) => recordId);
   return withheldIds.filter((recordId) => pending.get(recordId)?.want === 'present');
@@ -176,8 +179,8 @@ function outlivedOf({ appointments }: Confirmations, pinned: ReadonlySet<string>
 }
 
 /**
- * Records whose removal is planned, and goes only once it is proven: those that the list should have shown and that were not found alone
- * either, and, wherever they lie, those that are gone.
+ * Returns records whose removal is planned and requires proof: records missing from the list and not found individually, and gone records
+ * in any position.
  */
 function absentOf({ target, absent, missing }: TargetInput, { confirmations }: CycleInput): Set<string> {
   const { found, unusable, vanished, missedOnce }: Confirmation<{ id: string }> = confirmations[target.stream];
@@ -188,15 +191,15 @@ function absentOf({ target, absent, missing }: TargetInput, { confirmations }: C
 
 interface Weighed {
   difference: Diff;
-  /** Of the target. */
+  /** Holds of the target. */
   holds: readonly Hold[];
-  /** Whether this cycle learned of a record where it stands, or that it is absent. */
+  /** Whether this cycle found the record, or found it absent. */
   speaksOf(recordId: string): boolean;
 }
 
 function guarded(input: TargetInput, { confirmations }: CycleInput, { difference, speaksOf, ...weighed }: Weighed) {
   const { target, state } = input;
-  // A reading that was not believed says nothing of what another one tells.
+  // A distrusted read proves nothing about changes of another read.
   const holds = weighed.holds.filter(
     ({ kind, state }) => kind !== 'people' && (kind !== 'replaced' || state === 'approved'),
   );
@@ -223,7 +226,7 @@ function guarded(input: TargetInput, { confirmations }: CycleInput, { difference
   return { ...guardResult, passed, held, approved, replaced: false };
 }
 
-/** Removals that wait for a person's decision, as they were planned. */
+/** Returns removals that wait for an administrator, as planned. */
 function heldRemovals(holds: readonly Hold[], { links }: PushedState): PlannedChange[] {
   return holds
     .filter(({ state, kind }) => state === 'open' && kind !== 'first-run')
@@ -240,7 +243,7 @@ function heldRemovals(holds: readonly Hold[], { links }: PushedState): PlannedCh
 
 type Doubtable = Pick<CycleInput, 'isUncertain' | 'clinicReading' | 'confirmations'>;
 
-/** What of a target's plan this decides. */
+/** Changes of a target's plan. */
 interface Parts {
   passed: PlannedChange[];
   held: Readonly<Record<TargetHoldKind, PlannedChange[]>>;
@@ -249,9 +252,9 @@ interface Parts {
 }
 
 /**
- * Keeps back what would be written of people while it is not known who was forgotten: creates and updates alike, and what waits from
- * before. Blocked time goes on, and so do removals as the guard lets them.
- * @param holds of the target
+ * Withholds writes with patient data while the list of erased patients may be incomplete: creates, updates and pending writes. Blocked
+ * time, and removals that the guard permits, continue.
+ * @param holds holds of the target
  */
 function withholdPeople<Plan extends Parts>(
   { target, state: { pending } }: Pick<TargetInput, 'target' | 'state'>,
@@ -276,7 +279,10 @@ function withholdPeople<Plan extends Parts>(
   };
 }
 
-/** What a target is compared with: in doubt without what waits of people, so that it is planned again, and kept back. */
+/**
+ * Returns the state for the comparison. If erased patients are uncertain, pending writes of patients are left out, so that they are planned
+ * again and withheld.
+ */
 function withoutWaitingPeople(target: TargetSetup, cycle: Doubtable, state: PushedState): PushedState {
   if (!cycle.isUncertain) return state;
   const isOfPerson = personsIn(target, cycle);
@@ -284,7 +290,7 @@ function withoutWaitingPeople(target: TargetSetup, cycle: Doubtable, state: Push
   return { ...state, pending: new Map(stays) };
 }
 
-/** Whoever is not known to be nobody is a person. */
+/** A record is treated as a patient's record unless it is known to have no patient. */
 function personsIn(
   { stream }: TargetSetup,
   { clinicReading, confirmations }: Doubtable,
@@ -296,22 +302,22 @@ function personsIn(
   };
 }
 
-/** What was decided longer ago, and of which a plan knows nothing, is not written any more. */
+/** An older change is not written if the plan has no information about its record. */
 const DOUBTFUL_AFTER_MS = DAY_MS;
 
-/** What a plan knows of the records that changes wait for. */
+/** Known facts about records with pending changes. */
 export interface Knowledge {
   window: TimeWindow;
   now: Instant;
-  /** Whether this cycle learned where a record stands. */
+  /** Whether this cycle found the record. */
   speaksOf(recordId: string): boolean;
-  /** Whether a complete list should have shown it and did not, nor did reading it alone. */
+  /** Whether the record is missing from a complete list and an individual fetch did not find it. */
   isMissing(recordId: string): boolean;
 }
 
 /**
- * Changes that wait and of whose records this plan knows nothing: they are not sent any more when they left the window or were decided
- * long ago. Nothing is lost by it: a record that is seen again is compared with what the target has, and planned again.
+ * Returns pending changes of records without information in this plan, if the change left the window or is old. They are not sent. No
+ * change is lost: a record that appears again is compared and planned again.
  */
 export function findAbandoned(
   pending: Iterable<PendingChange>,
@@ -320,7 +326,7 @@ export function findAbandoned(
   const isDoubtful = (waiting: PendingChange) => {
     const isOld = waiting.enqueuedAt <= now - DOUBTFUL_AFTER_MS;
     if (hasPassed(waiting, window)) return isOld || waiting.parked;
-    // Removals were proved when they were decided; what may have been written already must be brought to its end.
+    // Removals were proven at planning time. A write that may have been sent must be completed.
     return waiting.want === 'present' && !waiting.sent && (isOld || isMissing(waiting.recordId));
   };
   return [...pending]

@@ -22,16 +22,16 @@ import type {
 import { isVisible } from '../model/text.ts';
 import { toZonedIso } from '../model/time.ts';
 
-/** How much the title tells. The default, `appointment`, names nobody. */
+/** Content of the title. The default, `appointment`, contains no names. */
 export type TitleLevel = 'busy' | 'appointment' | 'code' | 'initials' | 'full';
 
-/** Fields beyond the title that a tenant may allow. */
+/** Additional fields that a tenant may allow. */
 export type AllowedField = 'location' | 'agenda' | 'treatment' | 'status';
 
-/** Addresses that a target may show: of the appointment in the clinic system, and of a video visit. */
+/** URLs that a target may show: the appointment's page in the clinic system, and a video visit. */
 export type LinkName = 'page' | 'teleVisit';
 
-/** What sets appointments apart: colour and category of those that meet every condition that is named. */
+/** Colour and category of appointments that meet every given condition. */
 export interface Label {
   statuses?: readonly AppointmentStatus[] | undefined;
   agendas?: readonly string[] | undefined;
@@ -40,39 +40,39 @@ export interface Label {
   category?: string | undefined;
 }
 
-/** What a target may show of an appointment. */
+/** Appointment data that a target may show. */
 export interface ProjectionPolicy {
   title: TitleLevel;
-  /** How a title is put together, of nothing but `fields` and what the level tells; absent for that alone. */
+  /** Format of a title, made of `fields` and the level's content; absent for the level's content only. */
   titleFormat?: TitleFormat | undefined;
   fields: readonly AllowedField[];
-  /** Statuses that the target shows; others are kept out of it. */
+  /** Statuses that the target shows; appointments with another status are excluded. */
   statuses: readonly AppointmentStatus[];
-  /** Statuses whose time stays free. */
+  /** Statuses whose time is shown as free. */
   free: readonly AppointmentStatus[];
-  /** Statuses that block their time and do not stand yet. */
+  /** Statuses that block their time without a confirmation. */
   tentative: readonly AppointmentStatus[];
   visibility: 'private' | 'default';
-  /** Of several that fit the first counts. */
+  /** The first matching label applies. */
   labels: readonly Label[];
-  /** Absent: none of ours. */
+  /** Absent: clinic-mirror sets no reminder. */
   reminderMinutes?: number | 'none' | undefined;
   links: readonly LinkName[];
-  /** Presets that the target's vendor has a place for: links that it has none for stand in the texts. */
+  /** Presets that the vendor supports. Links without a preset are written into the texts. */
   presets: readonly string[];
   language: 'it' | 'en';
-  /** IANA zone of appointments whose location names none. */
+  /** IANA zone of appointments whose location has no zone. */
   zone: string;
 }
 
-/** The catalogue that ids in appointments refer to; entries may be missing. */
+/** The catalogue for ids in appointments; some ids may be missing. */
 export interface Directory {
   agendas: ReadonlyMap<string, Agenda>;
   locations: ReadonlyMap<string, Location>;
   treatments: ReadonlyMap<string, Treatment>;
-  /** Filled only when a target's title names patients. */
+  /** Filled only if a target's title contains patients' names. */
   patients: ReadonlyMap<string, AppointmentPatient>;
-  /** Address of an appointment in the clinic system, with `{id}` for its id; null for none. */
+  /** URL of an appointment in the clinic system, with `{id}` for its id, or null. */
   pageUrl: string | null;
 }
 
@@ -88,7 +88,7 @@ function textsIn(language: Language) {
   };
 }
 
-/** What titles say in place of a patient's name. */
+/** Words of titles that replace a patient's name. */
 export const APPOINTMENT_WORDS: readonly string[] = [TEXTS.it, TEXTS.en].flatMap(({ busy, appointment }) => [
   busy,
   appointment,
@@ -118,8 +118,8 @@ const STATUS_TEXTS: Record<'it' | 'en', Record<AppointmentStatus, string>> = {
 };
 
 /**
- * Texts of events that come from the clinic's catalogue or are ours, and so tell of no patient: names of places, agendas and treatments, and
- * statuses as descriptions have them.
+ * Returns texts of events that come from the clinic's catalogue or from clinic-mirror and so contain no patient data: names of locations,
+ * agendas and treatments, and statuses in descriptions.
  */
 export function catalogueTexts({ agendas, locations, treatments }: Directory): ReadonlySet<string> {
   const statuses = (['it', 'en'] as const).flatMap((language) =>
@@ -129,12 +129,12 @@ export function catalogueTexts({ agendas, locations, treatments }: Directory): R
   return new Set([...statuses, ...named, ...[...locations.values()].map(formatLocation)]);
 }
 
-/** Characters of a code title: enough to tell a day's appointments apart, meaningless without the key. */
+/** Characters of a code title: enough to distinguish one day's appointments, and meaningless without the key. */
 const CODE_LENGTH = 4;
 
 /**
- * What the target should hold for an appointment, or null when its policy keeps the appointment out.
- * @param key tells the record's key for this target, from which the `code` title is taken
+ * Returns the target's item for an appointment, or null if the policy excludes the appointment.
+ * @param key returns the record's key for this target, for the `code` title
  */
 export function project(
   appointment: Appointment,
@@ -156,14 +156,17 @@ export function project(
   };
 }
 
-/** What is to be read of an event. */
+/** The readable texts of an event. */
 export type EventTexts = Pick<CalendarItem, 'title' | 'description' | 'location'>;
 
-/** What of an appointment texts are made of. */
+/** Appointment fields used in texts. */
 export type TextSubject = Pick<Appointment, 'id' | 'agendaId' | 'locationId' | 'treatmentId' | 'status' | 'patientId'> &
   Pick<Appointment, 'patient' | 'teleVisitUrl'>;
 
-/** The texts alone of what a target should hold for an appointment. @param key as {@link project} */
+/**
+ * Returns only the texts of a target's item for an appointment.
+ * @param key as in {@link project}
+ */
 export function textsFor(
   appointment: TextSubject,
   policy: ProjectionPolicy,
@@ -188,10 +191,10 @@ function textsWith(
 
 const LINK_NAMES = ['teleVisitUrl', 'pageUrl'] as const;
 
-/** The addresses that the target may show. */
+/** URLs that the target may show. */
 type Links = Partial<Record<(typeof LINK_NAMES)[number], string>>;
 
-/** They carry ids alone: of the page nothing but the appointment's, of a video visit what the clinic made of it. */
+/** URLs contain only ids: the appointment's id for the page, and the clinic's own URL for a video visit. */
 function linksOf({ id, teleVisitUrl }: TextSubject, { links }: ProjectionPolicy, { pageUrl }: Directory): Links {
   const page = links.includes('page') ? pageUrl?.replaceAll('{id}', encodeURIComponent(id)) : undefined;
   return {
@@ -250,14 +253,14 @@ function patientNames(appointment: TextSubject, directory: Directory): string[] 
   return names.filter(isVisible);
 }
 
-/** First letter as a person sees it: one grapheme, so that combined characters stay whole. */
+/** Returns the first grapheme, so that combined characters are not split. */
 function initial(name: string): string {
   for (const { segment } of new Intl.Segmenter().segment(name))
     if (isVisible(segment)) return `${segment.toUpperCase()}.`;
   return '';
 }
 
-/** What the title does not tell already, a line each, and addresses that have no place of their own; the location has one. */
+/** Returns a line for each field that the title does not contain, and for URLs without a field. The location has a field. */
 function descriptionOf(
   appointment: TextSubject,
   policy: ProjectionPolicy,

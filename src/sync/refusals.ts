@@ -8,14 +8,14 @@ import type { Mapped } from './mapping/contract.ts';
 
 type Properties = CrmItem['properties'];
 
-/** Gives a contact's properties with the refusals that stand beside the patient's own. */
+/** Adds other refusals to the patient's own in a contact's properties. */
 export type RetainRefusals = (recordId: string, properties: Properties) => Properties;
 
 /**
- * Who refuses in the CRM itself stays refused there whatever the clinic says. Where the CRM keeps a refusal with an address, whoever refuses
- * does so for all who have it: else the one who is written last decides. What was written as refused for somebody else's sake stays so
- * while it is not known of everybody what they say.
- * @param held maps a patient whom the target holds; null for others
+ * Preserves refusals made in the CRM, whatever the clinic reports. If the CRM stores a refusal per email address, one refusal applies to
+ * all patients with this address; otherwise the last written patient would decide. A shared refusal remains while a patient with the same
+ * value is unknown.
+ * @param held returns a patient whom the target holds; null for others
  */
 export function* retainRefusals(
   input: TargetInput,
@@ -57,18 +57,18 @@ export function* retainRefusals(
   };
 }
 
-/** What a target's objects are compared with. */
+/** State to compare with a target's objects. */
 export interface Written {
   links: ReadonlyMap<string, Link>;
-  /** Records with something on its way: what stands there is about to change. */
+  /** Records with a pending change: their objects are about to change. */
   pending: ReadonlyMap<string, unknown>;
   identity: Pick<TargetIdentity, 'recordIdOf' | 'fingerprint' | 'differingFields'>;
 }
 
 /**
- * Whom somebody made refuse in the CRM: their objects say so, our last write didn't, and neither did one for somebody who has the same address.
- * What no mapping fills is never ours: there it is told as it is shown.
- * @param before as it was known before; what is not shown stays
+ * Returns patients with a refusal made in the CRM: the object has the refusal, and neither the last write nor a write for the same email
+ * address set the refusal. A property outside the mapping is never written by the daemon and is taken as shown.
+ * @param before earlier result, kept for objects not shown
  * @returns a list for each of the refusals
  */
 export function* refusedThere(
@@ -122,7 +122,7 @@ function* refusedBy(
   return [...refused];
 }
 
-/** Whether our last write gave an object the value of a property that it has. */
+/** Returns whether the last write set the object's current value of a property. */
 function isWrittenSo(link: Link | undefined, item: CrmItem, property: string, identity: Written['identity']): boolean {
   if (link === undefined) return false;
   const now = identity.fingerprint(item);
@@ -131,7 +131,7 @@ function isWrittenSo(link: Link | undefined, item: CrmItem, property: string, id
   return !differing.includes(property) && !differing.includes(UNKNOWN_FIELD);
 }
 
-/** Whether every patient of whom the target may hold something is shown, and can be read. */
+/** Returns whether every patient with a possible object in the target is shown and readable. */
 function isFullyRead(
   { target, missing }: TargetInput,
   { clinicReading, confirmations, holds }: Pick<CycleInput, 'clinicReading' | 'confirmations' | 'holds'>,
@@ -142,12 +142,12 @@ function isFullyRead(
     snapshot?.completeness === 'complete' &&
     snapshot.unusable.length + snapshot.unidentified === 0 &&
     missing.every((recordId) => vanished.has(recordId)) &&
-    // A contact whose removal waits, or was rejected, stays with what it says.
+    // A contact with a held or rejected removal keeps its refusals.
     !holds.some((hold) => hold.target === target.id && hold.state !== 'approved')
   );
 }
 
-/** Whether the object was last given this refusal, with the same address. */
+/** Returns whether the last write set this refusal with the same email address. */
 function stood(
   { target: { identity }, state }: TargetInput,
   recordId: string,
@@ -162,7 +162,7 @@ function stood(
   return ![property, by, UNKNOWN_FIELD].some((name) => name !== null && differing.includes(name));
 }
 
-/** What contacts have in common, the same whatever its case; null where there is nothing. */
+/** Returns the value that contacts share, ignoring case, or null. */
 function sharedValue({ property, by }: Refusal, properties: Properties): string | null {
   const value = by === null ? null : (properties[by] ?? null);
   return value === null || value === '' ? null : `${property} ${String(value).trim().toLowerCase()}`;

@@ -3,35 +3,35 @@ import { HOUR_MS, type Instant, SECOND_MS, type TimeWindow } from '../model/time
 import type { CycleInput, TargetSetup } from './cycle-input.ts';
 import { absentCandidates, type PushedState } from './diff.ts';
 
-/** How a reading stands to what targets hold. */
+/** Comparison of a read with the targets' records. */
 export interface ReadingFacts {
-  /** Records of the targets that the reading should show. */
+  /** Number of the targets' records that the read should show. */
   ids: number;
-  /** Those of them that it does not show. */
+  /** Number of `ids` that the read does not show. */
   unlisted: number;
-  /** Records that the targets have nothing of. */
+  /** Number of records new to the targets. */
   added: number;
-  /** Known records that it shows and that would be written with another time or other essentials, or are no longer the target's. */
+  /** Number of known records in the read that change their time or other essential fields, or leave the target. */
   rewritten: number;
 }
 
-/** The same by ids of records, so that one that several targets hold counts once. */
+/** Record ids instead of numbers: a record in several targets is counted once. */
 export interface ReadingRecords extends Readonly<Record<Exclude<keyof ReadingFacts, 'ids'>, ReadonlySet<string>>> {
-  /** Gathered when it is asked for: few readings raise the question. */
+  /** Computed on demand, because few reads require the check. */
   ids(): Iterable<string>;
-  /** Where contents can't be compared: by how many milliseconds known records begin later than they did; 0 for one without such a time. */
+  /** If contents are not comparable: by how many milliseconds the start of known records moved; 0 for a record without a time. */
   shifts: ReadonlyMap<string, number>;
 }
 
-/** Nearly everything. */
+/** Share that means nearly everything. */
 const SHARE = 0.75;
-/** Below so many records a day's work may replace all of them. */
+/** With fewer records, a day's normal work may replace all of them. */
 const IDS_FROM = 5;
 const CONTENTS_FROM = 10;
 
 /**
- * Whether the reading is another tenant's, as it seems: by ids or by contents.
- * @param all of one target, or of all targets of a tenant: calendars too small for a verdict of their own have one in common
+ * Returns whether the read seems to come from another tenant, by ids or by contents.
+ * @param all records of one target, or of all targets of a tenant: small calendars are judged together
  */
 export function replacesNearlyAll(all: readonly ReadingRecords[]): boolean {
   const idsOf = (name: 'unlisted' | 'added' | 'rewritten') => new Set(all.flatMap((records) => [...records[name]]));
@@ -51,7 +51,7 @@ export function replacesNearlyAll(all: readonly ReadingRecords[]): boolean {
   return replacesIds(facts) || replacesContents(facts);
 }
 
-/** How many records are known, counted up to a number above which nearly everything is not replaced, whatever else is. */
+/** Counts known records up to the number that decides the check. */
 function distinctIn(all: readonly ReadingRecords[], enough: number): number {
   const ids = new Set<string>();
   for (const each of all) {
@@ -64,14 +64,14 @@ function distinctIn(all: readonly ReadingRecords[], enough: number): number {
 }
 
 /**
- * What a setting, such as the zone, does to when records begin: it moves many by the same time, in summer and in winter perhaps by another,
- * and most that moved by one of these; zones are at most 26 hours apart (UTC−12 to UTC+14).
+ * Effect of a setting, such as the zone, on the start of records. Many records move by one duration, in summer and winter perhaps by two.
+ * Most moved records have one of these durations. Zones differ by at most 26 hours (UTC−12 to UTC+14).
  */
 const SETTING_SHIFT = { share: 0.3, count: 3, longestMs: 26 * HOUR_MS };
 
-/** Records that moved, each by a time of its own, so that no setting did it. */
+/** Returns records that moved by individual durations, which no setting causes. */
 export function movedApart(shifts: ReadonlyMap<string, number>): ReadonlySet<string> {
-  // Links tell seconds.
+  // Links have a precision of one second.
   const moved = [...shifts].filter(([, shiftMs]) => Math.abs(shiftMs) >= SECOND_MS);
   const counts = new Map<number, number>();
   for (const [, shiftMs] of moved) counts.set(shiftMs, (counts.get(shiftMs) ?? 0) + 1);
@@ -83,7 +83,7 @@ export function movedApart(shifts: ReadonlyMap<string, number>): ReadonlySet<str
   return new Set((isOfSetting ? own : moved).map(([recordId]) => recordId));
 }
 
-/** Whether known ids are gone while others came in their place, as with the rows of another tenant. */
+/** Returns whether known ids disappeared and new ids appeared, as in data of another tenant. */
 export function replacesIds(facts: ReadingFacts): boolean {
   const { unlisted } = facts;
   if (unlisted < IDS_FROM) return false;
@@ -93,55 +93,54 @@ export function replacesIds(facts: ReadingFacts): boolean {
   return unlisted >= ids * SHARE && added >= (added + shown) * SHARE;
 }
 
-/** Whether the records that the target knows are other ones, under the same ids. */
+/** Returns whether the target's known ids now have other contents. */
 export function replacesContents(facts: ReadingFacts): boolean {
   const { rewritten, unlisted } = facts;
   return rewritten >= CONTENTS_FROM && rewritten >= (facts.ids - unlisted) * SHARE;
 }
 
 /**
- * Whether a change makes another thing of a record, beyond its texts: catalogues are renamed, and all texts change at once.
- * @param essentials names of the fields that tell it; null: any does
+ * Returns whether a change replaces a record, not only its texts. Renaming a catalogue changes all texts at once.
+ * @param essentials names of decisive fields; null: every field
  */
 export function rewrites({ reason, fields }: PlannedChange, essentials: readonly string[] | null): boolean {
   if (reason === 'excluded') return true;
   return reason === 'content-changed' && (essentials === null || essentials.some((name) => fields.includes(name)));
 }
 
-/** What the verdict on a whole reading goes by. */
+/** Input for the check of a read. */
 interface ReadingFor {
   changes: readonly PlannedChange[];
   state: PushedState;
   window: TimeWindow;
-  /** Whether the reading shows a row of a record. */
+  /** Whether the read shows the record. */
   isListed: (recordId: string) => boolean;
-  /** When a record begins by the reading; null for one that it does not show, or that has no time. */
+  /** Start of a record in the read; null for a record without a time or not shown. */
   startOf: (recordId: string) => Instant | null;
-  /** Number of the configuration under which contents were last comparable; null when links were rebuilt since. */
+  /** Number of the configuration under which contents were last comparable; null if links were rebuilt since. */
   comparableUnder: number | null;
-  /** Of the target. */
+  /** Holds of the target. */
   holds: readonly Hold[];
-  /** The configurations of the tenant, as of the cycle. */
+  /** The tenant's configurations at the time of the cycle. */
   configVersion: CycleInput['configVersion'];
 }
 
 type TargetForm = Pick<TargetSetup, 'stream' | 'crm'>;
 
-/** How a reading stands to one target. */
+/** Result of checking a read for one target. */
 export interface ReadingCheck {
   records: ReadingRecords;
   /**
-   * What a person decided of such a reading: of three in four of these changes. `open`: it is the one that waits for that, whatever was
-   * decided for other targets meanwhile. Null when there is none.
+   * An administrator's decision about such a read, if it covers three of four changes. `open`: a hold waits for a decision, even if other
+   * targets have one. Null without a hold.
    */
   decided: 'approved' | 'rejected' | 'open' | null;
 }
 
 /**
- * How a reading stands to what a target holds. One that replaces nearly everything, of the target or of all targets of the tenant that
- * follow the stream, is not written before a person decides, creates and updates included. Right after the configuration was changed it
- * is the operator who changes everything, and links that were rebuilt tell of other contents for many reasons: then it goes by when
- * records begin, which is the clinic's alone.
+ * Checks a read against a target's state. A read that replaces nearly everything waits for an administrator, with creates and updates. The
+ * limit applies to one target, and to all targets of the tenant's stream. After a configuration change or a rebuild of links, contents
+ * differ for other reasons. Then only the start of records is compared, because the start comes only from the clinic.
  */
 export function checkReading(
   target: TargetForm,
@@ -166,7 +165,7 @@ export function checkReading(
   return { records, decided: decisionOn(holds, changes) };
 }
 
-/** By how much a record begins later than it did; 0 for one that the reading does not show, or that has no time. */
+/** Returns by how many milliseconds a record's start moved; 0 for a record without a time or not shown. */
 function shiftOf(recordId: string, { links, pending }: PushedState, startOf: ReadingFor['startOf']): number {
   const [before, now] = [pending.get(recordId) ?? links.get(recordId), startOf(recordId)];
   return before === undefined || now === null ? 0 : now - before.startAt;
@@ -178,7 +177,7 @@ function decisionOn(holds: readonly Hold[], changes: readonly PlannedChange[]): 
     const ids = new Set(ofReadings.filter(({ state }) => state === wanted).flatMap(({ recordIds }) => recordIds));
     const named = changes.filter(({ recordId }) => ids.has(recordId)).length;
     const isThat = ids.size > 0 && named * 4 >= changes.length * 3;
-    // Of what waits a single change may remain when the reading is over.
+    // An open hold may retain a single change after the read.
     if (isThat && (wanted !== 'open' || named * 4 >= ids.size * 3)) return wanted;
   }
   return null;
@@ -189,7 +188,7 @@ function essentialsOf({ crm, stream }: TargetForm): string[] | null {
   return stream === 'patients' ? null : ['start'];
 }
 
-/** What is computed from the past changes for everybody with a day. */
+/** Properties computed from the past change for all patients at midnight. */
 function isComputed({ crm }: TargetForm): boolean {
   return crm !== null && (crm.mapping.needs.history || crm.mapping.needs.invoices || !crm.mapping.isPlain);
 }

@@ -3,58 +3,56 @@ import type { Reach, TargetSetup } from './cycle-input.ts';
 import type { TimedLink } from './diff.ts';
 import type { ReadingCheck } from './replaced.ts';
 
-/** What one cycle means to do to one target. */
+/** One cycle's plan for one target. */
 export interface TargetPlan {
   target: TargetSetup;
-  /** Goes to the outbox. */
+  /** Changes for the outbox. */
   passed: PlannedChange[];
-  /** Kinds of which a hold was open when it was planned. */
+  /** Kinds of holds that were open at planning time. */
   openHolds: ReadonlySet<Hold['kind']>;
-  /** Kept back until a person decides, by kind of hold. */
+  /** Changes that wait for an administrator, by kind of hold. */
   held: Readonly<Record<TargetHoldKind, PlannedChange[]>>;
-  /** Deletions that a person rejected. */
+  /** Deletions that an administrator rejected. */
   refused: PlannedChange[];
-  /** Removals of absent records of which too little is known yet. */
+  /** Removals of absent records without enough evidence. */
   postponed: PlannedChange[];
-  /** The reading replaces nearly everything: no target of the stream is given anything of it. */
+  /** The read replaces nearly everything: no target of the stream receives changes. */
   replaced: boolean;
-  /** How the reading stands to what the target holds; null when it is not judged. */
+  /** Result of checking the read, or null without a check. */
   reading: ReadingCheck | null;
-  /** So much is absent that every target of the stream keeps what it has. */
+  /** So many records are absent that every target of the stream keeps its records. */
   distrustsReading: boolean;
-  /** Deletions that a person approved; the guard does not count them. */
+  /** Deletions that an administrator approved; the guard ignores them. */
   approved: ReadonlySet<string>;
   released: string[];
-  /** Links whose records' times are to be noted; nothing is written to the target. */
+  /** Links with new record times for the state; the target is not written. */
   timed: TimedLink[];
-  /** Records whose changes are not written any more: they left the window, are doubtful, or must not be written. */
+  /** Records with abandoned changes: outside the window, uncertain, or forbidden. */
   abandoned: string[];
-  /** What it was planned by. */
+  /** Extent of the read. */
   reach: Reach;
-  /** Changes that waited before. */
+  /** Number of earlier pending changes. */
   waiting: number;
-  /** Pinned records that left the window: they would be read alone for weeks. */
+  /** Pinned records that left the window. Without this list, the daemon would fetch them individually for weeks. */
   outlived: string[];
-  /** A person put records back that the rules leave out. */
+  /** Whether an administrator restored records that the rules exclude. */
   hasPins: boolean;
   unchanged: number;
-  /** Of these, records whose change waits, or failed. */
+  /** Number of unchanged records with a pending or failed change. */
   unsettled: number;
-  /** Changes from before that nothing newer takes the place of: those that have not failed, and those whose last try did. */
+  /** Earlier changes that no newer change replaces: those without a failure, and those whose last attempt failed. */
   backlog: { waiting: number; failing: number };
-  /** Records that the rules leave out or as they are, by the rule's code. */
+  /** Number of excluded or unchanged records, by the rule's code. */
   omitted: Readonly<Record<string, number>>;
-  /** The same by record, for targets in CRMs. */
+  /** Rule's code by record, for CRM targets. */
   omittedRecords: ReadonlyMap<string, string>;
-  /** Values that had to be left empty, by property. */
+  /** Number of values left empty, by property. */
   unusable: Readonly<Record<string, number>>;
   linkCount: number;
 }
 
-/** Nothing is kept back. */
 export const NONE_HELD = { 'first-run': [], replaced: [], people: [], cancelled: [], vanished: [] };
 
-/** A plan that does nothing. */
 export const NOTHING_PLANNED = {
   ...{ openHolds: new Set<Hold['kind']>(), approved: new Set<string>(), held: NONE_HELD, reading: null },
   ...{ passed: [], refused: [], postponed: [], released: [], timed: [], abandoned: [], outlived: [] },
@@ -70,7 +68,7 @@ export const NOTHING_PLANNED = {
   },
 } satisfies Partial<TargetPlan>;
 
-/** Whether a plan leaves nothing to a person or to another reading. */
+/** Returns whether a plan needs no decision of an administrator and no other read. */
 export function isDecided({ held, postponed, replaced, distrustsReading }: TargetPlan): boolean {
   return !replaced && !distrustsReading && [...Object.values(held), postponed].every((list) => list.length === 0);
 }

@@ -11,16 +11,16 @@ import type { CachedFingerprints } from './identity.ts';
 import { describeAppointment, describeInvoice, describePatient, exclusionOf, shownOf } from './mapping-sources.ts';
 import { type Directory, project } from './project.ts';
 
-/** The comparison of one target, but for what it compares with. */
+/** Input of a comparison, without the records. */
 type Common = Omit<DiffInput, 'records' | 'describe' | 'rule' | 'fingerprints'>;
 
-/** A target's stream as its rules see it. */
+/** A target's stream after its rules. */
 export interface TargetView {
-  /** Values that had to be left empty, by property: numbers that are no telephone numbers. Counted while it is compared. */
+  /** Number of values left empty because they contain no telephone number, by property. Counted during the comparison. */
   unusable: Readonly<Record<string, number>>;
-  /** Whether this cycle saw the record, in a list or alone. */
+  /** Whether this cycle saw the record, listed or fetched individually. */
   shows(recordId: string): boolean;
-  /** Records in a window that the comparison passes over: they are of other agendas, and the target has nothing of them. */
+  /** Number of records in a window that the comparison skips: records of other agendas without an object in the target. */
   countPassedOver(window: TimeWindow): number;
   compare(common: Common): Pieces<Diff>;
 }
@@ -29,23 +29,26 @@ interface ComparableView<Source> extends TargetView {
   compare(common: Common, records?: Iterable<Source>): Pieces<Diff>;
 }
 
-/** What a view shows of a stream: null where nothing was listed. */
+/** Records of a stream for a view; null if the stream was not listed. */
 interface Listed<Source> {
   list: { snapshot: { records: ReadonlyMap<string, Source> } } | null;
   found: readonly Source[];
 }
 
-/** What of a calendar says which events it shows. */
+/** Calendar settings that decide about events. */
 export interface EventRules extends Pick<TargetInput, 'pinned'> {
   target: Pick<TargetInput['target'], 'configuration' | 'supports'>;
 }
 
-/** What of the clinic and its tenant an event is made with, beside the appointment. */
+/** Data of the clinic and tenant for events. */
 export interface EventContext extends Pick<Planning, 'isForgotten' | 'locale' | 'facts'> {
   clinicReading: { directory: Directory };
 }
 
-/** A target's view. @param contacts by id, as far as activities and deals go by them */
+/**
+ * Returns a target's view.
+ * @param contacts targets of contacts by id, for activities and deals
+ */
 export function* viewOf(
   input: TargetInput,
   cycle: Planning,
@@ -97,7 +100,7 @@ function view<Source extends { id: string }>(
   };
 }
 
-/** Looks only at what can be of the target: appointments of its agendas, and those that it has something of. */
+/** Compares only records relevant to the target: appointments of its agendas, and records with an object or a pending change. */
 function ofAgendas(
   agendas: readonly string[],
   { state: { links, pending }, pinned }: TargetInput,
@@ -125,7 +128,7 @@ function ofAgendas(
   };
 }
 
-/** Events of a calendar. Pinned records belong whatever the rules say, unless the clinic cancelled them. */
+/** Returns the rule for a calendar's events. Pinned records are shown whatever the rules say, unless the clinic cancelled them. */
 export function eventRule(
   { target: { configuration, supports }, pinned }: EventRules,
   { clinicReading: { directory }, isForgotten, locale, facts }: EventContext,
@@ -145,7 +148,7 @@ export function eventRule(
   };
 }
 
-/** Of events, where nothing but the appointment and the catalogue decides what they are; null where names come from the list of patients. */
+/** Returns cached fingerprints of events that depend only on the appointment and the catalogue; null if titles use the list of patients. */
 function cachedFingerprints(
   { target: { fingerprints }, pinned }: TargetInput,
   { clinicReading: { directory, clinic }, isForgotten }: CycleInput,

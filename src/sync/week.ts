@@ -8,61 +8,61 @@ import type { Decision } from './diff.ts';
 import { isSameContent, type TargetIdentity } from './identity.ts';
 
 /**
- * How a calendar differs from what it should hold for a record, and by what:
- * - `missing`: nothing was written for it yet;
- * - `removed`: a person took it out;
- * - `behind`: the calendar holds what it was last given, and the clinic tells otherwise by now;
- * - `edited`: it holds otherwise than it was given, by hand;
- * - `surplus`: it is there, and should not be: `why` is `vanished`, or the code of the rule that leaves the record out;
- * - `copy`: a second object of the record, or one of ours that names no record;
- * - `unlisted`: the clinic's list of the week does not show it: it moved, or is gone;
- * - `unknown`: what should be there can't be told now, since the clinic's row can't be used.
+ * Kind of difference between a calendar and its expected content:
+ * - `missing`: the record was not written yet;
+ * - `removed`: the object was deleted manually;
+ * - `behind`: the calendar holds the last write, and the clinic changed since;
+ * - `edited`: the object was changed manually;
+ * - `surplus`: the object should not exist. `why` is `vanished`, or the code of the rule that excludes the record;
+ * - `copy`: a second object of the record, or an object of this installation without a known record;
+ * - `unlisted`: the clinic's list of the week does not show the record, because it moved or is gone;
+ * - `unknown`: the expected content is unknown, because the clinic's record is unusable.
  */
 export type WeekDifference =
   | { kind: 'missing' | 'removed' | 'copy' | 'unlisted' | 'unknown' }
   | { kind: 'behind' | 'edited'; fields: string[] }
   | { kind: 'surplus'; why: string };
 
-/** One record of a week on both sides. */
+/** One record of a week in the clinic and in the calendar. */
 export interface WeekEntry {
-  /** Null for an object of ours that names no record. */
+  /** Null for an object of this installation without a known record. */
   record: string | null;
-  /** As the clinic tells of it; null when it tells of none. */
+  /** The clinic's appointment, or null. */
   appointment: Appointment | null;
-  /** What the calendar should hold; null for nothing, or where it can't be told. */
+  /** Expected content of the calendar; null for no event or unknown content. */
   wanted: CalendarItem | null;
-  /** Code of the rule that leaves it out, `before-window` or `beyond-window`; null when none does. */
+  /** Code of the rule that excludes the record, `before-window` or `beyond-window`; null for no rule. */
   omitted: string | null;
-  /** The object in the calendar; null when there is none. */
+  /** The calendar's object, or null. */
   remote: RemoteItem<CalendarItem> | null;
-  /** Null where the calendar is as it should be. */
+  /** Null if the calendar is correct. */
   difference: WeekDifference | null;
 }
 
-/** What a week is compared by. */
+/** Input for the comparison of a week. */
 export interface WeekInput {
-  /** Every appointment that the clinic told of, those that were read alone included. */
+  /** All appointments of the clinic, individually fetched ones included. */
   appointments: Iterable<Appointment>;
-  /** Records that were read alone and are not there any more. */
+  /** Records found gone in individual fetches. */
   vanished: ReadonlySet<string>;
-  /** Records whose rows can't be used. */
+  /** Unusable records. */
   unusable: ReadonlySet<string>;
   decide(appointment: Appointment): Decision;
-  /** Objects that carry our owner tag. */
+  /** Objects with this installation's owner tag. */
   remote: readonly RemoteItem<CalendarItem>[];
-  /** Those of the records on either side. */
+  /** Links of all records of the week. */
   links: ReadonlyMap<string, Link>;
   identity: TargetIdentity;
-  /** The target's own: what lies beyond it is not written yet, what lies before it stays as it is. */
+  /** The target's window: later records are not written yet, and earlier records remain unchanged. */
   window: TimeWindow;
 }
 
-/** The record of an object; null where it names none of ours. */
+/** Returns an object's record id, or null without a known record. */
 export function recordOf(remote: RemoteItem<CalendarItem>, identity: TargetIdentity): string | null {
   return linkOf(remote, identity, 0)?.recordId ?? null;
 }
 
-/** Compares what a calendar holds with what it should hold, record by record. Pure; what is left out on both sides is not told. */
+/** Compares a calendar with its expected content, record by record. Pure. Records absent from both sides and excluded are omitted. */
 export function compareWeek(input: WeekInput): WeekEntry[] {
   const { found, extra } = objectsOf(input);
   const entries: WeekEntry[] = [];
@@ -90,7 +90,7 @@ function nothingOf(record: string | null): Omit<WeekEntry, 'remote' | 'differenc
   return { record, appointment: null, wanted: null, omitted: null };
 }
 
-/** Of several objects of a record the linked one counts, else the first; the others stand beside it. */
+/** Chooses one object per record: the linked object, or otherwise the first. Other objects are copies. */
 function objectsOf({ remote, links, identity }: WeekInput) {
   const found = new Map<string, RemoteItem<CalendarItem>>();
   const extra: RemoteItem<CalendarItem>[] = [];
@@ -120,7 +120,7 @@ function entryOf(
   const decision = decide(appointment);
   if (!('item' in decision)) {
     const exclusion = 'exclude' in decision ? decision.exclude : decision.retain;
-    // Of other agendas' appointments, and of who was forgotten, nothing is told beyond what is there and should not be.
+    // For other agendas and erased patients, only surplus objects are reported.
     if (remote === null && (exclusion === 'agenda' || exclusion === 'forgotten')) return null;
     const surplus: WeekDifference | null = 'exclude' in decision ? { kind: 'surplus', why: exclusion } : null;
     const difference = remote === null ? null : surplus;
@@ -152,7 +152,7 @@ function differenceOf(
   const asFound = remote === null ? null : linkOf(remote, identity, 0);
   if (asFound === null) return { kind: link === null ? 'missing' : 'removed' };
   const current = link === null ? asFound : currentLinkOf(link, asFound);
-  // The appointment's own change goes ahead of what a person did.
+  // A change of the appointment has priority over a manual change.
   if (!isSameContent(current.fingerprint, fingerprint)) {
     return { kind: 'behind', fields: identity.differingFields(current.fingerprint, fingerprint) };
   }

@@ -2,7 +2,7 @@ import type { MappedProperty, PropertyValue } from '../../model/items.ts';
 import type { Appointment, Patient } from '../../model/records.ts';
 import type { DerivedFields } from '../derived-fields.ts';
 
-/** An invoice as mappings see it; amounts in units of the currency. */
+/** An invoice as input for mappings; amounts are in units of the currency. */
 export interface InvoiceFacts {
   id: string;
   patientId: string | null;
@@ -16,7 +16,7 @@ export interface InvoiceFacts {
   status: string | null;
 }
 
-/** A record with what its properties are made of. */
+/** A record with the data for its properties. */
 export type MappingSource =
   | { stream: 'patients'; patient: Patient; derived: DerivedFields | null }
   | {
@@ -28,45 +28,47 @@ export type MappingSource =
     }
   | { stream: 'invoices'; invoice: InvoiceFacts };
 
-/** A record's properties. */
+/** Result of mapping a record. */
 export interface MappedRecord {
   properties: Readonly<Record<string, PropertyValue>>;
-  /** Names of properties that the transform `e164` left empty, since their text is no telephone number; none when absent. */
+  /** Properties left empty because `e164` found no telephone number; absent if there are none. */
   unusablePhones?: readonly string[];
 }
 
-/** Why a record can't be mapped: a code of docs/errors.md, and the property whose expression is at fault. */
+/** Why a record cannot be mapped: a code of docs/errors.md, and the property with the faulty expression. */
 export interface MappingFault {
   fault: string;
   property?: string;
 }
 
-/** What a record is mapped to, or what keeps it from being mapped: then its object stays as it is. */
+/** The mapped record, or a fault. A record with a fault keeps its object unchanged. */
 export type Mapped = MappedRecord | MappingFault;
 
-/** Fields that tell patients apart, and that a mapping may take as they are. */
+/** Fields that distinguish patients, and that a mapping may copy unchanged. */
 export const COPIED_FIELDS = ['firstName', 'lastName', 'fullName', 'email', 'phone', 'mobilePhone', 'taxCode'] as const;
 
-/** One of {@link COPIED_FIELDS}. */
 export type CopiedField = (typeof COPIED_FIELDS)[number];
 
-/** A target's mapping, compiled. */
+/** A target's compiled mapping. */
 export interface Mapping {
   /** By name. */
   properties: readonly MappedProperty[];
-  /** What properties may tell: whether a field is read, by its path, and the texts that the operator wrote. */
+  /** Possible content of properties: whether the mapping reads a field path, and the operator's texts. */
   reads: { field(path: string): boolean; texts: readonly string[] };
-  /** Properties that hold a field of the patient as it is, but for case and spelling: which one, by property. */
+  /** Properties that copy a patient's field (ignoring case and spelling), with the field. */
   copies: ReadonlyMap<string, CopiedField>;
-  /** What must be read beside the records: the past, for derived fields; invoices, for amounts; the doctors behind them; the catalogue of treatments. */
+  /** Additional data: appointment history for derived fields, invoices for amounts, doctors of invoices, catalogue of treatments. */
   needs: { history: boolean; invoices: boolean; doctors: boolean; treatment: boolean };
-  /** It holds no expressions: `mapNow` can be used. */
+  /** The mapping contains no expressions: `mapNow` is available. */
   isPlain: boolean;
-  /** Maps one record at once. @throws TypeError for a mapping with expressions */
+  /**
+   * Maps one record synchronously.
+   * @throws TypeError for a mapping with expressions
+   */
   mapNow(source: MappingSource): MappedRecord;
   /**
-   * Maps records, expressions included; answers are in the records' order.
-   * @throws MirrorError `expressions-unavailable` when no thread for expressions can be had; nobody must act, it is tried again
+   * Maps records, with expressions, in the order of the records.
+   * @throws MirrorError `expressions-unavailable` if no thread can start. No one must act; the daemon retries.
    */
   mapAll(sources: readonly MappingSource[], signal: AbortSignal): Promise<Mapped[]>;
 }

@@ -9,9 +9,9 @@ import type {
 } from './expressions.ts';
 
 /**
- * Works every rule out over every input.
+ * Evaluates every rule for every input.
  * @returns for each input the outcomes of the rules, in their order
- * @throws MirrorError `expressions-unavailable` when threads don't start; nobody must act, it is tried again
+ * @throws MirrorError `expressions-unavailable` if threads do not start. No one must act; the daemon retries.
  */
 export type EvaluateExpressions = (
   rules: readonly ExpressionRule[],
@@ -19,29 +19,29 @@ export type EvaluateExpressions = (
   signal: AbortSignal,
 ) => Promise<ExpressionOutcome[][]>;
 
-/** Bounds of expressions. */
+/** Limits of expressions. */
 export interface ExpressionLimits {
-  /** Processor time that one expression may take for one record. It is noticed up to {@link TICK_MS} late. */
+  /** Processor time for one expression and record. The daemon detects an excess up to {@link TICK_MS} late. */
   processorMs: number;
-  /** Time by the clock, for a thread that gets no processor time or waits for nothing. */
+  /** Elapsed time, for a thread that gets no processor time or waits without end. */
   elapsedMs: number;
-  /** What is too slow this often in one evaluation is not tried with the records that are left. */
+  /** After this number of slow records, the evaluation skips the expression for the remaining records. */
   slowRecords: number;
 }
 
-/** Simple expressions take a tenth of a millisecond. */
+/** Simple expressions take 0.1 ms. */
 export const EXPRESSION_LIMITS: ExpressionLimits = { processorMs: 50, elapsedMs: 5_000, slowRecords: 20 };
 
-/** How often a silent thread is looked at. */
+/** Interval for checks of a silent thread. */
 const TICK_MS = 20;
-/** A thread must have loaded and compiled by then, also on a machine under load. */
+/** Maximum time for loading and compiling, on a host under load. */
 const START_MS = 30_000;
-/** Records that are given to a thread at once. */
+/** Records in one request to a thread. */
 const RECORDS_AT_ONCE = 500;
 
 /**
- * Evaluates in threads, one at a time. What takes too long has its thread ended, fails alone with `expression-too-slow`, and the
- * next thread goes on behind it.
+ * Evaluates in threads, one at a time. A slow expression ends its thread and fails for that record with `expression-too-slow`; the next
+ * thread continues after that record.
  */
 export function createEvaluator(
   startThread: () => ExpressionThread,
@@ -102,7 +102,7 @@ async function becomesReady(thread: ExpressionThread): Promise<void> {
   });
 }
 
-/** Takes outcomes in until all are there (null), or what comes next has gone beyond its bounds. */
+/** Receives outcomes until all are complete (null), or the next outcome exceeds a limit. */
 async function listen(
   run: Run,
   thread: ExpressionThread,
@@ -113,14 +113,14 @@ async function listen(
     run.signal.throwIfAborted();
     const answer = await nextWithin(thread, run.limits);
     if (answer === 'silent') return 'expression-too-slow';
-    // It took more memory than a thread may have.
+    // The thread exceeded its memory limit.
     if (answer === 'ended' || answer === 'ready') return 'expression-failed';
     outcomes.push(answer);
   }
   return null;
 }
 
-/** The next answer, for as long as the thread's processor time allows; `silent` means that it does no longer. */
+/** Returns the next answer within the thread's processor time; `silent` after that time. */
 async function nextWithin(
   thread: ExpressionThread,
   { processorMs, elapsedMs }: ExpressionLimits,

@@ -3,7 +3,7 @@ import type jsonata from 'jsonata';
 import type { PropertyValue } from '../../model/items.ts';
 import type { SourceKind } from '../../settings/crm-schema.ts';
 
-/** Loads a package when it is first needed: many installations never need this one. */
+/** Loads the package on first use, because many installations never need it. */
 const load = createRequire(import.meta.url);
 
 /** An expression of a mapping. */
@@ -12,29 +12,29 @@ export interface ExpressionRule {
   kind: SourceKind;
 }
 
-/** What an expression is worked out over: the fields that it may see, as a tree; empty ones are absent. */
+/** Fields available to an expression, as a tree without empty fields. */
 export type ExpressionInput = Readonly<Record<string, unknown>>;
 
-/** What an expression gave for one record, or why it gave nothing. */
+/** Result of an expression for one record, or the reason for a failure. */
 export type ExpressionOutcome = { value: PropertyValue } | { code: ExpressionFault };
 
 /**
- * Why: `expression-too-slow`, longer than the limit; `expression-wrong-type`, a result that is not of the rule's kind;
- * `expression-failed`, an error of JSONata itself, such as a function that was given the wrong thing.
+ * `expression-too-slow`: over the time limit. `expression-wrong-type`: the result has another kind than the rule. `expression-failed`: an
+ * error of JSONata, such as an invalid argument of a function.
  */
 type ExpressionFault = 'expression-too-slow' | 'expression-wrong-type' | 'expression-failed';
 
-/** An expression that can be worked out for record after record. */
+/** A compiled expression for many records. */
 type CompiledExpression = (input: ExpressionInput) => Promise<ExpressionOutcome>;
 
-/** Bounds of JSONata itself: lengths of lists, and nested calls. Time and memory are bounded from outside. */
+/** Limits of JSONata: list lengths and nested calls. The evaluator limits time and memory. */
 const BOUNDS = { sequence: 10_000, stack: 500 };
-/** Longer texts belong in no property: Salesforce's longest hold 131,072 characters, HubSpot's 65,536. */
+/** Longest text of a property: HubSpot allows 65,536 characters, Salesforce 131,072. */
 const LONGEST_TEXT = 65_536;
 
 /**
- * Prepares an expression. It reads its input and nothing else; it has JSONata's own functions alone.
- * @throws an error of JSONata's for what is no expression, which the checks of the configuration refuse
+ * Compiles an expression. It can read only its input and call only JSONata's own functions.
+ * @throws an error of JSONata for invalid syntax, which validation of the configuration refuses
  */
 export function compileExpression({ expression, kind }: ExpressionRule): CompiledExpression {
   const prepare = load('jsonata') as typeof jsonata;
@@ -44,7 +44,7 @@ export function compileExpression({ expression, kind }: ExpressionRule): Compile
     try {
       result = await compiled.evaluate(input);
     } catch {
-      // What JSONata says repeats values.
+      // JSONata's error messages contain values of the record, so they are dropped.
       return { code: 'expression-failed' };
     }
     const value = asKind(result, kind);
@@ -52,7 +52,7 @@ export function compileExpression({ expression, kind }: ExpressionRule): Compile
   };
 }
 
-/** Whether what an expression gave is of a kind; undefined when not. Nothing, null and '' are empty whatever the kind. */
+/** Converts a result to a kind, or returns undefined for another kind. Undefined, null and '' are empty for every kind. */
 function asKind(result: unknown, kind: SourceKind): PropertyValue | undefined {
   if (result === undefined || result === null || result === '') return null;
   switch (kind) {
@@ -75,7 +75,7 @@ function isDate(result: unknown): result is string {
   return Number.isFinite(at) && new Date(at).toISOString().startsWith(result);
 }
 
-/** ISO 8601 with an offset, so that the instant is told whatever the machine's zone. */
+/** ISO 8601 with an offset: the instant does not depend on the host's zone. */
 const WITH_OFFSET = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)$/;
 
 function instantOf(result: unknown): string | undefined {
@@ -84,28 +84,28 @@ function instantOf(result: unknown): string | undefined {
   return Number.isFinite(at) ? new Date(at).toISOString() : undefined;
 }
 
-/** What a thread is asked: every rule over every input, record by record, from a place in that count on. */
+/** Request to a thread: every rule for every input, record by record, from a start index. */
 export interface ThreadRequest {
   rules: readonly ExpressionRule[];
   inputs: readonly ExpressionInput[];
-  /** Record × number of rules + rule. */
+  /** Record index × number of rules + rule index. */
   from: number;
 }
 
-/** `ready` once the rules are compiled; then one outcome for each place asked for, in order. */
+/** `ready` after the rules are compiled; then one outcome per index, in order. */
 export type ThreadAnswer = 'ready' | ExpressionOutcome;
 
-/** A thread as it is seen from outside. It may be ended at any moment, whatever it is doing. */
+/** Interface to a thread. The caller may end a thread at any time. */
 export interface ExpressionThread {
   ask(request: ThreadRequest): void;
-  /** The next answer; `silent` when none came in time, `ended` when the thread is gone. */
+  /** Returns the next answer; `silent` on timeout, `ended` if the thread no longer exists. */
   next(withinMs: number): Promise<ThreadAnswer | 'silent' | 'ended'>;
-  /** Processor time that the thread has used since its start, in milliseconds; null when it can't be told. */
+  /** Processor time of the thread since its start, in milliseconds; null if unknown. */
   processorMs(): Promise<number | null>;
   end(): Promise<void>;
 }
 
-/** What goes on inside the thread for one request. */
+/** Processes one request inside the thread. */
 export async function answerRequest(
   { rules, inputs, from }: ThreadRequest,
   answer: (answer: ThreadAnswer) => void,
