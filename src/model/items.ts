@@ -1,60 +1,58 @@
 import type { Instant } from './time.ts';
 
 /**
- * When an item is. Timed: RFC 3339 local time with the offset that held then, plus the IANA zone, so that both the
- * instant and the wall time survive: `2026-03-29T09:00:00+02:00` in `Europe/Rome`. All-day: dates, end exclusive.
+ * Time of an event. Timed: RFC 3339 local time with the offset at that time, plus the IANA zone, so that instant and wall time both
+ * survive: `2026-03-29T09:00:00+02:00` in `Europe/Rome`. All-day: dates, end exclusive.
  */
 export type ItemTime =
   | { kind: 'timed'; start: string; end: string; zone: string }
   | { kind: 'all-day'; startDate: string; endDate: string };
 
 /**
- * Colours that an event may be given: names of CSS, as RFC 7986 section 5.9 asks for. The eleven are those of Google, whose `colorId` is
- * the place in this list (developers.google.com/workspace/calendar/api/v3/reference/colors).
+ * Colours for events: CSS names, as RFC 7986 section 5.9 requires. The eleven colours are Google's, ordered by `colorId`
+ * (developers.google.com/workspace/calendar/api/v3/reference/colors).
  */
 export const COLOURS = [
   ...(['lavender', 'mediumseagreen', 'purple', 'salmon', 'gold', 'orangered'] as const),
   ...(['deepskyblue', 'gray', 'royalblue', 'green', 'red'] as const),
 ] as const;
 
-/** One of {@link COLOURS}. */
 export type Colour = (typeof COLOURS)[number];
 
-/** Longest address that an event is given; calendars limit their fields. Our choice. */
+/** Longest URL of an event, because calendars limit their fields. Our choice. */
 export const LONGEST_URL = 500;
 
 /**
- * What an event comes with and people may change: from then on it is theirs. A connector is given those that its vendor has a place for
+ * Initial values that users may change; a changed value belongs to the user. A connector receives only the values that its vendor supports
  * (`supports.presets`).
  */
 export interface Presets {
   colour?: Colour;
   category?: string;
-  /** Minutes before the start. `none`: no alert, not even one that a person's program would add by itself. */
+  /** Minutes before the start. `none` also suppresses the default alert of a calendar program. */
   reminderMinutes?: number | 'none';
-  /** Address of the appointment in the clinic system, https. */
+  /** URL of the appointment in the clinic system, https. */
   pageUrl?: string;
-  /** Where the doctor and the patient see each other, https. */
+  /** URL of the video visit, https. */
   teleVisitUrl?: string;
 }
 
 /**
- * What a calendar should hold for one appointment: the projection under the target's policy. Made without attendees; a connector leaves
- * what people add. Texts are plain (a connector escapes them). What most items don't have is absent, so that their fingerprints are those
- * of before.
+ * Wanted event for one appointment under the target's policy. Has no attendees, and a connector preserves attendees added by users. Texts
+ * are plain, and a connector escapes them. Rare fields are absent so that fingerprints remain stable.
  */
 export interface CalendarItem {
   title: string;
   description: string | null;
   location: string | null;
   time: ItemTime;
-  /** Blocks the time (opaque) or leaves it free. */
+  /** Whether the event blocks its time (opaque). */
   busy: boolean;
-  /** It blocks its time and does not stand yet. */
+  /** The event blocks its time but is not confirmed. */
   tentative?: true;
-  /** As visible as the calendar that it is in; absent: private. */
+  /** Visibility of the calendar applies; absent: private. */
   visibility?: 'default';
-  /** At least one of them. */
+  /** At least one preset. */
   presets?: Presets;
 }
 
