@@ -67,10 +67,7 @@ export interface CrmItem {
   properties: Readonly<Record<string, PropertyValue>>;
   /** Key of the contact that an activity or a deal belongs to, as the patients' target names it; null for a contact. */
   contactKey: string | null;
-  /**
-   * How often that contact had to be made again, above 0: a new one under the same key has none of the old one's activities, so what
-   * belongs to it is written again. Read back, 0 says that the object is not joined with the contact although it should be.
-   */
+  /** Key of the contact of an activity or a deal in the patients' target; null for a contact. */
   contactRecreations?: number;
   /** Start of the appointment or date of the invoice, in whole seconds; 0 for a contact. */
   startAt: Instant;
@@ -84,12 +81,12 @@ export type PropertyKind = 'text' | 'number' | 'boolean' | 'date' | 'instant';
 
 /** A property of a CRM that a target's mapping fills. */
 export interface MappedProperty {
-  /** As the CRM names it. */
+  /** A CRM property that a target's mapping fills. */
   name: string;
   kind: PropertyKind;
   /** Every text that the mapping can give, where it names them itself; absent where they come from the clinic. */
   words?: readonly string[];
-  /** The part of a patient's name that it holds as it is; absent for anything else. */
+  /** All values that the mapping itself can produce; absent if the values come from the clinic. */
   namePart?: 'first' | 'last';
 }
 
