@@ -158,16 +158,16 @@ interface HeldAgenda {
   items: HeldItem[];
 }
 
-/** How a form calls what has no day, and what has no agenda. */
+/** Form value for records without a day or without an agenda. */
 const NONE = '-';
 
-/** Items by their local day, in their order. */
+/** Groups records by local day, in order. */
 function byDay(items: readonly HeldItem[], zone: string): HeldDay[] {
   const days = Map.groupBy(items, ({ startAt }) => dateOf(startAt, zone));
   return [...days].map(([date, ofDay]) => ({ date, startAt: ofDay[0]?.startAt ?? null, items: ofDay }));
 }
 
-/** Items by agenda, the largest first. */
+/** Groups records by agenda, largest first. */
 function byAgenda(items: readonly HeldItem[]): HeldAgenda[] {
   const agendas = Map.groupBy(items, ({ agenda }) => agenda?.id ?? null);
   return [...agendas.values()]
@@ -175,15 +175,15 @@ function byAgenda(items: readonly HeldItem[]): HeldAgenda[] {
     .toSorted((one, other) => other.items.length - one.items.length);
 }
 
-/** The local date of an item; null for one without a time. */
+/** Returns a record's local date; null without a time. */
 function dateOf(at: Instant | null, zone: string): string | null {
   if (at === null) return null;
   return new Date(Math.floor((at + offsetMs(zone, at)) / DAY_MS) * DAY_MS).toISOString().slice(0, 10);
 }
 
 /**
- * The items that a form chose: by themselves (`item`), by day (`day`) and by agenda (`agenda`), each as often as wanted. What is not in the hold
- * is not chosen.
+ * Returns the records selected in a form, singly (`item`), by day (`day`) or by agenda (`agenda`), each repeatable. Unknown values are
+ * ignored.
  */
 export function chosenIn(form: URLSearchParams, items: readonly HeldItem[], zone: string): HeldItem[] {
   const chosen = new Set(form.getAll('item'));
