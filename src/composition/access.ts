@@ -20,8 +20,8 @@ import type { Composition } from './compose.ts';
 import { sealingRing } from './stores.ts';
 
 /**
- * What administrators are let in with.
- * @param publicUrl how browsers reach the port for operators; default: as the settings tell
+ * Opens the access services of administrators.
+ * @param publicUrl public URL of the operators' port; default: from the settings
  */
 export function openAccess(composition: Composition, publicUrl?: () => string): AccessServices {
   const { redis, acts, installation } = composition;
@@ -46,7 +46,7 @@ export function openAccess(composition: Composition, publicUrl?: () => string): 
   };
 }
 
-/** How browsers reach the port for operators. @param port that was taken; null where it is not known. @returns null where it can't be told */
+/** Returns the public URL of the operators' port. @param port the actual port; null if unknown. @returns null if unknown */
 export function publicUrlOf(composition: Composition, port: number | null): string | null {
   const { operator } = composition.configuration.settings;
   const taken = port ?? (operator.port === 0 ? null : operator.port);
@@ -54,9 +54,9 @@ export function publicUrlOf(composition: Composition, port: number | null): stri
 }
 
 /**
- * Tells whoever started the daemon where the owner signs in for the first time. The address is for their eyes alone: the log, which is kept and
- * collected, tells that there is one. A daemon that can't tell runs all the same.
- * @param show shows a text to whoever started the daemon
+ * Shows the first sign-in link to the operator who started the daemon. The log, which is stored and collected, only mentions that a link
+ * exists. A failure does not stop the daemon.
+ * @param show shows a text to the operator
  */
 export async function announceFirstSignIn(
   { acts, log }: Composition,
@@ -78,7 +78,7 @@ export async function announceFirstSignIn(
   }
 }
 
-/** One server for as long as the settings of it are the same: what it told of itself is kept with it. */
+/** Reuses a server while its settings are unchanged, because the server caches its metadata. */
 function createServers(clock: Clock): (oidc: OidcSettings) => AuthorizationServer {
   const http = createHttpClient({ userAgent: 'clinic-mirror', clock });
   let cached: { oidc: OidcSettings; server: AuthorizationServer } | null = null;

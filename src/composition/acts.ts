@@ -12,15 +12,15 @@ import type { Settings } from '../settings/settings-schema.ts';
 import { createApprovalStore } from '../state/stored-documents.ts';
 import type { Stores } from './stores.ts';
 
-/** Where lines that tell of acts go, one JSON object each with `audit: true`. */
+/** Destination of audit lines, one JSON object each with `audit: true`. */
 export interface ActLines {
   write(line: string): unknown;
 }
 
 /**
- * What acts are recorded with, and allowed by.
- * @param current gives the configuration that counts now
- * @param lines for acts where no audit log is kept
+ * Opens the recording and authorisation of actions.
+ * @param current returns the current configuration
+ * @param lines for actions without an audit log
  */
 export function openActServices(
   current: () => Configuration,
@@ -38,7 +38,7 @@ export function openActServices(
     },
     approvalsOf(tenant) {
       return {
-        // A tenant's file is read for it.
+        // Requires the tenant's file.
         get policy() {
           const { settings, tenants, unchecked } = current();
           if (unchecked.has(tenant)) throw uncheckedError(tenant);
@@ -56,13 +56,13 @@ export function openActServices(
   };
 }
 
-/** What the kernel says of a session that nobody logged in to (audit_loginuid, Linux: (uid_t) -1). */
+/** The kernel's value for a session without a sign-in (audit_loginuid, Linux: (uid_t) -1). */
 const NO_LOGIN = 4_294_967_295;
 
 /**
- * Who runs this process: who logged in to the machine, where the kernel knows it (`/proc/self/loginuid`; it stays through `su` and
- * `sudo`, and once it is set only root can change it), else the user of the process.
- * @param claimed the name that they give themselves
+ * Returns the actor of this process: the user who signed in to the host, if the kernel knows (`/proc/self/loginuid`, which survives `su`
+ * and `sudo`, and only root can change it), otherwise the user of the process.
+ * @param claimed unverified name of the actor
  */
 export async function principalOfProcess(claimed: string | null): Promise<Principal> {
   const { uid, username } = userOfProcess();
@@ -73,19 +73,16 @@ export async function principalOfProcess(claimed: string | null): Promise<Princi
   return { kind: 'os-user', name, id, claimed };
 }
 
-/** The daemon, by the user that it runs as. */
+/** Returns the daemon as an actor, with its system user. */
 export function principalOfDaemon(): Principal {
   const { uid, username } = userOfProcess();
   return { kind: 'daemon', name: username, id: `daemon:${uid}`, claimed: null };
 }
 
-/** Whoever holds the link of a login. */
+/** Any holder of a connection link. */
 export const BROWSER: Principal = { kind: 'browser', name: 'browser', id: 'browser', claimed: null };
 
-/**
- * Records that the sealing keys are others than when it was last said: whoever rotated them did so in a file. A daemon that can't record it runs all
- * the same: it is said in its log.
- */
+/** Records a change of the encryption keys, which are rotated in a file. If recording fails, the daemon continues and logs the failure. */
 export async function recordSealingKeys(services: ActServices, { secrets }: Settings, log: Logger): Promise<void> {
   try {
     const sealingKeys = secrets.sealingKeys.map(({ id }) => id).join(' ');
@@ -101,7 +98,7 @@ export async function recordSealingKeys(services: ActServices, { secrets }: Sett
   }
 }
 
-/** A container's user may have no name. */
+/** A container's user possibly has no name. */
 function userOfProcess(): { uid: number; username: string } {
   try {
     return userInfo();
@@ -111,7 +108,7 @@ function userOfProcess(): { uid: number; username: string } {
   }
 }
 
-/** Null for a user that this machine doesn't list itself. */
+/** Null for a user outside of this host's user list. */
 async function nameOfUser(uid: number): Promise<string | null> {
   const users = await readFile('/etc/passwd', 'utf8').catch(() => '');
   const fields = users.split('\n').map((line) => line.split(':'));

@@ -11,14 +11,13 @@ import type { Composition } from './compose.ts';
 import { requireEntry } from './open-connection.ts';
 import { sealingRing } from './stores.ts';
 
-/** Opens the backups of an installation. */
 export function openBackups(composition: Composition, configurations: ConfigurationServices | null = null): AllBackups {
   const { installation, composed, queues, redis, stateCounter, managedTenants } = composition;
   const { identity } = stateCounter;
   const { seal, open } = fileSealer(composition);
   const identityKey = composition.configuration.settings.secrets.identityKey.reveal();
   const clinicTenantOf = (id: string) => createClinicTenantStore(redis, id, createProofSealer(identityKey, id));
-  /** One that is not there has no sealer of its own. */
+  /** A missing tenant has no separate encryption key. */
   function contentIn(id: string, text: string): ManagedContent | null {
     return openBackup(createSealer(sealingRing(composition.configuration.settings), id), text, identity).managed;
   }
@@ -49,7 +48,7 @@ export function openBackups(composition: Composition, configurations: Configurat
       const tenant = requireTenant(installation, id);
       const { credentials, sealer } = requireEntry(composed, id);
       const backup = openBackup(sealer, text, identity);
-      // First of all: from here on a cycle may come at any time.
+      // Protections come first, because a cycle can begin at any time afterwards.
       const protections = await tenant.protection.restore(backup.safeguards);
       let pins = 0;
       for (const [target, ends] of Object.entries(backup.pins)) {
@@ -57,7 +56,7 @@ export function openBackups(composition: Composition, configurations: Configurat
         pins += Object.keys(ends).length;
       }
       const rejections = await tenant.holds.putBack(backup.rejections, installation.clock());
-      // Before a login or a cycle would find one by itself.
+      // Must precede a connection or a cycle, which would choose a clinic tenant automatically.
       if (backup.clinicTenant !== null) await clinicTenantOf(id).bind(backup.clinicTenant, false);
       const logins = await credentials.restore(backup.credentials);
       await resumeTargets(tenant);
@@ -69,7 +68,7 @@ export function openBackups(composition: Composition, configurations: Configurat
   };
 }
 
-/** No tenant has such a name. */
+/** Not a possible tenant id. */
 const ALL_TENANTS = '*';
 const CONTEXT = 'backup-file';
 

@@ -11,7 +11,7 @@ import type { Composition } from './compose.ts';
 import { requireEntry } from './open-connection.ts';
 
 /**
- * The clinic API of a tenant, under the tenant's own login and share of the budget.
+ * Opens the clinic API of a tenant with the tenant's connection and share of the budget.
  * @throws MirrorError as `requireTenant`
  */
 export function openClinicAccess(composition: Composition, id: string): ClinicAccess {
@@ -41,13 +41,12 @@ export function openClinicAccess(composition: Composition, id: string): ClinicAc
   };
 }
 
-/** Longest wait for a section that other daemons create invoices in. */
+/** Longest wait for a section in which other daemons create invoices. */
 const WAIT_MS = 2 * MINUTE_MS;
 
 /**
- * Lets one invoice at a time be created in each section, over all daemons that share the leases. Those of this process stand in
- * line here, so that only the first of them waits for the lease.
- * What it does throws `lease-busy` when the section stays busy, `lease-lost` when another took over meanwhile.
+ * Serialises the creation of invoices per section across all daemons with shared leases. Calls of this process queue locally, so that only
+ * the first waits for the lease. Throws `lease-busy` if the section stays busy, `lease-lost` if another process took over.
  */
 export function serialiseSections(leases: Leases): SerialiseSection {
   const lines = new Map<string, Promise<unknown>>();

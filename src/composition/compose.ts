@@ -21,14 +21,14 @@ import type { TenantOptions } from './tenant.ts';
 import { OPEN_TENANTS } from './tenant-stores.ts';
 import { type OpenTenants, openTenants, tenantsOf } from './tenants.ts';
 
-/** Appointments and links that a process keeps from one cycle to the next, over all tenants: some 100 MB. */
+/** Appointments and links cached between cycles, over all tenants: about 100 MB. */
 const CACHED_ENTRIES = 250_000;
-/** Lists and tables of fewer: those of some thirty clinics, 9 MB. Beyond that they are read again when something changed. */
+/** Smaller lists and tables: those of about thirty clinics, 9 MB. Others are read again after a change. */
 const SMALL_CACHED: SmallThings = { under: 1_000, entries: 20_000 };
 
-/** Everything, opened: what the verbs work on and what only the composer may close. */
+/** All opened parts: for the verbs, and for the composer, which closes them. */
 export interface Composition extends OpenTenants, Omit<Stores, 'writer' | 'awaitDurable' | 'ring' | 'auditLog'> {
-  /** The one that counts now. */
+  /** The current configuration. */
   readonly configuration: Configuration;
   installation: Installation;
   acts: ActServices;
@@ -38,22 +38,22 @@ export interface Composition extends OpenTenants, Omit<Stores, 'writer' | 'await
   close(): Promise<void>;
 }
 
-/** How the parts are joined. */
+/** Options of the composition. */
 export interface CompositionOptions extends TenantOptions {
   clock?: Clock;
-  /** How many tenants stay open when nothing is done for them. Default 100. */
+  /** Maximum number of idle tenants that stay open. Default 100. */
   openTenants?: number;
-  /** Where acts are told where no audit log is kept. Default: standard error, since what a command answers is on the other. */
+  /** Destination of audit lines without an audit log. Default: standard error, because standard output holds the command's answer. */
   actLines?: ActLines;
-  /** Default: those of the registry. */
+  /** Default: the registry's connectors. */
   connectors?: Connectors;
 }
 
-/** Joins settings, state, clinic, logins and connectors: stores, then tenants, then what the verbs see. Nothing is sent to anybody yet. */
+/** Composes settings, state, clinic, connections and connectors: first stores, then tenants, then the view for the verbs. Sends nothing. */
 export function compose(options: CompositionOptions): Composition {
   const { log } = options;
   const { settings } = options.configuration;
-  // One that is given is as steady as it is right.
+  // A given clock is treated as steady.
   const { clock, elapsedBetween } = watchClock(options.clock ?? Date.now, options.clock ?? (() => performance.now()));
   let { configuration } = options;
   const stores = openStores(() => configuration.settings, clock, log);
@@ -120,7 +120,7 @@ export function compose(options: CompositionOptions): Composition {
   };
 }
 
-/** Gives work its turn that waited for a host. */
+/** Starts the jobs that waited for a host. */
 async function wakeAfterOutage(
   { composed, queues }: Pick<Composition, 'composed' | 'queues'>,
   { tenant: id, target, other }: WaitingWork,
@@ -134,7 +134,7 @@ async function wakeAfterOutage(
   else if (tenant.targets.has(target) && (await endWait(tenant, target, host))) await queues.wake(id, target, delayMs);
 }
 
-/** What the verbs see. @param current gives the configuration that counts now */
+/** Returns the view for the verbs. @param current returns the current configuration */
 function installationOf(
   current: () => Configuration,
   parts: Pick<Composition, 'composed' | 'queues'> &

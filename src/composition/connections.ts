@@ -25,13 +25,15 @@ import {
 } from './open-connection.ts';
 import { channelModule, needsPatient } from './reminders.ts';
 
-/** What an administrator consented to for the application (learn.microsoft.com/entra/identity-platform/scopes-oidc#the-default-scope). */
+/**
+ * Permissions that an administrator granted to the application (learn.microsoft.com/entra/identity-platform/scopes-oidc#the-default-scope).
+ */
 const GRAPH_DEFAULT_SCOPE = 'https://graph.microsoft.com/.default';
 
 type GoogleConnection = Extract<ConnectionConfiguration, { kind: 'google' }>;
 type MicrosoftConnection = Extract<ConnectionConfiguration, { kind: 'microsoft' | 'microsoft-app' }>;
 
-/** Opens every login of a tenant, that to the clinic included. A refusal by any of them names where the refused secret is kept. */
+/** Opens every connection of a tenant, including the clinic connection. Each refusal names the location of the refused secret. */
 export function openConnections(parts: ConnectionParts): Map<string, OpenConnection> {
   const { settings } = parts.configuration;
   const connections = new Map<string, OpenConnection>();
@@ -60,7 +62,7 @@ function openConnection(parts: ConnectionParts, id: string, connection: Connecti
     case 'microsoft-app':
       return microsoftConnection(parts, id, connection);
     case 'feed':
-      // Nobody is asked: a feed lies in our own state.
+      // A feed needs no vendor: its content is in the daemon's state.
       return fixedConnection(id, connection.kind, createKeyAuthorizer(id, 'x-none', ''));
     case 'bearer':
       return fixedConnection(id, connection.kind, createBearerAuthorizer(id, connection.token.reveal()));
@@ -88,13 +90,13 @@ function clinicConnection(parts: ConnectionParts): OpenConnection {
   });
   const scopes = clinicScopes(parts.tenant, requireEntry(profiles, client.profile).scopePrefix);
   const budget = parts.budget(`clinic-${client.clientId}`, client.budget);
-  // What it reads is bound to the clinic's tenant of all work so far, whichever of its users logs in.
+  // The connection is bound to the clinic tenant of all earlier work, for any connected user.
   const { account: expected } = parts.tenant.clinic;
   const login = { id: CLINIC_CONNECTION, kind: 'clinic', provider, scopes, budget, expected, takesAnyAccount: true };
   return tokenConnection(parts, login);
 }
 
-/** @see https://developers.google.com/identity/openid-connect/openid-connect#scope-param (the scope `email` brings the address) */
+/** @see https://developers.google.com/identity/openid-connect/openid-connect#scope-param (the scope `email` adds the e-mail address) */
 function googleConnection(
   parts: ConnectionParts,
   id: string,
@@ -112,7 +114,7 @@ function googleConnection(
 }
 
 /**
- * A person's login with tokens in our care, or the application's own, which needs none. Who it is comes with the scope `profile`
+ * Opens a user's connection with stored tokens, or an application connection without user. The scope `profile` identifies the user
  * (https://learn.microsoft.com/entra/identity-platform/scopes-oidc#the-profile-scope).
  */
 function microsoftConnection(parts: ConnectionParts, id: string, connection: MicrosoftConnection): OpenConnection {
@@ -162,7 +164,7 @@ function serviceAccount(parts: ConnectionParts, id: string, keyFile: string, sub
   };
 }
 
-/** Codes with which a vendor or the clinic refuses what a secret proves, or with which a secret turns out to be unusable. */
+/** Codes for a secret that a vendor or the clinic refused, or that is unusable. */
 const REFUSALS: ReadonlySet<string> = new Set([
   'application-not-allowed',
   'client-certificate',
@@ -174,8 +176,8 @@ const REFUSALS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Opens a connection whose refusals name the files and variables that its secrets are read from: in whatever command or job they show.
- * @param holders what the configuration says of the connection and of its client
+ * Opens a connection whose refusals name the files and variables of its secrets, in every command and job.
+ * @param holders configuration of the connection and of its client
  */
 function namingSecrets(holders: readonly (object | undefined)[], open: () => OpenConnection): OpenConnection {
   const secrets = holders.flatMap((holder) => Object.values(holder ?? {})).filter((value) => value instanceof Secret);
@@ -183,7 +185,7 @@ function namingSecrets(holders: readonly (object | undefined)[], open: () => Ope
   const explain = (error: unknown) => explained(error, secrets);
   const opened = explaining({ open }, explain).open();
   const wrapped = new WeakMap<object, object>();
-  // Targets of one login go on sharing one authorizer.
+  // Targets of one connection must continue to share one authorizer.
   const once = <Part extends object>(part: Part): Part => {
     const made = (wrapped.get(part) as Part | undefined) ?? explaining(part, explain);
     wrapped.set(part, made);
@@ -198,13 +200,13 @@ function namingSecrets(holders: readonly (object | undefined)[], open: () => Ope
   };
 }
 
-/** Adds to a refusal the places that the refused secrets are read from; other errors stay as they are. */
+/** Adds the location of the secrets to a refusal; other errors remain unchanged. */
 function explained(error: unknown, secrets: readonly Secret<unknown>[]): unknown {
   if (!(error instanceof MirrorError) || !REFUSALS.has(error.code)) return error;
   return error.reworded(error.texts.message, namingSources(error.texts.remedy ?? 'correct the secret', secrets));
 }
 
-/** Wraps an object so that every error of its methods is explained, thrown or rejected. */
+/** Wraps an object so that each error of its methods is explained, thrown or rejected. */
 function explaining<Wrapped extends object>(wrapped: Wrapped, explain: (error: unknown) => unknown): Wrapped {
   const rethrow = (error: unknown): never => {
     throw explain(error);
@@ -225,7 +227,7 @@ function explaining<Wrapped extends object>(wrapped: Wrapped, explain: (error: u
   });
 }
 
-/** Scopes that the clinic login needs: for what the tenant's targets show, for its reminders and triggers, and what the operator wants. */
+/** Returns the scopes for the clinic connection: for targets, reminders and triggers, plus the operator's own. */
 export function clinicScopes(tenant: TenantConfiguration, prefix: string): string[] {
   const targets = [...tenant.targets.values()];
   const scopes = ['openid', 'offline_access', `${prefix}agenda`];
@@ -239,7 +241,7 @@ export function clinicScopes(tenant: TenantConfiguration, prefix: string): strin
   return [...new Set(scopes)];
 }
 
-/** What a target in a CRM reads beside appointments. */
+/** Returns the scopes of a CRM target other than appointments. */
 function scopesOfCrm({ crm }: TargetConfiguration, zone: string): string[] {
   if (crm === undefined) return [];
   const { needs } = compileMapping(crm, zone, neverEvaluated);
@@ -258,7 +260,7 @@ const SCOPE_OF_EVENT: Readonly<Record<TriggerEvent, string>> = {
   'appointment.cancelled': 'agenda',
 };
 
-/** The lists that receivers are told of. */
+/** Returns the scopes for the lists of trigger events. */
 function scopesOfTriggers({ triggers }: TenantConfiguration): string[] {
   const endpoints = [...(triggers?.endpoints.values() ?? [])];
   return endpoints.flatMap(({ events }) => events.map((event) => SCOPE_OF_EVENT[event]));
@@ -268,7 +270,7 @@ async function neverEvaluated(): Promise<never> {
   throw new Error('a mapping was only to be looked at');
 }
 
-/** Whether a channel of reminders needs what stands with the patient. */
+/** Decides whether a reminder channel requires patient data. */
 function remindsPatients({ reminders }: TenantConfiguration): boolean {
   const channels = [...(reminders?.channels.values() ?? [])];
   return channels.some((channel) => needsPatient(channelModule(channel.kind), channel));

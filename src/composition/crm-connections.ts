@@ -4,7 +4,7 @@ import type { SalesforceClient } from '../settings/settings-schema.ts';
 import type { ConnectionConfiguration } from '../settings/tenant-schema.ts';
 import { type ConnectionParts, type OpenConnection, requireEntry, tokenConnection } from './open-connection.ts';
 
-/** Logins at CRMs by a registration in the settings. */
+/** CRM connections with a registration in the settings. */
 export type CrmConnection = Extract<
   ConnectionConfiguration,
   { kind: 'hubspot' | 'salesforce' | 'salesforce-app' | 'oauth' }
@@ -12,7 +12,7 @@ export type CrmConnection = Extract<
 
 type PersonsLogin = Extract<CrmConnection, { kind: 'hubspot' | 'salesforce' | 'oauth' }>;
 
-/** Opens a login at a CRM: of a person, or of an application. */
+/** Opens a CRM connection of a user or an application. */
 export function crmConnection(parts: ConnectionParts, id: string, connection: CrmConnection): OpenConnection {
   switch (connection.kind) {
     case 'hubspot':
@@ -26,7 +26,7 @@ export function crmConnection(parts: ConnectionParts, id: string, connection: Cr
   }
 }
 
-/** HubSpot wants the scope `oauth` with every other, and refuses a login that asks for none. */
+/** HubSpot requires the scope `oauth` with all others, and refuses a connection without scopes. */
 function hubSpotConnection(parts: ConnectionParts, id: string, connection: PersonsLogin): OpenConnection {
   const { client: clientName, account: expected } = connection;
   const client = requireEntry(parts.configuration.settings.hubspotClients, clientName);
@@ -53,7 +53,7 @@ function salesforceConnection(parts: ConnectionParts, id: string, connection: Pe
   });
 }
 
-/** The application's scopes are those that its organisation gave it. */
+/** Scopes of the application are set in its organisation. */
 function salesforceApp(parts: ConnectionParts, id: string, clientName: string, subject: string | null): OpenConnection {
   const client = requireEntry(parts.configuration.settings.salesforceClients, clientName);
   const { http, clock } = parts;

@@ -20,28 +20,28 @@ import { type Reloading, startReloading } from './reload.ts';
 import { startAlerting, startForecasts, startReleasing } from './upkeep.ts';
 
 /**
- * What is under way may go on for this long after the signal to end, and has a second more to be broken off. Ports and connections have a
- * second each after it: a container engine kills after ten seconds.
+ * Work in progress may continue for this time after the signal to end, plus one second for the abort. Ports and connections then have a
+ * second each: a container engine kills after ten seconds.
  */
 const STOP_GRACE_MS = 5 * SECOND_MS;
 /**
- * Turns of each kind under way at once. They are many, since they wait for answers most of the time, and work is one thread's: what they
- * take is memory, some hundred kilobytes each.
+ * Parallel jobs by kind. The numbers are high because jobs mostly wait for answers, and the CPU work uses one thread. Each job takes some
+ * hundred kilobytes of memory.
  */
 const IN_FLIGHT = {
   ...{ pull: 128, 'read-streams': 64, audit: 8, 'check-target': 64, subscriptions: 32 },
   ...{ remind: 128, triggers: 64, 'refresh-tokens': 32 },
 };
 
-/** The work of a daemon while it runs. */
+/** Running work of a daemon. */
 interface RunningWork {
-  /** Null where nothing follows the configuration. */
+  /** Null without configuration reloads. */
   reloading: Reloading | null;
-  /** Ends all of it within six seconds. What is not ended by then is taken up again at the next start. */
+  /** Ends all work within six seconds. The next start resumes unfinished work. */
   end(): Promise<void>;
 }
 
-/** Opens the work of a role: workers, schedules, upkeep, and what follows the configuration. */
+/** Opens the work of a role: workers, schedules, upkeep and configuration reloads. */
 export function openWork(parts: {
   composition: Composition;
   role: Role;
@@ -61,7 +61,7 @@ export function openWork(parts: {
   return {
     reloading,
     async end() {
-      // Side by side: a look at a Redis that just went away takes no time from the work.
+      // In parallel, so that a check of an unreachable Redis takes no time from the work.
       const ends = [workers?.close(STOP_GRACE_MS), end(), reloading?.end(), upkeep?.end()];
       const isEnded = await within(STOP_GRACE_MS + SECOND_MS, ends);
       if (!isEnded) composition.log.warn({}, 'work was left under way: it is taken up again at the next start');
@@ -69,12 +69,12 @@ export function openWork(parts: {
   };
 }
 
-/** Waits for all of some work, for at most so long. @returns whether it ended */
+/** Waits for all work up to a time limit. @returns whether the work ended */
 export async function within(longestMs: number, work: readonly (Promise<unknown> | undefined)[]): Promise<boolean> {
   return Promise.race([Promise.all(work).then(() => true), pause(longestMs, false, { ref: false })]);
 }
 
-/** Asks for all that a start asks for. @returns ends the asking */
+/** Queues all start-up jobs. @returns an object that stops the queueing */
 function begin(work: Parameters<typeof beginWork>[0], role: Role): { end(): Promise<void> } {
   const asking = new AbortController();
   const begun = does(role, 'scheduler') ? beginWork(work, asking.signal) : Promise.resolve();
@@ -87,8 +87,8 @@ function begin(work: Parameters<typeof beginWork>[0], role: Role): { end(): Prom
 }
 
 /**
- * What a scheduler does for all tenants together. It begins when all are checked: before that a tenant that is not checked yet would be one
- * that was removed, or whose problems are over.
+ * Scheduler tasks for all tenants together. Begin only after all tenants are checked: an unchecked tenant would otherwise appear removed or
+ * without problems.
  */
 class Upkeep {
   readonly #composition: Composition;
@@ -102,14 +102,14 @@ class Upkeep {
     this.#statuses = statuses;
   }
 
-  /** Begins, unless it has begun or ended. */
+  /** Begins unless already begun or ended. */
   begin(): void {
     if (this.#isEnded || this.#releasing !== null) return;
     this.#releasing = startReleasing(this.#composition);
     this.#stops = [startAlerting(this.#composition, this.#statuses), startForecasts(this.#composition)];
   }
 
-  /** Releases what was removed. */
+  /** Releases the resources of removed tenants and targets. */
   release(): void {
     this.#releasing?.check();
   }
@@ -120,7 +120,9 @@ class Upkeep {
   }
 }
 
-/** Work follows the configuration: schedules, a cycle of what changed, and what was taken out. @param upkeep null: another process's */
+/**
+ * Applies configuration changes to the work: schedules, cycles of changed tenants, and removals. @param upkeep null if in another process
+ */
 function openReloading(parts: {
   files: ConfigurationFiles;
   composition: Composition;
@@ -137,13 +139,13 @@ function openReloading(parts: {
       const some = [...outlines].filter(([id]) => others.has(id));
       logAllowances(some, log);
       if (upkeep === null) return;
-      // What repeats for no tenant of these ends.
+      // Ends the schedules of all other tenants.
       if (unchecked.size === 0) await repeatWork({ tenants: [...outlines.values()], queues }, settings.schedule);
       const tenants = some.map(([, outline]) => outline);
       await beginWork({ tenants, queues, clearTriggers: clearTriggersIn(redis), isNeedless, log }, signal);
       await wakeAfterChange(composition, [...changed, ...reopened]);
       if (unchecked.size === 0) upkeep.begin();
-      // A look reads the names of all keys.
+      // Only after a removal, because a check lists all Redis keys.
       if (removed.length + reduced.length > 0) upkeep.release();
     },
   });
@@ -166,7 +168,7 @@ function openWorkers(composition: Composition, turns: Turns, spans: Spans): Work
   });
 }
 
-/** Whoever reads the log knows which sensitive fields a CRM is told, and on what ground. */
+/** Logs which sensitive fields CRMs receive, with the stated reasons. */
 export function logAllowances(outlines: Iterable<readonly [string, TenantOutline]>, log: Logger): void {
   for (const [tenant, { sensitive }] of outlines) {
     for (const { target, field, reason } of sensitive) {
@@ -176,8 +178,8 @@ export function logAllowances(outlines: Iterable<readonly [string, TenantOutline
 }
 
 /**
- * Tenants have another configuration, or another secret behind the same one: what waited there for a person has its next try now, as after a
- * login. So a refused password is told no longer than until the right one is taken up.
+ * Runs jobs that waited for an administrator, after a change of configuration or secret, as after a new connection. A refused password is
+ * therefore reported only until the correct one is applied.
  */
 export async function wakeAfterChange(
   {

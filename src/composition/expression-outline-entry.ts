@@ -1,4 +1,4 @@
-/** Entry of a thread that parses expressions of mappings for the checks of configurations. */
+/** Entry of a thread that parses mapping expressions for configuration checks. */
 import { answerApart } from '../http/apart.ts';
 import { plainOutline } from '../settings/crm-expressions.ts';
 

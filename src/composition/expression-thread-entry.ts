@@ -1,4 +1,4 @@
-/** Entry of a thread that works out expressions: answers what the thread that started it asks, one request at a time. */
+/** Entry of a thread that evaluates expressions, one request of its parent at a time. */
 import { parentPort } from 'node:worker_threads';
 import { answerRequest, type ThreadRequest } from '../sync/mapping/expressions.ts';
 

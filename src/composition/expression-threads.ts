@@ -3,14 +3,14 @@ import { Apart } from '../http/apart.ts';
 import type { OutlineApart, PlainOutline } from '../settings/crm-expressions.ts';
 import type { ExpressionThread, ThreadAnswer } from '../sync/mapping/expressions.ts';
 
-/** Memory of a thread, in MiB: a hundred times what 500 records and their results take. */
+/** Memory of a thread in MiB: a hundred times the need of 500 records and their results. */
 const MEMORY_MIB = 64;
 
 type Heard = ThreadAnswer | 'ended';
 
 /**
- * Starts a thread for expressions: without the environment, arguments and streams of this process, and with little memory. Its
- * file runs as it stands, by Node's own type stripping.
+ * Starts a thread for expressions without the environment, arguments and streams of this process, and with little memory. Node runs its
+ * TypeScript file directly by type stripping.
  */
 export function startExpressionThread(): ExpressionThread {
   const worker = new Worker(new URL('./expression-thread-entry.ts', import.meta.url), {
@@ -34,7 +34,7 @@ export function startExpressionThread(): ExpressionThread {
     isEnded = true;
   };
   worker.on('message', hear);
-  // Out of memory, or the file could not be loaded: it ends next.
+  // Out of memory, or a file that cannot be loaded: the exit follows.
   worker.on('error', end);
   worker.on('exit', end);
   return {
@@ -49,7 +49,7 @@ export function startExpressionThread(): ExpressionThread {
         const { user, system } = await worker.cpuUsage();
         return (user + system) / 1_000;
       } catch {
-        // It ended meanwhile.
+        // The thread ended meanwhile.
         return null;
       }
     },
@@ -67,12 +67,12 @@ export function startExpressionThread(): ExpressionThread {
   }
 }
 
-/** 20 times as long as the longest expression takes. */
+/** 20 times the duration of the longest expression. */
 const LIMITS = { processorMs: 1_000, elapsedMs: 30_000, mebibytes: 64 };
 
 const threads = new Apart(new URL('./expression-outline-entry.ts', import.meta.url), LIMITS);
 
-/** Outlines expressions in a thread with limits of time and memory. */
+/** Outlines expressions in a thread with time and memory limits. */
 export const outlineApart: OutlineApart = async (expressions) => {
   const outlines: (PlainOutline | null)[] = [];
   for (const expression of expressions) {

@@ -11,7 +11,7 @@ import { SECOND_MS } from '../model/time.ts';
 import { uncheckedError } from '../settings/configuration.ts';
 import type { Composition } from './compose.ts';
 
-/** What is done for each job. */
+/** Returns the handlers of all jobs. */
 export function jobHandlers(composition: Composition): JobHandlers {
   return whileOpen(composition, {
     ...planningHandlers(composition),
@@ -20,7 +20,7 @@ export function jobHandlers(composition: Composition): JobHandlers {
   });
 }
 
-/** A tenant is not closed while a job is at work on it. A job of one that is not checked yet waits: dropped, it would be lost. */
+/** Keeps a tenant open during a job. Jobs of unchecked tenants wait, because dropped jobs would be lost. */
 function whileOpen(composition: Composition, handlers: JobHandlers): JobHandlers {
   const all = Object.entries(handlers).map(([name, handle]) => {
     const run = handle as (data: { tenant: string }, signals: unknown) => Promise<void>;
@@ -33,7 +33,7 @@ function whileOpen(composition: Composition, handlers: JobHandlers): JobHandlers
   return Object.fromEntries(all) as JobHandlers;
 }
 
-/** What asks the clinic and plans. */
+/** Returns the handlers that query the clinic and plan. */
 function planningHandlers(composition: Composition): Pick<JobHandlers, 'pull' | 'read-streams'> {
   const { queues, installation } = composition;
   return {
@@ -47,7 +47,7 @@ function planningHandlers(composition: Composition): Pick<JobHandlers, 'pull' | 
         woken.add(target);
       };
       const run = await pullTenant(tenant, stop, { asked, wake });
-      // The cycle that is under way may have begun before what the asker knows of.
+      // The active cycle possibly began before the event that caused this request.
       if (run === null && asked && !stop.aborted) await queues.pullNow(id, SECOND_MS);
       await wakeLanes(composition, tenant, woken);
       if (run !== null && (await areStreamsDue(tenant, run))) await queues.readStreams(id);
@@ -62,7 +62,7 @@ function planningHandlers(composition: Composition): Pick<JobHandlers, 'pull' | 
   };
 }
 
-/** What asks targets and writes to them. */
+/** Returns the handlers that query and write targets. */
 function targetHandlers({
   queues,
   installation,
@@ -78,7 +78,7 @@ function targetHandlers({
     async audit({ tenant: id }) {
       const tenant = installation.tenants.get(id);
       if (tenant === undefined || tenant.configuration.paused) return;
-      // A turn for each target: a slow one keeps no other waiting.
+      // One job per target, so that a slow target delays no other.
       for (const target of tenant.targets.keys()) await queues.checkTarget(id, target, { delayMs: 0, once: true });
     },
     async 'check-target'({ tenant: id, target: targetId, whole, once = false }, { stop }) {
@@ -101,7 +101,7 @@ function targetHandlers({
   };
 }
 
-/** What goes to patients and receivers, and the upkeep of logins. */
+/** Returns the handlers for patients, receivers and connection upkeep. */
 function otherHandlers({
   queues,
   installation,
@@ -117,7 +117,7 @@ function otherHandlers({
       const tenant = installation.tenants.get(id);
       if (tenant === undefined || tenant.configuration.paused) return;
       const done = await runTriggers(tenant, { read: !retry }, signals);
-      // Another worker that is at work reads the lists only if its turn began with them.
+      // Another active worker reads the lists only if its job began with them.
       if (!done && !retry && !signals.stop.aborted) await queues.wakeTriggers(id, SECOND_MS, { read: true });
     },
     async 'refresh-tokens'({ tenant: id }, { stop }) {
@@ -134,8 +134,8 @@ function otherHandlers({
 }
 
 /**
- * Lanes with something to write get a turn; those with nothing are left alone, so a quiet cycle asks no target anything.
- * @param woken have theirs already
+ * Queues jobs for lanes with pending writes only, so that a quiet cycle sends no request to targets.
+ * @param woken lanes that already have jobs
  */
 async function wakeLanes(
   composition: Composition,

@@ -12,9 +12,9 @@ import type { Composition } from './compose.ts';
 import { sealingRing } from './stores.ts';
 
 /**
- * Reads the managed tenants over a connection of its own: they are needed before anything can be composed.
- * @param signal ends the waiting for Redis
- * @param options.isPatient whether a Redis that refuses is waited for
+ * Reads the managed tenants over a separate Redis connection, because the composition requires them.
+ * @param signal ends the wait for Redis
+ * @param options.isPatient whether to wait for a Redis that refuses
  * @throws MirrorError as `checkRedis`
  */
 export async function readManagedTenants(
@@ -36,15 +36,15 @@ export async function readManagedTenants(
   }
 }
 
-/** Read alone: what looks after the directory is composed later, and tells where it can't be used. */
+/** Reads only: the service for the directory is composed later, and reports an unusable directory. */
 function markIn({ dataDirectory }: Settings): HeadMark {
   const read = async () => (dataDirectory === undefined ? 0 : highestMark(dataDirectory, MANAGED_MARK).catch(() => 0));
   return { read, leave: async () => {} };
 }
 
 /**
- * What tenants are configured with.
- * @param follow has this process take up a change at once; default: it takes up itself what it finds, which is for a process that ends soon
+ * Opens the tenant configurations.
+ * @param follow makes this process apply a change at once; default: the process applies the change itself, for short-lived processes
  */
 export function openConfigurationServices(
   composition: Composition,

@@ -20,62 +20,62 @@ import type { BudgetShare } from '../state/budget.ts';
 import type { CredentialStore } from '../state/credentials.ts';
 import type { RunReport } from '../state/runs.ts';
 
-/** A login of a tenant with its upkeep. */
+/** A tenant's connection with its upkeep. */
 export interface OpenConnection {
   id: string;
   kind: string;
-  /** Scopes that it should have been granted; empty where there are none. */
+  /** Required scopes; empty without scopes. */
   scopes: readonly string[];
-  /** What the application may ask of this side, over all tenants; null when nothing is known of it. */
+  /** Request budget of the application at the vendor, over all tenants; null if unknown. */
   budget: BudgetShare | null;
-  /** The user that a login without tokens acts for, as configured; null where it has none, or has tokens that tell. */
+  /** Configured user of a connection without tokens; null if none, or if tokens identify the user. */
   user: string | null;
-  /** Null for a login without tokens in our care. */
+  /** Null for a connection without stored tokens. */
   tokens: { authorizer: TokenAuthorizer; refresher: Refresher; login: LoginTarget } | null;
-  /** Whether nothing is under way or held that would be lost. */
+  /** Decides whether closing loses no data in memory. */
   mayClose(): boolean;
-  /** @param purpose the target that it serves, which a shared quota is charged to */
+  /** @param purpose the target to which a shared quota is charged */
   authorizer(purpose: string): ConnectionAuthorizer;
 }
 
-/** What connections are built from. */
+/** Dependencies of connections. */
 export interface ConnectionParts {
   configuration: Configuration;
   tenant: TenantConfiguration;
   credentials: CredentialStore;
   leases: LeaseTaker;
   http: HttpClient;
-  /** A share of a provider's budget, by client. */
+  /** Returns a share of a provider's budget, by client. */
   budget(client: string, limits: { requestsPerMinute: number; burst: number }): BudgetShare;
-  /** Scopes that the targets on a connection need. */
+  /** Returns the required scopes of a connection's targets. */
   targetScopes(connection: string): readonly string[];
   clock: Clock;
   log: Logger;
 }
 
-/** One login of a person, with tokens in our care. */
+/** A user's connection with stored tokens. */
 interface TokenLogin {
   id: string;
   kind: string;
   provider: Provider;
-  /** Scopes to ask for. */
+  /** Requested scopes. */
   scopes: readonly string[];
   budget: BudgetShare;
-  /** Whose login it must be; absent: anybody's. */
+  /** Required account; absent: any. */
   expected?: ExpectedAccount | undefined;
-  /** As of a login's target. */
+  /** See `LoginTarget`. */
   takesAnyAccount?: boolean;
-  /** The provider tells with each token where its API is. */
+  /** The provider returns the API URL with each token. */
   isFromFile?: boolean;
 }
 
 /**
- * No login rests longer than this, whatever the settings say: Salesforce ends a refresh token that rests for 30 days in
- * applications of several organisations (from 2026-05-11), and a daemon that was away needs time to come back.
+ * Longest time between refreshes, whatever the settings say. Salesforce expires a refresh token after 30 idle days in applications of
+ * several organisations (from 2026-05-11), and a stopped daemon needs time to return.
  */
 const LONGEST_REST_MS = 14 * DAY_MS;
 
-/** Opens a login with tokens: its server, its refreshes and its authorizer. */
+/** Opens a connection with tokens: server, refreshes and authorizer. */
 export function tokenConnection(parts: ConnectionParts, options: TokenLogin): OpenConnection {
   const { id, kind, provider, scopes, budget, isFromFile = false, takesAnyAccount = false } = options;
   const expected = options.expected ?? null;
@@ -109,7 +109,7 @@ export function tokenConnection(parts: ConnectionParts, options: TokenLogin): Op
   };
 }
 
-/** Opens a login that never changes, by what its header takes; nothing is known of what it is allowed. */
+/** Opens a permanent connection by its header value; its permissions are unknown. */
 export function fixedConnection(
   id: string,
   kind: string,
@@ -123,19 +123,19 @@ export function fixedConnection(
   };
 }
 
-/** Scopes by which a provider of OpenID Connect tells whose login it is, beside those that are needed; none where none are. */
+/** Adds the OpenID Connect scopes that identify the user; none if no scopes are required. */
 export function withIdentity(identity: readonly string[], scopes: readonly string[]): string[] {
   return scopes.length === 0 ? [] : [...identity, ...scopes];
 }
 
-/** What the configuration's own checks have made sure of. */
+/** Returns an object that configuration checks guarantee. */
 export function requireEntry<Value>(map: ReadonlyMap<string, Value>, name: string): Value {
   const value = map.get(name);
   if (value === undefined) throw new Error(`the configuration names "${name}" and does not have it`);
   return value;
 }
 
-/** Where each login of a tenant stands; none for a tenant that is not run. */
+/** Returns the state of each connection of a tenant; empty for a tenant that does not run. */
 export async function connectionStatuses(
   composed:
     | {
@@ -153,7 +153,7 @@ export async function connectionStatuses(
     [...composed.connections.values()].map(async ({ id, kind, scopes, tokens, user, budget }) => {
       const untouched = tokens === null ? ('static' as const) : ('never' as const);
       const read = tokens === null ? null : await composed.credentials.read(id).catch(asMirrorError);
-      // One login that can't be read (its sealing key is gone) must not hide how all the others stand.
+      // An unreadable connection (missing encryption key) must not hide the states of the others.
       const unreadable = read instanceof MirrorError ? read : null;
       const credential = read instanceof MirrorError ? null : read;
       const tenantless = id === CLINIC_CONNECTION ? tenantFailure(lastRun, credential) : null;
@@ -188,7 +188,7 @@ async function pauseOf(budget: BudgetShare | null, clock: Clock): Promise<Connec
   return { code, sinceAt: now - pause.lastedMs, untilAt: now + pause.remainingMs };
 }
 
-/** A login that works and may not be used is told by what stands against it. */
+/** A connection that works but must not be used shows the obstacle as its state. */
 function credentialStateOf<Untouched extends string>(
   credential: Credential | null,
   untouched: Untouched,
@@ -200,7 +200,7 @@ function credentialStateOf<Untouched extends string>(
   return objection === 'account-unconfirmed' ? ('unconfirmed' as const) : ('needs-login' as const);
 }
 
-/** The provider refused the login once, and is asked again. */
+/** The provider refused the connection once, and a retry follows. */
 function isRetried({ refusedAt = null }: Credential): boolean {
   return refusedAt !== null;
 }
@@ -209,7 +209,7 @@ function reasonOf(credential: Credential | null, objection: AccountObjection | n
   return credential?.state === 'connected' ? (objection ?? credential.reason) : (credential?.reason ?? null);
 }
 
-/** Why the clinic's login is of no use although the clinic takes it, by the last cycle since it was made; null when it is. */
+/** Returns why the accepted clinic connection is useless, by the last cycle since the connection was made; null if useful. */
 function tenantFailure(lastRun: RunReport | undefined, credential: Credential | null): string | null {
   if (lastRun?.error == null || credential === null || lastRun.startedAt < credential.obtainedAt) return null;
   const { code } = lastRun.error;

@@ -12,7 +12,7 @@ import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { openBackups } from './backup.ts';
 import type { Composition } from './compose.ts';
 
-/** The logins that persons can make. */
+/** Returns the services for users to connect accounts. */
 export function createLoginServices(composition: Composition): LoginServices {
   const { http } = composition.configuration.settings;
   return {
@@ -31,7 +31,7 @@ export function createLoginServices(composition: Composition): LoginServices {
       await queues.pullNow(id);
       await queues.renewSubscriptions(id, { hurry: true });
       await tenant.triggers?.wake(0, { read: true });
-      // It may be another account, with other calendars behind the same names.
+      // A different account possibly has other calendars under equal names.
       for (const { id: target, configuration } of tenant.targets.values()) {
         if (configuration.connection === connection) await queues.checkTarget(id, target, { delayMs: 0, whole: true });
       }
@@ -58,7 +58,7 @@ export function createLoginServices(composition: Composition): LoginServices {
   };
 }
 
-/** What a login is for, as its configuration tells. */
+/** Returns the purpose of a connection from its configuration. */
 function purposeOf({ installation }: Composition, id: string, connection: string): LoginPurpose {
   const { configuration: tenant, targets } = requireTenant(installation, id);
   const using = [...targets.values()].filter((target) => target.configuration.connection === connection);
@@ -81,7 +81,7 @@ function loginNames({ composed }: Composition, tenant: string): string[] {
   return connections.filter(({ tokens }) => tokens !== null).map(({ id }) => id);
 }
 
-/** What pages and API work on. */
+/** Opens the services for pages and API. */
 export function openOperatorServices(
   composition: Composition,
   statuses: Statuses,

@@ -17,7 +17,7 @@ import { whyNotDurable } from '../state/redis-check.ts';
 import type { CertificateStore } from '../state/reports.ts';
 import type { Stores } from './stores.ts';
 
-/** Sections of clients, with what their budgets are called. */
+/** Client sections with the names of their budgets. */
 const BUDGETS = {
   clinicClients: 'clinic',
   googleClients: 'google',
@@ -27,11 +27,11 @@ const BUDGETS = {
   oauthClients: 'oauth',
 } as const;
 
-/** Servers that are looked at together. */
+/** Servers that are checked in parallel. */
 const LOOKED_AT_ONCE = 8;
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'https:': 443, 'rediss:': 6_379 };
 
-/** What ends at a known time, what is used of what clients may ask, and why Redis may lose what it keeps. */
+/** Returns known expiry dates, use of request budgets, and why Redis can lose data. */
 export async function readForecast(
   settings: Settings,
   { redis, certificates }: Pick<Stores, 'redis' | 'certificates'>,
@@ -60,7 +60,7 @@ export async function readForecast(
   return { endings: [...secrets, ...(await certificates.read())], quotas, unkept };
 }
 
-/** Certificates by which an application proves itself. */
+/** Returns the certificates that authenticate applications. */
 function ownCertificates({ microsoftClients, salesforceClients }: Settings): Ending[] {
   return Object.entries({ microsoftClients, salesforceClients }).flatMap(([section, clients]) =>
     [...clients].flatMap(([name, client]): Ending[] => {
@@ -78,7 +78,7 @@ function dayOf([tenant, used]: readonly [string, number], perDay: number, now: I
   return { tenant, share: used / perDay, usedUpAt: remainingMs === null ? null : now + remainingMs };
 }
 
-/** Looks at the certificate of every server that the configuration names, and remembers when they end. */
+/** Checks the certificate of every configured server and stores the expiry. */
 export async function lookAtCertificates(
   { settings, tenants }: Configuration,
   store: CertificateStore,
@@ -94,7 +94,7 @@ export async function lookAtCertificates(
   };
   for (const address of [...redisAddresses(settings.redis.place.reveal()), ...addressesIn(settings)])
     addServer(address);
-  // Each is read from its file's text for this: all at once they would be a hundred megabytes, and hold everything up.
+  // Tenants are read from their files one by one: all at once would take a hundred megabytes and block other work.
   const addServers = (tenant: TenantConfiguration) => {
     for (const { url, purpose } of addressesOf(tenant)) {
       if (url.protocol === 'https:' && purpose !== 'mail') addServer(url.href, reachOf(settings.outbound, purpose));
@@ -112,7 +112,7 @@ export async function lookAtCertificates(
   if (!signal.aborted) await store.write(seen);
 }
 
-/** Where this may not be reached, no connection of another kind is made either. */
+/** A host that must not be reached gets no other kind of connection either. */
 async function lookAt(host: string, port: number, reach: Reach, signal: AbortSignal) {
   try {
     return await lookAtCertificate(host, port, pinnedLookup({ host, isPlain: false }, reach), signal);
@@ -121,7 +121,7 @@ async function lookAt(host: string, port: number, reach: Reach, signal: AbortSig
   }
 }
 
-/** Every address over TLS that stands anywhere in a configuration; what is secret is not looked into. */
+/** Lists every TLS URL in a configuration, except in secrets. */
 function* addressesIn(value: unknown): Generator<string> {
   if (typeof value === 'string') {
     if (/^https:\/\/\S+$/.test(value) && URL.canParse(value)) yield value;

@@ -21,44 +21,44 @@ import type { RefusedFiles } from '../state/reports.ts';
 import { principalOfDaemon } from './acts.ts';
 import type { Composition } from './compose.ts';
 
-/** What became of a reading: all of it counts now, or something of it was refused. */
+/** Result of a reload: completely applied, or partly refused. */
 type ReloadResult = 'taken-up' | 'refused';
 
-/** What keeps a running daemon's configuration as its files are. */
+/** Dependencies of configuration reloads. */
 interface ReloadParts {
   files: ConfigurationFiles;
   composition: Composition;
   log: Logger;
-  /** Has the changes worked on. Called again with the same ones when it fails. */
+  /** Applies changes to the work. Called again with equal changes after a failure. */
   onTakenUp(changes: ConfigurationChanges, signal: AbortSignal): Promise<void>;
-  /** To be told of each reading that found something else. */
+  /** Reports each reload with changes. */
   observe(result: ReloadResult, refusedFiles: number): void;
 }
 
-/** A configuration that is kept as its files are. */
+/** A configuration that follows its files. */
 export interface Reloading {
-  /** Reads every file now, and makes what this process has the newest configuration. */
+  /** Reads every file now and makes this process's configuration the newest. */
   reload(): void;
-  /** Looks now at what changed, and ends when it is taken up, or tried again with the next look. */
+  /** Checks for changes now; resolves when they are applied, or left to the next check. */
   look(): Promise<void>;
   end(): Promise<void>;
 }
 
-/** Between two looks at the files' names, sizes and times. What two looks in a row find the same is taken up. */
+/** Interval of checks of names, sizes and times. A change is applied when two consecutive checks agree. */
 const LOOK_MS = 5 * SECOND_MS;
-/** What is refused is read again after this time, changed or not: why it could not be read may have passed. */
+/** Interval to read refused files again, changed or not, because the cause is possibly gone. */
 const RETRY_MS = 10 * MINUTE_MS;
-/** What is refused is told again after this time. */
+/** Interval to report refused files again. */
 const REPORT_EVERY_MS = 20 * SECOND_MS;
-/** Tenants that are checked at a start before they are taken up and begin to run. */
+/** Tenants per batch of checks at a start; each batch then begins to run. */
 const CHECKED_AT_ONCE = 250;
-/** Tenants of one reading that the audit log names. */
+/** Maximum number of tenant names per reload in the audit log. */
 const MOST_NAMED = 20;
 
 /**
- * Looks at the files regularly, and takes up what changed. A look is sure everywhere: in bind mounts and on network shares nobody tells of
- * changes, a ConfigMap changes by a link, and an editor replaces files. Files that are being written wait until they are whole: a change
- * is taken up when nothing changed since the look before.
+ * Polls the files and applies changes. Polling works everywhere: bind mounts and network shares send no notifications, a ConfigMap changes
+ * by a link, and editors replace files. A change is applied when a check finds no further change since the previous check, so that
+ * incomplete files are skipped.
  */
 export function startReloading(parts: ReloadParts): Reloading {
   const { log } = parts;
@@ -75,7 +75,7 @@ export function startReloading(parts: ReloadParts): Reloading {
         isFailing = false;
       })
       .catch((error: unknown) => {
-        // Tried again with the next look; said once.
+        // Retried by the next check; logged once.
         if (!signal.aborted && !isFailing) log.warn({ error }, 'the files of the configuration do not all count yet');
         isFailing = true;
       })
@@ -93,7 +93,7 @@ export function startReloading(parts: ReloadParts): Reloading {
       begin();
     },
     async look() {
-      // The one under way may have begun before the change.
+      // The active reload possibly began before the change.
       await running;
       begin();
       await running;
@@ -107,22 +107,22 @@ export function startReloading(parts: ReloadParts): Reloading {
   };
 }
 
-/** One look at the files after the other, with what is left to do of those before. */
+/** Sequential reload steps, with unfinished work of earlier steps. */
 class ReloadSteps {
   readonly #parts: ReloadParts;
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
   readonly #stableStamps: StableStamps;
   #isAsked = false;
-  /** A reading is due that has not come to its end. */
+  /** An unfinished reload is due. */
   #isUnread = false;
   #readAt: Instant;
-  /** As they were found last, and as they were when files were last read. */
+  /** Managed tenants at the last check and at the last file read. */
   #managed: ManagedSnapshot;
   #managedRead: ManagedSnapshot;
-  /** Since when Redis does not have what it had; null while it does. */
+  /** Start of a data loss in Redis; null without one. */
   #lostAt: Instant | null = null;
-  /** Whether it was said that they can't be read. */
+  /** Whether the read failure was logged. */
   #isUnreadable = false;
   #unfinished: { changes: ConfigurationChanges; anew: boolean } | null = null;
   #refused: RefusedFiles[] = [];
@@ -135,17 +135,17 @@ class ReloadSteps {
     this.#signal = signal;
     this.#stableStamps = new StableStamps((stamps) => parts.files.isAsRead(stamps));
     this.#readAt = this.#clock();
-    // What a start read is known by its revisions, whatever their version is.
+    // A start identifies managed tenants by revisions; the version is unknown.
     this.#managed = { version: null, tenants: parts.files.managed, lost: new Map(), forged: [] };
     this.#managedRead = this.#managed;
   }
 
-  /** Whether a reading was asked for that has not begun. */
+  /** Whether a requested reload has not begun. */
   get isAsked(): boolean {
     return this.#isAsked;
   }
 
-  /** The next step reads every file. */
+  /** Makes the next step read every file. */
   ask(): void {
     this.#isAsked = true;
   }
@@ -156,7 +156,7 @@ class ReloadSteps {
     const stamps = await inPieces(this.#parts.files.readStamps(), this.#signal);
     const isRetry = this.#isUnread || (this.#refused.length > 0 && this.#clock() >= this.#readAt + RETRY_MS);
     const isDue = this.#stableStamps.isDue(stamps, { isAsked: this.#isAsked });
-    // A document is whole from the first: it waits for nothing but for files that are being written.
+    // Documents are always complete, so managed tenants wait only while files are being written.
     const isManagedDue = this.#managed !== this.#managedRead && this.#stableStamps.isAtRest(stamps);
     this.#isUnread = isDue || isManagedDue || isRetry;
     if (this.#isUnread) await this.#readAgain(stamps);
@@ -165,12 +165,12 @@ class ReloadSteps {
     await this.#report();
   }
 
-  /** A process that ends refuses nothing any more. */
+  /** Removes the refusals of a process that ends. */
   async withdraw(): Promise<void> {
     if (this.#hasReported) await this.#parts.composition.reloads.write(null).catch(() => {});
   }
 
-  /** What a start left to do: tenants begin to run as they are checked. Each look goes on with it until it is done. */
+  /** Continues the checks of the start, one batch per step. Checked tenants begin to run. */
   async #checkTenants(): Promise<void> {
     const { files, composition, log } = this.#parts;
     if (composition.configuration.unchecked.size === 0) return;
@@ -186,7 +186,7 @@ class ReloadSteps {
     log.info({ tenants: outlines.size, unusable: unusable.length }, 'all tenants are checked');
   }
 
-  /** While Redis is away, or lost them, they count as they were: what others put back is not all that there was. */
+  /** Keeps the known managed tenants while Redis is unreachable or has lost them: a partial restore must not remove tenants. */
   async #lookAtManaged(): Promise<void> {
     const { managedTenants, log } = this.#parts.composition;
     const before = this.#managed.forged;
@@ -242,7 +242,7 @@ class ReloadSteps {
     this.#reportedAt = null;
   }
 
-  /** What can't be recorded is not taken up: the next look tries again. */
+  /** A change that cannot be recorded is not applied; the next check retries. */
   #takeUp(before: Configuration, next: Configuration, isSure: boolean): Promise<ConfigurationChanges> {
     const { composition } = this.#parts;
     const take = () => composition.takeUp(next, this.#signal);
@@ -261,7 +261,7 @@ class ReloadSteps {
       refused: next.refused.length,
       forged: this.#managed.forged.slice(0, MOST_NAMED).join(' ') || null,
       awaitsRestart: next.awaitsRestart.join(' ') || null,
-      // Of a few changes it is told whose they are.
+      // Names are listed for few changes only.
       names: [...added, ...changed, ...removed].slice(0, MOST_NAMED).join(' ') || null,
     };
     const acting = { who: principalOfDaemon(), why: null, actServices: composition.acts };
@@ -288,19 +288,19 @@ class ReloadSteps {
   }
 }
 
-/** All that count here. */
+/** Returns all managed tenants that continue. */
 function goingOn({ tenants, lost }: ManagedSnapshot): ManagedTenants {
   return lost.size === 0 ? tenants : new Map([...tenants, ...lost]);
 }
 
-/** That Redis lost the managed tenants, as what is refused is told: they go on as they were. */
+/** Reports lost managed tenants like refused files; the tenants continue unchanged. */
 function lostSince(sinceAt: Instant | null): RefusedFiles[] {
   if (sinceAt === null) return [];
   const fault = { file: 'managed tenants', line: null, path: '', message: render(message('redis.managed-lost')) };
   return [{ tenant: null, sinceAt, faults: [fault], more: 0 }];
 }
 
-/** Whether a reading found something else than the one before. */
+/** Decides whether a reload differs from the previous one. */
 function isOther(before: Configuration, next: Configuration, changes: ConfigurationChanges): boolean {
   return !isNothing(changes) || textOf(before) !== textOf(next) || before.settings !== next.settings;
 }
@@ -321,31 +321,31 @@ function logChanges(log: Logger, next: Configuration, changes: ConfigurationChan
   log.info({ ...counts, unchanged, refused: next.refused.length }, 'configuration taken up');
 }
 
-/** Names tenants that are not run. */
+/** Logs the tenants that do not run. */
 export function logInvalidTenants(invalidTenants: Configuration['unusable'], log: Logger): void {
   for (const { id, faults } of invalidTenants) {
     log.error({ tenant: id, faults: faults.length }, 'a tenant is not run: its configuration has faults');
   }
 }
 
-/** What tells whether a reading has something else to say. */
+/** Returns a text that changes when a reload has new results to report. */
 function textOf({ refused, unusable, awaitsRestart }: Configuration): string {
   return JSON.stringify([refused, unusable, awaitsRestart]);
 }
 
-/** Tells at each look at the files whether it is time to read them: when they changed, and not since the look before. */
+/** Decides at each check whether to read files: after a change, and without a further change since the previous check. */
 export class StableStamps {
   readonly #isAsRead: (stamps: FileStamps) => boolean;
   #previous: FileStamps | null = null;
-  /** What was found before the last reading. */
+  /** State before the last read. */
   #read: FileStamps | null = null;
 
-  /** @param isAsRead whether a look found what a start read */
+  /** @param isAsRead decides whether a check found the state that a start read */
   constructor(isAsRead: (stamps: FileStamps) => boolean) {
     this.#isAsRead = isAsRead;
   }
 
-  /** Whether these are what was read last: nobody is at work on a file. */
+  /** Decides whether files are unchanged since the last read, so that no writer is active. */
   isAtRest(stamps: FileStamps): boolean {
     return this.#read !== null && isSameStamps(stamps, this.#read);
   }

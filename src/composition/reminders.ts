@@ -25,7 +25,7 @@ import type { RedisClient } from '../state/redis.ts';
 import { createProofSealer } from '../state/sealing.ts';
 import type { TenantStateCounter } from '../state/state-counter.ts';
 
-/** Whether the patient must be read before a channel is used: for an address, a consent, or what it tells. */
+/** Decides whether a channel requires the patient record: for recipient, consent or text. */
 export function needsPatient(
   module: ChannelModule,
   { consent, settings }: { consent?: string | undefined; settings?: unknown },
@@ -33,7 +33,7 @@ export function needsPatient(
   return module.needs !== 'nothing' || consent !== undefined || module.readsPatient?.(settings) === true;
 }
 
-/** What a tenant's reminders are opened with. */
+/** Dependencies of a tenant's reminders. */
 export interface ReminderParts {
   tenant: TenantConfiguration;
   identityKey: Uint8Array;
@@ -47,11 +47,11 @@ export interface ReminderParts {
   log: Logger;
   clock: Clock;
   observeLag: ObserveLag;
-  /** How gateways and patients reach us; null when they can't. */
+  /** Public URL for gateways and patients; null without one. */
   publicUrl: string | null;
 }
 
-/** Opens a tenant's reminders; null where none are configured. Nothing is sent to anybody yet. */
+/** Opens a tenant's reminders; null if not configured. Sends nothing. */
 export function openReminders(parts: ReminderParts): OpenReminders | null {
   const { tenant, identityKey, redis, clock } = parts;
   const file = tenant.reminders;
@@ -105,7 +105,7 @@ function openAnswers(
   return {
     async linkFor({ reminder, patientId, startAt }) {
       const token = secrets.token(reminder);
-      // Kept as long as the ledger's entry, so that a late visitor is told more than that there is nothing.
+      // Stored as long as the ledger record, so that a late visitor still gets an explanation.
       const lifeMs = Math.max(0, startAt - clock()) + file.keepDays * DAY_MS;
       const proof = secrets.patient(reminder, patientId);
       await directory.put(token, { tenant: name, reminder, patientId, proof }, lifeMs);
@@ -118,7 +118,7 @@ function openAnswers(
   };
 }
 
-/** The module of a kind that the configuration's own checks have made sure of. */
+/** Returns a channel module that configuration checks guarantee. */
 export function channelModule(kind: string): ChannelModule {
   const module = reminderChannels.get(kind);
   if (module === undefined) throw new Error(`the configuration names the channel "${kind}" and there is none`);

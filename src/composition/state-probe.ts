@@ -6,7 +6,7 @@ import { hostsIn } from '../settings/outbound-checks.ts';
 import { requireRights } from '../state/redis-check.ts';
 import type { Composition } from './compose.ts';
 
-/** What `doctor` asks of Redis, of keys and of names. @param check as `checkRedis`, with the patience of a person */
+/** Returns the checks of Redis, keys and host names for `doctor`. @param check as `checkRedis`, with a short timeout for interactive use */
 export function stateProbe(
   { redis, stateCounter, configuration, composed }: Composition,
   check: StateProbe['check'],
@@ -27,7 +27,7 @@ export function stateProbe(
       return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
     },
     async view() {
-      // What was lost is noticed by looking.
+      // A check is required to notice a loss.
       await stateCounter.lostAt();
       return stateCounter.view();
     },
@@ -38,7 +38,7 @@ export function stateProbe(
       return isBehind && http.trustedProxies.length === 0;
     },
     hosts: () => hostsIn(configuration.settings),
-    // A proxy looks names up by itself.
+    // A proxy resolves host names itself.
     resolve: process.env.NODE_USE_ENV_PROXY === '1' ? null : async (host) => void (await lookup(host)),
   };
 }

@@ -20,7 +20,7 @@ import {
 import type { SealingKey } from '../state/sealing.ts';
 import { createStateCounter, type StateCounter } from '../state/state-counter.ts';
 
-/** What is no single tenant's of the state. */
+/** Stores shared by all tenants. */
 export interface Stores {
   redis: RedisClient;
   /** For writes that wait for the disk. */
@@ -36,16 +36,16 @@ export interface Stores {
   loginLinks: LoginLinks;
   ring: SealingKey[];
   managedTenants: ManagedTenantStore;
-  /** Null where no `dataDirectory` is configured. */
+  /** Null without `dataDirectory`. */
   auditLog: AuditLog | null;
 }
 
-/** The keys that seal what is kept in Redis, the active one first. */
+/** Returns the encryption keys for Redis, the active key first. */
 export function sealingRing({ secrets }: Pick<Settings, 'secrets'>): SealingKey[] {
   return secrets.sealingKeys.map(({ id, key }) => ({ id, key: key.reveal() }));
 }
 
-/** Connects to Redis and opens what is no single tenant's. Nothing is read or written yet. @param current gives the settings that count now */
+/** Connects to Redis and opens the shared stores. Reads and writes nothing. @param current returns the current settings */
 export function openStores(current: () => Settings, clock: Clock, log: Logger): Stores {
   const settings = current();
   const { replicas } = settings.redis;

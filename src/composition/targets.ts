@@ -21,19 +21,19 @@ import { createTargetIdentity } from '../sync/identity.ts';
 import type { EvaluateExpressions } from '../sync/mapping/evaluate.ts';
 import { type OpenConnection, requireEntry } from './open-connection.ts';
 
-/** Connectors by their names. */
+/** Connectors by name. */
 export type Connectors = ReadonlyMap<string, ConnectorModule<unknown, Item>>;
 
-/** What a tenant's connectors are opened with. */
+/** Dependencies of a tenant's connectors. */
 export interface ConnectorParts {
   connectors: Connectors;
   tenant: string;
   zone: string;
   evaluate: EvaluateExpressions;
   identityKey: Uint8Array;
-  /** Fingerprint of that key. */
+  /** Fingerprint of the identity key. */
   identity: string;
-  /** By what a connector is for. */
+  /** By the purpose of a connector. */
   httpOf: Readonly<Record<'calendars' | 'crms', HttpClient>>;
   remotes: SharedState;
   feeds: Pick<TenantFeeds, 'feedStore'>;
@@ -42,10 +42,10 @@ export interface ConnectorParts {
   connections: ReadonlyMap<string, OpenConnection>;
 }
 
-/** What this process knows of a target. */
+/** Cached knowledge of a target. */
 export type CachedTarget = Pick<OpenTarget, 'fingerprints' | 'preparedContainer' | 'idleTarget'>;
 
-/** Opens a configured target. Nothing is sent yet. @param cached what this process knows of it since it was open before */
+/** Opens a configured target. Sends nothing. @param cached knowledge from an earlier opening */
 function openTarget(target: TargetConfiguration, cached: CachedTarget, parts: ConnectorParts): OpenTarget {
   const module = requireEntry(parts.connectors, target.connector);
   const refusalsOf = (stream: StreamName) => module.refusals?.(target.settings, stream) ?? [];
@@ -85,7 +85,7 @@ function openTarget(target: TargetConfiguration, cached: CachedTarget, parts: Co
   };
 }
 
-/** Opens a tenant's targets, by their ids. @param cached what this process knows of each since it was open before */
+/** Opens a tenant's targets by id. @param cached knowledge from an earlier opening */
 export function openTargets(
   tenant: TenantConfiguration,
   cached: ReadonlyMap<string, CachedTarget>,
@@ -96,9 +96,9 @@ export function openTargets(
 }
 
 /**
- * How a tenant's targets are told of changes.
- * @param parts.proofs seals with the identity key
- * @param url how vendors reach the receiver; null: they can't
+ * Opens the change notifications of a tenant's targets.
+ * @param parts.proofs signs with the identity key
+ * @param url receiver URL for vendors; null if unreachable
  */
 export function openNotifications(
   parts: ConnectorParts & { redis: RedisClient; id: string; proofs: Sealer },
@@ -114,7 +114,7 @@ export function openNotifications(
   };
 }
 
-/** A connector under the settings that a subscription was opened with: its target may have others by now, or be gone. */
+/** A connector with the settings at the time of the subscription: the target's settings possibly changed since, or the target is gone. */
 function openSubscriptions(
   subscription: Pick<StoredSubscription, 'connector' | 'connection' | 'settings'>,
   parts: ConnectorParts,
@@ -131,7 +131,7 @@ function openSubscriptions(
   return opened.subscriptions ?? null;
 }
 
-/** @param ours what the connector's own objects carry; nothing is read or written without a owner tag */
+/** @param ours owner tag of the connector's objects; nothing is read or written without a owner tag */
 function openConnector(
   {
     id,
@@ -157,7 +157,7 @@ function openConnector(
   });
 }
 
-/** Scopes that the targets on a connection need, each once. */
+/** Returns the distinct required scopes of a connection's targets. */
 export function scopesOfTargets(tenant: TenantConfiguration, connection: string, connectors: Connectors): string[] {
   const targets = [...tenant.targets.values()].filter((target) => target.connection === connection);
   const scopes = targets.flatMap(({ connector, settings, crm }) =>

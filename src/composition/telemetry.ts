@@ -4,7 +4,7 @@ import type { Logger } from '../log/logger.ts';
 import type { Settings } from '../settings/settings-schema.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 
-/** Opens what sends traces and log lines; null where no collector is configured, and nothing of it is loaded. @param log asked for when it has something to say */
+/** Starts the export of traces and logs. Null without a collector, and then no library is loaded. @param log called at the first message */
 export async function startTelemetry({ telemetry }: Settings, log: () => Logger): Promise<Telemetry | null> {
   if (telemetry === undefined) return null;
   const { openTelemetry } = await import('../telemetry/telemetry.ts');

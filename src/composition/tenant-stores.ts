@@ -24,7 +24,7 @@ import { FingerprintMemory } from '../sync/identity.ts';
 import type { OpenConnection } from './open-connection.ts';
 import type { CachedTarget } from './targets.ts';
 
-/** A tenant's state in Redis, but for its credentials and what belongs to one feature alone. */
+/** A tenant's state in Redis, without credentials and feature-specific state. */
 type TenantStores = Pick<
   OpenTenant,
   | 'feeds'
@@ -41,21 +41,21 @@ type TenantStores = Pick<
   | 'tasks'
 >;
 
-/** What a tenant's stores are opened with. */
+/** Dependencies of a tenant's stores. */
 interface TenantStoreParts {
   tenant: TenantConfiguration;
   redis: RedisClient;
   sealer: Sealer;
-  /** Seals with the identity key. */
+  /** Signs with the identity key. */
   proofs: Sealer;
   identityKey: Uint8Array;
   journalRetentionDays: number;
   clock: Clock;
-  /** What this process knows of the tenant since it was open before. */
+  /** Cached knowledge from an earlier opening. */
   sharedCaches: Pick<TenantCache, 'links' | 'protection'>;
 }
 
-/** Opens a tenant's stores. Nothing is read or written yet. */
+/** Opens a tenant's stores. Reads and writes nothing. */
 export function openTenantStores(parts: TenantStoreParts): TenantStores {
   const { tenant, redis, sealer, proofs, identityKey } = parts;
   const { links, protection } = parts.sharedCaches;
@@ -79,10 +79,10 @@ export function openTenantStores(parts: TenantStoreParts): TenantStores {
   };
 }
 
-/** Tenants that are open at once, beside those that may not be closed. */
+/** Maximum number of open tenants, plus those that must stay open. */
 export const OPEN_TENANTS = 100;
 
-/** What this process knows of a tenant and could not have again for nothing, small as it is: it stays when the tenant is closed. */
+/** Small but expensive knowledge of a tenant that survives its closing. */
 export interface TenantCache {
   links: LinkStore;
   memory: StreamMemory;
@@ -92,7 +92,7 @@ export interface TenantCache {
   targets: ReadonlyMap<string, CachedTarget>;
 }
 
-/** What is kept is opened with. */
+/** Dependencies of a tenant cache. */
 interface TenantCacheParts {
   redis: RedisClient;
   room: CacheBudget;
@@ -103,7 +103,9 @@ interface TenantCacheParts {
   priority: Priority;
 }
 
-/** Nothing is known yet. @param earlier of the same tenant under another configuration: what protects people goes by no configuration */
+/**
+ * Creates an empty cache. @param earlier cache under another configuration: protections of patients are independent of the configuration
+ */
 export function createTenantCache(
   { id, formerly, targets }: Pick<TenantOutline, 'id' | 'formerly' | 'targets'>,
   earlier: Pick<TenantCache, 'protection'> | null,
@@ -114,7 +116,7 @@ export function createTenantCache(
   const fresh = () => ({ fingerprints: new FingerprintMemory(), preparedContainer: null, idleTarget: null });
   return {
     links: createLinkStore(redis, id, identityKey, room),
-    // A person's command does its work and ends.
+    // A command ends after its work, so it needs no cache.
     memory: emptyStreamMemory(room, parts.priority === 'background'),
     source: emptySourceMemory(),
     protection:
@@ -132,9 +134,8 @@ export function createTenantCache(
 }
 
 /**
- * Whether a tenant at which nobody works may be closed: all else that it holds is made again from its configuration in a millisecond or
- * two. Not while a rotated token may be in memory alone. Nor where reading or asking again would cost the other side: what CRMs tell of
- * themselves and what derived fields are computed from, and tokens that an application was given for an hour.
+ * Decides whether an idle tenant may be closed; reopening takes a millisecond or two. Not while a rotated token is possibly only in memory.
+ * Not while a rebuild requires vendor requests: CRM metadata, inputs of derived fields, and application tokens valid for an hour.
  */
 export function mayClose({
   tenant,

@@ -41,49 +41,48 @@ import { openReminders, type ReminderParts } from './reminders.ts';
 import { type Connectors, openNotifications, openTargets, scopesOfTargets } from './targets.ts';
 import { openTenantStores, type TenantCache } from './tenant-stores.ts';
 
-/** A tenant's clinic, for each who asks it. Nothing is asked of it yet, and what is not called for is not opened. */
+/** A tenant's clinic, by purpose. Sends nothing, and opens each part at first use. */
 export interface TenantClinic {
-  /** For what the process does by itself. */
+  /** For automatic work of the process. */
   background(): ClinicSource;
-  /** For what a person waits for: ahead of the daemon's own questions, as during a wave of reminders. */
+  /** For requests with a waiting user, before the daemon's own requests, such as a wave of reminders. */
   prompt(): ClinicSource;
-  /** For what receivers are told of, within the login's own share of the budget. */
+  /** For triggers, within the connection's own share of the budget. */
   forTriggers(): TriggerSource;
   /**
-   * Whom a clinic's access token belongs to, asked before the login is stored: the user must be one of the tenant that is worked in.
+   * Verifies the owner of an access token before the connection is stored: the user must belong to the selected clinic tenant.
    * @throws MirrorError as `chooseTenant`, and the API's
    */
   verifyLogin(accessToken: string, signal: AbortSignal): Promise<void>;
 }
 
-/** What a tenant's clinic is opened with. */
+/** Dependencies of a tenant's clinic. */
 export interface TenantClinicParts {
   configuration: Pick<Configuration, 'settings' | 'profiles'>;
   tenant: TenantConfiguration;
   /** By profile. */
   compiled: ReadonlyMap<string, CompiledProfile>;
-  /** The clinic's login. */
+  /** The clinic connection. */
   connection: OpenConnection;
   credentials: Pick<CredentialStore, 'recent'>;
-  /** What this process knows of the clinic since the tenant was open before. */
+  /** Cached knowledge from an earlier opening. */
   source: SourceMemory;
   redis: RedisClient;
-  /** Seals with the identity key. */
+  /** Signs with the identity key. */
   proofs: Sealer;
   http: HttpClient;
   priority: Priority;
-  /** As of a budget. */
+  /** See `BudgetWaiting`. */
   whileInLine?: BudgetWaiting['whileInLine'];
   clock: Clock;
   log: Logger;
 }
 
-/** Opens a tenant's clinic. */
 function openTenantClinic(parts: TenantClinicParts): TenantClinic {
   const { configuration, tenant, connection, redis, http, clock, log, source, whileInLine } = parts;
   const client = requireEntry(configuration.settings.clinicClients, tenant.clinic.client);
   const memory = tenantMemory(parts);
-  // A cycle that gave up during a pause would have to read its pages again; whoever else waits there comes back later.
+  // A cycle waits for the pause, because giving up would mean fetching its pages again; other callers return later.
   const share = (priority: Priority, pauseWaitMs?: number) =>
     openBudgetShare(
       redis,
@@ -118,7 +117,7 @@ function openTenantClinic(parts: TenantClinicParts): TenantClinic {
   };
 }
 
-/** What is remembered in Redis of whom the login belongs to and which of the user's tenants is worked in. */
+/** Stores in Redis the owner of the connection and the selected clinic tenant. */
 function tenantMemory({
   tenant,
   redis,
@@ -151,38 +150,38 @@ function openClinic(
 
 const USER_AGENT = 'clinic-mirror';
 /**
- * A record is missed twice by readings that are half the interval of cycles apart, so that the next cycle counts although it may begin a
- * little early, and a command that is given twice does not. Where cycles are rare, a command after this counts.
+ * A record must be missing in two fetches that are half a cycle interval apart. The next cycle therefore counts even if slightly early, and
+ * a repeated command does not. With long intervals, a command after this time counts.
  */
 const LONGEST_MISS_MS = 5 * MINUTE_MS;
-/** A tenant with its logins. */
+/** A tenant with its connections. */
 export interface ComposedTenant {
   tenant: OpenTenant;
   connections: ReadonlyMap<string, OpenConnection>;
   credentials: CredentialStore;
   sealer: Sealer;
-  /** As `TenantClinic.prompt`. */
+  /** See `TenantClinic.prompt`. */
   promptClinic: ClinicSource;
   verifyClinicLogin: TenantClinic['verifyLogin'];
 }
 
-/** What a process says of how its tenants are composed. */
+/** Options of a process for its tenants. */
 export interface TenantOptions {
-  /** The one that counts now: another one may come. */
+  /** The current configuration, which can be replaced. */
   configuration: Configuration;
   log: Logger;
-  /** `interactive`: a person waits for what is done. */
+  /** `interactive`: a user waits for the result. */
   priority: Priority;
   observe?: HttpObserver;
-  /** Default: nobody is told what takes how long. */
+  /** Default: no tracing. */
   spans?: Spans;
-  /** As of a budget. */
+  /** See `BudgetWaiting`. */
   whileInLine?: BudgetWaiting['whileInLine'];
-  /** To be told how late each reminder was sent. */
+  /** Reports the delay of each sent reminder. */
   observeLag?: ObserveLag;
 }
 
-/** What all tenants of a process are composed with. */
+/** Dependencies shared by all tenants of a process. */
 export interface Shared extends TenantOptions {
   configVersions: ReadonlyMap<string, ConfigVersion>;
   connectors: Connectors;
@@ -203,7 +202,7 @@ export interface Shared extends TenantOptions {
   processes: Processes;
 }
 
-/** Opens a tenant: its logins, its stores, its clinic and its targets. */
+/** Opens a tenant: connections, stores, clinic and targets. */
 export function composeTenant(tenant: TenantConfiguration, cache: TenantCache, shared: Shared): ComposedTenant {
   const { configuration, clock, elapsedBetween, redis, queues } = shared;
   const { settings } = configuration;
@@ -272,7 +271,7 @@ export function composeTenant(tenant: TenantConfiguration, cache: TenantCache, s
   };
 }
 
-/** The ways to what the operator's settings name, and to what a tenant names. */
+/** Opens the HTTP clients for servers in the operator's settings and for servers of tenants. */
 function openWays(shared: Shared) {
   const { outbound } = shared.configuration.settings;
   const httpFor = (reach: Reach) => openHttp(shared, reach);
@@ -293,7 +292,7 @@ function openHttp({ configuration, clock, observe, outages, spans }: Shared, rea
   });
 }
 
-/** Opens a tenant's logins and where they are kept. */
+/** Opens a tenant's connections and their store. */
 function openLogins(
   tenant: TenantConfiguration,
   parts: Pick<ConnectionParts, 'leases' | 'http' | 'log'> & { sealer: Sealer },
@@ -321,7 +320,7 @@ function openLogins(
   return { credentials, connections };
 }
 
-/** How often cycles come, how long what they find counts, and how much a turn of a lane writes. */
+/** Returns the interval of cycles, the validity of their findings, and the maximum writes per lane job. */
 function boundsOfWork({
   schedule,
   push,

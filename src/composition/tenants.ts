@@ -10,28 +10,28 @@ import { createTenantCache, mayClose, type TenantCache } from './tenant-stores.t
 
 /** All tenants of a process. */
 export interface OpenTenants {
-  /** Tenants are opened when they are asked for. */
+  /** Tenants are opened at first use. */
   composed: ReadonlyMap<string, ComposedTenant>;
-  /** Of every tenant, open or not: a process has one number of each for as long as its configuration stays the same. */
+  /** For every tenant, open or closed. A process keeps one number per tenant while the configuration is unchanged. */
   configVersions: ReadonlyMap<string, ConfigVersion>;
-  /** Does work for a tenant, which is not closed meanwhile, by its logins as they stand from now on. */
+  /** Runs work for a tenant and keeps the tenant open, with the connections as of now. */
   whileOpen<Result>(tenant: string, work: () => Promise<Result>): Promise<Result>;
   /**
-   * Goes on under another configuration. What did not change keeps what it has open and what is known of it. What changed is opened anew;
-   * what is under way for it gets no lease any more. Waits until no token is in memory alone.
+   * Applies another configuration. Unchanged tenants keep their open parts and caches. Changed tenants are reopened, and their active work
+   * gets no further lease. Waits until no token is only in memory.
    * @throws the signal's reason
    */
   takeUp(next: Configuration, signal: AbortSignal): Promise<ConfigurationChanges>;
   /**
-   * Makes the changes count among all processes: takes numbers for what was added or changed, and leases from what was removed. Safe to do again.
-   * @param options.anew takes numbers for all others too, as a start does
+   * Publishes changes to all processes: takes numbers for added or changed tenants, and leases of removed tenants. Safe to repeat.
+   * @param options.anew also takes numbers for all others, as at a start
    */
   register(changes: ConfigurationChanges, options: { anew: boolean }): Promise<void>;
-  /** Waits for tokens that are on their way. */
+  /** Waits for tokens that are not stored yet. */
   whenIdle(): Promise<void>;
 }
 
-/** For how many pieces of work each tenant is at work. */
+/** Number of active jobs per tenant. */
 class TenantsAtWork {
   readonly #counts = new Map<string, number>();
 
@@ -39,7 +39,7 @@ class TenantsAtWork {
     return this.#counts.has(tenant);
   }
 
-  /** @param open what is open of it already: its logins may be others by now */
+  /** @param open the already opened tenant, whose connections possibly changed since */
   async during<Result>(
     tenant: string,
     work: () => Promise<Result>,
@@ -57,10 +57,10 @@ class TenantsAtWork {
   }
 }
 
-/** How long is waited between two looks whether tokens are stored. */
+/** Interval of checks whether tokens are stored. */
 const REST_LOOK_MS = 250;
 
-/** Opens the tenants of `shared.configuration`. @param idleLimit how many stay open when nothing is done for them */
+/** Opens the tenants of `shared.configuration`. @param idleLimit maximum number of idle open tenants */
 export function openTenants(shared: Omit<Shared, 'configVersions' | 'compiled'>, idleLimit: number): OpenTenants {
   const { redis, clock } = shared;
   const configVersionOf = (outline: TenantOutline) => openConfigVersion(outline, { redis, clock });
@@ -69,7 +69,7 @@ export function openTenants(shared: Omit<Shared, 'configVersions' | 'compiled'>,
   const all: Shared = { ...shared, configVersions, compiled: compiledOf(shared.configuration.profiles) };
   const tenantCaches = new Map<string, TenantCache>();
   const atWork = new TenantsAtWork();
-  /** Opened under a configuration of before, and still at work: tokens that it refreshes are stored before the process ends. */
+  /** Tenants of an earlier configuration that are still active. Their refreshed tokens must be stored before the process ends. */
   const retired = new Set<ComposedTenant>();
   const composed = new OnDemand<ComposedTenant>(
     startOutlines.keys(),
@@ -135,7 +135,7 @@ function openConfigVersion({ id, hash, targets }: TenantOutline, { redis, clock 
   return createConfigVersion({ redis, tenant: id, hash, targets: targets.map((target) => target.id), clock });
 }
 
-/** Tenants as the verbs see them. */
+/** Returns the tenants for the verbs. */
 export function tenantsOf(composed: ReadonlyMap<string, ComposedTenant>): Tenants {
   return {
     get size() {
@@ -149,7 +149,7 @@ export function tenantsOf(composed: ReadonlyMap<string, ComposedTenant>): Tenant
   };
 }
 
-/** Waits until no token of these tenants is in memory alone. @throws the signal's reason */
+/** Waits until no token of these tenants is only in memory. @throws the signal's reason */
 async function untilAtRest(
   composed: OnDemand<ComposedTenant>,
   ids: readonly string[],
@@ -165,7 +165,7 @@ function areTokensStored(entry: ComposedTenant | undefined): boolean {
   return [...(entry?.connections.values() ?? [])].every(({ tokens }) => tokens?.refresher.isAtRest() ?? true);
 }
 
-/** What is made of a profile stays with it. */
+/** Caches the compiled form with its profile. */
 function compiledOf(
   profiles: Configuration['profiles'],
   before?: { profiles: Configuration['profiles']; compiled: Shared['compiled'] },

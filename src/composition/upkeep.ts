@@ -15,19 +15,19 @@ import type { StateCounter } from '../state/state-counter.ts';
 import type { Composition } from './compose.ts';
 import { lookAtCertificates } from './outlook.ts';
 
-/** Alerts wait so long for what is known now: with thousands of clinics, or where Redis answers late, computing takes long. */
+/** Longest wait of alerts for current data: computation is slow with thousands of clinics or a slow Redis. */
 const LONGEST_LOOK_MS = 10 * MINUTE_MS;
-/** In place of a tenant, for the leases of the whole installation. */
+/** Replaces the tenant in leases of the whole installation. */
 const INSTALLATION = QUEUE_PREFIX.slice(1, -1);
-/** Between two looks whether Redis went back. */
+/** Interval of checks for a Redis that lost data. */
 const STATE_CHECK_MS = 5 * SECOND_MS;
-/** Between two looks at certificates, which live for days at least; the first one comes when a start is over. */
+/** Interval of certificate checks, because certificates live for days at least. The first check follows the start. */
 const CERTIFICATES_EVERY_MS = 12 * HOUR_MS;
 const CERTIFICATES_FIRST_MS = MINUTE_MS;
 
 /**
- * Refuses another identity key, says how decisions are kept, and looks regularly, and whenever Redis came back, whether it lost any.
- * @returns ends the looking
+ * Refuses another identity key, reports the durability, and checks regularly and after each reconnect whether Redis lost data.
+ * @returns stops the checks
  * @throws MirrorError `settings`, code `identity-key-changed`
  */
 export async function watchStateCounter({
@@ -42,7 +42,7 @@ export async function watchStateCounter({
   redis.on('ready', look);
   const { durability: reportedBefore } = await stateCounter.view();
   let isEnded = false;
-  // The disk may take its time, and the start does not wait for it. A start that fails meanwhile closes the connection.
+  // The start does not wait for the disk. A start that fails meanwhile closes the connection.
   stateCounter
     .confirm()
     .then(() => reportDurability(stateCounter, reportedBefore, log))
@@ -56,7 +56,7 @@ export async function watchStateCounter({
   };
 }
 
-/** Whatever was taken out of the configuration is let go in time. */
+/** Releases removed tenants and targets after a delay. */
 export function startReleasing(composition: Composition): Releasing {
   const { installation, processes, removed, redis, log } = composition;
   const { clock } = installation;
@@ -70,10 +70,10 @@ export function startReleasing(composition: Composition): Releasing {
 }
 
 /**
- * Whoever is configured to be told of what needs a person is told.
- * @param statuses of the process, which others ask too
- * @param everyMs between two looks, in place of what the settings say
- * @returns ends that
+ * Sends alerts about required actions to the configured recipients.
+ * @param statuses shared with other callers in the process
+ * @param everyMs interval of checks, instead of the setting
+ * @returns stops the alerts
  */
 export function startAlerting(composition: Composition, statuses: Statuses, everyMs?: number): () => Promise<void> {
   const { installation, processes, redis, alerts: store, log } = composition;
@@ -90,7 +90,7 @@ export function startAlerting(composition: Composition, statuses: Statuses, ever
   const look = () => {
     const { settings } = composition.configuration;
     const leases = createLeases(redis, INSTALLATION, settings.leases.ttlMs, processes);
-    // What was known before would hide that Redis does not answer.
+    // Cached data would hide an unreachable Redis.
     const problems = async () => (await statuses.read(installation, LONGEST_LOOK_MS)).status.problems;
     const channels = alertChannels(settings.alerts, http);
     const outageAfterMs = settings.alerts.outageAfterMinutes * MINUTE_MS;
@@ -107,8 +107,8 @@ export function startAlerting(composition: Composition, statuses: Statuses, ever
 }
 
 /**
- * Certificates of the servers that the configuration names are looked at twice a day.
- * @returns ends that
+ * Checks the certificates of configured servers twice a day.
+ * @returns stops the checks
  */
 export function startForecasts(composition: Composition): () => Promise<void> {
   const end = new AbortController();
@@ -132,7 +132,7 @@ export function startForecasts(composition: Composition): () => Promise<void> {
   };
 }
 
-/** @param reportedBefore what an earlier start found; what has been told is not told again, and `status` goes on showing it */
+/** @param reportedBefore findings of an earlier start, which are not logged again; `status` continues to show them */
 async function reportDurability(
   stateCounter: StateCounter,
   reportedBefore: Durability | null,

@@ -9,7 +9,7 @@ import { SECOND_MS } from '../model/time.ts';
 import { languageOf } from './browser-request.ts';
 import type { PublicVerbs } from './verbs.ts';
 
-/** Title and text of each page; `{phone}` is a sentence that says where to call, where the clinic's number is known. */
+/** Title and text of each page. `{phone}` becomes a sentence with the clinic's number, if known. */
 const TEXTS: Record<Language, Record<AnswerWord, [title: string, text: string]>> = {
   en: {
     ask: ['Your appointment', 'Can we expect you?'],
@@ -86,16 +86,15 @@ const STYLE = [
   '.cancelled{border:1px solid #8a1f11;background:#fff;color:#8a1f11}',
 ].join('');
 
-/** Source of the page's one style sheet, for the Content-Security-Policy. */
+/** Hash of the page's style sheet for the Content-Security-Policy. */
 const ANSWER_PAGE_STYLE_SOURCE = `'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`;
 
-/** HTTP status of a page. */
 function answerStatus(says: AnswerWord): number {
   return STATUSES[says] ?? 200;
 }
 
 /**
- * The page behind a reminder's link: the clinic's name, day and time, and buttons, which work without scripts. Nothing of the patient.
+ * Renders the page of a reminder's link: clinic name, day, time and buttons that work without scripts. Contains no patient data.
  * @param accepted the browser's languages (Accept-Language, RFC 9110 section 12.5.4)
  */
 function answerPage({ says, about, form }: AnswerPage, accepted: string): string {
@@ -133,15 +132,15 @@ function when({ startAt, zone }: NonNullable<AnswerPage['about']>, language: Lan
   return language === 'it' ? `${day}, ore ${time}` : `${day}, ${time}`;
 }
 
-/** Below it stand the pages behind the links in reminders; short, since text messages are paid by length. */
+/** Path prefix of the links in reminders; short because text messages are billed by length. */
 export const ANSWERS_PATH = '/r';
-/** Below it stand the callback addresses: `/reminders/<tenant>/<channel>`. */
+/** Path prefix of the callbacks: `/reminders/<tenant>/<channel>`. */
 export const REMINDERS_PATH = '/reminders';
-/** A button posts an answer and its proof. */
+/** Enough for an answer and its proof. */
 const BODY_BYTES = 1_024;
-/** Longer than the clinic is waited for. */
+/** Longer than the timeout for requests to the clinic. */
 const ANSWER_TIMEOUT_MS = 60 * SECOND_MS;
-/** Seconds after which a page that asks for patience may be opened again. */
+/** Value of Retry-After in seconds for a page that asks to wait. */
 const RETRY_AFTER_SECONDS = 120;
 
 const POLICY = [
@@ -152,7 +151,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join(';');
 
-/** Adds the pages at which patients confirm or cancel. Only POST changes anything. */
+/** Adds the pages for patients to confirm or cancel. Only POST requests change data. */
 export function addAnswers(app: FastifyInstance, verbs: Pick<PublicVerbs, 'showAnswer' | 'takeAnswer'>, log: Logger) {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(

@@ -9,13 +9,13 @@ import { addCaller, type IsTrusted, networkOf, peerOf, plainAddress, trustedBy }
 import { LOGIN_CALLBACK_PATH, LOGIN_PAGE_STYLE_SOURCE } from './login-page.ts';
 import { LOGIN_TIMEOUT_MS } from './logins.ts';
 
-/** How long, and how many, callers hold a port. */
+/** Limits on time and number of connections. */
 export interface ConnectionLimits extends ConnectionShares {
-  /** From the opening of a connection, or the first byte of a request, to the end of its headers. */
+  /** From the opening of a connection, or the first byte of a request, to the end of the headers. */
   headersTimeoutMs: number;
-  /** To the end of its body. */
+  /** To the end of the body. */
   requestTimeoutMs: number;
-  /** How often those that are late are looked for: each may last so much longer. */
+  /** Interval of the checks for late requests, which adds to each limit. */
   checkEveryMs: number;
 }
 
@@ -30,14 +30,14 @@ const CONNECTION_LIMITS: ConnectionLimits = {
 
 const NO_PROXIES: readonly string[] = [];
 
-/** What browsers may do with the pages of a port. */
+/** Browser restrictions for the pages of a port. */
 interface PagePolicy {
   /** Directives of a Content-Security-Policy. */
   directives: Readonly<Record<string, readonly string[]>>;
   referrer: 'no-referrer' | 'same-origin';
 }
 
-/** Pages that load nothing, and may send no form unless they say so themselves. */
+/** Pages that load nothing. Forms require an explicit permission. */
 const BARE_POLICY: PagePolicy = {
   directives: {
     defaultSrc: ["'none'"],
@@ -50,8 +50,8 @@ const BARE_POLICY: PagePolicy = {
 };
 
 /**
- * Pages with scripts and styles of this port alone, none of them inline. Their addresses are told to this port alone; told to nobody, browsers
- * would not say of a form either where it comes from (Origin is `null` then: https://fetch.spec.whatwg.org/#append-a-request-origin-header).
+ * Pages with scripts and styles of this port only, none inline. The referrer is sent to this port only. Without any referrer, browsers send
+ * `null` as Origin of forms: https://fetch.spec.whatwg.org/#append-a-request-origin-header.
  */
 export const PAGES_POLICY: PagePolicy = {
   directives: {
@@ -68,27 +68,30 @@ export const PAGES_POLICY: PagePolicy = {
   referrer: 'same-origin',
 };
 
-/** What both ports have in common. */
+/** Options shared by both ports. */
 export interface AppOptions {
   log: Logger;
-  /** Told of each request for a page or of the API, by its route; the `traceparent` of who is let in counts. Default: nobody is told. */
+  /** Receives a span per page or API request, by route. The `traceparent` of accepted callers is used. Default: no spans. */
   spans?: Spans;
   /** Default: pages that load nothing. */
   policy?: PagePolicy;
-  /** Networks of reverse proxies whose `X-Forwarded-For` counts, as the settings have them now. Default: none. */
+  /** Networks of reverse proxies whose `X-Forwarded-For` is trusted, by the current settings. Default: none. */
   trustedProxies?: () => readonly string[];
-  /** Default: 5 s for headers, 10 s for requests, looked after every second; 1,000 connections, 100 of them of one peer, and 50 for peers that hold none. */
+  /**
+   * Default: 5 s for headers and 10 s for requests, checked every second; 1,000 connections, at most 100 per peer, and 50 reserved for
+   * peers without a connection.
+   */
   limits?: ConnectionLimits;
 }
 
-/** An application that answers nothing yet but 404: bounded, with the headers of each answer, and a log without addresses. */
+/** Creates an application that answers 404 to everything, with limits, security headers and a log without URLs. */
 export async function openApp(options: AppOptions): Promise<FastifyInstance> {
   const { log, limits = CONNECTION_LIMITS, policy = BARE_POLICY } = options;
   const { headersTimeoutMs, requestTimeoutMs, checkEveryMs } = limits;
   const app = fastify({
     logger: false,
     exposeHeadRoutes: false,
-    // A client that sends its request slowly, or nothing, holds a socket no longer than this; by itself Node looks every half minute.
+    // Limits slow or silent clients; Node's default check interval is half a minute.
     http: { headersTimeout: headersTimeoutMs, connectionsCheckingInterval: checkEveryMs },
     requestTimeout: requestTimeoutMs,
     connectionTimeout: LOGIN_TIMEOUT_MS + 10 * SECOND_MS,
@@ -115,8 +118,8 @@ export async function openApp(options: AppOptions): Promise<FastifyInstance> {
 }
 
 /**
- * Probes, metrics and what is open to anybody are not traced, nor is who was not let in, which is decided by `onRequest`: else a stranger's
- * `traceparent` would decide what is sampled (https://www.w3.org/TR/trace-context/#privacy-considerations).
+ * Excludes probes, metrics, public routes and refused callers, which `onRequest` decides. Otherwise a stranger's `traceparent` could decide
+ * the sampling (https://www.w3.org/TR/trace-context/#privacy-considerations).
  */
 function traceRequests(app: FastifyInstance, spans: Spans): void {
   const underWay = new WeakMap<FastifyRequest, OpenSpan>();
@@ -142,7 +145,7 @@ function addHooks(app: FastifyInstance, log: Logger): void {
     reply.header('cache-control', 'no-store');
   });
   app.addHook('onResponse', async (request, reply) => {
-    // The route's pattern instead of the address: that may hold a code.
+    // Logs the route's pattern, because the URL can contain a code.
     const route = request.routeOptions.url ?? 'none';
     const level = route === LOGIN_CALLBACK_PATH ? 'info' : 'debug';
     const durationMs = Math.round(reply.elapsedTime);
@@ -151,7 +154,7 @@ function addHooks(app: FastifyInstance, log: Logger): void {
   app.setNotFoundHandler((_request, reply) => notFound(reply));
   app.setErrorHandler((error, _request, reply) => {
     const status = statusOf(error);
-    // A request that can't be read is for nothing that is open here.
+    // A malformed request matches no route.
     if (status < 500) return notFound(reply);
     log.error({ error }, 'a request failed');
     return reply.code(status).send({ error: 'failed' });
@@ -167,25 +170,25 @@ function notFound(reply: FastifyReply): FastifyReply {
   return reply.code(404).send({ error: 'not-found' });
 }
 
-/** How many connections a port takes, and how they are shared. */
+/** Number of connections, and their distribution among peers. */
 interface ConnectionShares {
-  /** Further connections are closed at once: a client that opens thousands leaves memory and file handles to the daemon's own work. */
+  /** Further connections are closed at once, so that memory and file handles remain for the daemon's work. */
   mostConnections: number;
-  /** Of one peer, unless it is a trusted proxy; and requests in work of one client behind such a proxy. */
+  /** Limit per peer other than trusted proxies, and limit of active requests per client behind a trusted proxy. */
   mostOfPeer: number;
-  /** Above `mostConnections`, for peers that hold none: probes and scrapes get an answer while others fill the port. */
+  /** Extra connections above `mostConnections` for peers without one, so that probes and scrapes succeed on a full port. */
   reserved: number;
 }
 
-/** Seconds after which a client that holds its whole share asks again. */
+/** Value of Retry-After in seconds for a client at its limit. */
 const RETRY_AFTER_SECONDS = 1;
 
-/** Limits what one peer, and one client behind a trusted proxy, can hold of a port. */
+/** Limits the use of a port by one peer, or by one client behind a trusted proxy. */
 function shareConnections(app: FastifyInstance, shares: ConnectionShares, isTrusted: IsTrusted): void {
   const { mostConnections, mostOfPeer, reserved } = shares;
   const connections = createCounts();
-  // What a request is for is not known before it was read, so connections are refused by peer, before Node's own listener. Node's `maxConnections` is not
-  // used: it counts refused connections until the system has closed them, so whoever is refused without end would take the places of others.
+  // The purpose of a request is unknown before it is read, so connections are refused by peer, before Node's own listener. Node's
+  // `maxConnections` counts refused connections until the system has closed them, so a persistent refused client would block others.
   app.server.prependListener('connection', (socket: Socket) => {
     const address = plainAddress(socket.remoteAddress ?? '');
     const peer = networkOf(address);
@@ -196,7 +199,7 @@ function shareConnections(app: FastifyInstance, shares: ConnectionShares, isTrus
     socket.once('close', () => connections.remove(peer));
   });
   const requests = createCounts();
-  // The share of a direct peer is that of its connections.
+  // A direct peer is already limited by its connections.
   app.addHook('onRequest', async (request, reply) => {
     if (!isTrusted(peerOf(request.raw))) return;
     const { caller } = request;
@@ -229,17 +232,17 @@ function createCounts() {
 
 /** An open port. */
 export interface ListeningServer {
-  /** The port that was taken. */
+  /** Actual port number. */
   port: number;
-  /** Takes no new requests, lets those under way end, and cuts them off after the deadline. */
+  /** Stops new requests, waits for active requests, and aborts the rest at the deadline. */
   close(deadlineMs: number): Promise<void>;
 }
 
 /**
  * Opens a port.
- * @param section of the settings that names the address
- * @param address.port 0 takes a free one
- * @throws MirrorError `settings` when the address can't be had; the operator must act
+ * @param section the settings section that contains the host and port
+ * @param address.port 0 selects a free port
+ * @throws MirrorError `settings` if the port cannot be opened; the operator must act
  */
 export async function listen(
   built: Promise<FastifyInstance>,
@@ -248,7 +251,7 @@ export async function listen(
 ): Promise<ListeningServer> {
   const app = await built;
   try {
-    // A copy: the server writes into what it is given, and settings are frozen.
+    // A copy, because the server modifies its options and settings are frozen.
     await app.listen({ host: address.host, port: address.port });
   } catch (error) {
     const { host, port } = address;
@@ -264,7 +267,7 @@ export async function listen(
   return { port, close: (deadlineMs) => closeWithin(app, deadlineMs) };
 }
 
-/** What the system says when an address can't be had. @see errno(3) */
+/** System error codes of a failed listen. @see errno(3) */
 const REASONS: Readonly<Record<string, Text>> = {
   EADDRINUSE: message('port.taken'),
   EACCES: message('port.forbidden'),

@@ -2,24 +2,24 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Language } from '../messages/message.ts';
 import { SECOND_MS } from '../model/time.ts';
 
-/** What a browser keeps under this name (RFC 6265 section 5.4); empty for nothing. */
+/** Returns a cookie's value (RFC 6265 section 5.4); empty if missing. */
 export function cookieOf({ headers }: FastifyRequest, name: string): string {
   const pairs = (headers.cookie ?? '').split(';').map((pair) => pair.trim());
   return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1) ?? '';
 }
 
-/** What a browser keeps: its session, how a sign-in at a provider began, and that somebody signed in with it before. */
+/** Cookies: the session, a pending sign-in at a provider, and the mark of an earlier sign-in. */
 type BrowserKey = 'session' | 'sign-in' | 'known-browser';
 
-/** What the browser keeps; empty for nothing. */
+/** Returns the cookie's value; empty if missing. */
 export function browserKeyOf(request: FastifyRequest, key: BrowserKey, publicUrl: string): string {
   return cookieOf(request, nameOf(key, publicUrl));
 }
 
 /**
- * Has the browser keep something, which no script can read, for `lifeMs`, or until it is closed or told otherwise; empty takes it away. `Lax`: it comes along
- * when the provider, a mail or an alert leads the browser to one of our pages, where looking changes nothing, and with no form, frame or
- * call of another site. `Strict` would ask whoever follows such a link to sign in again.
+ * Sets an HttpOnly cookie for `lifeMs`, or until the browser closes; an empty value deletes the cookie. `Lax` sends the cookie on links
+ * from the provider, mails or alerts, where GET changes nothing, but not with cross-site forms, frames or calls. `Strict` would require a
+ * new sign-in after each such link.
  */
 export function setBrowserKey(
   reply: FastifyReply,
@@ -33,12 +33,15 @@ export function setBrowserKey(
   reply.header('set-cookie', [`${nameOf(key, publicUrl)}=${value}`, ...attributes].join('; '));
 }
 
-/** `__Host-`: no other host and no plain http can set it (RFC 6265bis section 4.1.3.2). Cookies know no ports, so others name whose they are. */
+/**
+ * `__Host-` prevents cookies set by other hosts or plain http (RFC 6265bis section 4.1.3.2). Cookies are shared across ports, so other
+ * names contain the product name.
+ */
 function nameOf(key: BrowserKey, publicUrl: string): string {
   return publicUrl.startsWith('https:') ? `__Host-${key}` : `clinic-mirror-${key}`;
 }
 
-/** What a form sent: each name with its value, or its values. */
+/** Returns the form fields; repeated names keep all values. */
 export function formOf({ body }: FastifyRequest): URLSearchParams {
   const form = new URLSearchParams();
   for (const [name, values] of Object.entries(typeof body === 'object' && body !== null ? body : {})) {
@@ -48,8 +51,8 @@ export function formOf({ body }: FastifyRequest): URLSearchParams {
 }
 
 /**
- * The first of a browser's languages that there are pages in.
- * @param accepted as the browser says it (Accept-Language, RFC 9110 section 12.5.4)
+ * Returns the browser's first supported language.
+ * @param accepted Accept-Language, RFC 9110 section 12.5.4
  */
 export function languageOf(accepted: string, fallback: Language): Language {
   const supported = accepted

@@ -6,21 +6,21 @@ import { isIn, isPublicAddress, listOf } from '../settings/outbound-schema.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The client that limits count this request for, see {@link callerOf}. */
+    /** The client for rate limits, see {@link callerOf}. */
     caller: string;
   }
 }
 
-/** Longest chain of trusted proxies. The header can hold thousands of addresses, and only the operator's own proxies are trusted. */
+/** Longest chain of trusted proxies, because the header can contain thousands of IP addresses. */
 const MOST_PROXIES = 8;
 
-/** Whether an address is one of the operator's reverse proxies (`http.trustedProxies`). */
+/** Decides whether an IP address belongs to a reverse proxy of the operator (`http.trustedProxies`). */
 export type IsTrusted = (address: string) => boolean;
 
 /** Headers in which proxies name the client. A client can write them too. */
 const FORWARDED = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'x-forwarded-host', 'x-forwarded-proto'];
 
-/** Tests addresses against the networks of the settings as they are now. @param networks of `http.trustedProxies` */
+/** Tests IP addresses against the networks in the current settings. @param networks of `http.trustedProxies` */
 export function trustedBy(networks: () => readonly string[]): IsTrusted {
   let built: { of: readonly string[]; list: BlockList } | null = null;
   return (address) => {
@@ -38,7 +38,7 @@ export function addCaller(app: FastifyInstance, isTrusted: IsTrusted, log: Logge
       const peer = peerOf(this.raw);
       if (!isReported && !isTrusted(peer) && FORWARDED.some((name) => this.headers[name] !== undefined)) {
         isReported = true;
-        // The address of a patient or an administrator on the internet is not logged; the address of a proxy in a private network is needed.
+        // Public IP addresses of patients or administrators are not logged; the private IP address of a proxy is required for the fix.
         log.warn(
           { code: 'proxy-not-trusted', ...(isPublicAddress(peer) ? {} : { peer }) },
           'forwarding headers were ignored: the peer is not in http.trustedProxies; if the peer is your reverse proxy, add its network',
@@ -50,10 +50,10 @@ export function addCaller(app: FastifyInstance, isTrusted: IsTrusted, log: Logge
 }
 
 /**
- * Names the client that limits count a request for: an IPv4 address, or the /64 network of an IPv6 address, because one subscriber has all
- * addresses of a /64. The client is the peer, unless the peer is a trusted proxy: then the client is the rightmost address in
- * `X-Forwarded-For` that is no trusted proxy (https://developer.mozilla.org/docs/Web/HTTP/Reference/Headers/X-Forwarded-For#selecting_an_ip_address).
- * A proxy that names no address counts as the client itself, so that no request is without a limit.
+ * Returns the client for rate limits: an IPv4 address, or the /64 network of an IPv6 address, because a subscriber owns a whole /64. The
+ * client is the peer. Behind a trusted proxy, the client is the rightmost IP address in `X-Forwarded-For` that is no trusted proxy
+ * (https://developer.mozilla.org/docs/Web/HTTP/Reference/Headers/X-Forwarded-For#selecting_an_ip_address). A proxy without such an IP
+ * address is itself the client, so that each request has a limit.
  */
 export function callerOf(raw: Pick<IncomingMessage, 'socket' | 'headers'>, isTrusted: IsTrusted): string {
   let hop = peerOf(raw);
@@ -68,19 +68,19 @@ export function callerOf(raw: Pick<IncomingMessage, 'socket' | 'headers'>, isTru
   return networkOf(hop);
 }
 
-/** The address at the other end of a connection; empty if the connection is closed already. */
+/** Returns the IP address of the peer; empty if the connection is closed. */
 export function peerOf({ socket }: Pick<IncomingMessage, 'socket'>): string {
   return plainAddress(socket.remoteAddress ?? '');
 }
 
-/** Without brackets, port, and the prefix that a dual-stack socket adds to an IPv4 address. */
+/** Removes brackets, port, and the IPv4 prefix of dual-stack sockets. */
 export function plainAddress(text: string): string {
   const bare = text.trim().toLowerCase();
   const [, bracketed, version4] = /^(?:\[([^\]]*)\]|(?:::ffff:)?(\d+\.\d+\.\d+\.\d+))(?::\d+)?$/.exec(bare) ?? [];
   return bracketed ?? version4 ?? bare;
 }
 
-/** The address, or the /64 network of an IPv6 address. */
+/** Returns an IPv4 address unchanged, or the /64 network of an IPv6 address. */
 export function networkOf(address: string): string {
   if (isIP(address) !== 6) return address;
   const [head = '', tail] = address.split('::');

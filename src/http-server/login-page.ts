@@ -5,9 +5,9 @@ import { Html, html } from '../model/html.ts';
 import { languageOf } from './browser-request.ts';
 import type { LoginOutcome, LoginResult } from './verbs.ts';
 
-/** Path that logins come back to, below the public address. */
+/** Callback path of OAuth connections, below the public URL. */
 export const LOGIN_CALLBACK_PATH = '/oauth/callback';
-/** Below it stand the pages at which logins by a link begin. */
+/** Path prefix of connection links. */
 export const LOGIN_LINK_PATH = '/oauth/login';
 
 const TEXTS: Record<Language, Record<LoginOutcome, [title: string, text: string]>> = {
@@ -86,7 +86,7 @@ const BEGIN: Record<Language, Record<'title' | 'button', string>> = {
   it: { title: 'Colleghi il suo account', button: 'Prosegui' },
 };
 
-/** One look for all pages of logins, for a phone first, light and dark. */
+/** Style of all connection pages, for phones first, light and dark. */
 const STYLE = `
 :root {
   color-scheme: light dark;
@@ -114,19 +114,19 @@ button { width: 100%; min-height: 48px; padding: 12px 16px; font: inherit; font-
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px }
 `;
 
-/** Source of the pages' one style sheet, for the Content-Security-Policy. */
+/** Hash of the style sheet for the Content-Security-Policy. */
 export const LOGIN_PAGE_STYLE_SOURCE = `'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`;
 
-/** The page that ends a login. It holds constant words only: nothing of the request, the account or the clinic. */
+/** Renders the result page of a connection from constant words: nothing of the request, account or clinic. */
 export function loginPage({ outcome, language }: LoginResult): string {
   const [title, text] = TEXTS[language][outcome];
   return page(language, title, html`<p>${text}</p>`);
 }
 
 /**
- * The page behind a link: who asks for what, what will be done and what won't, and whose account is expected. A button begins the login, so that
- * programs which look at links (mail filters, previews) use none up.
- * @param accepted the browser's languages (Accept-Language, RFC 9110 section 12.5.4); without one of ours the clinic's counts
+ * Renders the page of a connection link: the requesting clinic, the permissions and limits, and the expected account. A button starts the
+ * connection, so that mail filters and previews do not consume the link.
+ * @param accepted Accept-Language, RFC 9110 section 12.5.4; default: the clinic's language
  */
 export function loginLinkPage(about: LoginLinkDescription, accepted: string): string {
   const language = languageOf(accepted, about.language);
@@ -141,23 +141,23 @@ export function loginLinkPage(about: LoginLinkDescription, accepted: string): st
   return page(language, words.title(about.clinic), content);
 }
 
-/** The page that leads on to the provider. A redirect would not do: a form may only be sent to this port. */
+/** Renders the page with a link to the provider. A redirect is impossible, because `form-action` allows this port only. */
 export function loginOnwardPage(url: URL, language: Language): string {
   const { title, button } = BEGIN[language];
   const refresh = html`<meta http-equiv="refresh" content="0;url=${url.href}">`;
   return page(language, title, html`<p><a href="${url.href}">${button}</a></p>`, refresh);
 }
 
-/** What a login is for, as far as a person has to know it. */
+/** Returns the purpose of a connection, as shown to the user. */
 function kindOf({ vendor, targets, scopes }: LoginLinkDescription): ConnectKind {
   if (vendor === 'clinic') return 'clinic';
   if (!targets.some(({ holds }) => holds === 'events')) return 'crm';
-  // Google's narrow permission: calendars that the application made itself, and no others (developers.google.com/workspace/calendar/api/auth).
+  // Google's narrow permission: only calendars created by the app (developers.google.com/workspace/calendar/api/auth).
   const isNarrow = vendor === 'google' && !scopes.some((scope) => scope.endsWith('/calendar.events'));
   return isNarrow ? 'own-calendar' : 'calendar';
 }
 
-/** A domain is one of whose accounts any is expected. */
+/** A domain means that any account of the domain is accepted. */
 function accountText(expected: string): string {
   return expected.startsWith('@') ? `…${expected}` : expected;
 }
@@ -173,19 +173,18 @@ function page(language: Language, title: string, content: Html, head: Html | nul
   return whole.toString();
 }
 
-/** HTTP status of the page. */
 export function loginStatus(outcome: LoginOutcome): number {
   if (outcome === 'connected' || outcome === 'unconfirmed') return 200;
   return outcome === 'failed' ? 502 : 400;
 }
 
 /**
- * What a login is for: the clinic's own system; a calendar that we make, by a permission that reaches no other; a calendar by a permission that
- * reaches others too; a CRM.
+ * Purpose of a connection: the clinic system; a calendar created by clinic-mirror with a permission for no other calendar; an existing
+ * calendar with a broader permission; a CRM.
  */
 type ConnectKind = 'clinic' | 'own-calendar' | 'calendar' | 'crm';
 
-/** How vendors call themselves; what is not here has a word in each language. */
+/** Names of vendors; other vendors have a translated word. */
 const VENDORS: Readonly<Partial<Record<LoginLinkDescription['vendor'], string>>> = {
   google: 'Google',
   microsoft: 'Microsoft',
@@ -206,7 +205,7 @@ interface ConnectWords {
   caution: string;
 }
 
-/** The words of the page at which a practitioner connects an account. */
+/** Texts of the page for practitioners to connect an account. */
 const CONNECT: Readonly<Record<Language, ConnectWords>> = {
   en: {
     title: (clinic) => `Connect your account to ${clinic}`,

@@ -14,14 +14,14 @@ import {
 } from './login-page.ts';
 import type { LoginResult, PublicVerbs } from './verbs.ts';
 
-/** Longer than the exchange of a code for tokens takes with its retries. */
+/** Longer than the token exchange with its retries. */
 export const LOGIN_TIMEOUT_MS = 60 * SECOND_MS;
-/** As long as a begun login is kept. */
+/** Equal to the lifetime of a pending connection. */
 const COOKIE_LIFE_SECONDS = (10 * MINUTE_MS) / SECOND_MS;
 /** A button posts nothing. */
 const BODY_BYTES = 256;
 
-/** The page of a link has a form, which may be sent here alone. */
+/** The page of a link contains a form that can be sent to this port only. */
 const LINK_POLICY = [
   "default-src 'none'",
   `style-src ${LOGIN_PAGE_STYLE_SOURCE}`,
@@ -33,8 +33,8 @@ const LINK_POLICY = [
 type LoginVerbs = Pick<PublicVerbs, 'describeLogin' | 'beginLogin' | 'completeLogin'>;
 
 /**
- * Adds the pages of logins: where one begins by a link, and the way back from the provider. A cookie binds them to one browser, so that a
- * code or an address that went astray can't be ended in another (RFC 9700 section 4.7.1).
+ * Adds the pages to start a connection by link and to return from the provider. A cookie binds a connection to one browser, so that a
+ * stolen code or link is useless in another browser (RFC 9700 section 4.7.1).
  */
 export function addLogins(app: FastifyInstance, verbs: LoginVerbs, options: { publicUrl(): string; log: Logger }) {
   app.removeAllContentTypeParsers();
@@ -76,7 +76,10 @@ function callbackUrl(request: FastifyRequest, publicUrl: string): URL {
   return new URL(`${publicUrl}${LOGIN_CALLBACK_PATH}${query}`);
 }
 
-/** One for each login, so that several can be under way in a browser. `__Host-`: no other host and no plain http can set it. */
+/**
+ * Returns a cookie name per connection, so that several can be pending in a browser. `__Host-` prevents cookies set by other hosts or plain
+ * http.
+ */
 function cookieName(publicUrl: string, { searchParams }: URL): string {
   const login = createHash('sha256')
     .update(searchParams.get('state') ?? '')
@@ -84,7 +87,7 @@ function cookieName(publicUrl: string, { searchParams }: URL): string {
   return `${isSecure(publicUrl) ? '__Host-' : ''}login-${login.slice(0, 22)}`;
 }
 
-/** Lax: it comes along when the provider leads the browser back here, and with nothing that another site asks for by itself. */
+/** Lax: sent on the redirect back from the provider, but not with cross-site subrequests. */
 function cookie(publicUrl: string, login: URL, value: string, lifeSeconds: number): string {
   const attributes = ['Path=/', `Max-Age=${lifeSeconds}`, 'HttpOnly', 'SameSite=Lax'];
   if (isSecure(publicUrl)) attributes.push('Secure');

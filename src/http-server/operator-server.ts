@@ -14,33 +14,33 @@ import type { OperatorServices } from './operators.ts';
 import { addPages } from './pages/pages.ts';
 import type { NotReady, OperatorVerbs } from './verbs.ts';
 
-/** What {@link createOperatorServer} needs beside the verbs. */
+/** Options of {@link createOperatorServer}. */
 export interface OperatorServerOptions extends AppOptions {
-  /** Whoever wants more than a bare yes or no must show it; null: whoever reaches the port may, which is on the loopback then. */
+  /** Token for details beyond the status; null: no token is required, and the port listens on loopback only. */
   token: string | null;
-  /** Pages and API for administrators, and how they are let in; null or absent: there are none. */
+  /** Enables pages and API with access control; null or absent: neither exists. */
   administrators?: Administrators | null;
-  /** Milliseconds of a clock that only goes forward. */
+  /** Milliseconds of a monotonic clock. */
   clock?: () => number;
 }
 
-/** What pages and API are made with. */
+/** Dependencies of pages and API. */
 export interface Administrators {
   services: OperatorServices;
   access: AccessServices;
-  /** How browsers reach the port, without a slash at the end. */
+  /** Public URL of the port, without a trailing slash. */
   publicUrl(): string;
 }
 
-/** A probe that waits longer for an answer would count it as none. */
+/** A probe with a longer wait counts as failed. */
 const PROBE_TIMEOUT_MS = 3 * SECOND_MS;
 const PROBLEMS_TIMEOUT_MS = SECOND_MS;
-/** Metrics may be so old: they are written out once for all who ask meanwhile, since all tenants take seconds of the one thread. */
+/** Maximum age of metrics: one rendering serves all callers, because all tenants take seconds of the single thread. */
 const METRICS_CACHE_MS = 5 * SECOND_MS;
 
 /**
- * Builds the port for operators: health, readiness and metrics, pages and API where there are administrators; all else is 404. Without the
- * token, where there is one, health and readiness are told by their status alone, and metrics not at all. {@link listen} opens it.
+ * Builds the operators' port: health, readiness and metrics, plus pages and API with administrators; otherwise 404. If a token is
+ * configured, callers without it receive only the status of health and readiness, and no metrics. {@link listen} opens the port.
  */
 export async function createOperatorServer(
   verbs: OperatorVerbs,
@@ -82,7 +82,7 @@ async function addAdministrators(app: FastifyInstance, { services, access, publi
   addPages(app, services);
 }
 
-/** @param problems null for whoever may not know more than a bare yes or no */
+/** @param problems null for callers who may see only the status */
 function answerReadiness(
   reply: FastifyReply,
   missing: readonly NotReady[],
@@ -92,13 +92,13 @@ function answerReadiness(
   return reply.code(ready ? 200 : 503).send(problems === null ? { ready } : { ready, missing, problems });
 }
 
-/** Whether the daemon is ready must not wait for what is the matter: that is left out when it takes longer, or can't be told. */
+/** Readiness must not wait for problems, which are omitted if late or failed. */
 async function soon(problems: Promise<readonly Problem[]>): Promise<readonly Problem[]> {
   const offered = pause(PROBLEMS_TIMEOUT_MS, [], { ref: false });
   return Promise.race([problems.catch(() => []), offered]);
 }
 
-/** Compared in constant time, whatever its length: digests are of one. */
+/** Compares in constant time: digests have equal lengths. */
 function bearerOf(token: string): (request: FastifyRequest) => boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   const expected = digest(token);
@@ -108,7 +108,7 @@ function bearerOf(token: string): (request: FastifyRequest) => boolean {
   };
 }
 
-/** What was computed counts for so long; whoever asks while it is computed waits for the same. A failure counts for those alone. */
+/** Caches a result for `cacheMs`; concurrent callers share one computation. Failures are not cached. */
 function cachedFor<Value>(cacheMs: number, clock: () => number, compute: () => Promise<Value>): () => Promise<Value> {
   let cached: { value: Value; untilMs: number } | null = null;
   let computing: Promise<Value> | null = null;

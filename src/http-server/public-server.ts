@@ -7,33 +7,33 @@ import { type AppOptions, openApp } from './app.ts';
 import { addLogins } from './logins.ts';
 import type { PublicVerbs } from './verbs.ts';
 
-/** What {@link createPublicServer} needs beside the verbs. */
+/** Options of {@link createPublicServer}. */
 interface PublicServerOptions extends AppOptions {
-  /** How browsers reach the port today, without a slash at the end. The Host header is not trusted for it. */
+  /** Current public URL of the port, without a trailing slash. The Host header is not trusted. */
   publicUrl(): string;
-  /** Whether tenants are unknown that may be known soon: whoever comes is asked to come again. Default: never. */
+  /** Whether unchecked tenants exist, so that callers must retry later. Default: never. */
   isStarting?(): boolean;
 }
 
-/** After so long it is worth asking again while tenants are checked. */
+/** Value of Retry-After in seconds while tenants are checked. */
 const STARTING_RETRY_SECONDS = 5;
 
-/** Vendors post again what is not answered within three seconds (Graph, concepts/change-notifications-delivery-webhooks). */
+/** Vendors repeat notifications without an answer within three seconds (Graph, concepts/change-notifications-delivery-webhooks). */
 const NOTIFICATION_TIMEOUT_MS = 2.5 * SECOND_MS;
-/** A notification holds a few hundred bytes; Graph may put many into one request. */
+/** A notification has a few hundred bytes; Graph can send many in one request. */
 const NOTIFICATION_BODY_BYTES = 256 * 1_024;
 
 /**
- * Builds the port for the outside: the pages of logins, the receivers of notifications and reports, the pages of reminders, and feeds; all
- * else is 404, what is for operators too. {@link listen} opens it.
+ * Builds the public port: connection pages, receivers of notifications and reports, reminder pages and feeds; otherwise 404, also for
+ * operators' routes. {@link listen} opens the port.
  */
 export async function createPublicServer(verbs: PublicVerbs, options: PublicServerOptions): Promise<FastifyInstance> {
   const app = await openApp(options);
   app.addHook('onRequest', async (_request, reply) => {
-    // Not found would be for good: vendors, calendars and gateways would not ask again.
+    // 404 would be permanent: vendors, calendars and gateways would not retry.
     if (options.isStarting?.() === true) return reply.code(503).header('retry-after', STARTING_RETRY_SECONDS).send();
   });
-  // Each with bodies of its own.
+  // Each scope has separate body parsers.
   const parts: FastifyPluginAsync[] = [
     async (scope) => addLogins(scope, verbs, options),
     async (scope) => addNotifications(scope, verbs),
@@ -45,10 +45,10 @@ export async function createPublicServer(verbs: PublicVerbs, options: PublicServ
   return app;
 }
 
-/** Everything is acknowledged, so that a stranger learns nothing; what failed here is posted again by the vendor. */
+/** Acknowledges every request, so that strangers learn nothing. Vendors repeat a notification after an error. */
 function addNotifications(scope: FastifyInstance, verbs: Pick<PublicVerbs, 'takeNotification'>): void {
   scope.removeAllContentTypeParsers();
-  // The body as text, whatever it says it is: the connector reads it.
+  // Any content type as text, because the connector parses the body.
   scope.addContentTypeParser(
     '*',
     { parseAs: 'string', bodyLimit: NOTIFICATION_BODY_BYTES },
@@ -71,7 +71,7 @@ function addNotifications(scope: FastifyInstance, verbs: Pick<PublicVerbs, 'take
   );
 }
 
-/** Adds what others fetch. What an address leads to is told to nobody who does not know it whole. */
+/** Adds the feeds. Only the complete secret URL gives access. */
 function addFeeds(app: FastifyInstance, verbs: Pick<PublicVerbs, 'showFeed'>): void {
   app.route<{ Params: { token: string } }>({
     method: ['GET', 'HEAD'],
@@ -84,7 +84,7 @@ function addFeeds(app: FastifyInstance, verbs: Pick<PublicVerbs, 'showFeed'>): v
       if (answer.status === 429) {
         return reply.header('retry-after', answer.retryAfterMs / SECOND_MS).send({ error: 'too-many-requests' });
       }
-      // Kept by who fetches, and by nobody between.
+      // Cached by the client, not by proxies.
       reply.header('etag', answer.tag).header('cache-control', 'private, no-cache');
       if (answer.status === 304) return reply.send();
       return reply.type('text/calendar; charset=utf-8').send(answer.text);
@@ -92,10 +92,10 @@ function addFeeds(app: FastifyInstance, verbs: Pick<PublicVerbs, 'showFeed'>): v
   });
 }
 
-/** A report or a reply holds a few hundred bytes; a long text message some thousand. */
+/** A report or reply has a few hundred bytes, a long text message some thousand. */
 const BODY_BYTES = 64 * 1_024;
 
-/** Adds where gateways and mail programs report back. The body is taken as it came, since its signature is over its bytes. */
+/** Adds the callbacks of gateways and mail programs. The body remains raw, because signatures cover its bytes. */
 function addReminderCallbacks(app: FastifyInstance, verbs: PublicVerbs): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(

@@ -1,7 +1,7 @@
 import { message } from '../messages/message.ts';
 import { MirrorError } from './errors.ts';
 
-/** What a person does to an installation with a command or an API, by the words of the audit log. */
+/** Actions of an operator through a command or an API, named as in the audit log. */
 export const ACT_VERBS = [
   ...['login', 'login-link', 'logout', 'accept-account'],
   ...['approve', 'reject', 'undo', 'release', 'match', 'unmatch', 'sync', 'apply', 'audit', 'retry'],
@@ -11,12 +11,11 @@ export const ACT_VERBS = [
   ...['rotate-feed', 'withdraw-feed'],
   ...['add-tenant', 'replace-tenant', 'remove-tenant', 'adopt-tenant', 'accept-tenant'],
 ] as const;
-/** Such a word. */
 export type ActVerb = (typeof ACT_VERBS)[number];
 
 /**
- * What the log tells beside them: an administrator signed in, out, or set the passphrase; a browser opened the link of a login, or came back from the provider; a daemon took files up, was
- * started with other sealing keys; the log itself was begun, or its oldest entries went.
+ * Adds the automatic events of the audit log. Examples: an administrator signs in or out, a browser opens a connection link, a daemon
+ * applies files or starts with other encryption keys, the oldest audit records are removed.
  */
 export type AuditVerb =
   | ActVerb
@@ -30,77 +29,77 @@ export type AuditVerb =
   | 'begin-log'
   | 'trim-log';
 
-/** Who acts. */
+/** The actor of an action. */
 export interface Principal {
   /**
-   * `os-user`: by the command line; `account`: of an administrator, by pages or API; `holder`: whoever has a token, or the owner's passphrase,
-   * and nobody knows who that is; `browser`: whoever holds a login's link, or tries to sign in; `daemon`: by itself.
+   * `os-user`: uses the command line. `account`: an administrator, through pages or the API. `holder`: an unidentified holder of a token or
+   * of the owner's passphrase. `browser`: holds a connection link, or tries to sign in. `daemon`: acts automatically.
    */
   kind: 'os-user' | 'account' | 'holder' | 'browser' | 'daemon';
-  /** What the system calls them. */
+  /** Name in the operating system or at the identity provider. */
   name: string;
-  /** What tells two persons apart, as far as the system can: `login:1001`, `uid:1001`, `account:<issuer>#<subject>`. */
+  /** Distinguishes actors as far as the system can: `login:1001`, `uid:1001`, `account:<issuer>#<subject>`. */
   id: string;
-  /** The name that they gave themselves; null when none. Nobody checks it. */
+  /** Unverified name that the actor gave; null if none. */
   claimed: string | null;
 }
 
-/** Numbers and names of our own; nothing of patients, and no text that somebody typed. */
+/** Numbers and names created by clinic-mirror. Patient data and free text are not allowed. */
 export type ActFacts = Readonly<Record<string, string | number | boolean | null>>;
 
 /**
- * How far an act came. `requested`: it waits for a second person; `refused`: it was not begun; `begun`: it may have been done; `done`, and
- * `failed`: how that ended.
+ * Progress of an action. `requested`: waits for a second approver. `refused`: did not begin. `begun`: possibly carried out. `done` and
+ * `failed`: ended.
  */
 export type ActOutcome = 'requested' | 'refused' | 'begun' | 'done' | 'failed';
 
-/** What is written of an act. */
+/** An audit record before the log adds its position and MAC. */
 export interface AuditDraft {
   verb: AuditVerb;
-  /** Null: none, or all. */
+  /** Null for no tenant, or for all. */
   tenant: string | null;
   who: Principal;
   what: ActFacts;
-  /** In the person's own words; null where none were given. */
+  /** Reason in the actor's words; null if none was given. */
   why: string | null;
   outcome: ActOutcome;
-  /** Code of the error that ended or refused it. */
+  /** Code of the error that ended or refused the action. */
   code: string | null;
-  /** Number of the entry in which the act was begun; null in that entry. */
+  /** Sequence number of the record in which the action began; null in that record. */
   act: number | null;
 }
 
-/** An entry of the audit log. */
+/** A record of the audit log. */
 export interface AuditEntry extends AuditDraft {
-  /** Name of its chain. */
+  /** Name of the chain that contains the record. */
   chain: string;
   /** From 1 on, without gaps. */
   sequence: number;
   /** RFC 3339, UTC. */
   at: string;
-  /** MAC of the entry before; null in the first of a chain. */
+  /** MAC of the previous record; null in the first record of a chain. */
   previous: string | null;
 }
 
-/** What an administrator may do, least first: look; decide, sync, connect; and what can't be taken back, or concerns who may do what. */
+/** Access levels of administrators, least first: view; decide, sync and connect; change access and do irreversible actions. */
 export const ACCESS_LEVELS = ['viewer', 'operator', 'owner'] as const;
-/** Such a level. Each may do what those before it may. */
+/** An access level. Each level includes the levels before it. */
 export type AccessLevel = (typeof ACCESS_LEVELS)[number];
 
-/** What somebody may do, and where. */
+/** Level and tenants of an administrator. */
 export interface AccessRights {
   level: AccessLevel;
-  /** Tenants that they may see and work on; null for all. */
+  /** Visible tenants; null for all. */
   tenants: ReadonlySet<string> | null;
 }
 
-/** Whether someone with these rights may see a tenant; null: what concerns none, or all. */
+/** Returns whether the rights include a tenant. Null stands for no tenant or all tenants. */
 export function maySee({ tenants }: AccessRights, tenant: string | null): boolean {
   return tenants === null || (tenant !== null && tenants.has(tenant));
 }
 
 /**
- * How a tenant is configured concerns others: whose clinic it is, and which clients it shares.
+ * Requires access to all tenants, because a tenant's configuration also affects other tenants: clinics and clients can be shared.
  * @throws MirrorError `guard`, code `not-allowed`
  */
 export function requireAllTenants({ tenants }: AccessRights): void {

@@ -1,36 +1,36 @@
-/** Something that is kept in memory to save work, and that can be had again once it is invalidated. */
+/** A cached value that can be rebuilt after invalidation. */
 export interface Cached {
   invalidate(): void;
 }
 
-/** What is small: of fewer entries than `under`, and so many `entries` of it are kept in all. */
+/** Values with fewer entries than `under` are small. Small values share a budget of `entries`. */
 export interface SmallThings {
   under: number;
   entries: number;
 }
 
 /**
- * How much is kept in memory to save work, over all that share it: what was used longest ago is dropped first. One that is larger than
- * all of the room is dropped as well. Small ones push out nothing: thousands of them in turn would each be dropped before their next
- * use, and they are had again in a few milliseconds. Those that came first stay.
+ * Limits the memory of all caches that share a budget. The least recently used value is dropped first, and a value above the whole budget
+ * is dropped at once. Small values displace nothing: thousands of small values in rotation would each be dropped before the next use,
+ * although a rebuild takes milliseconds. The earliest small values remain.
  */
 export class CacheBudget {
   readonly #entries: number;
   readonly #small: SmallThings;
-  /** In the order of their last use. */
+  /** Ordered by last use. */
   readonly #sizes = new Map<Cached, { entries: number; isSmall: boolean }>();
   #sum = 0;
   #sumOfSmall = 0;
 
-  /** @param entries records, links and the like that may be kept in all */
+  /** @param entries total number of records, links and similar objects that may be cached */
   constructor(entries: number, small: SmallThings = { under: 0, entries: 0 }) {
     this.#entries = entries;
     this.#small = small;
   }
 
   /**
-   * Takes note that something was used, and of the entries that it keeps now.
-   * @param options.isDear to have it again others must be asked for more: it is not small, however few its entries are
+   * Records a use and the current number of entries.
+   * @param options.isDear a rebuild queries another server: never treated as small
    */
   use(cached: Cached, entries: number, { isDear = false }: { isDear?: boolean } = {}): void {
     this.#drop(cached);
@@ -61,7 +61,7 @@ export class CacheBudget {
   }
 }
 
-/** Makes something when it is first asked for: a tenant of which only the status is wanted needs little of itself. */
+/** Creates a value at first use: a tenant that only shows a status needs few values. */
 export function lazily<Value>(make: () => Value): () => Value {
   let made: { value: Value } | null = null;
   return () => {
@@ -71,8 +71,8 @@ export function lazily<Value>(make: () => Value): () => Value {
 }
 
 /**
- * What is made of a text or of another value that equals itself, kept for when the same one comes again.
- * @param most values that are kept; at one more all are dropped, since those of today come again at once
+ * Caches the results of a function by input.
+ * @param most cached results; one more clears the cache, because current inputs return at once
  */
 export function remembered<Value, Input = string>(
   most: number,

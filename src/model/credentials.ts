@@ -1,69 +1,66 @@
 import type { Instant } from './time.ts';
 
 /**
- * Whose login it is, as the vendor tells and vouches for; null is what it does not. Names a person: sealed where it is kept, shown to
- * operators, and neither logged nor counted.
+ * The account of a connection, as the vendor vouches for it; null for unknown parts. Identifies a human: stored encrypted, shown to
+ * operators, never logged or counted.
  */
 export interface Account {
-  /** The vendor's own id of the user, never given to another one; of HubSpot the id of the account that the application is installed in. */
+  /** The vendor's user id, never reused. For HubSpot, the id of the account that contains the installed app. */
   subject: string;
-  /** By which people know it: an e-mail address that the vendor has verified, or a user name that is one of a kind there. */
+  /** An e-mail address verified by the vendor, or a user name that is unique at the vendor. */
   address: string | null;
-  /** The organisation's domain, where the vendor has verified that the user is one of it. */
+  /** Domain of the organisation, if the vendor has verified the membership. */
   domain: string | null;
 }
 
-/** The secret part of a credential. Never logged, never kept unsealed. */
+/** The secret part of a credential. Never logged, and always stored encrypted. */
 export interface TokenSet {
   accessToken: string;
-  /** Null when the provider gave none: the login ends with its access token. */
+  /** Null if the provider gave none: the connection expires with its access token. */
   refreshToken: string | null;
-  /** Origin of the API that the tokens are good for, where the provider tells one: sealed and stored with them. */
+  /** API origin for the tokens, if the provider names one. Stored encrypted with the tokens. */
   baseUrl?: string | null;
-  /** Whose tokens they are; null or absent: not known, since the vendor does not tell. */
+  /** Owner of the tokens; null or absent if the vendor does not identify the owner. */
   account?: Account | null;
-  /** Nobody has said that this is the right account: the tokens are kept alive, and given to nobody. */
+  /** The account is unconfirmed: the daemon refreshes the tokens, but no component may use them. */
   isUnconfirmed?: boolean;
-  /** While it is unconfirmed: subject of the account that was right before. */
+  /** While unconfirmed: subject of the previous confirmed account. */
   rightBefore?: string;
 }
 
 /**
- * Where a connection's login stands, kept beside its tokens.
- * `reason` tells why, in a stable kebab-case code: with `needs-login` what ended the login, with `connected` what is amiss
- * although the login still works (the token endpoint is away, the client was rejected, a scope is missing); null when nothing is.
+ * State of a connection, stored with its tokens. `reason` is a stable kebab-case code. With `needs-login`, the cause of the end. With
+ * `connected`, a fault that does not end the connection: an unreachable token endpoint, a rejected client or a missing scope. Null without
+ * a fault.
  */
 export interface CredentialState {
   state: 'connected' | 'needs-login';
   reason: string | null;
-  /** Since when state and reason are as they are. */
+  /** Last change of state or reason. */
   since: Instant;
   /**
-   * When a refresh request was sent whose answer was not stored (yet). Still set after a crash or a time-out it tells that
-   * the provider may have replaced the refresh token by one that we never got.
+   * Send time of a refresh request whose answer is not stored. A value after a crash or time-out means that the provider possibly replaced
+   * the refresh token by one that never arrived.
    */
   unansweredSince: Instant | null;
-  /**
-   * When the provider refused the refresh token of a login that had worked. Set while the second try that must confirm the refusal is still
-   * to come; null or absent: nothing was refused.
-   */
+  /** Time of the first refused refresh. Set until a second attempt confirms the refusal; otherwise null or absent. */
   refusedAt?: Instant | null;
 }
 
-/** One login of a connection. */
+/** Tokens and state of a connection. */
 export interface Credential extends CredentialState {
-  /** Grows with every change of the tokens, and only then. */
+  /** Grows only when the tokens change. */
   version: number;
   tokens: TokenSet;
   grantedScopes: readonly string[];
-  /** When a person logged in. */
+  /** Time when a user connected. */
   obtainedAt: Instant;
   /** Null before the first refresh. */
   refreshedAt: Instant | null;
-  /** By our own clock; null when the provider doesn't tell: the token is used until it is refused. */
+  /** By the local clock. Null if the provider names no expiry: the token is used until the provider refuses it. */
   accessExpiresAt: Instant | null;
-  /** End of the refresh token's life if it stays unused; null when the provider doesn't tell. */
+  /** Expiry of an unused refresh token; null if the provider names none. */
   refreshExpiresAt: Instant | null;
-  /** Whether a refresh left that end where it was: then the login ends there, however often it is used. Absent: no refresh told yet. */
+  /** The last refresh did not extend the expiry, so the connection expires then. Absent: no refresh has shown it. */
   isEndFixed?: boolean;
 }

@@ -1,60 +1,60 @@
 import { forTenant, message, render, type Text } from '../messages/message.ts';
 
 /**
- * Errors by who must act. Set where the error is born, read by one function that decides now, later or never.
- * A message holds constant words, ids and codes only: no bodies, no names, no secrets, no addresses with credentials.
+ * Errors classified by who must act. The code that detects an error sets the actor, and one function decides when to retry. A message holds
+ * only constant words, ids and codes: no bodies, names, secrets, or URLs with credentials.
  */
 
 /**
  * Who must act:
- * - `settings`: the operator, by changing the configuration;
- * - `authorization`: a person, by connecting again;
- * - `remote`: nobody, wait for the other side;
- * - `contract`: a developer, the other side answered what we do not understand;
- * - `conflict`: the daemon itself, by reading again and planning again;
- * - `guard`: a person, by approving or rejecting a hold.
+ * - `settings`: the operator changes the configuration;
+ * - `authorization`: a user connects again;
+ * - `remote`: no one, the daemon waits for the vendor;
+ * - `contract`: a developer, because the vendor's answer is unknown;
+ * - `conflict`: the daemon fetches and plans again;
+ * - `guard`: an operator approves or rejects a hold.
  */
 export type Actor = 'settings' | 'authorization' | 'remote' | 'contract' | 'conflict' | 'guard';
 
-/** When the same call may be tried again: at once, after a wait, or never without a change. */
+/** When a call may be repeated: at once, after a wait, or never without a change. */
 export type Retry = 'now' | 'later' | 'never';
 
-/** What a {@link MirrorError} carries beside its message. */
+/** Facts of a {@link MirrorError} other than its message. */
 export interface MirrorErrorOptions {
   actor: Actor;
-  /** Stable kebab-case code, bounded in number: it becomes a metric label. */
+  /** Stable kebab-case code. The number of codes is bounded, because each becomes a metric label. */
   code: string;
   retry: Retry;
-  /** What the other side asked us to wait, in milliseconds. */
+  /** Wait requested by the vendor, in milliseconds. */
   retryAfterMs?: number | undefined;
-  /** The wait is our own, since the other side named none: it grows up to this while the error lasts, in milliseconds. */
+  /** Upper limit of a wait that the vendor did not name, in milliseconds. The wait grows while the error lasts. */
   growsToMs?: number | undefined;
-  /** The call may have been carried out although no answer came. */
+  /** The call may have taken effect although no answer arrived. */
   ambiguous?: boolean;
-  /** It is known that nothing of the call was written, since it failed before: nothing of it can come late. */
+  /** The call failed before anything was written, so no late effect is possible. */
   unsent?: boolean;
-  /** What it concerns, where that is known: one entry, or the whole target that it belongs to. */
+  /** Scope of the error, if known: one object or its whole target. */
   concerns?: 'item' | 'target' | undefined;
-  /** HTTP status, when one was received. */
+  /** HTTP status, if received. */
   status?: number | undefined;
-  /** What to do, for a person. */
+  /** Next step for the operator. */
   remedy?: Text | undefined;
-  /** The other side's own words, see {@link MirrorError.vendorMessages}. */
+  /** The vendor's own words, see {@link MirrorError.vendorMessages}. */
   said?: readonly string[];
-  /** What it is about, as the message ends: names of fields, rules and permissions, never values. */
+  /** End of the message: names of fields, rules and permissions, never values. */
   about?: string | undefined;
-  /** Names of properties whose values the other side refused: without them it may take the record. */
+  /** Properties with refused values: the vendor possibly accepts the record without them. */
   refuses?: readonly string[] | undefined;
   cause?: unknown;
 }
 
-/** What an error says, for any language. */
+/** Texts of an error for any language. */
 export interface ErrorTexts {
   message: Text;
   remedy: Text | null;
 }
 
-/** What is stored of an error: in English for programs, and as data for readers of other languages. */
+/** Stored form of an error: English for programs, data for other languages. */
 export interface StoredError {
   code: string;
   actor: Actor;
@@ -63,7 +63,7 @@ export interface StoredError {
   texts: ErrorTexts;
 }
 
-/** The one error class of the daemon. `cause` is kept for stack traces and is never logged with its content. */
+/** The only error class of the daemon. `cause` is kept for stack traces, and its content is never logged. */
 export class MirrorError extends Error {
   override readonly name = 'MirrorError';
   readonly actor: Actor;
@@ -102,19 +102,19 @@ export class MirrorError extends Error {
   }
 
   /**
-   * What the other side said of it in its own words: for the person who asked, and nobody else, since it may name patients. No
-   * property holds it, so that neither JSON nor a log line can.
+   * Returns the vendor's own words. Show them only to the user who ran the call, because they can identify patients. No property holds the
+   * words, so JSON and log lines cannot contain them.
    */
   vendorMessages(): readonly string[] {
     return this.#said;
   }
 
-  /** The same error in other words. */
+  /** Returns a copy with other words. */
   reworded(text: Text, remedy: Text | undefined = this.texts.remedy ?? undefined): MirrorError {
     return this.#changed(text, remedy, this.retryAfterMs);
   }
 
-  /** The same error when so much of its wait is left. */
+  /** Returns a copy with the remaining wait. */
   waiting(retryAfterMs: number): MirrorError {
     return this.#changed(this.texts.message, this.texts.remedy ?? undefined, retryAfterMs);
   }
@@ -140,13 +140,13 @@ export class MirrorError extends Error {
   }
 }
 
-/** What the Redis client throws when no answer came, or none of a server that may be written to: a replica is just taking over. */
+/** Messages of the Redis client when no server answers, or no writable one because a replica takes over. */
 const REDIS_SILENT =
   /^(Command timed out|Connection is closed\.|Cluster is ended\.|(Reached the max retries per request limit|Too many Cluster redirections|All sentinels are unreachable|None of startup nodes is available|Failed to refresh slots cache|CLUSTERDOWN|READONLY|MASTERDOWN|LOADING)\b.*)$/;
 
 /**
- * Any thrown value as a {@link MirrorError}: a Redis that gave no answer is waited for; what we did not foresee becomes a `contract` error
- * that is tried later.
+ * Returns any thrown value as a {@link MirrorError}. A silent Redis is retried. An unforeseen error becomes a `contract` error with a later
+ * retry.
  */
 export function asMirrorError(error: unknown): MirrorError {
   if (error instanceof MirrorError) return error;
@@ -159,7 +159,7 @@ export function asMirrorError(error: unknown): MirrorError {
   });
 }
 
-/** What is stored of an error. @param tenant that its remedy names; else it names `<tenant>` */
+/** Returns the stored form of an error. @param tenant name for the remedy; default `<tenant>` */
 export function storedError({ code, actor, message, remedy, texts }: MirrorError, tenant = '<tenant>'): StoredError {
   return {
     code,
@@ -170,7 +170,7 @@ export function storedError({ code, actor, message, remedy, texts }: MirrorError
   };
 }
 
-/** Redis gave no answer: code `redis-unreachable`. @param address host and port, where one server was asked */
+/** Returns the error for a silent Redis, code `redis-unreachable`. @param address host and port of a single server */
 export function redisUnreachable(cause: unknown, address: string | null = null): MirrorError {
   return new MirrorError(
     address === null ? message('redis-unreachable') : message('redis-unreachable.at', { address }),
@@ -185,8 +185,8 @@ export function redisUnreachable(cause: unknown, address: string | null = null):
 }
 
 /**
- * Runs a parser whose every complaint is an Error: a text that is no YAML may have one in each of its characters, and recording
- * the stack of each takes most of the time.
+ * Runs a parser without recording stacks. A malformed YAML text can cause one Error per character, and the stacks would take most of the
+ * time.
  */
 export function withoutStacks<T>(parse: () => T): T {
   const { stackTraceLimit } = Error;

@@ -1,29 +1,29 @@
 import type { CalendarItem } from './items.ts';
 import type { ItemKey } from './operations.ts';
 
-/** One entry of a feed as it is kept. */
+/** A stored event of a feed. */
 export interface FeedEntry {
-  /** Of the write that made it so. */
+  /** Revision of the last write. */
   revision: number;
   ownerTag: string;
   sealedRecordId: string;
   item: CalendarItem;
-  /** The item as a VEVENT (RFC 5545 section 3.6.1), lines not folded. */
+  /** The event as a VEVENT (RFC 5545 section 3.6.1) with unfolded lines. */
   event: string;
-  /** The zone whose definition its times need; null when they need none. */
+  /** Zone whose definition the times require; null if none. */
   zone: { name: string; fromYear: number; toYear: number } | null;
 }
 
-/** What stood at the place of a key, by the revision of its write; what was `later` still stands. */
+/** State of a key before a write, by revision. A `later` event remains. */
 export type StoodThere = 'nothing' | 'earlier' | 'later';
 
-/** What a feed holds, sealed. It is this daemon's own: nobody else writes there. */
+/** Encrypted content of a feed. Only this daemon writes to the feed. */
 export interface FeedStore {
-  /** Those of the keys that are there; all without keys. */
+  /** Returns the existing events among the keys, or all without keys. */
   entries(keys?: readonly ItemKey[]): Promise<Map<ItemKey, FeedEntry>>;
   put(key: ItemKey, entry: FeedEntry): Promise<StoodThere>;
-  /** Takes an entry out unless a write of a higher revision made it. */
+  /** Removes an event unless a write of a higher revision created it. */
   takeOut(key: ItemKey, revision: number): Promise<StoodThere>;
-  /** Another text after each change; the same as long as nothing changes. */
+  /** Returns a string that changes with each change of the feed. */
   version(): Promise<string>;
 }

@@ -1,47 +1,47 @@
 import type { Instant } from './time.ts';
 
-/** What forgetting a patient came to in one target; numbers alone. */
+/** Erasure result for one target; only numbers. */
 export interface ErasedTarget {
   target: string;
   connector: string;
-  /** Objects of the patient that the target held, by our links or by a look for their names. */
+  /** Objects of the patient in the target, found by links or by a search for names. */
   found: number;
-  /** Those of them that are erased by now. */
+  /** Found objects that are erased already. */
   erased: number;
-  /** How far that reaches. `bin`: the vendor keeps the object for a while, out of its API's reach. */
+  /** Extent of the erasure. `bin`: the vendor keeps the object for a while, unreachable through its API. */
   reach: 'wholly' | 'bin';
-  /** Erasures that wait for their turn: the running daemon makes them. Records that the target never had are among them. */
+  /** Queued erasures, which the running daemon makes. Includes records that the target never held. */
   waiting: number;
-  /** Those that were tried in vain and are tried again. */
+  /** Failed erasures that the daemon retries. */
   failed: number;
-  /** Code of what keeps the whole target from being written to; null when nothing does. */
+  /** Code of the error that blocks all writes to the target; null without one. */
   failure: string | null;
 }
 
-/** What was taken out of Redis beside objects' links; numbers alone. */
+/** Counts of data removed from Redis, other than links. */
 export interface ErasedTraces {
   journalLines: number;
   pins: number;
   holds: number;
-  /** Stored changes by hand, writes that were not read back yet, and recent deletions and restorations. */
+  /** Stored manual changes, unverified writes, and recent deletions and restorations. */
   auditFindings: number;
   reminders: number;
   answerLinks: number;
-  /** Examples of unusable rows in reports of cycles. */
+  /** Examples of invalid records in cycle reports. */
   examples: number;
 }
 
 /**
- * What a receipt has to say beside numbers:
- * - `clinic-has-no-patient`: appointments and invoices that the clinic lists no more could not be told;
- * - `patient-unread`: the login may not read patients, so nothing is known of the clinic's own row;
- * - `patient-unusable`: the clinic has the patient, and the row can't be used;
- * - `appointments-partial`, `invoices-partial`: the clinic's list was not whole;
- * - `invoices-unread`: the login may not read invoices;
- * - `target-not-searched`: a target could not be searched for objects without a link; what is written there under a later name stays;
- * - `still-in-clinic`: the clinic has the patient; the tombstone keeps them out of all targets;
- * - `opt-outs-stay`: what the patient asked not to be sent stays, as a keyed hash that protects them;
- * - `erasures-wait`: not all is erased yet; the same command tells how it stands.
+ * Warnings of a receipt:
+ * - `clinic-has-no-patient`: appointments and invoices that the clinic no longer lists cannot be identified;
+ * - `patient-unread`: the connection must not read patients, so the clinic's own record is unknown;
+ * - `patient-unusable`: the clinic's record of the patient is invalid;
+ * - `appointments-partial`, `invoices-partial`: the clinic's list was incomplete;
+ * - `invoices-unread`: the connection must not read invoices;
+ * - `target-not-searched`: a search for objects without a link was not possible, and objects under a later name remain;
+ * - `still-in-clinic`: the clinic still has the patient, and the tombstone keeps the patient out of all targets;
+ * - `opt-outs-stay`: the patient's opt-outs remain as a keyed hash that protects the patient;
+ * - `erasures-wait`: some erasures are pending, and the same command shows the progress.
  */
 export type ForgetWarning =
   | 'clinic-has-no-patient'
@@ -55,15 +55,15 @@ export type ForgetWarning =
   | 'opt-outs-stay'
   | 'erasures-wait';
 
-/** Proof that a patient was forgotten: without an id, a name or a time of theirs. */
+/** Proof of an erasure, without id, name or times of the patient. */
 export interface ForgetReceipt {
-  /** Names the receipt. */
+  /** Id of the receipt. */
   receipt: string;
   tenant: string;
   at: Instant;
-  /** What remains of the patient: a keyed hash, the same each time. */
+  /** Keyed hash that remains of the patient, identical for each receipt. */
   tombstone: string;
-  /** Appointments to come that were in a calendar: the clinic still has them. */
+  /** Future appointments that were in a calendar. The clinic still has them. */
   upcoming: number;
   targets: readonly ErasedTarget[];
   state: ErasedTraces;

@@ -2,9 +2,9 @@ import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 import { lazily } from './cache.ts';
 
 /**
- * A key of 32 bytes for one purpose of one owner (HKDF with SHA-256, RFC 5869), made when it is first needed: a tenant that is opened
- * needs few of its own. Key objects, since plain bytes are made into one with each use, which costs more than the use.
- * @param key the installation's key that it is derived from, 32 bytes
+ * Derives a key of 32 bytes for one purpose of one owner (HKDF with SHA-256, RFC 5869) at first use, because a tenant uses few of its keys.
+ * Returns a key object: Node converts plain bytes at each use, which costs more than the use.
+ * @param key the installation's key, 32 bytes
  */
 export function derivedKey(key: Uint8Array, owner: string, purpose: string): () => KeyObject {
   return lazily(() =>
@@ -12,10 +12,10 @@ export function derivedKey(key: Uint8Array, owner: string, purpose: string): () 
   );
 }
 
-/** RFC 4648 section 7, lower case: what Google allows in an event id. */
+/** RFC 4648 section 7 in lower case, as Google allows in an event id. */
 const BASE32HEX = '0123456789abcdefghijklmnopqrstuv';
 
-/** Bytes as base32hex in lower case, without padding: 20 bytes give 32 characters. */
+/** Returns bytes as base32hex in lower case without padding: 32 characters for 20 bytes. */
 export function base32hex(bytes: Uint8Array): string {
   let text = '';
   let bits = 0;
@@ -32,7 +32,7 @@ export function base32hex(bytes: Uint8Array): string {
   return bits === 0 ? text : text + BASE32HEX[(buffer << (5 - bits)) & 31];
 }
 
-/** FNV-1a of 32 bits over a text's UTF-16 code units: spreads names evenly, and is the same everywhere. */
+/** Returns the 32-bit FNV-1a hash of the UTF-16 code units, which spreads names evenly and is identical on each host. */
 export function fnv1a(text: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index += 1) {

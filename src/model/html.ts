@@ -6,16 +6,16 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** A text as it stands in HTML, within an element or a quoted attribute. */
+/** Escapes text for an HTML element or a quoted attribute. */
 export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
 }
 
-/** A piece of HTML that is safe to be put into other HTML as it is. */
+/** HTML that is safe inside other HTML. */
 export class Html {
   readonly #text: string;
 
-  /** @param text HTML, not text: whoever makes one of a text uses {@link html} */
+  /** @param text HTML; for plain text use {@link html} */
   constructor(text: string) {
     this.#text = text;
   }
@@ -25,10 +25,10 @@ export class Html {
   }
 }
 
-/** What {@link html} takes between its texts: HTML as it is, a list of it, text that is escaped; nothing for null, undefined and false. */
+/** Values for {@link html}: HTML, lists, or text to escape. Null, undefined and false produce nothing. */
 export type HtmlPart = Html | string | number | null | undefined | false | readonly HtmlPart[];
 
-/** HTML in which all that is put in is escaped, but for other HTML: as the tag of a template. */
+/** Template tag that escapes each value except HTML. */
 export function html(texts: TemplateStringsArray, ...parts: readonly HtmlPart[]): Html {
   return new Html(texts.map((text, at) => text + partText(parts[at])).join(''));
 }

@@ -1,135 +1,132 @@
 import type { Instant } from './time.ts';
 
 /**
- * When an item is. Timed: RFC 3339 local time with the offset that held then, plus the IANA zone, so that both the
- * instant and the wall time survive: `2026-03-29T09:00:00+02:00` in `Europe/Rome`. All-day: dates, end exclusive.
+ * Time of an event. Timed: RFC 3339 local time with the offset at that time, plus the IANA zone, so that instant and wall time both
+ * survive: `2026-03-29T09:00:00+02:00` in `Europe/Rome`. All-day: dates, end exclusive.
  */
 export type ItemTime =
   | { kind: 'timed'; start: string; end: string; zone: string }
   | { kind: 'all-day'; startDate: string; endDate: string };
 
 /**
- * Colours that an event may be given: names of CSS, as RFC 7986 section 5.9 asks for. The eleven are those of Google, whose `colorId` is
- * the place in this list (developers.google.com/workspace/calendar/api/v3/reference/colors).
+ * Colours for events: CSS names, as RFC 7986 section 5.9 requires. The eleven colours are Google's, ordered by `colorId`
+ * (developers.google.com/workspace/calendar/api/v3/reference/colors).
  */
 export const COLOURS = [
   ...(['lavender', 'mediumseagreen', 'purple', 'salmon', 'gold', 'orangered'] as const),
   ...(['deepskyblue', 'gray', 'royalblue', 'green', 'red'] as const),
 ] as const;
 
-/** One of {@link COLOURS}. */
 export type Colour = (typeof COLOURS)[number];
 
-/** Longest address that an event is given; calendars limit their fields. Our choice. */
+/** Longest URL of an event, because calendars limit their fields. Our choice. */
 export const LONGEST_URL = 500;
 
 /**
- * What an event comes with and people may change: from then on it is theirs. A connector is given those that its vendor has a place for
+ * Initial values that users may change; a changed value belongs to the user. A connector receives only the values that its vendor supports
  * (`supports.presets`).
  */
 export interface Presets {
   colour?: Colour;
   category?: string;
-  /** Minutes before the start. `none`: no alert, not even one that a person's program would add by itself. */
+  /** Minutes before the start. `none` also suppresses the default alert of a calendar program. */
   reminderMinutes?: number | 'none';
-  /** Address of the appointment in the clinic system, https. */
+  /** URL of the appointment in the clinic system, https. */
   pageUrl?: string;
-  /** Where the doctor and the patient see each other, https. */
+  /** URL of the video visit, https. */
   teleVisitUrl?: string;
 }
 
 /**
- * What a calendar should hold for one appointment: the projection under the target's policy. Made without attendees; a connector leaves
- * what people add. Texts are plain (a connector escapes them). What most items don't have is absent, so that their fingerprints are those
- * of before.
+ * Wanted event for one appointment under the target's policy. Has no attendees, and a connector preserves attendees added by users. Texts
+ * are plain, and a connector escapes them. Rare fields are absent so that fingerprints remain stable.
  */
 export interface CalendarItem {
   title: string;
   description: string | null;
   location: string | null;
   time: ItemTime;
-  /** Blocks the time (opaque) or leaves it free. */
+  /** Whether the event blocks its time (opaque). */
   busy: boolean;
-  /** It blocks its time and does not stand yet. */
+  /** The event blocks its time but is not confirmed. */
   tentative?: true;
-  /** As visible as the calendar that it is in; absent: private. */
+  /** Visibility of the calendar applies; absent: private. */
   visibility?: 'default';
-  /** At least one of them. */
+  /** At least one preset. */
   presets?: Presets;
 }
 
-/** What a property of a CRM holds. Dates are `YYYY-MM-DD`, instants ISO 8601 in UTC with milliseconds; null is empty. */
+/** Value of a CRM property. Dates are `YYYY-MM-DD`, instants ISO 8601 in UTC with milliseconds, null is empty. */
 export type PropertyValue = string | number | boolean | null;
 
 /**
- * What a CRM should hold for one patient, appointment or invoice: the values of the mapped properties, each of them there, plus what
- * the object belongs to. Connectors write it as it is, and read it back so. A property that it lacks stays as it stands.
+ * Wanted CRM object for one patient, appointment or invoice: the value of each mapped property, plus the associations. Connectors write and
+ * return the values unchanged. Absent properties are not written.
  */
 export interface CrmItem {
   properties: Readonly<Record<string, PropertyValue>>;
-  /** Key of the contact that an activity or a deal belongs to, as the patients' target names it; null for a contact. */
+  /** Key of the contact of an activity or a deal in the patients' target; null for a contact. */
   contactKey: string | null;
   /**
-   * How often that contact had to be made again, above 0: a new one under the same key has none of the old one's activities, so what
-   * belongs to it is written again. Read back, 0 says that the object is not joined with the contact although it should be.
+   * Recreations of the contact, above 0. A new contact under the same key has no activities, so clinic-mirror writes all associated objects
+   * again. In a fetched object, 0 means that a required association with the contact is missing.
    */
   contactRecreations?: number;
   /** Start of the appointment or date of the invoice, in whole seconds; 0 for a contact. */
   startAt: Instant;
 }
 
-/** What any target may hold. */
+/** Wanted content of any target. */
 export type Item = CalendarItem | CrmItem;
 
-/** What values of a property are. */
+/** Type of a property's values. */
 export type PropertyKind = 'text' | 'number' | 'boolean' | 'date' | 'instant';
 
-/** A property of a CRM that a target's mapping fills. */
+/** A CRM property that a target's mapping fills. */
 export interface MappedProperty {
-  /** As the CRM names it. */
+  /** Name in the CRM. */
   name: string;
   kind: PropertyKind;
-  /** Every text that the mapping can give, where it names them itself; absent where they come from the clinic. */
+  /** All values that the mapping itself can produce; absent if the values come from the clinic. */
   words?: readonly string[];
-  /** The part of a patient's name that it holds as it is; absent for anything else. */
+  /** Part of the patient's name that the property holds unchanged; absent for other properties. */
   namePart?: 'first' | 'last';
 }
 
-/** A kind of source record that the clinic holds and targets follow. A target follows one. */
+/** Kind of source record. Each target uses one stream. */
 export type StreamName = 'appointments' | 'patients' | 'invoices';
 
-/** A property of a contact that is true for whoever refuses: to be written to, to be called. */
+/** A contact property that is true if the contact refuses messages or calls. */
 export interface Refusal {
   property: string;
   /**
-   * The property with whose value the CRM keeps the refusal, such as the e-mail address of an opt-out: whoever is written last would decide for
-   * all who have the same. Null where each contact has its own.
+   * Property by which the CRM stores the refusal, such as the e-mail address of an opt-out. The last written contact then decides for all
+   * contacts with an equal value. Null if each contact has a separate refusal.
    */
   by: string | null;
 }
 
-/** Ids of records whose contacts somebody made refuse in the CRM itself, by property. */
+/** Ids of records whose contacts refuse in the CRM itself, by property. */
 export type RefusedThere = Readonly<Record<string, readonly string[]>>;
 
-/** What a title may be put together of: the title of the target's level, and what its `fields` allow. */
+/** Values for titles: the title of the target's level, and the values that the target's `fields` allow. */
 export const TITLE_VALUES = ['title', 'location', 'agenda', 'treatment', 'status'] as const;
 
-/** One of {@link TITLE_VALUES}. */
 export type TitleValue = (typeof TITLE_VALUES)[number];
 
-/** A piece of a title: it is left out where it is in brackets and one of its values is missing. */
+/** A section of a title. An optional section (in brackets) is omitted if one of its values is missing. */
 export interface TitleSection {
   isOptional: boolean;
   parts: readonly (string | { value: TitleValue })[];
 }
 
-/** What a title is put together of, in the order of its text. */
+/** Sections of a title, in order. */
 export type TitleFormat = readonly TitleSection[];
 
 const SECTION = /\[([^[\]]*)\]|([^[\]]+)/gy;
 const PART = /\{([^{}]*)\}|([^{}]+)/gy;
 
-/** Reads a format such as `[{agenda}: ]{title}`; null where it is none. At least one value must be in it. */
+/** Parses a format such as `[{agenda}: ]{title}`; null if malformed or without a value. */
 export function parseTitleFormat(text: string): TitleFormat | null {
   const sections = allOf(SECTION, text)?.map(([, inner, outer]) => {
     const parts = allOf(PART, inner ?? outer ?? '')?.map(([, value, plain]) => plain ?? { value: value as TitleValue });
@@ -140,12 +137,12 @@ export function parseTitleFormat(text: string): TitleFormat | null {
   return values.length > 0 && values.every((value) => TITLE_VALUES.includes(value)) ? sections : null;
 }
 
-/** The values that a format names, each as often as it stands there. */
+/** Returns the values in a format, with repetitions. */
 export function valuesOf(format: TitleFormat): TitleValue[] {
   return format.flatMap(valuesIn);
 }
 
-/** @param resolve gives null where there is nothing to tell */
+/** @param resolve returns null for a missing value */
 export function formatTitle(format: TitleFormat, resolve: (name: TitleValue) => string | null): string {
   const text = format.map((section) => {
     if (section.isOptional && valuesIn(section).some((value) => !resolve(value))) return '';
@@ -158,7 +155,7 @@ function valuesIn({ parts }: TitleSection): TitleValue[] {
   return parts.flatMap((part) => (typeof part === 'string' ? [] : [part.value]));
 }
 
-/** Matches that follow each other from the beginning to the end; undefined where something lies between them. */
+/** Returns the matches if they cover the whole text without gaps, otherwise undefined. */
 function allOf(expression: RegExp, text: string): RegExpMatchArray[] | undefined {
   const matches = [...text.matchAll(expression)];
   return matches.reduce((sum, [whole]) => sum + whole.length, 0) === text.length ? matches : undefined;

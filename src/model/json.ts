@@ -1,17 +1,17 @@
-/** Values that a text may hold: the smallest ones take 3 bytes of it, and 60 of memory and a tenth of a microsecond each. */
+/** Maximum number of values in a text. The smallest values take 3 bytes of text, 60 bytes of memory and a tenth of a microsecond each. */
 export const MOST_VALUES = 500_000;
-/** Lists and objects within each other: no API nests deeper than ten, and who walks a value goes one call deeper with each. */
+/** Maximum nesting. No known API nests deeper than ten, and each level costs a recursive call. */
 const DEEPEST = 100;
 
 const [QUOTE, COMMA, COLON, BACKSLASH, OPENING, CLOSING] = [0x22, 0x2c, 0x3a, 0x5c, 0x7b, 0x7d];
 const [LIST, LIST_END] = [0x5b, 0x5d];
-/** The bit in which `[` differs from `{`, and `]` from `}`. */
+/** The bit that distinguishes `[` from `{`, and `]` from `}`. */
 const CURLED = 0x20;
 
 /**
- * A text of JSON (RFC 8259; a byte order mark is let pass) as a value; undefined where it is none, or holds more than it may. A whole
- * number that a JavaScript number would round (an id beyond 2^53) becomes the text of its digits.
- * @param mostValues in it; as a rule {@link MOST_VALUES}
+ * Parses JSON (RFC 8259) with or without a byte order mark; undefined for malformed or too large text. A whole number that JavaScript would
+ * round (an id above 2^53) becomes a string of digits.
+ * @param mostValues usually {@link MOST_VALUES}
  */
 export function parseJson(text: string | Buffer, mostValues = MOST_VALUES): unknown {
   const bytes = typeof text === 'string' ? Buffer.from(text) : text;
@@ -24,36 +24,36 @@ export function parseJson(text: string | Buffer, mostValues = MOST_VALUES): unkn
   }
 }
 
-/** Digits of a whole number that may be rounded: the first such one is 2^53 + 1, of sixteen digits. */
+/** A whole number that JavaScript possibly rounds. The first such number, 2^53 + 1, has sixteen digits. */
 const LONG_NUMBER = /-?\d{16,}/g;
-/** What stands before or behind digits that are part of another number. */
+/** Characters next to digits that belong to a longer number. */
 const OF_A_NUMBER = /[\d.eE+-]/;
 const LEAST_ROUNDED = 16;
 
 /**
- * `JSON.parse`, with each whole number that would be rounded as the text of its digits.
- * @throws SyntaxError for what is no JSON
+ * Parses like `JSON.parse`, but returns whole numbers that would be rounded as strings.
+ * @throws SyntaxError for malformed JSON
  */
 export function parseExactly(text: string): unknown {
   return JSON.parse(mayHoldLongNumber(text) ? withLongNumbersQuoted(text) : text);
 }
 
-/** Whole numbers that were read as texts, by their digits and the name of their member. */
+/** Whole numbers read as strings, by digits and member name. */
 export type LongNumbers = ReadonlySet<string>;
 
-/** ECMAScript's `JSON.rawJSON` and what belongs to it, which TypeScript does not know yet. */
+/** ECMAScript's `JSON.rawJSON` and related functions, which TypeScript does not declare yet. */
 const exactJson = JSON as unknown as {
   rawJSON(text: string): object;
   isRawJSON(value: unknown): boolean;
   parse(text: string, reviver: (this: unknown, name: string, value: unknown, of: { source?: string }) => unknown): void;
 };
 
-/** A whole number of any length, for `JSON.stringify`. */
+/** Returns a whole number of any length for `JSON.stringify`. */
 export function exactNumber(digits: string): number | object {
   return Number.isSafeInteger(Number(digits)) ? Number(digits) : exactJson.rawJSON(digits);
 }
 
-/** The numbers in a text of JSON that {@link parseExactly} gives as texts. */
+/** Lists the numbers in a JSON text that {@link parseExactly} returns as strings. */
 export function longNumbersIn(text: string): LongNumbers {
   const found = new Set<string>();
   if (!mayHoldLongNumber(text)) return found;
@@ -65,7 +65,7 @@ export function longNumbersIn(text: string): LongNumbers {
   return found;
 }
 
-/** A value that goes back to where it was read: texts that were long numbers there are numbers again. */
+/** Restores strings from {@link parseExactly} to numbers before a value returns to its source. */
 export function withLongNumbers(value: unknown, numbers: LongNumbers, name = ''): unknown {
   if (numbers.size === 0) return value;
   if (typeof value === 'string') return numbers.has(keyOf(name, value)) ? exactNumber(value) : value;
@@ -78,7 +78,7 @@ function keyOf(name: string, digits: string): string {
   return `${digits} ${name}`;
 }
 
-/** Looks at every sixteenth character: one of them is in each run of sixteen digits. A run is judged once, by the first of them. */
+/** Checks each sixteenth character, because every run of sixteen digits contains one. The first check of a run decides. */
 function mayHoldLongNumber(text: string): boolean {
   for (let at = LEAST_ROUNDED - 1; at < text.length; at += LEAST_ROUNDED) {
     if (!isDigit(text, at)) continue;
@@ -98,7 +98,7 @@ function isDigit(text: string, at: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 
-/** Only what changes is cut out: a text of quotes would make a piece of each. */
+/** Copies whole stretches between numbers: a copy per quote would create too many parts of a text. */
 function withLongNumbersQuoted(text: string): string {
   const parts: string[] = [];
   let copiedTo = 0;
@@ -125,7 +125,7 @@ function quotedIfRounded(digits: string, at: number, text: string): string {
   return Number.isSafeInteger(Number(digits)) ? digits : `"${digits}"`;
 }
 
-/** The place behind the string that begins here, or behind the text. */
+/** Returns the position after the string that begins at `quote`, or the end of the text. */
 function afterString(text: string, quote: number): number {
   for (let end = text.indexOf('"', quote + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let slashes = end;
@@ -135,12 +135,12 @@ function afterString(text: string, quote: number): number {
   return text.length;
 }
 
-/** Whether a text of JSON may be parsed: one pass counts its values and its depth, before any of it takes memory. */
+/** Decides whether a JSON text is safe to parse. One pass counts values and depth before any memory is allocated. */
 export function isModestJson(text: Uint8Array, mostValues = MOST_VALUES): boolean {
   return valuesIn(text, mostValues) <= mostValues;
 }
 
-/** How many values a text of JSON holds; Infinity where they are more than may be, or nest too deep. */
+/** Counts the values of a JSON text; Infinity above the limit or if nested too deep. */
 export function valuesIn(text: Uint8Array, mostValues: number): number {
   const { length } = text;
   let values = 1;
@@ -163,21 +163,21 @@ export function valuesIn(text: Uint8Array, mostValues: number): number {
   return values > mostValues ? Infinity : values;
 }
 
-/** A list of objects as it stands in a text of JSON. */
+/** Position of a list of objects in a JSON text. */
 interface ObjectList {
-  /** Where its bracket opens, and the place behind the one that closes it. */
+  /** Position of the opening bracket, and position after the closing bracket. */
   from: number;
   to: number;
-  /** Of each object where it begins, and the place behind its end: two numbers for one. */
+  /** Two numbers per object: begin, and position after the end. */
   bounds: number[];
-  /** How many values stand in it, as {@link isModestJson} counts them. */
+  /** Number of values, counted like in {@link isModestJson}. */
   values: number;
 }
 
 /**
- * Finds a list in a text of JSON without parsing it. What it finds is as well formed as its objects are. Null where the list is not
- * written plainly there, holds anything but objects or nothing at all, or more than it may: then the text has to be parsed to tell.
- * @param path names that lead to it, those that count at each step; empty where the text itself is the list
+ * Finds a list in a JSON text without parsing. The caller must parse the objects to validate them. Null if the list is not plainly present,
+ * is empty, holds other values than objects or exceeds the limit: then only a full parse can decide.
+ * @param path alternative member names at each step; empty if the text itself is the list
  */
 export function objectsIn(
   text: Uint8Array,
@@ -204,7 +204,7 @@ export function objectsIn(
   return null;
 }
 
-/** Where the value of the first member begins that has one of these names and opens so; -1 when there is none. */
+/** Returns the position of the first member's value with one of these names and this opening bracket, or -1. */
 function memberOf(text: Uint8Array, from: number, names: readonly string[], opens: number): number {
   if (text[from] !== OPENING) return -1;
   for (let at = from; text[at] === OPENING || text[at] === COMMA; ) {
@@ -230,7 +230,7 @@ function afterValue(text: Uint8Array, from: number): number {
   return at;
 }
 
-/** The place behind a list or an object, of which values are counted; -1 where it has no end or nests too deep. */
+/** Returns the position after a list or an object, and counts its values; -1 without an end or if nested too deep. */
 function afterNested(text: Uint8Array, from: number, depthBefore: number, counted: { values: number }): number {
   const { length } = text;
   let depth = depthBefore;
@@ -271,22 +271,22 @@ function isSpace(byte: number | undefined): boolean {
 }
 
 /**
- * Work that the members of one answer may cost: each new sequence of names is a new layout, which takes a parser microseconds (V8, hidden
- * classes). Measured: 1 to 2 µs for each, so that 490,000 members stay below a tenth of a second.
+ * Maximum parser work for member names. Each new sequence of names creates a V8 hidden class, measured at 1 to 2 µs. 490,000 members stay
+ * below a tenth of a second.
  */
 export const MOST_LAYOUT_WORK = 50_000;
-/** Names before a new one in an object that cost as much again as the name does. */
+/** Number of earlier names in an object that cost as much as one new name. */
 const NAMES_PER_WORK = 20;
-/** An object with more members is kept as a table, which costs each of them half a microsecond. */
+/** V8 stores an object with more members as a table, at half a microsecond per member. */
 const WIDE = 250;
 
 interface OpenObject {
-  /** Number of the sequence of names so far. */
+  /** Number of the current sequence of names. */
   layout: number;
   names: number;
 }
 
-/** What the names of the members in a text of JSON cost a parser; Infinity beyond the most. The text need not be well formed. */
+/** Estimates the parser work for the member names of a JSON text; Infinity above the limit. The text may be malformed. */
 export function layoutWorkIn(text: Uint8Array, mostWork = MOST_LAYOUT_WORK): number {
   const bytes = Buffer.from(text.buffer, text.byteOffset, text.byteLength);
   const layouts = new Map<string, number>();
@@ -325,12 +325,12 @@ function workOf(object: OpenObject, name: string, layouts: Map<string, number>):
   return (names > WIDE ? 0.5 : 0) + (existing === undefined ? 1 + Math.min(names, WIDE) / NAMES_PER_WORK : 0);
 }
 
-/** More members than any page of usual size has: what holds fewer is parsed at once, by whoever wants it. */
+/** More members than a page of usual size. Smaller texts are parsed at once. */
 const FEW_MEMBERS = 10_000;
-/** The least that a member takes, with its comma. */
+/** Smallest size of a member with its comma. */
 const LEAST_MEMBER_BYTES = 5;
 
-/** Whether a text in pieces may hold many members. Colons within strings count too: it is a quick look. */
+/** Decides quickly whether a text in pieces can hold many members. Colons in strings also count. */
 export function mayHoldManyNames(pieces: readonly Uint8Array[]): boolean {
   const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
   if (bytes < FEW_MEMBERS * LEAST_MEMBER_BYTES) return false;

@@ -1,34 +1,34 @@
 import { lazily, remembered } from './cache.ts';
 import type { Patient } from './records.ts';
 
-/** Something of a patient that a text may tell. */
+/** A patient fact that a text can reveal. */
 export type PatientFact = 'first-name' | 'last-name' | 'email' | 'phone' | 'tax-code' | 'birth-date' | 'address';
 
-/** As much of a patient as is known where something leaves. */
+/** Known data of a patient at the time of sending. */
 export type PatientDetails = Pick<Patient, 'firstName' | 'lastName'> &
   Partial<Pick<Patient, 'email' | 'phone' | 'mobilePhone' | 'taxCode' | 'birthDate' | 'address'>>;
 
-/** What is about to leave, and what of a patient it may tell. */
+/** Outgoing texts, and the patient facts that they may reveal. */
 export interface Leaving {
   texts: readonly (string | null)[];
   mayReveal(fact: PatientFact): boolean;
   /**
-   * What else may be in it: texts of the clinic and of the operator. A name that stands in them too, as of a patient who is called as the
-   * doctor is, is not told of the patient. Asked for when there is something to weigh.
+   * Other allowed texts, from the clinic and the operator. A name in such a text, for example of a patient with a doctor's name, does not
+   * count as revealed. Called only if a match is found.
    */
   own(): readonly (string | null | undefined)[];
 }
 
-/** Letters and digits below which a word tells of nobody: it stands in other words' places by chance. */
+/** Shorter words identify no one: they match other words by chance. */
 const FEWEST = 4;
-/** Digits at the end of a number by which telephones are recognised, however their country is written. */
+/** Final digits that identify a telephone with any country prefix. */
 const PHONE_DIGITS = 9;
 const FEWEST_PHONE_DIGITS = 7;
 
-/** Texts, and writings of facts, that are remembered at once: most records share theirs with others. */
+/** Cache size for texts and fact spellings, because most records share them. */
 const REMEMBERED = 5_000;
 
-/** Looks for facts of patients in what is about to leave, and remembers how texts and names that repeat are looked at. */
+/** Searches outgoing texts for patient facts, and caches repeated texts and names. */
 export class FactSearch {
   readonly #contentOf = remembered(REMEMBERED, (text) => new Content(text));
   readonly #phrasesOf: Readonly<Record<PatientFact, (written: string) => readonly string[]>>;
@@ -39,8 +39,8 @@ export class FactSearch {
   }
 
   /**
-   * The first fact of a patient that stands in texts which may not tell it; null when none does. Words count whole, whatever their case and
-   * accents, also where they are escaped as JSON or addresses escape them.
+   * Returns the first patient fact that the texts reveal without permission, or null. Matches whole words of any case and accents, also in
+   * JSON or URL escapes.
    */
   revealedIn(patient: PatientDetails, { texts, mayReveal, own }: Leaving): PatientFact | null {
     const leaving = lazily(() => this.#contentsOf(texts));
@@ -69,27 +69,25 @@ export class FactSearch {
   }
 }
 
-/**
- * Letters and digits of a text, whatever its case, accents and signs: two texts in which a mapping changed no more than these are equal so.
- */
+/** Returns letters and digits without case, accents and signs, so that two texts with only such differences are equal. */
 export function lettersOf(text: string): string {
   return folded(text.toUpperCase())
     .toUpperCase()
     .replaceAll(/[^\p{L}\p{N}]+/gu, '');
 }
 
-/** Digits by which a telephone is recognised, however its country is written; '' for none. */
+/** Returns the digits that identify a telephone with any country prefix; empty for none. */
 export function phoneDigitsOf(text: string): string {
   return text.replaceAll(/\D/g, '').slice(-PHONE_DIGITS);
 }
 
-/** A text as phrases are looked for in it. Most hold nothing of a patient, so each form is made when it is asked for. */
+/** A text prepared for phrase search. Each form is created at first use, because most texts contain no patient facts. */
 class Content {
   readonly #read: string;
   readonly #folded: string;
-  /** Letters and digits, a space before and after each word. */
+  /** Letters and digits, with a space before and after each word. */
   readonly #words = lazily(() => wordsOf(this.#read));
-  /** Digits, those together that only signs and spaces part. */
+  /** Digits; signs and spaces between digits are removed. */
   readonly #digits = lazily(() => this.#read.replaceAll(/(?<=\d)[\s().+/-]+(?=\d)/g, ''));
 
   constructor(text: string) {
@@ -114,7 +112,7 @@ const FACTS: readonly PatientFact[] = [
   'address',
 ];
 
-/** How the clinic writes a fact. */
+/** Returns the clinic's spellings of a fact. */
 function writingsOf(fact: PatientFact, patient: PatientDetails): readonly (string | null | undefined)[] {
   switch (fact) {
     case 'first-name':
@@ -134,7 +132,7 @@ function writingsOf(fact: PatientFact, patient: PatientDetails): readonly (strin
   }
 }
 
-/** What is looked for of a fact, as it stands in {@link Content}: words with a space before and after each, of telephones digits. */
+/** Returns the phrases of a fact to find in {@link Content}: words between spaces, or telephone digits. */
 function phrasesOf(fact: PatientFact, written: string): readonly string[] {
   switch (fact) {
     case 'first-name':
@@ -147,7 +145,7 @@ function phrasesOf(fact: PatientFact, written: string): readonly string[] {
     case 'birth-date':
       return datesOf(written);
     case 'address':
-      // A street alone, without its number, may be anybody's.
+      // A street without its number identifies no one.
       return [wordsOf(written)].filter((street) => /\d/.test(street) && isLong(street));
     default:
       return [wordsOf(written)].filter(isLong);
@@ -155,8 +153,8 @@ function phrasesOf(fact: PatientFact, written: string): readonly string[] {
 }
 
 /**
- * Each word of a name that tells of somebody: of "De Luca" the second. It counts as it is written: a single sign may stand for a word of
- * several letters, and is an initial all the same.
+ * Returns the identifying words of a name: of "De Luca" only the second. Length counts as written, because a single sign that expands to
+ * several letters is still an initial.
  */
 function nameParts(name: string): string[] {
   return name
@@ -177,7 +175,7 @@ function isLong(phrase: string): boolean {
   return phrase.replaceAll(' ', '').length >= FEWEST;
 }
 
-/** What most names are, and what is one word as it stands. */
+/** A name that is already one plain word, as most are. */
 const PLAIN_WORD = /^[a-z\d]+$/i;
 
 function wordsOf(text: string): string {
@@ -187,13 +185,13 @@ function wordsOf(text: string): string {
     .trim()} `;
 }
 
-/** In lower case, without accents. */
+/** Returns lower case without accents. */
 function folded(text: string): string {
   const plain = /^[\n\x20-\x7e]*$/.test(text) ? text : text.normalize('NFKD').replaceAll(/\p{M}/gu, '');
   return plain.toLowerCase();
 }
 
-/** As it is read at the other end: `Nicol\u00f2` of JSON, `Nicol%C3%B2` of an address. */
+/** Decodes the escapes that a receiver decodes: `Nicol\u00f2` in JSON, `Nicol%C3%B2` in a URL. */
 function unescaped(text: string): string {
   const plain = text.includes('\\u')
     ? text.replaceAll(/\\u([0-9a-f]{4})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))

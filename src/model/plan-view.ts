@@ -2,12 +2,12 @@ import type { ReadingRemark } from './snapshots.ts';
 import type { Instant } from './time.ts';
 
 /**
- * What a field holds, as far as it may be told to whoever looks after the daemon:
- * - `none`: nothing;
- * - `time`: instants, which are the same for what has a start alone; `days`: dates, the end exclusive, `YYYY-MM-DD`;
- * - `text`: one that tells nothing of a patient; `busy`, `free`, `yes` and `no` stand for what they say;
- * - `withheld`: one that may tell of a patient;
- * - `unread`: the target was not asked, or what stands there can't be read.
+ * Value of a field, as far as an administrator may see it:
+ * - `none`: empty;
+ * - `time`: instants, equal if only a start exists; `days`: dates `YYYY-MM-DD`, end exclusive;
+ * - `text`: without patient data; `busy`, `free`, `yes` and `no` are literal;
+ * - `withheld`: possibly patient data;
+ * - `unread`: not fetched, or unreadable.
  */
 export type FieldValue =
   | { kind: 'none' | 'withheld' | 'unread' }
@@ -15,21 +15,20 @@ export type FieldValue =
   | { kind: 'days'; startDate: string; endDate: string }
   | { kind: 'text'; text: string };
 
-/** A field of an object before and after a change, by its name in fingerprints, or a CRM's. */
+/** An object's field before and after a change, by its name in fingerprints or in the CRM. */
 export interface FieldChange {
   field: string;
   before: FieldValue;
   after: FieldValue;
 }
 
-/** There is nothing. */
 export const NOTHING_THERE: FieldValue = { kind: 'none' };
-/** It may tell of a patient. */
+/** Possibly patient data. */
 export const WITHHELD: FieldValue = { kind: 'withheld' };
-/** It was not asked for, or can't be read. */
+/** Not fetched, or unreadable. */
 export const UNREAD: FieldValue = { kind: 'unread' };
 
-/** One line of a plan: ids, codes, field names, and values that tell nothing of the patient; no other content. */
+/** One change of a plan: ids, codes, field names, and values without patient data. */
 export interface PlanLine {
   /** Id of the appointment, patient or invoice. */
   record: string;
@@ -38,67 +37,64 @@ export interface PlanLine {
   fields: readonly string[];
   /** Null for a patient. */
   startAt: Instant | null;
-  /** What the calendar would show; null where the policy has titles that tell of the patient, and where nothing is written. */
+  /** Title in the calendar; null without a write, or if the policy's titles reveal the patient. */
   title: string | null;
-  /** `go`: would be written; `held` for a person; `refused` by one. */
+  /** `go`: to be written. `held`: waits for approval. `refused`: rejected by an operator. */
   decision: 'go' | 'held' | 'refused';
-  /** Keyed hash of what would be written: the same for the same content. Null for a deletion. */
+  /** Keyed hash of the content, equal for equal content. Null for a deletion. */
   fingerprint: string | null;
 }
 
-/** The same with what of each field would change, as the target's policy allows it to be told. */
+/** A plan line with its field changes, as far as the target's policy permits. */
 export interface PlanLineView extends PlanLine {
   fieldChanges: readonly FieldChange[];
 }
 
-/** What a cycle would do to one target now. */
+/** Planned changes of one target. */
 export interface TargetPlanView {
   target: string;
-  /** The calendar by the name that we give it, or the id in its settings; null for a CRM, and one that is named by an address. */
+  /** The calendar's name by clinic-mirror, or its configured id; null for a CRM, and for a calendar configured by URL. */
   calendar: string | null;
   links: number;
-  /** Records that are as they should be: nothing waits for them, and nothing failed. */
+  /** Records without pending or failed changes. */
   unchanged: number;
-  /** Changes from before that fail, the deletions among them; `health` names them. */
+  /** Earlier failing changes, deletions included; `health` lists the changes. */
   failing: number;
-  /** Changes from before that wait for their turn. */
+  /** Earlier changes in the queue. */
   waiting: number;
   released: number;
-  /**
-   * Before the first write to a CRM: contacts there that are not ours, and patients who look like one; or the code of why they can't be read.
-   * Null where that is no question.
-   */
+  /** Before the first write to a CRM: foreign contacts, and patients that resemble one, or the code of a failed fetch. Otherwise null. */
   existing: { contacts: number; alike: number } | { unread: string } | null;
   lines: PlanLineView[];
 }
 
-/** What a cycle would do now. */
+/** Planned changes of a cycle. */
 export interface PlanView {
   tenant: string;
   asOf: Instant;
   snapshot: { completeness: string; reason: string | null; records: number; unusable: number };
-  /** What the reading showed of the profile without a loss; absent where there is nothing. */
+  /** Remarks on the profile without data loss; absent for none. */
   remarks?: readonly ReadingRemark[];
-  /** Absent records that could not be read alone: nothing would be done about them. */
+  /** Absent records whose single-record request failed. A cycle leaves them unchanged. */
   unconfirmed: number;
   targets: TargetPlanView[];
-  /** Targets that could not be looked at, with the code of the reason. */
+  /** Unreachable targets, with the code of the reason. */
   skippedTargets: readonly { target: string; code: string }[];
 }
 
-/** A plan that is kept, so that exactly it can be applied. */
+/** A stored plan that can be applied exactly. */
 export interface StoredPlan extends PlanView {
-  /** A digest of the lines and of what they were made of. */
+  /** Digest of the lines and their inputs. */
   id: string;
   storedAt: Instant;
   expiresAt: Instant;
   madeOf: {
     /** Number of the tenant's configuration. */
     configuration: number;
-    /** Version of each table of links, and how much waited in each outbox. */
+    /** Version of each link table, and size of each outbox. */
     targets: readonly { target: string; links: string | null; waiting: number }[];
   };
-  /** Records that rules leave out, with the rule's code; of calendars they are counted only. */
+  /** Records that rules exclude, with the rule's code; for calendars only a count. */
   excluded: readonly {
     target: string;
     counts: Readonly<Record<string, number>>;

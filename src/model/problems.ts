@@ -2,36 +2,39 @@ import { message, render, type Text } from '../messages/message.ts';
 import type { SyncHealth } from './sync-state.ts';
 import type { Instant } from './time.ts';
 
-/** Code of the problem that a server is away: one for all clinics that wait for it. */
+/** Code for an unreachable server; one problem covers all clinics that wait for the server. */
 export const SERVER_AWAY = 'server-away';
 
-/** Something that keeps a target, a login or a tenant from being as it should, in the sentence that every surface repeats. */
+/** A problem of a target, connection or tenant, with one sentence for every surface. */
 export interface Problem {
-  /** Null for what concerns the whole installation. */
+  /** Null for the whole installation. */
   tenant: string | null;
-  /** What it concerns: `target <id>`, `connection <id>`, `reminders by <id>`, `appointment <id>`, `triggers to <id>`, `configuration`, `clinic` or `state`. */
+  /**
+   * Affected object: `target <id>`, `connection <id>`, `reminders by <id>`, `appointment <id>`, `triggers to <id>`, `configuration`,
+   * `clinic` or `state`.
+   */
   subject: string;
-  /** Code of the error, or of the state. */
+  /** Code of the error or state. */
   code: string;
   /** Whether an administrator must act, or the daemon retries. */
   health: 'action-required' | 'retrying';
-  /** Null where it is not known. */
+  /** Null if unknown. */
   sinceAt: Instant | null;
-  /** What is the matter: constant words, ids and counts. Begins in lower case, ends without a stop. */
+  /** The problem in constant words, ids and counts. Begins in lower case, ends without a full stop. */
   sentence: string;
-  /** What a person does next, ready to be pasted where it is a command; null where nothing is to be done. */
+  /** Next step of the administrator, possibly a command to paste; null if none is required. */
   next: string | null;
-  /** When what was seen coming begins to do harm; in the past once it has. Null where that is not known, or it does already. */
+  /** Start of the damage from a predicted problem, possibly in the past. Null if unknown, or without a prediction. */
   breaksAt: Instant | null;
-  /** When it is tried again without anyone's doing; null where that is not known. */
+  /** Next automatic attempt; null if unknown. */
   nextTryAt: Instant | null;
-  /** Where the clinic that it is of stands with it, all of its targets together; null for what is of none, or of one that is not run. */
+  /** State of all targets of the clinic together; null without a clinic or if the clinic does not run. */
   syncHealth: SyncHealth | null;
-  /** Changes that wait for it. */
+  /** Changes that wait for the solution. */
   waiting: number;
-  /** Subject, sentence and next step for any language; `status --json` has them in English alone. */
+  /** Subject, sentence and next step for any language; `status --json` has English only. */
   texts: { subject: Text; sentence: Text; next: Text | null };
-  /** Of one that several clinics may share: which ones, with the changes of each that wait. `tenant` is null then. */
+  /** Affected clinics of a shared problem, with the waiting changes of each. `tenant` is then null. */
   clinics?: readonly { tenant: string; waiting: number }[];
 }
 
@@ -40,19 +43,19 @@ export function connectionSubject(id: string): string {
   return render(message('subject.login', { id }));
 }
 
-/** Kind and id of what a problem concerns, by the code of its text: `target` and the target's id. The id is empty for what there is one of. */
+/** Returns kind and id of a problem's subject by its text code. The id is empty for a kind with a single subject. */
 export function subjectOf({ texts: { subject } }: Pick<Problem, 'texts'>): { kind: string; id: string } {
   if (typeof subject === 'string') return { kind: '', id: '' };
   const [id = ''] = Object.values(subject.values ?? {});
   return { kind: subject.code.replace(/^subject\./, ''), id: String(id) };
 }
 
-/** Which clinics it is of; none for what concerns the whole installation. */
+/** Lists the affected clinics; empty for the whole installation. */
 export function clinicsOf({ tenant, clinics = [] }: Problem): string[] {
   return tenant === null ? clinics.map((clinic) => clinic.tenant) : [tenant];
 }
 
-/** Of problems those that concern some clinics, with no word of others. @param isWanted by tenant */
+/** Filters problems by clinic and removes mentions of other clinics. @param isWanted selects a tenant */
 export function problemsWithin(problems: readonly Problem[], isWanted: (tenant: string) => boolean): Problem[] {
   return problems.flatMap((problem) => {
     if (problem.clinics === undefined) return clinicsOf(problem).some(isWanted) ? [problem] : [];
@@ -62,18 +65,18 @@ export function problemsWithin(problems: readonly Problem[], isWanted: (tenant: 
   });
 }
 
-/** What a problem says that a person ends. */
+/** A problem that an administrator must solve. */
 interface NeededPerson {
   /** Null for the whole installation. */
   tenant: string | null;
   subject: Text;
   code: string;
   sentence: Text;
-  /** What the person does next; null if that is not known. */
+  /** Next step; null if unknown. */
   next: Text | null;
 }
 
-/** A problem that a person ends now, without times and counts. */
+/** Returns a problem that requires an action now, without times and counts. */
 export function needsPerson({ tenant, subject, code, sentence, next }: NeededPerson): Problem {
   return {
     ...{ tenant, subject: render(subject), code, health: 'action-required' },
@@ -83,22 +86,22 @@ export function needsPerson({ tenant, subject, code, sentence, next }: NeededPer
   };
 }
 
-/** Something outside of the daemon that ends at a known time unless somebody replaces it. */
+/** An external certificate or secret with a known expiry. */
 export interface Ending {
   kind: 'certificate' | 'secret';
-  /** The server, `<host>:<port>`, or where the settings name it: `googleClients main`. */
+  /** The server, `<host>:<port>`, or the name in the settings: `googleClients main`. */
   of: string;
-  /** Since when it has counted; null where that is not known. */
+  /** Start of validity; null if unknown. */
   beganAt: Instant | null;
   endsAt: Instant;
 }
 
-/** What a client has used of what it may ask, as counted where the requests are allowed. */
+/** Use of a client's request budget, counted when requests are allowed. */
 export interface QuotaStatus {
-  /** Where the settings name it: `hubspotClients main`. */
+  /** Name in the settings: `hubspotClients main`. */
   client: string;
-  /** Of what the budget gives in an hour: 0 to 1, or a little more. */
+  /** Share of the hourly budget: 0 to 1, or slightly more. */
   hourShare: number;
-  /** Tenants whose account has used so much of what the other side allows in 24 hours, where the settings say how much that is. */
+  /** Tenants with a high share of the vendor's 24-hour limit, if the settings contain the limit. */
   days: readonly { tenant: string; share: number; usedUpAt: Instant | null }[];
 }

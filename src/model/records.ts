@@ -1,6 +1,6 @@
 import type { Instant } from './time.ts';
 
-/** The statuses of appointments in our words; `unknown` is what the profile's table does not name. */
+/** Appointment statuses of clinic-mirror; `unknown` is a status that the profile's table lacks. */
 export const APPOINTMENT_STATUSES = [
   'booked',
   'confirmed',
@@ -12,22 +12,21 @@ export const APPOINTMENT_STATUSES = [
   'unknown',
 ] as const;
 
-/** Where an appointment stands, in our words. */
 export type AppointmentStatus = (typeof APPOINTMENT_STATUSES)[number];
 
-/** When an appointment is: instants, or whole days (`endDate` exclusive, `YYYY-MM-DD`). */
+/** Time of an appointment: instants, or whole days (`endDate` exclusive, `YYYY-MM-DD`). */
 export type AppointmentTime =
   | { kind: 'timed'; startAt: Instant; endAt: Instant }
   | { kind: 'all-day'; startDate: string; endDate: string; startAt: Instant; endAt: Instant };
 
-/** The patient as far as an appointment tells; patient data, never logged. */
+/** The patient's data in an appointment; never logged. */
 export interface AppointmentPatient {
   id: string;
   firstName: string | null;
   lastName: string | null;
 }
 
-/** One booking, or blocked time when `patientId` is null. Ids are opaque strings. */
+/** One appointment, or blocked time if `patientId` is null. Ids are opaque strings. */
 export interface Appointment {
   id: string;
   agendaId: string;
@@ -37,10 +36,10 @@ export interface Appointment {
   treatmentId: string | null;
   time: AppointmentTime;
   status: AppointmentStatus;
-  /** The clinic's own status word, for reports of unknown ones. */
+  /** The clinic's own status, for reports of unknown ones. */
   rawStatus: string | null;
   updatedAt: Instant | null;
-  /** Where the doctor and the patient see each other: https, and it names nobody. Absent for most. */
+  /** URL of the video visit: https, without a name. Absent for most. */
   teleVisitUrl?: string;
 }
 
@@ -50,17 +49,17 @@ export interface Agenda {
   name: string;
   locationId: string | null;
   isActive: boolean;
-  /** Zone of the agenda's local times, as the clinic names it; absent where the clinic tells none. */
+  /** Zone of the agenda's local times, named by the clinic; absent if unnamed. */
   zone?: string;
 }
 
-/** An operating site. `zone` is an IANA name when the clinic tells one. */
+/** An operating site. `zone` is an IANA name if the clinic provides one. */
 export interface Location {
   id: string;
   name: string;
   address: string | null;
   zone: string | null;
-  /** What the clinic tells for a zone and IANA does not name; absent otherwise. */
+  /** The clinic's zone name if IANA does not know it; otherwise absent. */
   unknownZone?: string;
 }
 
@@ -70,7 +69,7 @@ export interface Treatment {
   name: string;
 }
 
-/** Where somebody lives; what is not told is null. */
+/** A postal address; missing parts are null. */
 export interface PostalAddress {
   street: string | null;
   postalCode: string | null;
@@ -79,60 +78,60 @@ export interface PostalAddress {
   country: string | null;
 }
 
-/** A person in the clinic's registry; patient data, never logged. */
+/** A patient in the clinic's registry; never logged. */
 export interface Patient {
   id: string;
   firstName: string | null;
   lastName: string | null;
   email: string | null;
-  /** As the clinic writes them; `mobilePhone` is the one for text messages. */
+  /** Spelled by the clinic; `mobilePhone` receives text messages. */
   phone: string | null;
   mobilePhone: string | null;
-  /** BCP 47 tag or what the clinic has in its place; null when it tells none. */
+  /** BCP 47 tag or the clinic's own value; null if missing. */
   language: string | null;
-  /** What the patient agreed to, by the names of the profile's `patients.consents`; one that the clinic doesn't tell is absent. */
+  /** Consents by the names in the profile's `patients.consents`; missing values are absent. */
   consents: Readonly<Record<string, boolean>>;
   isActive: boolean;
   taxCode: string | null;
   /** `YYYY-MM-DD`. */
   birthDate: string | null;
-  /** `M`, `F`, `Other`, `Unknown`, or the clinic's word where its profile knows none. */
+  /** `M`, `F`, `Other`, `Unknown`, or the clinic's value if the profile maps none. */
   gender: string | null;
-  /** Null when no part of it is told. */
+  /** Null if no part is known. */
   address: PostalAddress | null;
   updatedAt: Instant | null;
 }
 
-/** A bill, as far as a CRM is told of it: no lines, since their texts tell what was done. */
+/** An invoice for a CRM, without lines because their texts reveal the treatment. */
 export interface Invoice {
   id: string;
   patientId: string | null;
   number: string | null;
-  /** `Invoice`, `CreditNote`, `Receipt`, or the clinic's word. */
+  /** `Invoice`, `CreditNote`, `Receipt`, or the clinic's value. */
   documentType: string | null;
-  /** `Draft`, `Issued`, `PartiallyPaid`, `Paid`, `Cancelled`, or the clinic's word. */
+  /** `Draft`, `Issued`, `PartiallyPaid`, `Paid`, `Cancelled`, or the clinic's value. */
   status: string | null;
   /** `YYYY-MM-DD`. */
   issueDate: string | null;
   /** ISO 4217. */
   currency: string | null;
-  /** Decimals as texts, such as `80.50`. */
+  /** Decimals as strings, such as `80.50`. */
   totalAmount: string | null;
   paidAmount: string | null;
-  /** Names of those who took part in what is billed, each once. */
+  /** Names of the practitioners in the billed treatment, each once. */
   doctors: readonly string[];
 }
 
-/** A source row that could not become a record: set aside, counted and shown; the others go on. */
+/** A source record that is invalid: skipped, counted and shown. Other records continue. */
 export interface InvalidRow {
-  /** The row's id when it has one; a row without one cannot be told from an absent record. */
+  /** Id of the source record; null if missing. An invalid record without an id is indistinguishable from an absent record. */
   recordId: string | null;
   /** Stable kebab-case code: `missing-id`, `bad-time`, `wrong-type`, … */
   code: string;
-  /** The field at fault, never its value. */
+  /** Name of the invalid field, never its value. */
   field: string;
-  /** Of an appointment, where that much of it could be read. */
+  /** Agenda of an appointment, if readable. */
   agendaId?: string;
-  /** The row is no fault: it says that its record is cancelled or deleted, and nothing else of it. */
+  /** Not a fault: the source only reports that the record is cancelled or deleted. */
   isTombstone?: true;
 }

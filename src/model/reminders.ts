@@ -1,42 +1,41 @@
 import type { Instant } from './time.ts';
 
-/** Name of the reminders where targets are named; no target can have it. */
+/** Name of the reminders among target names. No target can have this name. */
 export const REMINDERS = '(reminders)';
 
 /**
- * Where a reminder stands:
- * - `planned`: it waits for its time, or for another try;
- * - `sending`: it is being handed over, or was when its worker died;
- * - `sent`: the other side took it;
- * - `dropped`: it was not and will not be handed over, for a {@link DropReason};
- * - `unknown`: it may have been handed over; never tried again.
+ * State of a reminder:
+ * - `planned`: waits for its time or another attempt;
+ * - `sending`: in transfer, or interrupted by the end of its worker;
+ * - `sent`: accepted by the vendor;
+ * - `dropped`: not sent, for a {@link DropReason};
+ * - `unknown`: possibly sent; never repeated.
  */
 export type ReminderState = 'planned' | 'sending' | 'sent' | 'dropped' | 'unknown';
 
-/** Reasons that end with a newer plan: the same reminder may be planned again, as when an appointment is moved back. */
+/** Reasons that a newer plan can cancel: the reminder is planned again if, for example, the appointment returns to its earlier time. */
 export const WITHDRAWALS = ['cancelled', 'moved', 'vanished', 'excluded', 'outdated'] as const;
 
-/** Why a reminder was withdrawn before its time. */
 export type Withdrawal = (typeof WITHDRAWALS)[number];
 
 /**
- * Why a reminder was dropped; stable, a metric label.
- * - `booked-late`: the appointment was booked or moved so late that the reminder would have come at once;
- * - `missed`: its time had passed before it was planned;
- * - `too-late`: its time passed and the grace with it, or the appointment is too near;
- * - `quiet-hours`: late, and the night would have been the only time left;
- * - `source-unreachable`: the clinic could not be asked whether the appointment still stands;
- * - `unusable`: the clinic's row can't be used;
- * - `arrived`: the patient is there already, or the visit is over;
+ * Reason of a dropped reminder; stable, a metric label.
+ * - `booked-late`: the appointment was booked or moved so late that the reminder would be due at once;
+ * - `missed`: the due time was before the plan;
+ * - `too-late`: the due time and the grace period passed, or the appointment is too near;
+ * - `quiet-hours`: late, and only quiet hours remained;
+ * - `source-unreachable`: the clinic did not confirm the appointment;
+ * - `unusable`: the clinic's record is invalid;
+ * - `arrived`: the patient has arrived, or the visit is over;
  * - `rule-gone`: the rule or the channel is no longer configured;
  * - `patient-gone`, `no-consent`, `no-address`, `opted-out`: of the patient;
  * - `other-patient`: of a correction, the previous message went to another patient;
- * - `outdated`: of a correction, it is not true any more, or another message said the same;
- * - `refused`: the other side won't take it; `channel-gone`: it won't take any;
- * - `channel-failed`: the other side could not take it within the grace;
- * - `egress-stopped`: its text would have told more of the patient than it may;
- * - `record-forged`: the ledger's line is not one that we wrote;
- * - `hourly-limit`: the tenant's limit was reached until the grace ended.
+ * - `outdated`: of a correction, no longer true, or sent by another message;
+ * - `refused`: the vendor rejects the message; `channel-gone`: the vendor rejects all messages;
+ * - `channel-failed`: the vendor was unavailable for the whole grace period;
+ * - `egress-stopped`: the text would reveal more patient data than permitted;
+ * - `record-forged`: the ledger's record was not written by clinic-mirror;
+ * - `hourly-limit`: the tenant's limit was reached until the grace period ended.
  */
 export type DropReason =
   | Withdrawal
@@ -61,24 +60,24 @@ export type DropReason =
   | 'hourly-limit';
 
 /**
- * What a message corrects:
- * - `moved`: the appointment begins at another time than the patient was told, or takes place after all;
- * - `changed`: it begins at the same time, and another thing that the message named has changed: the place or its zone;
- * - `cancelled`: it does not take place.
+ * Subject of a correction:
+ * - `moved`: the appointment starts at another time than in the earlier message, or takes place after all;
+ * - `changed`: the start is unchanged, but the location or its zone changed;
+ * - `cancelled`: the appointment does not take place.
  */
 export type CorrectionKind = 'moved' | 'changed' | 'cancelled';
 
-/** What makes a message a correction. */
+/** Identity of a correction. */
 export interface Correction {
   kind: CorrectionKind;
-  /** Keyed hash of the message that is corrected, and of what is true now. */
+  /** Keyed hash of the corrected message and the current facts. */
   fact: string;
 }
 
-/** What makes a reminder that one and no other. */
+/** Identity of a reminder. */
 export interface ReminderKey {
   appointmentId: string;
-  /** The start that it speaks of: of a cancelled appointment the one that the patient was told. */
+  /** Start in the message; for a cancelled appointment, the start in the earlier message. */
   startAt: Instant;
   rule: string;
   /** Name of the tenant's channel. */
@@ -87,82 +86,82 @@ export interface ReminderKey {
   correction?: Correction | null;
 }
 
-/** A reminder that should come, as a plan gives it. */
+/** A planned reminder. */
 export interface PlannedReminder extends ReminderKey {
   id: string;
   dueAt: Instant;
-  /** Zone that the patient reads the time in; the quiet hours' too. */
+  /** Zone of the times in the message and of the quiet hours. */
   zone: string;
 }
 
-/** One line of the ledger: no content and nobody's name. */
+/** A record of the ledger, without content or names. */
 export interface LedgerEntry extends PlannedReminder {
   correction: Correction | null;
   state: ReminderState;
-  /** When it was first planned; of one that was withdrawn, when it was planned anew. */
+  /** Time of the first plan, or of the new plan after a withdrawal. */
   plannedAt: Instant;
-  /** When it is looked at next, while it is `planned` or `sending`. */
+  /** Next check while `planned` or `sending`. */
   wakeAt: Instant;
-  /** How often it was handed over, or may have been. */
+  /** Number of actual or possible transfers. */
   attempts: number;
-  /** When it came to be sent, dropped or unknown. */
+  /** Time of the final state: sent, dropped or unknown. */
   finishedAt: Instant | null;
   reason: DropReason | null;
-  /** Code of the last try that did not succeed. */
+  /** Code of the last failed attempt. */
   lastCode: string | null;
-  /** The other side's name for what it took. */
+  /** The vendor's id of the accepted message. */
   reference: string | null;
-  /** What the patient said by its link; null before. */
+  /** The patient's answer through the link; null before. */
   answer: { is: Answer; at: Instant } | null;
-  /** Its place in the order in which messages were handed over, or may have been; null before. */
+  /** Position in the order of actual or possible transfers; null before. */
   handedAs: number | null;
-  /** Keyed hash of the patient that it was handed over for; null before. */
+  /** Keyed hash of the recipient; null before the transfer. */
   patientProof: string | null;
-  /** Keyed hash of the address that it named; null where it named none. */
+  /** Keyed hash of the location in the message; null without a location. */
   locationProof: string | null;
 }
 
 /**
- * Why wrong information is not corrected by a message:
- * - `rule-none`: no rule covers the appointment as it is now; `corrections-off`: the rule forbids it;
- * - `corrections-held`: so many corrections were called for at once that a hold waits for a decision; `corrections-refused`: it was rejected;
- * - `unclear`: whether the last message came is not known;
- * - else why the correction was dropped.
+ * Reason why wrong information has no correction:
+ * - `rule-none`: no rule covers the appointment now; `corrections-off`: the rule forbids corrections;
+ * - `corrections-held`: a hold on too many simultaneous corrections waits for a decision; `corrections-refused`: the hold was rejected;
+ * - `unclear`: delivery of the last message is unknown;
+ * - otherwise the reason of the dropped correction.
  */
 export type WrongReason = DropReason | 'rule-none' | 'corrections-off' | 'unclear' | HeldReason;
 
-/** Why the guard keeps back a correction, and every other message of its appointment. */
+/** Reason why the guard keeps back a correction and all other messages of the appointment. */
 export type HeldReason = 'corrections-held' | 'corrections-refused';
 
-/** A patient was told something of an appointment that is not true now. */
+/** Information in a sent message that is no longer true. */
 export interface WrongInformation {
   appointmentId: string;
   channel: string;
   sinceAt: Instant;
-  /** When a message is due that corrects it; null when none will. */
+  /** Due time of the correction; null if none follows. */
   correctsAt: Instant | null;
   /** Null while a message is due. */
   reason: WrongReason | null;
-  /** When it ends by itself: then the appointment has begun. */
+  /** Automatic end: the start of the appointment. */
   untilAt: Instant;
-  /** Name of the correction that a hold kept back, and since when; a decision is about this one. Null when none did. */
+  /** Identity of the held correction, to which a decision applies, and start of the hold; null without a hold. */
   held: { fact: string; at: Instant } | null;
 }
 
-/** What a patient says of an appointment by a reminder's link. */
+/** A patient's answer through the link in a reminder. */
 export type Answer = 'confirmed' | 'cancelled';
 
-/** What opt-outs are remembered by. */
+/** Kind of address in a stored opt-out. */
 export type AddressKind = 'email' | 'phone';
 
-/** Where a tenant's reminders stand. */
+/** State of a tenant's reminders. */
 export interface ReminderStatus {
-  /** Planned and not yet settled. */
+  /** Planned or in transfer. */
   waiting: number;
-  /** Channels whose other side is gone: nothing is handed to them until a person opens them again. */
+  /** Channels whose vendor is gone. The daemon sends nothing until an administrator opens the channel. */
   closedChannels: { channel: string; code: string; at: Instant }[];
-  /** Patients who were told what is not true now, the longest first. */
+  /** Wrong information in sent messages, oldest first. */
   wrong: Omit<WrongInformation, 'held'>[];
-  /** Corrections that wait for a decision; null when none do. */
+  /** Corrections that wait for a decision; null for none. */
   hold: { id: string; appointments: number; sinceAt: Instant } | null;
 }

@@ -3,15 +3,15 @@ import type { Appointment, InvalidRow } from './records.ts';
 import type { TimeWindow } from './time.ts';
 
 /**
- * Why a reading proves nothing about what it does not hold:
- * - `total-mismatch`: the clinic told a total that the rows received do not make up, or that fell meanwhile;
- * - `repeated-page`: a page came again, so the pages after it were never seen, or rows of one did, so others may have been skipped;
- * - `page-cap`: the profile's limit of pages was reached;
- * - `end-unproved`: no rule of the profile could tell that the last page was the last;
- * - `next-page-told`: the answer names a next page, or more rows than came, in a way that the profile's paging doesn't follow;
- * - `full-page`: nothing tells that more follow, but the last page is as full as pages get;
- * - `wrong-tenant`: some rows name another tenant;
- * - `records-unlisted`: it lacks records that the clinic shows, active, unmoved and inside the window, when each is read alone.
+ * Reason why a fetch does not prove the absence of records:
+ * - `total-mismatch`: the received records do not match the clinic's total, or the total fell meanwhile;
+ * - `repeated-page`: a repeated page or record suggests that others were skipped;
+ * - `page-cap`: the profile's page limit was reached;
+ * - `end-unproved`: no rule of the profile proves that the last page was the last;
+ * - `next-page-told`: the answer announces a next page, or more records, in a way that the profile's paging ignores;
+ * - `full-page`: nothing announces more records, but the last page is full;
+ * - `wrong-tenant`: some records belong to another tenant;
+ * - `records-unlisted`: records are missing that the clinic returns singly as active, unmoved and inside the window.
  */
 export type PartialReason =
   | 'total-mismatch'
@@ -23,19 +23,19 @@ export type PartialReason =
   | 'wrong-tenant'
   | 'records-unlisted';
 
-/** What every reading of a list holds, complete or not. */
+/** Content of a complete or partial fetch. */
 export interface SnapshotContent<Source> {
-  /** Newest version of each record by id, cancelled ones included as far as the clinic lists them. */
+  /** Newest version of each record by id, including cancelled records that the clinic lists. */
   records: Map<string, Source>;
-  /** Rows that are there and can't be used. Those with a `recordId` are present, not absent. */
+  /** Invalid source records. A record with a `recordId` is present, not absent. */
   unusable: InvalidRow[];
-  /** How many of `unusable` have no id: any absent record might be one of them. */
+  /** Number of `unusable` records without an id. Each absent record is possibly one of them. */
   unidentified: number;
-  /** Values of the records that could not be read and count as not told, by their fields. */
+  /** Number of unreadable values by field; treated as missing. */
   unread?: Readonly<Record<string, number>>;
 }
 
-/** How often each name comes. */
+/** Counts the occurrences of each name. */
 export function countEach(names: Iterable<string>): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
@@ -43,57 +43,57 @@ export function countEach(names: Iterable<string>): Record<string, number> {
 }
 
 /**
- * - `complete`: every page was received and the end was proved, so it may speak of absence.
- * - `partial`: good for creates and updates only.
- * - `changes`: what a complete reading of before showed, with all that the clinic tells to have changed since. What was deleted since then
- *   is still among it, so it is good for the same.
+ * - `complete`: every page arrived and the end was proved, so absence is proved.
+ * - `partial`: allows only creates and updates.
+ * - `changes`: an earlier complete fetch, plus all changes that the clinic reports since. Later deletions are invisible, so only creates
+ *   and updates are possible.
  */
 export type Completeness =
   | { completeness: 'complete' }
   | { completeness: 'partial'; reason: PartialReason }
   | { completeness: 'changes' };
 
-/** The records of a stream as the clinic listed them. */
+/** The records of a stream in the clinic's list. */
 export type Snapshot<Source> = SnapshotContent<Source> & Completeness;
 
-/** The appointments of a window as the clinic listed them. */
+/** The clinic's list of appointments in a window. */
 export type AppointmentSnapshot = Snapshot<Appointment> & {
   /**
-   * The window that was asked for. Records are those that overlap it: start before its end, end after its start. With `changes` also some
-   * that were in it and its agendas by the complete reading, or come into it soon.
+   * The requested window. Records overlap the window: start before its end, end after its start. With `changes`, also records that were in
+   * the window and agendas at the complete fetch, or enter soon.
    */
   window: TimeWindow;
-  /** The agendas that were asked for; null for all of them. */
+  /** The requested agendas; null for all. */
   agendaIds: string[] | null;
-  /** Pages that were used; those of a reading that was begun again count too. */
+  /** Pages used, including those before a restart of the fetch. */
   pages: number;
-  /** HTTP requests that were sent, retries included. */
+  /** HTTP requests, including retries. */
   requests: number;
-  /** Rows that came twice in one list call that was whole, which a profile may allow. */
+  /** Repeated records in one complete list call, which a profile may allow. */
   repeated: number;
 };
 
-/** One record, read alone: it is there, the clinic says that it is not, or it is there and can't be used. */
+/** Result of a single-record request: present, absent, or present but invalid. */
 export type Lookup<Found> = { found: Found } | { absent: true } | { unusable: InvalidRow };
 
 /**
- * What a reading of the clinic showed of its profile, without a loss:
- * - `zone-unread`: a field holds names of zones other than the one that the rows are read in, and the profile does not name the field;
- * - `path-empty`: a path of the profile found nothing in any row of a whole reading.
+ * A remark about the profile, without data loss:
+ * - `zone-unread`: a field names other zones than the profile uses, and the profile does not map the field;
+ * - `path-empty`: a path of the profile matched nothing in a whole fetch.
  */
 export interface ReadingRemark {
   code: 'zone-unread' | 'path-empty';
   list: 'appointments' | 'agendas' | 'locations' | 'patients';
-  /** The profile's name of the field. */
+  /** Field name in the profile. */
   field: string;
-  /** Where it is in a row. */
+  /** Path in a source record. */
   path: string;
   rows: number;
-  /** Of `zone-unread`: the names that were found. */
+  /** Of `zone-unread`: the found zone names. */
   zones?: readonly string[];
 }
 
-/** Tells a person what a remark means, and what to set. */
+/** Explains a remark to the administrator, with the setting to change. */
 export function sentenceOfRemark({ code, list, field, path, rows: count, zones = [] }: ReadingRemark): Message {
   const rows = message('rows-counted', { count });
   if (code === 'path-empty') return message('remark.path-empty', { list, field, path, rows });

@@ -1,37 +1,37 @@
 import { message, render } from '../messages/message.ts';
 import type { Instant } from './time.ts';
 
-/** What the count `links` of a target is, in metrics and answers. */
+/** Description of `links`, the count of a target, for metrics and answers. */
 export const LINKS_COUNT = { description: 'Objects that the target is known to hold' };
 
 /**
- * Whether a target shows what the clinic shows: `behind` while changes are pending, as during the first sync; `on-hold` while changes wait
- * for an approval; `unknown` while the daemon cannot compare everything.
+ * Compares a target with the clinic. `behind`: changes are pending, as during the first sync. `on-hold`: changes wait for an approval.
+ * `unknown`: the daemon cannot compare everything.
  */
 export type SyncStatus = 'in-sync' | 'behind' | 'on-hold' | 'unknown';
 
 /** Who must act: no one, the daemon, which retries, or an administrator. */
 export type Health = 'ok' | 'retrying' | 'action-required';
 
-/** The two scales of a state, the same on every surface. */
+/** Both state scales, identical on every surface. */
 export interface SyncHealth {
   sync: SyncStatus;
   health: Health;
 }
 
-/** How far the first sync is. */
+/** Progress of the first sync. */
 export interface FirstSync {
-  /** Objects that stand in the target. */
+  /** Objects in the target. */
   written: number;
-  /** All that are to stand there; null while the clinic is being read for the first time. */
+  /** Wanted number of objects; null during the first fetch from the clinic. */
   of: number | null;
 }
 
-/** Where a target, or all of a clinic's together, stand. */
+/** State of a target, or of all targets of a clinic. */
 export interface SyncState extends SyncHealth {
   /**
-   * It showed what the clinic showed at this time, as far as is known; null before the first time. It stands still while changes
-   * by hand are known that the policy does not accept.
+   * Last time when the target is known to match the clinic; null before the first time. Does not advance while manual changes exist that
+   * the policy rejects.
    */
   inSyncAsOf: Instant | null;
   /** Progress of the first sync; null if it is complete, or if changes are on hold. */
@@ -92,7 +92,7 @@ function together(targets: readonly SyncState[]): FirstSync | null {
   return { written: all.reduce((total, { written }) => total + written, 0), of };
 }
 
-/** Null where one of them is: it never was. */
+/** Null if one value is null, because that target never matched. */
 function earlier(one: Instant | null, other: Instant | null): Instant | null {
   return one === null || other === null ? null : Math.min(one, other);
 }

@@ -2,26 +2,25 @@ import type { Text } from '../messages/message.ts';
 import type { StoredError } from './errors.ts';
 import type { Instant } from './time.ts';
 
-/** What takes longer than a caller of the API should have to wait. */
+/** Work that is too long for one API request. */
 export const TASK_KINDS = ['plan', 'apply', 'sync', 'audit', 'undo', 'forget', 'preview-forget'] as const;
-/** Such work. */
 export type TaskKind = (typeof TASK_KINDS)[number];
 
-/** Long work that a caller of the API began, as any process can tell of it. */
+/** Long work of an API caller, readable by each process. */
 export interface StoredTask {
   id: string;
   kind: TaskKind;
   beganAt: Instant;
-  /** Told again every few seconds while it goes on: a process that ends without a word is noticed by it. */
+  /** Refreshed every few seconds during the work, so that the silent end of a process is noticed. */
   aliveAt: Instant;
   state: 'running' | 'done' | 'failed';
-  /** The step that it is at, or was last; null before the first. */
+  /** Current or last step; null before the first. */
   step: string | null;
-  /** As the API answers it; null while it runs, and when it failed. */
+  /** Result in the API's form; null while running or after a failure. */
   result: unknown;
-  /** Why it failed; null otherwise. */
+  /** Cause of the failure; null otherwise. */
   error: StoredError | null;
 }
 
-/** Progress for whoever watches: a word and, where known, how far. */
+/** Reports a step and, if known, the progress. */
 export type Progress = (step: Text, done?: number, total?: number) => void;

@@ -2,22 +2,22 @@ import { createRequire } from 'node:module';
 import type * as PhoneNumbers from 'libphonenumber-js/max';
 import { plainText } from './text.ts';
 
-/** Loads a package when it is first needed: many installations never need this one. */
+/** Loads a package at first use, because many installations never need the package. */
 const load = createRequire(import.meta.url);
 
-/** A valid telephone number, but of no mailbox. */
+/** A valid telephone number other than a mailbox. */
 export interface Telephone {
   /** In E.164, such as `+393331234567`. */
   number: string;
-  /** What kind of line it is; null where the numbering plan does not tell. */
+  /** Kind of line; null if the numbering plan does not define one. */
   type: PhoneNumbers.NumberType | null;
 }
 
-/** No field of a front desk is longer. */
+/** Front-desk fields are shorter. */
 const LONGEST = 300;
-/** A word, and what stands between words. */
+/** A word, or the text between words. */
 const TOKENS = /(?<word>\p{L}[\p{L}\p{M}.'’]*)|(?<text>[^\p{L}]+)/gu;
-/** Words before an extension: E.164 can't tell it, and the number without it is another one. */
+/** Words before an extension. E.164 has no extensions, and the number without its extension is a different number. */
 const EXTENSION = new Set([
   'int',
   'interno',
@@ -31,7 +31,7 @@ const EXTENSION = new Set([
   'ram',
   'durchwahl',
 ]);
-/** Words by which a field says that a number is not to be used: which one they mean is a person's to read. */
+/** Words that forbid the use of a number. Only a human can decide which number is meant. */
 const DENIED = new Set([
   ...[
     'no',
@@ -48,28 +48,28 @@ const DENIED = new Set([
   ],
   ...['disattivo', 'disattivato', 'old', 'wrong', 'invalid', 'ex'],
 ]);
-/** A whole date, such as when a number was checked: its digits would be those of a fixed line. */
+/** A whole date, such as the time of a check: its digits resemble a fixed line. */
 const DATE = /(?<![\d/.-])(?:0?[1-9]|[12]\d|3[01])([/.-])(?:0?[1-9]|1[0-2])\1(?:19|20)\d\d(?![\d/.-])/g;
-/** Between two numbers in any case: `;`, `|`, a line, `2)`, `(2)`, a plus sign behind a number. */
+/** Certain separators of two numbers: `;`, `|`, a line, `2)`, `(2)`, a plus sign after a number. */
 const APART = /[;|&\\:=\n]|(?:^|(?<=\s))\d\)|(?<=\d[\s.,/-]*)\([1-9]\)|(?<=\d[\s.,)-]*)(?=\+)/;
-/** Between two numbers, or within one: 06/1234567. */
+/** Separators between two numbers or within one: 06/1234567. */
 const MAYBE_APART = /[/,]|\s-+\s/;
-/** No number is written in more parts. */
+/** Numbers are written in at most this many parts. */
 const MOST_PARTS = 6;
-/** A number in brackets beside another one. */
+/** A second number in brackets. */
 const BRACKETED = /\(((?:[^()\d]*\d){6}[^()]*)\)/g;
-/** A bracket whose other one is missing, as where words stand in it. */
+/** An unmatched bracket, for example around words. */
 const LONE_BRACKET = /\((?![^()]*\))|(?<!\([^()]*)\)/g;
-/** The zero that is dialled within the country alone: +44 (0)7700 900123. In Italy fixed lines keep it. */
+/** The zero for domestic calls only: +44 (0)7700 900123. Fixed lines in Italy keep the zero. */
 const TRUNK_ZERO = /^((?:\+|00)[\d\s.-]+?)\s*\(0\)/;
-/** Mobile numbers of Mexico were dialled with a 1 before them until 2019. */
+/** Until 2019, callers dialled 1 before mobile numbers of Mexico. */
 const MEXICO_MOBILE = /^(?:\+|00)\s?52[\s.-]*1(?=(?:[\s.-]*\d){10}$)/;
-/** Ofcom keeps them for invented persons, so libphonenumber has no plan for them; test patients have them. */
+/** Ofcom reserves these numbers for fiction, so libphonenumber has no plan for them. Test patients use the numbers. */
 const INVENTED_MOBILE = /^\+447700900\d{3}$/;
 
 /**
- * The valid numbers of a telephone field as a front desk writes it, in order: `tel. 06 1234567 / cell. 333 1234567 (mamma)`.
- * A number that could be read in two ways, or has an extension, is left out.
+ * Returns the valid numbers of a front-desk field in order: `tel. 06 1234567 / cell. 333 1234567 (mamma)`. Ambiguous numbers and numbers
+ * with an extension are omitted.
  * @param region ISO 3166 country of numbers without an international prefix
  */
 export function telephonesIn(written: string, region: string): Telephone[] {
@@ -82,13 +82,13 @@ export function telephonesIn(written: string, region: string): Telephone[] {
   return pieces === null ? [] : pieces.flatMap((piece) => numbersIn(piece, readerFor(region)));
 }
 
-/** The first of them that is a mobile number, else the first. */
+/** Returns the first mobile number, otherwise the first number. */
 export function firstTelephone(written: string, region: string): Telephone | null {
   const all = telephonesIn(written, region);
   return all.find(({ type }) => type === 'MOBILE' || type === 'FIXED_LINE_OR_MOBILE') ?? all[0] ?? null;
 }
 
-/** What stands between words; null when a word says that a number is not to be used. */
+/** Returns the texts between words; null if a word forbids the use of a number. */
 function piecesOf(lines: string): string[] | null {
   const pieces: string[] = [];
   let isOpen = true;
@@ -102,7 +102,7 @@ function piecesOf(lines: string): string[] | null {
     if (DENIED.has(name)) return null;
     const touchesDigit = /\d/.test(lines[index - 1] ?? '');
     if (EXTENSION.has(name) || touchesDigit) pieces.splice(pieces.findLastIndex((piece) => /\d/.test(piece)));
-    // What follows is an extension, the number of a fax, or has a letter for a digit.
+    // An extension, a fax number, or a number with a letter for a digit follows.
     isOpen = !(
       EXTENSION.has(name) ||
       name === 'fax' ||
@@ -119,14 +119,14 @@ function isDigit(text: string, at: number): boolean {
 
 type Reader = (written: string) => Telephone | null;
 
-/** The numbers of a piece without words. */
+/** Returns the numbers of a piece without words. */
 function numbersIn(piece: string, read: Reader): Telephone[] {
   const clear: Reader = (text) => (endsInChoice(text, read) || holdsAnother(text, read) ? null : read(text));
   const marked = piece.replace(BRACKETED, '/$1/').replace(LONE_BRACKET, '/');
   const parts = marked.split(MAYBE_APART).filter((part) => /\d/.test(part));
   if (parts.some((part, at) => sharesDigits(part, parts[at + 1], read))) return [];
   const alone = parts.map(clear);
-  // Digits that are no number may belong to the one behind them (an area code, another prefix), or end the one before.
+  // Invalid digits possibly belong to the next number (area code, prefix) or end the previous one.
   const first = alone.slice(0, alone.includes(null) ? alone.indexOf(null) : undefined).flatMap((one) => one ?? []);
   if (parts.length < 2) return first.length === 0 ? severalIn(piece, read) : first;
   const whole = read(parts.join(' '));
@@ -135,7 +135,7 @@ function numbersIn(piece: string, read: Reader): Telephone[] {
   return first.length > 0 && first.length < parts.length && isLonger ? first.slice(0, -1) : first;
 }
 
-/** Whether no stretch of a number's parts is another number. */
+/** Checks that no part of the number is another number. */
 function isOnlyOne(parts: readonly string[], whole: Telephone, clear: Reader): boolean {
   if (parts.length > MOST_PARTS || clear(parts.join(' ')) === null) return false;
   const joined = parts.flatMap((_, from) =>
@@ -150,19 +150,19 @@ function endsInChoice(part: string, read: Reader): boolean {
   return before !== undefined && read(before) !== null;
 }
 
-/** `12 0664 123000`: one or two digits before what is a number of its own. Three may be the prefix of a mobile number: 347 0587061. */
+/** `12 0664 123000`: one or two digits before another number. Three digits are possibly a mobile prefix: 347 0587061. */
 function holdsAnother(part: string, read: Reader): boolean {
   const [, rest] = /^\s*\d{1,2}\s+(0.*)$/.exec(part) ?? [];
   return rest !== undefined && (read(rest) ?? read(part))?.number !== read(part)?.number;
 }
 
-/** `0664 123000 0664/123000`: the last digits of a number may as well begin the one behind the slash. */
+/** `0664 123000 0664/123000`: the last digits possibly begin the number after the slash. */
 function sharesDigits(part: string, next: string | undefined, read: Reader): boolean {
   const [, head = '', tail = ''] = /^(.*\d)\s+(\d+)\s*$/.exec(part) ?? [];
   return next !== undefined && head !== '' && read(head) !== null && read(`${tail} ${next}`) !== null;
 }
 
-/** Numbers with nothing but a space or a hyphen between them: each is one alone. */
+/** Returns numbers separated only by a space or hyphen. */
 function severalIn(piece: string, read: Reader): Telephone[] {
   const parts = piece.trim().split(/[\s-]+/);
   const found = parts.flatMap((part) => read(part) ?? []);
@@ -178,7 +178,7 @@ function readerFor(region: string): Reader {
     if (number === undefined || number.ext !== undefined) return null;
     if (INVENTED_MOBILE.test(number.number)) return { number: number.number, type: 'MOBILE' };
     const type = number.getType() ?? null;
-    // The mailbox of a mobile line: its number with digits behind, so it may as well be a number with an extension.
+    // A voicemail number is a mobile number with more digits, so an extension is also possible.
     return number.isValid() && type !== 'VOICEMAIL' ? { number: number.number, type } : null;
   };
   return (written) => {

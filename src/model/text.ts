@@ -1,29 +1,26 @@
 import { message, type Text } from '../messages/message.ts';
 
-/** Format characters such as U+200B, U+FEFF and the marks of writing direction. */
+/** Format characters such as U+200B, U+FEFF and direction marks. */
 const INVISIBLE = /\p{Cf}/gu;
-/** Hyphens and minus signs that are not the one of ASCII: U+2010 to U+2015, U+2212. */
+/** Hyphens and minus signs other than ASCII: U+2010 to U+2015, U+2212. */
 const DASHES = /[\u2010-\u2015\u2212]/g;
 
-/** A text as a reader sees it: no invisible characters, single spaces, with the hyphens and digits of ASCII. */
+/** Returns visible text: without invisible characters, with single spaces and ASCII hyphens and digits. */
 export function plainText(text: string): string {
   return text.normalize('NFKC').replace(INVISIBLE, '').replace(DASHES, '-').replace(/\s+/g, ' ').trim();
 }
 
-/** Any character that leaves a trace on a screen: none that controls, joins, spaces or fills (U+2800 is an empty Braille cell). */
+/** A visible character: no control, joiner, space or filler (U+2800 is an empty Braille cell). */
 const VISIBLE = /[^\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
 const ELLIPSIS = '…';
 
-/** Whether a person sees anything of a text. */
+/** Decides whether a text contains a visible character. */
 export function isVisible(text: string): boolean {
   return VISIBLE.test(text);
 }
 
-/**
- * A text of at most so many UTF-16 code units. One that is cut ends with an ellipsis, and no character that a person sees as one is cut
- * in two.
- */
+/** Shortens a text to at most `most` UTF-16 code units. A shortened text ends with an ellipsis, and visible characters remain whole. */
 export function shortened(text: string, most: number): string {
   if (text.length <= most) return text;
   let end = 0;
@@ -34,10 +31,10 @@ export function shortened(text: string, most: number): string {
   return `${text.slice(0, end).trimEnd()}${ELLIPSIS}`;
 }
 
-/** Longest line of iCalendar in octets, without its line break (RFC 5545 section 3.1). */
+/** Longest iCalendar line in octets, without its line break (RFC 5545 section 3.1). */
 const MAX_LINE_OCTETS = 75;
 
-/** A text of iCalendar with its lines folded so that none is too long and no character is cut; they may be folded otherwise before. */
+/** Folds the lines of an iCalendar text without splitting a character. Existing folds are removed first. */
 export function foldLines(text: string): string {
   return text.replaceAll('\r\n ', '').split('\r\n').map(foldLine).join('\r\n');
 }
@@ -58,30 +55,30 @@ function foldLine(line: string): string {
   return folded;
 }
 
-/** A word of a command as a shell takes it. */
+/** Quotes a word for a shell. */
 export function shellWord(word: string): string {
   return /^[\w.@:/+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Names that people choose: tenants, connections, targets, clients. They become parts of Redis keys and metric labels. */
+/** Names of tenants, connections, targets and clients. Names become parts of Redis keys and metric labels. */
 export const NAME = /^[a-z0-9][a-z0-9-]{0,40}$/;
 
-/** What to do about a name that does not match {@link NAME}. */
+/** Remedy for a name that does not match {@link NAME}. */
 export const NAME_REMEDY = message('settings.name-rule');
 
-/** Unknown ids, with the question whether similar ones are meant, if there are any. */
+/** Returns unknown ids, with similar known ids if any. */
 export function withSimilarIds(ids: string, similar: readonly string[]): Text {
   return similar.length === 0 ? ids : message('ids-or-similar', { ids, similar: similar.join(', ') });
 }
 
-/** The known word nearest to the one that was written, when it is near enough to be a slip; else null. */
+/** Returns the most similar known word if close enough for a typing error, otherwise null. */
 export function didYouMean(written: string, candidates: Iterable<string>): string | null {
   const folded = fold(written);
   let nearest: string | null = null;
   let nearestDistance = Math.max(2, Math.floor(folded.length / 3)) + 1;
   for (const word of candidates) {
     const other = fold(word);
-    // No fewer changes than one is longer than the other: a word without end is compared with none.
+    // The length difference is the minimum distance, so an extremely long word is compared with none.
     const least = Math.abs(folded.length - other.length);
     if (least >= nearestDistance || least >= word.length) continue;
     const distance = editDistance(folded, other);
@@ -93,12 +90,12 @@ export function didYouMean(written: string, candidates: Iterable<string>): strin
   return nearest;
 }
 
-/** Case and separators are what people get wrong most: `past_days` is `pastDays`. */
+/** Users confuse case and separators most often: `past_days` is `pastDays`. */
 function fold(word: string): string {
   return word.toLowerCase().replaceAll(/[-_ .]/g, '');
 }
 
-/** Levenshtein's distance: insertions, deletions and replacements of one character. */
+/** Returns the Levenshtein distance: insertions, deletions and replacements of one character. */
 function editDistance(from: string, to: string): number {
   let previous = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (let row = 1; row <= from.length; row += 1) {

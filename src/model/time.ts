@@ -1,72 +1,69 @@
 import { message } from '../messages/message.ts';
 
-/** One second in milliseconds. */
 export const SECOND_MS = 1_000;
-/** One minute in milliseconds. */
 export const MINUTE_MS = 60 * SECOND_MS;
-/** One hour in milliseconds. */
 export const HOUR_MS = 60 * MINUTE_MS;
-/** One day of 24 hours in milliseconds. */
+/** 24 hours. */
 export const DAY_MS = 24 * HOUR_MS;
-/** Clocks of two machines may differ by so much: a time that is no further ahead is not one to come. Our choice. */
+/** Accepted clock difference between hosts: a time within this tolerance is not in the future. Our choice. */
 export const CLOCK_TOLERANCE_MS = MINUTE_MS;
 
-/** A point in time: epoch milliseconds. Fields that hold one end in `At`. */
+/** A point in time: epoch milliseconds. Names of such fields end in `At`. */
 export type Instant = number;
 
-/** Tells the time; passed in wherever time matters, so that tests choose it. */
+/** Returns the current time. Passed as a parameter so that tests can choose the time. */
 export type Clock = () => Instant;
 
-/** A half-open span of time: `fromAt` belongs to it, `toAt` does not. */
+/** A half-open span: includes `fromAt`, excludes `toAt`. */
 export interface TimeWindow {
   fromAt: Instant;
   toAt: Instant;
 }
 
-/** The time that something takes up; an end that is not after its start makes it a moment. */
+/** Duration of an appointment. An end that is not after the start means a moment. */
 export interface TimeSpan {
   startAt: Instant;
   endAt: Instant;
 }
 
-/** Whether a span lies in a window, at least in part. Every test of a window is this one: a block of a month ends with its end. */
+/** Decides whether a span overlaps a window. All window tests use this function: a block of a month ends with its end. */
 export function overlaps(span: TimeSpan, window: TimeWindow): boolean {
   return span.startAt < window.toAt && !hasPassed(span, window);
 }
 
-/** Whether a span lies wholly before a window: time has passed over it, or it was moved there. */
+/** Decides whether a span is completely before a window, by elapsed time or after a move. */
 export function hasPassed({ startAt, endAt }: TimeSpan, { fromAt }: TimeWindow): boolean {
   return Math.max(endAt, startAt + 1) <= fromAt;
 }
 
 /**
- * How much time, in milliseconds, passed between two moments by the wall clock, of whatever process; the later one of this process.
- * Negative where only a clock that ran ahead can have told the earlier one.
+ * Returns the elapsed milliseconds between two wall-clock times; the earlier possibly from another process. Negative only if a clock that
+ * ran ahead produced the earlier time.
  */
 export type ElapsedBetween = (fromAt: Instant, toAt: Instant) => number;
 
-/** A wall clock beside one that does not jump with it. */
+/** A wall clock, and the elapsed time corrected for clock jumps. */
 export interface WatchedClock {
   clock: Clock;
   elapsedBetween: ElapsedBetween;
 }
 
-/** How the wall clock stood to the steady one for a while, both ends by the steady one. */
+/** Offset of the wall clock from the steady clock for a period, both ends by the steady clock. */
 interface Stand {
   offsetMs: number;
   fromAt: Instant;
-  /** Moves on with each look; of one that is over: the look that found another. */
+  /** Advances with each check; after a jump, the time of the check that found it. */
   untilAt: Instant;
 }
 
-/** Less is no jump: clocks that are kept right step by step, or that were read one after the other. Our choice. */
+/** Smaller differences are gradual corrections or delays between two clock queries. Our choice. */
 const JUMP_MS = SECOND_MS / 2;
-/** Jumps that are remembered; of what was before them only the wall clock tells. */
+/** Maximum number of stored jumps. Before the oldest jump, only the wall clock is known. */
 const STORED_OFFSETS = 32;
 
 /**
- * Has everybody who asks for the time look whether the wall clock jumped. What passes while this process runs is told by the steady one: two
- * readings that a jump took apart are as near to each other as they were. Of the time before, only the wall clock tells.
+ * Checks for wall-clock jumps at each use. Within this process the steady clock measures elapsed time, so a jump between two times has no
+ * effect. Before the start of the process, only the wall clock is known.
  * @param steady milliseconds since any moment, such as `performance.now`
  */
 export function watchClock(wall: Clock, steady: () => number): WatchedClock {
@@ -83,7 +80,7 @@ export function watchClock(wall: Clock, steady: () => number): WatchedClock {
     return { now, wallNow };
   };
   const first = look();
-  /** The same moment by the steady clock; null when it was not while this process looked, nor before. */
+  /** Converts a moment to the steady clock; null outside the observed time. */
   const steadyAt = (at: Instant): number | null => {
     const may = offsets.flatMap(({ offsetMs, fromAt, untilAt }) => {
       const moment = at - offsetMs;
@@ -103,31 +100,31 @@ export function watchClock(wall: Clock, steady: () => number): WatchedClock {
   };
 }
 
-/** Remedy for a text that names no time zone. */
+/** Remedy for an unknown time zone. */
 export const ZONE_REMEDY = message('settings.zone');
 
-/** Offsets change at most on a quarter of an hour, so one look-up serves a whole quarter. */
+/** Offsets change only on a quarter of an hour, so one look-up serves a whole quarter. */
 const QUARTER_MS = 15 * MINUTE_MS;
-/** Bound of what is known of one zone: over a year of quarters, since lists reach so far. */
+/** Cache limit per zone: over a year of quarters, the span of a list. */
 const CACHE_LIMIT = 50_000;
 
-/** Most appointments begin and end on one of these, many at the same one: such an instant is written once. */
+/** Most appointments begin and end on such steps, many at equal times, so the text of a step is cached. */
 const COMMON_STEP_MS = 5 * MINUTE_MS;
 
-/** Names that are known at once. IANA has six hundred; each may be written in thousands of ways, in capitals or not. */
+/** Limit of cached names. IANA has six hundred zones, but case variations allow thousands of spellings each. */
 const MOST_ZONES = 1_000;
 
 interface ZoneCache {
   format: Intl.DateTimeFormat;
   offsets: Map<number, number>;
-  /** Local times as they are written, by the number of their step. */
+  /** Formatted local times by step number. */
   texts: Map<number, string>;
 }
 
 const caches = new Map<string, ZoneCache>();
 
 /**
- * The offset from UTC that held in a zone at an instant, in milliseconds (east positive).
+ * Returns the UTC offset of a zone at an instant in milliseconds, east positive.
  * @throws RangeError for a zone that the IANA data does not know
  */
 export function offsetMs(zone: string, at: Instant): number {
@@ -141,7 +138,7 @@ export function offsetMs(zone: string, at: Instant): number {
   return offset;
 }
 
-/** An instant as RFC 3339 local time with offset in a zone, whole seconds: `2026-03-29T09:00:00+02:00`. */
+/** Formats an instant as RFC 3339 local time with offset, whole seconds: `2026-03-29T09:00:00+02:00`. */
 export function toZonedIso(zone: string, at: Instant): string {
   const step = at / COMMON_STEP_MS;
   if (!Number.isInteger(step)) return zonedIso(zone, at);
@@ -159,11 +156,11 @@ function zonedIso(zone: string, at: Instant): string {
   const local = new Date(Math.floor(at / 1_000) * 1_000 + offset).toISOString().slice(0, 19);
   const sign = offset < 0 ? '-' : '+';
   const minutes = Math.round(Math.abs(offset) / MINUTE_MS);
-  // Joined it is one text; a template would keep its parts beside it, for as long as it is known.
+  // `join` creates one flat string; a template would keep its parts in memory while the string is cached.
   return [local, sign, twoDigits(Math.floor(minutes / 60)), ':', twoDigits(minutes % 60)].join('');
 }
 
-/** Whether the IANA data knows a zone by this name. */
+/** Decides whether the IANA data contains a zone name. */
 export function isZone(name: string): boolean {
   try {
     cacheOf(name);
@@ -173,11 +170,11 @@ export function isZone(name: string): boolean {
   }
 }
 
-/** Whether clients agree that a local time means an instant: the clock of the zone shows it then, and never again or before. */
+/** Decides whether a local time is unambiguous: the zone's clock shows the local time at this instant only. */
 export function meansOnly(local: string, zone: string, at: Instant): boolean {
   const shownAt = Date.parse(`${local}Z`);
   if (offsetMs(zone, at) !== shownAt - at) return false;
-  // A clock is put on or back by less than a day, unless it skips one: then nothing comes twice.
+  // A clock change is less than a day, unless a day is skipped; then no local time repeats.
   return [at - DAY_MS, at + DAY_MS].every((adjacentAt) => {
     const other = shownAt - offsetMs(zone, adjacentAt);
     return other === at || offsetMs(zone, other) !== shownAt - other;

@@ -1,90 +1,90 @@
 import type { ErrorTexts } from './errors.ts';
 import type { Instant } from './time.ts';
 
-/** What receivers can be told of; the type of the message (Standard Webhooks 1.0: letters, digits, underscores and dots). */
+/** Events for receivers; the message type (Standard Webhooks 1.0: letters, digits, underscores and dots). */
 export type TriggerEvent = 'report.available' | 'invoice.issued' | AppointmentEvent;
 
-/** What may become of an appointment. */
+/** Appointment changes for receivers. */
 export type AppointmentEvent = 'appointment.booked' | 'appointment.moved' | 'appointment.cancelled';
 
-/** An appointment as the last reading left it, for one endpoint and event: what the next one is compared with. */
+/** An appointment in the last fetch for one endpoint and event. The next fetch is compared with this state. */
 export interface StoredAppointment {
-  /** The clinic's id of it. */
+  /** The clinic's id of the appointment. */
   recordId: string;
-  /** Null for a row that could not be used at first: nobody knows how it was. */
+  /** Null for a record that was invalid at first, because its earlier state is unknown. */
   agendaId: string | null;
   startAt: Instant;
   endAt: Instant;
-  /** Booked for somebody; else it was cancelled, became blocked time, or is gone. */
+  /** Booked by a patient; false if cancelled, changed to blocked time, or gone. */
   isConfirmed: boolean;
-  /** How many changes of it were found: two moves to the same time are two messages. */
+  /** Number of found changes, so that two moves to an equal time are two messages. */
   sequence: number;
-  /** When the reading began that missed it first; null while it is listed. */
+  /** Start of the first fetch without the appointment; null while listed. */
   missedAt: Instant | null;
 }
 
-/** A clinical document, as far as triggers go by it: no title, no name, no type. */
+/** A clinical document for triggers: without title, name or type. */
 export interface Report {
   id: string;
   patientId: string | null;
   episodeId: string | null;
-  /** `Draft`, `Final`, `Signed`, `Replaced`, or the clinic's word. */
+  /** `Draft`, `Final`, `Signed`, `Replaced`, or the clinic's value. */
   status: string | null;
-  /** Size of its PDF; null when the clinic does not tell. */
+  /** PDF size; null if the clinic does not provide it. */
   fileSizeBytes: number | null;
 }
 
-/** A message that waits to be taken by a receiver. */
+/** A message in the queue for a receiver. */
 export interface WaitingTrigger {
-  /** Keyed hash, the same for every try: the message's `webhook-id`. */
+  /** Keyed hash, identical for each attempt: the message's `webhook-id`. */
   id: string;
   /** The clinic's id of the document. */
   recordId: string;
-  /** When it was found to be available or issued: the clinic does not tell when it became so. */
+  /** Time when the daemon found the document available or issued; the clinic does not provide the actual time. */
   foundAt: Instant;
-  /** How often it was tried in vain. */
+  /** Number of failed attempts. */
   attempts: number;
-  /** Not tried before. */
+  /** Earliest time of the next attempt. */
   dueAt: Instant;
-  /** Why the last try failed; null before one did. */
+  /** Code of the last failed attempt; null before the first. */
   code: string | null;
 }
 
 /**
- * Why a message is never sent: its document is withdrawn (cancelled, or a draft again), gone, the patient is forgotten, ids are too long, or
- * what was kept can't be opened, so that it is found again.
+ * Reason why a message is never sent: the document is withdrawn (cancelled, or a draft again) or gone, the patient is forgotten, ids are
+ * too long, or the stored message cannot be decrypted and the daemon will find the document again.
  */
 export type TriggerDrop = 'withdrawn' | 'vanished' | 'forgotten' | 'payload-too-large' | 'unreadable';
 
-/** How the documents of an event were last read for an endpoint. */
+/** Last fetch of an event's documents for an endpoint. */
 export interface TriggerReading {
-  /** When everything that was there was taken as told of; null before the first whole list. */
+  /** Time when all existing documents were marked as reported; null before the first complete list. */
   sinceAt: Instant | null;
-  /** The last list that was read, whole or not; null before one was. */
+  /** Time of the last list, complete or partial; null before the first. */
   readAt: Instant | null;
-  /** Why the event is off at the moment; null when it is on. */
+  /** Reason why the event is off; null when on. */
   off: { code: string; remedy: string | null; texts: ErrorTexts; at: Instant } | null;
-  /** A person let however many there are through, once. */
+  /** An operator approved any number of messages, once. */
   letThrough: boolean;
 }
 
-/** Where an endpoint stands. */
+/** State of an endpoint. */
 export interface TriggerEndpointState {
-  /** Nothing is sent until a person opens it again. */
+  /** Sending stops until an administrator opens the endpoint. */
   closed: { code: string; at: Instant } | null;
-  /** Left alone until then, after a failure that is not one message's; null when it is not. */
+  /** End of the pause after a failure that does not concern a single message; null without a pause. */
   restUntil: Instant | null;
   failingSince: Instant | null;
-  /** Of the failure that it rests after. */
+  /** Code of the failure before the pause. */
   code: string | null;
   lastSentAt: Instant | null;
 }
 
-/** What waits for a person, for the tenant's status. */
+/** Trigger messages and faults for the tenant's status. */
 export interface TriggerStatus {
   waiting: number;
   closed: { endpoint: string; code: string; at: Instant }[];
   off: { endpoint: string; event: TriggerEvent; code: string; remedy: string | null; texts: ErrorTexts }[];
-  /** Receivers that refuse the signature: they are tried again and again. */
+  /** Receivers that refuse the signature; the daemon repeats the attempts. */
   refusing: { endpoint: string; code: string; remedy: string | null; texts: ErrorTexts; sinceAt: Instant | null }[];
 }

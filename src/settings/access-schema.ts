@@ -40,7 +40,7 @@ const group = z.strictObject({
   ...rights,
 });
 
-/** @see https://openid.net/specs/openid-connect-core-1_0.html#ScopeClaims (`email` and `profile` bring address and name) */
+/** @see https://openid.net/specs/openid-connect-core-1_0.html#ScopeClaims (`email` and `profile` add e-mail address and name) */
 function oidcSection(secrets: SecretSchemas) {
   return z
     .strictObject({
@@ -68,10 +68,10 @@ function oidcSection(secrets: SecretSchemas) {
     .refine(({ people, groups }) => people.length + groups.length > 0, issueText(message('settings.no-visitors')));
 }
 
-/** Longest absolute life of a session that can be chosen. */
+/** Longest configurable lifetime of a session. */
 const LONGEST_SESSION_HOURS = 168;
 
-/** Fewer would keep out who opens a page and what it loads. */
+/** A lower limit would block a user who opens one page with its assets. */
 const FEWEST_REQUESTS = 30;
 const MOST_REQUESTS = 1_000_000;
 
@@ -79,7 +79,7 @@ function perMinute(usual: number) {
   return wholeNumber(FEWEST_REQUESTS, MOST_REQUESTS).default(usual);
 }
 
-/** Who may look at the pages, and call the API, of the port for operators; without it there is neither. */
+/** Access to pages and API of the operators' port; without this section neither exists. */
 export function accessSection(secrets: SecretSchemas) {
   return z
     .strictObject({
@@ -110,15 +110,15 @@ export function accessSection(secrets: SecretSchemas) {
     .transform(({ passphrase, ...others }) => ({ ...others, passphrase: passphrase ?? others.oidc === undefined }));
 }
 
-/** Cookies that open everything travel there; a path would not fit pages, whose addresses begin at the host. */
+/** Session cookies require a safe URL. A path is not possible, because page paths begin at the host. */
 export const operatorUrl = baseAddress.refine(
   (url) => /^(https:\/\/|http:\/\/(localhost|127(\.\d{1,3}){3}|\[::1\])(:|$))[^/]*$/.test(url),
   issueText(message('settings.url-host')),
 );
 
-/** Who may look and act, as configured. */
+/** Configured access. */
 export type AccessSettings = z.output<ReturnType<typeof accessSection>>;
-/** An OpenID provider of administrators. */
+/** OpenID provider of administrators. */
 export type OidcSettings = NonNullable<AccessSettings['oidc']>;
 
 const holdsAbove = wholeNumber(0)
@@ -129,7 +129,7 @@ const holdsAbove = wholeNumber(0)
     examples: [50],
   });
 
-/** The log of what persons do, in `dataDirectory`. */
+/** The audit log in `dataDirectory`. */
 export const auditLog = z
   .strictObject({
     keepMonths: wholeNumber(1, 1_200)
@@ -142,7 +142,7 @@ export const auditLog = z
   })
   .prefault({});
 
-/** What two persons have to want. */
+/** Actions that require two approvers. */
 export const approvals = z
   .strictObject({
     holdsAbove,
@@ -162,7 +162,7 @@ export const approvals = z
   })
   .prefault({});
 
-/** A tenant's own, beside those of the settings: it can ask for more, never for less. */
+/** Approval rules of a tenant. A tenant can be stricter than the settings, never looser. */
 export const tenantApprovals = z.strictObject({
   holdsAbove,
   forget: z.literal(true).optional().describe('Requires a second person to forget a patient of this tenant.'),
@@ -173,10 +173,10 @@ export const tenantApprovals = z.strictObject({
     .describe('Requires a second person to change or remove this tenant, if the tenant is managed.'),
 });
 
-/** What two persons have to want, and for how long the first is remembered. */
+/** Approval rules, and the lifetime of a first approval. */
 export type ApprovalSettings = z.output<typeof approvals>;
 
-/** The stricter of both, one by one. */
+/** Combines both rules, the stricter value of each. */
 export function strictestApprovals(
   all: ApprovalSettings,
   own: z.output<typeof tenantApprovals> | undefined,
@@ -191,17 +191,17 @@ export function strictestApprovals(
   };
 }
 
-/** A tenant's own rules for two persons, as far as a document that may have faults tells them. */
+/** Reads approval rules from a document that can contain faults. */
 const documentApprovals = z
   .object({ approvals: tenantApprovals.partial().catch({}).default({}) })
   .catch({ approvals: {} });
 
-/** The stricter of both, where a tenant's own rules stand in a document of it, which may have faults. */
+/** Returns the stricter of both rules, for a tenant document that can contain faults. */
 export function approvalsWith(all: ApprovalSettings, document: unknown): ApprovalSettings {
   return strictestApprovals(all, documentApprovals.parse(document).approvals);
 }
 
-/** Whether one person alone could do more under the next document of a tenant than under the one before. @param next null: it is removed */
+/** Decides whether the next document allows a single approver more than the previous one. @param next null for a removal */
 export function loosensApprovals(before: unknown, next: unknown): boolean {
   const [{ approvals: earlier }, { approvals: later }] = [
     documentApprovals.parse(before),

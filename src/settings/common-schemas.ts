@@ -4,21 +4,21 @@ import { issueText, message, type Text } from '../messages/message.ts';
 import { didYouMean, NAME, NAME_REMEDY } from '../model/text.ts';
 import { ZONE_REMEDY } from '../model/time.ts';
 
-/** A name that people choose. */
+/** A chosen name. */
 export const name = z.string().regex(NAME, issueText(NAME_REMEDY));
 
-/** A text with something in it. */
+/** A non-empty string. */
 export const text = z
   .string()
   .trim()
   .min(1, issueText(message('settings.text')));
 
-/** A mapping from chosen names to things, given as a Map so that a name such as `constructor` finds nothing by accident. */
+/** A mapping with chosen names, returned as a Map so that a name such as `constructor` matches nothing by accident. */
 export function mapOf<Value extends z.ZodType>(value: Value, key: z.ZodType<string, string> = name) {
   return z.record(key, value).transform((record) => new Map<string, z.output<Value>>(Object.entries(record)));
 }
 
-/** A network in CIDR, or one address. A prefix of 0 would cover every address of the internet. */
+/** A network in CIDR, or one IP address. A prefix of 0 would include the whole internet. */
 export const network = text.refine(
   (written) => {
     const [address = '', prefix, ...more] = written.split('/');
@@ -35,13 +35,13 @@ export function wholeNumber(least = 1, most = 1_000_000_000) {
   return z.int().min(least).max(most);
 }
 
-/** This machine, or a bare host name as containers of one network have them. */
+/** This host, or a host name without domain in a container network. */
 const NEARBY = /^(127(\.\d{1,3}){3}|\[::1\]|[a-z0-9_-]*[a-z_-][a-z0-9_-]*)$/;
 
-/** An address as it is written: https, or plain http to nearby hosts, since tokens travel there; no credentials, query or fragment. */
+/** A URL: https, or http to nearby hosts only, because requests carry tokens. No credentials, query or fragment. */
 export const address = z.string().refine(isBaseAddress, issueText(message('settings.url-base')));
 
-/** The same, to put paths behind it. */
+/** A URL without trailing slashes, for appending paths. */
 export const baseAddress = address.transform((written) => written.replace(/\/+$/, ''));
 
 function isBaseAddress(address: string): boolean {
@@ -50,12 +50,12 @@ function isBaseAddress(address: string): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && NEARBY.test(url.hostname));
 }
 
-/** Whether gateways and patients can be told an address: https, or for trials one of this machine by its number. */
+/** Decides whether gateways and patients can use a URL: https, or for trials the loopback IP address. */
 export function isForOthers(publicUrl: string | null): publicUrl is string {
   return publicUrl !== null && /^(https:|http:\/\/127\.)/.test(publicUrl);
 }
 
-/** An IANA time zone; given back in its canonical spelling. A schema asks for each spelling once: an answer takes half a millisecond. */
+/** An IANA time zone in canonical spelling. Each schema caches look-ups, which take half a millisecond. */
 export function zone() {
   const asked = new Map<string, string | null>();
   return z.string().transform((written, context) => {
@@ -67,23 +67,23 @@ export function zone() {
   });
 }
 
-/** Remedy for a list of none. */
+/** Remedy for an empty list. */
 export const AT_LEAST_ONE = issueText(message('settings.at-least-one'));
 
-/** A list in which nothing is twice. */
+/** A list without duplicates. */
 export function distinctList<Value extends z.ZodType>(value: Value) {
   return z
     .array(value)
     .refine((values) => new Set(values).size === values.length, issueText(message('settings.distinct')));
 }
 
-/** Names the zone that was meant by an unknown one. */
+/** Returns the remedy for an unknown zone, with a similar zone. */
 export function zoneRemedy(written: string): Text {
   const guess = guessZone(written);
   return guess === null ? ZONE_REMEDY : message('settings.guess', { guess });
 }
 
-/** Offsets such as +01:00 are refused: they know no summer time. */
+/** Offsets such as +01:00 are refused, because they have no daylight saving time. */
 function canonicalZone(written: string): string | null {
   if (!/^[A-Za-z]/.test(written)) return null;
   try {
@@ -94,10 +94,10 @@ function canonicalZone(written: string): string | null {
 }
 
 /**
- * Countries of Europe by the zone of their mainland, with cities that no zone is named after, in English and in their own language. Zones: `zone1970.tab` of
- * the IANA time zone database, https://data.iana.org/time-zones/tzdb/zone1970.tab. Cities: for Italy the capitals of provinces
- * (Istat, https://www.istat.it/classificazione/codici-dei-comuni-delle-province-e-delle-regioni/), for Switzerland those of cantons, elsewhere those of
- * about 250,000 inhabitants and more (city-timezones 1.3, MIT).
+ * Countries of Europe by the zone of their mainland, with cities that have no zone, in English and in the local language. Zones:
+ * `zone1970.tab` of the IANA time zone database, https://data.iana.org/time-zones/tzdb/zone1970.tab. Cities: for Italy the capitals of
+ * provinces (Istat, https://www.istat.it/classificazione/codici-dei-comuni-delle-province-e-delle-regioni/), for Switzerland those of
+ * cantons, elsewhere those of about 250,000 inhabitants and more (city-timezones 1.3, MIT).
  */
 const ZONE_CITIES: readonly (readonly [zone: string, country: string, cities: string])[] = [
   [
@@ -172,12 +172,12 @@ const ZONE_CITIES: readonly (readonly [zone: string, country: string, cities: st
   ['Europe/Monaco', 'MC', ''],
   ['Europe/Vaduz', 'LI', ''],
 ];
-/** In which countries are called by name. */
+/** Languages of country names. */
 const LANGUAGES = ['en', 'it', 'de', 'fr', 'es'];
 
 /**
- * The IANA zone that was meant by an unknown name: by its city or country, else by a name with few other letters; null where none is near. Only the part
- * after the last slash is compared: `Europe/Milan` has more letters in common with `Europe/Malta` than cities tell.
+ * Guesses the IANA zone for an unknown name by city, country or similar spelling; null without a match. Compares only the part after the
+ * last slash: as a whole, `Europe/Milan` resembles `Europe/Malta`.
  */
 export function guessZone(written: string): string | null {
   const wanted = plain(written);
@@ -191,12 +191,12 @@ export function guessZone(written: string): string | null {
   return byName.get(wanted) ?? byName.get(didYouMean(wanted, byName.keys()) ?? '') ?? null;
 }
 
-/** A country in words; of a country that has several mainland zones, the first of the table. */
+/** Returns the names of a country. For several mainland zones, the first in the table applies. */
 function countryNames(country: string): string[] {
   return LANGUAGES.flatMap((language) => new Intl.DisplayNames(language, { type: 'region' }).of(country) ?? []);
 }
 
-/** The place in the name of a zone, as people may write it: without accents, capitals, blanks and signs. */
+/** Returns the city part without accents, case, blanks and signs. */
 function plain(name: string): string {
   const city = name
     .slice(name.lastIndexOf('/') + 1)
@@ -210,8 +210,8 @@ function plain(name: string): string {
 }
 
 /**
- * Error map of every check of a file. zod drops the schema from an issue of an unknown key, so the message holds the keys that are allowed;
- * other messages of zod are not used.
+ * Error map of every file check. zod removes the schema from an unknown-key issue, so the message contains the allowed keys. Other zod
+ * messages are not used.
  */
 export function allowedKeys(issue: z.core.$ZodRawIssue): string {
   if (issue.code !== 'unrecognized_keys' || !(issue.inst instanceof z.ZodObject)) return '';

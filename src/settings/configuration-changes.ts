@@ -14,12 +14,12 @@ import { Secret } from './secret-reference.ts';
 import type { Settings } from './settings-schema.ts';
 import { keysAt, type YamlFile } from './yaml-file.ts';
 
-/** How a configuration differs from the one before, by ids of tenants. */
+/** Differences between two configurations, by tenant id. */
 export interface ConfigurationChanges {
   added: string[];
-  /** What is planned for them may be another now. */
+  /** Tenants whose plan possibly changes. */
   changed: string[];
-  /** The same is planned for them, and something else that they are worked on with is another: a secret, a client's budget. */
+  /** Tenants with an unchanged plan but other dependencies: a secret or a client's budget. */
   reopened: string[];
   removed: string[];
   /** Those of `changed` that lost a target or a connection. */
@@ -27,13 +27,12 @@ export interface ConfigurationChanges {
   unchanged: number;
 }
 
-/** Nothing is another. */
 export const NO_CHANGES: ConfigurationChanges = {
   ...{ added: [], changed: [], reopened: [], removed: [], reduced: [] },
   unchanged: 0,
 };
 
-/** Compares two readings of a configuration. What is the same object in both was not read again. */
+/** Compares two configurations. Identical objects were not read again. */
 export function changesBetween(before: Configuration, after: Configuration): ConfigurationChanges {
   const changes: ConfigurationChanges = {
     ...{ added: [], changed: [], reopened: [], removed: [], reduced: [] },
@@ -60,12 +59,12 @@ function isReduced(earlier: TenantOutline, later: TenantOutline): boolean {
   return targetsBefore.some((id) => !targets.includes(id)) || connectionsBefore.some((id) => !connections.includes(id));
 }
 
-/** Whether nothing that is worked with is another. */
+/** Decides whether no work is affected. */
 export function isNothing({ added, changed, reopened, removed }: ConfigurationChanges): boolean {
   return added.length + changed.length + reopened.length + removed.length === 0;
 }
 
-/** The changes of two readings, one after the other. What was added and removed again is in both. */
+/** Joins the changes of two consecutive reads. A tenant that was added and removed is in both lists. */
 export function joinChanges(earlier: ConfigurationChanges, later: ConfigurationChanges): ConfigurationChanges {
   const both = (of: keyof Omit<ConfigurationChanges, 'unchanged'>) => [...new Set([...earlier[of], ...later[of]])];
   return {
@@ -78,7 +77,7 @@ export function joinChanges(earlier: ConfigurationChanges, later: ConfigurationC
   };
 }
 
-/** What a process holds for as long as it runs: its Redis, its files, its ports, its keys, its collector, and how its workers take turns. */
+/** Settings that a process cannot change while running: Redis, files, ports, keys, collector, and worker fairness. */
 const PARTS: Readonly<Record<string, (settings: Settings) => unknown>> = {
   redis: ({ redis }) => redis,
   dataDirectory: ({ dataDirectory }) => dataDirectory,
@@ -87,7 +86,7 @@ const PARTS: Readonly<Record<string, (settings: Settings) => unknown>> = {
   'operator.host': ({ operator }) => operator.host,
   'operator.port': ({ operator }) => operator.port,
   'operator.token': ({ operator }) => operator.token,
-  // Pages are there from the start, or not at all; who may see them is followed.
+  // Pages exist from the start or never; changes of access are applied.
   'operator.access': ({ operator }) => operator.access !== undefined,
   secrets: ({ secrets }) => secrets,
   'leases.ttlMs': ({ leases }) => leases.ttlMs,
@@ -99,8 +98,8 @@ const PARTS: Readonly<Record<string, (settings: Settings) => unknown>> = {
 };
 
 /**
- * Settings that were read again, with what a running process can't take up left as it was.
- * @returns with the names of what waits for a restart
+ * Merges new settings into a running process, without the settings that require a restart.
+ * @returns the settings, and the names of those that wait for a restart
  */
 export function takeUpSettings(read: Settings, running: Settings): { settings: Settings; awaitsRestart: string[] } {
   const awaitsRestart = Object.entries(PARTS).flatMap(([name, part]) =>
@@ -109,13 +108,13 @@ export function takeUpSettings(read: Settings, running: Settings): { settings: S
   if (awaitsRestart.length === 0) return { settings: read, awaitsRestart };
   const { redis, dataDirectory, secrets, leases, telemetry, log, http } = running;
   const { host, port, token } = running.operator;
-  // Who is not let in any more is not, from now on.
+  // A revoked access takes effect at once.
   const access = running.operator.access && read.operator.access;
   const operator = { ...read.operator, host, port, token, access };
   const isElsewhere = awaitsRestart.some((name) => name.startsWith('http.'));
   const retained = { redis, dataDirectory, operator, secrets, leases, telemetry, log };
   const push = { ...read.push, targetConcurrency: running.push.targetConcurrency };
-  // The address for others may follow from the port.
+  // The public URL possibly depends on the port.
   return {
     settings: {
       ...read,
@@ -127,10 +126,10 @@ export function takeUpSettings(read: Settings, running: Settings): { settings: S
   };
 }
 
-/** All of a value, secrets included: compared, and never shown. */
+/** Returns a text of a whole value with its secrets, only for comparison. */
 function textOf(value: unknown): string {
   return JSON.stringify([value], function (this: Record<string, unknown>, name, inner: unknown) {
-    // A secret hides itself before it comes here.
+    // A secret has already replaced itself by a mask in `inner`.
     const revealed = this[name] instanceof Secret ? this[name].reveal() : inner;
     if (revealed instanceof Uint8Array) return Buffer.from(revealed).toString('base64');
     return revealed instanceof Map ? [...revealed] : revealed;
@@ -141,7 +140,7 @@ function expressionsOf(crm: TargetConfiguration['crm']): string[] {
   return [...(crm?.mapping.values() ?? [])].flatMap(({ expression }) => expression ?? []);
 }
 
-/** The outline of a whole configuration. */
+/** Returns the outline of a complete configuration. */
 export function outlineOf(tenant: TenantConfiguration, calendars: readonly CalendarUse[], hash: string): TenantOutline {
   const { id, name, zone, paused, formerly = null, clinic, targets, connections, reminders, triggers } = tenant;
   const all = [...targets.values()];
@@ -164,12 +163,13 @@ export function outlineOf(tenant: TenantConfiguration, calendars: readonly Calen
   };
 }
 
-/** Parts of a login that tell whose it is. */
+/** Parts of a connection that identify its account. */
 const ACCOUNT_PARTS = ['account', 'username', 'subject', 'keyFile'];
 
 /**
- * Which agendas a tenant's file writes into which calendars, where the file does not name its clinic: two files with a use in common are of one clinic.
- * Every agenda of a clinic counts only with a login whose account the file names: whoever else logs in may have a calendar of the same name.
+ * Lists which agendas a tenant's file writes into which calendars, if the file does not name its clinic: two files with a common use belong
+ * to one clinic. A use of all agendas requires a connection with a named account, because another account can have a calendar with an equal
+ * name.
  */
 export function calendarUses(file: YamlFile): CalendarUse[] {
   if ((file.valueAt(['clinic', 'tenantId']) ?? null) !== null) return [];
@@ -188,20 +188,20 @@ export function calendarUses(file: YamlFile): CalendarUse[] {
   });
 }
 
-/** Another release may write the same appointment otherwise. */
+/** Another release possibly writes an equal appointment differently. */
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   version: string;
 };
 
 /**
- * Opens the hash of everything that decides what is planned for a tenant: its file with all defaults, its clinic's profile and address, the
- * rules of time zones, and the release. Secrets don't count: a new password changes no plan.
+ * Returns a hash of all inputs of a tenant's plan: file with defaults, clinic profile and URL, time zone rules, and release. Secrets are
+ * excluded, because a new password changes no plan.
  */
 export function configurationHashes(
   { clinicClients }: Pick<Settings, 'clinicClients'>,
   profiles: ReadonlyMap<string, ClinicProfile>,
 ): (tenant: TenantConfiguration) => string {
-  // A profile takes longer to write out than all the rest of a tenant.
+  // Serialised once per client, because a profile takes longer than the rest of a tenant.
   const ofClients = new Map(
     [...clinicClients].map(([name, { baseUrl, profile }]) => [name, hashOf([baseUrl, profiles.get(profile)])]),
   );

@@ -39,18 +39,18 @@ import type { Settings } from './settings-schema.ts';
 import { readSettingsAndProfiles, SETTINGS_FILE, type SettingsAndProfiles } from './surroundings.ts';
 import { contentOf, type ListedTenants, type ReadTenant } from './tenants.ts';
 
-/** Has work done in slices, between which others have their turn. */
+/** Runs work in slices, so that other work can continue. */
 type InSlices = <Result>(work: Pieces<Result>) => Promise<Result>;
 
-/** Tenants as settings and profiles let them run. */
+/** Tenants that settings and profiles allow to run. */
 interface Judged extends Omit<SelectedTenants, 'running'> {
   running: ReadonlyMap<string, Running>;
-  /** Why tenants that run now could not go on. */
+  /** Why running tenants could not continue. */
   lost: ConfigurationFault[];
 }
 
 /**
- * Reads and checks the whole configuration, secrets included.
+ * Reads and checks the whole configuration with secrets.
  * @throws ConfigurationError with all faults of all files; the operator must act
  */
 export function loadConfiguration(options: LoadOptions): Configuration {
@@ -58,22 +58,22 @@ export function loadConfiguration(options: LoadOptions): Configuration {
 }
 
 /**
- * The files of a configuration, and the documents of its managed tenants, which are read again and again: what is as it was is neither
- * read, parsed nor checked again. Settings and profiles are taken up together, and not when they have faults or would keep a tenant from
- * running that runs now. A tenant's file with faults is refused, and the tenant goes on under what the file held before. What would leave
- * no tenant of a file where there were some is refused as a whole, whoever is managed besides: managed ones are removed by a person.
+ * Files of a configuration and documents of its managed tenants, for repeated reads. Unchanged files are not read, parsed or checked again.
+ * Settings and profiles are applied together, but not with faults or if a running tenant would stop. A tenant file with faults is refused,
+ * and the tenant continues with its earlier content. A change that would remove all tenants of files is refused as a whole; only an
+ * administrator can remove managed tenants.
  */
 export class ConfigurationFiles {
   readonly #options: LoadOptions;
   #written: LastRun = NO_LAST_RUN;
   #reading: Reading;
-  /** Null when all of its tenants are checked. */
+  /** Null after all tenants of the first read are checked. */
   #first: FirstReading | null;
 
   /**
-   * Reads all files, and what is managed besides; a daemon only settings and profiles.
-   * @param managedOf called once the settings could be read, since they tell where it is
-   * @throws ConfigurationError with all faults, and what `managedOf` and `inSlices` throw
+   * Reads all files and the managed tenants; for a daemon, only settings and profiles.
+   * @param managedOf called after the settings are read, because they contain the location
+   * @throws ConfigurationError with all faults, and errors of `managedOf` and `inSlices`
    */
   static async open(
     options: LoadOptions,
@@ -89,7 +89,10 @@ export class ConfigurationFiles {
     return opened;
   }
 
-  /** Reads all files, without managed tenants. @param begun reads no tenant: `check` does. @throws ConfigurationError with all faults */
+  /**
+   * Reads all files, without managed tenants. @param begun skips the tenants, which `check` then reads. @throws ConfigurationError with all
+   * faults
+   */
   constructor(options: LoadOptions, begun?: Begun) {
     this.#options = options;
     const first = begun ?? begin(options);
@@ -108,10 +111,10 @@ export class ConfigurationFiles {
   }
 
   /**
-   * Checks tenants of the first reading that are not checked yet, in the order of their ids. Of two that claim the same the first one has it,
-   * and names of all are known from the beginning: what is decided of a tenant does not depend on those that come after it.
-   * @param most so many of them
-   * @throws ConfigurationError with all faults, if it is read strictly
+   * Checks the unchecked tenants of the first read in the order of ids. If two tenants claim a resource, the first one gets it. All names
+   * are known from the beginning, so later tenants do not affect a decision.
+   * @param most maximum number of tenants
+   * @throws ConfigurationError with all faults in strict mode
    */
   *check(most = Number.POSITIVE_INFINITY): Pieces<Configuration> {
     if (this.#first === null) return this.configuration;
@@ -147,7 +150,7 @@ export class ConfigurationFiles {
     return next;
   }
 
-  /** Tenants of the last run whose files are not read. */
+  /** Returns tenants of the last run with unread files. */
   #unreadRivals({ tenants }: LastRun, { ids }: ListedTenants): Rival[] {
     const isRead = new Set(ids);
     return [...tenants.values()].flatMap(({ outline }) =>
@@ -155,23 +158,23 @@ export class ConfigurationFiles {
     );
   }
 
-  /** As it was read last. */
+  /** The configuration of the last read. */
   get configuration(): Configuration {
     return this.#reading.configuration;
   }
 
-  /** The managed tenants as they were read last. */
+  /** The managed tenants of the last read. */
   get managed(): ManagedTenants {
     return this.#reading.managed;
   }
 
-  /** The file that configures a tenant, or would if it were not managed; null where there is none. */
+  /** Returns the path of a tenant's file, also for a managed tenant; null without a file. */
   fileOf(tenant: string): string | null {
     const file = join(this.#options.dir, 'tenants', `${tenant}.yaml`);
     return NAME.test(tenant) && existsSync(file) ? file : null;
   }
 
-  /** Files of secrets that everybody on the machine may read. @param tenant one that runs; null: those of the settings */
+  /** Returns secret files that all users of the host can read. @param tenant a running tenant; null for the settings */
   openSecrets(tenant: string | null): OpenSecret[] {
     const { settingsAndProfiles, running } = this.#reading;
     if (tenant === null) return openSecretsIn(settingsAndProfiles.settings.file?.value, this.#options.dir);
@@ -180,8 +183,8 @@ export class ConfigurationFiles {
   }
 
   /**
-   * What would be wrong with a managed tenant as it is given, beside all others as they are now. Nothing is kept of it.
-   * @returns every fault; those of which another tenant is the reason name it
+   * Checks a managed tenant's document next to all other tenants, without storing it.
+   * @returns every fault; a conflict contains the other tenant
    * @throws MirrorError `settings`, code `tenant-unchecked`, while others are not checked yet
    */
   async faultsOf(tenant: ManagedTenant): Promise<ConfigurationFault[]> {
@@ -206,7 +209,7 @@ export class ConfigurationFiles {
     return [...read.faults, ...findDoubleTenants([...others, { ...read, rank: 1 }])(read)];
   }
 
-  /** Looks at the names, sizes and times of all files, those of secrets included, and reads none. */
+  /** Returns the stamps (names, sizes and times) of all files and secret files, without reading contents. */
   *readStamps(): Pieces<FileStamps> {
     const { dir } = this.#options;
     const names = new Set([join(dir, SETTINGS_FILE), ...this.#reading.seen.stamps.keys()]);
@@ -228,15 +231,15 @@ export class ConfigurationFiles {
     return stamps;
   }
 
-  /** Whether a look found what was read. */
+  /** Decides whether stamps match the last read. */
   isAsRead(stamps: FileStamps): boolean {
     return isSameStamps(stamps, this.#reading.seen.stamps);
   }
 
   /**
-   * Reads what changed since the last reading.
-   * @param options.sure reads every file's bytes, whatever its size and times tell
-   * @param options.managed as they are now; default: as they were read last
+   * Reads the changes since the last read.
+   * @param options.sure reads the bytes of every file, whatever the stamps
+   * @param options.managed current managed tenants; default: from the last read
    */
   *readAgain(stamps: FileStamps, { sure = false, managed = this.managed } = {}): Pieces<Configuration> {
     const before = this.#reading;
@@ -297,12 +300,12 @@ export class ConfigurationFiles {
       const goesOn = isAround && refused.has(id) ? before.running.get(id) : undefined;
       return [id, goesOn ?? { checked, files }];
     });
-    // A profile's faults are those of every tenant under it.
+    // Faults of a profile apply to all of its tenants.
     const lost = new Set(selected.unusable.flatMap(({ id }) => lastGood.faultsOf(id)));
     return { ...selected, running: new Map(running), lost: [...lost] };
   }
 
-  /** Managed tenants are kept elsewhere. */
+  /** Managed tenants are stored elsewhere. */
   #writeLastRun(): void {
     if (this.#options.use !== 'daemon') return;
     const { running, settingsAndProfiles, configuration } = this.#reading;
@@ -318,12 +321,12 @@ function isSame(one: ReadonlyMap<string, object>, other: ReadonlyMap<string, obj
   return one.size === other.size && [...one].every(([id, value]) => other.get(id) === value);
 }
 
-/** Tenants that run by a file. */
+/** Returns running tenants with a file. */
 function filesIn(running: ReadonlyMap<string, Running>): [string, Running][] {
   return [...running].filter(([, { checked }]) => checked.managed === null);
 }
 
-/** Settings as a running process takes them up; the same objects when nothing was read again. */
+/** Returns settings for a running process; identical objects without a new read. */
 function settingsOf(
   settingsAndProfiles: SettingsAndProfiles,
   before: Reading,
@@ -334,7 +337,7 @@ function settingsOf(
   return takeUpSettings(value, settings);
 }
 
-/** The error of a folder that lost every file at once: it counts as one that can't be read now. */
+/** Returns the error for a directory that lost all files at once, which is treated as unreadable. */
 function noTenants(dir: string): ConfigurationError {
   return new ConfigurationError([faultIn(join(dir, 'tenants'), ...withRemedy('settings.tenants-gone'))]);
 }

@@ -8,78 +8,78 @@ import type { SecretSchemas } from './secret-reference.ts';
 import type { GuardSettings, Settings } from './settings-schema.ts';
 import type { ConnectionConfiguration, TargetFile, TenantFile } from './tenant-schema.ts';
 
-/** What is read of a connector to check a tenant's targets; a connector module fits. */
+/** Parts of a connector for checking a tenant's targets; a connector module fits. */
 export interface ConnectorDescription {
   readonly settingsSchema: z.ZodType;
   readonly connectionKinds: readonly string[];
-  /** Streams that its targets can follow. */
+  /** Streams for its targets. */
   readonly streams: readonly string[];
   readonly holds: 'events' | 'objects';
-  /** What titles tell where a target does not say; `appointment` when absent. */
+  /** Default content of titles; `appointment` if absent. */
   readonly defaultTitle?: 'appointment' | 'busy';
-  /** What of a calendar's presets its vendor has a place for. */
+  /** Calendar presets that the vendor supports. */
   readonly supports: { readonly presets?: readonly string[] };
 }
 
-/** What is read of a kind of channel to check a tenant's reminders; a channel module fits. */
+/** Parts of a channel for checking a tenant's reminders; a channel module fits. */
 export interface ChannelDescription {
   settingsSchema(secrets: SecretSchemas): z.ZodType;
 }
 
-/** One use of a connector by a tenant, all defaults filled in. */
+/** A target of a tenant with all defaults. */
 export interface TargetConfiguration extends Omit<TargetFile, 'guard' | 'settings' | 'agendas' | 'title'> {
   id: string;
   agendas: 'all' | readonly string[];
   title: NonNullable<TargetFile['title']>;
   guard: GuardSettings;
-  /** The connector's own part, checked by its schema. */
+  /** The connector's settings, checked by its schema. */
   settings: unknown;
 }
 
 /** One clinic. */
 export interface TenantConfiguration extends Omit<TenantFile, 'connections' | 'targets'> {
   id: string;
-  /** Without the login to the clinic itself, which every tenant has under the name `clinic`. */
+  /** Without the implicit clinic connection, named `clinic`. */
   connections: ReadonlyMap<string, ConnectionConfiguration>;
   targets: ReadonlyMap<string, TargetConfiguration>;
 }
 
-/** One use of a calendar, as a digest that is the same for the same use, and the target that makes it. */
+/** Digest of a calendar use, identical for equal uses, and the target that makes it. */
 export type CalendarUse = readonly [use: string, target: string];
 
-/** What of a tenant's configuration is in memory while nothing is done for the tenant. */
+/** Part of a tenant's configuration that remains in memory while the tenant is idle. */
 export interface TenantOutline {
   id: string;
-  /** As the clinic is called. */
+  /** Name of the clinic. */
   name: string;
   /** The clinic's IANA time zone. */
   zone: string;
   paused: boolean;
-  /** Id under which its state was first kept; null when it is the same. */
+  /** Original id of the state; null if unchanged. */
   formerly: string | null;
-  /** With which agendas are written into which calendars, where the clinic is not named. */
+  /** Agendas by calendar, if the clinic is not named. */
   clinic: { client: string; tenantId: string | null; calendars: readonly CalendarUse[] };
   targets: readonly { id: string; formerly: string | null }[];
-  /** Without the login to the clinic itself. */
+  /** Without the clinic connection. */
   connections: readonly string[];
   hasReminders: boolean;
-  /** How often the lists of its triggers are read; null where none are configured. */
+  /** Interval of trigger list reads; null without triggers. */
   triggersEveryMinutes: number | null;
-  /** Sensitive fields that CRMs are told, and on what ground. */
+  /** Sensitive fields for CRMs, with the stated reasons. */
   sensitive: readonly { target: string; field: string; reason: string }[];
-  /** Expressions of its mappings, which need not be parsed again. */
+  /** Mapping expressions with cached outlines. */
   expressions: readonly [expression: string, outline: PlainOutline | null][];
-  /** Of everything that decides what is planned. */
+  /** Hash of all inputs of the plan. */
   hash: string;
 }
 
-/** A tenant that can't be used as configured; the others go on. */
+/** A tenant with an invalid configuration; other tenants continue. */
 export interface InvalidTenant {
   id: string;
   faults: readonly ConfigurationFault[];
 }
 
-/** A change of files that is not taken up: what it would have changed goes on under its last good configuration. */
+/** A refused file change; affected tenants continue with their last good configuration. */
 export interface RefusedChange {
   /** Null: settings, profiles, or all files together. */
   tenant: string | null;
@@ -89,27 +89,27 @@ export interface RefusedChange {
 /** The whole configuration: checked, complete and frozen. */
 export interface Configuration {
   settings: Settings;
-  /** What is known of every tenant at any time. */
+  /** Outlines of all tenants, always in memory. */
   outlines: ReadonlyMap<string, TenantOutline>;
-  /** The same tenants whole: each is made anew whenever it is asked for, and not kept. */
+  /** Complete tenants, created at each access and not cached. */
   tenants: ReadonlyMap<string, TenantConfiguration>;
-  /** Which of them no file configures. */
+  /** Ids of tenants without a file. */
   managed: ReadonlySet<string>;
   profiles: ReadonlyMap<string, ClinicProfile>;
-  /** Tenants whose files or documents a daemon that started has not checked yet: they are not run. */
+  /** Tenants that a started daemon has not checked yet; they do not run. */
   unchecked: ReadonlySet<string>;
-  /** Empty when the configuration was read strictly. */
+  /** Empty in strict mode. */
   unusable: readonly InvalidTenant[];
-  /** Empty until files are read again. */
+  /** Empty until a reload. */
   refused: readonly RefusedChange[];
-  /** Names of settings whose change waits for a restart of the process: those above are as they were before. */
+  /** Changed settings that require a restart; `settings` still holds the earlier values. */
   awaitsRestart: readonly string[];
 }
 
 /** Code of {@link uncheckedError}. */
 export const UNCHECKED = 'tenant-unchecked';
 
-/** The error of work on a tenant that a daemon has not checked since it started. */
+/** Returns the error for work on a tenant that the started daemon has not checked yet. */
 export function uncheckedError(tenant: string): MirrorError {
   return new MirrorError(message('tenant-unchecked', { tenant }), {
     ...{ actor: 'remote', code: 'tenant-unchecked', retry: 'later' },
@@ -117,7 +117,7 @@ export function uncheckedError(tenant: string): MirrorError {
   });
 }
 
-/** Freezes lists, plain objects and the values of maps, all the way down; returns what it was given. */
+/** Freezes lists, plain objects and values of maps recursively; returns its argument. */
 export function deepFreeze<Value>(value: Value): Value {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   if (value instanceof Map) {

@@ -4,10 +4,10 @@ import { parseJson } from '../model/json.ts';
 import { name, text } from './common-schemas.ts';
 import type { SecretSchemas } from './secret-reference.ts';
 
-/** A directory of Microsoft Entra ID: a part of the path of its endpoints. */
+/** A Microsoft Entra ID directory, used in the paths of its endpoints. */
 const directory = z.string().regex(/^[a-z0-9][a-z0-9.-]*$/i, issueText(message('settings.directory')));
 
-/** Schema of one login in a tenant file, by its kind. */
+/** Schema of a connection in a tenant file, by kind. */
 export function connection(secrets: SecretSchemas) {
   const serviceAccountKey = secrets.text.refine(
     (secret) => isServiceAccountKey(secret.reveal()),
@@ -63,24 +63,24 @@ export function connection(secrets: SecretSchemas) {
   ]);
 }
 
-/** The fields of a service account's key that a login needs (Google, "Using OAuth 2.0 for server to server applications"). */
+/** Required fields of a service account's key (Google, "Using OAuth 2.0 for server to server applications"). */
 const serviceAccountKeyFields = z.object({ client_email: z.string().min(1), private_key: z.string().min(1) });
 
 function isServiceAccountKey(content: string): boolean {
   return serviceAccountKeyFields.safeParse(parseJson(content)).success;
 }
 
-/** What RFC 6750 section 2.1 allows in a header after the word Bearer. */
+/** Token syntax after the word Bearer (RFC 6750 section 2.1). */
 const BEARER_TOKEN = /^[A-Za-z0-9._~+/!$-]+=*$/;
-/** A name of a header (RFC 9110 section 5.1). */
+/** Header name syntax (RFC 9110 section 5.1). */
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
-/** Headers that belong to the request itself. */
+/** Headers of the request itself. */
 const REQUEST_HEADERS =
   /^(accept|connection|content-.*|cookie|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade)$/i;
-/** What can go into a header as it is: visible characters with spaces between (RFC 9110 section 5.5). */
+/** Header value syntax: visible characters with spaces between (RFC 9110 section 5.5). */
 const HEADER_VALUE = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/;
 
-/** Logins at CRMs: of persons, of applications, and by what never changes. */
+/** CRM connections: of users, of applications, and with permanent credentials. */
 function crmConnections(secrets: SecretSchemas) {
   return [
     z.strictObject({
@@ -150,8 +150,8 @@ const domain = z
   });
 
 /**
- * Whose login a connection must be, by what its vendor vouches for; a login with another account is refused. A HubSpot user may be in
- * several accounts, and anybody may give their Salesforce user name any ending.
+ * Required account of a connection, by facts that the vendor vouches for. Another account is refused. A HubSpot user can belong to several
+ * accounts, and Salesforce user names can have any ending.
  */
 export const expectedAccount = {
   bySubject: notEmpty(z.strictObject({ subject })),

@@ -16,26 +16,25 @@ import {
 import { FilePart, withGuess } from './describe-issue.ts';
 import type { ConfigurationFault } from './faults.ts';
 
-/** Names that the part for a CRM may refer to. */
+/** Names that a CRM mapping can use. */
 export interface ConsentNames {
-  /** Names of what patients agree to, by clinic client; null for one whose profile could not be read. */
+  /** Consent names by clinic client; null if the profile is unreadable. */
   consents(clinicClient: string): readonly string[] | null;
 }
 
-/** One target's part for a CRM, as it stands in the file. */
+/** The CRM part of a target, as written. */
 interface CrmPart {
   crm: FilePart;
   stream: CrmStream;
-  /** Null when the clinic's profile could not be read. */
+  /** Null if the clinic's profile is unreadable. */
   consents: readonly string[] | null;
 }
 
 type Faults = Generator<ConfigurationFault>;
 
 /**
- * Checks of a target in a CRM between its parts and with the rest of the file: fields that there are, allowances of sensitive
- * ones, transforms that fit, expressions, and the target that holds the contacts. Reads the raw file and passes over what is
- * missing or of the wrong type, since the schema reports it.
+ * Cross-checks of a CRM target: existing fields, allowances of sensitive fields, matching transforms, expressions, and the target with the
+ * contacts. Reads the raw file and skips missing or wrongly typed parts, which the schema reports.
  */
 export function* checkCrm(target: FilePart, allowed: ConsentNames): Faults {
   const crm = target.at('crm');
@@ -63,14 +62,14 @@ function* checkRule(part: CrmPart, rule: FilePart): Faults {
   else if (expression !== null) yield* checkExpression(part, rule, expression);
 }
 
-/** Transforms of a rule; none when one of them is unknown, which the schema reports. */
+/** Returns the transforms of a rule; none if one is unknown, which the schema reports. */
 function transformsOf(rule: FilePart): readonly CrmTransform[] {
   const { list } = rule.at('transforms');
   const isTransform = (word: unknown): word is CrmTransform => TRANSFORMS.some((transform) => transform === word);
   return list.every(isTransform) ? list : [];
 }
 
-/** @param field names it */
+/** @param field name of the field */
 function* checkField(part: CrmPart, field: FilePart, transforms: readonly CrmTransform[]): Faults {
   const path = field.text?.trim() ?? '';
   const { stream, consents } = part;
@@ -91,7 +90,7 @@ function* checkField(part: CrmPart, field: FilePart, transforms: readonly CrmTra
   yield* checkTransforms(field, source.kind, transforms);
 }
 
-/** @param at where the name of the consent stands */
+/** @param at location of the consent name */
 function* checkConsent({ consents }: CrmPart, at: FilePart, name: string | null): Faults {
   if (name === null || consents === null || consents.includes(name)) return;
   yield at.unknown(name, consents, { what: message('settings.a-consent'), remedy: message('mapping.add-consent') });
@@ -119,7 +118,7 @@ function* checkExpression(part: CrmPart, rule: FilePart, written: string): Fault
   if (part.crm.at('expressions').value !== 'allowed') {
     yield where.fault(...withRemedy('mapping.expressions-refused'));
   }
-  // Beyond its limits: the schema reports it.
+  // The schema reports an expression above the limits.
   if (!isModestExpression(expression)) return;
   const outline = outlineExpression(expression);
   if (outline === null) {
@@ -140,7 +139,7 @@ function sensitiveOf({ stream }: CrmPart): string[] {
   return Object.entries(CRM_SOURCES[stream]).flatMap(([path, { sensitive }]) => (sensitive ? [path] : []));
 }
 
-/** Salesforce and others take `Email` and `email` for one property: the second would overwrite the first. */
+/** Salesforce and others treat `Email` and `email` as one property, so the second would overwrite the first. */
 function* checkSpelling(mapping: FilePart): Faults {
   const { names } = mapping;
   for (const [index, property] of names.entries()) {
@@ -150,7 +149,7 @@ function* checkSpelling(mapping: FilePart): Faults {
   }
 }
 
-/** An allowance must be of a sensitive field and be used, so that the file says what leaves the clinic, and no more. */
+/** An allowance requires a sensitive field that is used, so that the file lists exactly the data that leaves the clinic. */
 function* checkAllowances(part: CrmPart): Faults {
   const { crm, stream } = part;
   const sensitive = sensitiveOf(part);
@@ -175,7 +174,7 @@ function isUsed(rule: FilePart, path: string): boolean {
   return outline === null || outline.isOpen || outline.names.has(path) || outline.texts.has(path);
 }
 
-/** Activities and deals belong to contacts, which another target of the same place holds. */
+/** Activities and deals need contacts, which another target of the CRM holds. */
 function* checkContacts({ crm, stream }: CrmPart, target: FilePart): Faults {
   const contacts = crm.at('contacts');
   if (stream === 'patients') {
@@ -201,7 +200,7 @@ function* checkContacts({ crm, stream }: CrmPart, target: FilePart): Faults {
   }
 }
 
-/** What is not read can't be counted. */
+/** Data outside of the fetched period cannot be counted. */
 function* checkDays(derived: FilePart): Faults {
   const days = (key: keyof typeof DEFAULT_DAYS) => {
     const { value } = derived.at(key);

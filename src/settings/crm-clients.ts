@@ -4,8 +4,8 @@ import { text, wholeNumber } from './common-schemas.ts';
 import type { SecretSchemas } from './secret-reference.ts';
 
 /**
- * Share of an application's allowance at a remote side, over all tenants.
- * @param defaults.requestsPerDay where a vendor tells how much it allows each account
+ * Schema of an application's request budget at a vendor, over all tenants.
+ * @param defaults.requestsPerDay for a vendor with a documented limit per account
  */
 export function budget(defaults: { requestsPerMinute: number; burst: number; requestsPerDay?: number }) {
   const perDay = wholeNumber().describe(
@@ -25,17 +25,17 @@ export function budget(defaults: { requestsPerMinute: number; burst: number; req
     .prefault({});
 }
 
-/** Id that an issuer gave a registration. */
+/** Client id from the issuer. */
 export function registrationId() {
   return text.describe('Client id of the registration.');
 }
 
-/** Secret of a registration, where its issuer gives one. */
+/** Client secret, if the issuer provides one. */
 export function optionalClientSecret(secrets: SecretSchemas) {
   return secrets.text.optional().describe('Client secret, if the registration has a secret.');
 }
 
-/** When a registration's secret ends, where its issuer lets it end. */
+/** Expiry of a client secret, if the issuer sets one. */
 export const secretEndsOn = z.iso
   .date(issueText(message('settings.day')))
   .optional()
@@ -46,7 +46,7 @@ export const secretEndsOn = z.iso
 
 const PEM_BLOCKS = [/-----BEGIN CERTIFICATE-----/, /-----BEGIN (RSA )?PRIVATE KEY-----/];
 
-/** A key with its certificate, by which an application proves who it is. */
+/** A key with certificate that authenticates an application. */
 export function certificate(secrets: SecretSchemas) {
   return secrets.text.refine(
     (pem) => PEM_BLOCKS.every((block) => block.test(pem.reveal())),
@@ -54,13 +54,13 @@ export function certificate(secrets: SecretSchemas) {
   );
 }
 
-/** This machine by number or name: the one place to which secrets go over plain http (RFC 8252 section 8.3). */
+/** This host by IP address or name: the only destination of secrets over plain http (RFC 8252 section 8.3). */
 const THIS_MACHINE = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
-/** Address of one endpoint, taken as it is written: no user, no fragment (RFC 6749 section 3.1). */
+/** URL of an endpoint, used unchanged: no user, no fragment (RFC 6749 section 3.1). */
 const endpoint = z.string().refine(isEndpoint, issueText(message('settings.url-endpoint')));
 
-/** Address of an authorization server, to which the paths of its endpoints are added. */
+/** URL of an authorization server, to which endpoint paths are appended. */
 const loginAddress = z
   .string()
   .refine((address) => isEndpoint(address) && !address.includes('?'), issueText(message('settings.url-server')))
@@ -73,8 +73,8 @@ function isEndpoint(address: string): boolean {
 }
 
 /**
- * The version of HubSpot's API, by date, unless the settings name another: of a target's calls and of the address of tokens, which HubSpot
- * versions alike. The newest one is supported longest, until March 2028; v4 goes unsupported on 2027-03-30, v1 to v3 in September 2027.
+ * Default version of HubSpot's API by date, for API calls and the token URL, which HubSpot versions together. The newest version is
+ * supported longest, until March 2028; support of v4 ends on 2027-03-30, of v1 to v3 in September 2027.
  * @see https://developers.hubspot.com/docs/developer-tooling/platform/versioning
  * @see https://developers.hubspot.com/changelog/legacy-apis-and-legacy-apps-whats-going-unsupported-and-when
  * @see https://developers.hubspot.com/docs/api-reference/latest/authentication/manage-oauth-tokens
@@ -82,7 +82,7 @@ function isEndpoint(address: string): boolean {
 export const HUBSPOT_VERSION = '2026-09';
 
 /**
- * HubSpot counts by account: 110 calls of one application in any ten seconds. Nine a second and 20 at once stay below that
+ * HubSpot limits by account: 110 calls per application in ten seconds. Nine per second and bursts of 20 stay below
  * (https://developers.hubspot.com/docs/developer-tooling/platform/usage-guidelines).
  */
 export function hubSpotClient(secrets: SecretSchemas) {
@@ -101,8 +101,8 @@ export function hubSpotClient(secrets: SecretSchemas) {
 }
 
 /**
- * Salesforce counts by organisation and day, 100,000 calls at least, and tells the count with each answer; the budget only keeps
- * bursts small (https://developer.salesforce.com/docs/atlas.en-us.salesforce_app_limits_cheatsheet.meta).
+ * Salesforce limits by organisation and day, at least 100,000 calls, and returns the count with each answer. The budget only limits bursts
+ * (https://developer.salesforce.com/docs/atlas.en-us.salesforce_app_limits_cheatsheet.meta).
  */
 export function salesforceClient(secrets: SecretSchemas) {
   return z.strictObject({
@@ -123,7 +123,7 @@ export function salesforceClient(secrets: SecretSchemas) {
   });
 }
 
-/** Parameters of an authorization request that the login itself sets, or that would change how its answer comes. */
+/** Parameters of an authorization request that the connection itself sets, or that would change the form of the answer. */
 const OWN_PARAMETERS = new Set([
   'client_id',
   'client_secret',
@@ -139,7 +139,7 @@ const OWN_PARAMETERS = new Set([
   'state',
 ]);
 
-/** Any authorization server by the code flow with PKCE; the budget is low, since nothing is known of it. */
+/** Any authorization server with the code flow and PKCE. The budget is low because the limits are unknown. */
 export function oauthClient(secrets: SecretSchemas) {
   return z.strictObject({
     authorizationEndpoint: endpoint.meta({

@@ -1,62 +1,62 @@
 import { createRequire } from 'node:module';
 import type jsonata from 'jsonata';
 
-/** Loads a package when it is first needed: many installations never need this one. */
+/** Loads a package at first use, because many installations never need the package. */
 const load = createRequire(import.meta.url);
 
-/** What a JSONata expression speaks of, as far as its text tells. */
+/** Names and texts in a JSONata expression, found by parsing. */
 export interface ExpressionOutline {
-  /** Every field name in it, at any depth: `address` and `city` of `address.city`. */
+  /** All field names at any depth: `address` and `city` of `address.city`. */
   names: ReadonlySet<string>;
-  /** Texts in it, which may name fields where a function looks them up. */
+  /** String literals, which a function can use as field names. */
   texts: ReadonlySet<string>;
-  /** Names of functions in it that {@link REFUSED_FUNCTIONS} holds. */
+  /** Used functions of {@link REFUSED_FUNCTIONS}. */
   refused: readonly string[];
-  /** Takes the record, or a part of it, as a whole: what it reads can't be told. */
+  /** The expression uses the record, or a part, as a whole, so its fields are unknown. */
   isOpen: boolean;
 }
 
 /**
- * Functions of JSONata that no mapping may use. The first four give another value each time, so that every object would be
- * written with every cycle; `eval` would run what stands in the clinic's data (docs.jsonata.org, function library).
+ * JSONata functions that mappings must not use. The first four return a new value each time, so every cycle would write every object.
+ * `eval` would run code in the clinic's data (docs.jsonata.org, function library).
  */
 export const REFUSED_FUNCTIONS: readonly string[] = ['now', 'millis', 'random', 'shuffle', 'eval'];
 
-/** Longest expression: parsing takes time by the square of the length, a twentieth of a second for so much. */
+/** Longest expression: parse time grows with the square of the length, to a twentieth of a second here. */
 export const LONGEST_EXPRESSION = 4_000;
-/** Signs `%` in an expression, which name a parent as a rule: JSONata looks for each along the whole path. */
+/** Maximum number of `%` signs, which usually name a parent: JSONata resolves each along the whole path. */
 export const MOST_PARENTS = 20;
 
-/** How many signs `%` an expression has. */
+/** Counts the `%` signs in an expression. */
 export function parentsIn(expression: string): number {
   return expression.split('%').length - 1;
 }
 
-/** Whether an expression keeps its limits: others are parsed nowhere. */
+/** Decides whether an expression is within the limits; others are never parsed. */
 export function isModestExpression(expression: string): boolean {
   return expression.length <= LONGEST_EXPRESSION && parentsIn(expression) <= MOST_PARENTS;
 }
 
-/** An outline as it goes between threads, and into files. */
+/** An outline for transfer between threads and for files. */
 export interface PlainOutline extends Omit<ExpressionOutline, 'names' | 'texts'> {
   names: string[];
   texts: string[];
 }
 
-/** Has expressions outlined in a bounded thread. @returns in their order; null for what is none, or takes too long */
+/** Outlines expressions in a bounded thread. @returns outlines in order; null for invalid or slow expressions */
 export type OutlineApart = (expressions: readonly string[]) => Promise<(PlainOutline | null)[]>;
 
-/** Outlines that are kept: at one more the eldest goes. */
+/** Maximum number of cached outlines; one more removes the oldest. */
 const MOST_OUTLINES = 20_000;
 const outlines = new Map<string, ExpressionOutline | null>();
 
-/** Expressions without an outline yet, in what is below a value of a file, each once. */
+/** Returns the distinct expressions without a cached outline in a value of a file. */
 export function expressionsToOutline(value: unknown): string[] {
   const found = expressionsIn(value).filter((one) => isModestExpression(one) && !outlines.has(one));
   return [...new Set(found)];
 }
 
-/** What stands under the name `expression` in a value, at any depth. */
+/** Returns all values named `expression` at any depth. */
 function expressionsIn(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, part]) =>
@@ -64,7 +64,7 @@ function expressionsIn(value: unknown): string[] {
   );
 }
 
-/** Expressions with their outlines, as far as they are known. */
+/** Returns the cached outlines of expressions. */
 export function cachedOutlines(expressions: readonly string[]): [expression: string, outline: PlainOutline | null][] {
   return expressions.flatMap((expression) => {
     const outline = outlines.get(expression);
@@ -72,7 +72,7 @@ export function cachedOutlines(expressions: readonly string[]): [expression: str
   });
 }
 
-/** Takes in what was outlined elsewhere or before. */
+/** Adds outlines to the cache. */
 export function rememberOutlines(cached: Iterable<readonly [expression: string, outline: PlainOutline | null]>): void {
   for (const [expression, outline] of cached) {
     if (!outlines.has(expression)) remember(expression, outline === null ? null : withSets(outline));
@@ -94,8 +94,8 @@ function withSets({ names, texts, ...rest }: PlainOutline): ExpressionOutline {
 }
 
 /**
- * Outline of an expression; null when it is none, or beyond its limits. Whoever reads configurations has outlines made in a thread first
- * ({@link OutlineApart}); only one that is not known is made here.
+ * Returns the outline of an expression; null if invalid or above the limits. Outlines usually come from a thread ({@link OutlineApart});
+ * only an uncached one is made here.
  */
 export function outlineExpression(expression: string): ExpressionOutline | null {
   if (!isModestExpression(expression)) return null;
@@ -106,12 +106,12 @@ export function outlineExpression(expression: string): ExpressionOutline | null 
   return outline;
 }
 
-/** The work of the thread. */
+/** Runs in the thread. */
 export function plainOutline(expression: string): PlainOutline | null {
   return plain(parseOutline(expression));
 }
 
-/** What is wrong with an expression is not told, since it repeats parts of the text. */
+/** The parse error is not reported, because it repeats parts of the text. */
 function parseOutline(expression: string): ExpressionOutline | null {
   const outline = { names: new Set<string>(), texts: new Set<string>(), refused: new Set<string>(), isOpen: false };
   try {
@@ -130,7 +130,7 @@ interface Outline {
   isOpen: boolean;
 }
 
-/** The tree of JSONata has many shapes of nodes; those that matter here are told by `type`, the others are walked through. */
+/** Checks relevant node types by `type`, and visits all others recursively. */
 function walk(node: unknown, outline: Outline): void {
   if (Array.isArray(node)) {
     for (const one of node) walk(one, outline);
@@ -149,7 +149,7 @@ function walk(node: unknown, outline: Outline): void {
   }
 }
 
-/** `$` is what is looked at now, `$$` the whole record. */
+/** `$` is the current value, `$$` the whole record. */
 function isContext(value: unknown): boolean {
   return value === '' || value === '$';
 }

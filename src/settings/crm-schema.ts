@@ -3,18 +3,18 @@ import { issueText, message } from '../messages/message.ts';
 import { mapOf, name, text, wholeNumber } from './common-schemas.ts';
 import { LONGEST_EXPRESSION, MOST_PARENTS, parentsIn } from './crm-expressions.ts';
 
-/** What a source gives; the same words as the kinds of a CRM's properties. */
+/** Type of a source value, named like the types of CRM properties. */
 export type SourceKind = 'text' | 'number' | 'boolean' | 'date' | 'instant';
 
-/** A stream whose records become objects of a CRM. */
+/** A stream whose records become CRM objects. */
 export type CrmStream = 'patients' | 'appointments' | 'invoices';
 
-/** A field of a record that a mapping may name. */
+/** A record field for mappings. */
 interface CrmSource {
   kind: SourceKind;
-  /** Tells of health, or identifies for life: mapped only where `sensitive` gives a reason. */
+  /** Reveals health or identifies permanently: requires a reason in `sensitive`. */
   sensitive: boolean;
-  /** What it is, for the documentation. */
+  /** Description for the documentation. */
   describe: string;
 }
 
@@ -26,7 +26,7 @@ function sensitive(kind: SourceKind, describe: string): CrmSource {
   return { kind, sensitive: true, describe };
 }
 
-/** Prefix of what patients agreed to, by the names of the clinic profile: `consents.marketing`. */
+/** Prefix of consents, by the names in the clinic profile: `consents.marketing`. */
 export const CONSENT_PREFIX = 'consents.';
 
 const PATIENTS: Readonly<Record<string, CrmSource>> = {
@@ -87,8 +87,8 @@ const INVOICES: Readonly<Record<string, CrmSource>> = {
 };
 
 /**
- * Every field that a mapping may name, by stream. Ids of the clinic, notes, diagnoses and the texts of lines are not among
- * them and never will be. `consents.<name>` of patients comes beside: {@link crmSourceOf}.
+ * All mappable fields by stream. Clinic ids, notes, diagnoses and line texts are excluded permanently. `consents.<name>` of patients is
+ * added by {@link crmSourceOf}.
  */
 export const CRM_SOURCES: Readonly<Record<CrmStream, Readonly<Record<string, CrmSource>>>> = {
   patients: PATIENTS,
@@ -101,20 +101,20 @@ const CONSENT = open(
   'What the patient agreed to, by the names of the clinic profile; empty where it is not told',
 );
 
-/** The source of a path; null when there is none. A consent is one whatever its name. */
+/** Returns the source of a path, or null. Any consent name is valid. */
 export function crmSourceOf(stream: CrmStream, path: string): CrmSource | null {
   const sources = CRM_SOURCES[stream];
   if (Object.hasOwn(sources, path)) return sources[path] ?? null;
   return consentOf(stream, path) === null ? null : CONSENT;
 }
 
-/** The name of the consent that a path leads to; null when it leads elsewhere. */
+/** Returns the consent name in a path, or null. */
 export function consentOf(stream: CrmStream, path: string): string | null {
   if (stream !== 'patients' || !path.startsWith(CONSENT_PREFIX)) return null;
   return path.slice(CONSENT_PREFIX.length) || null;
 }
 
-/** What can be done to a value on its way: what it takes and what it gives. */
+/** Transforms with input and output types. */
 export const CRM_TRANSFORMS = {
   e164: { takes: ['text'], gives: 'text' },
   lower: { takes: ['text'], gives: 'text' },
@@ -125,10 +125,9 @@ export const CRM_TRANSFORMS = {
   'first-line': { takes: ['text'], gives: 'text' },
 } as const satisfies Readonly<Record<string, { takes: readonly SourceKind[]; gives: SourceKind }>>;
 
-/** Name of a transform. */
 export type CrmTransform = keyof typeof CRM_TRANSFORMS;
 
-/** What is left of a kind after transforms, one after the other; `misfit` is the first that can't take what it is given. */
+/** Returns the type after a sequence of transforms; `misfit` is the first transform with a wrong input type. */
 export function kindAfter(
   kind: SourceKind,
   transforms: readonly CrmTransform[],
@@ -142,17 +141,17 @@ export function kindAfter(
   return { kind: currentKind };
 }
 
-/** A property as the CRM names it. */
+/** Name of a CRM property. */
 const property = z.string().regex(/^[A-Za-z][A-Za-z0-9_.]{0,99}$/, issueText(message('mapping.property')));
 
-/** What can be done to a value on its way; what each takes and gives stands in {@link CRM_TRANSFORMS}. */
+/** Names of transforms; {@link CRM_TRANSFORMS} has the input and output types. */
 export const TRANSFORMS = Object.keys(CRM_TRANSFORMS) as CrmTransform[];
 
 const KINDS = ['text', 'number', 'boolean', 'date', 'instant'] as const;
 
 const hasFewParents = (expression: string) => parentsIn(expression) <= MOST_PARENTS;
 
-/** Where a property's value comes from. */
+/** Source of a property's value. */
 const source = z
   .strictObject({
     from: text.optional().meta({ description: 'Field of the record.', examples: ['derived.nextAppointmentAt'] }),
@@ -188,16 +187,16 @@ const source = z
     issueText(message('mapping.fixed-value')),
   );
 
-/** Of one property: the name of a field, or how its value is made. */
+/** Rule of a property: a field name, or a value description. */
 const rule = z.union([text.transform((from): z.output<typeof source> => ({ from, transforms: [] })), source]);
 
-/** How the value of one property is made, as read. */
+/** Parsed rule of a property. */
 export type CrmRule = z.output<typeof source>;
 
-/** Days that the derived fields compute with, unless told. */
+/** Default periods of derived fields in days. */
 export const DEFAULT_DAYS = { historyDays: 1_096, periodDays: 365, lapsedAfterDays: 548 } as const;
 
-/** What a target in a CRM follows, and how records become its objects. */
+/** Stream and mapping of a CRM target. */
 export const crmSchema = z.strictObject({
   stream: z
     .enum(['patients', 'appointments', 'invoices'])
@@ -254,5 +253,5 @@ export const crmSchema = z.strictObject({
     .describe('Minutes between two reads of patients and invoices. The daemon reads appointments on every pull.'),
 });
 
-/** The part of a target in a CRM, as read. */
+/** Parsed CRM part of a target. */
 export type CrmFile = z.output<typeof crmSchema>;

@@ -11,11 +11,11 @@ import { CLINIC_CONNECTION, FREE_BY_DEFAULT } from './tenant-schema.ts';
 import type { YamlFile } from './yaml-file.ts';
 
 /*
- * Checks between parts and files. They read the raw files, so that a fault of one part does not hide those of another; what
- * is missing or of the wrong type is passed over here, since the schema has reported it.
+ * Checks between parts and files. Checks read the raw files, so that a fault does not hide others. Missing or wrongly typed parts are
+ * skipped, because the schema reports them.
  */
 
-/** Sections of the settings that hold registrations at vendors, with the vendor's name. */
+/** Settings sections with vendor registrations, and the vendors' names. */
 export const CLIENT_SECTIONS = {
   googleClients: 'Google',
   microsoftClients: 'Microsoft',
@@ -24,34 +24,33 @@ export const CLIENT_SECTIONS = {
   oauthClients: 'OAuth',
 } as const;
 
-/** A section of {@link CLIENT_SECTIONS}. */
 export type ClientSection = keyof typeof CLIENT_SECTIONS;
 
-/** What a registration has to prove who it is, and where it logs in as written. */
+/** Credentials of a registration and its authorization URL as written. */
 export interface RegisteredClient {
   hasSecret: boolean;
   hasCertificate: boolean;
   loginUrl: unknown;
 }
 
-/** Names that a tenant file may refer to; null when the file that defines them could not be read. */
+/** Names for use in a tenant file; null if the defining file is unreadable. */
 export interface DefinedNames {
   clinicClients: readonly string[] | null;
-  /** Registrations at vendors, by section of the settings and name. */
+  /** Vendor registrations by settings section and name. */
   vendorClients: Readonly<Record<ClientSection, ReadonlyMap<string, RegisteredClient>>> | null;
   connectors: ReadonlyMap<string, ConnectorDescription>;
   reminderChannels: ReadonlyMap<string, ChannelDescription>;
-  /** Null when the settings have faults. */
+  /** Null if the settings have faults. */
   outbound: Outbound | null;
   /** `http.publicUrl` as written. */
   publicUrl: unknown;
-  /** Names of what patients agree to, by clinic client; null for one whose profile could not be read. */
+  /** Consent names by clinic client; null if the profile is unreadable. */
   consents(clinicClient: string): readonly string[] | null;
-  /** Whether that client's profile tells the addresses that an entry may show; null as above. */
+  /** Whether the client's profile provides the URLs for events; null if the profile is unreadable. */
   links(clinicClient: string): Readonly<Record<'page' | 'teleVisit', boolean>> | null;
 }
 
-/** The section that holds the registrations of a kind of connection. */
+/** Section with the registrations for a kind of connection. */
 export const SECTION_OF_KIND: ReadonlyMap<unknown, ClientSection> = new Map([
   ['google', 'googleClients'],
   ['microsoft', 'microsoftClients'],
@@ -62,9 +61,9 @@ export const SECTION_OF_KIND: ReadonlyMap<unknown, ClientSection> = new Map([
   ['oauth', 'oauthClients'],
 ]);
 
-/** Finds the faults of one part of a file. */
+/** Finds the faults of a part. */
 type Check<Names> = (part: FilePart, definedNames: Names) => Iterable<ConfigurationFault>;
-/** Checks with the parts that they look at, as {@link FilePart.matching} takes them. */
+/** Checks with patterns for {@link FilePart.matching}. */
 type Checks<Names> = readonly (readonly [pattern: string, check: Check<Names>])[];
 
 const SETTINGS_CHECKS: Checks<readonly string[]> = [
@@ -130,17 +129,17 @@ function inSettings(section: string): Text {
   return message('settings.add-to', { section });
 }
 
-/** The clinic client of the tenant that a part belongs to, as written. */
+/** Returns the tenant's clinic client as written. */
 function clientOf({ file }: FilePart): string {
   return String(file.valueAt(['clinic', 'client']));
 }
 
-/** Every clinic client's profile must be there, and the ports must be as what is said of them asks. */
+/** Checks that the profile of every clinic client exists, and that the ports match their options. */
 export function checkSettingsReferences(file: YamlFile, profiles: readonly string[]): ConfigurationFault[] {
   return faultsOf(SETTINGS_CHECKS, file, profiles);
 }
 
-/** Every name in a tenant file must be defined, and what it names must fit. */
+/** Checks that names in a tenant file are defined and match. */
 export function checkTenantReferences(file: YamlFile, definedNames: DefinedNames): ConfigurationFault[] {
   return faultsOf(TENANT_CHECKS, file, definedNames);
 }
@@ -151,32 +150,32 @@ function faultsOf<Names>(checks: Checks<Names>, file: YamlFile, definedNames: Na
   );
 }
 
-/** A URL for the outside leads to the port for the outside. */
+/** A public URL requires the public port. */
 function* checkPublicPort(url: FilePart): Generator<ConfigurationFault> {
   if (url.isMissing || url.file.valueAt(['http', 'port']) !== undefined) return;
   yield url.fault(...withRemedy('settings.public-port'));
 }
 
-/** This machine alone, as an address to listen on. */
+/** A loopback IP address for listening. */
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
 
-/** Metrics name every tenant and target. */
+/** Metrics contain the names of all tenants and targets. */
 function* checkOperatorPort(operator: FilePart): Generator<ConfigurationFault> {
   const host = operator.at('host');
   if (host.text === null || LOOPBACK.test(host.text) || !operator.at('token').isMissing) return;
   yield host.fault(...withRemedy('settings.open-metrics'));
 }
 
-/** What asks for evidence has to have a place for it. */
+/** A required audit log needs a directory. */
 function* checkAuditLog(section: FilePart): Generator<ConfigurationFault> {
   if (section.isMissing || section.file.valueAt(['dataDirectory']) !== undefined) return;
   yield section.fault(...withRemedy('settings.data-directory', { section: section.path.join('.') }));
 }
 
-/** The servers that all organisations share; they take no secret in place of a person. */
+/** Servers shared by all organisations, which accept no secret without a user. */
 const SHARED_LOGIN = /^https:\/\/(login|test)\.salesforce\.com\/*$/;
 
-/** The client of a connection, of those that its kind uses. */
+/** Checks the client of a connection, by kind. */
 function* checkLogin(connection: FilePart, { vendorClients }: DefinedNames): Generator<ConfigurationFault> {
   const part = connection.at('client');
   const kind = connection.at('kind').value;
@@ -205,13 +204,13 @@ function* checkLogin(connection: FilePart, { vendorClients }: DefinedNames): Gen
   }
 }
 
-/** Links in reminders lead to the daemon, so patients must be able to reach it. */
+/** Reminder links point to the daemon, so patients need a public URL. */
 function* checkReminderLinks(links: FilePart, { publicUrl }: DefinedNames): Generator<ConfigurationFault> {
   if (links.isMissing || isForOthers(String(publicUrl))) return;
   yield links.fault(...withRemedy('settings.reminder-links'));
 }
 
-/** One receiver under two names would be told of each document twice, under two ids. */
+/** A receiver under two names would get each document twice, with two ids. */
 function* checkDoubleEndpoints(endpoints: FilePart): Generator<ConfigurationFault> {
   const { names } = endpoints;
   const isSame = (one: FilePart, other: FilePart) =>
@@ -230,7 +229,7 @@ const OF_CALENDARS = [
   ...['visibility', 'labels', 'reminderMinutes', 'links'],
 ];
 
-/** A calendar names its agendas and has no part for a CRM; a CRM has one, and shows nothing as a calendar does. */
+/** A calendar requires agendas and no CRM part; a CRM requires a CRM part and no calendar options. */
 function* checkParts(target: FilePart, { connectors }: DefinedNames): Generator<ConfigurationFault> {
   const name = String(target.at('connector').value);
   const connector = connectors.get(name);
@@ -272,14 +271,14 @@ function* checkConnection(target: FilePart, { connectors }: DefinedNames): Gener
   yield part.fault(...withRemedy('settings.connection-kind', { name, kind, kinds: usable }));
 }
 
-/** Titles that tell of the patient need a reason in writing. */
+/** Titles with patient data require a written reason. */
 function* checkTitle(target: FilePart): Generator<ConfigurationFault> {
   const title = target.at('title');
   if ((title.value !== 'initials' && title.value !== 'full') || !target.at('titleReason').isMissing) return;
   yield title.fault(...withRemedy('settings.title-reason', { title: title.value }));
 }
 
-/** A title tells of an appointment what the target's fields allow, and no more. */
+/** A title can contain only appointment data that the target's fields allow. */
 function* checkTitleFormat(target: FilePart): Generator<ConfigurationFault> {
   const format = target.at('titleFormat');
   const allowed = ['title', ...target.at('fields').list];
@@ -288,7 +287,7 @@ function* checkTitleFormat(target: FilePart): Generator<ConfigurationFault> {
   yield format.fault(...withRemedy('settings.title-field', { field: stray }));
 }
 
-/** An appointment blocks its time, leaves it free, or is tentative. */
+/** An appointment is exactly one of busy, free or tentative. */
 function* checkTentative(target: FilePart): Generator<ConfigurationFault> {
   const tentative = target.at('tentative');
   const free = target.at('free').isMissing ? FREE_BY_DEFAULT : target.at('free').list;
@@ -297,7 +296,7 @@ function* checkTentative(target: FilePart): Generator<ConfigurationFault> {
   yield tentative.fault(...withRemedy('settings.tentative-free', { status: String(both), free: free.join(', ') }));
 }
 
-/** A profile that has no URL for it leaves nothing to show. */
+/** A link requires a URL in the profile. */
 function* checkShownLinks(links: FilePart, definedNames: DefinedNames): Generator<ConfigurationFault> {
   const inProfile = definedNames.links(clientOf(links));
   for (const name of links.list) {
@@ -307,7 +306,7 @@ function* checkShownLinks(links: FilePart, definedNames: DefinedNames): Generato
   }
 }
 
-/** What a vendor has no place for can't be asked of it. */
+/** Presets must be supported by the vendor. */
 function* checkPresets(target: FilePart, { connectors }: DefinedNames): Generator<ConfigurationFault> {
   const name = String(target.at('connector').value);
   const connector = connectors.get(name);
@@ -328,7 +327,7 @@ function* checkPresets(target: FilePart, { connectors }: DefinedNames): Generato
   }
 }
 
-/** What is kept under a target's name, and carries its owner tag, is of one target alone. */
+/** State and owner tag of a target name belong to one target only. */
 function* checkFormerTargets(targets: FilePart): Generator<ConfigurationFault> {
   const { names } = targets;
   const formerOf = (name: string) => targets.at(name, 'formerly');
@@ -344,7 +343,7 @@ function* checkFormerTargets(targets: FilePart): Generator<ConfigurationFault> {
   }
 }
 
-/** One calendar that is fed twice with the same agenda would show each of its appointments twice. */
+/** Two targets with an equal calendar and agenda would show each appointment twice. */
 function* checkDoubleTargets(targets: FilePart): Generator<ConfigurationFault> {
   const { names } = targets;
   for (const [index, name] of names.entries()) {
@@ -373,7 +372,7 @@ function doOverlap(one: unknown, other: unknown): boolean {
   return Array.isArray(one) && Array.isArray(other) && one.some((id) => other.includes(id));
 }
 
-/** JSON in which the order of keys does not matter. */
+/** Serialises to JSON with sorted keys. */
 export function sortedJson(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) => {
     if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return inner;

@@ -16,19 +16,19 @@ import { browserKeyOf, formOf } from '../browser-request.ts';
 import { mayDo, type Visitor } from '../operators.ts';
 import { isFromHere, isOwnHost } from './own-address.ts';
 
-/** How visitors are told apart. */
+/** Identifies visitors. */
 interface Access {
-  /** Null for nobody in particular. Who shows a token is asked by it alone. */
+  /** Null for an anonymous visitor. If the request carries a token, only the token counts. */
   visitorOf(request: FastifyRequest): Promise<Visitor | null>;
-  /** The same as of now for a request that was let in a while ago, which uses no session. */
+  /** Returns the current visitor of an earlier accepted request, without extending a session. */
   stillVisitorOf(request: FastifyRequest): Promise<Visitor | null>;
-  /** Counts a request. @param visitor whose it is @returns how long to wait where there were too many; null: it is let through */
+  /** Counts a request of a visitor. @returns the wait after too many requests; null if allowed */
   heldBackMs(request: FastifyRequest, visitor: Visitor | null): Promise<number | null>;
-  /** How browsers reach the port, without a slash at the end. */
+  /** Public URL of the port, without a trailing slash. */
   publicUrl(): string;
 }
 
-/** Visitors by the session that their browser keeps, or by the token that a program shows. */
+/** Identifies visitors by session cookie or by token. */
 export function accessBy(services: AccessServices, publicUrl: () => string): Access {
   const sessionIn = (request: FastifyRequest) => browserKeyOf(request, 'session', publicUrl());
   const visitorOf = async (request: FastifyRequest, how: 'use' | 'look') => {
@@ -37,7 +37,7 @@ export function accessBy(services: AccessServices, publicUrl: () => string): Acc
     const session = sessionIn(request);
     return session === '' ? null : withCsrf(await entrantBySession(services, session, how), session);
   };
-  /** What is shown and lets nobody in names nobody: whoever guesses would be somebody else with each guess. */
+  /** A rejected token identifies no one: each guess would otherwise appear as another caller. */
   const askerOf = (request: FastifyRequest, visitor: Visitor | null): Asker => {
     if (visitor === null) return strangerOf(request, rememberedBrowserIn(services, request, publicUrl()));
     const token = bearerIn(request);
@@ -52,12 +52,12 @@ export function accessBy(services: AccessServices, publicUrl: () => string): Acc
   };
 }
 
-/** Whoever is not signed in: a browser in which somebody signed in before, or else the client. */
+/** Returns the identity of an unauthenticated visitor: a browser with an earlier sign-in, otherwise the client. */
 export function strangerOf({ caller }: FastifyRequest, browser: RememberedBrowser | null): Asker {
   return { by: 'address', who: browser === null ? caller : `browser ${browser.id}` };
 }
 
-/** The browser that a request comes from, if somebody signed in with it before. */
+/** Returns the browser of the request if a user signed in with it before. */
 export function rememberedBrowserIn(
   services: AccessServices,
   request: FastifyRequest,
@@ -67,18 +67,18 @@ export function rememberedBrowserIn(
   return shown === '' ? null : rememberedBrowserOf(services, shown);
 }
 
-/** Follows from what the browser keeps, which it tells to no page: whoever shows it was shown it by a page of ours. */
+/** Derives the CSRF proof from the browser's secret, which no page contains. Only pages of this port contain the proof. */
 function withCsrf(entrant: Entrant | null, secret: string): Visitor | null {
   return entrant === null ? null : { ...entrant, csrf: digestOf(`csrf ${secret}`).toString('base64url') };
 }
 
-/** Calls that change nothing (RFC 9110 section 9.2.1). */
+/** Methods that change nothing (RFC 9110 section 9.2.1). */
 const LOOKS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Lets nobody in below a route's level; whoever may not see a tenant is told that there is none. Who it is, and whether they ask too often, is
- * asked before a body is read; that a change comes from a page of ours, afterwards: forms bring the proof as the field `csrf`, calls as the header
- * `x-csrf-token`, and programs with a token need none, since no browser shows that by itself.
+ * Enforces the level of each route. A tenant without access appears as not found. Identity and rate limits are checked before the body is
+ * read. The origin of a change is checked afterwards: forms carry the proof in the field `csrf`, calls in the header `x-csrf-token`.
+ * Programs with a token need no proof, because browsers never add a token automatically.
  */
 export function addAccess(app: FastifyInstance, access: Access): void {
   app.decorateRequest('visitor', null);
@@ -111,7 +111,7 @@ export function sayTooMany(reply: FastifyReply, waitMs: number): FastifyReply {
   return reply.code(429).header('retry-after', Math.max(1, Math.ceil(waitMs / SECOND_MS)));
 }
 
-/** A person is led to where they sign in, and back; a program is told. */
+/** Redirects users to the sign-in page and back; programs receive a status. */
 function askWho(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const isPerson = LOOKS.has(request.method) && (request.headers.accept ?? '').includes('text/html');
   if (isPerson) return reply.redirect(`${SIGN_IN_PATH}?to=${encodeURIComponent(request.url)}`, 303);
@@ -133,7 +133,7 @@ function digestOf(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-/** Forms as browsers send them; a name that comes several times is a list. */
+/** Parses browser forms; a repeated name becomes a list. */
 function readForms(app: FastifyInstance): void {
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
@@ -146,7 +146,7 @@ function readForms(app: FastifyInstance): void {
   );
 }
 
-/** The token that a request shows (RFC 6750 section 2.1); null for none. */
+/** Returns the request's token (RFC 6750 section 2.1), or null. */
 export function bearerIn({ headers }: FastifyRequest): string | null {
   return /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1] ?? null;
 }

@@ -25,20 +25,20 @@ import { type Page, sendPage } from '../pages/layout.ts';
 import { rememberedBrowserIn, sayTooMany, strangerOf } from './access.ts';
 import { isFromHere, isOwnHost, ownPath } from './own-address.ts';
 
-/** A passphrase and a path. */
+/** Enough for a passphrase and a path. */
 const BODY_BYTES = 4_096;
 
-/** What the pages of signing in are made with. */
+/** Options of the sign-in pages. */
 interface SignInOptions {
-  /** How browsers reach the port, without a slash at the end. */
+  /** Public URL of the port, without a trailing slash. */
   publicUrl(): string;
   log: Logger;
 }
 
-/** Adds the pages at which administrators sign in and out. They tell nothing of the installation. */
+/** Adds the sign-in and sign-out pages. The pages reveal nothing about the installation. */
 export async function addSignIn(app: FastifyInstance, services: AccessServices, options: SignInOptions): Promise<void> {
   const { publicUrl } = options;
-  // A scope of its own, for its hooks.
+  // A separate scope for the hooks.
   const pages: FastifyPluginAsync = async (scope) => {
     scope.addHook('onRequest', async (request, reply) => {
       if (!isOwnHost(request, publicUrl())) return reply.code(421).send({ error: 'not-this-host' });
@@ -55,7 +55,7 @@ export async function addSignIn(app: FastifyInstance, services: AccessServices, 
         );
     });
     scope.addHook('preValidation', async (request, reply) => {
-      // Nobody has a session yet whose proof a form could bring: the browser itself must say where the form stood.
+      // Without a session there is no CSRF proof, so the browser itself must state the origin of the form.
       const isForm = request.method === 'POST' && request.routeOptions.config.level === undefined;
       if (isForm && isFromHere(request, publicUrl()) !== true) return reply.code(403).send({ error: 'not-from-here' });
     });
@@ -85,7 +85,7 @@ function addPassphrase(app: FastifyInstance, services: AccessServices, options: 
 function addProvider(app: FastifyInstance, services: AccessServices, options: SignInOptions): void {
   const { publicUrl } = options;
   const slow = { ...route, handlerTimeout: LOGIN_TIMEOUT_MS };
-  // By a link, not by a form: that may only be sent here (`form-action`), redirects included.
+  // A link instead of a form: `form-action` limits forms, including redirects, to this port.
   app.get<{ Querystring: { to?: unknown } }>(`${SIGN_IN_PATH}/provider`, slow, async (request, reply) => {
     const to = ownPath(request.query.to);
     try {
@@ -149,7 +149,7 @@ interface SignInContext extends SignInView {
   options: SignInOptions;
 }
 
-/** Who gets in has a session that nobody knew before: one that the browser brought along is over. */
+/** A successful sign-in creates a new session and ends the previous one of the browser (no session fixation). */
 async function attempt(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -184,7 +184,7 @@ const FAILURE_OF_CODE: Readonly<Record<string, SignInFailure>> = {
   'login-unknown': 'link',
 };
 
-/** The person reads a constant sentence; the operator the code. */
+/** The user sees a constant sentence; the log contains the code. */
 function refuse(request: FastifyRequest, reply: FastifyReply, context: SignInContext, thrown: unknown): FastifyReply {
   const { code, actor, retryAfterMs } = asMirrorError(thrown);
   const failure = FAILURE_OF_CODE[code] ?? 'failed';
@@ -215,7 +215,7 @@ function show(
   return sendPage(reply, context, signInPage(context.language, ways, view), status);
 }
 
-/** Why nobody was let in, as a person is told it. */
+/** Reason of a failed sign-in, as shown to the user. */
 type SignInFailure =
   | 'passphrase'
   | 'unusable'
@@ -227,16 +227,16 @@ type SignInFailure =
   | 'link'
   | 'failed';
 
-/** What a page of signing in is about. */
+/** Content of a sign-in page. */
 interface SignInView {
-  /** Where the browser goes on; a path of ours. */
+  /** Local path after the sign-in. */
   to: string;
   failure?: SignInFailure;
-  /** The address that was opened, which signs in once. */
+  /** The opened single-use sign-in link. */
   link?: { mustSet: boolean };
 }
 
-/** How administrators sign in here: with a passphrase, at a provider of this host. */
+/** Available sign-in methods: a passphrase, or a provider with this host. */
 interface SignInWays {
   passphrase: boolean;
   provider: string | null;
@@ -296,7 +296,7 @@ const FAILURES: Record<Language, Record<SignInFailure, string>> = {
   },
 };
 
-/** A page of signing in. It holds constant words, the provider's host, and where the browser goes on. */
+/** Renders a sign-in page from constant words, the provider's host and the redirect path. */
 function signInPage(language: Language, ways: SignInWays, view: SignInView): Page {
   const texts = TEXTS[language];
   const { failure, link } = view;
@@ -320,7 +320,7 @@ ${
 }`;
 }
 
-/** Forms without an address are sent to where they stand. */
+/** Forms without an action are sent to the current URL. */
 function askOwner(language: Language, { mustSet }: { mustSet: boolean }): Html {
   const texts = TEXTS[language];
   const set = html`<form class="stack" method="post"><p>${mustSet ? texts.first : texts.another} ${texts.rule}</p>

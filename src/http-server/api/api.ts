@@ -22,16 +22,16 @@ import {
   retryAfterSeconds,
 } from './routes.ts';
 
-/** A caller waits so long for what may take longer, unless it asks to wait less or more (RFC 7240 section 4.3). */
+/** Default wait for long work, unless the caller requests another wait (RFC 7240 section 4.3). */
 const WAIT_SECONDS = 5;
 const LONGEST_WAIT_SECONDS = 8;
 
-/** Adds the API for operators: routes whose questions and answers are checked by their schemas, and the document that describes them. */
+/** Adds the operators' API. Schemas validate requests and answers, and generate the API description. */
 export function addApi(app: FastifyInstance, services: OperatorServices): void {
   const tasks = openTasks(services.installation, services.log);
   app.addHook('preClose', () => tasks.close());
   const routes: FastifyPluginAsync = async (api) => {
-    // Loaded where there are administrators: it knows every verb.
+    // Loaded only with administrators, because the module imports every verb.
     const { ROUTES } = await import('./routes.ts');
     speakJson(api, services.log);
     const description = JSON.stringify(openApiDocument(ROUTES));
@@ -82,7 +82,7 @@ function callOf(request: FastifyRequest, services: OperatorServices, tasks: Task
 const revised = z.object({ revision: z.string().nullable() });
 const why = z.object({ reason: z.string().nullable() });
 
-/** Begins long work, and waits some seconds for its end. */
+/** Starts long work, and waits some seconds for its end. */
 async function answerTask(
   { task, reply: answered, handle }: Route & { task: NonNullable<Route['task']> },
   call: RouteCall,
@@ -99,7 +99,7 @@ async function answerTask(
   return reply.code(202).header('location', address).send({ task: begun.id, address });
 }
 
-/** Of the routes of tenants. */
+/** Parameters of tenant routes. */
 const ofTenant = z.object({ tenant: z.string() });
 const asObject = z.looseObject({});
 
@@ -110,7 +110,7 @@ function waitSeconds(prefer: string): number {
   return seconds === undefined ? WAIT_SECONDS : Math.min(Number(seconds), LONGEST_WAIT_SECONDS);
 }
 
-/** Null when it takes longer; it goes on then, and its task tells what it throws. */
+/** Returns null after the time limit. The work continues, and its task reports errors. */
 async function within<Value>(timeMs: number, result: Promise<Value>): Promise<Value | null> {
   result.catch(() => {});
   if (timeMs === 0) return null;
@@ -123,10 +123,10 @@ async function within<Value>(timeMs: number, result: Promise<Value>): Promise<Va
   }
 }
 
-/** Issues of a question that an answer names. */
+/** Maximum number of validation issues in an answer. */
 const NAMED_ISSUES = 5;
 
-/** Takes JSON alone, which no form of another site's page can send, by schemas both ways; and answers what is wrong as a problem. */
+/** Accepts only JSON, which no cross-site form can send. Validates both directions by schema, and returns errors as problem documents. */
 function speakJson(api: FastifyInstance, log: Logger): void {
   api.removeAllContentTypeParsers();
   api.addContentTypeParser('application/json', { parseAs: 'string' }, api.getDefaultJsonParser('error', 'error'));
@@ -142,7 +142,7 @@ function speakJson(api: FastifyInstance, log: Logger): void {
   api.setNotFoundHandler((_request, reply) => {
     sendProblem(reply, problemOf(404, { code: 'not-found', detail: render(message('api.no-route')) }));
   });
-  // Whoever is not let in is told so before the route is reached, in a word.
+  // Access checks answer with a code before the route runs.
   api.addHook('preSerialization', async (_request, reply, answer) => {
     const refused = refusal.safeParse(answer);
     if (reply.statusCode < 400 || !refused.success) return answer;
@@ -176,7 +176,7 @@ function sendProblem(reply: FastifyReply, problem: ProblemDocument): void {
   reply.code(problem.status).type(PROBLEM_TYPE).send(problem);
 }
 
-/** Names what is wrong by its place; what was given is not repeated. */
+/** Reports invalid input by its path, without the value. */
 function requestInvalid(part: string, issues: readonly z.core.$ZodIssue[]): MirrorError {
   const named = issues
     .slice(0, NAMED_ISSUES)
@@ -184,7 +184,7 @@ function requestInvalid(part: string, issues: readonly z.core.$ZodIssue[]): Mirr
   return requestError('request-invalid', message('api.request-invalid'), named.join(', ') || part);
 }
 
-/** What the server itself found before the route was reached, or since it took too long; null for anything else. */
+/** Converts errors of the HTTP server itself, before the route or by time-out; null for others. */
 function errorOfServer({ statusCode = 500 }: FastifyError): MirrorError | null {
   if (statusCode === 413) return requestError('request-too-large', message('api.request-too-large'), null);
   if (statusCode < 500) return requestError('request-invalid', message('api.body-invalid'), 'body');

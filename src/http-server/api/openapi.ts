@@ -3,19 +3,19 @@ import manifest from '../../../package.json' with { type: 'json' };
 import type { Route } from './routes.ts';
 import { PROBLEM_TYPE, problemDocument } from './routes.ts';
 
-/** What a caller is answered whose work takes longer. */
+/** Answer for long work that continues. */
 export const begunTask = z.object({
   task: z.string(),
   address: z.string().describe('Ask there how it stands; any process of the installation tells it, for an hour'),
 });
 
-/** Below it stands the API. */
+/** Path prefix of the API. */
 export const API_PATH = '/api/v1';
 
-/** A part of a document in JSON. */
+/** A part of a JSON document. */
 type Json = Record<string, unknown>;
 
-/** Refusals that any route may answer. */
+/** Refusals that every route can return. */
 const REFUSED = { 400: 'Not as the route takes it', 401: 'Nobody is logged in', 403: 'The level does not suffice' };
 const REFUSED_FURTHER = {
   404: 'There is none, or not for this visitor',
@@ -31,7 +31,7 @@ const REFUSED_REVISED = {
   428: 'If-Match is missing',
 };
 
-/** The API as OpenAPI 3.1 describes it (https://spec.openapis.org/oas/v3.1.1): from the very schemas by which it is checked. */
+/** Returns the OpenAPI 3.1 description (https://spec.openapis.org/oas/v3.1.1), generated from the validation schemas. */
 export function openApiDocument(routes: readonly Route[]): Json {
   const paths: Record<string, Json> = {};
   for (const route of routes) {
@@ -134,7 +134,7 @@ const BEGUN = {
   content: { 'application/json': { schema: { $ref: '#/components/schemas/BegunTask' } } },
 };
 
-/** What a route is about: the first word of its path that is no tenant. */
+/** Returns the first path segment after the tenant as the tag. */
 function tagOf({ path }: Route): string {
   const [first = '', second = first] = path.split('/').filter((part) => part !== '' && !part.startsWith('{'));
   return first === 'tenants' ? second : first;

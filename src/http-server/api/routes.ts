@@ -13,7 +13,7 @@ import { configurationFault } from '../../operations/schemas.ts';
 import type { ConfigurationError } from '../../settings/faults.ts';
 import { type OperatorServices, servicesOf, type Visitor } from '../operators.ts';
 
-/** What a route works on. */
+/** Input of a route. */
 export interface RouteCall {
   params: unknown;
   query: unknown;
@@ -25,11 +25,10 @@ export interface RouteCall {
   acting: Acting;
   progress: Progress;
   signals: StopSignals;
-  /** The revision that a change is for (RFC 9110 section 13.1.1); null if none is named. */
+  /** Revision that the change expects (RFC 9110 section 13.1.1); null if absent. */
   ifMatch: string | null;
 }
 
-/** A route of the API. */
 export interface Route extends Required<Omit<HttpBinding, 'ofTenant' | 'fixed' | 'task'>> {
   name: string;
   summary: string;
@@ -43,18 +42,18 @@ export interface Route extends Required<Omit<HttpBinding, 'ofTenant' | 'fixed' |
   handle(call: RouteCall): Promise<unknown>;
 }
 
-/** Largest body in bytes of an operation that names none. */
+/** Default body limit in bytes. */
 const BODY_LIMIT_BYTES = 65_536;
 
-/** Why somebody does it, for the audit log; recorded and checked by `control/recording.ts`. */
+/** Reason for the audit log; checked by `control/recording.ts`. */
 const withReason = z.strictObject({
   reason: z.string().nullable().default(null).describe('Why, for the audit log; best the number of a ticket'),
 });
 
-/** A route of the API for each operation that it offers. */
+/** API routes, one for each operation with an HTTP binding. */
 export const ROUTES = routesOf(OPERATIONS as Record<string, AnyOperation>);
 
-/** Routes of a table of operations. */
+/** Derives routes from a table of operations. */
 export function routesOf(operations: Record<string, AnyOperation>): readonly Route[] {
   return Object.entries(operations).flatMap(([name, operation]) => {
     const { http, input } = operation;
@@ -97,7 +96,7 @@ function routeOf(name: string, operation: AnyOperation, http: NonNullable<AnyOpe
   };
 }
 
-/** A field of the path is there, although the operation by itself can do without it. */
+/** Path parameters are always present, even if optional in the operation. */
 function required(type: unknown): z.ZodType {
   return type instanceof z.ZodOptional ? (type.unwrap() as z.ZodType) : (type as z.ZodType);
 }
@@ -109,7 +108,7 @@ function contextOf({ services, visitor, acting, progress, signals }: RouteCall):
 /** Content type of {@link ProblemDocument}: RFC 9457 section 3. */
 export const PROBLEM_TYPE = 'application/problem+json';
 
-/** What every route answers when it can't do what it was asked: RFC 9457, with the code and the remedy of every other surface. */
+/** Error answer of every route: RFC 9457, with the same code and remedy as on other surfaces. */
 export const problemDocument = z.object({
   type: z.string().describe('`urn:clinic-mirror:error:<code>`'),
   title: z.string().describe('The code in words'),
@@ -120,10 +119,9 @@ export const problemDocument = z.object({
   about: z.string().nullable().describe('What it is about: names of fields and rules, ids; null where it names none'),
   faults: z.array(configurationFault).optional().describe('Of a configuration: all that is wrong with it'),
 });
-/** Such a document. */
 export type ProblemDocument = z.output<typeof problemDocument>;
 
-/** Statuses by who must act (RFC 9110 section 15), where the code says no more. */
+/** Statuses by who must act (RFC 9110 section 15), unless the code has a specific status. */
 const STATUS_OF_ACTOR: Readonly<Record<Actor, number>> = {
   settings: 409,
   authorization: 409,
@@ -132,7 +130,7 @@ const STATUS_OF_ACTOR: Readonly<Record<Actor, number>> = {
   remote: 503,
   contract: 502,
 };
-/** Codes for what is wrong with the question itself, or is no error of the other side. */
+/** Statuses of codes for invalid requests, or for errors outside the vendor. */
 const STATUS_OF_CODE: Readonly<Record<string, number>> = {
   ...{ 'cursor-unusable': 400, 'reason-unusable': 400, 'reason-missing': 400, 'name-missing': 400 },
   'request-invalid': 400,
@@ -145,13 +143,13 @@ const STATUS_OF_CODE: Readonly<Record<string, number>> = {
   'tenant-unchecked': 503,
   unexpected: 500,
 };
-/** What is not there is not found, whatever it is. */
+/** Codes for missing objects of any kind. */
 const NOT_FOUND = /^no-such-|^not-found$/;
 
-/** What the document says of an error beside what every error has. */
+/** Variable parts of a problem document. */
 type ProblemText = Pick<ProblemDocument, 'code' | 'detail'> & Partial<Pick<ProblemDocument, 'remedy' | 'about'>>;
 
-/** A problem of a status of its own. */
+/** Returns a problem with an explicit status. */
 export function problemOf(status: number, { code, detail, remedy = null, about = null }: ProblemText): ProblemDocument {
   return {
     type: `urn:clinic-mirror:error:${code}`,
@@ -160,27 +158,27 @@ export function problemOf(status: number, { code, detail, remedy = null, about =
   };
 }
 
-/** The same for a tenant that there is not and for one that the visitor may not see: nobody learns which ids there are. */
+/** Identical for a missing tenant and a tenant without access, so that no visitor can discover tenant ids. */
 export const NO_SUCH_TENANT: ProblemDocument = problemOf(404, {
   code: 'no-such-tenant',
   detail: 'there is no such tenant among those that you may see',
   remedy: 'GET /api/v1/tenants lists them',
 });
 
-/** What is told of an error. */
+/** Error facts for the API. */
 interface ReportedError extends Pick<MirrorError, 'actor' | 'code' | 'message'> {
   remedy?: string | null | undefined;
   about?: string | null | undefined;
 }
 
-/** An error as the API tells it. */
+/** Converts an error to a problem document. */
 export function problemOfError({ actor, code, message, remedy = null, about = null }: ReportedError): ProblemDocument {
   if (code === NO_SUCH_TENANT.code) return NO_SUCH_TENANT;
   const status = NOT_FOUND.test(code) ? 404 : (STATUS_OF_CODE[code] ?? STATUS_OF_ACTOR[actor]);
   return problemOf(status, { code, detail: message, remedy, about });
 }
 
-/** A configuration that can't be used, as the API tells it. */
+/** Converts configuration faults to a problem document. */
 export function problemOfFaults({ code, faults }: ConfigurationError): ProblemDocument {
   const [detail, remedy] = withRemedy('api.faults', { count: faults.length }).map((text) => render(text)) as [
     string,
@@ -190,7 +188,7 @@ export function problemOfFaults({ code, faults }: ConfigurationError): ProblemDo
   return { ...problem, faults: faults.map((fault) => ({ ...fault })) };
 }
 
-/** Seconds for the header Retry-After (RFC 9110 section 10.2.3); null where waiting doesn't help, or nobody knows how long. */
+/** Returns seconds for the header Retry-After (RFC 9110 section 10.2.3); null if waiting is useless or the duration is unknown. */
 export function retryAfterSeconds({ retryAfterMs }: Pick<MirrorError, 'retryAfterMs'>): number | null {
   return retryAfterMs === undefined ? null : Math.max(1, Math.ceil(retryAfterMs / SECOND_MS));
 }

@@ -12,13 +12,13 @@ import { FRAME } from './texts/frame.ts';
 
 const LIMIT = 40;
 const EVERYTHING = { tenant: null, verb: null, sinceAt: null, record: null };
-/** What came to no good end. */
+/** Outcomes shown as failures. */
 const NOT_DONE: ReadonlySet<AuditEntry['outcome']> = new Set(['failed', 'refused']);
 interface Question {
   after?: string;
 }
 
-/** Adds the pages that tell who did what: of all clinics, and of one. */
+/** Adds the audit pages for all clinics and for one clinic. */
 export function addActivityPages(app: FastifyInstance, services: OperatorServices): void {
   const config = { level: 'viewer' } as const;
   app.get<{ Querystring: Question }>('/activity', { config }, async (request, reply) => {
@@ -39,7 +39,7 @@ export function addActivityPages(app: FastifyInstance, services: OperatorService
   );
 }
 
-/** @returns null where no log is kept */
+/** @returns null without an audit log */
 async function read(
   services: OperatorServices,
   { visitor }: PageContext,
@@ -97,7 +97,7 @@ function outcome({ language }: PageContext, { outcome: came, code }: AuditEntry)
   return code === null ? label : html`${label} <code>${code}</code>`;
 }
 
-/** Numbers and names of our own, as the log has them. */
+/** Renders the numbers and names of an audit record. */
 function facts(what: ActFacts): Html[] {
   return Object.entries(what)
     .filter(([, value]) => value !== null && value !== '' && value !== false)
@@ -120,7 +120,7 @@ const en = {
   noLogNext: 'Set dataDirectory in clinic-mirror.yaml to record actions.',
 };
 
-/** The words of the Activity page. */
+/** Texts of the Activity page. */
 const ACTIVITY: Texts<typeof en> = {
   en,
   it: {
@@ -140,7 +140,6 @@ const ACTIVITY: Texts<typeof en> = {
   },
 };
 
-/** How far an act came. */
 const OUTCOMES: Texts<Record<ActOutcome, string>> = {
   en: {
     requested: 'waiting for a second user',
@@ -158,7 +157,7 @@ const OUTCOMES: Texts<Record<ActOutcome, string>> = {
   },
 };
 
-/** What people do, and what the log tells beside it. */
+/** Texts of audit verbs. */
 const VERBS: Texts<Record<AuditVerb, string>> = {
   en: {
     login: 'connected a connection',

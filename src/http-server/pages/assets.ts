@@ -5,37 +5,34 @@ import { constants, gzipSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { lazily } from '../../model/cache.ts';
 
-/** On which side a block stands: `both` where clinic and calendar have the same time for it. */
+/** Source of a block: `both` if clinic and calendar agree on the time. */
 export type Side = 'clinic' | 'calendar' | 'both';
 
-/** Rows of the grid are of so many minutes. */
+/** Minutes per row of the grid. */
 export const ROW_MINUTES = 5;
-/** Blocks side by side in a day; the page lists further ones below the day, since nobody could read narrower ones. */
+/** Maximum number of parallel blocks in a day. The page lists further blocks below the day, because narrower blocks are unreadable. */
 export const MOST_LANES = 6;
-/** Columns of a day: each number of lanes up to the most is a whole number of them. */
+/** Columns of a day, divisible by each possible number of lanes. */
 const COLUMNS = 120;
 const HOURS = 24;
 const ROWS_OF_HOUR = 60 / ROW_MINUTES;
 
-/** Class of the row that a block begins or ends with, counted from the first row that is drawn. */
+/** Returns the class for a block's first or last row, relative to the first displayed row. */
 export function rowClass(edge: 'from' | 'to', minute: number, fromHour: number): string {
   return `${edge}-${minute / ROW_MINUTES - fromHour * ROWS_OF_HOUR}`;
 }
 
-/** Class of the columns that a block takes up. */
+/** Returns the class for a block's columns. */
 export function laneClass(lane: number, lanes: number, side: Side): string {
   return `lane-${lane}-${lanes}-${side}`;
 }
 
-/** Class of a day that is so many hours high. */
+/** Returns the class for a day's height in hours. */
 export function hoursClass(hours: number): string {
   return `hours-${hours}`;
 }
 
-/**
- * Where everything in a week's grid may stand, as rules for the classes above: a style in an element is what our Content-Security-Policy
- * forbids.
- */
+/** Returns all grid positions as CSS classes, because the Content-Security-Policy forbids inline styles. */
 export function weekStyles(): string {
   const rows = Array.from({ length: HOURS * ROWS_OF_HOUR + 1 }, (_, row) => row);
   const lanes = Array.from({ length: MOST_LANES }, (_, index) => index + 1);
@@ -48,7 +45,7 @@ export function weekStyles(): string {
   ].join('\n');
 }
 
-/** Each side fills one half of the day; where blocks share the day, a block takes up a whole lane and its appearance shows the side. */
+/** Each side fills half of the day. If blocks overlap, each block fills a whole lane, and its style shows the side. */
 function laneStyles(lane: number, lanes: number): string {
   const width = COLUMNS / lanes;
   const start = lane * width + 1;
@@ -66,17 +63,16 @@ function laneStyles(lane: number, lanes: number): string {
 const require = createRequire(import.meta.url);
 const own = (name: string) => readFileSync(new URL(`assets/${name}`, import.meta.url));
 
-/** Every file that pages load, by its name in addresses, with what it holds: ours, and those of packages. */
+/** Files of the pages by URL name, from this project and from packages. */
 const FILES = {
   'pages.css': () => own('pages.css'),
   'pages.js': () => own('pages.js'),
   'icon.svg': () => own('icon.svg'),
-  // https://github.com/bigskysoftware/idiomorph: changes a page into its newer self, with focus and what is unfolded as they were.
+  // https://github.com/bigskysoftware/idiomorph: updates a page in place and preserves focus and unfolded details.
   'idiomorph.js': () => readFileSync(require.resolve('idiomorph/dist/idiomorph.min.js')),
   'week.css': () => Buffer.concat([own('week.css'), Buffer.from(weekStyles())]),
 };
 
-/** Such a name. */
 export type AssetName = keyof typeof FILES;
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -84,7 +80,7 @@ const TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
   svg: 'image/svg+xml',
 };
-/** Seconds; an address names what the file holds, so it never comes to hold anything else. */
+/** In seconds. The URL contains a digest, so the content never changes. */
 const CACHE_SECONDS = 365 * 24 * 3_600;
 
 interface Asset {
@@ -105,12 +101,12 @@ function assetOf(name: string, content: Buffer): Asset {
   };
 }
 
-/** Where browsers get a file: the address changes with what it holds. */
+/** Returns a file's URL, which contains a digest of the content. */
 export function assetAddress(name: AssetName): string {
   return `/assets/${name}?v=${assets().get(name)?.digest ?? ''}`;
 }
 
-/** Adds the files that pages load. They hold nothing of anybody, so everybody may have them. */
+/** Adds the static files, which are public because they contain no data. */
 export function addAssets(app: FastifyInstance): void {
   app.get<{ Params: { name: string }; Querystring: { v?: string } }>('/assets/:name', async (request, reply) => {
     const asset = assets().get(request.params.name);

@@ -13,7 +13,7 @@ import { ADD_CLINIC_PATH, sendPage } from './layout.ts';
 import { copyable, csrfField, failureNotice, hiddenFields, notice, said, section, table } from './parts.ts';
 import { CONFIGURATION } from './texts/configuration.ts';
 
-/** A document of 512 KiB, in which a form may write each character as three. */
+/** A document of 512 KiB, with up to three bytes per character in a form. */
 const FORM_BYTES = 2_097_152;
 const ROUTE = '/tenants/:tenant/configuration';
 const { readConfiguration, checkConfiguration, addTenant, replaceConfiguration, removeTenant } =
@@ -23,7 +23,7 @@ interface TenantRoute {
   Params: { tenant: string };
 }
 
-/** Adds the pages on which a clinic is configured, or added: checked first, then saved as it was seen. */
+/** Adds the pages to configure or add a clinic. A check precedes saving, and exactly the checked document is saved. */
 export function addConfigurationPages(app: FastifyInstance, services: OperatorServices): void {
   const config = { level: 'owner' } as const;
   app.get<TenantRoute>(ROUTE, { config }, async (request, reply) => {
@@ -34,7 +34,7 @@ export function addConfigurationPages(app: FastifyInstance, services: OperatorSe
     requireAllTenants(visitorOf(request));
     const { tenant } = request.params;
     const now = await readConfiguration.run({ tenant }, operationContext(request, services));
-    // What is changed is what was seen, whatever it is by now.
+    // The change applies to the displayed revision, even if a newer one exists.
     const document = { ...now, revision: formOf(request).get('revision') ?? now.revision };
     return step({ request, reply, services }, { document, tenant, yaml: writtenIn(request) ?? document.yaml ?? '' });
   });
@@ -97,7 +97,7 @@ async function save(request: FastifyRequest, services: OperatorServices, draft: 
   else await replaceConfiguration.run({ tenant, ifMatch: document.revision, yaml, secrets }, context);
 }
 
-/** Checks as if the secrets that are missing were given: they are asked for with what is saved, and no page holds one. */
+/** Checks as if missing secrets existed: the form requests secrets when saving, and no page contains one. */
 async function sendConfirmation({ request, reply, services }: PageVisit, draft: Draft): Promise<FastifyReply> {
   const { document, tenant, yaml } = draft;
   const secrets = neededSecrets(yaml).map((name) => ({ name, isStored: document?.secrets.includes(name) === true }));
@@ -128,7 +128,7 @@ function sendDocument(visit: PageVisit, document: TenantDocument): FastifyReply 
   });
 }
 
-/** @param feedback what came of it before */
+/** @param feedback result of the previous step */
 function sendEditor(
   { request, reply, services }: PageVisit,
   draft: Draft,
@@ -150,20 +150,20 @@ function titleOf(request: FastifyRequest, services: OperatorServices, { document
   return document === null ? words.addTitle : words.title;
 }
 
-/** A document as somebody writes it on a page. */
+/** An edited document. */
 interface Draft {
-  /** Null for a clinic that is added: its id is one of the fields. */
+  /** Null for a new clinic, whose id is a field. */
   document: TenantDocument | null;
   tenant: string;
   yaml: string;
 }
 
-/** Where the forms of a draft lead to. */
+/** Returns the form action of a draft. */
 function addressOf({ document, tenant }: Draft): string {
   return document === null ? ADD_CLINIC_PATH : clinicAddress(tenant, '/configuration');
 }
 
-/** The document, to be changed and checked. */
+/** Renders the editor. */
 function renderEditor(context: PageContext, draft: Draft): Html {
   const words = CONFIGURATION[context.language];
   const { document, tenant, yaml } = draft;
@@ -176,7 +176,7 @@ function renderEditor(context: PageContext, draft: Draft): Html {
 ${yaml}</textarea></p><p><button class="button main" name="step" value="check">${words.check}</button></p></form>`;
 }
 
-/** All that is wrong, each with its line and its field. */
+/** Renders all faults with line and field. */
 function renderFaults(context: PageContext, faults: readonly ConfigurationFault[]): Html {
   const words = CONFIGURATION[context.language];
   const columns = [words.field, words.line, words.message, words.remedy];
@@ -192,7 +192,7 @@ function renderFaults(context: PageContext, faults: readonly ConfigurationFault[
   return html`<div class="notice act" role="alert"><p>${heading}</p></div>${table(heading, columns, rows)}`;
 }
 
-/** What would change, and the button that saves it. @param reason where a reason is given */
+/** Renders the changes, and the button to save. @param reason the field for a reason */
 function renderConfirmation(
   context: PageContext,
   draft: Draft,
@@ -224,13 +224,13 @@ function renderDiff({ language }: PageContext, before: string, after: string): H
   return html`<pre class="diff" tabindex="0">${shown}</pre>`;
 }
 
-/** A clinic that a file configures, which nobody changes here. */
+/** Renders a read-only clinic that is configured by a file. */
 function renderOfFile(context: PageContext, { tenant, file, yaml }: TenantDocument): Html {
   const words = CONFIGURATION[context.language];
   return html`<p>${words.byFile(file ?? '')}</p><p>${words.adopt} ${copyable(context, `clinic-mirror tenants adopt ${tenant}`)}</p>${yaml === null ? html`<p>${words.unreadable}</p>` : html`<pre tabindex="0">${yaml}</pre>`}`;
 }
 
-/** Takes a clinic away. */
+/** Renders the removal of a clinic. */
 function renderRemoval(context: PageContext, { tenant, revision }: TenantDocument, reason: Html | null): Html {
   const words = CONFIGURATION[context.language];
   const address = clinicAddress(tenant, '/configuration');
@@ -238,16 +238,16 @@ function renderRemoval(context: PageContext, { tenant, revision }: TenantDocumen
   return section('remove', words.remove, form);
 }
 
-/** A line of two texts: of both, of the earlier alone, or of the later alone. */
+/** A line of a diff: common, earlier only, or later only. */
 interface DiffLine {
   kind: 'same' | 'removed' | 'added';
   text: string;
 }
 
-/** Lines that are compared each with each; of more it is told that all of them are others. */
+/** Maximum number of lines for a line-by-line diff; more lines appear as completely replaced. */
 const MOST_COMPARED = 2_000;
 
-/** The lines of two texts in their order, as few of them changed as can be. */
+/** Returns a minimal line diff. */
 export function diffLines(earlier: string, later: string): DiffLine[] {
   const [before, after] = [linesOf(earlier), linesOf(later)];
   let start = 0;
@@ -264,7 +264,7 @@ function linesOf(text: string): string[] {
   return text.replace(/\n$/, '').split('\n');
 }
 
-/** By the longest common subsequence: `lengths` holds that of what is left from each pair of lines on. */
+/** Uses the longest common subsequence: `lengths` holds its length for the remainders from each pair of lines. */
 function between(gone: readonly string[], come: readonly string[]): DiffLine[] {
   const removed = (text: string): DiffLine => ({ kind: 'removed', text });
   const added = (text: string): DiffLine => ({ kind: 'added', text });

@@ -11,19 +11,19 @@ import { cookieOf, formOf, languageOf } from '../browser-request.ts';
 import { type OperatorServices, servicesOf, type Visitor, visitorOf } from '../operators.ts';
 import { ACTS } from './texts/frame.ts';
 
-/** Writes times in one zone and one language, as of one moment. The zone is named once, by the frame. */
+/** Formats times in one zone and language at one moment. The frame shows the zone once. */
 interface Times {
   zone: string;
   now: Instant;
-  /** `10:41`; with the day where that is not today's, and the year where not this one. */
+  /** `10:41`, with the day if not today and the year if not the current year. */
   text(at: Instant): string;
-  /** The same as an element, with the whole of it, seconds and zone, in its title. */
+  /** An element with the short text, and with seconds and zone in its title. */
   at(at: Instant): Html;
   /** `4 min ago`, `in 3 hr`. */
   age(at: Instant): string;
-  /** Both: `4 min ago · 10:41`. */
+  /** Age and time: `4 min ago · 10:41`. */
   both(at: Instant): Html;
-  /** `10:41`, whatever the day. */
+  /** `10:41` for any day. */
   clock(at: Instant): string;
   /** `Mon 23 Nov`. */
   day(at: Instant): string;
@@ -35,7 +35,7 @@ const STEPS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
   ['minute', MINUTE_MS],
 ];
 
-/** Times for a page. @param zone IANA name */
+/** Returns the time formats for a page. @param zone IANA name */
 export function timesIn(zone: string, language: Language, now: Instant): Times {
   const locale = LOCALES[language];
   const formatOf = (options: Intl.DateTimeFormatOptions) =>
@@ -70,7 +70,7 @@ export function timesIn(zone: string, language: Language, now: Instant): Times {
   };
 }
 
-/** The zone that most of some clinics have, the first of them where they are even; UTC where there are none. */
+/** Returns the most frequent zone, the first one if equal, UTC for none. */
 function usualZone(zones: Iterable<string>): string {
   const counts = new Map<string, number>();
   for (const zone of zones) counts.set(zone, (counts.get(zone) ?? 0) + 1);
@@ -78,32 +78,32 @@ function usualZone(zones: Iterable<string>): string {
   return most;
 }
 
-/** Cookies that keep what a visitor chose; neither tells who they are. */
+/** Cookies for display preferences; neither identifies a visitor. */
 export const LANGUAGE_COOKIE = 'language';
 export const THEME_COOKIE = 'theme';
-/** Takes what a visitor chooses of language and colours. */
+/** Receives the choice of language and colours. */
 export const PREFERENCES_PATH = '/preferences';
 
-/** Colours that a visitor may choose; without a choice the browser's. */
+/** Colours; without a choice, the browser's preference applies. */
 type Theme = 'light' | 'dark';
 
-/** What every page is made with. */
+/** Context of every page. */
 export interface PageContext {
   language: Language;
   theme: Theme | null;
-  /** Null on pages for nobody in particular, such as the one to log in. */
+  /** Null on public pages, such as the sign-in page. */
   visitor: Visitor | null;
-  /** Writes times in the clinic's zone, or in the one that most clinics of the visitor have. */
+  /** Formats times in the clinic's zone, or in the most frequent zone of the visible clinics. */
   times: Times;
-  /** Path and query of the page: forms of the frame lead back to it. */
+  /** Path and query of the page, to which forms of the frame return. */
   address: string;
-  /** The clinic that the page is about; null for pages about all. */
+  /** The page's clinic; null for pages about all. */
   tenant: { id: string; name: string } | null;
-  /** Pages of a clinic that operations have. */
+  /** Pages of a clinic that operations define. */
   operationPages: readonly OperationPage[];
 }
 
-/** The page of a clinic that shows the result of an operation. */
+/** A clinic page for the result of an operation. */
 export type OperationPage = Pick<AnyOperation, 'level'> & Required<Pick<AnyOperation, 'page'>>;
 
 declare module 'fastify' {
@@ -113,14 +113,14 @@ declare module 'fastify' {
   }
 }
 
-/** One request for a page, and what answers it. */
+/** One page request and its reply. */
 export interface PageVisit<Request extends FastifyRequest = FastifyRequest> {
   request: Request;
   reply: FastifyReply;
   services: OperatorServices;
 }
 
-/** What a page is made with. @param tenant the one that the page is about; its zone is the page's */
+/** Returns the context of a page. @param tenant the page's clinic, whose zone applies */
 export function contextOf(request: FastifyRequest, { installation }: OperatorServices, tenant?: string): PageContext {
   const visitor = visitorOf(request);
   const { outlines, clock } = installation;
@@ -137,7 +137,7 @@ export function contextOf(request: FastifyRequest, { installation }: OperatorSer
   };
 }
 
-/** What a page for nobody in particular is made with. */
+/** Returns the context of a public page. */
 export function strangerContext(request: FastifyRequest, now: Instant): PageContext {
   const language = chosenLanguage(request);
   const theme = chosenTheme(request);
@@ -145,26 +145,26 @@ export function strangerContext(request: FastifyRequest, now: Instant): PageCont
   return { language, theme, visitor: null, times, address: request.url, tenant: null, operationPages: [] };
 }
 
-/** The language that a visitor chose, else the browser's first that there are pages in. */
+/** Returns the chosen language, otherwise the browser's first supported language. */
 function chosenLanguage(request: FastifyRequest): Language {
   const chosen = cookieOf(request, LANGUAGE_COOKIE);
   if (chosen === 'it' || chosen === 'en') return chosen;
   return languageOf(request.headers['accept-language'] ?? '', 'en');
 }
 
-/** The colours that a visitor chose; null for the browser's. */
+/** Returns the chosen colours; null for the browser's preference. */
 function chosenTheme(request: FastifyRequest): Theme | null {
   const chosen = cookieOf(request, THEME_COOKIE);
   return chosen === 'light' || chosen === 'dark' ? chosen : null;
 }
 
-/** Who sent a form, and why: for the verbs that change something. */
+/** Returns the sender and reason of a form, for verbs that change data. */
 export function actingOf(request: FastifyRequest, services: OperatorServices): Acting {
   const why = formOf(request).get('why')?.trim() ?? '';
   return services.acting(visitorOf(request), why === '' ? null : why);
 }
 
-/** What an operation that a form asks for is run with. */
+/** Returns the context for an operation from a form. */
 export function operationContext(
   request: FastifyRequest,
   services: OperatorServices,
@@ -180,7 +180,7 @@ export function operationContext(
   };
 }
 
-/** Where a reason is given; nothing where the verb asks for none here. */
+/** Renders the field for a reason, if the verb requires one. */
 export function reasonField(
   { language, visitor }: PageContext,
   services: OperatorServices,
@@ -188,7 +188,7 @@ export function reasonField(
 ): Html | null {
   if (visitor === null || !services.acting(visitor, null).actServices.reasonFor.includes(verb)) return null;
   const words = ACTS[language];
-  // A page may ask for several.
+  // A page can contain several such fields.
   const hint = `why-hint-${verb}`;
   return html`<label class="reason">${words.reason} <input name="why" required maxlength="200" aria-describedby="${hint}"></label><p class="quiet" id="${hint}">${words.reasonHint}</p>`;
 }

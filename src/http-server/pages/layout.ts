@@ -12,34 +12,33 @@ import { FRAME } from './texts/frame.ts';
 
 const ASK_AGAIN_SECONDS = 2;
 
-/** What a page shows, within the frame that all share. */
+/** Content of a page within the common frame. */
 export interface Page {
   title: string;
   main: Html;
-  /** Beside the heading: figures, buttons. */
+  /** Figures or buttons next to the heading. */
   headerPart?: HtmlPart;
-  /** When it was as it is shown; default now. */
+  /** Time of the displayed data; default now. */
   asOf?: Instant;
-  /** Whether it follows what happens: its main part is fetched anew when something changed (`live.ts`). */
+  /** Live update: the main part is reloaded after a change (`live.ts`). */
   isLive?: boolean;
-  /** What it tells is under way: the browser asks for it again every other second until it is not. */
+  /** Work in progress: the browser reloads the page every other second until the work ends. */
   isUnderWay?: boolean;
-  /** What it is styled with beside what all pages are. */
+  /** Additional style sheet. */
   style?: AssetName;
-  /** What the stream of events calls what is shown, where that may be older than the page. */
+  /** Event-stream id of the displayed data, if possibly older than the page. */
   seen?: string;
-  /** Wider than others, for what has several panes. */
+  /** Extra width for several panes. */
   isWide?: boolean;
 }
 
-/** Sends a page. */
 export function sendPage(reply: FastifyReply, context: PageContext, page: Page, status = 200): FastifyReply {
-  // The browser does so itself, without a script (https://html.spec.whatwg.org/multipage/document-lifecycle.html#the-refresh-header).
+  // The browser reloads without a script (https://html.spec.whatwg.org/multipage/document-lifecycle.html#the-refresh-header).
   if (page.isUnderWay === true) reply.header('refresh', String(ASK_AGAIN_SECONDS));
   return reply.code(status).type('text/html; charset=utf-8').send(framed(context, page).toString());
 }
 
-/** The whole of a page. */
+/** Renders a complete page with its frame. */
 export function framed(context: PageContext, page: Page): Html {
   const { language, theme, tenant } = context;
   const words = FRAME[language];
@@ -92,7 +91,7 @@ function preferences({ language, theme, visitor, address }: PageContext): Html {
   const words = FRAME[language];
   const other = language === 'en' ? 'it' : 'en';
   const colours = (['light', 'dark'] as const).map((each) => {
-    // Chosen again it is the browser's choice once more.
+    // A second click restores the browser's preference.
     const isChosen = theme === each;
     return html`<button name="theme" value="${isChosen ? '' : each}" aria-pressed="${isChosen ? 'true' : 'false'}">${words[each]}</button>`;
   });
@@ -104,7 +103,7 @@ function crumb({ tenant, address }: PageContext): Html | null {
   return html`<p class="crumb"><a href="${clinicAddress(tenant.id)}">${tenant.name}</a></p>`;
 }
 
-/** A page that the frame leads to. */
+/** A page in the navigation. */
 interface NavigationEntry {
   path: string;
   name(language: Language): string;
@@ -123,10 +122,9 @@ function entryOf({ level, page: { path, names } }: OperationPage): NavigationEnt
   return { path, name: (language) => names[language], level };
 }
 
-/** Where a clinic is added. */
 export const ADD_CLINIC_PATH = '/add-clinic';
 
-/** About all clinics. */
+/** Pages about all clinics. */
 const SITE: readonly NavigationEntry[] = [
   entry('/', 'overview', 'viewer'),
   entry('/activity', 'activity', 'viewer'),
@@ -134,7 +132,7 @@ const SITE: readonly NavigationEntry[] = [
   entry(ADD_CLINIC_PATH, 'addClinic', 'owner'),
 ];
 
-/** About one clinic: below its own address. */
+/** Pages about one clinic, below the clinic's URL. */
 const CLINIC: readonly NavigationEntry[] = [
   entry('', 'tenant', 'viewer'),
   entry('/plan', 'plan', 'viewer'),
@@ -144,14 +142,13 @@ const CLINIC: readonly NavigationEntry[] = [
   entry('/configuration', 'configuration', 'owner'),
 ];
 
-/** A link of the navigation. */
 interface NavigationLink {
   address: string;
   text: string;
   isHere: boolean;
 }
 
-/** Pages that the visitor may open. @returns those about all clinics, and those about the page's own, where it is about one */
+/** Returns the pages that the visitor may open. @returns pages about all clinics, and pages about the current clinic, if any */
 function navigationOf(context: PageContext): { site: NavigationLink[]; clinic: NavigationLink[] } {
   const { visitor, tenant, language, address, operationPages } = context;
   if (visitor === null) return { site: [], clinic: [] };

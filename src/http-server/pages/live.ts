@@ -9,43 +9,43 @@ import { MINUTE_MS, SECOND_MS } from '../../model/time.ts';
 import { type OperatorServices, type Visitor, visitorOf } from '../operators.ts';
 import { digestOfOverview, overviewFor } from './overview.ts';
 
-/** How often it is looked whether something changed, while somebody follows. */
+/** Interval of checks for changes while a page is followed. */
 const LOOK_EVERY_MS = 2 * SECOND_MS;
-/** A comment is sent so often, so that whatever stands between keeps the connection. */
+/** Interval of comments that keep the connection open through proxies. */
 const BEAT_EVERY_MS = 20 * SECOND_MS;
-/** A stream ends after this and the browser opens another: whether it may is asked again. */
+/** Lifetime of a stream. The browser then opens another, and access is checked again. */
 const STREAM_LIFE_MS = 5 * MINUTE_MS;
-/** Pages that one visitor follows at a time; a browser itself opens six connections to a server. */
+/** Maximum number of followed pages per visitor; browsers open six connections per server. */
 const MOST_OF_VISITOR = 8;
-/** Streams of all visitors. */
+/** Maximum number of streams of all visitors. */
 const MOST_STREAMS = 200;
-/** Milliseconds after which a browser opens an ended stream again. */
+/** Milliseconds until a browser reopens an ended stream. */
 const RETRY_MS = 3_000;
 
-/** Somebody who follows a page. */
+/** A visitor who follows a page. */
 interface Follower {
-  /** As of the last look. */
+  /** Visitor at the last check. */
   visitor: Visitor;
   stillVisitor(): Promise<Visitor | null>;
   /** Null: the Overview. */
   tenant: string | null;
   response: ServerResponse;
-  /** A digest of what they have seen; null before the first look: their page was made just now. */
+  /** Digest of the displayed data; null before the first check of a new page. */
   seen: string | null;
   endAt: number;
   beatAt: number;
 }
 
-/** How time goes for {@link addLive}: a test has its own. */
+/** Times of {@link addLive}, replaceable in tests. */
 export interface LiveTimes {
   lookEveryMs?: number;
-  /** Milliseconds of a clock that only goes forward. */
+  /** Milliseconds of a monotonic clock. */
   clock?: () => number;
 }
 
 /**
- * Adds the stream of events by which pages follow what happens (https://html.spec.whatwg.org/multipage/server-sent-events.html): `changed` says that
- * the page is to be fetched again, and nothing else. One loop looks for all who follow, and stands still while nobody does.
+ * Adds the event stream for live pages (https://html.spec.whatwg.org/multipage/server-sent-events.html). The only event, `changed`, makes
+ * the page reload its content. One loop serves all followers, and stops without any.
  */
 export function addLive(
   app: FastifyInstance,
@@ -114,7 +114,7 @@ export function addLive(
   });
 }
 
-/** Whoever signed out, or may see less than before, is told nothing more, in whatever process that was done. */
+/** Closes the streams of visitors who signed out or lost access, in any process. */
 async function dropStrangers(
   followers: ReadonlySet<Follower>,
   drop: (follower: Follower) => void,
@@ -137,7 +137,7 @@ function begin(response: ServerResponse): ServerResponse {
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
-    // Proxies that collect answers would keep events back (nginx: proxy_buffering).
+    // Prevents buffering in proxies (nginx: proxy_buffering).
     'x-accel-buffering': 'no',
   });
   response.write(`retry: ${RETRY_MS}\n\n`);
@@ -155,7 +155,7 @@ async function publishChanges(
     const all = tenants.has(null) ? await overview.read() : null;
     const digests = new Map<string, string>();
     for (const tenant of tenants) {
-      // One that was taken out of the configuration meanwhile changes no more.
+      // A clinic that was removed meanwhile no longer changes.
       if (tenant === null || installation.tenants.get(tenant) === undefined) continue;
       digests.set(tenant, await seenOfTenant(services, tenant));
     }
@@ -165,16 +165,16 @@ async function publishChanges(
         tenant === null ? all && digestOfOverview(overviewFor(all, visitor)) : (digests.get(tenant) ?? null);
       if (found === null || found === seen) continue;
       follower.seen = found;
-      // A browser brings the id along when it opens the stream again, so that nothing is missed in between.
+      // A browser returns the id when it reopens the stream, so that no change is missed.
       response.write(seen === null ? `id: ${found}\n\n` : `id: ${found}\nevent: changed\ndata:\n\n`);
     }
   } catch (error) {
-    // Redis may be away: pages stay as they are, and say as of when.
+    // While Redis is unreachable, pages keep their content and show its time.
     log.debug({ error }, 'it could not be looked whether pages changed');
   }
 }
 
-/** What the stream calls how a tenant stands now: a page that takes long to make says so what it is older than. */
+/** Returns the event-stream id of a tenant's current state, for pages that take long to render. */
 export async function seenOfTenant({ installation, statuses }: OperatorServices, tenant: string): Promise<string> {
   const { at: _at, ...found } = await statuses.ofTenant(installation, tenant);
   return digestOf(found);

@@ -14,12 +14,12 @@ import { type ProblemReach, problemTable } from './problems.ts';
 import { FRAME } from './texts/frame.ts';
 import { OVERVIEW } from './texts/overview.ts';
 
-/** So few clinics are listed without a search. */
+/** At most this many clinics are listed without a search. */
 const LISTED_AT_ONCE = 20;
-/** Rows of a part of the page: with a thousand clinics an outage may concern them all. */
+/** Maximum number of rows per part, because an outage can concern a thousand clinics. */
 const MOST_ROWS = 40;
 
-/** Whoever looks sees what concerns their clinics; what concerns all together, who sees all. */
+/** Filters the overview by the visitor's tenants. Problems of the whole installation require access to all tenants. */
 export function overviewFor({ at, clinics, problems, unread }: Overview, visitor: Visitor): Overview {
   return {
     at,
@@ -29,12 +29,12 @@ export function overviewFor({ at, clinics, problems, unread }: Overview, visitor
   };
 }
 
-/** Tells one overview from another, as somebody sees it; whatever the time. */
+/** Returns a digest of a visible overview, independent of the time. */
 export function digestOfOverview({ clinics, problems }: Overview): string {
   return hash('sha256', JSON.stringify({ clinics, problems }), 'base64url');
 }
 
-/** Adds the page that one begins with: what needs a hand first, and what is well in one line. */
+/** Adds the first page: required actions first, then one line for the rest. */
 export function addOverviewPage(app: FastifyInstance, services: OperatorServices, overview: OverviewCache): void {
   const config = { level: 'viewer' } as const;
   app.get<{ Querystring: { q?: string; from?: string } }>('/', { config }, async (request, reply) => {
@@ -48,14 +48,14 @@ export function addOverviewPage(app: FastifyInstance, services: OperatorServices
   });
 }
 
-/** What somebody looks for among clinics. */
+/** A search for clinics. */
 interface ClinicSearch {
-  /** Null: nobody asked. */
+  /** Null without a search. */
   text: string | null;
   from: number;
 }
 
-/** The page, from what the visitor may see. */
+/** Renders the visible part of the overview. */
 export function overviewPage(
   context: PageContext,
   overview: Overview,
@@ -114,7 +114,7 @@ function someOf(context: PageContext, caption: string, problems: readonly Proble
   return html`${shown}${rest > 0 ? command : null}`;
 }
 
-/** How clinics fall into those that need somebody, those that wait, those in their first sync, and the others. */
+/** Groups clinics by state: action required, retrying, first sync, others. */
 function kindsOf({ clinics, problems }: Overview) {
   const forYou = new Set(problems.filter(({ health }) => health === 'action-required').flatMap(clinicsOf));
   const byTime = new Set(problems.flatMap(clinicsOf));
@@ -206,7 +206,7 @@ function clinicTable(context: PageContext, clinics: readonly ClinicSummary[]): H
 const STEP = 6;
 const HEIGHT = 24;
 
-/** Counts as a row of bars, oldest first; the same in words for who can't see it. */
+/** Renders counts as bars, oldest first, with a text alternative. */
 function sparkline(counts: readonly number[], summary: string): Html {
   const most = Math.max(1, ...counts);
   const bars = counts.map((count, at) => {

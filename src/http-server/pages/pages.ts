@@ -36,11 +36,11 @@ import { showRefusals } from './refusals.ts';
 import { FRAME } from './texts/frame.ts';
 import { addWeekPage } from './week/week-page.ts';
 
-/** Adds the pages for operators, and what they load. */
+/** Adds the pages for operators and their assets. */
 export function addPages(app: FastifyInstance, services: OperatorServices): void {
   addAssets(app);
   showRefusals(app, services.installation.clock);
-  // Of their own, so that what fails in a page is told by a page.
+  // A separate scope, so that page errors are rendered as pages.
   app.register((pages, _options, done) => {
     showErrors(pages, services);
     const overview = openOverview(services.installation, services.statuses);
@@ -64,10 +64,10 @@ export function addPages(app: FastifyInstance, services: OperatorServices): void
   });
 }
 
-/** Has pages tell what failed in them: the sentence of the error and what to do, as on every surface. */
+/** Renders errors as pages, with the error's sentence and next step as on every surface. */
 function showErrors(app: FastifyInstance, services: OperatorServices): void {
   app.setErrorHandler((thrown, request, reply) => {
-    // What the server itself refuses (a form that is too large, nobody in particular) is answered as everywhere.
+    // Refusals by the server (oversized form, anonymous visitor) are answered as on other routes.
     if (request.visitor === null || (!(thrown instanceof MirrorError) && isRefusal(thrown))) throw thrown;
     const error = asMirrorError(thrown);
     if (error.code === 'unexpected') services.log.error({ error: thrown }, 'a page could not be shown');
@@ -76,11 +76,11 @@ function showErrors(app: FastifyInstance, services: OperatorServices): void {
   });
 }
 
-/** What a page says of an error. */
+/** Renders the page for an error. */
 function errorPage(context: PageContext, error: MirrorError): Page {
   const words = FRAME[context.language];
   const { code, texts } = error;
-  // What to do about a tenant that there is not names those that there are: not for whoever may see some alone.
+  // The remedy for an unknown tenant lists all tenants, so it is hidden from visitors with limited access.
   const isOfOthers = code === 'no-such-tenant' && context.visitor?.tenants !== null;
   const remedy = isOfOthers ? null : texts.remedy;
   const isExpected = code !== 'unexpected';
@@ -95,7 +95,7 @@ function isRefusal(thrown: unknown): boolean {
   return thrown instanceof Error && 'statusCode' in thrown && Number(thrown.statusCode) < 500;
 }
 
-/** HTTP status of an error: whose it is to mend it. */
+/** Returns the HTTP status by who must act. */
 function statusOf({ actor, code }: MirrorError): number {
   if (code.startsWith('no-such-')) return 404;
   if (actor === 'remote') return 503;
@@ -103,13 +103,13 @@ function statusOf({ actor, code }: MirrorError): number {
 }
 
 const COOKIE_SECONDS = 365 * 24 * 3_600;
-/** What may be chosen; nothing is the browser's choice again. */
+/** Allowed choices; an empty value restores the browser's preference. */
 const CHOICES: Readonly<Record<string, readonly string[]>> = {
   [LANGUAGE_COOKIE]: ['it', 'en'],
   [THEME_COOKIE]: ['light', 'dark', ''],
 };
 
-/** Adds the switches of language and colours: cookies, and the way back to the page. */
+/** Adds the choice of language and colours: sets cookies and redirects back. */
 function addPreferences(app: FastifyInstance): void {
   app.post(PREFERENCES_PATH, { config: { level: 'viewer' } }, async (request, reply) => {
     const form = formOf(request);
@@ -128,12 +128,12 @@ function cookie(name: string, value: string): string {
 
 type Shown = AnyOperation & Required<Pick<AnyOperation, 'document' | 'page'>>;
 
-/** Operations that a page of a clinic shows. */
+/** Operations with a clinic page. */
 const OPERATION_PAGES: readonly Shown[] = (Object.values(OPERATIONS) as unknown as AnyOperation[]).filter(
   (operation): operation is Shown => operation.page !== undefined && operation.document !== undefined,
 );
 
-/** Adds the pages of operations: each shows the document of the result. */
+/** Adds the pages of operations; each renders the result document. */
 function addOperationPages(app: FastifyInstance, services: OperatorServices): void {
   app.decorate('operationPages', OPERATION_PAGES);
   for (const operation of OPERATION_PAGES) {

@@ -53,34 +53,33 @@ export function healthMark({ language }: PageContext, health: Health): Html {
   return html`<span class="able ${HUES[health]}">${STATES[language][health]}</span>`;
 }
 
-/** What an error or a problem says, in the page's language; marked as English where it has no other words. */
+/** Renders a text of an error or problem in the page's language, or in English with a language mark. */
 export function said({ language }: Pick<PageContext, 'language'>, text: Text): Html {
   const isForeign = typeof text === 'string' && language !== 'en';
   return isForeign ? html`<span lang="en">${text}</span>` : html`${render(text, language)}`;
 }
 
-/** What to do next: a command can be copied, anything else is said. */
+/** Renders the next step; commands can be copied. */
 export function nextStep(context: PageContext, next: Text): Html {
   return typeof next === 'string' && next.startsWith('clinic-mirror ')
     ? copyable(context, next)
     : html`<span class="quiet">${said(context, next)}</span>`;
 }
 
-/** A column of a table: its title, which `isPlain` shows to screen readers only, since the values say it all. */
+/** A table column. `isPlain` shows the title to screen readers only, because the values explain themselves. */
 type Column = string | { title: string; isPlain: boolean };
 
-/** A row of a table. */
 interface Row {
   cells: readonly HtmlPart[];
-  /** The page behind the row: its first cell is the link, and all of the row leads there. */
+  /** URL of the page for the row. The first cell is the link, and the whole row is clickable. */
   address?: string;
-  /** What tells it from other rows, whatever their order: a live page keeps what is open in it. */
+  /** Stable identity of the row, so that a live page keeps details open. */
   id?: string;
 }
 
 /**
- * A table, which is a list of cards on a narrow screen. Figures stand on the right. A column in which nothing stands is left out.
- * @param caption what it is, for who hears it
+ * Renders a table, which becomes a list of cards on a narrow screen. Figures are right-aligned, and empty columns are omitted.
+ * @param caption description for screen readers
  */
 export function table(caption: string, columns: readonly Column[], rows: readonly Row[]): Html {
   const used = columns.flatMap((column, at) => {
@@ -106,19 +105,19 @@ export function table(caption: string, columns: readonly Column[], rows: readonl
   return html`<table role="table"><caption class="heard">${caption}</caption><thead role="rowgroup"><tr role="row">${head}</tr></thead><tbody role="rowgroup">${body}</tbody></table>`;
 }
 
-/** A button that changes something. */
+/** A button that changes data. */
 interface Action {
   address: string;
   text: string;
-  /** What is sent beside the visitor's proof. */
+  /** Form fields in addition to the CSRF proof. */
   fields?: Readonly<Record<string, string>>;
-  /** What a person fills in. */
+  /** Input fields for the user. */
   more?: HtmlPart;
-  /** `main`: what is to be done; `danger`: what takes something away. Default `plain`. */
+  /** `main`: the recommended action. `danger`: a removal. Default `plain`. */
   kind?: 'main' | 'danger' | 'plain';
 }
 
-/** A button that changes something: a form of its own, with the proof that it is a page of ours. */
+/** Renders a button that changes data: a form with the CSRF proof. */
 export function actionButton(
   { visitor }: PageContext,
   { address, text, fields = {}, more, kind = 'plain' }: Action,
@@ -126,49 +125,49 @@ export function actionButton(
   return html`<form method="post" action="${address}">${csrfField(visitor)}${hiddenFields(fields)}${more}<button class="button ${kind}">${text}</button></form>`;
 }
 
-/** What every form that changes something holds. */
+/** Renders the CSRF field of every form that changes data. */
 export function csrfField(visitor: PageContext['visitor']): Html | null {
   return visitor === null ? null : hiddenFields({ csrf: visitor.csrf });
 }
 
-/** Fields of a form that nobody sees. */
+/** Renders hidden form fields. */
 export function hiddenFields(fields: Readonly<Record<string, string>>): Html {
   return html`${Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}`;
 }
 
-/** A link that looks like a button: it leads to where something is done. */
+/** Renders a navigation link with the look of a button. */
 export function linkButton(address: string, text: string, kind: 'main' | 'plain' = 'main'): Html {
   return html`<a class="button ${kind}" href="${address}">${text}</a>`;
 }
 
-/** A command, or an id, that a click copies. */
+/** Renders a command or id that a click copies. */
 export function copyable({ language }: PageContext, text: string): Html {
   return html`<span class="copyable"><code>${text}</code><button type="button" class="copy" data-copy="${text}" data-done="${FRAME[language].copied}" hidden>${FRAME[language].copy}</button></span>`;
 }
 
-/** What stands where nothing is: what will appear, and what to do. */
+/** Renders an empty list: the future content, and the next step. */
 export function emptyState(text: string, more: HtmlPart = null): Html {
   return html`<div class="empty"><p>${text}</p>${more}</div>`;
 }
 
-/** Something that unfolds. @param id stays the same while the page lives, so that what is open stays open */
+/** Renders unfoldable details. @param id stable, so that a live page keeps details open */
 export function unfolding(id: string, summary: HtmlPart, content: HtmlPart): Html {
   return html`<details id="${id}"><summary>${summary}</summary>${content}</details>`;
 }
 
-/** A part of a page below a heading. */
+/** Renders a section with a heading. */
 export function section(id: string, heading: string, content: HtmlPart, extra: HtmlPart = null): Html {
   return html`<section aria-labelledby="${id}"><div class="head"><h2 id="${id}">${heading}</h2>${extra}</div>${content}</section>`;
 }
 
-/** Leads to the next page of a list; nothing where this is the last one. */
+/** Renders the link to the next page of a list; null on the last page. */
 export function pager({ language }: PageContext, address: string | null): Html | null {
   return address === null
     ? null
     : html`<nav class="pager" aria-label="${FRAME[language].next}"><a class="button plain" rel="next" href="${address}">${FRAME[language].next}</a></nav>`;
 }
 
-/** What did not work, and what to do, as errors tell it: constant words, ids and codes. */
+/** A failure and its remedy, from constant words, ids and codes. */
 interface Failing {
   code: string;
   texts: ErrorTexts;

@@ -12,26 +12,26 @@ import { operationContext, reasonField } from './context.ts';
 import { actionButton, linkButton, nextStep, said, table } from './parts.ts';
 import { OVERVIEW } from './texts/overview.ts';
 
-/** Clinics of one problem that are named. */
+/** Maximum number of clinic names per problem. */
 const NAMED_CLINICS = 30;
 const RETRY_ROUTE = '/servers/retry';
 
-/** Whose it is, and where that is looked at. */
+/** Names and URLs of clinics. */
 interface ClinicLinks {
   nameOf(tenant: string): string;
-  /** Null for one that is not open, since its file has faults. */
+  /** Null for a clinic that is not open because its file has faults. */
   pageOf(tenant: string): string | null;
 }
 
-/** Where the problems of a table lead. */
+/** Links and actions of a problem table. */
 export interface ProblemReach {
-  /** Null on the page of the clinic itself. */
+  /** Null on the clinic's own page. */
   links: ClinicLinks | null;
-  /** Null where nothing may be begun. */
+  /** Null if no action is allowed. */
   services: OperatorServices | null;
 }
 
-/** What is the matter, one row each: the sentence that every surface repeats, since when, what waits, and one thing to do. */
+/** Renders one row per problem: the common sentence, start, waiting changes and one next step. */
 export function problemTable(
   context: PageContext,
   caption: string,
@@ -69,7 +69,7 @@ export function problemTable(
   return table(caption, columns, rows);
 }
 
-/** Has a server tried now that is away; null for what is another problem, and where a reason has to be given with the command. */
+/** Renders a button to retry an unreachable server; null for other problems, and if the action requires a reason. */
 function retryButton(
   context: PageContext,
   problem: Problem,
@@ -92,7 +92,7 @@ function retryButton(
   });
 }
 
-/** Adds what that button does. */
+/** Adds the route of the retry button. */
 export function addRetry(app: FastifyInstance, services: OperatorServices): void {
   app.post(RETRY_ROUTE, { config: { level: 'operator' } }, async (request, reply) => {
     const form = formOf(request);
@@ -102,7 +102,7 @@ export function addRetry(app: FastifyInstance, services: OperatorServices): void
   });
 }
 
-/** One button where a page leads on, else the command. */
+/** Returns a button if a page helps, otherwise the command. */
 function toDo(context: PageContext, problem: Problem, hasPage: boolean): Html | null {
   const {
     tenant,

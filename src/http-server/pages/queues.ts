@@ -7,10 +7,10 @@ import { contextOf, type PageContext } from './context.ts';
 import { sendPage } from './layout.ts';
 import { emptyState, section, table } from './parts.ts';
 
-/** Jobs of each sort that a queue names. */
+/** Maximum number of listed jobs per kind and queue. */
 const MOST_JOBS = 20;
 
-/** Adds the page of the queues of work, for owners: about all clinics, and only to look at. */
+/** Adds the read-only page of the job queues for owners, about all clinics. */
 export function addQueuesPage(app: FastifyInstance, services: OperatorServices): void {
   app.get('/queues', { config: { level: 'owner' } }, async (request, reply) => {
     const context = contextOf(request, services);
@@ -25,7 +25,7 @@ export function addQueuesPage(app: FastifyInstance, services: OperatorServices):
   });
 }
 
-/** @param maySee whether the visitor may see jobs of a tenant; null for those of none */
+/** @param maySee whether the visitor may see jobs of a tenant; null for jobs without one */
 function renderQueues(
   context: PageContext,
   queues: readonly ShownQueue[],
@@ -103,7 +103,7 @@ const en = {
   why: 'The log of the daemon shows the reason of a failed job under the id of the job.',
 };
 
-/** The words of the queues. */
+/** Texts of the queues page. */
 const QUEUES: Texts<typeof en> = {
   en,
   it: {

@@ -10,10 +10,7 @@ import { linkButton } from './parts.ts';
 
 type Code = Exclude<keyof (typeof REFUSALS)['en'], `${string} text` | 'signIn' | 'overview'>;
 
-/**
- * Who asks for a page and can't have it is told so by a page, wherever the port refused it; a program gets the code. The page tells nothing of the
- * installation: it is for whoever came.
- */
+/** Renders refusals by the port as pages for browsers; programs receive the code. The page reveals nothing about the installation. */
 export function showRefusals(app: FastifyInstance, clock: Clock): void {
   app.addHook('onSend', async (request, reply, payload) => {
     const isRefused = reply.statusCode >= 400 && String(reply.getHeader('content-type')).startsWith('application/json');
@@ -28,7 +25,7 @@ function asksForPage({ headers }: FastifyRequest): boolean {
   return (headers.accept ?? '').includes('text/html');
 }
 
-/** The code of an answer of ours; of any other one nobody is told more than that it failed. */
+/** Returns the code in an answer of this port; other answers become a general failure. */
 function codeIn(payload: string): Code {
   const parsed = parseJson(payload);
   const code = typeof parsed === 'object' && parsed !== null && 'error' in parsed ? String(parsed.error) : '';
@@ -69,7 +66,7 @@ const en = {
   overview: 'Open the overview',
 };
 
-/** What a person is told who can't have what they asked for: a title and a text for each code. */
+/** Title and text for each refusal code. */
 const REFUSALS: Texts<typeof en> = {
   en,
   it: {

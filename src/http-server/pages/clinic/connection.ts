@@ -18,15 +18,15 @@ import { ACTS, FRAME } from '../texts/frame.ts';
 
 const { acceptAccount, makeLoginLink, withdrawLoginLink } = LOGIN_OPERATIONS;
 const ROUTE = '/tenants/:tenant/connections/:connection';
-/** The account is asked for at its provider. */
+/** The provider is queried for the account. */
 const ACCEPT_TIMEOUT_MS = 30 * SECOND_MS;
-/** How long a link may be good that is sent to somebody; without a choice as long as for one that is opened at once. */
+/** Lifetimes for a link to send; without a choice, the lifetime of a link for immediate use. */
 const LINK_HOURS = { day: DAY_MS / HOUR_MS, week: (7 * DAY_MS) / HOUR_MS };
 interface ConnectionRoute {
   Params: { tenant: string; connection: string };
 }
 
-/** Adds the page at which a login is made: by a link, for whoever's account it is. */
+/** Adds the page to create a connection by link. */
 export function addConnectionPage(app: FastifyInstance, services: OperatorServices): void {
   const config = { level: 'operator' } as const;
   app.get<ConnectionRoute>(ROUTE, { config }, async (request, reply) => {
@@ -77,7 +77,7 @@ async function requireConnection(
   });
 }
 
-/** @param then what there is to do, or what was done */
+/** @param then the next step, or the result */
 async function show(
   { request, reply, services }: PageVisit<FastifyRequest<ConnectionRoute>>,
   found: ConnectionStatus,
@@ -100,7 +100,7 @@ function waysIn(context: PageContext, services: OperatorServices, { connection, 
   const tenant = context.tenant?.id ?? '';
   if (state === 'static') return html`<p>${words.staticText}</p>`;
   const command = html`<p>${words.byCommand} ${copyable(context, `clinic-mirror login ${tenant} ${connection}`)}</p>`;
-  // Where browsers can't reach the daemon there are no links.
+  // Without a public URL, no links are possible.
   if (services.loginServices().remote === null) return command;
   const address = `${connectionAddress(tenant, connection)}/link`;
   const form = html`<form class="stack" method="post" action="${address}">${csrfField(context.visitor)}<p>${words.linkText}</p>${linkLife(context)}${reasonField(context, services, 'login-link')}<p><button class="button main">${words.makeLink}</button></p></form>`;
@@ -118,7 +118,7 @@ function madeLink(context: PageContext, { url: link, endsAt }: ResultOf<typeof m
   return html`<div class="notice stack" role="status"><p>${words.linkMade(context.times.text(endsAt))}</p><p>${copyable(context, link)}</p><p>${linkButton(link, words.openLink)}</p></div>`;
 }
 
-/** Links that nobody has opened, each with a button that takes it back; nothing where there are none. */
+/** Renders unopened links, each with a button to revoke. */
 async function waitingLinks(
   context: PageContext,
   services: OperatorServices,
@@ -149,10 +149,10 @@ function acceptForm(context: PageContext, services: OperatorServices, { connecti
   return html`<form class="notice act stack" method="post" action="${connectionAddress(tenant, connection)}/accept">${csrfField(context.visitor)}<p>${words.acceptText}</p><label>${words.acceptAsk} <input name="account" required maxlength="300" autocomplete="off"></label>${reasonField(context, services, 'accept-account')}<p><button class="button main">${words.accept(account ?? '')}</button></p></form>`;
 }
 
-/** What works without anybody: all else is said in the colour of what needs a hand. */
+/** States without a required action; others have the warning colour. */
 const WELL: ReadonlySet<ConnectionStatus['state']> = new Set(['connected', 'retrying', 'static']);
 
-/** A clinic's logins: whose each is, since when it is granted, when it ends, and the way to make it anew. */
+/** Renders a clinic's connections: account, start, expiry, and the way to reconnect. */
 export function connectionsPart(context: PageContext, tenant: string, connections: readonly ConnectionStatus[]): Html {
   const words = CLINIC[context.language];
   const columns = [
@@ -180,7 +180,7 @@ export function connectionsPart(context: PageContext, tenant: string, connection
   return section('connections', words.connections, table(words.connections, columns, rows));
 }
 
-/** In words how a login stands. */
+/** Describes a connection's state in words. */
 function describeState(context: PageContext, status: ConnectionStatus): Html {
   const { language, times } = context;
   const { state, reason, missingScopes, pause } = status;
@@ -210,7 +210,7 @@ function button(context: PageContext, tenant: string, { connection, state }: Con
   return linkButton(connectionAddress(tenant, connection), CLINIC[language].connect, kind);
 }
 
-/** Where a login is made. */
+/** Returns the URL of the page to connect. */
 function connectionAddress(tenant: string, connection: string): string {
   return clinicAddress(tenant, `/connections/${encodeURIComponent(connection)}`);
 }

@@ -35,7 +35,7 @@ import { ACTS } from '../texts/frame.ts';
 import { connectionsPart } from './connection.ts';
 import { recordsPart, targetsPart } from './target.ts';
 
-/** Runs that are looked at: all that are kept. */
+/** All stored runs. */
 const RUNS = 50;
 
 interface Question {
@@ -43,7 +43,6 @@ interface Question {
   Querystring: { task?: string };
 }
 
-/** Adds the page of one clinic. */
 export function addClinicPage(app: FastifyInstance, services: OperatorServices): void {
   const config = { level: 'viewer' } as const;
   addClinicWork(app, services);
@@ -52,7 +51,7 @@ export function addClinicPage(app: FastifyInstance, services: OperatorServices):
     requireTenant(services.installation, tenant);
     const context = contextOf(request, services, tenant);
     const { task } = request.query;
-    // One that is not known any more is no news.
+    // An expired task is not shown.
     const begun =
       typeof task === 'string' ? await readTask(services.installation, tenant, task).catch(() => null) : null;
     return sendPage(reply, context, await clinicPage(context, services, tenant, begun));
@@ -102,7 +101,7 @@ function problemsPart(
     : section('problems', words.problems, problemTable(context, words.problems, own, { links: null, services }));
 }
 
-/** Says where the clinic is configured. */
+/** Shows where the clinic is configured. */
 function configuredPart({ language }: PageContext, { configurations }: OperatorServices, tenant: string): Html | null {
   if (configurations === null) return null;
   const words = CONFIGURATION[language];
@@ -110,7 +109,7 @@ function configuredPart({ language }: PageContext, { configurations }: OperatorS
   return html`<p class="quiet">${file === null ? words.managed : words.byFile(file)}</p>`;
 }
 
-/** Leads to one appointment's way. */
+/** Renders the search for an appointment. */
 function findPart({ language }: PageContext, tenant: string): Html {
   const words = CLINIC[language];
   return html`<form class="search" role="search" action="${clinicAddress(tenant, '/explain')}"><input type="search" name="id" required maxlength="200" aria-label="${words.find}" placeholder="${words.find}  /"><button class="button plain">${words.findButton}</button></form>`;
@@ -130,7 +129,7 @@ function holdsPart({ language }: PageContext, tenant: string, open: number): Htm
 
 const SHOWN_REMINDERS = 8;
 
-/** What reminders a clinic sends next: when, by which rule, on which channel; no name, no address. */
+/** Renders the next reminders: time, rule and channel, without names or recipients. */
 function remindersPart(context: PageContext, tenant: string, reminders: readonly ReminderLine[]): Html {
   const words = CLINIC[context.language];
   if (reminders.length === 0) return section('reminders', words.reminders, emptyState(words.noReminders));
@@ -147,12 +146,12 @@ function remindersPart(context: PageContext, tenant: string, reminders: readonly
   return section('reminders', words.reminders, html`${table(words.reminders, columns, rows)}${more}`);
 }
 
-/** Most work ends within this: then the page shows what came of it at once. */
+/** Most work ends within this time, so the page can show the result at once. */
 const WAIT_MS = 2 * SECOND_MS;
-/** What a person may begin on a clinic's page. */
+/** Work that a user can start on a clinic's page. */
 const WORK = ['sync', 'audit'] as const;
 
-/** Adds what begins work on a clinic: a cycle now, and a reading back of all targets. It goes on when the page is left. */
+/** Adds the actions to start a cycle or an audit. The work continues after the user leaves the page. */
 function addClinicWork(app: FastifyInstance, services: OperatorServices): void {
   const { installation, log } = services;
   const tasks = openTasks(installation, log);
@@ -165,7 +164,7 @@ function addClinicWork(app: FastifyInstance, services: OperatorServices): void {
       const { id, result } = await tasks.begin(tenant, kind, (progress, signals) =>
         run({ tenant }, operationContext(request, services, { progress, signals })),
       );
-      // What it throws is told by the task.
+      // The task reports errors.
       const ended = result.then(
         () => {},
         () => {},
@@ -176,7 +175,7 @@ function addClinicWork(app: FastifyInstance, services: OperatorServices): void {
   }
 }
 
-/** Buttons that begin work; nothing for who may only look. */
+/** Renders the action buttons; null for viewers. */
 function workButtons(context: PageContext, services: OperatorServices, tenant: string): Html | null {
   const { visitor, language } = context;
   if (visitor === null || !mayDo(visitor, 'operator')) return null;
@@ -188,7 +187,7 @@ function workButtons(context: PageContext, services: OperatorServices, tenant: s
   return html`<div class="buttons">${buttons}</div>`;
 }
 
-/** How work stands that was begun here. */
+/** Renders the state of work that the page started. */
 function workNotice(context: PageContext, { kind, state, error }: TaskView): Html {
   const { language } = context;
   const words = ACTS[language];
@@ -199,10 +198,10 @@ function workNotice(context: PageContext, { kind, state, error }: TaskView): Htm
   return html`<div class="notice" role="status"><p><strong>${what}:</strong> ${holdsText[state]}</p></div>`;
 }
 
-/** Runs that did something, of those that are looked at. */
+/** Number of displayed runs. */
 const SHOWN_RUNS = 12;
 
-/** What a clinic's last cycles did: those that changed or held something, or failed, each to be unfolded. */
+/** Renders the last cycles with changes, holds or failures, each unfoldable. */
 function runsPart(context: PageContext, tenant: string, runs: readonly RunView[]): Html {
   const words = CLINIC[context.language];
   if (runs.length === 0) return section('runs', words.runs, emptyState(words.noRuns));
@@ -236,7 +235,7 @@ function runDetails(context: PageContext, tenant: string, run: RunView): Html {
   return unfolding(`run-${id}`, summary, content);
 }
 
-/** By target, what was decided and why. */
+/** Renders decisions and reasons by target. */
 function written({ language }: PageContext, { targets }: RunView): Html | null {
   const words = CLINIC[language];
   const shown = targets.filter(({ planned, held }) => held > 0 || Object.values(planned).some((count) => count > 0));

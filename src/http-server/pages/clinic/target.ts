@@ -23,7 +23,7 @@ interface Question {
   Querystring: { state?: string; after?: string };
 }
 
-/** Adds the page of one target: which records are in sync, wait, fail, are held or left out, and why. */
+/** Adds a target's page: records that are in sync, pending, failing, held or excluded, with reasons. */
 export function addTargetPage(app: FastifyInstance, services: OperatorServices): void {
   const config = { level: 'viewer' } as const;
   app.get<Question>('/tenants/:tenant/targets/:target', { config }, async (request, reply) => {
@@ -39,7 +39,7 @@ export function addTargetPage(app: FastifyInstance, services: OperatorServices):
   });
 }
 
-/** What needs a look first; all in order else. */
+/** Returns the most urgent non-empty state, or in sync. */
 async function firstState({ installation }: OperatorServices, tenant: string, target: string): Promise<RecordState> {
   const { outbox } = requireTenant(installation, tenant);
   return (await outbox.counts(target)).failing > 0 ? 'failing' : 'in-sync';
@@ -114,7 +114,7 @@ const en = {
   countsOnly: 'For calendars, clinic-mirror stores only the number of excluded appointments.',
 };
 
-/** The words of a target's records. */
+/** Texts for a target's records. */
 const RECORDS: Texts<typeof en> = {
   en,
   it: {
@@ -138,7 +138,7 @@ const RECORDS: Texts<typeof en> = {
   },
 };
 
-/** How a clinic's records stand in each target, and which rows of the clinic can't be used; ids and codes, nothing of what they say. */
+/** Renders the states of a clinic's records by target, and the invalid source records. Only ids and codes. */
 export function recordsPart(context: PageContext, { tenant, targets, lastRun }: TenantStatus): Html | null {
   if (targets.length === 0) return null;
   const words = CLINIC[context.language];
@@ -175,14 +175,14 @@ function invalidRows({ language }: PageContext, lastRun: TenantStatus['lastRun']
   return html`<div class="stack aside"><h3>${words.unusable}</h3><p>${words.setAsideText} ${byCode(lastRun.unusable)}</p>${rows.length === 0 ? null : table(words.unusable, columns, rows)}</div>`;
 }
 
-/** Counts, each with its code. */
+/** Renders counts by code. */
 function byCode(counts: Readonly<Record<string, number>>): Html[] {
   return Object.entries(counts)
     .filter(([, count]) => count > 0)
     .map(([code, count], at) => html`${at === 0 ? '' : ', '}${count} <code>${code}</code>`);
 }
 
-/** A clinic's targets, with the sync status and health of each. @param isCalendar whether a target has a week to be looked at */
+/** Renders a clinic's targets with sync status and health. @param isCalendar whether a target has a week page */
 export function targetsPart(
   context: PageContext,
   tenant: string,
@@ -222,7 +222,7 @@ export function targetsPart(
   return section('targets', words.targets, table(words.targets, columns, rows));
 }
 
-/** Where a target's records are. */
+/** Returns the URL of a target's page. */
 function targetAddress(tenant: string, target: string): string {
   return clinicAddress(tenant, `/targets/${encodeURIComponent(target)}`);
 }

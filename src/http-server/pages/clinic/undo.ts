@@ -12,15 +12,15 @@ import { copyable, csrfField, emptyState, table } from '../parts.ts';
 import { ACTS } from '../texts/frame.ts';
 
 const ROUTE = '/tenants/:tenant/runs/:run/undo';
-/** The clinic is asked for each record of the run, and written is what is put back. */
+/** An undo fetches each record of the run from the clinic and writes the restored content. */
 const TIMEOUT_MS = 60 * SECOND_MS;
-/** Rows that are shown one by one. */
+/** Maximum number of displayed rows. */
 const MOST_ROWS = 200;
 interface RunRoute {
   Params: { tenant: string; run: string };
 }
 
-/** Adds the page at which a run is undone: what would come of it first, then what came of it. */
+/** Adds the page to undo a run: first a preview, then the result. */
 export function addUndoPage(app: FastifyInstance, services: OperatorServices): void {
   const options = { config: { level: 'operator' } as const, handlerTimeout: TIMEOUT_MS + SECOND_MS };
   const undo = async (request: FastifyRequest<RunRoute>, dryRun: boolean) => {

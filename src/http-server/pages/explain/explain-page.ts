@@ -10,7 +10,7 @@ import { contextOf, type PageContext } from '../context.ts';
 import { sendPage } from '../layout.ts';
 import { copyable, emptyState, printHtml } from '../parts.ts';
 
-/** Adds the page that shows one appointment's way into every target of a clinic, with a box to search by its id. */
+/** Adds the page that explains one appointment for every target of a clinic, with a search by id. */
 export function addExplainPage(app: FastifyInstance, services: OperatorServices): void {
   app.get<{ Params: { tenant: string }; Querystring: { id?: string } }>(
     '/tenants/:tenant/explain',
@@ -41,13 +41,13 @@ export function addExplainPage(app: FastifyInstance, services: OperatorServices)
   );
 }
 
-/** The box that leads to an appointment's way. @param id what stands in it */
+/** Renders the search box. @param id current value */
 function searchForm({ language }: PageContext, tenant: string, id: string): Html {
   const words = EXPLAIN[language];
   return html`<form class="search" role="search" action="${clinicAddress(tenant, '/explain')}"><input type="search" name="id" value="${id}" aria-label="${words.search}" placeholder="${words.search}" required><button class="button main">${words.find}</button></form>`;
 }
 
-/** One appointment's way into each target, below a box for another one. */
+/** Renders the explanation for each target, below the search box. */
 function renderExplanation(context: PageContext, explanation: Explanation): Html {
   const { tenant, appointment } = explanation;
   const json = clinicAddress(tenant, `/explain.json?id=${encodeURIComponent(appointment)}`);

@@ -15,17 +15,17 @@ import { csrfField, failureNotice, hiddenFields, linkButton, notice, section, un
 import { HOLDS } from '../texts/holds.ts';
 import { chosenIn, itemLine, renderHold, renderHolds } from './render-hold.ts';
 
-/** One list is read from the clinic for the items of a hold. */
+/** One list is fetched from the clinic for a hold. */
 const READ_MS = 40 * SECOND_MS;
 
-/** Each of some thousands of items may be named. */
+/** A form can contain thousands of ids. */
 const FORM_BYTES = 256 * 1_024;
 
 interface HoldRoute {
   Params: { tenant: string; hold: string };
 }
 
-/** Adds the pages of what is held: all of a clinic's, one of them, and its decision in two steps, the first of which shows what would happen. */
+/** Adds the pages for holds: the list, one hold, and its decision in two steps, of which the first is a preview. */
 export function addHoldPages(app: FastifyInstance, services: OperatorServices): void {
   const { installation } = services;
   app.get<{ Params: { tenant: string } }>(
@@ -67,7 +67,7 @@ export function addHoldPages(app: FastifyInstance, services: OperatorServices): 
   );
 }
 
-/** What a form wants to have done with which items of a hold: nothing by a choice that no button of ours makes. */
+/** Reads the chosen records and decision from a form. An unknown choice selects nothing. */
 function choiceOf(form: URLSearchParams, view: HoldView): Choice & { isDecided: boolean; seen: string | null } {
   const choice = form.get('choice');
   const isPart = choice === 'selected';
@@ -82,12 +82,12 @@ function choiceOf(form: URLSearchParams, view: HoldView): Choice & { isDecided: 
   };
 }
 
-/** @param feedback why nothing was decided; absent where nothing was to be */
+/** @param feedback reason of a failed decision; absent without a decision */
 function sendHold({ request, reply, services }: PageVisit, view: HoldView, feedback?: Html): FastifyReply {
   const context = contextOf(request, services, view.hold.tenant);
   const words = HOLDS[context.language];
   const main = html`${feedback}${renderHold(context, view)}`;
-  // What is being chosen would be lost with a new page.
+  // A live update would discard the current selection.
   const page = { title: words.titleOf(view.items.length), main, isLive: view.hold.state !== 'open' };
   return sendPage(reply, context, page, feedback === undefined ? 200 : 409);
 }
@@ -129,7 +129,7 @@ async function decide(visit: PageVisit, view: HoldView, choice: Choice): Promise
   } catch (error) {
     if (!(error instanceof MirrorError)) throw error;
     const failure = asMirrorError(error);
-    // Another view of it is needed where it is no longer what was seen.
+    // The page must be rebuilt if the hold changed since it was displayed.
     if (failure.actor !== 'guard' && !failure.code.startsWith('reason-')) {
       const context = contextOf(request, services, hold.tenant);
       return sendHold(visit, view, failureNotice(context, HOLDS[context.language].refused, failure));
@@ -138,17 +138,17 @@ async function decide(visit: PageVisit, view: HoldView, choice: Choice): Promise
   }
 }
 
-/** What a visitor wants to have done with which items of a hold. */
+/** A visitor's decision on records of a hold. */
 interface Choice {
   decision: 'approved' | 'rejected';
   chosen: readonly HeldItem[];
-  /** They are not all. */
+  /** Not all records are chosen. */
   isPart: boolean;
 }
 
 /**
- * The step before a decision: what will happen, what has to be given with it, and the button that does it.
- * @param asked.secondAbove from more items than this on a second person has to want the same; null where none has to
+ * Renders the confirmation: the effects, the required inputs, and the button.
+ * @param asked.secondAbove more records than this require a second approver; null without such a rule
  */
 function renderDecision(
   context: PageContext,
@@ -167,7 +167,7 @@ function renderDecision(
   ];
   const feedback = sentences.filter((each) => each !== null).map((each) => html`<p>${each}</p>`);
   const fields = { step: 'decide', seen: hold.seen, choice: isApproval ? (isPart ? 'selected' : 'all') : 'keep' };
-  // Each by itself: a day may have got more meanwhile.
+  // Each record singly, because a day can contain more records meanwhile.
   const items = isPart ? chosen.map(({ record }) => hiddenFields({ item: record })) : null;
   const [approval, rejection] = buttonsOf(context, view, chosen.length);
   const text = isApproval ? approval : rejection;

@@ -10,10 +10,10 @@ import type { PageContext } from '../context.ts';
 import { copyable, csrfField, emptyState, hiddenFields, inlineHtml, section, table, unfolding } from '../parts.ts';
 import { HOLD_REASONS, HOLDS } from '../texts/holds.ts';
 
-/** Check boxes of single items beyond which nobody would go through them. */
+/** Maximum number of single check boxes. */
 const MOST_CHOSEN_ALONE = 1_000;
 
-/** All holds of a clinic, open ones first. */
+/** Renders all holds of a clinic, open ones first. */
 export function renderHolds({ language, times }: PageContext, holds: readonly TenantHold[]): Html {
   const words = HOLDS[language];
   if (holds.length === 0) return emptyState(words.empty);
@@ -32,7 +32,7 @@ export function renderHolds({ language, times }: PageContext, holds: readonly Te
   return table(words.title, columns, rows);
 }
 
-/** One hold: why, what is usual, what it keeps back, and the buttons for whoever may decide. */
+/** Renders one hold: reason, usual numbers, kept changes, and buttons for those with permission. */
 export function renderHold(context: PageContext, view: HoldView): Html {
   const { hold, unread, requests } = view;
   const words = HOLDS[context.language];
@@ -134,7 +134,7 @@ function renderDay(
   );
 }
 
-/** One item: its time, agenda and id; nothing of what it holds. */
+/** Renders one record: time, agenda and id, without content. */
 export function itemLine({ times }: PageContext, tenant: string, { record, startAt, agenda, status }: HeldItem): Html {
   const details = [agenda?.name ?? agenda?.id ?? null, status].filter((each) => each !== null).join(', ');
   return html`<span>${startAt === null ? null : html`<strong>${times.clock(startAt)}</strong> `}<a href="${explainAddress(tenant, record)}">${record}</a> <span class="quiet">${details}</span></span>`;
@@ -144,30 +144,30 @@ function checkBox(name: string, value: string, text: HtmlPart): Html {
   return html`<label><input type="checkbox" name="${name}" value="${value}"> ${text}</label>`;
 }
 
-/** Items of one local day. `date` is null for those without a time. */
+/** Records of one local day. `date` is null for records without a time. */
 interface HeldDay {
   date: string | null;
-  /** Of the first of them. */
+  /** Start of the first record. */
   startAt: Instant | null;
   items: HeldItem[];
 }
 
-/** Items of one agenda. `agenda` is null for those of which the clinic's list does not tell. */
+/** Records of one agenda. `agenda` is null if missing from the clinic's list. */
 interface HeldAgenda {
   agenda: { id: string; name: string | null } | null;
   items: HeldItem[];
 }
 
-/** How a form calls what has no day, and what has no agenda. */
+/** Form value for records without a day or without an agenda. */
 const NONE = '-';
 
-/** Items by their local day, in their order. */
+/** Groups records by local day, in order. */
 function byDay(items: readonly HeldItem[], zone: string): HeldDay[] {
   const days = Map.groupBy(items, ({ startAt }) => dateOf(startAt, zone));
   return [...days].map(([date, ofDay]) => ({ date, startAt: ofDay[0]?.startAt ?? null, items: ofDay }));
 }
 
-/** Items by agenda, the largest first. */
+/** Groups records by agenda, largest first. */
 function byAgenda(items: readonly HeldItem[]): HeldAgenda[] {
   const agendas = Map.groupBy(items, ({ agenda }) => agenda?.id ?? null);
   return [...agendas.values()]
@@ -175,15 +175,15 @@ function byAgenda(items: readonly HeldItem[]): HeldAgenda[] {
     .toSorted((one, other) => other.items.length - one.items.length);
 }
 
-/** The local date of an item; null for one without a time. */
+/** Returns a record's local date; null without a time. */
 function dateOf(at: Instant | null, zone: string): string | null {
   if (at === null) return null;
   return new Date(Math.floor((at + offsetMs(zone, at)) / DAY_MS) * DAY_MS).toISOString().slice(0, 10);
 }
 
 /**
- * The items that a form chose: by themselves (`item`), by day (`day`) and by agenda (`agenda`), each as often as wanted. What is not in the hold
- * is not chosen.
+ * Returns the records selected in a form, singly (`item`), by day (`day`) or by agenda (`agenda`), each repeatable. Unknown values are
+ * ignored.
  */
 export function chosenIn(form: URLSearchParams, items: readonly HeldItem[], zone: string): HeldItem[] {
   const chosen = new Set(form.getAll('item'));

@@ -28,7 +28,7 @@ import {
   syncMark,
 } from '../parts.ts';
 
-/** A quick plan is shown at once; a slow one is waited for on a page of its own. */
+/** A quick plan is shown at once; a slow plan shows a waiting page. */
 const PATIENCE_MS = 4 * SECOND_MS;
 
 interface PlanRoute {
@@ -36,7 +36,7 @@ interface PlanRoute {
   Querystring: { task?: string };
 }
 
-/** Adds the page of a clinic's plan: made on demand, kept, and applied as it was seen. */
+/** Adds the page of a clinic's plan: made on demand, stored, and applied exactly as shown. */
 export function addPlanPage(app: FastifyInstance, services: OperatorServices): void {
   const { installation } = services;
   const tasks = openTasks(installation, services.log);
@@ -63,7 +63,7 @@ export function addPlanPage(app: FastifyInstance, services: OperatorServices): v
   });
 }
 
-/** What came of it is told by the task. */
+/** The task contains the result. */
 async function endOrPatience({ result }: BegunTask): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const patience = new Promise<void>((resolve) => {
@@ -92,16 +92,16 @@ async function sendPlan(
   return sendPage(reply, context, { title: words.title, main, isUnderWay });
 }
 
-/** What a page shows of a plan. */
+/** Options for a plan's page. */
 interface PlanOptions {
   mayApply: boolean;
-  /** Where a reason is given; null where none is asked for. */
+  /** The field for a reason; null if not required. */
   reason: Html | null;
-  /** It was applied, or should have been. */
+  /** After an application of the plan, successful or not. */
   isAfter: boolean;
 }
 
-/** A plan target by target, with the button that applies exactly it; or the way to make one. */
+/** Renders a plan by target with a button to apply exactly this plan, or a button to make one. */
 function renderPlan(context: PageContext, tenant: string, plan: StoredPlan | null, options: PlanOptions): Html {
   const words = PLAN[context.language];
   const makeWord = plan === null && !options.isAfter ? words.make : words.makeAnother;
@@ -125,7 +125,7 @@ function applyForm({ visitor, language }: PageContext, tenant: string, { id }: S
   return html`<form method="post" action="${clinicAddress(tenant, '/plan')}" class="stack">${csrfField(visitor)}${hiddenFields({ apply: id })}${reason}<p class="quiet">${words.applyHelp}</p><div class="buttons"><button class="button main">${words.apply}</button></div></form>`;
 }
 
-/** How far the making, or the applying, of a plan came. Nothing where it is the plan itself that tells. */
+/** Renders the progress of making or applying a plan; null if the plan itself shows the result. */
 function renderTask(context: PageContext, tenant: string, task: TaskView): Html | null {
   const words = PLAN[context.language];
   const { state, step, kind, error, result } = task;

@@ -66,7 +66,7 @@ const en = {
   audit: 'Check for manual edits',
 };
 
-/** The words of a clinic's page. */
+/** Texts of a clinic's page. */
 export const CLINIC: Texts<typeof en> = {
   en,
   it: {

@@ -34,7 +34,7 @@ const en = {
   removeId: 'To confirm, enter the id of the clinic',
 };
 
-/** The words of the pages on which clinics are configured. */
+/** Texts of the configuration pages. */
 export const CONFIGURATION: Texts<typeof en> = {
   en,
   it: {

@@ -32,7 +32,7 @@ const en = {
   lost: 'not live: the daemon does not respond',
 };
 
-/** What all pages have in common. */
+/** Texts of all pages. */
 export const FRAME: Texts<typeof en> = {
   en,
   it: {
@@ -114,7 +114,7 @@ const acts = {
   deleted: 'deleted',
 };
 
-/** The words of pages at which something is done. */
+/** Texts of pages with actions. */
 export const ACTS: Texts<typeof acts> = {
   en: acts,
   it: {

@@ -78,7 +78,7 @@ const en = {
   fields: 'Fields',
 };
 
-/** The words of holds. */
+/** Texts of holds. */
 export const HOLDS: Texts<typeof en> = {
   en,
   it: {
@@ -158,7 +158,7 @@ export const HOLDS: Texts<typeof en> = {
   },
 };
 
-/** Why something is held. */
+/** Reasons of holds. */
 export const HOLD_REASONS: Readonly<Record<Language, Readonly<Record<HoldKind, string>>>> = {
   en: {
     vanished:

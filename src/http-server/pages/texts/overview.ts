@@ -44,7 +44,7 @@ const en = {
   pausedWord: 'paused',
 };
 
-/** The words of the Overview. */
+/** Texts of the Overview. */
 export const OVERVIEW: Texts<typeof en> = {
   en,
   it: {

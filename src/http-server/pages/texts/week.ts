@@ -56,7 +56,7 @@ const en = {
   open: 'Open in the calendar',
 };
 
-/** The words of the week. */
+/** Texts of the week. */
 export const WEEK: Texts<typeof en> = {
   en,
   it: {

@@ -2,53 +2,53 @@ import type { WeekEntryView, WeekTime, WeekView } from '../../../control/week.ts
 import { DAY_MS, type Instant, MINUTE_MS, offsetMs } from '../../../model/time.ts';
 import { MOST_LANES, ROW_MINUTES, type Side } from '../assets.ts';
 
-/** Minutes of a day that its last row ends with. */
+/** End of a day's last row in minutes. */
 const DAY_MINUTES = DAY_MS / MINUTE_MS;
-/** What is shorter takes up as much, so that its words have a line. */
+/** Minimum height in minutes, so that the text of a short block fits. */
 const LEAST_MINUTES = 20;
 /** Hours that are always shown. */
 const USUAL_HOURS = { from: 8, to: 18 };
 
-/** One entry, or one side of it, in one day. */
+/** One appointment, or one side of it, on one day. */
 export interface Block {
   entry: WeekEntryView;
   side: Side;
-  /** As its side tells; in the day it may be cut. */
+  /** Time from this side, possibly cut at the day's bounds. */
   time: WeekTime;
 }
 
-/** A block among the hours of its day, by the clock on the wall. */
+/** A block with its position in the day, by the wall clock. */
 export interface PositionedBlock extends Block {
-  /** Minutes since midnight as the clock shows them, whole rows. */
+  /** Wall-clock minutes since midnight, rounded to rows. */
   fromMinute: number;
   toMinute: number;
-  /** From 0 on, of so many that stand side by side at this time. */
+  /** Lane from 0, and number of parallel lanes. */
   lane: number;
   lanes: number;
 }
 
-/** What a day shows. */
+/** Content of a day. */
 export interface GridDay {
   date: string;
   startAt: Instant;
   endAt: Instant;
-  /** Hours that it has: 23 or 25 where the clock changes. */
+  /** Number of hours; 23 or 25 on clock changes. */
   hours: number;
   allDay: Block[];
   positioned: PositionedBlock[];
-  /** What has no room side by side. */
+  /** Blocks without a free lane. */
   more: Block[];
 }
 
-/** A week as it is drawn. */
+/** Layout of a week. */
 export interface WeekGrid {
   days: GridDay[];
-  /** Whole hours between which the days are drawn. */
+  /** First and last displayed hour. */
   fromHour: number;
   toHour: number;
 }
 
-/** Lays a week out. Pure. */
+/** Computes the layout of a week. Pure. */
 export function gridOf({ days, entries, zone }: Pick<WeekView, 'days' | 'entries' | 'zone'>): WeekGrid {
   const blocks = entries.flatMap(blocksOf);
   const laid = days.map((day) => dayOf(day, blocks, zone));
@@ -60,7 +60,7 @@ export function gridOf({ days, entries, zone }: Pick<WeekView, 'days' | 'entries
   return { days: laid, ...hours };
 }
 
-/** One block where both sides have one time, else one for each side that has any. */
+/** Returns one block if both sides agree on the time, otherwise one for each side with a time. */
 function blocksOf(entry: WeekEntryView): Block[] {
   const clinic = entry.clinic?.time ?? null;
   const calendar = entry.calendar?.time ?? null;
@@ -72,7 +72,7 @@ function blocksOf(entry: WeekEntryView): Block[] {
   ];
 }
 
-/** Whether two times are one, as far as calendars keep them: to the second. */
+/** Compares two times to the second, the precision of calendars. */
 function isSameTime(one: WeekTime, other: WeekTime): boolean {
   if (one.kind === 'all-day' && other.kind === 'all-day') {
     return one.startDate === other.startDate && one.endDate === other.endDate;
@@ -87,7 +87,7 @@ function dayOf({ date, startAt, endAt }: WeekView['days'][number], blocks: reado
   for (const block of blocks) {
     const { time } = block;
     if (time.kind === 'all-day') {
-      // Dates compare as texts.
+      // Dates are compared as strings.
       if (time.startDate <= date && (date < time.endDate || date === time.startDate)) allDay.push(block);
       continue;
     }
@@ -108,11 +108,11 @@ function dayOf({ date, startAt, endAt }: WeekView['days'][number], blocks: reado
   };
 }
 
-/** Minutes of the day by the clock on the wall: an hour that comes twice is drawn once, one that is skipped stays empty. */
+/** Returns wall-clock minutes of the day: a repeated hour is drawn once, and a skipped hour stays empty. */
 function minutesOf(from: Instant, to: Instant, dayEndAt: Instant, zone: string) {
   const start = Math.min(minuteOf(from, zone), DAY_MINUTES - LEAST_MINUTES);
   const shown = to === dayEndAt ? DAY_MINUTES : minuteOf(to, zone);
-  // Where the clock went back meanwhile, its end may show an earlier time than its beginning.
+  // After a clock change backwards, the end can show an earlier time than the start.
   const end = shown > start ? shown : start + (to - from) / MINUTE_MS;
   const fromMinute = Math.floor(start / ROW_MINUTES) * ROW_MINUTES;
   const toMinute = Math.ceil(Math.max(end, fromMinute + LEAST_MINUTES) / ROW_MINUTES) * ROW_MINUTES;
@@ -124,7 +124,7 @@ function minuteOf(at: Instant, zone: string): number {
   return (((wallMs % DAY_MS) + DAY_MS) % DAY_MS) / MINUTE_MS;
 }
 
-/** Gives blocks that overlap a lane each: the first that is free, as people lay out cards. */
+/** Assigns the first free lane to each overlapping block. */
 function sideBySide(blocks: readonly Omit<PositionedBlock, 'lane' | 'lanes'>[]): Pick<GridDay, 'positioned' | 'more'> {
   const sorted = blocks.toSorted((one, other) => one.fromMinute - other.fromMinute || other.toMinute - one.toMinute);
   const positioned: PositionedBlock[] = [];

@@ -15,18 +15,18 @@ import { emptyState, failureNotice, linkButton, notice, section } from '../parts
 import { WEEK } from '../texts/week.ts';
 import { type Block, type GridDay, gridOf, type PositionedBlock, type WeekGrid } from './grid.ts';
 
-/** A clinic and a vendor are asked for one week at most so often, however many look at it. */
+/** Minimum interval of requests to a clinic and a vendor for one week, for any number of viewers. */
 const CACHE_MS = 5 * SECOND_MS;
-/** Both sides read one list each, as a rule; slow ones answer within this. */
+/** Each side usually needs one list request; slow servers answer within this time. */
 const READ_MS = 40 * SECOND_MS;
 
-/** Address of a target's week. @param date a date of it, `YYYY-MM-DD`; absent: today's */
+/** Returns the URL of a target's week. @param date a date of the week, `YYYY-MM-DD`; absent: today */
 function weekAddress(tenant: string, target: string, date?: string): string {
   const query = date === undefined ? '' : `?from=${date}`;
   return clinicAddress(tenant, `/targets/${encodeURIComponent(target)}/week${query}`);
 }
 
-/** Adds the page that shows a calendar's week beside the clinic's. */
+/** Adds the page that compares a calendar's week with the clinic's. */
 export function addWeekPage(app: FastifyInstance, services: OperatorServices): void {
   const cached = cachedViews<WeekView>(CACHE_MS);
   app.get<{ Params: { tenant: string; target: string }; Querystring: { from?: string } }>(
@@ -38,7 +38,7 @@ export function addWeekPage(app: FastifyInstance, services: OperatorServices): v
       const question = { date: request.query.from ?? null, titles: maySeeTitles(context) };
       const open = requireTenant(services.installation, tenant);
       const seen = await seenOfTenant(services, tenant);
-      // What was read counts no more once anything was planned or written: a page that follows it comes for just that.
+      // A new plan or write invalidates the cache, because live pages reload for that change.
       const [last] = await open.runs.list(1);
       const { version } = await open.links.layout(target);
       const view = await cached(JSON.stringify([tenant, target, question, last?.id, version]), () =>
@@ -51,12 +51,12 @@ export function addWeekPage(app: FastifyInstance, services: OperatorServices): v
   );
 }
 
-/** Whoever may only look sees times and ids. */
+/** Viewers see only times and ids. */
 function maySeeTitles({ visitor }: PageContext): boolean {
   return visitor !== null && mayDo(visitor, 'operator');
 }
 
-/** The page. @param calendars ids of the clinic's calendars */
+/** Renders the page. @param calendars ids of the clinic's calendars */
 function renderWeek(context: PageContext, view: WeekView, calendars: readonly string[]): Page {
   const words = WEEK[context.language];
   const { tenant, target, clinic, calendar } = view;
@@ -87,9 +87,8 @@ function renderWeek(context: PageContext, view: WeekView, calendars: readonly st
 }
 
 /**
- * Shares what is computed among all who ask for it within so long, so that many who look cost a clinic and a vendor no more than one. A
- * failure counts for those alone who waited for it.
- * @param clock milliseconds that only go forward
+ * Caches a view for all callers within `cacheMs`, to limit requests to clinic and vendor. A failure reaches only the callers who waited.
+ * @param clock milliseconds of a monotonic clock
  */
 function cachedViews<View>(cacheMs: number, clock: () => number = () => performance.now()) {
   const cached = new Map<string, { view: Promise<View>; untilMs: number }>();
@@ -108,10 +107,10 @@ function cachedViews<View>(cacheMs: number, clock: () => number = () => performa
   };
 }
 
-/** What is shorter has no room for its time and its title below each other. */
+/** A shorter block has only one line of text. */
 const TWO_LINES_MINUTES = 30;
 
-/** The days of a week beside each other, each with the hours that any of them needs; below each other on a narrow screen. */
+/** Renders the days of a week with common hours; below each other on a narrow screen. */
 function renderGrid(context: PageContext, { tenant }: Pick<WeekView, 'tenant'>, grid: WeekGrid): Html {
   const words = WEEK[context.language];
   const { fromHour, toHour } = grid;
@@ -164,7 +163,7 @@ function timeText({ times, language }: PageContext, time: WeekTime): string {
   return time.kind === 'all-day' ? WEEK[language].allDay : times.clock(time.startAt);
 }
 
-/** What differs in a week, in words, and what becomes of it. */
+/** Renders the differences of a week in words, with the next step of the daemon. */
 function renderDifferences(context: PageContext, view: WeekView): Html {
   const words = WEEK[context.language];
   const differing = view.entries.filter(({ difference }) => difference !== null);
@@ -186,7 +185,7 @@ function differenceLine(context: PageContext, tenant: string, entry: WeekEntryVi
   return html`<li><p><strong>${time === null ? null : whenText(context, time)}</strong> ${name}</p><p>${differenceText(context, entry)}</p><p class="quiet">${next === null ? null : nextText(context, tenant, next)}${open}</p></li>`;
 }
 
-/** What differs, in words. Empty for an entry that does not differ. */
+/** Describes the differences; empty without one. */
 function differenceText({ language, ...context }: PageContext, entry: WeekEntryView): string {
   const words = WEEK[language];
   const { record, calendar, difference } = entry;
@@ -232,7 +231,7 @@ function nextText({ language, times }: PageContext, tenant: string, next: WeekNe
   }
 }
 
-/** Day and time of an entry, in the clinic's zone. */
+/** Formats day and time in the clinic's zone. */
 function whenText({ times, language }: PageContext, time: WeekTime): string {
   if (time.kind === 'all-day') return `${time.startDate} (${WEEK[language].allDay})`;
   return `${times.day(time.startAt)} ${times.clock(time.startAt)}`;
