@@ -24,13 +24,13 @@ import { createReportCalls } from './write/report-calls.ts';
 import { createResourceCalls } from './write/resource-calls.ts';
 import { badValue } from './write/writing.ts';
 
-/** The clinic API resource by resource, every operation of specification section 4. */
+/** The clinic API resource by resource, with every operation of specification section 4. */
 export type ClinicApi = ReturnType<typeof createClinicApi>;
 
 /**
- * Opens the API of one clinic login. Scopes are those of specification section 2.1; a call without its scope throws
- * `authorization`, code `missing-claim`, one that the user may not make `insufficient-permissions`.
- * @param serialise lets one invoice at a time be created in each section, over all processes
+ * Opens the API of one clinic connection. Scopes are those of specification section 2.1. A call without its scope throws `authorization`,
+ * code `missing-claim`; a call that the user may not make throws `insufficient-permissions`.
+ * @param serialise allows one new invoice at a time in each section, over all processes
  */
 export function createClinicApi(context: ClinicContext, serialise: SerialiseSection) {
   const account = createAccountCalls(context);
@@ -38,7 +38,7 @@ export function createClinicApi(context: ClinicContext, serialise: SerialiseSect
   const episodes = createResourceCalls(context, 'episodes', { duplicateOf: episodeDuplicate });
   const resolve = createInvoiceResolver(episodes.read, context.clock);
   return {
-    /** Who is connected. No scope. */
+    /** The connected user. No scope. */
     userInfo: { read: account.userInfo },
     /** Any user with access to the tenant. */
     tenantInfo: { read: account.tenantInfo },
@@ -67,7 +67,7 @@ export function createClinicApi(context: ClinicContext, serialise: SerialiseSect
     /** Scope `invoices`. */
     invoices: {
       ...createInvoiceCalls(context, serialise),
-      /** The doctors behind an invoice's lines; scope `episodes` too. Links that lead nowhere are told, not thrown. */
+      /** Returns the doctors of an invoice's lines; scope `episodes` too. Broken links are part of the result and throw no error. */
       resolve: (tenantId: string, invoice: ClinicRecord<'invoices'>, signal: AbortSignal): Promise<ResolvedInvoice> =>
         resolve(tenantId, invoice, signal),
     },
@@ -80,14 +80,14 @@ export function createClinicApi(context: ClinicContext, serialise: SerialiseSect
   };
 }
 
-/** A record as people read it: instants as ISO 8601 in UTC, everything else as it is. */
+/** Returns a record for display: instants as ISO 8601 in UTC, other values unchanged. */
 export function presented(shape: Shape, record: object): JsonObject {
   return walked(shape, record, (value) => (typeof value === 'number' ? isoOf(value) : value));
 }
 
 /**
- * The other way round: values as people write them, instants as ISO 8601 with an offset.
- * @throws MirrorError `contract`, code `bad-value`, for an instant that is none; `settings`, code `no-such-field`
+ * Parses displayed values: instants are ISO 8601 with an offset.
+ * @throws MirrorError `contract`, code `bad-value`, for an invalid instant; `settings`, code `no-such-field`
  */
 export function valuesOf(shape: Shape, written: JsonObject): JsonObject {
   return walked(shape, written, instantOf, (within, name) => {
@@ -95,7 +95,10 @@ export function valuesOf(shape: Shape, written: JsonObject): JsonObject {
   });
 }
 
-/** Changes the instants of a record, those of nested rows too. @param onUnknown told of a name that is none of its fields */
+/**
+ * Converts the instants of a record, nested ones too.
+ * @param onUnknown receives unknown field names
+ */
 function walked(
   shape: Shape,
   record: object,
@@ -123,7 +126,7 @@ function instantOf(written: unknown, name: string): number {
   return Number.isNaN(at) ? badValue(name) : at;
 }
 
-/** A name is repeated when it can be one of a field: a person may have put anything in its place. */
+/** The message repeats a name only if it can be a field name, since a user may have entered any text. */
 function noSuchField(shape: Shape, name: string): MirrorError {
   const isName = /^[A-Za-z][\w.]{0,40}$/.test(name);
   const text = isName ? message('clinic.no-such-field', { field: name }) : message('clinic.no-such-field.unnamed');
@@ -133,40 +136,46 @@ function noSuchField(shape: Shape, name: string): MirrorError {
   return clinicError('no-such-field', text, { remedy });
 }
 
-/** What an operation is called with; each looks at what it needs. */
+/** Input of an operation; each operation uses a part. */
 export interface OperationInput {
   tenantId: string;
-  /** The path's parameters after the tenant, in their order. */
+  /** Path parameters after the tenant, in order. */
   ids: readonly string[];
-  /** By the names of the call's `takes`. */
+  /** Values by the names of the call's `takes`. */
   values: Readonly<Record<string, unknown>>;
-  /** The same for a call that takes several objects: `values` is the first of them. */
+  /** Values of a call with several objects: `values` is the first. */
   several: readonly Readonly<Record<string, unknown>>[];
-  /** Query parameters of a list, by the clinic's own names. */
+  /** Query parameters of a list, with the clinic's names. */
   parameters: readonly [string, string][];
   file: PdfSource | null;
 }
 
-/** What comes out: pages of a list, a record or a look for one, a PDF or null, whether there was something to remove. */
+/** Result: pages of a list, a record or a lookup, a PDF or null, or whether a record was removed. */
 type OperationAnswer = AsyncIterable<ListPage<object>> | Promise<object | PdfDownload | boolean | null>;
 
-/** The function of one operation, in a form that all of them share. */
+/** An operation's function, in a common form. */
 interface OperationCall {
   gives: 'list' | 'record' | 'file' | 'removed';
-  /** The values that it takes, by our names; null for none. */
+  /** Accepted values by clinic-mirror's names; null for none. */
   takes: Shape | null;
-  /** Those of them that must be given. */
+  /** Names of required values. */
   needs: readonly string[];
-  /** Takes several objects of such values. */
+  /** Whether the call accepts several objects. */
   takesSeveral: boolean;
   wantsFile: boolean;
-  /** Looks at values that are not written, before anything is asked. @throws MirrorError `contract`, code `bad-value` */
+  /**
+   * Checks values that are not written, before any request.
+   * @throws MirrorError `contract`, code `bad-value`
+   */
   check(values: OperationInput['values']): void;
-  /** Values are checked where they are written. @throws MirrorError as the function does */
+  /**
+   * Runs the operation, which checks written values itself.
+   * @throws MirrorError from the function
+   */
   run(api: ClinicApi, input: OperationInput, signal: AbortSignal): OperationAnswer;
 }
 
-/** What the two forms of availability are asked with; of `agendaId` several may be given. */
+/** Parameters of both availability operations; several `agendaId` values are allowed. */
 const slotQuestion = {
   fromAt: field.needed(field.instant()),
   toAt: field.needed(field.instant()),
@@ -175,7 +184,7 @@ const slotQuestion = {
   doctorId: field.id(),
 } satisfies Shape;
 
-/** What an operation of this verb gives; a record where it is not named. */
+/** Result of a verb; other verbs return a record. */
 const GIVES: Readonly<Record<string, OperationCall['gives']>> = {
   list: 'list',
   listOfTreatment: 'list',
@@ -183,7 +192,7 @@ const GIVES: Readonly<Record<string, OperationCall['gives']>> = {
   remove: 'removed',
 };
 
-/** What the function of a verb is called with before the signal; the id of a record where the verb is not named. */
+/** Arguments of a verb's function before the signal; other verbs take a record's id. */
 const ARGUMENTS: Readonly<Record<string, (input: OperationInput) => unknown[]>> = {
   list: ({ tenantId, parameters }) => [tenantId, parameters],
   create: ({ tenantId, values }) => [tenantId, values],
@@ -197,7 +206,7 @@ const byId = (input: OperationInput) => [input.tenantId, idOf(input)];
 const { status: _status, ...bookable } = RESOURCES.appointments;
 const WRITTEN: Readonly<Record<string, Shape>> = { ...RESOURCES, appointments: bookable };
 
-/** What an operation has that its verb does not tell. */
+/** Properties of operations that differ from their verb. */
 const OWN: Readonly<Record<string, Partial<OperationCall>>> = {
   'userInfo.read': { run: (api, _, signal) => api.userInfo.read(signal) },
   'tenantInfo.read': { run: (api, { tenantId }, signal) => api.tenantInfo.read(tenantId, signal) },
@@ -218,19 +227,22 @@ const OWN: Readonly<Record<string, Partial<OperationCall>>> = {
   },
 };
 
-/** The calls of all `OPERATIONS`, by their names: what the command line offers of the API. */
+/** Calls of all `OPERATIONS` by name, for the command line. */
 export const OPERATION_CALLS: Readonly<Record<string, OperationCall>> = Object.fromEntries(
   OPERATIONS.map((operation) => [operation.name, { ...usual(operation), ...OWN[operation.name] }]),
 );
 
-/** The call of an operation. @throws Error for an operation that is not one of `OPERATIONS` */
+/**
+ * Returns the call of an operation.
+ * @throws Error for an operation outside `OPERATIONS`
+ */
 export function callOf({ name }: ClinicOperation): OperationCall {
   const call = OPERATION_CALLS[name];
   if (call === undefined) throw new Error(`no call for ${name}`);
   return call;
 }
 
-/** The call that an operation's verb tells: the function of its resource in the API. */
+/** Returns the usual call of an operation's verb: the function of its resource in the API. */
 function usual({ name, subject }: ClinicOperation): OperationCall {
   const verb = name.slice(subject.length + 1);
   const argumentsOf = ARGUMENTS[verb] ?? byId;
@@ -245,12 +257,12 @@ function usual({ name, subject }: ClinicOperation): OperationCall {
   };
 }
 
-/** Values that must be given where their field is needed; of a record that is made or changed the clinic says what it needs. */
+/** Required values follow from required fields. For records to be created or changed, the clinic decides. */
 function asked(takes: Shape): Pick<OperationCall, 'takes' | 'needs'> {
   return { takes, needs: Object.keys(takes).filter((name) => Reflect.get(takes[name] ?? {}, 'needed') === true) };
 }
 
-/** A list of slots, by a question. */
+/** Returns a call that lists slots. */
 function slots(
   run: (api: ClinicApi, input: OperationInput, question: SlotQuestion, signal: AbortSignal) => OperationAnswer,
 ): Partial<OperationCall> {
@@ -261,7 +273,7 @@ function slots(
   };
 }
 
-/** A parameter of the path; an absent one is refused where the address is built. */
+/** Returns a path parameter. A missing parameter is refused when the URL is built. */
 function idOf({ ids }: OperationInput, index = 0): string {
   return ids[index] ?? '';
 }
@@ -271,7 +283,10 @@ function needed(pdf: PdfSource | null): PdfSource {
   throw clinicError('file-needed', message('clinic.file-needed'));
 }
 
-/** @throws MirrorError `contract`, code `bad-value`, for what is not of its kind, and for a window that ends before it begins */
+/**
+ * Parses the parameters of an availability operation.
+ * @throws MirrorError `contract`, code `bad-value`, for a value of another kind, or a window that ends before it begins
+ */
 function questionOf(values: OperationInput['values']): SlotQuestion {
   const { fromAt, toAt, agendaId = null, locationId = null, doctorId = null } = values;
   const agendaIds = agendaId === null || Array.isArray(agendaId) ? agendaId : [agendaId];

@@ -24,7 +24,7 @@ import { chooseTenant, createAccountCalls } from './read/users.ts';
 import type { ClinicProfile } from './schema/profile.ts';
 import type { ResourceName } from './schema/resources.ts';
 
-/** Catalogues and the list of the user's tenants are read again after this time. */
+/** Lifetime of cached catalogues and of the list of the user's tenants. */
 const CATALOGUE_LIFE_MS = HOUR_MS;
 
 /**
@@ -41,50 +41,53 @@ export interface TenantSource {
   locations(signal: AbortSignal): Promise<Location[]>;
   treatments(signal: AbortSignal): Promise<Treatment[]>;
   patients(signal: AbortSignal): Promise<Patient[]>;
-  /** One patient as they are now. */
+  /** Reads one patient. */
   readPatient(id: string, signal: AbortSignal): Promise<Lookup<Patient>>;
   readAppointments(query: AppointmentQuery, signal: AbortSignal): Promise<AppointmentSnapshot>;
   readAppointment(id: string, signal: AbortSignal): Promise<Lookup<Appointment>>;
-  /** The whole registry as it is now; partial when the end of the list was not proved. */
+  /** Reads the list of patients; partial if the end of the list is unproven. */
   readPatients(signal: AbortSignal): Promise<Snapshot<Patient>>;
-  /** Every invoice as it is now; partial as above. */
+  /** Reads every invoice; partial if the end of the list is unproven. */
   readInvoices(query: InvoiceQuery, signal: AbortSignal): Promise<Snapshot<Invoice>>;
   readInvoice(id: string, query: Pick<InvoiceQuery, 'withDoctors'>, signal: AbortSignal): Promise<Lookup<Invoice>>;
-  /** Every report as it is now; partial as above. */
+  /** Reads every report; partial if the end of the list is unproven. */
   readReports(signal: AbortSignal): Promise<Snapshot<Report>>;
   readReport(id: string, signal: AbortSignal): Promise<Lookup<Report>>;
-  /** Any other call in the tenant; after a refusal that may mean the tenant it is looked at again. */
+  /** Runs another call in the tenant. A refusal that may concern the tenant causes a new check of the tenant. */
   within<Value>(ask: (tenantId: string) => Promise<Value>, signal: AbortSignal): Promise<Value>;
-  /** What readings of this process showed of the profile, without a loss. */
+  /** Returns observations of this process about the profile that caused no loss. */
   remarks(): ReadingRemark[];
-  /** What is kept is read again with the next question. */
+  /** Discards cached data before the next request. */
   invalidate(): void;
 }
 
-/** What is remembered outside this process. */
+/** Data stored outside this process. */
 export interface TenantMemory {
-  /** When a person logged in to the clinic; null when nobody did. */
+  /** Time of the clinic's connection; null without one. */
   loggedInAt(): Promise<Instant | null>;
-  /** The clinic's id of the tenant that all work so far was in; null before the first time. */
+  /** The clinic's id of the tenant of all work so far; null before the first work. */
   workedIn(): Promise<string | null>;
-  /** Remembers it. @param isChosen by the operator; else one that stands already stays @returns the one that stands now */
+  /**
+   * Stores the tenant.
+   * @param isChosen whether the operator chose it; otherwise a stored tenant remains
+   * @returns the stored tenant
+   */
   bind(id: string, isChosen: boolean): Promise<string>;
 }
 
-/** What a process keeps of a tenant's clinic between questions. */
+/** One process's cached data about a tenant's clinic. */
 export interface SourceMemory {
-  /** The tenant that is worked in, where nothing outside remembers it. */
+  /** The current tenant, if no external store exists. */
   bound: string | null;
-  /** What was read last, by its name. */
+  /** Last read data by name. */
   lists: Map<string, { value: unknown; readAt: Instant; login: Instant | null }>;
-  /** What each list showed of how it pages: a list that did not tell by itself is asked for it once. */
+  /** Observed paging of each list: a list without evidence is tested once. */
   pagings: ClinicContext['pagings'];
-  /** Zones that rows of appointments need. */
+  /** Zones for appointment rows. */
   zones: ZoneCache;
   remarks: RemarkCollectors | null;
 }
 
-/** Nothing is read yet. */
 export function emptySourceMemory(): SourceMemory {
   return { bound: null, lists: new Map(), pagings: new Map(), zones: createZoneCache(), remarks: null };
 }
@@ -136,7 +139,7 @@ export function createTenantSource(
   const invoices = createInvoiceReader(context);
   const agendas = catalogue('agendas', calls('agendas', compileAgendaRows));
   const locations = catalogue('locations', calls('locations', compileLocationRows));
-  // Lists that the clinic withholds are not asked for with each reading.
+  // Forbidden lists are not requested with each read.
   const sites = cached('places', async (signal) => ({
     agendas: await agendas(signal).catch(noneWithheld),
     locations: await locations(signal).catch(noneWithheld),
@@ -166,7 +169,7 @@ export function createTenantSource(
   };
 }
 
-/** Asks for rows of appointments in the zones of their places. A list of places that the clinic withholds tells no zone. */
+/** Requests appointment rows in the zones of their locations. A forbidden list of locations provides no zone. */
 function askerInZones({ profile }: ClinicContext, own: SourceMemory, load: LoadSites) {
   const { window, rereading } = profile.appointments;
   const isLocal = [window.format, rereading.changedSince.format].some(isLocalFormat);
@@ -188,7 +191,7 @@ function readZoned(context: ClinicContext, question: Omit<RecordQuestion, 'list'
   return readOne<Appointment>(context, { list: 'appointments', ...question }, (row) => map(row, sites));
 }
 
-/** Reads snapshots of appointments in the zones of their places. */
+/** Reads snapshots of appointments in the zones of their locations. */
 function appointmentReader(
   context: ClinicContext,
   {
@@ -210,14 +213,14 @@ function appointmentReader(
       const snapshot = await inTenant(signal, (tenantId) => {
         const read = (sites: SiteZones) =>
           readSnapshot(context, { ...query, login, tenantId, signal, siteZones: sites });
-        // What changed since a reading in other zones would prove nothing.
+        // Changes since a read in other zones would prove nothing.
         return inZones(signal, read, () => query.memory?.distrust());
       });
       const rows = snapshot.records.size + snapshot.unusable.length;
       if (snapshot.completeness === 'complete') remarks.ended('appointments', rows);
       return snapshot;
     } catch (error) {
-      // What else is known may be as old as the permission was.
+      // Other cached data may be as old as the lost permission.
       if (mayMeanTenant(error)) invalidate();
       throw error;
     }
@@ -226,7 +229,7 @@ function appointmentReader(
 
 /** How questions are asked in a tenant that may be no longer the user's. */
 function questionsIn(tenant: Cached<string>) {
-  /** The tenant is looked at again after what it refuses. */
+  /** Checks the tenant again after a refusal. */
   async function inTenant<Value>(signal: AbortSignal, ask: (tenantId: string) => Promise<Value>): Promise<Value> {
     const tenantId = await tenant.get(signal);
     try {
@@ -238,7 +241,7 @@ function questionsIn(tenant: Cached<string>) {
       throw error;
     }
   }
-  /** A tenant that is no longer the user's answers to the id of any record as if there were none. */
+  /** A tenant that the user lost answers as if no record existed. */
   const alone =
     <Found>(read: (tenantId: string, id: string, signal: AbortSignal) => Promise<Lookup<Found>>) =>
     (id: string, signal: AbortSignal) =>
@@ -253,7 +256,7 @@ function questionsIn(tenant: Cached<string>) {
   return { inTenant, alone };
 }
 
-/** 403, 404 and 410 are also what a tenant answers that was taken from the user. */
+/** A tenant that the user lost also answers 403, 404 or 410. */
 function mayMeanTenant(error: unknown): boolean {
   return error instanceof MirrorError && [403, 404, 410].includes(error.status ?? 0);
 }
@@ -263,7 +266,7 @@ interface Cached<Value> {
   invalidate(): void;
 }
 
-/** Keeps what was read for its time, as long as nobody logs in again. */
+/** Caches data for its lifetime, until a new connection. */
 function createCache(clock: Clock, { loggedInAt }: Pick<TenantMemory, 'loggedInAt'>, { lists }: SourceMemory) {
   return <Value>(name: string, read: (signal: AbortSignal) => Promise<Value>): Cached<Value> => ({
     async get(signal) {

@@ -178,10 +178,7 @@ async function drain(
   };
 }
 
-/**
- * Records the end of a failure.
- * @returns the host that the target still waits for
- */
+/** Records the end of a failure. @returns the host that the target still waits for */
 async function recordIfRecovered(
   tenant: Pick<OpenTenant, 'clock' | 'outages' | 'outbox' | 'targetStore'>,
   target: OpenTarget,
@@ -199,10 +196,7 @@ function inItems(written: Written): SpanFacts {
 /** Numbers of a time slice's writes, for the log. */
 type Written = Record<'created' | 'updated' | 'deleted' | 'adopted' | 'failed', number>;
 
-/**
- * Sends due entries, at most one round of the connector's batches.
- * @returns number of completed entries
- */
+/** Sends due entries, at most one round of the connector's batches. @returns number of completed entries */
 async function pushBatch(
   tenant: BatchWriter,
   { target, container }: PreparedTarget,

@@ -20,40 +20,40 @@ import { clinicError, errorFromAnswer, saysAbsent } from './errors.ts';
 import type { PagingMemory } from './paging.ts';
 import { asId, type JsonObject } from './rows.ts';
 
-/** Gives the Authorization header of the clinic login. Both throw an `authorization` MirrorError when a person must act. */
+/** Authorization header of the clinic connection. Both functions throw an `authorization` MirrorError if an administrator must act. */
 interface ClinicAuthorization {
-  /** The header's value, refreshed ahead of expiry. */
+  /** Returns the header's value, refreshed before it expires. */
   header(signal: AbortSignal): Promise<string>;
-  /** After a 401: forces one refresh and gives the new value. */
+  /** Forces one refresh after a 401 and returns the new value. */
   renew(signal: AbortSignal): Promise<string>;
 }
 
 /** A write before it is sent, without the token. */
 export interface PreparedWrite {
   method: string;
-  /** Whole address. */
+  /** Complete URL. */
   url: string;
-  /** Goes out as JSON; where a file goes with it, what is said of that. Null: nothing. */
+  /** Sent as JSON; for an upload, its metadata. Null for no body. */
   body: object | null;
   file: { name: string; sizeBytes: number } | null;
 }
 
-/** What the client works with. */
+/** Dependencies of the clinic client. */
 export interface ClinicContext {
   profile: ClinicProfile;
-  /** Where it is written, from the configuration directory: what a refused call may have to be corrected in. */
+  /** Path of the profile in the configuration directory, for messages about refused calls. */
   profileFile: string;
-  /** What is made of that profile, for all who work under it. */
+  /** Compiled parts of the profile, shared by all users of the profile. */
   compiled: CompiledProfile;
-  /** Address of the API without the version, such as `https://api.example.org`. */
+  /** URL of the API without the version, such as `https://api.example.org`. */
   baseUrl: string;
   http: HttpClient;
-  /** The share of the OAuth client, over all users and tenants; null for none. */
+  /** Request budget of the OAuth client, over all users and tenants; null for none. */
   budget: Budget | null;
   authorization: ClinicAuthorization;
-  /** What each list showed of how it pages, for as long as the process lives. */
+  /** Observed paging of each list, for the life of the process. */
   pagings: Map<ResourceName, PagingMemory>;
-  /** Told of each write before it is sent; what it throws holds the write back. */
+  /** Receives each write before it is sent; an error prevents the write. */
   beforeWrite?(write: PreparedWrite): void;
   clock: Clock;
   log: Logger;
@@ -63,54 +63,57 @@ export interface ClinicContext {
 export interface ClinicCall {
   /** Constant name such as `clinic.appointments.list`, for messages, metrics and logs. */
   label: string;
-  /** Whole address; built by `addresses.ts`, never with the token in it. */
+  /** Complete URL without the token, built by {@link addressOf}. */
   url: string;
   /** GET when absent. */
   method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Sent as JSON. */
   body?: JsonObject | readonly JsonObject[];
-  /** In place of `body`: makes what is sent, again for every request. */
+  /** Replaces `body`: creates the content again for every request. */
   upload?: () => Upload;
-  /** Asks for nothing where the answer is still the one of this ETag: then it is a 304, which `accepts` must take. */
+  /** Requests no content if the ETag is current: the answer is then 304, which `accepts` must allow. */
   ifNoneMatch?: string;
-  /** Longest time until the whole answer is read; the profile's `timeoutMs` when absent. */
+  /** Time limit for the complete answer; the profile's `timeoutMs` if absent. */
   timeoutMs?: number;
-  /** Longest answer; the profile's `maxAnswerBytes` when absent. */
+  /** Maximum answer size; the profile's `maxAnswerBytes` if absent. */
   maxResponseBytes?: number;
   signal: AbortSignal;
-  /** Told of every request that is sent. */
+  /** Receives every sent request. */
   onRequest?: () => void;
-  /** Answers beside 2xx that the caller understands; their body has been read. */
+  /** Answers outside 2xx that the caller handles; their body has been read. */
   accepts?: (answer: HttpResponse) => boolean;
 }
 
-/** A body that is never whole in memory. */
+/** A body that is streamed, never completely in memory. */
 export interface Upload {
   contentType: string;
-  /** Null when it is not known before the end. */
+  /** Null if unknown before the end. */
   lengthBytes: number | null;
   stream: AsyncIterable<Uint8Array>;
-  /** What is in it, for whoever looks before it goes. */
+  /** Description of the content, for checks before the upload. */
   metadata: JsonObject;
   file: { name: string; sizeBytes: number };
 }
 
 /**
- * Sends a call with the login's token. A 401 is answered with one renewal and one replay. 429, 5xx and failures of the network
- * are tried again in place as long as the wait is short; a longer one is thrown for the job to come back. A POST that may have been
- * carried out is never sent again here: its caller looks the record up first.
- * @throws MirrorError as `errors.ts` says, and those of the HTTP client and the login
+ * Sends a call with the connection's token. A 401 causes one refresh and one repetition. After 429, 5xx and network failures, the call is
+ * retried while the delay is short; a longer delay is thrown for a later job. A POST that may have been completed is never repeated here:
+ * its caller first looks up the record.
+ * @throws MirrorError of `errors.ts`, of the HTTP client and of the connection
  */
 export function send(context: ClinicContext, call: ClinicCall): Promise<HttpResponse> {
   return deliver(context, call, { ask: (request) => context.http.send(request), whole: async (answer) => answer });
 }
 
-/** The same for an answer that is read as it comes. @throws as {@link send}; the body may throw what the HTTP client says */
+/**
+ * Sends a call with a streamed answer.
+ * @throws as {@link send}; the body may throw errors of the HTTP client
+ */
 function openAnswer(context: ClinicContext, call: ClinicCall): Promise<HttpStream> {
   return deliver(context, call, { ask: (request) => context.http.open(request), whole: (answer) => answer.whole() });
 }
 
-/** How requests go out, and how an answer is read whole to learn what is wrong. */
+/** Sends requests, and reads a complete answer to find an error's cause. */
 interface Transport<Answer> {
   ask(request: HttpRequest): Promise<Answer>;
   whole(answer: Answer): Promise<HttpResponse>;
@@ -130,7 +133,7 @@ async function deliver<Answer extends Pick<HttpResponse, 'status'>>(
       signal: call.signal,
       waitMsAfter(error) {
         if (!isRepeatable(call, error)) return null;
-        // The budget was told so, and knows how long to wait before the next try.
+        // The budget received the refusal, and determines the delay.
         return context.budget !== null && isRefusedForHaste(error) ? 0 : passingWaitMs(error, rules);
       },
     });
@@ -140,7 +143,7 @@ async function deliver<Answer extends Pick<HttpResponse, 'status'>>(
   }
 }
 
-/** A refusal for haste was surely not carried out; PUT and DELETE come to the same when they are. */
+/** A rate-limited call was certainly not completed; PUT and DELETE are idempotent. */
 function isRepeatable({ method }: ClinicCall, error: Error): boolean {
   return method !== 'POST' || isRefusedForHaste(error);
 }
@@ -172,7 +175,7 @@ function authorizedSender<Answer extends Pick<HttpResponse, 'status'>>(
       await whole(answer);
       context.log.info({ label: call.label }, 'the access token was refused, renewing it once');
       const renewed = await authorization.renew(call.signal);
-      // A renewal that failed in passing is tried again with the call: the same 401 says nothing of a fresh token.
+      // A temporary failure of the refresh is retried with the call: the 401 says nothing about a new token.
       isRenewed = true;
       answer = await request(renewed);
     }
@@ -198,7 +201,10 @@ function requestOf(context: ClinicContext, call: ClinicCall, authorization: stri
   };
 }
 
-/** Whoever caches between here and the clinic has to ask it. (`no-cache` would say so too, and have many servers send all again.) */
+/**
+ * A cache between here and the clinic must revalidate. (`no-cache` would have this effect too, but many servers then send the complete
+ * answer.)
+ */
 function freshly({ method = 'GET', ifNoneMatch }: ClinicCall): Record<string, string> {
   if (method !== 'GET') return {};
   return { 'cache-control': 'max-age=0', ...(ifNoneMatch !== undefined && { 'if-none-match': ifNoneMatch }) };
@@ -222,7 +228,7 @@ function stopped(label: string): MirrorError {
   });
 }
 
-/** The HTTP client does not know what a call is for; its errors get the label in front. */
+/** Prefixes the label, which the HTTP client does not know. */
 function labelled(error: unknown, label: string): unknown {
   if (!(error instanceof MirrorError) || error.message.startsWith(label)) return error;
   return error.reworded(message('labelled', { label, cause: error.texts.message }));
@@ -231,8 +237,8 @@ function labelled(error: unknown, label: string): unknown {
 type Address = Pick<ClinicContext, 'baseUrl' | 'profile'>;
 
 /**
- * The address of a path below the version prefix. Every segment is encoded.
- * @throws MirrorError `contract`, code `bad-id`, for a segment that is empty or would climb up the path
+ * Builds the URL of a path after the version prefix, with every segment encoded.
+ * @throws MirrorError `contract`, code `bad-id`, for an empty segment or one that would leave the path
  */
 export function addressOf(context: Address, segments: readonly string[], parameters: [string, string][] = []): string {
   const path = segments.map((segment) => `/${encodeURIComponent(usable(segment))}`).join('');
@@ -241,7 +247,7 @@ export function addressOf(context: Address, segments: readonly string[], paramet
 }
 
 /**
- * The address of a link that the clinic gave for the next page. It must stay on the clinic's own origin, since the token goes there.
+ * Returns the URL of the clinic's link to the next page. The URL must have the clinic's origin, since the token is sent there.
  * @throws MirrorError `contract`, code `foreign-link`
  */
 export function addressOfLink(context: Address, link: string, currentUrl: string, label: string): string {
@@ -256,27 +262,33 @@ function usable(segment: string): string {
   throw new MirrorError(message('bad-id'), { actor: 'contract', code: 'bad-id', retry: 'never' });
 }
 
-/** A PDF to be sent. */
+/** A PDF to be uploaded. */
 export interface PdfSource {
   fileName: string;
   sizeBytes: number;
-  /** Its bytes, from the start; asked for again when the request has to be sent again. */
+  /** Returns the bytes from the start; called again for each repetition of the request. */
   open(): AsyncIterable<Uint8Array>;
 }
 
-/** A PDF that comes from the clinic. `chunks` is to be read to its end or given up, else its connection stays taken. */
+/** A PDF from the clinic. `chunks` must be read to the end or closed; otherwise its connection remains occupied. */
 export interface PdfDownload {
-  /** Null when the clinic doesn't tell it. */
+  /** Null if the clinic does not report the size. */
   sizeBytes: number | null;
-  /** @throws MirrorError `remote`, code `file-cut-short`, when fewer or more bytes came than told */
+  /**
+   * The file's bytes.
+   * @throws MirrorError `remote`, code `file-cut-short`, if the number of bytes differs from the reported size
+   */
   chunks: AsyncIterable<Uint8Array>;
 }
 
-/** Largest PDF that is fetched: the clinic takes 25 MB (specification section 8), and no more than a piece is in memory. */
+/** Maximum size of a downloaded PDF: the clinic accepts 25 MB (specification section 8), and only one chunk is in memory. */
 const LARGEST_PDF_BYTES = 64 * MEBIBYTE;
 const PDF_BEGIN = Buffer.from('%PDF-');
 
-/** A PDF on the disk. @throws MirrorError `settings`, code `file-unusable`, when it can't be read */
+/**
+ * Opens a PDF on disk.
+ * @throws MirrorError `settings`, code `file-unusable`, if it is unreadable
+ */
 export async function pdfFile(path: string, fileName: string): Promise<PdfSource> {
   const found = await stat(path).catch(() => null);
   const isReadable =
@@ -289,7 +301,10 @@ export async function pdfFile(path: string, fileName: string): Promise<PdfSource
   throw clinicError('file-unusable', message('clinic.file-unusable'));
 }
 
-/** @throws MirrorError `contract`, code `not-a-pdf`, for a file that does not begin as PDF files do (ISO 32000-2 section 7.5.2) */
+/**
+ * Checks the beginning of a PDF file (ISO 32000-2 section 7.5.2).
+ * @throws MirrorError `contract`, code `not-a-pdf`, for other files
+ */
 export async function requirePdf(file: PdfSource, label: string): Promise<void> {
   const source = file.open()[Symbol.asyncIterator]();
   const head = await readHead(source);
@@ -298,8 +313,8 @@ export async function requirePdf(file: PdfSource, label: string): Promise<void> 
 }
 
 /**
- * Gets a PDF as a stream; null when there is none (404, 410).
- * @throws MirrorError `contract`, code `not-a-pdf`, when something else came, such as a page of a portal
+ * Downloads a PDF as a stream; null if it does not exist (404, 410).
+ * @throws MirrorError `contract`, code `not-a-pdf`, for other content, such as a portal's page
  */
 export async function downloadPdf(
   context: ClinicContext,
@@ -366,7 +381,7 @@ async function* checked(
   throw clinicError('file-cut-short', message('clinic.file-cut-short', { label }));
 }
 
-/** The length that was told; that of a coded body is not the file's. */
+/** Returns the reported length, except for an encoded body, whose length is not the file's. */
 function sizeOf(headers: Headers): number | null {
   const stated = headers.get('content-length');
   return stated === null || headers.has('content-encoding') ? null : Number(stated);

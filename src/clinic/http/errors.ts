@@ -8,39 +8,39 @@ import { OPERATIONS } from '../schema/operations.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { isJsonObject, valueAt } from './rows.ts';
 
-/** What a machine word of an error body looks like; anything else might be a sentence with a name in it. */
+/** Format of an error code in a body; other text may be a sentence with a name. */
 const MACHINE_WORD = /^[A-Za-z][A-Za-z0-9_.-]{0,59}$/;
 
-/** What an error body says. */
+/** Content of an error body. */
 interface ErrorBody {
-  /** Its machine word, fit for a message. */
+  /** The error code, safe for a message. */
   word: string | null;
-  /** Every text at the profile's paths, for decisions. */
+  /** All texts at the profile's paths, for decisions. */
   texts: string[];
-  /** Names of the fields that it finds wrong, fit for a message: never their values. */
+  /** Names of invalid fields, safe for a message, never their values. */
   fields: string[];
-  /** What it says to whoever asked: its text, then each field with what is wrong with it. */
+  /** Texts for the caller: the error's text, then each field with its fault. */
   words: string[];
 }
 
-/** Words of one answer that are kept, and how long each may be: a person reads them. */
+/** Maximum number and length of kept texts of an answer, for display. */
 const MOST_WORDS = 20;
 const LONGEST_WORDS = 300;
-/** How the members of an error's detail are called that name its field, and that say what is wrong with it. */
+/** Names of members in an error's detail with the field, and with the fault. */
 const FIELD_NAMES = ['field', 'name', 'path', 'pointer', 'property', 'parameter'];
 const FAULT_NAMES = ['message', 'detail', 'description', 'reason', 'error', 'title'];
 
-/** A clinic profile, and where it is written. */
+/** A clinic profile and its file. */
 interface ProfileSource {
   profile: ClinicProfile;
   profileFile: string;
 }
 
 /**
- * The error for an answer that is not a success (API errors: specification section 7.1; bodies by the profile's paths).
- * @param mayBeDone a call that is not safe to repeat and may have been carried out although the answer tells of failure
- * Its message holds the call's label, the status and the body's machine word; what else the body says is for the person who asked
- * alone ({@link MirrorError.vendorMessages}).
+ * Returns the error of an unsuccessful answer (API errors: specification section 7.1; bodies by the profile's paths). The message contains
+ * the call's label, the status and the body's error code. Other texts are only for the user who sent the request ({@link
+ * MirrorError.vendorMessages}).
+ * @param mayBeDone whether the call may have been completed despite the failure, and is unsafe to repeat
  */
 export function errorFromAnswer(
   answer: HttpResponse,
@@ -69,7 +69,7 @@ export function errorFromAnswer(
   if (status === 422) return fail('rule-refused', named(message('clinic.rule-refused'), reported.fields));
   if (status === 429) {
     return fail('rate-limited', message('clinic.rate-limited'), {
-      // Where there is a budget, it was told, and knows how long to wait.
+      // A budget received the refusal, and determines the delay.
       retryAfterMs: Math.min(retryAfterMs ?? UNNAMED_WAIT.firstMs, LONGEST_RATE_LIMIT_WAIT_MS),
       ...(retryAfterMs === null && { growsToMs: UNNAMED_WAIT.longestMs }),
     });
@@ -88,14 +88,14 @@ export function errorFromAnswer(
   return fail('call-refused', named(message('clinic.call-refused'), reported.fields), { remedy });
 }
 
-/** Errors of statuses that mean the same in every answer. */
+/** Errors of statuses with one meaning for all calls. */
 const USUAL_ERRORS: Readonly<Record<number, 'unasked-not-modified' | 'token-refused' | 'conflict'>> = {
   304: 'unasked-not-modified',
   401: 'token-refused',
   409: 'conflict',
 };
 
-/** Who must act on an error, and when the call may be tried again, by the error's code. */
+/** Responsible party and retry rule by error code. */
 const CLINIC_ERRORS = {
   'bad-record': { actor: 'contract', retry: 'later' },
   'bad-tenants': { actor: 'contract', retry: 'later' },
@@ -137,7 +137,10 @@ const CLINIC_ERRORS = {
 } as const satisfies Record<string, Partial<MirrorErrorOptions>>;
 type ClinicErrorCode = keyof typeof CLINIC_ERRORS;
 
-/** Makes an error of one of these codes. @param more what the place where it is found knows of it */
+/**
+ * Creates an error with one of these codes.
+ * @param more details from the caller
+ */
 export function clinicError(
   code: string & ClinicErrorCode,
   text: Text,
@@ -151,13 +154,13 @@ function remedyOf(code: string): Message | undefined {
   return isCode(remedy) ? { code: remedy } : undefined;
 }
 
-/** Whether an answer to a call for one record says that there is none. An HTML page says so only if the profile trusts it. */
+/** Returns whether an answer reports that a record does not exist. An HTML page proves this only if the profile trusts such pages. */
 export function saysAbsent(answer: HttpResponse, profile: ClinicProfile): boolean {
   if (answer.status !== 404 && answer.status !== 410) return false;
   return profile.errors.htmlMeansAbsent || !isHtml(answer);
 }
 
-/** Whether an answer to a new invoice says that it is not the next of its section (specification section 8). */
+/** Returns whether an answer reports that a new invoice is out of sequence in its section (specification section 8). */
 export function saysOutOfSequence(answer: HttpResponse, profile: ClinicProfile): boolean {
   const { statuses, says: patterns } = profile.errors.outOfSequence;
   if (!statuses.includes(answer.status)) return false;
@@ -193,7 +196,7 @@ function forbidden(
   return { code: 'forbidden', remedy: message('clinic.check-rights') };
 }
 
-/** The scope that a call needs, where the answer tells it (RFC 6750 section 3) and it looks like one. */
+/** Returns the scope that a call requires, if the answer contains a valid one (RFC 6750 section 3). */
 function neededScope({ headers }: HttpResponse): string | null {
   return /\bscope="([\w.:/-]{1,100})"/.exec(headers.get('www-authenticate') ?? '')?.[1] ?? null;
 }
@@ -212,7 +215,7 @@ function readErrorBody(answer: HttpResponse, { errors }: ClinicProfile): ErrorBo
   const codes = textsAt(errors.codePaths);
   const texts = textsAt(errors.textPaths);
   const fields = errors.detailPaths.flatMap((path) => fieldsIn(valueAt(body, path)));
-  // Of the whole body, `path` is the address that was called, with ids and maybe a tax code in it.
+  // At the top level `path` is the called URL, with ids and possibly a tax code.
   const own = isJsonObject(body) ? fieldsIn([{ ...body, path: null }]) : [];
   const details = errors.detailPaths.flatMap((path) => detailsIn(valueAt(body, path)));
   return {
@@ -228,7 +231,7 @@ function wordsOf(texts: readonly string[]): string[] {
   return reported.slice(0, MOST_WORDS);
 }
 
-/** Details of an error body in any of the usual forms: rows with a field and a text, texts, or texts under their fields' names. */
+/** Returns details of an error body in any usual form: objects with a field and a text, texts, or texts by field name. */
 function detailsIn(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(detailOf);
   if (!isJsonObject(value)) return [];
@@ -237,7 +240,7 @@ function detailsIn(value: unknown): string[] {
   );
 }
 
-/** Names of fields in an error's detail: `start`, `/slot/start`, `$.start`, `["body", "start"]`. */
+/** Returns field names in an error's detail: `start`, `/slot/start`, `$.start`, `["body", "start"]`. */
 function fieldsIn(value: unknown): string[] {
   if (isJsonObject(value)) return Object.keys(value).flatMap(fieldName);
   if (!Array.isArray(value)) return [];
@@ -247,11 +250,11 @@ function fieldsIn(value: unknown): string[] {
   });
 }
 
-/** What the name of a field looks like; a name of two words, or a number, may be a value. */
+/** Format of a field name; a name with a space, or a number, may be a value. */
 const FIELD =
   /^[A-Za-z_][A-Za-z0-9_]{0,39}(?:(?:\.\d{1,3})?(?:\.|\[\]\.?|\[\d{1,3}\]\.?)[A-Za-z_][A-Za-z0-9_]{0,39}){0,5}$/;
 const MOST_FIELDS = 10;
-/** Members whose values are names of fields alone: `name` may be anybody's. */
+/** Members that contain only field names: `name` may be a patient's name. */
 const NAMES_OF_FIELDS = FIELD_NAMES.filter((name) => name !== 'name');
 
 function fieldName(reported: unknown): string[] {

@@ -5,67 +5,67 @@ import type { PartialReason } from '../../model/snapshots.ts';
 import type { EndRule, Paging } from '../schema/paging.ts';
 import { announcesMore, answerValue, type PageAnswer, readCount, readNext, showsNext } from './rows.ts';
 
-/** Which page to ask for: by parameters beside the list's own, or by a link that the clinic gave. */
+/** The next page: parameters in addition to the list's own, or the clinic's link. */
 export type PageTarget = { parameters: [name: string, value: string][] } | { link: string };
 
-/** How a list ended: proved, or why it is not. */
+/** End of a list: proven, or the reason against it. */
 export type ListEnd = { proved: true } | { proved: false; reason: PartialReason };
 
-/** One page: its rows, and how the list ended when this page is its last. */
+/** One page with its rows. For the last page, `end` shows how the list ended. */
 export interface Page<Row> {
   rows: readonly Row[];
   end: ListEnd | null;
-  /** How many of the rows came before in the same list. */
+  /** Number of rows that came before in the same list. */
   repeated: number;
 }
 
-/** One page as it was received. */
+/** One received page. */
 export interface ReceivedPage<Row> extends PageAnswer {
   rows: readonly Row[];
-  /** What tells each row from others; null where it has nothing of the kind. */
+  /** Identities of the rows; null for a row without one. */
   ids: readonly (string | null)[];
 }
 
 /**
- * What a list's answers showed of the way to the next page: `seen`, there is such a field or header; `unseen` so far; `not-told`, the
- * clinic was asked for one row of several and did not show it, `not-asked`, it gave them all.
+ * Evidence about the way to a next page. `seen`: answers had the field or header; `unseen`: not yet; `not-told`: absent although one of
+ * several rows was requested; `not-asked`: the clinic returned all rows anyway.
  */
 export interface PagingMemory {
   next: 'seen' | 'unseen' | 'not-told' | 'not-asked';
 }
 
-/** What the walk through a list's pages needs. */
+/** Input for reading a list's pages. */
 export interface PageSource<Row> {
   paging: Paging;
-  /** What it means that a row comes twice, and how a total counts it. */
+  /** Meaning of repeated rows, and whether a total includes them. */
   repeats: 'doubted' | 'in-total' | 'beside-total';
   maxPages: number;
   memory: PagingMemory;
-  /** Rows of each page of the same reading; this walk's are added. */
+  /** Sizes of all pages of the read; new pages are added. */
   pageSizes: number[];
-  /** Asks for one page; throws when it holds no rows to find. */
+  /** Requests one page; throws if the answer contains no list. */
   load(target: PageTarget): Promise<ReceivedPage<Row>>;
 }
 
-/** What was seen of a list so far. */
+/** Progress in a list. */
 interface Progress {
   pages: number;
   rows: number;
   ids: Set<string>;
   rowsWithoutId: number;
-  /** The rows as a total counts them while more follow. */
+  /** Number of rows as a total counts them, while more follow. */
   counted: number;
-  /** Digests of each page's ids and of each cursor or link: the same again means that the server goes in a circle. */
+  /** Digests of each page's ids and of each cursor or link: a repetition means an endless loop. */
   seen: Set<string>;
   lastTotal: number | null;
   totalFell: boolean;
-  /** Most rows of a page before the current one. */
+  /** Size of the largest earlier page. */
   fullest: number;
 }
 
 /**
- * Walks through the pages of one list, one at a time, until a rule of the profile proves the end or it is plain that none will.
- * The last page carries the verdict. Offsets advance by the rows received, so a server that caps pages skips nothing.
+ * Reads the pages of one list in sequence until a rule of the profile proves the end, or an end is impossible. The last page has the
+ * result. Offsets advance by received rows, so that a server with a page limit skips none.
  */
 export async function* readPages<Row>(source: PageSource<Row>): AsyncGenerator<Page<Row>, void> {
   const { paging } = source;
@@ -87,7 +87,7 @@ export async function* readPages<Row>(source: PageSource<Row>): AsyncGenerator<P
   }
 }
 
-/** Whether a list may come whole when it is begun again: it moved, or the server stumbled once. */
+/** Returns whether a new read may be complete: the list changed, or the server failed once. */
 export function isPassing(reason: PartialReason): boolean {
   return reason === 'total-mismatch' || reason === 'repeated-page';
 }
@@ -121,7 +121,7 @@ function recordPage(progress: Progress, page: ReceivedPage<unknown>, source: Wal
   progress.lastTotal = total;
 }
 
-/** An empty page is lawful where the clinic gives the way on, unless that way was walked already. */
+/** An empty page is valid if the clinic gives a new next page. */
 function goesBack(progress: Progress, next: PageTarget | null): boolean {
   return next !== null && cameBefore(progress, JSON.stringify(next));
 }
@@ -133,10 +133,9 @@ function cameBefore(progress: Progress, text: string): boolean {
   return false;
 }
 
-/** A walk, whatever its rows are. */
 type Walk = PageSource<unknown>;
 
-/** A page just received, and where the next one would be. */
+/** A received page, and its next page. */
 interface Received {
   page: ReceivedPage<unknown>;
   next: PageTarget | null;
@@ -158,9 +157,9 @@ async function endOf(source: Walk, progress: Progress, received: Received): Prom
 }
 
 /**
- * What speaks against an end that a rule found. A `Link` header that the style doesn't follow always does. Where no total and no word of
- * more confirms the end, so does what the answer tells in any usual way, and a page as full as pages get; and a field or header that no
- * answer ever held proves nothing by its absence.
+ * Returns evidence against an end found by a rule. A `Link` header outside the paging style always counters the end. Without a total or a
+ * more-rows field, any usual sign of a next page counters it too, and so does a full page. A field or header that no answer ever had proves
+ * nothing by its absence.
  */
 async function partialReasonOf(
   source: Walk,
@@ -181,7 +180,7 @@ async function partialReasonOf(
   return isFull(source, rows.length) ? 'full-page' : null;
 }
 
-/** Asks for one row of several, so that a server that pages must show how. */
+/** Requests one of several rows, so that a paging server must show its method. */
 async function askForNext({ load }: Walk, paging: Followed, rows: readonly unknown[]): Promise<PagingMemory['next']> {
   if (rows.length < 2) return 'unseen';
   if (paging.sizeParameter === null) return 'not-asked';
@@ -191,22 +190,22 @@ async function askForNext({ load }: Walk, paging: Followed, rows: readonly unkno
   return answer.rows.length < rows.length ? 'not-told' : 'not-asked';
 }
 
-/** A size that the clinic does not take tells nothing. */
+/** A refused page size proves nothing. */
 function refusedSize(error: unknown): null {
   if (error instanceof MirrorError && (error.status === 400 || error.status === 422)) return null;
   throw error;
 }
 
-/** Page sizes that servers have. */
+/** Usual page sizes of servers. */
 const USUAL_SIZES: ReadonlySet<number> = new Set([
   10, 20, 25, 30, 50, 100, 150, 200, 250, 300, 400, 500, 1_000, 2_000, 2_500, 5_000, 10_000,
 ]);
-/** Smaller pages are alike by chance. */
+/** Smaller pages have equal sizes by chance. */
 const SIGNIFICANT_SIZE = 10;
 
 /**
- * Whether a page is as full as pages get: by the known cap; else by a size that servers have, or because another page of the same reading
- * was exactly as full and none was fuller.
+ * Returns whether a page is full: by the known limit; otherwise by a usual page size, or because another page of the read had this size and
+ * none was larger.
  */
 function isFull({ paging, pageSizes }: Walk, size: number): boolean {
   if (paging.cap !== null) return size >= paging.cap;
@@ -214,17 +213,17 @@ function isFull({ paging, pageSizes }: Walk, size: number): boolean {
   return size >= SIGNIFICANT_SIZE && pageSizes.includes(size) && Math.max(...pageSizes) <= size;
 }
 
-/** A page of a usual size, or no shorter than one before it, may be full: the cap need not be what the profile says. */
+/** A page of a usual size, or no smaller than an earlier page, may be full: the real limit may differ from the profile. */
 function isShort(paging: { size: number; cap: number | null }, progress: PagesSeen, size: number): boolean {
   return size < askedSize(paging) && !mayBeFull(progress, size);
 }
 
-/** How many pages of a reading came, and the most rows that one of them had. */
+/** Number of pages of a read, and the size of the largest. */
 export type PagesSeen = Pick<Progress, 'pages' | 'fullest'>;
 
 /**
- * Returns whether a page has room for more rows, as far as that can be told of a page that came. A server may give fewer rows than it is
- * asked for, so only the cap, or a fuller page before, shows that one more would fit.
+ * Returns whether a received page could contain more rows. A server may return fewer rows than requested, so only the limit or a larger
+ * earlier page proves that one more row would fit.
  */
 export function hasRoom(paging: Paging, seen: PagesSeen, size: number): boolean {
   if (paging.style === 'none') return size < (paging.cap ?? Infinity) && !mayBeFull(seen, size);
@@ -235,7 +234,7 @@ function mayBeFull({ pages, fullest }: PagesSeen, size: number): boolean {
   return USUAL_SIZES.has(size) || (pages > 1 && size >= fullest);
 }
 
-/** Whether the page is the last: true, false, or null when no rule can tell. */
+/** Returns whether the page is the last; null if no rule can decide. */
 function judge({ paging }: Walk, progress: Progress, received: Received): boolean | null {
   if (paging.style === 'none') return hasMore(paging, received.page) === true ? null : true;
   for (const rule of paging.ends) {
@@ -272,8 +271,8 @@ function distinctRows({ ids, rowsWithoutId }: Progress): number {
 }
 
 /**
- * The total of the last page must be what the distinct rows make up; all of them, where it counts those that come twice. One that fell
- * meanwhile means that rows moved up past the place of reading, so some were never seen although the sum may fit.
+ * The total of the last page must equal the number of distinct rows, or of all rows if the total includes repetitions. A total that
+ * decreased means that rows moved up during the read, so that some were skipped although the number may match.
  */
 function agreesWithTotal({ repeats }: Walk, progress: Progress): boolean {
   if (progress.lastTotal === null) return true;
@@ -281,7 +280,7 @@ function agreesWithTotal({ repeats }: Walk, progress: Progress): boolean {
   return !progress.totalFell && progress.lastTotal === rows;
 }
 
-/** Rows that came twice moved down past the place of reading; only a total could tell that none of the others was skipped. */
+/** Repeated rows moved down during the read; only a total could prove that no other row was skipped. */
 function hasMoved({ repeats }: Walk, progress: Progress): boolean {
   return repeats === 'doubted' && progress.lastTotal === null && progress.rows > distinctRows(progress);
 }
@@ -301,7 +300,7 @@ function firstTarget(paging: Paging): PageTarget {
   }
 }
 
-/** Where the next page would be; null when the style knows of none. `progress` includes the page just read. */
+/** Returns the next page; null if the style has none. `progress` includes the current page. */
 function nextTarget(paging: Paging, progress: Progress, answer: PageAnswer): PageTarget | null {
   switch (paging.style) {
     case 'none':
@@ -340,7 +339,7 @@ function atPage(paging: Extract<Paging, { style: 'page-size' }>, page: number): 
   };
 }
 
-/** Styles that go where the last page leads. */
+/** Styles in which each page gives the next page. */
 type Followed = Extract<Paging, { style: 'cursor' | 'next-link' | 'link-header' }>;
 
 function sizeParameter(paging: Followed): [string, string][] {

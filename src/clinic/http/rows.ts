@@ -3,37 +3,36 @@ import type { InvalidRow } from '../../model/records.ts';
 import type { Paging } from '../schema/paging.ts';
 import { followPath, parsePath } from '../schema/paths.ts';
 
-/** Reads one value out of a JSON object; null when it is not there. */
+/** Reads one value of a JSON object; null if absent. */
 export type ValueReader = (row: JsonObject) => unknown;
 /** A JSON object of unknown content. */
 export type JsonObject = Record<string, unknown>;
-/** A row that became a record, with the fields that could not be read and count as not told, or why it did not. */
+/** A record with the names of unreadable fields (treated as absent), or the reason why the row is unusable. */
 export type Mapped<Model> = { record: Model; unread?: readonly string[] } | { unusable: InvalidRow };
-/** Makes a record of a row. */
+/** Converts a row to a record. */
 export type RowMapper<Model> = (row: unknown) => Mapped<Model>;
 
-/** The path of what is the answer itself. */
+/** Path of the answer itself. */
 export const ITSELF = '.';
-/** Between the places of a date and its time of day, and between the two as they were read. */
+/** Separator between a date and its time, in paths and in values. */
 export const APART = ' + ';
 const NEGATIVE = /^-\d+$/;
-/** Longest text that counts as an id. */
+/** Maximum length of an id. */
 const LONGEST_ID = 200;
 
-/** Whether a JSON value is an object (and no array). */
+/** Returns whether a JSON value is an object, not an array. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The value at a path of a profile; undefined when the path leads nowhere. */
+/** Returns the value at a path of a profile, or undefined. */
 export function valueAt(value: unknown, path: string): unknown {
   return followPath(value, parsePath(path));
 }
 
 /**
- * A reader that tries the paths in order: the first that holds a value wins, an empty text where none holds more; else it gives null.
- * Of a date and a time of day that come apart it gives both in one text, as their path has them: `2026-03-29 + 09:00`, and
- * `2026-03-29 + ` where there is no time.
+ * Compiles paths that are tried in order. The first value applies, then an empty text, and otherwise null. A separate date and time result
+ * in one text with the separator of their path: `2026-03-29 + 09:00`, and `2026-03-29 + ` without a time.
  */
 export function compilePaths(paths: readonly string[]): ValueReader {
   const readers = paths.map(compilePath);
@@ -48,7 +47,7 @@ export function compilePaths(paths: readonly string[]): ValueReader {
   };
 }
 
-/** A list of one text, number or flag stands for what it holds. */
+/** A list with one text, number or flag is treated as its element. */
 function onlyOne(value: unknown): unknown {
   if (!Array.isArray(value) || value.length !== 1) return value;
   const [only] = value as unknown[];
@@ -69,7 +68,10 @@ function isPlain(value: unknown): value is string | number {
   return typeof value === 'string' || typeof value === 'number';
 }
 
-/** A word without what clinics spell differently: case, spaces, hyphens and underscores. Numbers, and what holds nothing else, stay. */
+/**
+ * Removes spelling differences between clinics: case, spaces, hyphens and underscores. Numbers, and words of only such characters, are
+ * unchanged.
+ */
 export function folded(word: string): string {
   const bare = word.toLowerCase().replaceAll(/[\s_-]/g, '');
   return bare === '' || NEGATIVE.test(word) ? word : bare;
@@ -78,7 +80,7 @@ export function folded(word: string): string {
 const YES = new Set(['1', 'true', 's', 'si', 'sì', 'y', 'yes', 'vero']);
 const NO = new Set(['0', 'false', 'n', 'no', 'falso']);
 
-/** Yes or no, also as a number or a word; null for anything else. */
+/** Parses a boolean, a number or a word for yes or no; null for other values. */
 export function asFlag(value: unknown): boolean | null {
   if (typeof value === 'boolean') return value;
   const word = isPlain(value) ? String(value).trim().toLowerCase() : '';
@@ -86,14 +88,14 @@ export function asFlag(value: unknown): boolean | null {
   return NO.has(word) ? false : null;
 }
 
-/** An id as an opaque string: a text as it is, a whole number in digits; null when it is neither or could not stand in a path. */
+/** Parses an id: a text, or a whole number in digits. Returns null for values that cannot be part of a path. */
 export function asId(value: unknown): string | null {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : null;
   if (typeof value !== 'string' || value.length > LONGEST_ID) return null;
   return value.trim() === '' || value === '.' || value === '..' ? null : value;
 }
 
-/** One answer of a list: its JSON, parsed, and its headers. */
+/** One answer of a list: its parsed JSON and its headers. */
 export interface PageAnswer {
   body: unknown;
   headers: Pick<Headers, 'get'>;
@@ -103,13 +105,13 @@ const HEADER = 'header:';
 /** Relations between pages (RFC 5005, RFC 8288). */
 const PAGES: ReadonlySet<string> = new Set(['next', 'prev', 'previous', 'first', 'last']);
 
-/** What an answer tells at a place of the profile, in its body or in a header; undefined where there is nothing of the kind. */
+/** Returns the answer's value at a place of the profile, in the body or a header, or undefined. */
 export function answerValue({ body, headers }: PageAnswer, path: string): unknown {
   const header = headerOf(path);
   return header === null ? valueAt(body, path) : (headers.get(header) ?? undefined);
 }
 
-/** A total as a place tells it: a number, a text of digits, or behind the slash of a range (`items 0-24/319`, RFC 9110 section 14.4). */
+/** Parses a total: a number, digits, or the part after the slash of a range (`items 0-24/319`, RFC 9110 section 14.4). */
 export function readCount(value: unknown): number | null {
   const digits = typeof value === 'string' ? /^(?:[\w-]+ +(?:\d+-\d+|\*)\/)?(\d+)$/.exec(value.trim())?.[1] : undefined;
   const count = digits === undefined ? value : Number(digits);
@@ -119,14 +121,14 @@ export function readCount(value: unknown): number | null {
 const TOTAL_HEADER =
   /^(?:x-)?(?:pagination-|paging-|page-|wp-|list-)?total(?!.*page)(?:-?(?:count|items|records|rows|results|elements))?$|^x-count$|^record-?count$/;
 
-/** The place of a total in headers: of those whose names speak of one, else `Content-Range`; null for none. */
+/** Returns the header with a total: by its name, otherwise `Content-Range`; null for none. */
 export function totalHeader(names: readonly string[]): string | null {
   const found = names.find((name) => TOTAL_HEADER.test(name.toLowerCase()));
   const name = found ?? names.find((each) => each.toLowerCase() === 'content-range');
   return name === undefined ? null : `${HEADER}${name}`;
 }
 
-/** What a page tells of the next one under a style that goes where it leads: a cursor, or an address; null at the end. */
+/** Returns a page's cursor or URL of the next page, for styles in which each page gives the next; null at the end. */
 export function readNext(paging: Paging, answer: PageAnswer): string | null {
   switch (paging.style) {
     case 'cursor':
@@ -140,7 +142,7 @@ export function readNext(paging: Paging, answer: PageAnswer): string | null {
   }
 }
 
-/** Whether an answer holds what the style follows, be it the end of it. */
+/** Returns whether an answer contains the style's field, even if the field marks the end. */
 export function showsNext(paging: Paging, answer: PageAnswer): boolean {
   switch (paging.style) {
     case 'cursor':
@@ -155,9 +157,9 @@ export function showsNext(paging: Paging, answer: PageAnswer): boolean {
 }
 
 /**
- * Whether "not modified" would say all that an answer told. It may leave out headers, and be said of the rows alone: that no page follows
- * would then be believed without being told, or an old total. If a header holds the total or whether more follow, that is covered for a page
- * that another one follows, and for a last page with room for more rows: any other page would appear or change with what changes it.
+ * Returns whether "not modified" confirms everything that an answer contained. Such an answer may omit headers and refer only to the rows.
+ * The absence of a next page, or an old total, would then be unproven. If headers contain the total or the next page, two kinds of pages
+ * are safe: a page with a next page, and a last page with capacity for more rows. Any other page would appear or change with the list.
  */
 export function isShownByRows(
   paging: Paging,
@@ -169,22 +171,22 @@ export function isShownByRows(
   return headersOf(paging).length === 0 || page.isFollowed || page.hasRoom;
 }
 
-/** Where a page tells the next one, under a style that goes where it leads. */
+/** Returns the paths of the next page, for styles in which each page gives the next. */
 function nextPaths(paging: Paging): string[] {
   if (paging.style === 'cursor') return [paging.cursorPath];
   return paging.style === 'next-link' ? [paging.linkPath] : [];
 }
 
-/** Names of the headers that tell of paging, beside those that all styles read. */
+/** Returns names of paging headers, in addition to those that all styles read. */
 export function headersOf(paging: Paging): string[] {
   const paths = [paging.hasMorePath, paging.totalPath, ...nextPaths(paging)];
   return paths.flatMap((path) => (path === null ? [] : (headerOf(path) ?? [])));
 }
 
 /**
- * The link to the next page in what a body holds for links: a text, an object with `href` or `url`, or a list of links that say what
- * they lead to, as in FHIR's Bundle (`relation`, https://hl7.org/fhir/R4/bundle.html) and Oracle's REST Data Services (`rel`). Null:
- * there is none.
+ * Returns the link to the next page in a body's links. Supported are a text, an object with `href` or `url`, and a list of links with
+ * relations, as in FHIR's Bundle (`relation`, https://hl7.org/fhir/R4/bundle.html) and Oracle's REST Data Services (`rel`). Null for no
+ * link.
  */
 export function addressIn(links: unknown): string | null {
   const link = Array.isArray(links) ? links.find((one) => isJsonObject(one) && saysNext(one)) : links;
@@ -204,7 +206,7 @@ function asCursor(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
-/** What leads to a next page under its usual names; any value but none says that there is one. */
+/** Usual names of a next page; any value except none announces one. */
 const NEXT = new Set([
   'next',
   'nextlink',
@@ -218,7 +220,7 @@ const NEXT = new Set([
   'continuationtoken',
 ]);
 const HAS_MORE = new Set(['hasmore', 'hasnext', 'hasnextpage', 'morepages']);
-/** What such words stand in beside the rows, `_links` among them. */
+/** Members next to the rows that contain such names, `_links` included. */
 const PAGING_WORDS = new Set([
   'link',
   'links',
@@ -230,10 +232,10 @@ const PAGING_WORDS = new Set([
   'pageinfo',
   'cursors',
 ]);
-/** Headers that tell how many rows a list has. */
+/** Headers with the number of a list's rows. */
 export const COUNT_HEADERS = ['x-total-count', 'x-total'];
 
-/** Whether an answer tells, in one of the usual ways, of more rows than came, whatever the profile knows of them. */
+/** Returns whether an answer announces more rows in a usual form, whatever the profile defines. */
 export function announcesMore({ body, headers }: PageAnswer, rows: number): boolean {
   return COUNT_HEADERS.some((name) => Number(headers.get(name) ?? 0) > rows) || namesNext(body);
 }
@@ -248,7 +250,7 @@ function namesNext(value: unknown): boolean {
   });
 }
 
-/** An address, a cursor or a page's number, or an object with `href` (as of HAL). */
+/** A URL, a cursor or a page number, or an object with `href` (as in HAL). */
 function leadsOn(value: unknown): boolean {
   if (isJsonObject(value)) return leadsOn(value.href);
   return typeof value === 'number' || (typeof value === 'string' && value !== '');

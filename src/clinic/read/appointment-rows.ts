@@ -29,10 +29,10 @@ import {
 } from './records.ts';
 import { dateMsOf, dateText, type Timestamp, type Zone } from './timestamps.ts';
 
-/** Tells the status of a row from its own word and the flags beside it. */
+/** Returns the status of a row from its status word and flags. */
 export type StatusReader = (raw: string | null, row: JsonObject) => AppointmentStatus;
 
-/** Builds the status table of a profile. A word that it has exactly so counts first; then case, spaces, hyphens and underscores don't matter. */
+/** Builds the status table of a profile. An exact word applies first; otherwise case, spaces, hyphens and underscores are ignored. */
 export function compileStatuses(appointments: ClinicProfile['appointments']): StatusReader {
   const named = new Map(Object.entries(appointments.statuses));
   const spelled = new Map([...named].map(([word, status]) => [folded(word), status]));
@@ -47,7 +47,7 @@ export function compileStatuses(appointments: ClinicProfile['appointments']): St
   };
 }
 
-/** Prepares the look at what raises a flag. Clinics write yes and no also as numbers and words. */
+/** Compiles the check of a flag. Clinics also write yes and no as numbers and words. */
 export function compileRaised({ path, when }: RaisedBy): (row: JsonObject) => boolean {
   const read = compilePaths([path]);
   const values: readonly unknown[] = Array.isArray(when) ? when : [when];
@@ -60,9 +60,9 @@ export function compileRaised({ path, when }: RaisedBy): (row: JsonObject) => bo
 }
 
 /**
- * A status that somebody names, by our word or by the clinic's (`isTheirs`), however it is spelled: what it is to us, and the clinic's word
- * for it.
- * @throws MirrorError `settings`, code `status-unmapped`, when the profile has no such word; it lists those that can be written
+ * Resolves a status entered by a user, as clinic-mirror's or the clinic's word (`isTheirs`), in any spelling. Returns the status and the
+ * clinic's word.
+ * @throws MirrorError `settings`, code `status-unmapped`, for a word missing from the profile; the error lists valid words
  */
 export function statusMeant(
   named: string,
@@ -86,16 +86,16 @@ function swapped(words: ClinicProfile['appointments']['statusWords']): Record<st
   return Object.fromEntries(Object.entries(words).map(([status, word]) => [word, status as AppointmentStatus]));
 }
 
-/** What of a list's profile tells tombstones. */
+/** Profile settings that mark deleted records. */
 interface TombstoneRules {
   fields: { id: readonly string[] };
   deletedFlags: readonly RaisedBy[];
 }
 
 /**
- * Wraps a mapper so that a row with a raised `deletedFlags` becomes a tombstone, whatever else the row holds, and so does a row that can't be
- * read and is cancelled. A tombstone needs an id and nothing else.
- * @param isCancelled whether a row that can't be read says by itself that its record is cancelled
+ * Wraps a mapper: a row with a set `deletedFlags` becomes a tombstone, whatever its other content, and so does an unreadable cancelled row.
+ * A tombstone requires only an id.
+ * @param isCancelled whether an unreadable row reports that its record is cancelled
  */
 export function withTombstones<Model, Rest extends unknown[]>(
   { fields, deletedFlags }: TombstoneRules,
@@ -119,16 +119,16 @@ export function withTombstones<Model, Rest extends unknown[]>(
 
 type Row = RecordOf<typeof appointment>;
 
-/** An appointment as the API has it: `status` in our words, by the profile's table and flags, `statusWord` in the clinic's. */
+/** An appointment of the API: `status` as clinic-mirror's word, by the profile's table and flags, and `statusWord` as the clinic's. */
 export interface BookedAppointment extends Omit<Row, 'status'> {
   status: AppointmentStatus;
   statusWord: string | null;
 }
 
-/** What can be said of an appointment that is booked or moved; its status has a call of its own. */
+/** Values of a booked or moved appointment; a separate call changes its status. */
 export type AppointmentValues = Partial<Omit<Row, 'status'>>;
 
-/** Prepares the reading of appointments as the API has them, with all their fields. */
+/** Compiles the mapping of appointments with all fields of the API. */
 export function compileBookings(profile: ClinicProfile): ZonedMapper<BookedAppointment> {
   const rowZone = new RowZone(profile);
   const { fields, durationUnit, words } = profile.appointments;
@@ -136,7 +136,7 @@ export function compileBookings(profile: ClinicProfile): ZonedMapper<BookedAppoi
   const mapNumbers = mapperOf(fields);
   const mapUntold = mapperOf({ ...fields, duration: [] });
   const durationOf = compilePaths(fields.duration);
-  /** A duration that names its units is told in the profile's unit. */
+  /** A duration with units is converted to the profile's unit. */
   const map: typeof mapNumbers = (row) => {
     const stated = isJsonObject(row) ? durationOf(row) : null;
     const named = typeof stated === 'string' ? durationIn(stated.trim()) : null;
@@ -159,9 +159,9 @@ export function compileBookings(profile: ClinicProfile): ZonedMapper<BookedAppoi
 }
 
 /**
- * Prepares the reading of appointments as the daemon keeps them in step: a field that it does not take costs no row. Beside the codes of
- * `compileRows` a row is set aside with `end-before-start`, `absurd-duration` and `unknown-zone`. An `updatedAt` that is no time counts as not told, since
- * nothing but the choice between two versions hangs on it.
+ * Compiles the mapping of appointments for synchronisation: an unreadable field outside the synchronised ones does not exclude a row. In
+ * addition to the codes of `compileRows`, a row is unusable with `end-before-start`, `absurd-duration` and `unknown-zone`. An invalid
+ * `updatedAt` is treated as absent, since it only decides between two versions.
  */
 export function compileAppointmentRows(profile: ClinicProfile): ZonedMapper<Appointment> {
   const { fields, words } = profile.appointments;
@@ -221,15 +221,15 @@ function patientOf(
   return { id, firstName, lastName };
 }
 
-/** A date says when a whole day was; it does not say when something changed. */
+/** A date is sufficient for whole days, but not for the time of a change. */
 function instantOf(stated: Timestamp | null): Instant | null {
   return stated?.kind === 'instant' ? stated.at : null;
 }
 
-/** What the reading of times needs of the profile. */
+/** Profile settings for times. */
 interface TimeRules extends Pick<ClinicProfile['appointments'], 'allDayEnd' | 'longestDays'> {
   zone: Zone;
-  /** How long a row says that it lasts, in milliseconds; null where it doesn't. */
+  /** The row's duration in milliseconds; null if absent. */
   durationMs: FieldReader<number | null>;
 }
 
@@ -254,7 +254,7 @@ function compileTime(
 const ISO_DURATION = /^P(?:(\d+)D)?(?:T(?:(\d+(?:\.\d+)?)H)?(?:(\d+(?:\.\d+)?)M)?(?:(\d+(?:\.\d+)?)S)?)?$/i;
 const CLOCK_DURATION = /^()(\d{1,2}):([0-5]\d)(?::([0-5]\d))?$/;
 
-/** A duration that names its units itself; null for any other text. */
+/** Parses a duration with units; null for other text. */
 function durationIn(text: string): number | null {
   const [, ...parts] = ISO_DURATION.exec(text) ?? CLOCK_DURATION.exec(text) ?? [];
   if (!parts.some((part) => part !== undefined && part !== '')) return null;
@@ -262,7 +262,7 @@ function durationIn(text: string): number | null {
   return days * DAY_MS + hours * HOUR_MS + minutes * MINUTE_MS + seconds * SECOND_MS;
 }
 
-/** A number, also when it is written as a text; or a text that names its units. It is computed with, and may have any fraction. */
+/** Reads a number, also as text and with any fraction, or a text with units. */
 function compileDuration(paths: readonly string[], unitMs: number): FieldReader<number | null> {
   const find = compilePaths(paths);
   return (row) => {
@@ -276,7 +276,7 @@ function compileDuration(paths: readonly string[], unitMs: number): FieldReader<
   };
 }
 
-/** The end of what tells how long it lasts. A date does not say when it ends. */
+/** Returns the end from the duration. A date is no end time. */
 function endFrom(startAt: Instant, end: Timestamp | null, durationMs: number | null): Instant {
   if (durationMs === null) return end === null ? fail('missing-field', 'end') : fail('bad-time', 'end');
   return startAt + durationMs;
@@ -287,7 +287,7 @@ function timed(startAt: Instant, endAt: Instant, rules: TimeRules): AppointmentT
   return { kind: 'timed', startAt, endAt };
 }
 
-/** Whole days; one without an end, or that ends on the day it starts, is that one day. */
+/** Returns whole days. Without an end, or with the end on the first day, the result is one day. */
 function allDay(start: Timestamp, end: Timestamp | null, rules: TimeRules): AppointmentTime {
   const { zone } = rules;
   const startMs = dateMsOf(start, zone);
@@ -300,7 +300,7 @@ function allDay(start: Timestamp, end: Timestamp | null, rules: TimeRules): Appo
   return { kind: 'all-day', startDate: dateText(startMs), endDate: dateText(endMs), startAt, endAt };
 }
 
-/** Midnight in UTC of the first date that no longer belongs to it. A time past midnight makes its day belong, but for UTC's own midnight. */
+/** Returns the first date after the end, as midnight in UTC. A time after midnight includes its day, except for midnight in UTC. */
 function endDateOf(end: Timestamp, { allDayEnd, zone }: TimeRules): number {
   if (end.kind === 'date') return allDayEnd === 'inclusive' ? end.dateMs + DAY_MS : end.dateMs;
   const dateMs = dateMsOf(end, zone);
@@ -312,12 +312,12 @@ function checkSpan(startAt: Instant, endAt: Instant, { longestDays }: TimeRules)
   if (endAt - startAt > longestDays * DAY_MS) fail('absurd-duration', 'end');
 }
 
-/** Shorter ones stand in any address by chance. */
+/** Shorter names occur in URLs by chance. */
 const SHORTEST_NAME = 3;
 
 /**
- * Prepares the reading of a video visit's address: https, without a login, and without a name of the patient or an e-mail address in it.
- * Anything else counts as none: a calendar would show it to whoever sees the entry.
+ * Compiles the reading of a video visit's URL: https, without credentials, a patient's name or an email address. Other values are treated
+ * as absent, because a calendar would show them to all of its users.
  */
 export function compileTeleVisit(
   paths: readonly string[],
@@ -346,7 +346,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Without case and accents. */
+/** Removes case and accents. */
 function plain(text: string): string {
   return text.trim().toLowerCase().normalize('NFD').replace(/\p{M}/gu, '');
 }

@@ -15,7 +15,7 @@ import {
   tolerant,
 } from './records.ts';
 
-/** Prepares the mapping of location rows; a zone that is not an IANA name counts as not told. */
+/** Compiles the mapping of location rows; a zone without a known IANA name is treated as absent. */
 export function compileLocationRows(profile: ClinicProfile): RowMapper<Location> {
   const read = compileFields(location, profile.locations.fields, profile);
   return compileRows(read.id, (row) => ({
@@ -29,7 +29,7 @@ export function compileLocationRows(profile: ClinicProfile): RowMapper<Location>
   }));
 }
 
-/** Prepares the mapping of agenda rows; an agenda is active unless its row says that it is not. */
+/** Compiles the mapping of agenda rows; an agenda is active unless its row denies it. */
 export function compileAgendaRows(profile: ClinicProfile): RowMapper<Agenda> {
   const read = compileFields(agenda, profile.agendas.fields, profile);
   const zoneOf = tolerant(read.zone);
@@ -42,20 +42,20 @@ export function compileAgendaRows(profile: ClinicProfile): RowMapper<Agenda> {
   }));
 }
 
-/** Prepares the mapping of treatment rows. */
+/** Compiles the mapping of treatment rows. */
 export function compileTreatmentRows(profile: ClinicProfile): RowMapper<Treatment> {
   return compileSome(treatment, ['id', 'name'], profile.treatments, profile);
 }
 
-/** Prepares the mapping of report rows: without what they are about. */
+/** Compiles the mapping of report rows, without their medical content. */
 export function compileReportRows(profile: ClinicProfile): RowMapper<Report> {
   const names = ['id', 'patientId', 'episodeId', 'status', 'fileSizeBytes'] as const;
   return compileSome(medicalReport, names, profile.medicalReports, profile);
 }
 
 /**
- * Prepares the mapping of patient rows. What can't be read beside the id counts as not told, and is noted: a reminder needs
- * none of it.
+ * Compiles the mapping of patient rows. An unreadable field except the id is treated as absent and recorded, because reminders require none
+ * of these fields.
  */
 export function compilePatientRows(profile: ClinicProfile): RowMapper<Patient> {
   const read = compileFields(patient, profile.patients.fields, profile, profile.patients.words);
@@ -99,7 +99,7 @@ function postalAddressOf(
   return Object.values(address).every((part) => part === null) ? null : address;
 }
 
-/** Reads what a patient agrees to, under the profile's names. Only yes and no count as told (`asFlag`): a date or a word may mean either. */
+/** Reads a patient's consents by the profile's names. Only yes and no are accepted (`asFlag`): a date or a word is ambiguous. */
 export function compileConsents(profile: ClinicProfile): (row: unknown) => Record<string, boolean> {
   const readers = Object.entries(profile.patients.consents).map(
     ([name, paths]) => [name, compilePaths(paths)] as const,
@@ -113,7 +113,7 @@ export function compileConsents(profile: ClinicProfile): (row: unknown) => Recor
   };
 }
 
-/** A zone that this machine knows by its IANA name, apart from a text that names none. */
+/** Returns a zone known to this host by its IANA name, or the unknown text. */
 function zoneOf(text: string | null): Pick<Location, 'zone' | 'unknownZone'> {
   const stated = text?.trim() ?? '';
   if (stated === '') return { zone: null };

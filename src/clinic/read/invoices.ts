@@ -13,42 +13,42 @@ import { compileSome } from './records.ts';
 
 type BilledInvoice = ClinicRecord<'invoices'>;
 type Episode = ClinicRecord<'episodes'>;
-/** Where an invoice's lines come from; all that is looked at of it. */
+/** The links of an invoice's lines; other fields are not used. */
 export interface LinkedInvoice {
   items: readonly Pick<BilledInvoice['items'][number], 'linkedPractices'>[];
 }
-/** A service that was delivered. */
+/** A delivered service. */
 export type Practice = Episode['practices'][number];
-/** Somebody who took part in it. */
+/** A participant in a service. */
 export type Doctor = Practice['doctors'][number];
 
-/** Why a link leads to no practice. */
+/** Why a link has no practice. */
 export type LinkFault = 'link-incomplete' | 'episode-gone' | 'episode-unreadable' | 'practice-unknown';
 
-/** A link of a line, followed to its end (specification section 2.3). */
+/** A line's link, resolved (specification section 2.3). */
 export interface FollowedLink {
   episodeId: string | null;
   practiceId: string | null;
   practice: Practice | null;
-  /** Those of the practice; none where it tells none. */
+  /** Doctors of the practice; empty if it lists none. */
   doctors: Doctor[];
-  /** Null when the practice was found. */
+  /** Null if the practice was found. */
   fault: LinkFault | null;
 }
 
-/** What stands behind an invoice's lines, in their order. */
+/** Links and doctors of an invoice's lines, in order. */
 export interface ResolvedInvoice {
   lines: { links: FollowedLink[]; doctors: Doctor[] }[];
-  /** Everybody who took part in any line, each once. */
+  /** All participants of any line, without repetition. */
   doctors: Doctor[];
 }
 
-/** Episodes change seldom; a list of invoices asks for the same ones again and again. */
+/** Episodes rarely change, and a list of invoices requests the same ones repeatedly. */
 const EPISODE_LIFE_MS = 5 * MINUTE_MS;
 const MOST_EPISODES = 500;
 const READ_AT_ONCE = 4;
 
-/** Follows an invoice's lines to the doctors behind them. Episodes are read a few at a time, each once, and kept for a while. */
+/** Resolves an invoice's lines to doctors. Reads a few episodes simultaneously, each once, and caches them. */
 export type InvoiceResolver = (
   tenantId: string,
   invoice: LinkedInvoice,
@@ -56,7 +56,8 @@ export type InvoiceResolver = (
 ) => Promise<ResolvedInvoice>;
 
 /**
- * @param readEpisode what it throws is thrown on; an episode that is absent or unreadable is a fault of its link
+ * Creates a resolver.
+ * @param readEpisode its errors are rethrown; an absent or unreadable episode is a fault of its link
  */
 export function createInvoiceResolver(
   readEpisode: (tenantId: string, id: string, signal: AbortSignal) => Promise<Lookup<Episode>>,
@@ -120,20 +121,20 @@ function keyOf(tenantId: string, id: string): string {
   return JSON.stringify([tenantId, id]);
 }
 
-/** Who took part is looked up again after this time, and at once where an invoice's links change: it is seldom corrected. */
+/** Lifetime of cached names, which are rarely corrected. A changed link of an invoice causes an immediate read. */
 const NAMES_LIFE_MS = 6 * HOUR_MS;
 
-/** Names of the doctors behind invoices. */
+/** Names of invoices' doctors. */
 export interface InvoiceDoctorNames {
-  /** Each once. What keeps an episode from being read is thrown; those that were read are remembered. */
+  /** Returns the names without repetition. An error of an episode's read is thrown; episodes already read remain cached. */
   of(tenantId: string, invoice: LinkedInvoice & { id: string }, signal: AbortSignal): Promise<readonly string[]>;
-  /** Drops the names of all other invoices. */
+  /** Deletes the names of all other invoices. */
   retainOnly(invoices: ReadonlyMap<string, unknown>): void;
 }
 
 /**
- * Remembers the names behind each invoice: a list is read every few minutes, and each of its invoices would cost a call or two.
- * @param resolve follows an invoice's lines
+ * Caches each invoice's names: a list is read every few minutes, and each of its invoices would need one or two calls.
+ * @param resolve resolves an invoice's lines
  */
 export function createInvoiceDoctorNames(resolve: InvoiceResolver, clock: Clock): InvoiceDoctorNames {
   const stored = new Map<string, { links: string; names: readonly string[]; readAt: Instant }>();
@@ -154,19 +155,19 @@ export function createInvoiceDoctorNames(resolve: InvoiceResolver, clock: Clock)
   };
 }
 
-/** Which invoices are wanted, and how much of them. */
+/** Requested invoices and details. */
 export interface InvoiceQuery {
-  /** Names of the doctors behind the lines: a call for each episode, at first, where links changed and after six hours. */
+  /** Whether to read the doctors' names: one call per episode, at first, after changed links, and after six hours. */
   withDoctors: boolean;
-  /** Doctors are looked up for invoices of this date and later, `YYYY-MM-DD`; others have none. */
+  /** Doctors are read only for invoices from this date, `YYYY-MM-DD`. */
   doctorsFrom: string;
 }
 
-/** Invoices as a stream: without lines, whose texts tell what was done. */
+/** Reads invoices without lines, because the lines' texts describe treatments. */
 export interface InvoiceReader {
-  /** Every invoice; partial when the end of the list was not proved. Scope `invoices`; with doctors, `episodes` too. */
+  /** Reads every invoice; partial if the end of the list is unproven. Scope `invoices`; with doctors also `episodes`. */
   readInvoices(tenantId: string, query: InvoiceQuery, signal: AbortSignal): Promise<Snapshot<Invoice>>;
-  /** One invoice, with its doctors when they are wanted. */
+  /** Reads one invoice, with doctors if requested. */
   readInvoice(
     tenantId: string,
     id: string,
@@ -175,7 +176,7 @@ export interface InvoiceReader {
   ): Promise<Lookup<Invoice>>;
 }
 
-/** Prepares the reader under the context's profile. */
+/** Creates a reader for the context's profile. */
 export function createInvoiceReader(context: ClinicContext): InvoiceReader {
   const invoices = createReadingCalls(context, 'invoices', context.compiled.of(compileInvoiceRows));
   const resolve = createInvoiceResolver(createReadingCalls(context, 'episodes').read, context.clock);
@@ -209,7 +210,7 @@ export function createInvoiceReader(context: ClinicContext): InvoiceReader {
   };
 }
 
-/** What is read of a list: lines as far as they lead to doctors. */
+/** An invoice of a list: its lines contain only links. */
 type ListedInvoice = Omit<Invoice, 'doctors'> & LinkedInvoice;
 
 const { linkedPractices } = invoice.items.shape;

@@ -10,28 +10,28 @@ import type { ReceivedPage } from '../http/paging.ts';
 import { ITSELF, isJsonObject, valueAt } from '../http/rows.ts';
 import type { ResourceName } from '../schema/resources.ts';
 
-/** A page as it is kept: what its bytes were made into. The body is without its rows. */
+/** A cached page: its parsed content, with a body without rows. */
 export interface CachedPage<Row> extends Omit<ReceivedPage<Row>, 'headers'> {
-  /** Its rows in stretches, as far as they could be told apart in its bytes. */
+  /** The page's rows in stretches, if its bytes can be split. */
   stretches: readonly Stretch[];
 }
 
-/** Rows that stand one behind the other in a page. */
+/** Consecutive rows of a page. */
 export interface Stretch {
-  /** A digest of their bytes. */
+  /** A digest of the rows' bytes. */
   name: string;
-  /** The place of the first among the rows of the page, and the one behind the last. */
+  /** Index of the first row, and of the row after the last. */
   from: number;
   to: number;
 }
 
-/** What rows were made into. */
+/** Result of mapping rows. */
 type MadeRows<Row> = Pick<ReceivedPage<Row>, 'rows' | 'ids'>;
 
-/** Tells what the rows of a stretch were made into before, by its name. */
+/** Returns the cached result of a stretch by its digest. */
 export type CachedStretches<Row> = (name: string) => MadeRows<Row> | undefined;
 
-/** What is known of the stretches of some pages. */
+/** Indexes the cached stretches of some pages. */
 export function cachedStretches<Row>(pages: Iterable<CachedPage<Row>>): CachedStretches<Row> {
   const byName = new Map<string, Stretch & { page: CachedPage<Row> }>();
   for (const page of pages) for (const stretch of page.stretches) byName.set(stretch.name, { ...stretch, page });
@@ -47,21 +47,21 @@ export function cachedStretches<Row>(pages: Iterable<CachedPage<Row>>): CachedSt
 export interface PageForm<Row> {
   label: string;
   list: ResourceName;
-  /** Where the profile says that the list is; null where it says nothing. */
+  /** Path of the list in the profile; null if not configured. */
   path: string | null;
-  /** That an answer may hold. */
+  /** Maximum number of values in an answer. */
   mostValues: number;
   map(row: unknown): Row;
   idOf(row: unknown): string | null;
 }
 
-/** Names under which a list is looked for when the profile gives no path; of these, one alone must hold an array. */
+/** Names of the list's member if the profile has no path; exactly one of them must contain an array. */
 const USUAL_LIST_NAMES = ['data', 'items', 'results', 'value', '_items'];
 
 /**
- * The page that an answer is.
- * @param cached null where nothing of the page is kept
- * @throws MirrorError `contract`: those of {@link readJson}, and `not-a-list`
+ * Converts an answer to a page.
+ * @param cached null without cached pages
+ * @throws MirrorError `contract`: the errors of {@link readJson}, and `not-a-list`
  */
 export function pageOf<Row>(
   answer: Pick<HttpResponse, 'body' | 'headers'>,
@@ -78,13 +78,13 @@ function madeOf<Row>(rows: readonly unknown[], { map, idOf }: PageForm<Row>): Ma
   return { rows: rows.map(map), ids: rows.map(idOf) };
 }
 
-/** Stands in the place of the rows that are cut out. */
+/** Placeholder for removed rows. */
 const CUT = 'clinic-mirror: cut';
 
 /**
- * The same of an answer whose rows can be told apart by its bytes: what is known of them is neither parsed nor mapped. When a row is
- * inserted, all pages behind it shift, and nearly all of their rows are known.
- * @returns null where they can't be told apart
+ * Converts an answer whose bytes can be split into rows: cached rows are neither parsed nor mapped. An inserted row shifts all later pages,
+ * but nearly all of their rows are cached.
+ * @returns null if the bytes cannot be split
  */
 function cutPage<Row>(
   { body, headers }: Pick<HttpResponse, 'body' | 'headers'>,
@@ -101,7 +101,7 @@ function cutPage<Row>(
   );
   if (around === undefined) return null;
   const { body: envelope, rows: cut } = unwrap(around, form);
-  // Two members of one name: which of them counts, the parser decides.
+  // With a repeated member name, the parser must decide.
   if (cut.length !== 1 || cut[0] !== CUT) return null;
   const stretches = stretchesIn(body, list.bounds);
   const made = stretches.map(({ name }) => cached(name));
@@ -123,7 +123,7 @@ function cutPage<Row>(
   return { body: envelope, rows, ids, stretches };
 }
 
-/** The rows of some stretches, parsed in one go; null when they are not well formed. */
+/** Parses the rows of some stretches at once; null for invalid JSON. */
 function freshRows(body: Buffer, bounds: readonly number[], stretches: readonly Stretch[]): unknown[] | null {
   const texts = stretches.map(({ from, to }) => body.toString('utf8', bounds[2 * from], bounds[2 * to - 1]));
   try {
@@ -133,14 +133,14 @@ function freshRows(body: Buffer, bounds: readonly number[], stretches: readonly 
   }
 }
 
-/** Of so many rows one ends a stretch, on average. */
+/** Average number of rows in a stretch. */
 const STRETCH = 8;
-/** Bytes of a row that decide whether it does. */
+/** Bytes of a row that decide whether it ends a stretch. */
 const PROBES = 32;
 
 /**
- * Cuts the rows of a page into stretches whose ends follow from the rows themselves, so that they are the same wherever a page begins. So
- * little is kept of each: a digest for every row would take as much memory as the row.
+ * Splits a page's rows into stretches with ends that depend only on the rows, so that stretches are equal on shifted pages. A digest for
+ * every row would need as much memory as the row.
  */
 function stretchesIn(body: Buffer, bounds: readonly number[]): Stretch[] {
   const stretches: Stretch[] = [];
@@ -163,7 +163,7 @@ function endsStretch(body: Buffer, begin: number, end: number): boolean {
   return (mixed >>> 0) % STRETCH === 0;
 }
 
-/** The names that lead to the list, those that count at each step. */
+/** Returns the possible names at each step of the path to the list. */
 function pathOf({ path, list }: PageForm<unknown>, body: Buffer): string[][] {
   if (path === ITSELF || (path === null && body[0] === LIST)) return [];
   return path === null ? [[...USUAL_LIST_NAMES, list]] : path.split('.').map((name) => [name]);
@@ -171,7 +171,10 @@ function pathOf({ path, list }: PageForm<unknown>, body: Buffer): string[][] {
 
 const LIST = '['.charCodeAt(0);
 
-/** Parts an answer from the list that it holds. @returns the answer with an empty list in its place, and the list's rows */
+/**
+ * Separates an answer from its list.
+ * @returns the answer with an empty list, and the list's rows
+ */
 function unwrap(answer: unknown, form: PageForm<unknown>): { body: unknown; rows: unknown[] } {
   const { path, label } = form;
   if (Array.isArray(answer) && (path === null || path === ITSELF)) return { body: [], rows: answer };

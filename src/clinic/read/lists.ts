@@ -24,11 +24,11 @@ import { type CachedStretches, type PageForm, pageOf } from './list-page.ts';
 import { isForeign, ofTenant } from './reading.ts';
 import type { PageMemory } from './reading-memory.ts';
 
-/** One page of a catalogue: its records, and the rows that could not become one. */
+/** One page of a catalogue: its records, and the unusable rows. */
 export interface ListPage<Model> {
   records: Model[];
   unusable: InvalidRow[];
-  /** A field for each value of the records that could not be read and counts as not told. */
+  /** Names of unreadable fields, which are treated as absent, once per value. */
   unread?: readonly string[];
 }
 
@@ -36,13 +36,13 @@ export interface ListPage<Model> {
 export interface ListCall {
   list: ResourceName;
   tenantId: string;
-  /** Parameters beside those of paging. */
+  /** Parameters in addition to those of paging. */
   parameters: [name: string, value: string][];
-  /** Where the list is not at its usual place: the path below the tenant, and the name of the operation. */
+  /** For a list with a special URL: the path after the tenant, and the operation's name. */
   route?: { segments: readonly string[]; operation: string };
   signal: AbortSignal;
   onRequest?: () => void;
-  /** Rows of each page of one reading that takes several calls, filled as they come. */
+  /** Page sizes of a read with several calls, filled during the read. */
   pageSizes?: number[];
 }
 
@@ -53,8 +53,8 @@ function pagingMemoryOf({ pagings }: ClinicContext, list: ResourceName): PagingM
 }
 
 /**
- * Lists that people keep by hand and that only give names to things. That one is as full as pages get proves nothing against it: the cycle
- * of a clinic with ten agendas must go on.
+ * Manually maintained lists that only provide names. A full page proves nothing against their end: the cycle of a clinic with ten agendas
+ * must continue.
  */
 const NAMES: ReadonlySet<ResourceName> = new Set([
   'locations',
@@ -65,10 +65,10 @@ const NAMES: ReadonlySet<ResourceName> = new Set([
   'issuers',
 ]);
 
-/** Rows are longer for each of their values; whoever allows longer answers allows more of these. */
+/** Minimum bytes per value of a row: a larger maximum answer allows more values. */
 const LEAST_VALUE_BYTES = 32;
 
-/** Nothing is known of any page. */
+/** A memory without pages. */
 const NO_PAGES: PageMemory<never> = {
   etagOf: () => null,
   unmodified: () => null,
@@ -78,9 +78,9 @@ const NO_PAGES: PageMemory<never> = {
 const NOT_MODIFIED = 304;
 
 /**
- * The pages of one list call, as they come.
- * @param map makes a row of what the clinic sent
- * @param memory of pages that were read before
+ * Reads the pages of one list call.
+ * @param map converts the clinic's row
+ * @param memory cached pages
  */
 export function readList<Row>(
   context: ClinicContext,
@@ -99,7 +99,7 @@ export function readList<Row>(
   const form: PageForm<Row> = { label, list: call.list, path: listPath ?? profile.listPath, mostValues, map, idOf };
   let url = addressOf(context, segments, parameters);
   const seen: PagesSeen = { pages: 0, fullest: 0 };
-  /** Tells what is kept of the page before that another one follows it. */
+  /** Records that another page follows the previous page. */
   let follow = () => {};
 
   async function load(target: PageTarget): Promise<ReceivedPage<Row>> {
@@ -118,7 +118,7 @@ export function readList<Row>(
       accepts: ({ status }) => status === NOT_MODIFIED,
     });
     if (answer.status !== NOT_MODIFIED) return received(answer);
-    // Nobody asked, or what it speaks of is not kept any more: no reason to take what was there before for what is there.
+    // An unrequested 304, or a 304 for a deleted page, must not confirm earlier content: request the page again.
     return (ifNoneMatch === null ? null : memory.unmodified(url, answer.headers)) ?? received(await ask({}));
   }
   function ask(rest: Pick<ClinicCall, 'ifNoneMatch' | 'accepts'>): Promise<HttpResponse> {
@@ -151,19 +151,19 @@ export function readList<Row>(
   });
 }
 
-/** What makes a row of a list one of its own: its id, else everything that it needs. */
+/** Returns a row's identity: its id, or otherwise its required fields. */
 function rowIdentity(profile: ClinicProfile, list: ResourceName): (row: unknown) => string | null {
   const fields = profile[list].fields as Record<string, readonly string[]>;
   const readers = identifying(list).map((name) => compilePaths(fields[name] ?? []));
   return (row) => {
     const parts = isJsonObject(row) ? readers.map((read) => asId(read(row))) : [null];
     if (parts.includes(null)) return null;
-    // The text itself, which the record shares: every row pays for another one.
+    // Return the record's own text: a copy would need memory for every row.
     return parts.length === 1 ? (parts[0] ?? null) : JSON.stringify(parts);
   };
 }
 
-/** The names of the fields that tell a list's records apart. */
+/** Returns the names of fields that identify a list's records. */
 function identifying(list: ResourceName): string[] {
   const shape: Shape = RESOURCES[list];
   if ('id' in shape) return ['id'];
@@ -233,8 +233,8 @@ function keyOfInvalidRow({ recordId }: InvalidRow): string | null {
 }
 
 /**
- * A list as a snapshot, rows that can't be used among them.
- * @returns a partial one when the end of the list could not be proved
+ * Reads a list as a snapshot, with its unusable rows.
+ * @returns a partial snapshot if the end of the list is unproven
  */
 export async function readWhole<Model extends { id: string }>(
   list: (signal: AbortSignal) => AsyncIterable<ListPage<Model>>,
@@ -263,56 +263,55 @@ export async function readWhole<Model extends { id: string }>(
   return { ...content(), completeness: 'complete' };
 }
 
-/** All usable records of a list. */
+/** Returns all usable records of a list. */
 export async function recordsOf<Model>(pages: AsyncIterable<ListPage<Model>>): Promise<Model[]> {
   const records: Model[] = [];
   for await (const page of pages) records.push(...page.records);
   return records;
 }
 
-/** Answers of a clinic that lets the login not read a list, or that has no such list. */
+/** Statuses of a clinic that forbids the list or does not have it. */
 const WITHHELD: ReadonlySet<number | undefined> = new Set([403, 404, 405, 410, 501]);
 
-/** Takes a list that the clinic withholds for an empty one. */
+/** Treats a forbidden list as empty. */
 export function noneWithheld(error: unknown): never[] {
   const cause = asMirrorError(error);
   if (WITHHELD.has(cause.status)) return [];
   throw cause;
 }
 
-/** How rows become records of one reading. */
+/** How rows of a read become records. */
 export interface Rows {
   map: RowMapper<Appointment>;
-  /** Of pages that were read before; absent where none is kept. */
+  /** Cached pages; absent without a cache. */
   pages?: PageMemory<Mapped<Appointment>>;
-  /** A page with such a row is the last that is read: the others would tell nothing more. */
+  /** Whether the row's page is the last one to read, because later pages are irrelevant. */
   stopsAt?: (row: Mapped<Appointment>) => boolean;
 }
 
-/** Whether a record lies in the window and the agendas that are asked for. */
+/** Returns whether a record is in the requested window and agendas. */
 export type IsWanted = (record: Appointment) => boolean;
 
-/** What was gathered of a window so far. */
+/** Collected records of a window. */
 export interface Gathered {
   records: Map<string, Appointment>;
   unusable: Map<string, InvalidRow>;
   withoutId: InvalidRow[];
-  /** Fields of records that could not be read, by the records' ids. */
+  /** Names of unreadable fields by record id. */
   unread: Map<string, readonly string[]>;
   pages: number;
   requests: number;
-  /** Rows that came twice in one list call whose end was proved. */
+  /** Repeated rows of list calls with a proven end. */
   repeated: number;
   reason: PartialReason | null;
 }
 
-/** Nothing yet. */
 export function nothingGathered(): Gathered {
   const none = { pages: 0, requests: 0, repeated: 0, reason: null };
   return { records: new Map(), unusable: new Map(), withoutId: [], unread: new Map(), ...none };
 }
 
-/** The rows of one list call, and why it is not whole; null when it is. */
+/** Rows of one list call, and why it is incomplete, or null. */
 export interface ReadRows {
   rows: Mapped<Appointment>[];
   reason: PartialReason | null;
@@ -363,7 +362,7 @@ async function readOnce(
   return { rows, reason };
 }
 
-/** Of two versions of a record the one changed later stays; where none tells, the one read later. */
+/** Keeps the version with the later change; without a time of change, the version read later. */
 export function retain(gathered: Gathered, mapped: Mapped<Appointment>, isWanted: IsWanted): void {
   if ('unusable' in mapped) {
     const { recordId } = mapped.unusable;

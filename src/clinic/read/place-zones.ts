@@ -6,24 +6,24 @@ import type { ClinicProfile } from '../schema/profile.ts';
 import { fail } from './records.ts';
 import { createZone, type LocalTimeRules, type Zone } from './timestamps.ts';
 
-/** What is known of the zones of a clinic's agendas and locations while rows are read or written. */
+/** Known zones of a clinic's agendas and locations. */
 export interface SiteZones {
-  /** Returns the name of a zone as the row's agenda tells it, else as its location does; null where neither does. */
+  /** Returns the zone of the agenda, otherwise of the location; null if both are unknown. */
   nameOf(agendaId: string | null, locationId: string | null): string | null;
-  /** Names of all zones that places and rows are known to be in, beside the profile's: what a local time may be meant in. */
+  /** All known zones of locations and rows except the profile's: possible zones of a local time. */
   readonly names: ReadonlySet<string>;
-  /** Names what rows were read by, for whoever keeps what was read. */
+  /** Identifies the zones used for rows, for caches. */
   readonly digest: string;
-  /** Takes notice of a row whose times are local, and of the zone that they were read in. */
+  /** Receives a row with local times, and the zone used for them. */
   saw?(row: JsonObject, zone: string): void;
-  /** Takes notice of any row. */
+  /** Receives any row. */
   sawRow?(row: JsonObject): void;
 }
 
-/** Zones of rows that are kept in mind: a country has a few. */
+/** Maximum cached zones of rows: a country has a few. */
 const MOST_ZONES = 50;
 
-/** No place tells a zone. */
+/** No zones of agendas or locations. */
 export const NO_SITE_ZONES: SiteZones = { nameOf: () => null, names: new Set(), digest: '' };
 
 /** Reads a clinic's agendas and locations. */
@@ -31,15 +31,15 @@ export type LoadSites = (
   signal: AbortSignal,
 ) => Promise<{ agendas: readonly Agenda[]; locations: readonly Location[] }>;
 
-/** What one process knows of the zones of one tenant's rows. */
+/** One process's knowledge of zones in one tenant's rows. */
 export interface ZoneCache {
-  /** A row had a local time and no zone of its own: from then on places are read first. */
+  /** Set after a row with a local time but no zone: from then on agendas and locations are read first. */
   needsSites: boolean;
-  /** Zones that rows named themselves. */
+  /** Zones contained in rows. */
   ofRows: Set<string>;
 }
 
-/** What a question about rows needs of a tenant. */
+/** Input of a request with rows. */
 export interface ZonedQuestion {
   stored: ZoneCache;
   load: LoadSites;
@@ -49,16 +49,16 @@ export interface ZonedQuestion {
   sawRow?: SiteZones['sawRow'];
 }
 
-/** Nothing was read yet. */
+/** Creates an empty cache. */
 export function createZoneCache(): ZoneCache {
   return { needsSites: false, ofRows: new Set() };
 }
 
 /**
- * Answers a question about rows of appointments under the zones of their places. Agendas and locations are read only where a row needs
- * them.
+ * Sends a request for appointment rows and reads them in the zones of their locations. Agendas and locations are read only if a row
+ * requires them.
  * @param usual the profile's zone
- * @param isLocal whether the question names local times: it is asked again where a row names a zone that the question did not allow for
+ * @param isLocal whether the request contains local times: it is repeated if a row has an unexpected zone
  */
 export async function askInZones<Answer>(
   { stored, load, usual, isLocal, saw, sawRow }: ZonedQuestion,
@@ -88,7 +88,7 @@ export async function askInZones<Answer>(
     });
     const isAllowed = !isLocal || names.size === allowed;
     if (stored.needsSites === needed && isAllowed) return answer;
-    // Places that name no other zone change nothing of what was read.
+    // If agendas and locations have no other zone, the result remains valid.
     if (isAllowed && isUsual(zonesOf(await load(signal)), usual)) return answer;
   }
 }
@@ -98,7 +98,7 @@ function isUsual({ reported }: StatedZones, usual: string): boolean {
 }
 
 interface StatedZones extends Omit<SiteZones, 'saw'> {
-  /** All that places tell, what IANA does not name included. */
+  /** All reported zones, unknown names included. */
   reported: ReadonlySet<string>;
 }
 
@@ -123,7 +123,7 @@ function pair(id: string, value: string | null): [string, string][] {
   return value === null ? [] : [[id, value]];
 }
 
-/** Makes a record of a row of appointments, in the zone of its place where the row tells none. */
+/** Converts an appointment row, in the zone of its location if the row has none. */
 export type ZonedMapper<Model> = (row: unknown, sites?: SiteZones) => Mapped<Model>;
 
 /**
@@ -150,7 +150,7 @@ export class RowZone implements Zone {
     this.#current = null;
   }
 
-  /** Has a mapper read each row in its own zone. */
+  /** Wraps a mapper so that it reads each row in the row's zone. */
   within<Model>(map: RowMapper<Model>): ZonedMapper<Model> {
     return (row, sites = NO_SITE_ZONES) => {
       this.begin(row, sites);

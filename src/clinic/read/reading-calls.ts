@@ -11,23 +11,23 @@ import { listCalls, readOne } from './reading.ts';
 import { compileFullName, compileRecords, type Names } from './records.ts';
 import { createZone } from './timestamps.ts';
 
-/** A record of a list, as the API has it. */
+/** A record of a list in the API. */
 export type ClinicRecord<Name extends ResourceName> = RecordOf<(typeof RESOURCES)[Name]>;
 
-/** Reads one list of the clinic (specification section 4). All throw MirrorError; see `errors.ts` for who must act. */
+/** Reads one list of the clinic (specification section 4). All functions throw MirrorError; `errors.ts` defines the responsible party. */
 export interface ResourceCalls<Model> {
   /**
-   * The list page by page, each id once; an iteration that ends without throwing has seen the whole list.
-   * @param parameters query parameters beside those of paging, by the clinic's own names
+   * Returns the list page by page, each id once; an iteration without an error has read the complete list.
+   * @param parameters query parameters except paging, with the clinic's names
    */
   list(tenantId: string, parameters: readonly [string, string][], signal: AbortSignal): AsyncIterable<ListPage<Model>>;
-  /** One record by its id; 404 and 410 mean `absent`. */
+  /** Reads one record by its id; 404 and 410 mean `absent`. */
   read(tenantId: string, id: string, signal: AbortSignal): Promise<Lookup<Model>>;
 }
 
 /**
- * Prepares the reading of a list under the context's profile.
- * @param map makes records of its rows; as the API has them when absent
+ * Creates a list's calls for the context's profile.
+ * @param map converts its rows; default: records of the API
  */
 export function createReadingCalls<Name extends ResourceName, Model extends object = ClinicRecord<Name>>(
   context: ClinicContext,
@@ -41,7 +41,7 @@ export function createReadingCalls<Name extends ResourceName, Model extends obje
   };
 }
 
-/** Makes records of a list's rows, as the API has them. */
+/** Returns the mapping of a list's rows to records of the API. */
 export function mapperOf<Name extends ResourceName, Model = ClinicRecord<Name>>(
   { compiled }: Pick<ClinicContext, 'compiled'>,
   name: Name,
@@ -49,7 +49,7 @@ export function mapperOf<Name extends ResourceName, Model = ClinicRecord<Name>>(
   return compiled.of(compileMapper, name) as RowMapper<Model>;
 }
 
-/** Of patients with what they agree to, which is read alone. */
+/** Patients include consents, which have their own reader. */
 function compileMapper(profile: ClinicProfile, name: ResourceName): RowMapper<RecordOf<Shape>> {
   const { fields, words } = profile[name];
   const map = compileRecords<Shape>(RESOURCES[name], fields as FieldPaths<Shape>, profile, words);
@@ -67,12 +67,12 @@ function compileMapper(profile: ClinicProfile, name: ResourceName): RowMapper<Re
 type PriceList = ClinicRecord<'priceLists'>;
 
 /**
- * The calls of specification section 4.7. Its last two paths have the same shape, so one function asks for a price list by its id or its
- * code; the clinic looks for an id first.
+ * The calls of specification section 4.7. Its last two paths have the same form, so one function requests a price list by id or code; the
+ * clinic tries the id first.
  */
 export type PriceListCalls = ResourceCalls<PriceList>;
 
-/** Prepares the calls under the context's profile. */
+/** Creates the calls for the context's profile. */
 export function createPriceListCalls(context: ClinicContext): PriceListCalls {
   const { list } = createReadingCalls(context, 'priceLists');
   const map = mapperOf(context, 'priceLists');
@@ -85,10 +85,10 @@ export function createPriceListCalls(context: ClinicContext): PriceListCalls {
   };
 }
 
-/** Time that can be booked. */
+/** Available time for a booking. */
 export type Slot = ClinicRecord<'availabilities'>;
 
-/** The slots that are wanted: those that begin in the window, in these agendas (null = any), at this location, of this doctor. */
+/** Requested slots: they begin in the window, in these agendas (null = any), at this location, with this doctor. */
 export interface SlotQuestion {
   window: TimeWindow;
   agendaIds?: readonly string[] | null;
@@ -99,7 +99,7 @@ export interface SlotQuestion {
 /** The calls of specification section 4.5. */
 export interface AvailabilityCalls {
   list(tenantId: string, question: SlotQuestion, signal: AbortSignal): AsyncIterable<ListPage<Slot>>;
-  /** Slots as long as a treatment takes, with its price in a price list. */
+  /** Returns slots with a treatment's duration, and its price in a price list. */
   listOfTreatment(
     tenantId: string,
     offer: { treatmentId: string; priceListId: string },
@@ -108,7 +108,7 @@ export interface AvailabilityCalls {
   ): AsyncIterable<ListPage<Slot>>;
 }
 
-/** Prepares the calls under the context's profile. What the clinic sends beside the question is left out here. */
+/** Creates the calls for the context's profile. Slots outside the request are removed. */
 export function createAvailabilityCalls(context: ClinicContext): AvailabilityCalls {
   const { profile } = context;
   const { availabilities } = profile;

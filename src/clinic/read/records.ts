@@ -22,21 +22,21 @@ import {
   type Zone,
 } from './timestamps.ts';
 
-/** Is told of a value that can't be read and so counts as not told. */
+/** Receives an unreadable value, which is treated as absent. */
 export type OnUnreadable = (code: string, field: string) => void;
 
 /**
- * Reads one field of a row, null where the row doesn't tell it; what can't be read has the row set aside, by {@link compileRows}. An
- * optional text of another type is noted, and null.
+ * Reads one field of a row; null if absent. An unreadable value makes the row unusable in {@link compileRows}. An optional text of another
+ * type is recorded and read as null.
  */
 export type FieldReader<Value> = (row: JsonObject, onUnreadable?: OnUnreadable) => Value;
 
-/** A reader for each field of a resource. Who needs some of them alone loses no row by the others. */
+/** A reader for each field of a resource. A user of some fields loses no row because of other fields. */
 export type FieldReaders<Described extends Shape> = {
   readonly [Name in keyof Described]: FieldReader<RecordOf<Described>[Name]>;
 };
 
-/** What is wrong with a row; it never leaves this file. */
+/** Why a row is unusable; used only in this file. */
 class Fault {
   readonly code: string;
   readonly field: string;
@@ -51,11 +51,11 @@ type TimeProfile = Pick<ClinicProfile, 'zone' | 'localTimes' | 'epochUnit'> & { 
 
 /** What the reading of one field needs. */
 interface FieldRules extends TimeRules {
-  /** Of a choice: folded words of the clinic → ours. */
+  /** For a choice: normalised words of the clinic → words of clinic-mirror. */
   words: ReadonlyMap<string, string>;
 }
 
-/** Plain decimal notation, with a point or, as some systems write it, a comma; no thousands. */
+/** Plain decimal notation with a point or a comma, without thousands separators. */
 const DECIMAL = /^[+-]?\d{1,15}(?:[.,]\d{1,9})?$/;
 
 /**
@@ -86,9 +86,9 @@ export function compileTimestamp(
 }
 
 /**
- * Prepares the making of records out of rows. A row that can't be used is set aside with one of the codes `missing-id`,
- * `missing-field`, `wrong-type`, `bad-time`, or one that `build` gives {@link fail}.
- * @param readId the reader of what names a row; absent for a resource without an id of its own
+ * Compiles the conversion of rows to records. An unusable row has one of the codes `missing-id`, `missing-field`, `wrong-type`, `bad-time`,
+ * or a code that `build` passes to {@link fail}.
+ * @param readId reads a row's id; absent for a resource without ids
  */
 export function compileRows<Model>(
   readId: FieldReader<string | null> | undefined,
@@ -110,7 +110,7 @@ export function compileRows<Model>(
 }
 
 /**
- * Prepares the reading of a described resource with all its fields. The field at fault is named with its path in our words, such as
+ * Compiles the mapping of a resource with all its fields. An error contains the field's path in clinic-mirror's names, such as
  * `items.quantity`.
  */
 export function compileRecords<Described extends Shape>(
@@ -126,7 +126,7 @@ export function compileRecords<Described extends Shape>(
   );
 }
 
-/** Prepares the same with some of the fields alone: no row is lost by the others. */
+/** Compiles the mapping of some fields only: other fields make no row unusable. */
 export function compileSome<Described extends Shape, Name extends keyof Described & string>(
   described: Described,
   names: readonly Name[],
@@ -141,12 +141,12 @@ export function compileSome<Described extends Shape, Name extends keyof Describe
   );
 }
 
-/** Has the row set aside that is being read. */
+/** Marks the current row as unusable. */
 export function fail(code: string, field: string): never {
   throw new Fault(code, field);
 }
 
-/** What can't be read counts as not told, and is noted. */
+/** Wraps a reader: an unreadable value is recorded and treated as absent. */
 export function tolerant<Value>(read: FieldReader<Value>): FieldReader<Value | null> {
   return (row, onUnreadable) => {
     try {
@@ -303,7 +303,7 @@ const PARTICLES = new Set(
   ),
 );
 
-/** Parts a full name. A separator says where the family name ends, whatever the order; a single word is a family name. */
+/** Splits a full name. A separator marks the end of the family name in either order; a single word is a family name. */
 export function splitName(text: string, { order, separator }: Pick<FullName, 'order' | 'separator'>): Names {
   const cut = text.indexOf(separator);
   if (cut !== -1) {

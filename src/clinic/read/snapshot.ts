@@ -21,25 +21,25 @@ import { listCalls, ofTenant, widened } from './reading.ts';
 import type { ReadingMemory, RememberedReading, StoredRows } from './reading-memory.ts';
 import { createZone, formatInstant, type Zone } from './timestamps.ts';
 
-/** The appointments that are wanted: a window, and the agendas or null for all. */
+/** Requested appointments: a window, and agendas or null for all. */
 export interface AppointmentQuery {
   agendaIds: readonly string[] | null;
   window: TimeWindow;
-  /** What is known of the reading before, where the same is asked again and again. */
+  /** Memory of the previous read, for repeated requests. */
   memory?: ReadingMemory<Appointment>;
-  /** When a person logged in, where that is known: what another user may see says nothing. */
+  /** Time at which the current user connected, if known: another user's read proves nothing. */
   login?: Instant | null;
-  /** Zones of the rows' places; none when absent. */
+  /** Zones of the rows' locations; absent: none. */
   siteZones?: SiteZones;
 }
 
-/** The same, in a tenant. */
+/** A query with its tenant. */
 interface SnapshotQuestion extends AppointmentQuery {
   tenantId: string;
   signal: AbortSignal;
 }
 
-/** What every part of a reading works with. */
+/** Common input of a read's steps. */
 interface Work {
   context: ClinicContext;
   question: SnapshotQuestion;
@@ -49,11 +49,11 @@ interface Work {
 }
 
 /**
- * Reads every appointment that overlaps a window, in as many list calls as the profile's limits ask for. What the clinic sends
- * beside the window or the agendas is left out here, whatever the server's own filter means. Where the profile names a filter for what
- * changed since, and memory holds a whole reading of not long ago, it asks for that alone.
- * A list that moved while it was read is begun again as often as the profile allows; after that the snapshot is partial.
- * @throws MirrorError when a page could not be read; nothing is then known
+ * Reads every appointment that overlaps a window, with as many list calls as the profile's limits require. Appointments outside the window
+ * or agendas are removed, whatever the server's filter returns. If the profile has a filter for changes, and memory contains a recent
+ * complete read, only changes are requested. A list that changes during the read is read again as often as the profile allows; after that
+ * the snapshot is partial.
+ * @throws MirrorError if a page is unreadable; the read then has no result
  */
 export async function readSnapshot(context: ClinicContext, question: SnapshotQuestion): Promise<AppointmentSnapshot> {
   const { profile, compiled } = context;
@@ -115,7 +115,10 @@ function callsFor(
   return listCalls(appointments, zone, widened(window, appointments.window.format, zone, siteZones.names), agendaIds);
 }
 
-/** @returns null when all has to be read: what changed could not be told, or a row of it raises doubt */
+/**
+ * Reads only changes.
+ * @returns null if a full read is required, because the changes are unknown or suspect
+ */
 async function readSince(
   work: Work,
   memory: ReadingMemory<Appointment>,
@@ -180,9 +183,9 @@ function contentOf(
 }
 
 /**
- * Lets the records of one reading share what they repeat: rows name the same agendas, places, treatments, patients and statuses over and
- * over, and parsing makes each of these texts anew. What they share makes up most of a record.
- * @returns gives the record that it is given, which nobody else may hold yet
+ * Shares repeated texts between the records of a read: rows repeat agendas, locations, treatments, patients and statuses, and parsing
+ * creates each text again. Shared texts are the largest part of a record.
+ * @returns a function that changes and returns a record without other users
  */
 export function sharedTexts(): (mapped: Mapped<Appointment>) => Mapped<Appointment> {
   const texts = new Map<string, string>();
@@ -213,39 +216,39 @@ export function sharedTexts(): (mapped: Mapped<Appointment>) => Mapped<Appointme
   };
 }
 
-/** Why what changed can't be told by asking for it: a list that is not whole, or a row that raises doubt. */
+/** Why changes cannot be requested: an incomplete list, or a suspect row. */
 type ChangesObstacle =
   | PartialReason
-  /** A row that can't be used: it may be any record. */
+  /** An unusable row, which may be any record. */
   | 'row-set-aside'
-  /** A row that does not tell when it changed, or that changed in a time to come: what changed since then would be missed. */
+  /** A row without a time of change, or with a future one: later changes would be missed. */
   | 'change-time-missing'
   | 'change-time-ahead'
-  /** Rows that changed long before: the clinic takes no notice of the parameter. */
+  /** Rows with much older changes: the clinic ignores the parameter. */
   | 'filter-ignored'
-  /** The clinic does not take the parameter, or not alone. */
+  /** The clinic refuses the parameter, or requires others with it. */
   | 'filter-refused';
 
-/** How what changed is asked for. */
+/** Input of a request for changes. */
 interface ChangesQuestion {
   context: ClinicContext;
   zone: Zone;
-  /** Names of zones that a local time may be meant in, beside it. */
+  /** Other possible zones of a local time. */
   names: Iterable<string>;
   isWanted: IsWanted;
   read(parameters: ListCall['parameters'], stopsAt: (row: Mapped<Appointment>) => boolean): Promise<ReadRows>;
 }
 
-/** A time without an offset may mean the hour before, in the night that has it twice. */
+/** A time without an offset is ambiguous by an hour when clocks are set back. */
 const AMBIGUOUS_MS = HOUR_MS;
-/** An answer to a filter may hold a row that changed a little earlier. */
+/** A filtered answer may contain slightly older changes. */
 const FILTER_SLACK_MS = DAY_MS;
 
 /**
- * Asks the clinic for what changed since, over all its agendas and all times, so that what moved out of the window is told too, and puts it
- * over what is known. What was known stays known wherever it is now. What was deleted is not told of.
- * @returns all that is known now; or why it is not
- * @throws MirrorError when a page could not be read
+ * Requests changes of all agendas and times, so that appointments moved outside the window are included, and merges them with known
+ * records. A known record remains known at any new time. Deletions are not included.
+ * @returns all known records, or why the changes are unusable
+ * @throws MirrorError if a page is unreadable
  */
 async function readChanges(
   existing: StoredRows<Appointment> & { changedTo: Instant },
@@ -268,7 +271,7 @@ async function readChanges(
   return { ...putOver(existing, changed, buried, isWanted), changedTo: Math.max(existing.changedTo, changedTo) };
 }
 
-/** Whether a clinic that answers so does not filter as the profile says. */
+/** Returns whether the clinic does not filter as the profile defines. */
 function isOfNoUse(obstacle: ChangesObstacle): boolean {
   return obstacle === 'filter-ignored' || obstacle === 'filter-refused';
 }
@@ -282,9 +285,9 @@ function obstacleInRow(row: Mapped<Appointment>, sinceAt: Instant, now: Instant)
 }
 
 /**
- * Up to when all that changed was seen by a reading that showed these records: their newest change, by the clinic's own times, less as long
- * as it took to read, since what was read first may have changed before what was read last.
- * @returns null when a record does not tell when it changed, or changed in a time to come; and when there is none
+ * Returns the time up to which a read has seen all changes: the newest change of these records by the clinic's clock, minus the duration of
+ * the read, because the first row may have changed before the last one was read.
+ * @returns null without records, or if a record has no time of change or a future one
  */
 function changedToOf(
   records: Iterable<Appointment>,
@@ -298,7 +301,7 @@ function changedToOf(
   return newestAt === -Infinity ? null : newestAt - Math.max(0, endedAt - startedAt);
 }
 
-/** The time that the parameter is given, never later than `at`, whether the clinic counts it in or not. */
+/** Returns the parameter's time, never later than `at`, whether or not the clinic includes the exact time. */
 function sinceOf(at: Instant, { profile }: ClinicContext, zone: Zone): { at: Instant; text: string } {
   const { format } = profile.appointments.rereading.changedSince;
   const isLocal = format === 'local' || format === 'local-space';
@@ -312,7 +315,7 @@ function refused(error: unknown): null {
   throw error;
 }
 
-/** Puts what changed over what is known, and takes out what the clinic says is off. The same maps where nothing changed. */
+/** Merges changes with known records, and removes cancelled or deleted ones. Returns the given maps if nothing changed. */
 function putOver(
   existing: StoredRows<Appointment>,
   changed: readonly Appointment[],

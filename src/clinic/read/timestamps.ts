@@ -3,22 +3,22 @@ import { DAY_MS, HOUR_MS, type Instant, isZone, MINUTE_MS, offsetMs, SECOND_MS }
 import { APART } from '../http/rows.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 
-/** A time as a row tells it: a date (its midnight in UTC), or an instant. */
+/** A row's time: a date (its midnight in UTC), or an instant. */
 export type Timestamp = { kind: 'date'; dateMs: number } | { kind: 'instant'; at: Instant };
 
-/** A .NET date: milliseconds since 1970. The offset behind them says where it was written, and changes no instant. */
+/** A .NET date: milliseconds since 1970. The offset after them is the author's zone and does not change the instant. */
 const DOT_NET = /^\\?\/Date\((-?\d{1,16})(?:[+-]\d{4})?\)\\?\/$/;
 const FIRST_YEAR = 1970;
-/** The first year of dates that are no appointment, such as those of birth. */
+/** The earliest year of dates outside appointments, such as birth dates. */
 export const FIRST_YEAR_OF_BIRTH = 1850;
 const LAST_YEAR = 2199;
-/** Furthest offset from UTC that RFC 3339 times carry in practice (Kiribati, +14:00). */
+/** Largest offset from UTC in use (Kiribati, +14:00). */
 const LONGEST_OFFSET_MS = 14 * HOUR_MS;
 
 /**
- * Reads a date or a time; one without an offset or a zone is local time of the zone.
- * @returns null for what is no time: an unknown or ambiguous form (01/02/2026), 30 February, 25:00, a year before `firstYear` or after
- * 2199, an offset that the zone beside it does not have, a local time that the rules set aside
+ * Parses a date or a time. A time without an offset or zone is local time of the zone.
+ * @returns null for other text: an unknown or ambiguous form (01/02/2026), 30 February, 25:00, a year before `firstYear` or after 2199, an
+ * offset that contradicts the zone, a local time that the rules refuse
  */
 export function parseTimestamp(
   text: string,
@@ -43,7 +43,7 @@ function instantOf(wallMs: number, written: WrittenTime, zone: Zone, rules: Loca
   const offsetMs = written.offsetMinutes * MINUTE_MS;
   if (!(Math.abs(offsetMs) <= LONGEST_OFFSET_MS)) return null;
   const at = wallMs - offsetMs;
-  // An offset of 0 beside a zone is UTC with the name of where it is meant, as RFC 9557 has it.
+  // RFC 9557: an offset of 0 with a zone is UTC, with the zone for display.
   return named != null && offsetMs !== 0 && named.offsetAt(at) !== offsetMs ? null : at;
 }
 
@@ -54,26 +54,26 @@ function fromDotNet(text: string, firstYear: number): Timestamp | null {
   return at >= Date.UTC(firstYear, 0) && at < Date.UTC(LAST_YEAR + 1, 0) ? { kind: 'instant', at } : null;
 }
 
-/** How a profile has times read. */
+/** Profile settings for times. */
 export interface TimeRules extends Pick<ClinicProfile, 'localTimes' | 'epochUnit'> {
   zone: Zone;
 }
 
-/** Digits that stand for a time, when they come as text. */
+/** Digits of a numeric time in a text. */
 const DIGITS = /^-?\d{1,16}(?:\.\d+)?$/;
-/** A number whose digits are a date, and maybe a time of day, in the basic format: 20261201, 202612010900, 20261201090000. */
+/** A number with the digits of a date, and optionally a time, in the basic format: 20261201, 202612010900, 20261201090000. */
 const BASIC = /^\d{8}(?:\d{4}(?:\d\d)?)?$/;
-/** A basic date of a year from 1800 to 2199, alone or with a time of day to the second. */
+/** A basic date of a year from 1800 to 2199, optionally with a time to the second. */
 const CALENDAR = /^(?:1[89]|2[01])\d{6}(?:\d{6})?$/;
-/** A time of day; the date before it, as some systems write it there too, is not meant. */
+/** A time of day; a date before it, which some systems add, is ignored. */
 const TIME_OF_DAY = /^(?:\d{4}-\d\d-\d\d[T ])?(\d?\d)(?::(\d\d.*)|(\d\d)(\d\d)?)$/i;
-/** A time of day with an offset, or from when to when: nobody can tell. */
+/** A time of day with an offset, or a time range: ambiguous. */
 const MAYBE_RANGE = /^\d\d:\d\d-\d\d:\d\d$/;
 
 /**
- * Reads what stands for a time in a row: text as {@link parseTimestamp} does, a number or its digits in the profile's unit, a date and a
- * time of day that came apart. Without a unit a number counts when its digits are a date.
- * @returns null for what is no time, and for numbers that mean 1970: they are seconds taken for milliseconds. But births may be of then
+ * Parses a row's time: text as in {@link parseTimestamp}, a number or its digits in the profile's unit, or a separate date and time.
+ * Without a unit, a number is accepted if its digits are a date.
+ * @returns null for other values, and for numbers that mean 1970, which are seconds in a field of milliseconds. Birth dates may be in 1970.
  */
 export function timestampOf(value: unknown, rules: TimeRules, firstYear = FIRST_YEAR): Timestamp | null {
   const isEpoch = rules.epochUnit !== null && !isCalendar(String(value).trim());
@@ -97,14 +97,14 @@ export function timestampOf(value: unknown, rules: TimeRules, firstYear = FIRST_
   return MAYBE_RANGE.test(clock) && !hasOffsetOf(rules.zone, read, clock) ? null : read;
 }
 
-/** Whether a time of day that may be a range, 09:00-10:00, ends with the offset that the zone has then. */
+/** Returns whether a possible range, 09:00-10:00, ends with the zone's offset at that time. */
 function hasOffsetOf(zone: Zone, read: Timestamp | null, clock: string): boolean {
   return read?.kind === 'instant' && offsetText(zone.offsetAt(read.at)) === clock.slice(-'-HH:MM'.length);
 }
 
 /**
- * Whether digits are a date (19800301), or a date with a time of day, also where times are numbers: eight digits would be a moment of 1970
- * that ends no hundred of seconds, as no date of birth does, and fourteen one after the year 2600.
+ * Returns whether digits are a date (19800301), or a date with a time, even if times are numbers. As a number, eight digits would be an
+ * instant of 1970 without full hundreds of seconds, unlike any birth date, and fourteen digits an instant after the year 2600.
  */
 function isCalendar(digits: string): boolean {
   if (!CALENDAR.test(digits)) return false;
@@ -118,17 +118,17 @@ function fromEpoch(value: number, epochUnit: TimeRules['epochUnit'], firstYear: 
   return at >= firstAt && at < Date.UTC(LAST_YEAR + 1, 0) ? { kind: 'instant', at } : null;
 }
 
-/** The date that is meant, as its midnight in UTC: the local one, but an instant that is midnight in UTC is how dates are written. */
+/** Returns the date as its midnight in UTC: the local date, except for an instant at midnight in UTC, which is a usual form of a date. */
 export function dateMsOf(timestamp: Timestamp, zone: Zone): number {
   if (timestamp.kind === 'date') return timestamp.dateMs;
   if (timestamp.at % DAY_MS === 0) return timestamp.at;
   return Math.floor((timestamp.at + zone.offsetAt(timestamp.at)) / DAY_MS) * DAY_MS;
 }
 
-/** A form in which a clinic takes a time. */
+/** A clinic's format of times. */
 export type TimeFormat = ClinicProfile['appointments']['window']['format'];
 
-/** Writes an instant: `date` 2026-03-29, `utc` …T07:00:00Z, `offset` …T09:00:00+02:00, `local` …T09:00:00, epoch in digits. */
+/** Formats an instant: `date` 2026-03-29, `utc` …T07:00:00Z, `offset` …T09:00:00+02:00, `local` …T09:00:00, epoch in digits. */
 export function formatInstant(at: Instant, format: TimeFormat, zone: Zone): string {
   const local = new Date(at + zone.offsetAt(at)).toISOString().slice(0, 19);
   switch (format) {
@@ -155,7 +155,7 @@ function offsetText(offsetMs: number): string {
   return `${offsetMs < 0 ? '-' : '+'}${pad(minutes / 60)}:${pad(minutes % 60)}`;
 }
 
-/** `YYYY-MM-DD` of a wall time or of a date's midnight, both in UTC. */
+/** Formats a wall time, or a date's midnight, as `YYYY-MM-DD`; both in UTC. */
 export function dateText(wallMs: number): string {
   return new Date(wallMs).toISOString().slice(0, 10);
 }
@@ -173,25 +173,25 @@ function timeOf({ hour, minute, second, ms }: NonNullable<WrittenTime['clock']>)
   return timeMs > DAY_MS ? null : timeMs;
 }
 
-/** What to do with a local time that a clock change skips or repeats. */
+/** How to treat a local time that a clock change skips or repeats. */
 export interface LocalTimeRules {
   gap: 'later' | 'earlier' | 'set-aside';
   overlap: 'earlier' | 'later' | 'set-aside';
 }
 
-/** Local time of one IANA zone. Wall times are given as the epoch milliseconds that they would be in UTC. */
+/** Local time of one IANA zone. Wall times are epoch milliseconds as if in UTC. */
 export interface Zone {
-  /** Milliseconds that local time is ahead of UTC at an instant. */
+  /** Milliseconds by which local time is ahead of UTC at an instant. */
   offsetAt(instant: Instant): number;
-  /** The instant of a wall time; null when the rules set it aside. */
+  /** Returns the instant of a wall time; null if the rules refuse it. */
   instantOf(wallMs: number, rules: LocalTimeRules): Instant | null;
-  /** First instant of a local date that is given as its midnight in UTC. */
+  /** Returns the first instant of a local date, given as its midnight in UTC. */
   startOfDay(dateMs: number): Instant;
 }
 
 const START_OF_DAY: LocalTimeRules = { gap: 'later', overlap: 'earlier' };
 
-/** Local time of a zone by its name; what its offsets are is known once for all that use it. */
+/** Creates a zone by name; all users share its cached offsets. */
 export function createZone(name: string): Zone {
   const offsetAt = (instant: Instant) => offsetMs(name, instant);
 
@@ -214,16 +214,16 @@ function choose(rule: 'earlier' | 'later' | 'set-aside', earlier: Instant, later
   return rule === 'earlier' ? earlier : later;
 }
 
-/** A time as its text writes it: the calendar's numbers, and how they stand to UTC. */
+/** A parsed time: calendar numbers, and the relation to UTC. */
 interface WrittenTime {
   year: number;
   month: number;
   day: number;
-  /** Null for a date alone. */
+  /** Null for a date without a time. */
   clock: { hour: number; minute: number; second: number; ms: number } | null;
-  /** Minutes ahead of UTC, where the text tells it. */
+  /** Minutes ahead of UTC, if written. */
   offsetMinutes: number | null;
-  /** An IANA zone, where the text names one. */
+  /** An IANA zone, if written. */
   zone: string | null;
 }
 
@@ -232,10 +232,10 @@ const USUAL = /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))
 
 const CLOCK =
   '(?<hour>\\d{1,2}):(?<minute>\\d\\d)(?::(?<second>\\d\\d)(?:[.,](?<fraction>\\d+))?)?(?: ?(?<half>[ap])\\.?m\\.?)?';
-/** `Z`, `UTC`, `GMT`, `+1`, `+01`, `+0100`, `+01:00`, `GMT+0100`, and behind an offset its name in brackets, as JavaScript writes it. */
+/** `Z`, `UTC`, `GMT`, `+1`, `+01`, `+0100`, `+01:00`, `GMT+0100`, and the offset's name in brackets, as in JavaScript. */
 const OFFSET =
   '(?: ?(?:(?<utc>Z|UTC|GMT)|(?:UTC|GMT)?(?<sign>[+-])(?:(?<ahead>\\d{1,2})(?::(?<aheadMinutes>\\d\\d))?|(?<aheadBoth>\\d{4}))(?: \\([^()]*\\))?))?';
-/** `[Europe/Rome]` of RFC 9557 and Java, or the name behind a space. */
+/** `[Europe/Rome]` of RFC 9557 and Java, or the name after a space. */
 const ZONE =
   '(?: ?\\[!?(?<zone>[A-Za-z][\\w+/-]*)\\]| (?<namedZone>[A-Za-z]+/[\\w+/-]+))?(?:\\[u-ca=(?:iso8601|gregory)\\])?';
 const TIME = `(?:(?:T|,? +)${CLOCK}${OFFSET}${ZONE})?$`;
@@ -245,7 +245,7 @@ const WEEKDAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 const WEEKDAY = `(?:(?<weekday>${WEEKDAYS.join('|')})[a-z]*,? )?`;
 const MONTH_NAME = `(?<monthName>${MONTHS.join('|')})[a-z]*`;
 
-/** Each can be read in one way only. */
+/** Unambiguous forms. */
 const OTHERS = [
   // The year first: 2026-12-1, 2026/12/01, 2026.12.01.
   `^(?<year>\\d{4})([-/.])(?<month>\\d{1,2})\\2(?<day>\\d{1,2})${TIME}`,
@@ -257,20 +257,20 @@ const OTHERS = [
   // RFC 5322 and JavaScript: Tue, 1 Dec 2026 09:00:00 +0100, Tue Dec 01 2026 09:00:00 GMT+0100.
   `^${WEEKDAY}(?<day>\\d{1,2})[ -]${MONTH_NAME}[ -](?<year>\\d{4})${TIME}`,
   `^${WEEKDAY}${MONTH_NAME} (?<day>\\d{1,2}),? (?<year>\\d{4})${TIME}`,
-  // The year last, in an order that the numbers themselves tell: 25/12/2026.
+  // The year last, with numbers that determine the order: 25/12/2026.
   `^(?<one>\\d{1,2})([-/.])(?<other>\\d{1,2})\\2(?<year>\\d{4})${TIME}`,
 ].map((form) => new RegExp(form, 'i'));
 
-/** No known form is longer, whatever invisible characters stand in it. */
+/** Maximum length of a known form, invisible characters included. */
 const LONGEST = 120;
 const QUOTED = /^(["'])(.*)\1$/;
 
-/** Reads the calendar's numbers of a text; null for one in no known form, or in a form that can be read in two ways. */
+/** Parses the calendar numbers of a text; null for an unknown or ambiguous form. */
 function writtenTime(text: string): WrittenTime | null {
   return usualTime(text) ?? (text.length > LONGEST ? null : otherTime(unquoted(plainText(text))));
 }
 
-/** The same of the usual form alone, by which nearly all times are read. */
+/** Parses only the usual form, which nearly all times have. */
 function usualTime(text: string): WrittenTime | null {
   const match = USUAL.exec(text);
   if (match === null) return null;
@@ -325,13 +325,13 @@ function dateIn({
   return { year, month: name === undefined ? Number(month) : MONTHS.indexOf(name) + 1, day: Number(day) };
 }
 
-/** A day and a month without a word which is which: one of them must be above twelve, or both the same. */
+/** Determines day and month: one number must be above twelve, or both equal. */
 function dayMonthOrder(year: number, one: number, other: number): CalendarDate | null {
   if (one > 12 || one === other) return { year, month: other, day: one };
   return other > 12 ? { year, month: one, day: other } : null;
 }
 
-/** ISO 8601: the first week of a year is the one with its first Thursday, so the one with 4 January. */
+/** ISO 8601: the first week of a year contains its first Thursday, so it contains 4 January. */
 function dayOfWeek(year: number, week: number, weekDay: number): CalendarDate | null {
   const fourth = new Date(Date.UTC(year, 0, 4));
   const monday = 4 - ((fourth.getUTCDay() + 6) % 7);
@@ -361,7 +361,7 @@ function clockIn({ hour: timestamp, minute, second = '0', fraction = '', half }:
   return { hour, minute: Number(minute), second: Number(second), ms: msOf(fraction) };
 }
 
-/** A fraction is cut to milliseconds, however many digits it has. */
+/** Truncates a fraction to milliseconds. */
 function msOf(fraction: string): number {
   return fraction === '' ? 0 : Number(fraction.slice(0, 3).padEnd(3, '0'));
 }
@@ -373,7 +373,7 @@ function offsetIn({ utc, sign, ahead, aheadMinutes = '0', aheadBoth }: Groups): 
     : minutesOf(`${sign}${aheadBoth.slice(0, 2)}`, aheadBoth.slice(2));
 }
 
-/** NaN for an offset that is none. */
+/** NaN for an invalid offset. */
 function minutesOf(hours: string, minutes: string): number {
   if (Number(minutes) > 59) return Number.NaN;
   return Number(hours) * 60 + (hours.startsWith('-') ? -Number(minutes) : Number(minutes));

@@ -11,41 +11,41 @@ import { tenantInfo as shape } from '../schema/shapes.ts';
 import { recordIn } from './reading.ts';
 import { compileRecords } from './records.ts';
 
-/** A clinic that the connected user may work in. */
+/** A clinic that the connected user may use. */
 export interface TenantReference {
   id: string;
   name: string | null;
 }
 
-/** Who is connected; the tenants are at least one. */
+/** The connected user, with at least one tenant. */
 export interface UserInfo {
-  /** The user's id at the identity provider, null when it is not told. */
+  /** The user's id with the identity provider, or null. */
   subject: string | null;
   tenants: TenantReference[];
 }
 
-/** Codes of users who may not work in the tenant. */
+/** Error codes of users without access to the tenant. */
 export const WRONG_USER: ReadonlySet<string> = new Set(['user-unknown', 'tenant-gone', 'tenant-not-allowed']);
 
 const USER_INFO = 'clinic.userInfo.read';
 
-/** Most ids that an error message lists. */
+/** Maximum ids in an error message. */
 const LISTED_IDS = 20;
 
-/** Most names of fields that an error message lists. */
+/** Maximum field names in an error message. */
 const LISTED_FIELDS = 20;
-/** Looks like the name of a field; a key that is anybody's value, such as a mail address, does not. */
+/** Format of a field name, which excludes personal values such as email addresses. */
 const FIELD_NAME = /^[\p{L}_$][\p{L}\d_$-]{0,39}$/u;
-/** Fields that say who a user is, and nothing of tenants (OpenID Connect Core section 5.1, and how others call them). */
+/** Fields about a user, not about tenants (OpenID Connect Core section 5.1, and other usual names). */
 const OF_PERSONS = new Set(
   'id iss aud exp iat nbf jti acr amr azp sid sub username user userid login name givenname familyname middlename nickname preferredusername profile picture website email emailverified gender birthdate zoneinfo locale phonenumber phonenumberverified address updatedat firstname lastname surname language scope'.split(
     ' ',
   ),
 );
-/** Words in the place of an id that name no tenant. */
+/** Words that replace an id and identify no tenant. */
 const NO_ID = /^(all|any|none|\*)$/i;
 
-/** Names of the fields of a UserInfo answer that may hold tenants: nothing that only says who the user is. Values are never among them. */
+/** Returns names, never values, of UserInfo fields that may contain tenants. */
 function otherFields(answer: unknown): string[] {
   if (!isJsonObject(answer)) return [];
   return Object.keys(answer).filter((name) => FIELD_NAME.test(name) && !OF_PERSONS.has(folded(name)));
@@ -53,9 +53,9 @@ function otherFields(answer: unknown): string[] {
 
 /**
  * Reads a UserInfo answer (specification section 4.1).
- * @throws MirrorError `authorization`, code `user-unknown`, when it names no tenant: the identity provider knows the user, the
- * clinic system does not; `contract`, code `tenants-not-found`, when it has nothing at the profile's path and other fields that may
- * hold tenants; `contract`, code `bad-tenants`, when its tenants can't be read
+ * @throws MirrorError `authorization`, code `user-unknown`, for an answer without a tenant: the identity provider knows the user, the
+ * clinic system does not; `contract`, code `tenants-not-found`, if the profile's path is empty and other fields may contain tenants;
+ * `contract`, code `bad-tenants`, if the tenants are unreadable
  */
 export function readUserInfo(answer: unknown, profile: ClinicProfile): UserInfo {
   const label = USER_INFO;
@@ -91,7 +91,7 @@ function fieldsText(what: Text, value: unknown): Text {
   return message(Array.isArray(value) ? 'clinic.fields.rows' : 'clinic.fields', { what, names: listed });
 }
 
-/** The tenants in what stands at the path: a list of them or of ids, one of them, one id, or each under its id; null: they can't be read. */
+/** Parses tenants: a list of tenants or ids, one tenant, one id, or tenants by id; null if unreadable. */
 function tenantsIn(stated: unknown, profile: ClinicProfile): TenantReference[] | null {
   if (stated === null || stated === '') return [];
   if (isJsonObject(stated) && readTenant(stated, profile) === null) return underIds(stated, profile);
@@ -103,18 +103,18 @@ function underIds(stated: JsonObject, profile: ClinicProfile): TenantReference[]
   return isUnderIds(stated) ? Object.entries(stated).map(([id, row]) => ({ id, name: nameIn(row, profile) })) : null;
 }
 
-/** Whether an object holds other objects, each under its id. */
+/** Returns whether an object contains other objects by id. */
 function isUnderIds(stated: JsonObject): boolean {
   const isEach = Object.entries(stated).every(([id, row]) => /\d/.test(id) && isJsonObject(row));
   return isEach && asId(Object.keys(stated)[0]) !== null;
 }
 
 /**
- * The tenant to work with.
- * @param configuredId the operator's choice; null when the user's only tenant is meant
- * @param workedIn the tenant of earlier work, which a user with another or with several tenants changes nothing of
- * @throws MirrorError `settings`: `tenant-choice` when there are several and none is chosen, `tenant-not-allowed` when the chosen
- * one is not the user's, `tenant-gone` when that of earlier work no longer is; all list the ids to choose from
+ * Chooses the tenant to use.
+ * @param configuredId the operator's choice; null for the user's only tenant
+ * @param workedIn the tenant of earlier work, which remains even if the user has another or several tenants
+ * @throws MirrorError `settings`: `tenant-choice` for several tenants without a choice, `tenant-not-allowed` if the user may not use the
+ * chosen tenant, `tenant-gone` if the user may no longer use the earlier tenant; all list the available ids
  */
 export function chooseTenant(
   user: UserInfo,
@@ -149,18 +149,24 @@ function nameIn(row: unknown, profile: ClinicProfile): string | null {
   return typeof name === 'string' ? name : null;
 }
 
-/** General facts of a tenant. */
+/** General data of a tenant. */
 export type TenantFacts = RecordOf<typeof shape>;
 
-/** The calls of specification sections 4.1 and 4.12; they need no scope beyond being logged in. */
+/** The calls of specification sections 4.1 and 4.12; they require a connection without scopes. */
 export interface AccountCalls {
-  /** @throws MirrorError `authorization`, code `user-unknown`, for a user without tenants */
+  /**
+   * Reads the connected user.
+   * @throws MirrorError `authorization`, code `user-unknown`, for a user without tenants
+   */
   userInfo(signal: AbortSignal): Promise<UserInfo>;
-  /** @throws MirrorError `contract`, code `bad-record`, when a field of it is not of its kind */
+  /**
+   * Reads a tenant's general data.
+   * @throws MirrorError `contract`, code `bad-record`, for a field of another kind
+   */
   tenantInfo(tenantId: string, signal: AbortSignal): Promise<TenantFacts>;
 }
 
-/** Prepares the calls under the context's profile. */
+/** Creates the calls for the context's profile. */
 export function createAccountCalls(context: ClinicContext): AccountCalls {
   const { profile, compiled } = context;
   const map = compiled.of(compileTenantInfo);

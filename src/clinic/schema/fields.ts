@@ -2,22 +2,22 @@ import { z } from 'zod';
 import { path, timePath } from './paging.ts';
 
 /**
- * What a field holds:
- * - `id`: an opaque string; a whole number is taken in digits;
- * - `text`: as it is; `word`: one of an open enumeration, kept as the clinic spells it;
- * - `choice`: one of words of ours, which a profile may spell otherwise; a word that nobody named is kept as the clinic spells it;
+ * Kind of a field's value:
+ * - `id`: an opaque string; a whole number is converted to digits;
+ * - `text`: unchanged; `word`: one of an open enumeration, in the clinic's spelling;
+ * - `choice`: one of clinic-mirror's words, which a profile may spell differently; an unmapped word keeps the clinic's spelling;
  * - `flag`, `whole`: true or false, a whole number;
  * - `decimal`: money and quantities as decimal text such as `125.12`, never a binary float;
  * - `date`: `YYYY-MM-DD`; `instant`: epoch ms.
  */
 export type ScalarKind = 'id' | 'text' | 'word' | 'choice' | 'flag' | 'whole' | 'decimal' | 'date' | 'instant';
 
-/** A single value, and where it is unless a profile says otherwise. A row without a needed one is set aside. */
+/** A single value, and its usual path. A row without a required value is unusable. */
 export interface ScalarField<Kind extends ScalarKind = ScalarKind, Needed extends boolean = boolean> {
   kind: Kind;
   needed: Needed;
   paths: readonly string[];
-  /** Of a `choice`: our words. */
+  /** For a `choice`: clinic-mirror's words. */
   words?: readonly string[];
 }
 
@@ -33,7 +33,7 @@ export function isNested(one: ScalarField | NestedField): one is NestedField {
   return one.kind === 'record' || one.kind === 'list';
 }
 
-/** The fields of one resource, by our names: what is read, written and compared with a specification. */
+/** Fields of one resource by clinic-mirror's names, for reads, writes and comparison with a specification. */
 export interface Shape {
   readonly [name: string]: ScalarField | NestedField;
 }
