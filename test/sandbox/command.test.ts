@@ -136,7 +136,7 @@ describe.concurrent('npm run sandbox', () => {
 });
 
 describe('the README of each sandbox', () => {
-  const HEADINGS = ['Start', 'What it speaks', 'What it does not', 'Faults', 'Options'];
+  const HEADINGS = ['Start', 'Supported protocol', 'Not supported', 'Faults', 'Options'];
 
   test.each(folders)('%s: names the command, and has the form of all', (name) => {
     const readme = readFileSync(`${root}sandbox/${name}/README.md`, 'utf8');
