@@ -200,7 +200,7 @@ async function probePosition(
     for (const _try of [1, 2]) {
       const answer = await next([name, value]);
       if (same(answer?.rows, second)) return queryParameter(name, { first });
-      // Pages count from 0: the second page is number 1, and the third number 2.
+      // Page 2 returned the third page, so pages count from 0.
       if (first === 1 && same(answer?.rows, third)) return queryParameter(name, { first: 0 });
     }
   }
