@@ -1,7 +1,7 @@
 import { runCommand } from './command-line.ts';
 import { SECOND_MS } from './model/time.ts';
 
-/** A container engine kills ten seconds after its signal; a Redis that went away would keep us longer. */
+/** A container engine kills ten seconds after its signal, and an unreachable Redis would take longer. */
 const END_DEADLINE_MS = 9 * SECOND_MS;
 
 const interrupted = new AbortController();
@@ -17,7 +17,7 @@ function interrupt(): void {
 }
 
 const { env, stdin, stdout, stderr } = process;
-/** Resolves when the stream has written everything, or is closed. */
+/** Resolves when the stream has written everything or is closed. */
 const written = (stream: NodeJS.WriteStream) =>
   new Promise<void>((resolve) => {
     if (stream.writableLength === 0 || stream.destroyed) resolve();
@@ -32,6 +32,6 @@ const exitCode = await runCommand(process.argv.slice(2), {
   interrupted: interrupted.signal,
 });
 await Promise.all([written(stdout), written(stderr)]);
-// The product has closed everything. A library may have left timers or sockets, such as ioredis its connections to sentinels: they would keep
-// the process running for seconds, or for ever.
+// The program has closed its resources. A library possibly left timers or sockets, such as ioredis its connections to sentinels, which
+// would keep the process running for seconds or forever.
 process.exit(exitCode);

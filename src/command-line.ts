@@ -23,25 +23,25 @@ import type { FileUse } from './settings/last-run.ts';
 import type { ManagedTenants } from './settings/managed-tenant.ts';
 import type { Settings } from './settings/settings-schema.ts';
 
-/** So long the daemon's end is put off by what waits for the collector. A container engine kills ten seconds after its signal. */
+/** Longest delay of the daemon's end for telemetry that is not sent yet. A container engine kills ten seconds after its signal. */
 const TELEMETRY_GRACE_MS = 500;
-/** A person waits at the terminal; the daemon itself waits longer. */
+/** A user waits at the terminal; the daemon itself waits longer. */
 const REDIS_PATIENCE_MS = 5_000;
 
-/** What a command has of whoever runs it: a process gives its own. */
+/** Environment of a command, provided by the process. */
 interface CommandHost {
   readonly env: NodeJS.ProcessEnv;
   readonly stdin: NodeJS.ReadableStream;
   readonly stdout: Terminal;
   readonly stderr: Terminal;
-  /** Ends with the signal that a person gives (Ctrl-C). */
+  /** Aborted by Ctrl-C. */
   readonly interrupted: AbortSignal;
 }
 
 /**
- * Runs one command to its end, `run` (the daemon) too. Whatever goes wrong is written to standard error; nothing is thrown.
+ * Runs one command to its end, including `run` (the daemon). Errors are written to standard error, and nothing is thrown.
  * @param args as typed, without the program
- * @returns its exit code: 2 when the configuration is at fault, 130 when a person interrupted it
+ * @returns the exit code: 2 for a faulty configuration, 130 after an interruption by the user
  */
 export function runCommand(args: readonly string[], host: CommandHost): Promise<number> {
   return withOutputOptions(outputOptionsOf(host.stdout), async () => {
@@ -77,7 +77,7 @@ function tenantOf({ registeredArguments, args }: Command): string | null {
   return args[location] ?? null;
 }
 
-/** Says on which content the command works, where it is not that of the files. */
+/** Reports which earlier content the command uses instead of the refused files. */
 function reportRefused(refused: readonly RefusedChange[], tenant: string | null, host: CommandHost): void {
   const ofIt = refused.filter((change) => tenant === null || change.tenant === null || change.tenant === tenant);
   if (ofIt.length === 0) return;
@@ -101,7 +101,7 @@ function reportFailure(
   return failure.code === 'tenant-set-aside' ? 2 : 1;
 }
 
-/** The next command of a person who corrects files. @param config as given; none: the usual directory */
+/** Returns the command to check corrected files. @param config as given; none: the default directory */
 function checkAgain(config: string | undefined): string {
   const location = config === undefined ? '' : `--config ${shellWord(config)} `;
   return `Correct this, then run:\n  clinic-mirror ${location}config check`;
@@ -133,7 +133,7 @@ function outsideOf(
     checkConfiguration: (options) => checkConfiguration(host, options),
     withInstallation: (options, work) => withInstallation(host, options, work, onRefused),
     async serveMcp(context, version) {
-      // Loaded with its command alone.
+      // Loaded only for its command.
       const { serveMcp } = await import('./mcp-server/server.ts');
       await serveMcp(context, version);
     },
@@ -141,7 +141,7 @@ function outsideOf(
   };
 }
 
-/** Reads the configuration. @param managedOf reads the managed tenants, with the connection that the settings tell */
+/** Reads the configuration. @param managedOf reads the managed tenants through the Redis connection in the settings */
 async function open(
   { env, interrupted }: CommandHost,
   { config, only }: Wanted,
@@ -172,7 +172,7 @@ async function readManaged(
   return readManagedTenants(settings, signal, options);
 }
 
-/** A check of files alone is of use too, before there is a Redis. */
+/** A check of files only is useful before Redis exists. */
 async function checkConfiguration(host: CommandHost, options: GlobalOptions) {
   const [{ renderConfigurationSummary, renderOpenSecret }, { closingOf }] = await Promise.all([
     import('./settings/summary.ts'),
@@ -200,7 +200,7 @@ async function checkConfiguration(host: CommandHost, options: GlobalOptions) {
   }
 }
 
-/** Ends after a time, or when the person does not want to wait any more. */
+/** Aborts after a time, or after an interruption by the user. */
 function within({ interrupted }: CommandHost, timeMs: number): AbortSignal {
   return AbortSignal.any([interrupted, AbortSignal.timeout(timeMs)]);
 }
@@ -215,7 +215,7 @@ async function withInstallation<Result>(
   const files = await open(host, options, { mode: 'set-aside', use: 'command' }, async (settings) => {
     const reading = readManaged(settings, within(host, REDIS_PATIENCE_MS));
     if (options.isUnchecked !== true) return reading;
-    // It says itself what is the matter with Redis, and nobody waits for a second time.
+    // The check reports the state of Redis itself, without a second wait.
     return reading.catch((error: unknown) => {
       away = asMirrorError(error).code === 'redis-unreachable' ? error : null;
       return new Map();
@@ -229,7 +229,7 @@ async function withInstallation<Result>(
     import('./state/redis-check.ts'),
     import('./log/create-logger.ts'),
   ]);
-  // Standard output is for the answer; what goes wrong is told once, at the end.
+  // Standard output contains only the answer; errors are reported once, at the end.
   const log = createLogger({ level: 'error', destination: host.stderr });
   const putBack = takeLibraryWords(log);
   const composition = compose({ configuration, log, priority: 'interactive', actLines: host.stderr });
@@ -263,13 +263,10 @@ async function withInstallation<Result>(
   }
 }
 
-/**
- * The daemon, or a part of it, until it is told to end. It alone listens to a signal of the process itself: SIGHUP, to read the
- * configuration anew.
- */
+/** Runs the daemon, or a part of it, until a signal. Only the daemon handles SIGHUP, which reloads the configuration. */
 async function runDaemon(host: CommandHost, options: GlobalOptions, role: Role): Promise<void> {
   const { interrupted } = host;
-  // From the first moment on: whoever asks for a reload must not end the process.
+  // Set first, because an early SIGHUP must not end the process.
   let reload = () => {};
   process.on('SIGHUP', () => reload());
   const files = await open(host, options, { mode: 'set-aside', use: 'daemon' }, (settings) =>
@@ -289,7 +286,7 @@ async function runDaemon(host: CommandHost, options: GlobalOptions, role: Role):
     ...(telemetry === null ? {} : { mirror: telemetry.lines }),
   });
   const putBack = takeLibraryWords(log);
-  // What was said of a start that fails is handed over too.
+  // Log lines of a failed start are also sent.
   await using ending = new AsyncDisposableStack();
   ending.defer(putBack);
   ending.defer(() => telemetry?.close(TELEMETRY_GRACE_MS));
@@ -305,10 +302,10 @@ async function runDaemon(host: CommandHost, options: GlobalOptions, role: Role):
 }
 
 /**
- * An error for the person who gave the command.
- * @param options.tenant the tenant that the command names; the command in the remedy contains it
- * @param options.asksForData the command shows what the clinic has: then what the other side said stands below in its own words, which may name
- *   patients. What others print ends in the logs of whatever starts them.
+ * Renders an error for the user of the command.
+ * @param options.tenant the tenant in the command, for the command in the remedy
+ * @param options.asksForData the command shows clinic data: the vendor's own words, which can identify patients, are then added below. The
+ * output of other commands ends in logs.
  */
 export function renderError(
   error: MirrorError,
@@ -322,8 +319,8 @@ export function renderError(
 }
 
 /**
- * Nothing is asked of servers that anybody could stand in for: with this variable Node takes every certificate for good, and logins and
- * patients' data go to whoever answers.
+ * Refuses requests without certificate checks: with this variable, Node accepts every certificate, so that credentials and patient data
+ * could reach an attacker.
  * @throws MirrorError `settings`, code `certificates-unchecked`
  * @see https://nodejs.org/api/cli.html#node_tls_reject_unauthorizedvalue
  */

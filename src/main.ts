@@ -46,38 +46,37 @@ import type { Telemetry } from './telemetry/telemetry.ts';
 
 /** A running daemon. */
 export interface Daemon {
-  /** The port for metrics and probes. */
+  /** Port for metrics and probes. */
   operatorPort: number;
-  /** The port for the outside; null where the settings name none, or another process's role it is. */
+  /** Public port; null if not configured, or in another process's role. */
   publicPort: number | null;
   composition: Composition;
-  /** Reads all files of the configuration again, and makes it the newest; nothing where there are none. */
+  /** Reads all configuration files again and makes the result the newest configuration; no effect without files. */
   reload(): void;
-  /** Ends cleanly within the grace time and a second; nothing is lost, since what was decided stands in the outbox. */
+  /** Ends cleanly within the grace time plus a second, without data loss, because decisions are stored in the outbox. */
   close(): Promise<void>;
 }
 
-/** How a daemon is started. */
+/** Options of the start. */
 export interface DaemonOptions {
   /** Default: all. */
   role?: Role;
-  /** Default: those of the registry. */
+  /** Default: the registry's connectors. */
   connectors?: Connectors;
-  /** Where the configuration came from: what changes there is taken up. Absent: it stays as it is. */
+  /** Files of the configuration, whose changes are applied. Absent: no reloads. */
   files?: ConfigurationFiles;
-  /** Whom it is told what takes how long; closed by whoever opened it. Default: nobody. */
+  /** Receives traces; the caller closes it. Default: no tracing. */
   telemetry?: Telemetry | null;
-  /** Shows a text to whoever started the daemon, past the log, which others read too. Absent: nobody is shown anything. */
+  /** Shows a text to the operator who started the daemon, outside of the log, which others also read. Absent: no text is shown. */
   report?: (text: string) => void;
 }
 
-/** What an administrator changed is taken up within this time as a rule; the look goes on if it takes longer. */
+/** Longest wait of an administrator for an applied change; a longer check continues afterwards. */
 const FOLLOW_MS = 4 * SECOND_MS;
 /**
- * Starts the daemon: checks Redis, joins the parts, opens the ports, and sets the jobs of every tenant going, as far as its role goes.
- * @param signal ends the start while it waits for Redis; a running daemon is ended by `close`
- * @throws MirrorError `settings` when Redis would not keep what must be kept, or a port can't be had or has no address; `remote` when
- *   Redis doesn't answer
+ * Starts the daemon: checks Redis, composes the parts, opens the ports and schedules the jobs of every tenant, within its role.
+ * @param signal ends the wait for Redis during the start; `close` ends a running daemon
+ * @throws MirrorError `settings` if Redis is not durable, or a port is unavailable or has no host; `remote` if Redis does not answer
  */
 export async function startDaemon(
   configuration: Configuration,
@@ -91,7 +90,7 @@ export async function startDaemon(
   const metrics = createMetrics(() => installation, { statuses, ...(telemetry && { telemetry: telemetry.counts }) });
   const spans = telemetry?.spans ?? noSpans;
   const turns = new Turns();
-  // Whatever is open when the start fails is closed, so that the process ends.
+  // A failed start closes all opened parts, so that the process ends.
   await using opened = new AsyncDisposableStack();
   const composition = compose({
     ...{ configuration, log, connectors, actLines: process.stdout },
@@ -111,7 +110,7 @@ export async function startDaemon(
   const watch = watchRedis(composition.redis, log);
   opened.defer(() => watch.stop());
   let reloading: Reloading | null = null;
-  // Whoever changed something is answered in time, whatever a tenant at work waits for.
+  // An administrator gets an answer in time, even if an active tenant delays the change.
   const follow = async () => void (await Promise.race([reloading?.look(), pause(FOLLOW_MS, null, { ref: false })]));
   const parts = { composition, metrics, statuses, watch, spans, files, follow, report };
   const operator = await openOperatorPort(parts);
@@ -119,7 +118,7 @@ export async function startDaemon(
   opened.defer(() => Promise.all(ports.map((close) => close())).then(() => {}));
   const outside = await openPublicPort(composition, metrics, role);
   ports.push(() => outside?.close(SECOND_MS));
-  // In the order in which processes read their configuration: the one that was started last is the newest.
+  // In the order of configuration reads: the last started process is the newest.
   await joinAll(composition.redis, composition.configVersions);
   const { queues, redis, isNeedless } = composition;
   const { outlines, unusable, unchecked } = configuration;
@@ -152,7 +151,7 @@ async function openOperatorPort(parts: {
   watch: RedisWatch;
   spans: Spans;
   files: ConfigurationFiles | undefined;
-  /** Has a change by an administrator taken up before the next look. */
+  /** Applies an administrator's change before the next check. */
   follow(): Promise<void>;
   report: DaemonOptions['report'];
 }): Promise<ListeningServer> {
@@ -169,7 +168,7 @@ async function openOperatorPort(parts: {
     problems: async () => (watch.failure() === null ? await metrics.problems() : [redisAway(null)]),
   };
   let port: number | null = null;
-  // Asked by whoever came to the port, so it is known by then.
+  // Called by requests to the port, so the port is already known.
   const publicUrl = () => publicUrlOf(composition, port) ?? '';
   const access = openAccess(composition, publicUrl);
   const administrators = { services: openOperatorServices(composition, statuses, configurations), access, publicUrl };
@@ -187,7 +186,7 @@ async function openOperatorPort(parts: {
   return server;
 }
 
-/** What a start has left to do; tenants whose files have faults are checked too. */
+/** Returns the unfinished checks of a start, including tenants with faults. */
 function starting({ outlines, unusable, unchecked }: Configuration): NotReady[] {
   if (unchecked.size === 0) return [];
   const checked = outlines.size + unusable.length;
@@ -195,12 +194,12 @@ function starting({ outlines, unusable, unchecked }: Configuration): NotReady[] 
   return [{ what: 'tenants', why }];
 }
 
-/** Null where the settings name no port for the outside, or it is another process's. */
+/** Null without a configured public port, or in another process's role. */
 async function openPublicPort(composition: Composition, metrics: Metrics, role: Role): Promise<ListeningServer | null> {
   const { host, port, publicUrl } = composition.configuration.settings.http;
   if (port === null && role === 'http') throw noPublicPort(message('port.no-work'));
   if (port === null || !does(role, 'http')) return null;
-  // The port stays as it was at the start; the address that leads to it may change.
+  // The port is fixed at the start; its public URL can change.
   const today = () => composition.configuration.settings.http.publicUrl ?? publicUrl;
   const app = createPublicServer(publicVerbs(composition, metrics), {
     publicUrl: today,
@@ -244,7 +243,7 @@ function loginVerbs(composition: Composition): Pick<PublicVerbs, 'describeLogin'
     },
     async beginLogin(ticket) {
       try {
-        // Loaded when somebody logs in: it knows every verb.
+        // Loaded at the first connection, because the module imports every verb.
         const { openRemoteLogin } = await import('./control/acts.ts');
         const { tenant, url, browserKey } = await openRemoteLogin(acting, createLoginServices(composition), ticket);
         return { url, browserKey, language: languageOf(tenant) };
@@ -268,7 +267,7 @@ function loginVerbs(composition: Composition): Pick<PublicVerbs, 'describeLogin'
   };
 }
 
-/** The person sees a constant sentence; the operator reads the code. */
+/** The user sees a constant sentence; the log contains the code. */
 function loginFailure({ log }: Composition, thrown: unknown): LoginResult {
   const { code } = asMirrorError(thrown);
   log.warn({ code }, 'a login by link was refused');
@@ -297,7 +296,7 @@ function openReceiver(composition: Composition, { countNotification }: Metrics) 
   });
 }
 
-/** Refusals that the administrator of the provider or of the settings ends. */
+/** Refusals that an administrator of the provider or of the settings must solve. */
 const NOT_SET_UP = new Set(['client-rejected', 'client-not-allowed', 'scope-rejected', 'application-not-approved']);
 
 function loginOutcome(code: string): LoginOutcome {

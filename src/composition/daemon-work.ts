@@ -41,7 +41,7 @@ interface RunningWork {
   end(): Promise<void>;
 }
 
-/** Opens the work of a role: workers, schedules, upkeep and configuration reloads. */
+/** Opens the work of a role: workers, schedules, maintenance and configuration reloads. */
 export function openWork(parts: {
   composition: Composition;
   role: Role;
@@ -121,7 +121,7 @@ class Upkeep {
 }
 
 /**
- * Applies configuration changes to the work: schedules, cycles of changed tenants, and removals. @param upkeep null if in another process
+ * Applies configuration changes to the work: schedules, cycles of changed tenants, and removals. @param maintenance null if in another process
  */
 function openReloading(parts: {
   files: ConfigurationFiles;

@@ -101,7 +101,7 @@ function targetHandlers({
   };
 }
 
-/** Returns the handlers for patients, receivers and connection upkeep. */
+/** Returns the handlers for patients, receivers and connection maintenance. */
 function otherHandlers({
   queues,
   installation,

@@ -20,7 +20,7 @@ import type { BudgetShare } from '../state/budget.ts';
 import type { CredentialStore } from '../state/credentials.ts';
 import type { RunReport } from '../state/runs.ts';
 
-/** A tenant's connection with its upkeep. */
+/** A tenant's connection with its maintenance. */
 export interface OpenConnection {
   id: string;
   kind: string;

@@ -350,7 +350,7 @@ export class StableStamps {
     return this.#read !== null && isSameStamps(stamps, this.#read);
   }
 
-  /** @param options.isAsked whoever asks for a reading doesn't wait for another look */
+  /** @param options.isAsked a requested read does not wait for another check */
   isDue(stamps: FileStamps, { isAsked }: { isAsked: boolean }): boolean {
     if (this.#read === null && this.#isAsRead(stamps)) this.#read = stamps;
     const isStable = this.#previous !== null && isSameStamps(stamps, this.#previous);

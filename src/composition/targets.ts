@@ -97,7 +97,7 @@ export function openTargets(
 
 /**
  * Opens the change notifications of a tenant's targets.
- * @param parts.proofs signs with the identity key
+ * @param parts.proofs encrypts with the identity key
  * @param url receiver URL for vendors; null if unreachable
  */
 export function openNotifications(

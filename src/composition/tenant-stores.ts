@@ -46,7 +46,7 @@ interface TenantStoreParts {
   tenant: TenantConfiguration;
   redis: RedisClient;
   sealer: Sealer;
-  /** Signs with the identity key. */
+  /** Encrypts with the identity key. */
   proofs: Sealer;
   identityKey: Uint8Array;
   journalRetentionDays: number;

@@ -68,7 +68,7 @@ export interface TenantClinicParts {
   /** Cached knowledge from an earlier opening. */
   source: SourceMemory;
   redis: RedisClient;
-  /** Signs with the identity key. */
+  /** Encrypts with the identity key. */
   proofs: Sealer;
   http: HttpClient;
   priority: Priority;

@@ -1,4 +1,4 @@
-/** English sentences of errors that people read at the terminal, in the API and on pages, by code. */
+/** English sentences of errors at the terminal, in the API and on pages, by code. */
 export const ERRORS_EN = {
   'account-differs': 'the connection "{connection}" does not use the given account',
   'account-differs.remedy':

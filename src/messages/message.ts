@@ -11,11 +11,11 @@ import { VENDORS_IT } from './vendors-it.ts';
 
 /** Languages of pages, mails and terminals. */
 export type Language = 'en' | 'it';
-/** Locales whose times have 24 hours and no characters that a text message can't hold. */
+/** Locales with 24-hour times and only characters that a text message allows. */
 export const LOCALES: Readonly<Record<Language, string>> = { it: 'it-IT', en: 'en-GB' };
 
 /**
- * Tables as one. Without a prototype the engine makes a hash table at once; a literal of more than a thousand properties that are spread costs
+ * Joins tables. Without a prototype, the engine makes a hash table at once; a literal with more than a thousand spread properties costs
  * 0.3 s at each start.
  */
 function joined<Tables extends readonly object[]>(...tables: Tables): Intersection<Tables> {
@@ -35,13 +35,13 @@ const ITALIAN = joined(IT, DAEMON_IT, ERRORS_IT, SETTINGS_IT, VENDORS_IT) satisf
 /** Every sentence by language and code. */
 export const SENTENCES: Readonly<Record<Language, Readonly<Record<string, string>>>> = { en: ENGLISH, it: ITALIAN };
 
-/** Name of a sentence. */
+/** Code of a sentence. */
 export type Code = keyof typeof ENGLISH;
-/** Names of the values of a template. */
+/** Names of the values in a template. */
 type NameIn<Template extends string> = Template extends `${string}{${infer Position}}${infer Rest}`
   ? PositionName<Position> | NameIn<Rest>
   : never;
-/** Braces with a space after them, as in `{ file: {path} }`, are words of the sentence. */
+/** Braces with a following space, as in `{ file: {path} }`, are literal. */
 type PositionName<Position extends string> = Position extends `${string}{${infer Inner}`
   ? PositionName<Inner>
   : Position extends ` ${string}`
@@ -49,22 +49,22 @@ type PositionName<Position extends string> = Position extends `${string}{${infer
     : Position extends `${infer Name}:${string}`
       ? Name
       : Position;
-/** Sentences in another language: the compiler refuses a value that the English one does not have. */
+/** Sentences in another language: the compiler refuses values that the English sentence lacks. */
 type Fitting<Table extends Record<Code, string>> = {
   [C in Code]: NameIn<Table[C]> extends NameIn<(typeof ENGLISH)[C]> ? Table[C] : never;
 };
 
-/** A sentence for people, as data: it can be stored, and printed in each language. Values hold ids, names of fields and counts. */
+/** A sentence as data, for storage and output in each language. Values hold ids, names of fields and counts. */
 export interface Message {
   readonly code: Code;
   readonly values?: Values;
 }
-/** Words in the language of the reader, or in English alone: of a library, or a command. */
+/** A message, or an English-only text such as a library's message or a command. */
 export type Text = Message | string;
 type Values = Readonly<Record<string, Text | number>>;
 type ValuesOf<C extends Code> = Readonly<Record<NameIn<(typeof ENGLISH)[C]>, Text | number>>;
 
-/** A sentence by its code. @param values what stands for each name of its template */
+/** Returns a sentence by its code. @param values value for each name of the template */
 export function message<const C extends Code>(
   code: C,
   ...values: [NameIn<(typeof ENGLISH)[C]>] extends [never] ? [] : [ValuesOf<C>]
@@ -72,7 +72,7 @@ export function message<const C extends Code>(
   return values[0] === undefined ? { code } : { code, values: values[0] };
 }
 
-/** What happened and what to do, as messages under `code` and `code.remedy`; each may use some of the values. */
+/** Returns event and remedy as messages `code` and `code.remedy`; each can use some of the values. */
 export function withRemedy<const C extends CodeWithRemedy>(
   code: C,
   ...values: [NameIn<(typeof ENGLISH)[C | `${C}.remedy`]>] extends [never] ? [] : [ValuesOf<C | `${C}.remedy`>]
@@ -87,7 +87,7 @@ export function withRemedy<const C extends CodeWithRemedy>(
 }
 type CodeWithRemedy = { [C in Code]: `${C}.remedy` extends Code ? C : never }[Code];
 
-/** Names and sentences with commas between. */
+/** Joins texts with commas. */
 export function listed(texts: readonly Text[]): Text {
   return texts.reduce((first, next) => {
     if (typeof first === 'string' && typeof next === 'string') return `${first}, ${next}`;
@@ -95,22 +95,22 @@ export function listed(texts: readonly Text[]): Text {
   });
 }
 
-/** A sentence as the message of an issue of zod, which holds only strings. */
+/** Returns a sentence as the message of a zod issue, which must be a string. */
 export function issueText(text: Text): string {
   return typeof text === 'string' ? text : JSON.stringify(text);
 }
 
-/** The sentence of an issue of zod: the inverse of {@link issueText}. */
+/** Returns the sentence of a zod issue: the inverse of {@link issueText}. */
 export function textOfIssue(written: string): Text {
   return written.startsWith('{"code":') ? (JSON.parse(written) as Message) : written;
 }
 
-/** Whether there is a sentence of this code. */
+/** Decides whether a sentence with this code exists. */
 export function isCode(code: string): code is Code {
   return Object.hasOwn(ENGLISH, code);
 }
 
-/** A sentence in words. A code that this version does not know is shown as it is. */
+/** Renders a sentence. A code unknown to this version is shown unchanged. */
 export function render(text: Text, language: Language = 'en'): string {
   if (typeof text === 'string') return text;
   const { code, values = {} } = text;
@@ -128,12 +128,12 @@ export function render(text: Text, language: Language = 'en'): string {
 /** A value in a template: `{name}`, or `{count:one|many}`. */
 const VARIABLE = /\{(\w+)(?::([^|}]*)\|([^}]*))?\}/g;
 
-/** Names of the values that a template has. */
+/** Returns the names of the values in a template. */
 export function namesIn(template: string): string[] {
   return [...template.matchAll(VARIABLE)].map(([, name = '']) => name);
 }
 
-/** A sentence with a tenant's id in place of `<tenant>`, so that its command can be pasted; null for none. */
+/** Replaces `<tenant>` by a tenant's id, so that the command can be pasted; null for none. */
 export function forTenant<Input extends Text>(text: Input | null | undefined, tenant: string): Input | null {
   if (text === null || text === undefined) return null;
   if (typeof text === 'string') return text.replaceAll('<tenant>', tenant) as Input;

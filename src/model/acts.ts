@@ -33,7 +33,7 @@ export type AuditVerb =
 export interface Principal {
   /**
    * `os-user`: uses the command line. `account`: an administrator, through pages or the API. `holder`: an unidentified holder of a token or
-   * of the owner's passphrase. `browser`: holds a connection link, or tries to sign in. `daemon`: acts automatically.
+   * of the owner's passphrase. `browser`: holds a connection link, or attempts a sign-in. `daemon`: acts automatically.
    */
   kind: 'os-user' | 'account' | 'holder' | 'browser' | 'daemon';
   /** Name in the operating system or at the identity provider. */

@@ -5,7 +5,7 @@ import type { Instant } from './time.ts';
 /** Code for an unreachable server; one problem covers all clinics that wait for the server. */
 export const SERVER_AWAY = 'server-away';
 
-/** A problem of a target, connection or tenant, with one sentence for every surface. */
+/** A problem of a target, connection or tenant, with one sentence for every interface. */
 export interface Problem {
   /** Null for the whole installation. */
   tenant: string | null;

@@ -13,7 +13,7 @@ export type SyncStatus = 'in-sync' | 'behind' | 'on-hold' | 'unknown';
 /** Who must act: no one, the daemon, which retries, or an administrator. */
 export type Health = 'ok' | 'retrying' | 'action-required';
 
-/** Both state scales, identical on every surface. */
+/** Both state scales, identical on every interface. */
 export interface SyncHealth {
   sync: SyncStatus;
   health: Health;
@@ -55,7 +55,7 @@ function wordsIn(language: 'en' | 'it') {
   return Object.fromEntries(Object.entries(CODES).map(([value, code]) => [value, render(message(code), language)]));
 }
 
-/** The words for both scales on every surface. */
+/** The words for both scales on every interface. */
 export const SYNC_HEALTH_WORDS = { en: wordsIn('en'), it: wordsIn('it') } as Readonly<
   Record<'en' | 'it', Readonly<Record<SyncStatus | Health, string>>>
 >;

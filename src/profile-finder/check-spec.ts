@@ -18,27 +18,27 @@ import { readSpecification } from './openapi.ts';
 import { rowsIn } from './questions.ts';
 import type { ValueSchema } from './values.ts';
 
-/** A clinic's API against a profile, as people see it. */
+/** Result of comparing a clinic's API with a profile. */
 export interface ProfileCheck {
-  /** Nothing differs, and nothing is open without which rows would be read wrong. */
+  /** No differences and no critical open questions. */
   fits: boolean;
-  /** Of the findings those that a person must decide or ask, what costs most when it is wrong first. */
+  /** Findings for the operator to decide or ask, most serious first. */
   toDecide: readonly Finding[];
   findings: readonly Finding[];
-  /** YAML of a profile that says what was found; it loads as it is. */
+  /** YAML of a profile with the findings, ready to use. */
   proposedProfile: string;
-  /** Places whose findings no profile can hold together. */
+  /** Locations of findings that no profile can combine. */
   omitted: readonly string[];
-  /** What could not be read. */
+  /** Unreadable parts. */
   remarks: readonly string[];
-  /** What the proposed profile reads of some rows; null where there are none. */
+  /** Source records as read by the proposed profile; null for none. */
   rows: RowsRead | null;
 }
 
 /**
- * Compares a clinic's own OpenAPI document with a profile.
- * @param document its text, JSON or YAML
- * @param answer the text of an answer of the list of appointments, whose rows are read; without it a row is made of the document's examples
+ * Compares a clinic's OpenAPI document with a profile.
+ * @param document JSON or YAML text
+ * @param answer an answer of the appointment list as sample; default: a record made from the document's examples
  * @throws MirrorError `settings`, codes `spec-too-large`, `spec-unreadable`, `spec-not-openapi`, `rows-unreadable`
  */
 export function checkSpecification(document: string, profile: ClinicProfile, answer?: string): ProfileCheck {
@@ -51,7 +51,7 @@ export function checkSpecification(document: string, profile: ClinicProfile, ans
   });
 }
 
-/** A comparison with the profile that it proposes. */
+/** Adds the proposed profile to a comparison. */
 export function concluded(
   { findings, changes }: Pick<Comparison, 'findings' | 'changes'>,
   profile: ClinicProfile,
@@ -78,49 +78,49 @@ function rowsOf(answer: string): readonly unknown[] {
   });
 }
 
-/** One field of ours in one row: where the clinic has it, what stands there, and what the profile makes of it. Patients' values are masked. */
+/** One field of a sample record: path, value and result of the profile. Patients' values are masked. */
 export interface FieldRead {
   field: string;
-  /** Null: the profile finds it nowhere in the row. */
+  /** Null: the profile finds no value. */
   path: string | null;
   value: string;
   read: string;
 }
 
-/** What a profile reads of some rows of appointments. */
+/** Sample appointments as read by a profile. */
 export interface RowsRead {
-  /** Whose rows: the clinic's own, or one that was made of the examples and kinds in a document. */
+  /** Source: the clinic, or a record made from the document's examples and types. */
   of: 'clinic' | 'document';
   rows: number;
-  /** Rows that can be used. */
+  /** Number of usable records. */
   read: number;
   unusable: { code: string; field: string; rows: number }[];
-  /** What the rows show of the profile, without a loss. */
+  /** Remarks on the profile without data loss. */
   remarks: ReadingRemark[];
-  /** Each state with what the clinic has for it. */
+  /** Each status with the clinic's values. */
   statuses: { status: AppointmentStatus; values: string[]; rows: number }[];
-  /** One row, field by field. */
+  /** One record, field by field. */
   fields: FieldRead[];
-  /** Names in that row that no field of ours is read from. */
+  /** Names in the record that no field uses. */
   notRead: string[];
 }
 
-/** Rows that are looked at. */
+/** Maximum number of sample records. */
 const ROWS = 20;
-/** Fields whose values say nothing of a patient; all others are masked. */
+/** Fields without patient data; all others are masked. */
 const OPEN = new Set<string>(
   'zone id agendaId locationId doctorId treatmentId priceListId start end duration allDay status confirmedAt checkedInAt cancelledAt isPaid createdAt updatedAt'.split(
     ' ',
   ),
 );
-/** Where a patient's values stand, also when one field was read as another. */
+/** Names with patient data, even if mapped to another field. */
 const OF_PATIENTS = /patient|pazient|assistit|customer|client|person|name|nome|mail|phone|telef|note/i;
-/** What an id or a time looks like, and a state: a name has no digit, and a sentence has blanks. */
+/** Form of ids, times and states: a name has no digit, and a sentence has blanks. */
 const ID = /^(?=.*\d)[\w.:/+ -]{1,40}$/;
 const NUMBER = /^-?\d{1,4}$/;
 const WORD = /^[\p{L}\d_-]{1,30}$/u;
 
-/** Shows what a profile reads of up to 20 rows, and of one of them each field beside what the clinic has. Null without rows. */
+/** Returns up to 20 records as read by a profile, and one of them field by field. Null without records. */
 export function readRows(
   rows: readonly unknown[],
   profile: ClinicProfile,
@@ -160,8 +160,8 @@ export function readRows(
 }
 
 /**
- * Tells which words are shown as states: those that the profile names, numbers, and what several rows have in common. What differs from
- * row to row holds no state, and may be names.
+ * Returns the values that can be shown as states: those in the profile, numbers, and values of several records. A value of one record only
+ * is possibly a name.
  */
 function statesIn(
   rows: readonly JsonObject[],
@@ -178,7 +178,7 @@ function statesIn(
   };
 }
 
-/** A row as a document describes it: its examples, else a value of the kind. */
+/** Returns a record from the document's examples, otherwise from types. */
 function exampleRow({ members }: ValueSchema): JsonObject {
   return Object.fromEntries(
     [...members].flatMap(([name, schema]) => {
@@ -230,7 +230,7 @@ function fieldsOf(row: JsonObject, profile: ClinicProfile, isState: (word: unkno
   });
 }
 
-/** Names at the top of a row under which the profile reads nothing. */
+/** Returns the top-level names of a record that the profile does not read. */
 function notReadOf(row: JsonObject, { appointments: { fields, flags, tenantId } }: ClinicProfile): string[] {
   const paths = [...Object.values(fields).flat(), ...flags.map(({ path }) => path), ...tenantId];
   const used = new Set(paths.flatMap((path) => path.split(APART).map((each) => parsePath(each)[0]?.name)));
@@ -242,7 +242,7 @@ function open(value: unknown): string {
   return typeof value === 'string' && ID.test(value) ? value : masked(value);
 }
 
-/** What kind of value it is, and nothing of it. */
+/** Returns the type of a value without its content. */
 function masked(value: unknown): string {
   if (typeof value === 'string') return value === '' ? '(empty)' : '(text)';
   if (typeof value === 'boolean') return '(yes or no)';

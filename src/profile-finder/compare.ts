@@ -12,8 +12,7 @@ import { type EpochUnit, spotsOf, timeFormOf, UNTOLD, type ValueSchema } from '.
 const LISTS = Object.keys(RESOURCES) as ResourceName[];
 
 /**
- * Compares a clinic's API with a profile: what fits, what differs and how the profile should say it, what could not be told; and what a
- * row of appointments looks like.
+ * Compares a clinic's API with a profile. Returns matches, differences with proposals, open questions, and the schema of an appointment.
  */
 export function compareSpecification(
   { operations }: Pick<Specification, 'operations'>,
@@ -35,7 +34,7 @@ export function compareSpecification(
   return Object.assign(comparison, { appointment });
 }
 
-/** A row of a list, else of the operation that reads one. */
+/** Returns the record schema of a list, otherwise of the single-record operation. */
 function rowOf(list: ResourceName, routes: Routes, profile: ClinicProfile): ValueSchema | null {
   const answer = routes.get(`${list}.list`)?.answer ?? null;
   const row = answer && envelopeOf(answer, list)?.row;
@@ -46,7 +45,7 @@ function rowOf(list: ResourceName, routes: Routes, profile: ClinicProfile): Valu
   return inner !== null && inner.members.size > 0 ? inner : null;
 }
 
-/** Where lists hold their rows, how they page, and how they are asked for less. */
+/** Compares the location of records, the paging and the filters of lists. */
 function compareLists(comparison: Comparison, routes: Routes): void {
   const lists = LISTS.flatMap((list): ListSeen[] => {
     const operation = routes.get(`${list}.list`);
@@ -72,7 +71,7 @@ function compareLists(comparison: Comparison, routes: Routes): void {
   }
 }
 
-/** Where single records are; asked if no answer shows it. */
+/** Compares the location of single records; asks the operator if no answer shows it. */
 function compareRecords(
   comparison: Comparison,
   rows: readonly { list: ResourceName; row: ValueSchema }[],
@@ -91,8 +90,8 @@ function compareRecords(
 }
 
 /**
- * Where an answer for one record holds it, by the fields that the rows of its list have.
- * @returns null for the answer itself; undefined if it can't be told
+ * Finds the record in a single-record answer by the fields of the list's records.
+ * @returns null for the answer itself; undefined if unknown
  */
 function recordPathOf(answer: ValueSchema, row: ValueSchema): string | null | undefined {
   const enough = Math.max(1, row.members.size / 2);
@@ -103,15 +102,15 @@ function recordPathOf(answer: ValueSchema, row: ValueSchema): string | null | un
   return inner.length === 1 ? inner[0]?.[0] : undefined;
 }
 
-/** Where the answers of one resource hold their rows, or a single record; null: the answer itself. */
+/** Location of records in the answers of a resource; null: the answer itself. */
 interface PathSeen {
   list: ResourceName;
   path: string | null;
 }
 
 /**
- * Compares where answers hold what they are for: a path that several have is the profile's, others have one of their own.
- * @param isUsual whether a path is found without being named
+ * Compares the locations of content in answers: a common path becomes the profile's default, others get their own.
+ * @param isUsual decides whether a path is found without configuration
  */
 function comparePaths(
   comparison: Comparison,
@@ -141,7 +140,7 @@ function comparePaths(
   }
 }
 
-/** One unit for all times that are numbers: that of appointments, if they have one. */
+/** Compares the unit of numeric times; appointments decide. */
 function compareTimeUnits(
   comparison: Comparison,
   units: readonly (readonly [location: string, unit: EpochUnit])[],
@@ -159,14 +158,14 @@ function bodyOf(routes: Routes, operation: string): ValueSchema | undefined {
   return routes.get(operation)?.bodies.values().next().value;
 }
 
-/** Shapes that are no list's rows, and where they are described. */
+/** Shapes outside of list records, and their descriptions. */
 const SINGLES = [
   { shape: tenantInfo, at: ['tenantInfo', 'fields'], operation: 'tenantInfo.read' },
   { shape: statusChange, at: ['appointments', 'statusChange'], operation: 'appointments.setStatus' },
   { shape: payment, at: ['appointments', 'payment'], operation: 'appointments.setPayment' },
 ];
 
-/** What is not in the rows of lists. */
+/** Compares everything outside of list records. */
 function compareOthers(comparison: Comparison, routes: Routes): void {
   for (const { shape, at, operation } of SINGLES) {
     const schema = bodyOf(routes, operation) ?? routes.get(operation)?.answer;
@@ -180,10 +179,10 @@ function compareOthers(comparison: Comparison, routes: Routes): void {
   }
 }
 
-/** A location outside the rows of lists. */
+/** A location outside of list records. */
 interface Other extends Pick<Location, 'area' | 'path' | 'certainty'> {
   ask: string;
-  /** What the document has for it: the value for the profile if that is certain, else names to choose from. Null: it is silent. */
+  /** Finds the value in the document if certain, otherwise candidate names. Null: not described. */
   find(routes: Routes, profile: ClinicProfile): Pick<Location, 'wanted' | 'there'> | null;
 }
 
@@ -254,7 +253,7 @@ const OTHERS: readonly Other[] = [
   },
 ];
 
-/** The profile's paths if one of them is in a failure, else the texts that are. */
+/** Returns the profile's paths if a failure has one, otherwise the text fields of failures. */
 function failureTexts(routes: Routes, paths: readonly string[]): Pick<Location, 'wanted' | 'there'> {
   const bodies = [...routes.values()].flatMap(({ failures }) => failures);
   const spots = bodies.flatMap((body) => spotsOf(body)).filter(({ schema }) => schema.type === 'string');

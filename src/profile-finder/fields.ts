@@ -18,35 +18,35 @@ const FITTING: Readonly<Record<ScalarKind, readonly ValueSchema['type'][]>> = {
   instant: ['string'],
 };
 
-/** A shape of ours, and where the profile says that its fields are. */
+/** A shape with the location of its field paths in the profile. */
 export interface ShapePaths {
   shape: Shape;
-  /** Where the profile has the paths of its fields. */
+  /** Location in the profile. */
   at: readonly string[];
 }
 
-/** A spot that was found for a field. */
+/** A match for a field. */
 interface Match extends Spot {
   certainty: 'sure' | 'likely';
-  /** Whether the profile names it already. */
+  /** The profile already uses this path. */
   isNamed: boolean;
 }
 
-/** Where in the profile the paths of a field are. */
+/** Returns the profile location of a field's paths. */
 function locationOf(at: readonly string[], name: string, one: ScalarField | NestedField): string[] {
   return isNested(one) ? [...at, name, 'at'] : [...at, name];
 }
 
-/** Between the weights of names of different sources. */
+/** Distance between the weights of different name sources. */
 const LEVEL = 1_000;
-/** What a value is called within an object that is named for it, by kind, the likeliest first. */
+/** Names of a value within an object named after it, by type, most likely first. */
 const INNER: Partial<Record<ScalarKind, readonly string[]>> = {
   id: ['id', 'uuid', 'uid', 'key', 'code', 'number'],
   word: ['code', 'key', 'value', 'id', 'name'],
   choice: ['code', 'key', 'value', 'name'],
 };
 
-/** The names of a field, the likeliest first: its own in other spellings, common ones, and those built of its thing. */
+/** Returns the names of a field, most likely first: its own name in other spellings, common names, and compounds with its object. */
 function namesOfField(name: string, one: ScalarField | NestedField, paths: readonly string[], list: string) {
   const [own, common] = [paths.flatMap(namesOfPath), commonNames(name)];
   const inner = isNested(one) ? [] : (INNER[one.kind] ?? []);
@@ -58,8 +58,8 @@ function namesOfField(name: string, one: ScalarField | NestedField, paths: reado
 }
 
 /**
- * Finds the spot of each field of a row. The best score takes its spot first: names of the profile go before what only sounds alike, and
- * of those alike the field that comes first in the shape.
+ * Assigns a path to each field, best score first: names in the profile precede similar names, and among equal scores the first field of the
+ * shape wins.
  */
 function matchFields(comparison: Comparison, { shape, at }: ShapePaths, spots: readonly Spot[]): Map<string, Match> {
   const scored = Object.entries(shape).flatMap(([name, one], order) => {
@@ -84,7 +84,7 @@ function matchFields(comparison: Comparison, { shape, at }: ShapePaths, spots: r
   return matches;
 }
 
-/** The least weight of the names; those of the first level weigh one level, since the very path weighs none. */
+/** Returns the least weight of the names. The first level starts at one level, because an exact path weighs nothing. */
 function weightOf(names: readonly string[], levels: readonly (readonly string[])[]): number | null {
   const weights = levels.flatMap((level, index) =>
     names.flatMap((name) => {
@@ -101,7 +101,7 @@ function fits(one: ScalarField | NestedField, { type, members, rows, epochUnit }
   return type === null || FITTING[one.kind].includes(type);
 }
 
-/** Compares the fields of a row with those that a profile names. @returns the spots of those that were found */
+/** Compares the fields of a record with the profile. @returns the matches */
 export function compareFields(comparison: Comparison, described: ShapePaths, row: ValueSchema): Map<string, Match> {
   const spots = spotsOf(row);
   const matches = matchFields(comparison, described, spots);
@@ -141,8 +141,8 @@ function askForField(name: string, spots: readonly Spot[]): string {
 }
 
 /**
- * Compares a row of a list: its fields, its words and its times.
- * @returns the units of times that are numbers, by their locations in the profile
+ * Compares a list's record: fields, words and times.
+ * @returns the units of numeric times by profile location
  */
 export function compareRow(comparison: Comparison, list: ResourceName, row: ValueSchema): Map<string, EpochUnit> {
   const shape: Shape = RESOURCES[list];
@@ -165,7 +165,7 @@ export function compareRow(comparison: Comparison, list: ResourceName, row: Valu
 
 type Matches = ReadonlyMap<string, Match>;
 
-/** Asks whether a field holds the whole name of a patient if none holds the family name. */
+/** Asks for a full-name field if no field has the family name. */
 function askForNames(comparison: Comparison, list: ResourceName, spots: readonly Spot[], matches: Matches): void {
   const [last, rule] = list === 'patients' ? ['lastName', 'fullName'] : ['patientLastName', 'patientFullName'];
   const isWhole = ({ path }: Spot) => WHOLE_NAMES[list]?.includes(folded(path.replaceAll('.', ''))) === true;
@@ -175,7 +175,7 @@ function askForNames(comparison: Comparison, list: ResourceName, spots: readonly
   comparison.compare({ area: 'fields', path: [list, rule], wanted: undefined, there: found.path, ask });
 }
 
-/** Compares the words of a resource's choices other than the status. */
+/** Compares the words of choices other than the status. */
 function compareChoices(comparison: Comparison, list: ResourceName, matches: Matches): void {
   for (const [field, one] of Object.entries<Shape[string]>(RESOURCES[list])) {
     const { path, schema } = matches.get(field) ?? {};
@@ -195,7 +195,7 @@ function compareChoices(comparison: Comparison, list: ResourceName, matches: Mat
   }
 }
 
-/** Words that are numbers are written as numbers too. */
+/** Writes numeric words as numbers. */
 function compareNumbers(comparison: Comparison, list: ResourceName, matches: Matches): void {
   const shape: Shape = RESOURCES[list];
   const isWord = (field: string) => ['word', 'choice'].includes(shape[field]?.kind ?? '');

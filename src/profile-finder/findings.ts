@@ -5,38 +5,38 @@ import { pagingSchema } from '../clinic/schema/paging.ts';
 import { type ClinicProfile, clinicProfileSchema } from '../clinic/schema/profile.ts';
 
 /**
- * How a value of the profile compares with what the clinic tells:
- * - `fits`: the profile says the same;
- * - `differs`: the clinic does otherwise; a change says what the profile should say, or there is none since no profile can say it;
- * - `undecided`: it could not be told; `ask` says what to ask the clinic;
- * - `absent`: the clinic does not tell it at all, and nothing needs it.
+ * Comparison of a profile value with the clinic:
+ * - `fits`: equal;
+ * - `differs`: different; a change has the proposed value, unless no profile can express it;
+ * - `undecided`: unknown; `ask` is the question for the clinic;
+ * - `absent`: not provided by the clinic, and not required.
  */
 export type FindingResult = 'fits' | 'differs' | 'undecided' | 'absent';
 
-/** One value of a profile, compared. */
+/** One compared value of a profile. */
 export interface Finding {
   area: 'routes' | 'paging' | 'lists' | 'filters' | 'fields' | 'words' | 'times' | 'errors' | 'scopes';
-  /** Where in a profile, such as `appointments.fields.start`, or a route. */
+  /** Profile location, such as `appointments.fields.start`, or a route. */
   location: string;
   result: FindingResult;
-  /** `sure`: named alike or seen at work; `likely`: by a known word. */
+  /** `sure`: equal names or observed; `likely`: by a known word. */
   certainty: 'sure' | 'likely';
-  /** What the profile says now. */
+  /** Current value in the profile. */
   here: string;
-  /** What the clinic tells. */
+  /** Value of the clinic. */
   there: string;
-  /** What the operator should ask the clinic, or look at. */
+  /** Question for the clinic, or check for the operator. */
   ask: string | null;
 }
 
-/** What the operator asks the clinic where neither its document nor its answers tell. */
+/** Questions for the clinic if neither document nor answers decide. */
 export const ASK_CLINIC = {
   timeForm: 'in which form does it take times?',
   overlaps: 'does it list what overlaps the window, or only what starts in it (then set leadHours)?',
   isDayIncluded: (parameter: string) => `does the day in ${parameter} belong to the answer?`,
 };
 
-/** What goes wrong for patients and doctors when it is wrong, the worst first; what is not here comes last. */
+/** Locations by damage to patients and practitioners if wrong, most serious first; others last. */
 const WEIGHTS: readonly RegExp[] = [
   /^appointments\.(fields\.(id|agendaId|start|end|status)|statuses|flags)$/,
   /^(epochUnit|pathPrefix|agendas\.list|locations\.list|userInfo\.read|appointments\.(list|read)|appointments\S* \((list|cancelled|words)\))/,
@@ -49,37 +49,37 @@ function weightOf({ location }: Finding): number {
   return index < 0 ? WEIGHTS.length : index;
 }
 
-/** What costs most when it is wrong first; of those alike what is open before what is proposed. */
+/** Sorts findings, most serious first; open questions precede proposals. */
 export function byWeight(findings: readonly Finding[]): Finding[] {
   const isOpen = ({ result }: Finding) => Number(result === 'undecided');
   return findings.toSorted((one, other) => weightOf(one) - weightOf(other) || isOpen(other) - isOpen(one));
 }
 
-/** Whether a profile may be used: nothing differs from it, and nothing is open without which rows are read wrong. */
+/** Decides whether a profile is usable: no differences, and no critical open questions. */
 export function fitsAll(findings: readonly Finding[]): boolean {
   return findings.every((one) => one.result !== 'differs' && (one.result !== 'undecided' || weightOf(one) > 0));
 }
 
-/** One value that a profile should have instead of its own. */
+/** A proposed value for a profile. */
 interface ProfileChange {
   path: readonly string[];
   value: unknown;
-  /** A comment above it in the proposed file. */
+  /** Comment above the value in the proposed file. */
   comment: string;
 }
 
-/** A location of the profile, and what was found for it. */
+/** A profile location with its finding. */
 export interface Location extends Partial<Pick<Finding, 'location' | 'here' | 'there' | 'certainty' | 'ask'>> {
   area: Finding['area'];
-  /** Where in the profile, in steps. `location` is for people if it is not these. */
+  /** Path in the profile; `location` is the displayed form if different. */
   path: readonly string[];
-  /** The value that the profile should have; undefined if it was not found: then `ask` is the question. */
+  /** Proposed value; undefined if not found, and then `ask` is the question. */
   wanted: unknown;
-  /** Above the value in the proposed file. */
+  /** Comment above the value in the proposed file. */
   comment?: string | undefined;
 }
 
-/** A value as people read it. Of paging: its style and the names in it. */
+/** Formats a value for display; for paging, its style and names. */
 export function textOf(value: unknown, none = '(none)'): string {
   if (isJsonObject(value) && typeof value.style === 'string') {
     const names = Object.entries(value).filter(([name, one]) => /Parameter$|Path$/.test(name) && one !== null);
@@ -88,7 +88,7 @@ export function textOf(value: unknown, none = '(none)'): string {
   return (Array.isArray(value) ? value.join(', ') : String(value ?? '')) || none;
 }
 
-/** Compares a profile with what was found for its locations. */
+/** Collects findings on profile locations. */
 export class Comparison {
   readonly findings: Finding[] = [];
   readonly changes: ProfileChange[] = [];
@@ -98,17 +98,17 @@ export class Comparison {
     this.profile = profile;
   }
 
-  /** The value that the profile has there. */
+  /** Returns the profile's value. */
   valueAt(path: readonly string[]): unknown {
     return path.reduce<unknown>((value, name) => (isJsonObject(value) ? value[name] : undefined), this.profile);
   }
 
-  /** Adds a finding; what is not said of it is usual. */
+  /** Adds a finding with defaults. */
   add(result: FindingResult, finding: Pick<Finding, 'area' | 'location'> & Partial<Finding>): void {
     this.findings.push({ here: '–', there: '–', certainty: 'sure', ask: null, ...finding, result });
   }
 
-  /** Compares locations: the profile fits, or it should have another value, or the question is asked. */
+  /** Compares locations: match, proposal or question. */
   compare(...locations: readonly Location[]): void {
     for (const { area, path, wanted, comment, certainty = 'sure', ask = null, ...said } of locations) {
       const now = this.valueAt(path);
@@ -124,26 +124,26 @@ export class Comparison {
     }
   }
 
-  /** Drops what was found for a location. */
+  /** Removes the findings of a location. */
   drop(location: string): void {
     const isOther = (one: string) => one !== location;
     this.findings.splice(0, Infinity, ...this.findings.filter((one) => isOther(one.location)));
     this.changes.splice(0, Infinity, ...this.changes.filter(({ path }) => isOther(path.join('.'))));
   }
 
-  /** Compares locations again, by better evidence. */
+  /** Compares locations again with better evidence. */
   recompare(...locations: readonly Location[]): void {
     for (const { path } of locations) this.drop(path.join('.'));
     this.compare(...locations);
   }
 }
 
-/** A profile that was made, and the file that says it. */
+/** A proposed profile and its file. */
 export interface Proposal {
   profile: ClinicProfile;
-  /** YAML that holds only what differs from the built-in defaults; it loads as it is. */
+  /** YAML with only the differences from the defaults, ready to use. */
   yaml: string;
-  /** Changes that no profile can hold together, by their places: left out. */
+  /** Locations of omitted changes that no profile can combine. */
   omitted: string[];
 }
 
@@ -154,8 +154,8 @@ const HEADER = [
 ].join('\n');
 
 /**
- * The profile with the changes in it. Each is tried alone first: one that the schema refuses is left out and named.
- * @param asked what a person must decide: it stands first in the file
+ * Applies the changes to a profile. Each change is tried separately first, and refused changes are omitted and listed.
+ * @param asked decisions for the operator, placed first in the file
  */
 export function propose(
   base: ClinicProfile,
@@ -181,7 +181,7 @@ export function propose(
   return { profile, yaml: render(overlay as JsonObject, applied, asked), omitted: skipped };
 }
 
-/** The names of a window go together: one without the other is refused. */
+/** Groups the names of a window, because the schema refuses one without the other. */
 function together(changes: readonly ProfileChange[]): ProfileChange[][] {
   const key = ({ path }: ProfileChange) => (path[1] === 'filters' ? `${path[0]}.filters` : path.join('.'));
   return [...Map.groupBy(changes, key).values()];
@@ -197,10 +197,10 @@ function set(target: JsonObject, path: readonly string[], value: unknown): void 
   current[path.at(-1) ?? ''] = structuredClone(value);
 }
 
-/** Mappings with keys of the operator's own: they stand whole or not at all. */
+/** Mappings with free keys: written completely or not at all. */
 const WHOLE = new Set(['statuses', 'query', 'consents', 'statusWords']);
 
-/** What differs from the defaults; undefined for nothing. */
+/** Returns the differences from the defaults, or undefined. */
 function minimal(value: unknown, usual: unknown, path: readonly string[]): unknown {
   const name = path.at(-1) ?? '';
   if (isDeepStrictEqual(value, usual)) return undefined;
@@ -239,7 +239,7 @@ function render(overlay: JsonObject, changes: readonly ProfileChange[], asked: r
   return Object.keys(overlay).length === 0 ? `#${header.replaceAll('\n', '\n#')}\n{}\n` : text;
 }
 
-/** A comment, whatever stands in what the clinic says. */
+/** Returns a one-line comment from any clinic text. */
 function oneLine(text: string): string {
   return text.replaceAll(/[\s\p{C}]+/gu, ' ');
 }

@@ -6,22 +6,22 @@ import { ENVELOPE, isByStart, PARAMETERS, plainName, WINDOWS } from './names.ts'
 import type { QueryParameter, SpecifiedOperation } from './openapi.ts';
 import { formOfExample, spotsOf, type TimeForm, type ValueSchema } from './values.ts';
 
-/** How one list answers: where its rows are and what an answer holds of the other pages. */
+/** Location of a list's records and paging data in an answer. */
 export interface Envelope {
   /** Null: the answer is the array itself. */
   listPath: string | null;
   row: ValueSchema;
   hasMorePath: string | null;
   totalPath: string | null;
-  /** A cursor or an address of the next page. */
+  /** A cursor or URL of the next page. */
   cursorPath: string | null;
   linkPath: string | null;
 }
 
-/** Of paging; what is before a name in an envelope such as `meta.total`. */
+/** Prefixes of paging names in an envelope, such as `meta.total`. */
 const OF_PAGING = /^(meta|metadata|pagination|paging|page|pageinfo|links|details)+/;
 
-/** Finds the rows in a list's answer; null when it holds none, or several and nothing tells which. */
+/** Finds the records in a list's answer; null for none or several candidates. */
 export function envelopeOf(answer: ValueSchema, list: string): Envelope | null {
   const none = { hasMorePath: null, totalPath: null, cursorPath: null, linkPath: null };
   if (answer.type === 'array') return answer.rows && { listPath: null, row: answer.rows, ...none };
@@ -51,22 +51,22 @@ export function envelopeOf(answer: ValueSchema, list: string): Envelope | null {
   };
 }
 
-/** The parameter with the likeliest of the names. */
+/** Returns the parameter with the most likely name. */
 function findLikeliest(query: readonly QueryParameter[], names: readonly string[]): QueryParameter | undefined {
   return names.flatMap((usual) => query.find(({ name }) => plainName(name) === plainName(usual)) ?? [])[0];
 }
 
-/** Rows of a page that are asked for unless the server gives fewer. */
+/** Requested records per page unless the server limits the size. */
 const USUAL_SIZE = 200;
 
-/** How a list pages, and what could not be told of it. */
+/** Paging of a list, and open questions. */
 interface PagingFound {
-  /** Null: it has parameters of paging, and nothing tells how they work. */
+  /** Null: paging parameters with unknown function. */
   paging: Paging | null;
   asks: string[];
 }
 
-/** Tells the paging of a list from its parameters and its envelope, in the terms of the profile. */
+/** Derives the paging from parameters and envelope. */
 function pagingOf(query: readonly QueryParameter[], envelope: Envelope, hasLinkHeader: boolean): PagingFound {
   const find = (kind: keyof typeof PARAMETERS) => findLikeliest(query, PARAMETERS[kind]);
   const [offset, page, cursor, size] = [find('offset'), find('page'), find('cursor'), find('size')];
@@ -102,14 +102,14 @@ function pagingOf(query: readonly QueryParameter[], envelope: Envelope, hasLinkH
   return found('none', {});
 }
 
-/** As many rows as usual, and no more than the server says that it gives. */
+/** Returns the usual page size within the server's maximum. */
 function sizesOf(size: QueryParameter | undefined): object {
   const maximum = size?.maximum;
   if (maximum == null || !Number.isInteger(maximum) || maximum < 1) return {};
   return { size: Math.min(USUAL_SIZE, maximum), cap: maximum };
 }
 
-/** A list whose rows were found in its answer. */
+/** A list with found records. */
 export interface ListSeen {
   list: ResourceName;
   operation: SpecifiedOperation;
@@ -117,8 +117,8 @@ export interface ListSeen {
 }
 
 /**
- * Compares the paging of lists: that of most lists is the profile's; each other list gets its own.
- * @returns the names of each list's parameters of paging
+ * Compares the paging of lists: the most frequent form becomes the default, and other lists get their own.
+ * @returns the paging parameters of each list
  */
 export function comparePaging(comparison: Comparison, lists: readonly ListSeen[]): Map<ResourceName, unknown[]> {
   const { profile } = comparison;
@@ -130,7 +130,7 @@ export function comparePaging(comparison: Comparison, lists: readonly ListSeen[]
     (a, b) => b.length - a.length,
   );
   const wanted = usual[0] && withOwn(profile.paging, usual[0].paging);
-  // A document that is silent on paging may have left it out.
+  // A document without paging is possibly incomplete.
   const compare = (path: string[], paging: Paging | null) =>
     comparison.compare({
       area: 'paging',
@@ -152,7 +152,7 @@ export function comparePaging(comparison: Comparison, lists: readonly ListSeen[]
   return new Map(found.map(({ list, paging }) => [list, Object.values(paging ?? {})]));
 }
 
-/** What a document can't tell of paging stays as the profile has it, as long as the style is the same. */
+/** Keeps the profile's values for facts missing in the document, while the style is equal. */
 function withOwn(now: Paging, found: Paging): Paging {
   if (now.style === 'none' && found.style === 'none') return { ...found, cap: now.cap };
   if (now.style === 'none' || found.style === 'none' || now.style !== found.style) return found;
@@ -161,13 +161,13 @@ function withOwn(now: Paging, found: Paging): Paging {
   return { ...found, cap: found.cap ?? now.cap, size, ends: isAlike ? now.ends : found.ends };
 }
 
-/** A list that is asked for a window and for agendas. */
+/** A list with a window and agendas. */
 type WindowList = 'appointments' | 'availabilities';
 
-/** How much earlier a list by start is asked for, in hours. Longer appointments are rare. */
+/** Lead time of a list by start, in hours; longer appointments are rare. */
 export const LEAD_HOURS = 7 * 24;
 
-/** Compares how a list is asked for a window and agendas. @param query its parameters other than those of paging */
+/** Compares the filters for window and agendas. @param query parameters other than paging */
 export function compareFilters(comparison: Comparison, list: WindowList, query: readonly QueryParameter[]): void {
   const { filters, query: fixed } = comparison.profile[list];
   const window = windowIn(query, filters);
@@ -203,7 +203,7 @@ export function compareFilters(comparison: Comparison, list: WindowList, query: 
   const filled = [window?.from, window?.to, agenda].map((one) => one?.name);
   for (const { name, required, schema } of query) {
     if (!required || filled.includes(name) || name in fixed) continue;
-    // A time that is needed is an end of a window that was not understood: a fixed one in `query` would stay the same.
+    // A required time is an unrecognised end of a window: a fixed value in `query` would never change.
     const isTime = schema.epochUnit !== null || /^date/.test(schema.format ?? '');
     const ask = isTime
       ? `the list needs the time ${name}: which end of a window is it (${list}.filters.from or .to), and what is the other?`
@@ -212,13 +212,13 @@ export function compareFilters(comparison: Comparison, list: WindowList, query: 
   }
 }
 
-/** A window's two parameters. */
+/** The two parameters of a window. */
 interface WindowFound {
   from: QueryParameter;
   to: QueryParameter;
 }
 
-/** The parameters of a window: as the profile has them, else the likeliest pair. */
+/** Returns the window parameters in the profile, otherwise the most likely pair. */
 function windowIn(
   query: readonly QueryParameter[],
   own: { from: string | null; to: string | null },
@@ -251,7 +251,7 @@ function windowLocations({ profile }: Comparison, list: WindowList, { from, to }
     wanted: undefined,
     ask: ASK_CLINIC.isDayIncluded(to.name),
   };
-  // No document says whether a window lists what overlaps it or what starts in it, but names as `starts_from` do.
+  // Documents do not state whether a window lists overlaps or starts, but names such as `starts_from` do.
   const lead: Location = isByStart(from.name, to.name)
     ? {
         area: 'filters',
@@ -295,7 +295,7 @@ function agendaLocation({ profile }: Comparison, list: WindowList, parameter: Qu
   };
 }
 
-/** A filter for what changed is never proposed unasked: what was deleted is noticed later then. */
+/** Proposed only on request: a filter for changes delays the detection of deletions. */
 function changesLocation({ profile }: Comparison, query: readonly QueryParameter[]): Location[] {
   const { parameter: now } = profile.appointments.rereading.changedSince;
   const found = query.find(({ name }) => name === now) ?? findLikeliest(query, PARAMETERS.changedSince);

@@ -1,13 +1,10 @@
 import { folded } from '../clinic/http/rows.ts';
 import type { AppointmentStatus } from '../model/records.ts';
 
-/** Names or words in a text, the likeliest first. All are folded: without case, spaces, hyphens and underscores. */
+/** Splits names or words, most likely first. All are folded: without case, spaces, hyphens and underscores. */
 const words = (text: string): readonly string[] => text.split(' ');
 
-/**
- * Names under which clinic systems are known to keep what we call otherwise, English and Italian. A nested name is joined:
- * `patient.id` is `patientid`.
- */
+/** Known names of fields in clinic systems, English and Italian. Nested names are joined: `patient.id` is `patientid`. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
   id: words('uuid guid identifier identificativo objectid'),
   name: words('nome title label denominazione descrizione displayname fullname ragionesociale'),
@@ -68,18 +65,18 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
   amount: words('value total importo'),
 };
 
-/** Known names of a field of ours; the likeliest first. */
+/** Returns the known names of a field, most likely first. */
 export function commonNames(field: string): readonly string[] {
   return [folded(field), ...(FIELDS[field] ?? [])];
 }
 
-/** Names of a field that holds the whole name of a patient, by the list; joined as above. */
+/** Names of a field with a patient's full name, by list; joined as above. */
 export const WHOLE_NAMES: Readonly<Record<string, readonly string[]>> = {
   patients: words('fullname name displayname nominativo'),
   appointments: words('patientname patientfullname patientdisplayname clientname nominativo'),
 };
 
-/** Names in an answer around its rows, by the last name of a path. */
+/** Names of an answer's envelope, by the last name of a path. */
 export const ENVELOPE = {
   lists: words('data items results value rows records content elements list entries elenco risultati'),
   hasMore: words('hasmore hasnext hasnextpage more'),
@@ -88,7 +85,7 @@ export const ENVELOPE = {
   links: words('next nextlink nextpage nexturl href nexthref'),
 };
 
-/** Names of query parameters, the likeliest first, as they are written; compared folded and without brackets and dollar signs. */
+/** Names of query parameters as written, most likely first; compared folded and without brackets and dollar signs. */
 export const PARAMETERS = {
   size: words('limit pageSize page_size per_page perPage size take top count'),
   offset: words('offset skip'),
@@ -101,7 +98,7 @@ export const PARAMETERS = {
   changedSince: words('updatedSince modifiedSince changedSince updatedAfter modifiedAfter modificatiDal'),
 } as const;
 
-/** Pairs of query parameters for a window, the likeliest first, as they are written. */
+/** Pairs of window parameters as written, most likely first. */
 export const WINDOWS: readonly (readonly [from: string, to: string])[] = [
   ['from', 'to'],
   ['date_start', 'date_end'],
@@ -121,17 +118,17 @@ export const WINDOWS: readonly (readonly [from: string, to: string])[] = [
   ['dal', 'al'],
 ];
 
-/** A parameter's name as it is compared: `$top` (OData) and `page[size]` (JSON:API) are `top` and `pagesize`. */
+/** Folds a parameter name for comparison: `$top` (OData) and `page[size]` (JSON:API) become `top` and `pagesize`. */
 export function plainName(name: string): string {
   return folded(name.replaceAll(/[$[\]]/g, ''));
 }
 
-/** Whether a window by these names lists what starts in it, not what overlaps it, as `starts_from` and `starts_to` do. */
+/** Decides whether window names such as `starts_from` and `starts_to` select by start instead of overlap. */
 export function isByStart(...names: readonly string[]): boolean {
   return names.every((name) => /^starts?(from|to|after|before|gte?|lte?)$/.test(plainName(name)));
 }
 
-/** Words of clinic systems for a status; English, Italian, FHIR (hl7.org/fhir/R4/valueset-appointmentstatus.html). */
+/** Known status words of clinic systems: English, Italian, FHIR (hl7.org/fhir/R4/valueset-appointmentstatus.html). */
 const STATUS_WORDS: Readonly<Record<Exclude<AppointmentStatus, 'unknown'>, readonly string[]>> = {
   booked: words('booked scheduled planned pending new open proposed waitlist prenotato prenotata programmato inserito'),
   confirmed: words('confirmed accepted confermato confermata'),
@@ -146,7 +143,7 @@ const STATUS_WORDS: Readonly<Record<Exclude<AppointmentStatus, 'unknown'>, reado
   no_show: words('noshow absent missed didnotarrive nonpresentato nonpresentata assente'),
 };
 
-/** The status that a word of a clinic is known to mean; null for a word that is not known. */
+/** Returns the known status of a word, or null. */
 export function statusOfWord(word: string): AppointmentStatus | null {
   const found = Object.entries(STATUS_WORDS).find(([, synonyms]) => synonyms.includes(folded(word)));
   return (found?.[0] as AppointmentStatus | undefined) ?? null;
@@ -154,7 +151,7 @@ export function statusOfWord(word: string): AppointmentStatus | null {
 
 type Flag = Readonly<{ names: readonly string[]; status: AppointmentStatus; over: AppointmentStatus[] | null }>;
 
-/** Fields that override a status, in the order in which they do. */
+/** Fields that override a status, by precedence. */
 export const FLAGS: readonly Flag[] = [
   { names: words('confirmed isconfirmed confirmedat'), status: 'confirmed', over: ['booked'] },
   { names: words('arrived arrivedat checkedin checkedinat'), status: 'arrived', over: ['booked', 'confirmed'] },
@@ -162,10 +159,10 @@ export const FLAGS: readonly Flag[] = [
   { names: words('cancelled canceled iscancelled iscanceled cancelledat canceledat'), status: 'cancelled', over: null },
 ];
 
-/** Objects whose name adds nothing to the names in them. */
+/** Objects whose name adds no meaning to the names inside. */
 const TRANSPARENT = words('address indirizzo attributes properties contact contacts contatti anagrafica times data');
 
-/** The folded names under which a path may be known: its names joined, and the last alone if those before say nothing. */
+/** Returns the folded names of a path: all names joined, and the last name if the others add no meaning. */
 export function namesOfPath(path: string): string[] {
   const parts = path.split('.').map(folded);
   const last = parts.pop() ?? '';

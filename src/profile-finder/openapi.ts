@@ -4,64 +4,64 @@ import { MirrorError, withoutStacks } from '../model/errors.ts';
 import { parseJson } from '../model/json.ts';
 import { epochUnitOfNumber, UNTOLD, type ValueSchema } from './values.ts';
 
-/** A parameter of an operation in the query. */
+/** A query parameter of an operation. */
 export interface QueryParameter {
   name: string;
   required: boolean;
-  /** It was seen to ask for agendas, whatever its name. */
+  /** Observed to filter by agenda, whatever its name. */
   isAgenda?: boolean;
   schema: ValueSchema;
-  /** Of a list of values: `a=1&a=2`, else `a=1,2`; null for a single value. */
+  /** Form of a list: `a=1&a=2` or `a=1,2`; null for a single value. */
   several: 'repeated' | 'comma' | null;
-  /** The least value, else the usual one. */
+  /** Minimum, otherwise default value. */
   first: number | null;
   maximum: number | null;
 }
 
-/** A parameter of which only some is known. */
+/** Returns a partly known parameter with defaults. */
 export function queryParameter(name: string, more: Partial<QueryParameter> = {}): QueryParameter {
   return { name, required: false, schema: UNTOLD, several: null, first: null, maximum: null, ...more };
 }
 
-/** One operation as a clinic's own document describes it. */
+/** An operation in the clinic's document. */
 export interface SpecifiedOperation {
   method: string;
   /** With the base path. */
   path: string;
   query: readonly QueryParameter[];
-  /** What a success holds as JSON; null when the document does not say. */
+  /** JSON schema of a success; null if not described. */
   answer: ValueSchema | null;
-  /** A success carries a `Link` header. */
+  /** A success has a `Link` header. */
   hasLinkHeader: boolean;
-  /** The place of a total in a header of it, as a profile names it; null for none. */
+  /** Location of a total in a header, as in a profile; null for none. */
   totalHeader: string | null;
-  /** What failures hold that hold anything. */
+  /** Schemas of non-empty failures. */
   failures: readonly ValueSchema[];
-  /** What is sent, by media type; empty for forms of OpenAPI 2.0. */
+  /** Request schemas by media type; empty for forms of OpenAPI 2.0. */
   bodies: ReadonlyMap<string, ValueSchema>;
-  /** Scopes that it needs. */
+  /** Required scopes. */
   scopes: readonly string[];
 }
 
-/** A clinic's API, by its document or as far as a probe saw it. */
+/** A clinic's API, from its document or a probe. */
 export interface Specification {
   operations: readonly SpecifiedOperation[];
-  /** What of the document could not be read. */
+  /** Unreadable parts of the document. */
   remarks: readonly string[];
 }
 
-/** Longest document that is read, in characters. Those of large systems are below 5 million. */
+/** Longest document in characters. Documents of large systems are below 5 million. */
 const LONGEST_TEXT = 20_000_000;
-/** Aliases beyond this count as an attack on memory. */
+/** More aliases are treated as an attack on memory. */
 const MOST_ALIASES = 100;
 const METHODS = ['get', 'put', 'post', 'delete'] as const;
-/** Most operations that are read. */
+/** Maximum number of operations. */
 const MOST_OPERATIONS = 5_000;
 const JSON_TYPE = /^application\/(json|[\w.+-]*\+json)|^\*\/\*$/;
 
 /**
- * Reads an OpenAPI 2.0 or 3.x document (swagger.io/specification/v2, spec.openapis.org/oas/v3.1.0), JSON or YAML.
- * @throws MirrorError `settings`, codes `spec-too-large`, `spec-unreadable`, `spec-not-openapi`: the operator gives another file
+ * Parses an OpenAPI 2.0 or 3.x document (swagger.io/specification/v2, spec.openapis.org/oas/v3.1.0), JSON or YAML.
+ * @throws MirrorError `settings`, codes `spec-too-large`, `spec-unreadable`, `spec-not-openapi`: the operator must provide another file
  */
 export function readSpecification(text: string): Specification {
   if (text.length > LONGEST_TEXT) {
@@ -100,7 +100,7 @@ function versionOf(document: JsonObject): 2 | 3 | null {
   return String(document.openapi).startsWith('3.') ? 3 : null;
 }
 
-/** JSON first: it is much faster, and a parser of YAML refuses tabs in it. */
+/** JSON first, because it is much faster, and a YAML parser refuses tabs in JSON. */
 function parseText(text: string): unknown {
   const plain = text.startsWith('\uFEFF') ? text.slice(1) : text;
   const value = parseJson(plain);
@@ -110,7 +110,7 @@ function parseText(text: string): unknown {
     const document = withoutStacks(() => parseDocument(plain, options));
     if (document.errors.length === 0) return document.toJS({ maxAliasCount: MOST_ALIASES });
   } catch {
-    // Too many aliases, or nesting beyond the stack: refused below like any other text that can't be read.
+    // Too many aliases, or nesting beyond the stack: refused below like other unreadable text.
   }
   throw unusable('spec-unreadable', 'the document is neither JSON nor YAML that can be read');
 }
@@ -120,7 +120,7 @@ function unusable(code: string, message: string): MirrorError {
   return new MirrorError(message, { actor: 'settings', code, retry: 'never', remedy });
 }
 
-/** The path of the first server (3.x); its host says nothing of the profile. */
+/** Returns the path of the first server (3.x); the host is irrelevant for a profile. */
 function serverPath(document: JsonObject): string {
   const [server] = listOf(document.servers);
   const url = isJsonObject(server) && typeof server.url === 'string' ? server.url : '';
@@ -135,7 +135,7 @@ function entriesOf(value: unknown): [string, unknown][] {
   return isJsonObject(value) ? Object.entries(value) : [];
 }
 
-/** Reads the operations of one document. */
+/** Reads the operations of a document. */
 class OperationReader {
   readonly schemas: ReturnType<typeof createSchemaReader>;
   private readonly document: JsonObject;
@@ -147,7 +147,7 @@ class OperationReader {
     this.schemas = createSchemaReader(document);
   }
 
-  /** Reads an operation of the paths that `item` describes. */
+  /** Reads an operation of a path item. */
   read(item: JsonObject, reference: unknown): Omit<SpecifiedOperation, 'method' | 'path'> {
     const { resolve } = this.schemas;
     const operation = resolve(reference) ?? {};
@@ -193,7 +193,7 @@ class OperationReader {
     });
   }
 
-  /** What is sent: of 2.0 the parameter for the body. */
+  /** Returns the request schemas; in 2.0 from the body parameter. */
   private bodiesOf(operation: JsonObject, parameters: readonly JsonObject[]): Map<string, ValueSchema> {
     const { resolve, read } = this.schemas;
     const body = parameters.find((each) => each.in === 'body');
@@ -203,7 +203,7 @@ class OperationReader {
   }
 }
 
-/** 2.0: `collectionFormat`, commas unless told; 3.x: `style` and `explode`, repeated unless told. */
+/** 2.0: `collectionFormat`, default comma. 3.x: `style` and `explode`, default repeated. */
 function severalOf({ schema, collectionFormat, explode }: JsonObject): 'repeated' | 'comma' {
   if (schema === undefined) return collectionFormat === 'multi' ? 'repeated' : 'comma';
   return explode === false ? 'comma' : 'repeated';
@@ -213,19 +213,19 @@ function scalarOf(value: unknown): ValueSchema['example'] {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : null;
 }
 
-/** Most schemas that are looked at in one document; beyond it the rest counts as not told. */
+/** Maximum number of schemas per document; the rest is treated as unknown. */
 const MOST_SCHEMAS = 100_000;
-/** Deepest nesting that is followed; deeper fields are of no use to a profile. */
+/** Maximum nesting; deeper fields are useless for a profile. */
 const DEEPEST = 8;
 /** Longest chain of references. */
 const LONGEST_CHAIN = 32;
 
-/** Reads schemas of one document: references within it are followed, `allOf` is merged, circles and excess end as not told. */
+/** Reads schemas of a document: follows local references, merges `allOf`, and treats cycles and excess as unknown. */
 function createSchemaReader(document: JsonObject) {
   const references = new Set<string>();
   let looked = 0;
 
-  /** What a `$ref` leads to, else the object itself; null for what leads nowhere. */
+  /** Resolves a `$ref`, or returns the object itself; null if unresolvable. */
   function resolve(value: unknown): JsonObject | null {
     let current = value;
     for (let step = 0; step < LONGEST_CHAIN && isJsonObject(current); step += 1) {
@@ -243,7 +243,7 @@ function createSchemaReader(document: JsonObject) {
     if (schema === null || depth > DEEPEST || looked > MOST_SCHEMAS || within.includes(schema)) return UNTOLD;
     const inside = [...within, schema];
     const own = readOwn(schema, (inner) => readWithin(inner, depth + 1, inside));
-    // Variants of a value that may be null are what it is otherwise (OpenAPI 3.1).
+    // Nullable variants reduce to the other variant (OpenAPI 3.1).
     const variants = [...listOf(schema.oneOf), ...listOf(schema.anyOf)].filter(
       (each) => !(isJsonObject(each) && each.type === 'null'),
     );
@@ -255,7 +255,7 @@ function createSchemaReader(document: JsonObject) {
   return { read, resolve, references, isExcess: () => looked > MOST_SCHEMAS };
 }
 
-/** A JSON pointer within the document (RFC 6901, as a URI fragment). */
+/** Resolves a JSON pointer in the document (RFC 6901, as a URI fragment). */
 function follow(document: JsonObject, reference: string): unknown {
   if (!reference.startsWith('#/')) return undefined;
   let current: unknown = document;
@@ -301,7 +301,7 @@ function epochUnitOf(said: string, example: ValueSchema['example']): ValueSchema
   return typeof example === 'number' ? epochUnitOfNumber(example) : null;
 }
 
-/** Both together: what the first does not tell, the second may. */
+/** Merges two schemas; the second fills gaps of the first. */
 function merged(one: ValueSchema, other: ValueSchema): ValueSchema {
   const words = [...new Set([...(one.words ?? []), ...(other.words ?? [])])];
   return {

@@ -27,39 +27,39 @@ import {
   windowParameters,
 } from './windows.ts';
 
-/** What a probe found; `requests` were sent, all of them GET. */
+/** Result of a probe; all `requests` were GET. */
 export interface Probe extends ProfileCheck {
   requests: number;
 }
 
-/** A clinic that is asked, and which tenant of it is meant. */
+/** A clinic and its selected tenant. */
 interface ProbedClinic {
   context: ClinicContext;
-  /** The clinic's id of the tenant. @throws MirrorError as choosing a tenant does */
+  /** Returns the clinic's tenant id. @throws MirrorError like the selection of a tenant */
   tenantId(signal: AbortSignal): Promise<string>;
 }
 
-/** Lists other than the appointments whose first page is looked at. */
+/** Other lists whose first page is fetched. */
 const CATALOGUES = ['locations', 'agendas', 'treatments', 'patients'] as const satisfies readonly ResourceName[];
-/** An id that no clinic has. */
+/** A nonexistent id. */
 const NO_ID = 'clinic-mirror-probe';
 
-/** What a probe saw of appointments other than their fields. */
+/** Observations on appointments other than fields. */
 interface Seen {
   window: WindowSeen | null;
   manners: WindowManners | null;
   agenda: AgendaSeen | null;
   rows: readonly BookedAppointment[];
-  /** The same rows as they came, and how they are read so far. */
+  /** Raw sample records, and the profile for reading them so far. */
   samples: readonly JsonObject[];
   reading: ClinicProfile;
 }
 
 /**
- * Finds out by reading how a clinic answers, and proposes a profile. Nothing is changed there, and nothing of what is read is kept but
- * names of fields, words of statuses and forms of times.
- * @throws MirrorError `probe-exhausted`, `probe-empty` (there are too few appointments around now), `probe-refused` (every question about
- *   appointments was), and those of the API
+ * Explores a clinic with read requests and proposes a profile. Changes nothing in the clinic, and keeps only field names, status words and
+ * time formats.
+ * @throws MirrorError `probe-exhausted`, `probe-empty` (too few current appointments), `probe-refused` (all appointment requests refused),
+ * and those of the API
  */
 export async function probeClinic(access: ProbedClinic, progress: Progress, signal: AbortSignal): Promise<Probe> {
   const { context } = access;
@@ -68,7 +68,7 @@ export async function probeClinic(access: ProbedClinic, progress: Progress, sign
   const asker = new Asker({ context, tenantId: await access.tenantId(signal), signal });
   const catalogues = await readCatalogues(asker, profile, progress);
   progress('the window of appointments');
-  // A whole minute, so that no form of a time has to leave anything out.
+  // A whole minute, so that no time format loses precision.
   const now = Math.floor(context.clock() / MINUTE_MS) * MINUTE_MS;
   const window = await probeWindow(asker, now, profile);
   const base = window === null ? [] : windowParameters(window, usualWindow(now), profile);
@@ -77,7 +77,7 @@ export async function probeClinic(access: ProbedClinic, progress: Progress, sign
   if (paging === null) throw asker.noEvidence();
   const appointments = operationOf(profile, 'appointments', { answer: sampled(paging.bodies, statesOf(profile)) });
 
-  // How rows are read comes first: what follows looks at agendas, times and statuses.
+  // Fields come first, because later steps use agendas, times and statuses.
   const { changes } = compareSpecification({ operations: [...catalogues.operations, appointments] }, profile);
   const reading = propose(profile, changes).profile;
   const map = compileBookings(reading);
@@ -106,7 +106,7 @@ export async function probeClinic(access: ProbedClinic, progress: Progress, sign
   return { ...check, requests: asker.requests };
 }
 
-/** What the first pages of the lists other than the appointments told. */
+/** Fetches the first pages of the other lists. */
 async function readCatalogues(asker: Asker, profile: ClinicProfile, progress: Progress) {
   const operations: SpecifiedOperation[] = [];
   const remarks: string[] = [];
@@ -122,7 +122,7 @@ async function readCatalogues(asker: Asker, profile: ClinicProfile, progress: Pr
   return { operations, remarks, rows };
 }
 
-/** What is said of one list, or of a single record of it. */
+/** Describes a list, or a single record. */
 function operationOf(
   { pathPrefix }: ClinicProfile,
   list: ResourceName,
@@ -138,7 +138,7 @@ function headersSeen({ hasLinkHeader, envelope: { totalPath } }: PagingSeen) {
   return { hasLinkHeader, totalHeader: totalPath?.startsWith('header:') === true ? totalPath : null };
 }
 
-/** Reads one appointment alone, its patient, and an appointment that is not there. */
+/** Fetches one appointment, its patient, and a nonexistent appointment. */
 async function readSingles(asker: Asker, reading: ClinicProfile, rows: readonly BookedAppointment[]) {
   const { status, body } = await asker.ask('appointments', [], NO_ID);
   const failures = isJsonObject(body) && status >= 400 ? [sampled([body])] : [];
@@ -152,13 +152,13 @@ async function readSingles(asker: Asker, reading: ClinicProfile, rows: readonly 
   return { failures, operations };
 }
 
-/** Fields that hold a state, folded: those that are known, and the one that the profile names. */
+/** Returns folded names of state fields: the known names, and the name in the profile. */
 function statesOf({ appointments }: ClinicProfile): ReadonlySet<string> {
   const named = appointments.fields.status.map((path) => folded(path.split('.').at(-1) ?? path));
   return new Set([...commonNames('status'), ...named]);
 }
 
-/** The forms of times as a document shows them. */
+/** Schemas of time formats. */
 const FORMS: Readonly<Record<TimeFormat, Partial<ValueSchema>>> = {
   date: { type: 'string', format: 'date' },
   local: { type: 'string', example: '2026-03-20T10:00:00' },
@@ -169,7 +169,7 @@ const FORMS: Readonly<Record<TimeFormat, Partial<ValueSchema>>> = {
   utc: { type: 'string', format: 'date-time' },
 };
 
-/** The parameters that a probe found, in the terms of a document. */
+/** Returns the found parameters as in a document. */
 function queryOf(window: WindowSeen | null, agenda: AgendaSeen | null): QueryParameter[] {
   const ends = window === null ? [] : [window.from, window.to];
   const times = ends.map((name) =>
@@ -180,7 +180,7 @@ function queryOf(window: WindowSeen | null, agenda: AgendaSeen | null): QueryPar
   return [...times, queryParameter(name, { isAgenda: true, several, schema: { ...UNTOLD, type: 'string' } })];
 }
 
-/** Compares again what was seen in the place of what names leave open. What a probe can't see of routes and scopes goes. */
+/** Replaces guesses from names by observations, and removes findings on routes and scopes, which a probe cannot observe. */
 function complete(comparison: Comparison, seen: Seen): void {
   for (const { area, location } of [...comparison.findings]) {
     if (area === 'routes' || area === 'scopes') comparison.drop(location);
@@ -197,7 +197,7 @@ function complete(comparison: Comparison, seen: Seen): void {
   }
 }
 
-/** Flags as far as rows had them up; how many rows have each open state; the profile's words that were not seen, if it is of this clinic. */
+/** Adds raised flags, the frequency of each open state, and the profile's unobserved words if the profile belongs to this clinic. */
 function completeStates(comparison: Comparison, { rows, reading, samples }: Seen): void {
   const flags = raisedFlags(reading, samples);
   if (flags.length === 0) comparison.drop(FLAGS_LOCATION);
@@ -219,10 +219,10 @@ function completeStates(comparison: Comparison, { rows, reading, samples }: Seen
   }
 }
 
-/** Most that a profile takes. */
+/** Maximum lead time in a profile. */
 const LONGEST_LEAD_HOURS = 24 * 31;
 
-/** How much earlier a list by start is asked for, in hours: no less than the longest appointment that was seen. */
+/** Returns the lead time of a list by start in hours: at least the longest observed appointment. */
 function leadOf(rows: readonly BookedAppointment[]): number {
   const longestMs = Math.max(0, ...rows.map(({ start, end }) => (end ?? start) - start));
   return Math.min(LONGEST_LEAD_HOURS, Math.max(LEAD_HOURS, Math.ceil(longestMs / DAY_MS) * 24));

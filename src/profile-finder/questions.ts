@@ -15,31 +15,30 @@ import { sampled } from './values.ts';
 /** A query parameter with its value. */
 export type Asked = readonly [name: string, value: string];
 
-/** What a question was answered. */
 export interface Answer {
   status: number;
-  /** Parsed JSON; undefined when it is none. */
+  /** Parsed JSON; undefined if not JSON. */
   body: unknown;
   headers: Headers;
 }
 
 const LABEL = 'clinic.probe';
-/** Most requests of one probe. */
+/** Maximum number of requests per probe. */
 export const MOST_REQUESTS = 120;
-/** Refusals that tell something; others end the probe. */
+/** Informative refusals; others end the probe. */
 const CONCLUSIVE = new Set([400, 403, 404, 405, 410, 413, 414, 422]);
 
-/** The tenant that is asked about. */
+/** The queried tenant. */
 interface AskedClinic {
   context: ClinicContext;
   tenantId: string;
   signal: AbortSignal;
 }
 
-/** Asks about one tenant of a clinic, with GET alone, and counts. */
+/** Sends counted GET requests about one tenant of a clinic. */
 export class Asker {
   requests = 0;
-  /** Statuses of the questions about the list of appointments. */
+  /** Statuses of the appointment list requests. */
   private readonly statuses: number[] = [];
   private said: readonly string[] = [];
 
@@ -49,7 +48,7 @@ export class Asker {
     this.clinic = clinic;
   }
 
-  /** Asks for a list, or with an id for one record. @throws MirrorError when the clinic is away, or the probe has asked enough */
+  /** Requests a list, or with an id a single record. @throws MirrorError when the clinic is unreachable or the request limit is reached */
   async ask(list: ResourceName, parameters: readonly Asked[] = [], id?: string): Promise<Answer> {
     if (this.requests >= MOST_REQUESTS) throw exhausted();
     const { context, tenantId, signal } = this.clinic;
@@ -72,7 +71,7 @@ export class Asker {
     };
   }
 
-  /** Asks for appointments. Null if there are no rows to find. */
+  /** Requests appointments. Null without records. */
   async rows(...parameters: readonly Asked[]): Promise<RowsSeen | null> {
     return rowsIn(await this.ask('appointments', parameters), 'appointments');
   }
@@ -82,7 +81,7 @@ export class Asker {
     if (answer.status >= 400) this.said = errorFromAnswer(answer, LABEL, this.clinic.context).vendorMessages();
   }
 
-  /** There are no rows: all questions were refused, or there are too few appointments. */
+  /** Returns the error for no records: all requests were refused, or too few appointments exist. */
   noEvidence(): MirrorError {
     if (this.statuses.some((status) => status < 400)) {
       return new MirrorError(message('probe-too-few'), {
@@ -107,13 +106,13 @@ function exhausted(): MirrorError {
   });
 }
 
-/** The rows of one answer. */
+/** The records of an answer. */
 interface RowsSeen extends Omit<Answer, 'status'> {
   rows: unknown[];
   envelope: Envelope;
 }
 
-/** The rows of an answer, with what is around them; null when there are none to find. */
+/** Returns the records of an answer with their envelope; null without records. */
 export function rowsIn({ status, body, headers }: Answer, list: string): RowsSeen | null {
   const inBody = status >= 200 && status < 300 ? envelopeOf(sampled([body]), list) : null;
   if (inBody === null) return null;
@@ -127,25 +126,25 @@ function linksNext({ headers }: RowsSeen): boolean {
   return nextLink(headers.get('link')) !== null;
 }
 
-/** Rows that are asked for to see whether fewer come. */
+/** Page sizes of requests, to observe whether fewer records return. */
 const FEW = 2;
 const MANY = 1_000;
 
-/** How a list was seen to page: the parameters that work, and how many rows come at most. */
+/** Observed paging: the working parameters and the maximum page size. */
 export interface PagingSeen {
   query: QueryParameter[];
   envelope: Envelope;
-  /** A `Link` header leads from page to page. */
+  /** A `Link` header leads to the next page. */
   hasLinkHeader: boolean;
-  /** All that can be asked for at once. */
+  /** Parameters of the largest page. */
   largest: readonly Asked[];
-  /** As many rows as came at once. */
+  /** Records of the largest answer. */
   rows: readonly unknown[];
-  /** The answers that they came in. */
+  /** Bodies of the answers. */
   bodies: readonly unknown[];
 }
 
-/** Finds out how the list of appointments pages, by asking for two rows at a time. Null without enough rows to tell. */
+/** Observes the paging of the appointment list with pages of two records. Null with too few records. */
 export async function probePaging(asker: Asker, base: readonly Asked[], paging: object): Promise<PagingSeen | null> {
   const ask = (...more: Asked[]) => asker.rows(...base, ...more);
   const first = await ask();
@@ -185,7 +184,7 @@ export async function probePaging(asker: Asker, base: readonly Asked[], paging: 
 
 type Next = (...more: Asked[]) => Promise<RowsSeen | null>;
 
-/** Two rows further on; what comes again unchanged is asked for twice, since some servers stumble once. */
+/** Skips two records. An unchanged answer is requested twice, because some servers fail once. */
 async function probePosition(
   next: Next,
   rows: readonly unknown[],
@@ -201,7 +200,7 @@ async function probePosition(
     for (const _try of [1, 2]) {
       const answer = await next([name, value]);
       if (same(answer?.rows, second)) return queryParameter(name, { first });
-      // Pages that count from 0: the second is the third.
+      // Page 2 returned the third page, so pages count from 0.
       if (first === 1 && same(answer?.rows, third)) return queryParameter(name, { first: 0 });
     }
   }
@@ -219,7 +218,7 @@ async function probeCursor(next: Next, first: RowsSeen, names: Iterable<string>)
   return null;
 }
 
-/** Whether a page tells that it is not all. */
+/** Decides whether a page announces further records. */
 function hasMore(page: RowsSeen): boolean {
   const { hasMorePath, totalPath } = page.envelope;
   const hasMoreFlag = hasMorePath !== null && valueAt(page.body, hasMorePath) === true;

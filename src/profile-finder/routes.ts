@@ -3,15 +3,15 @@ import { OPERATIONS } from '../clinic/schema/operations.ts';
 import type { Comparison } from './findings.ts';
 import type { SpecifiedOperation } from './openapi.ts';
 
-/** The clinic's own operation for each of ours that it has. */
+/** The clinic's operations by operation name. */
 export type Routes = ReadonlyMap<string, SpecifiedOperation>;
 
-/** Operations without which nothing can be kept in step. */
+/** Operations that a sync requires. */
 const NEEDED = new Set(['userInfo.read', 'agendas.list', 'locations.list', 'appointments.list', 'appointments.read']);
 
 const NOT_THERE = 'it is not there, and the daemon needs it: is it left out of the document?';
 
-/** Finds the clinic's operations by what follows the prefix, and the prefix that most of them have. */
+/** Finds the clinic's operations by the path after the prefix, and the most frequent prefix. */
 export function compareRoutes(comparison: Comparison, operations: readonly SpecifiedOperation[]): Routes {
   const theirs = operations.map((one) => ({ one, segments: segmentsOf(one.path) }));
   const matches = OPERATIONS.flatMap(({ name, method, path }) => {
@@ -47,13 +47,13 @@ function mostFrequent(values: readonly string[]): string | null {
   return groups.sort(([, a], [, b]) => b.length - a.length)[0]?.[0] ?? null;
 }
 
-/** Folded; all names in braces are alike. */
+/** Folds segments; all names in braces are equal. */
 function segmentsOf(path: string): string[] {
   const segments = path.split('/').filter((segment) => segment !== '');
   return segments.map((segment) => (/^\{.*\}$/.test(segment) ? '{}' : folded(segment)));
 }
 
-/** Compares the scopes that operations need: the prefix that most have before our names. */
+/** Compares the required scopes: finds the most frequent prefix before the known names. */
 export function compareScopes(comparison: Comparison, routes: Routes): void {
   const needing = OPERATIONS.flatMap(({ name, scope }) => {
     const scopes = routes.get(name)?.scopes ?? [];

@@ -8,11 +8,11 @@ import type { Spot } from './values.ts';
 
 type Flag = ClinicProfile['appointments']['flags'][number];
 
-/** Where flags and statuses are in the profile, as people read it. */
+/** Displayed locations of flags and statuses in the profile. */
 export const FLAGS_LOCATION = 'appointments.flags';
 export const STATUSES_LOCATION = 'appointments.statuses';
 
-/** Compares the words of appointments' statuses, and looks for flags for the statuses that no word means. */
+/** Compares status words, and finds flags for statuses without a word. */
 export function compareStatuses(comparison: Comparison, spots: readonly Spot[], state: Spot | null): void {
   const path = ['appointments', 'statuses'];
   const words = state?.schema.words ?? [];
@@ -49,14 +49,14 @@ export function compareStatuses(comparison: Comparison, spots: readonly Spot[], 
   askForCancelled(comparison, spots, state, [...found, ...flags.map(({ status }) => status)]);
 }
 
-/** What a state means: as the profile says, else by its word. */
+/** Returns the status of a state by the profile, otherwise by its word. */
 function meaningOf(word: string, statuses: ClinicProfile['appointments']['statuses']) {
   const entries = Object.entries(statuses);
   const same = entries.find(([each]) => each === word) ?? entries.find(([each]) => folded(each) === folded(word));
   return { word, status: same?.[1] ?? statusOfWord(word) ?? 'unknown', isNamed: same !== undefined };
 }
 
-/** Asks for the states if nothing was found that tells a cancelled appointment from another. */
+/** Asks for the states if nothing identifies a cancelled appointment. */
 function askForCancelled(
   comparison: Comparison,
   spots: readonly Spot[],
@@ -83,7 +83,7 @@ function askForCancelled(
   }
 }
 
-/** @returns the flags of the profile, or those that it should have */
+/** @returns the flags of the profile, or the proposed flags */
 function compareFlags(
   comparison: Comparison,
   spots: readonly Spot[],
@@ -111,12 +111,12 @@ function compareFlags(
   return wanted;
 }
 
-/** What gives the time back: a flag for it is proposed although no row had it up, since none may have been cancelled yet. */
+/** Statuses that free the time: their flags are proposed even if never raised, because possibly no sample was cancelled. */
 const FREEING: readonly AppointmentStatus[] = ['cancelled', 'no_show'];
 
 /**
- * Flags that were seen to tell another status than the word of the same row: without such a row a field is just a field. Those of a
- * status that frees the time stay as long as no word tells it.
+ * Returns flags that differed from the status word of a sample; other fields are not flags. Flags of statuses that free the time remain
+ * while no word expresses the status.
  */
 export function raisedFlags({ appointments }: ClinicProfile, samples: readonly JsonObject[]): readonly Flag[] {
   const byWord = compileStatuses({ ...appointments, flags: [] });

@@ -2,28 +2,28 @@ import { folded, isJsonObject } from '../clinic/http/rows.ts';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import { commonNames } from './names.ts';
 
-/** What numbers count that are times. */
+/** Unit of numeric times. */
 export type EpochUnit = 'seconds' | 'ms';
 
-/** What a JSON value looks like, by a document or by samples. */
+/** Schema of a JSON value, from a document or samples. */
 export interface ValueSchema {
-  /** Null: not told. A number without a fraction is `integer`. */
+  /** Null: unknown. A number without a fraction is `integer`. */
   type: 'object' | 'array' | 'string' | 'number' | 'integer' | 'boolean' | null;
   /** Such as `date-time` or `date`. */
   format: string | null;
-  /** The words of an enumeration, numbers in digits; null for none. */
+  /** Words of an enumeration, numbers in digits; null for none. */
   words: readonly string[] | null;
-  /** Of a number that is a time: what it counts since 1970; null for any other. */
+  /** Unit since 1970 of a numeric time; otherwise null. */
   epochUnit: EpochUnit | null;
   /** Of an object. */
   members: ReadonlyMap<string, ValueSchema>;
   /** Of an array. */
   rows: ValueSchema | null;
-  /** An example that the document gives; null for none. */
+  /** An example in the document; null for none. */
   example: string | number | boolean | null;
 }
 
-/** A schema of which nothing is told. */
+/** An unknown schema. */
 export const UNTOLD: ValueSchema = {
   type: null,
   format: null,
@@ -34,16 +34,16 @@ export const UNTOLD: ValueSchema = {
   example: null,
 };
 
-/** A value in a row, by the names that lead there. */
+/** A value in a record with its path. */
 export interface Spot {
   path: string;
   schema: ValueSchema;
 }
 
-/** Deepest object within a row whose fields are looked at. */
+/** Deepest object in a record whose fields are used. */
 const DEEPEST_SPOT = 3;
 
-/** The paths of a row that a profile can name, objects and arrays included; what is in arrays is not looked into. */
+/** Returns the paths of a record for a profile, including objects and arrays, but not array elements. */
 export function spotsOf(row: ValueSchema, prefix = '', depth = 1): Spot[] {
   return [...row.members].flatMap(([name, schema]) => {
     if (name === '' || /[\s.]/.test(name)) return [];
@@ -52,27 +52,27 @@ export function spotsOf(row: ValueSchema, prefix = '', depth = 1): Spot[] {
   });
 }
 
-/** Instants from 2000 to 2100, which no count and hardly an id reaches, in seconds. */
+/** Instants from 2000 to 2100 in seconds; counts and most ids are smaller. */
 const EPOCH_SECONDS = [946_684_800, 4_102_444_800] as const;
 
-/** What a number counts since 1970 if it is a time of our days; null for other numbers. */
+/** Returns the unit of a number that is a plausible time; null for others. */
 export function epochUnitOfNumber(value: number): EpochUnit | null {
   const isWithin = (number: number) => number >= EPOCH_SECONDS[0] && number <= EPOCH_SECONDS[1];
   return isWithin(value) ? 'seconds' : isWithin(value / 1_000) ? 'ms' : null;
 }
 
-/** Deepest nesting of samples that is looked at. */
+/** Maximum nesting of samples. */
 const DEEPEST_SAMPLE = 6;
-/** More different words than this are no enumeration. */
+/** More different words are no enumeration. */
 const MOST_WORDS = 25;
-/** What a word of an enumeration looks like; anything else might be a person's name. */
+/** Form of an enumeration word; other text is possibly a name. */
 const WORD = /^(?:[\p{L}][\p{L}\d_ -]{0,30}|-?\d{1,4})$/u;
 const DATE = /^\d{4}-\d\d-\d\d$/;
 const TIME = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d/;
 
 /**
- * What values that were seen have in common, in the terms of a document. Of texts and numbers only states and forms of times are kept.
- * @param states names of fields that hold a state, folded
+ * Returns the common schema of observed values. Of strings and numbers, only states and time formats are kept.
+ * @param states folded names of state fields
  */
 export function sampled(
   values: readonly unknown[],
@@ -101,7 +101,7 @@ export function sampled(
   return present.every((value) => typeof value === 'string') ? sampledTexts(present, isState) : UNTOLD;
 }
 
-/** Numbers that are all times of our days, or 0 for none, count as times. */
+/** Numbers that are all plausible times, or 0 for none, are treated as times. */
 function sampledNumbers(numbers: readonly number[], isState: boolean): ValueSchema {
   const units = new Set(numbers.filter((value) => value !== 0).map(epochUnitOfNumber));
   const [epochUnit = null] = units.size === 1 ? units : [];
@@ -126,17 +126,17 @@ function wordsOf(seen: readonly string[]): string[] | null {
   return words.length > 0 && words.length <= MOST_WORDS ? words : null;
 }
 
-/** A form of times as a profile names it. */
+/** Time format in a profile. */
 export type TimeForm = ClinicProfile['writes']['times'];
 
-/** The form of times: of numbers by their unit, else by examples; null if examples don't agree or there are none. */
+/** Returns the time format by the unit, otherwise by examples; null if examples disagree or are missing. */
 export function timeFormOf(unit: EpochUnit | null, examples: readonly string[]): TimeForm | null {
   if (unit !== null) return `epoch-${unit}`;
   const [form = null, ...others] = new Set(examples.map(formOfExample));
   return others.length === 0 ? form : null;
 }
 
-/** The form of one time; null for other texts. */
+/** Returns the format of a time; null for other text. */
 export function formOfExample(example: string): TimeForm | null {
   if (/T[\d:.]+Z$/i.test(example)) return 'utc';
   if (/T[\d:.]+[+-]\d\d:?\d\d$/.test(example)) return 'offset';

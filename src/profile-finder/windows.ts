@@ -7,22 +7,22 @@ import { PARAMETERS, WINDOWS } from './names.ts';
 import { type Answer, type Asked, type Asker, rowsIn } from './questions.ts';
 import { spotsOf } from './values.ts';
 
-/** Forms of times that are tried after those that the profile and the rows have. */
+/** Time formats to attempt after those of the profile and the records. */
 const FORMATS: readonly TimeFormat[] = ['offset', 'date', 'epoch-seconds', 'local'];
-/** Days of the window that every clinic should allow. */
+/** Length of a window in days that every clinic should allow. */
 const USUAL_DAYS = 28;
-/** Long ago: there are no appointments. */
+/** A time without appointments. */
 const LONG_AGO: Instant = Date.parse('1990-01-01T00:00:00Z');
 const LENGTHS = [30, 92, 366];
 
-/** How a list is asked for a window. */
+/** Window parameters of a list. */
 export interface WindowSeen {
   from: string;
   to: string;
   format: TimeFormat;
 }
 
-/** Writes a window for the clinic. */
+/** Formats a window for the clinic. */
 export function windowParameters(
   { from, to, format }: WindowSeen,
   { fromAt, toAt }: { fromAt: Instant; toAt: Instant },
@@ -35,13 +35,13 @@ export function windowParameters(
   ];
 }
 
-/** The weeks around now that every probe asks for. */
+/** Returns the weeks around now for all requests of a probe. */
 export function usualWindow(now: Instant): { fromAt: Instant; toAt: Instant } {
   const fromAt = now - (USUAL_DAYS / 4) * DAY_MS;
   return { fromAt, toAt: fromAt + USUAL_DAYS * DAY_MS };
 }
 
-/** Finds the parameters of a window: those with which something comes from now, and nothing, or a refusal, from long ago. */
+/** Finds the window parameters: records return for the current window, and none, or a refusal, for a window long ago. */
 export async function probeWindow(asker: Asker, now: Instant, profile: ClinicProfile): Promise<WindowSeen | null> {
   const { filters, window } = profile.appointments;
   const own = filters.from !== null && filters.to !== null ? [[filters.from, filters.to] as const] : [];
@@ -55,32 +55,32 @@ export async function probeWindow(asker: Asker, now: Instant, profile: ClinicPro
         ((await asker.rows(...windowParameters(seen, range, profile)))?.rows ?? []).length === 0;
       if (await isEmpty(usualWindow(now))) continue;
       if (await isEmpty({ fromAt: LONG_AGO, toAt: LONG_AGO + DAY_MS })) return seen;
-      // Rows from long ago: the parameters are not heeded, in whatever form.
+      // Records from long ago: the server ignores the parameters in any format.
       break;
     }
   }
   return null;
 }
 
-/** The form of times that are numbers in the rows that came unasked. */
+/** Returns the format of numeric times in records without a window. */
 function numericFormatsOf(unasked: Answer): TimeFormat[] {
   const row = rowsIn(unasked, 'appointments')?.envelope.row;
   const units = row === undefined ? [] : spotsOf(row).flatMap(({ schema }) => schema.epochUnit ?? []);
   return units.slice(0, 1).map((unit): TimeFormat => `epoch-${unit}`);
 }
 
-/** What is found out of a window other than its parameters. */
+/** Observed behaviour of a window. */
 export interface WindowManners {
-  /** Null: it could not be told. */
+  /** Null: unknown. */
   lists: 'overlap' | 'start' | null;
-  /** Whether the day of the end belongs to it; null if that is no question or could not be told. */
+  /** Whether the last day is included; null if irrelevant or unknown. */
   toIncluded: boolean | null;
-  /** Longest that was taken, in days, and whether a longer one was refused. */
+  /** Longest accepted window in days, and whether a longer window was refused. */
   longestDays: number;
   isRefusedAbove: boolean;
 }
 
-/** @param paging what makes an answer as large as it gets */
+/** @param paging parameters of the largest page */
 export async function probeWindowManners(
   asker: Asker,
   profile: ClinicProfile,
@@ -119,17 +119,17 @@ function hasId(row: unknown, id: string): boolean {
   return isThere || (isJsonObject(row) && Object.values(row).some((value) => asId(value) === id));
 }
 
-/** How a list is asked for agendas. */
+/** Agenda parameters of a list. */
 export interface AgendaSeen {
   name: string;
-  /** Null: one at a time. */
+  /** Null: one agenda per request. */
   several: 'repeated' | 'comma' | null;
 }
 
 /**
- * Finds the parameter for agendas: the one with which rows of one agenda come and no other.
+ * Finds the agenda parameter: only records of the requested agenda return.
  * @param own the name in the profile
- * @param read reads an answer's rows
+ * @param read reads an answer's records
  */
 export async function probeAgendas(
   asker: Asker,

@@ -4,22 +4,22 @@ import { wholeNumber } from './common-schemas.ts';
 import type { Secret, SecretSchemas } from './secret-reference.ts';
 
 const PORTS = { starttls: 587, tls: 465, none: 25 } as const;
-/** What is said of what is no mail address. */
+/** Remedy for an invalid e-mail address. */
 export const ADDRESS_REMEDY = issueText(message('settings.mail-address'));
 
-/** A mail server, and whom its mails come from, as a part of a file is read. */
+/** A mail server and the sender, as read. */
 export interface MailServer {
   host: string;
   port: number;
   security: 'starttls' | 'tls' | 'none';
   login?: { user: string; password: Secret<string> } | undefined;
-  /** PEM, where the server's certificate is not one that everybody trusts. */
+  /** PEM, for a certificate that is not publicly trusted. */
   certificateAuthority?: Secret<string> | undefined;
   from: string;
   timeoutSeconds: number;
 }
 
-/** The keys that every mail server has in a file; {@link hasSafeServer} and {@link withPort} complete them. */
+/** Keys of every mail server in a file; {@link hasSafeServer} and {@link withPort} complete the check. */
 export function mailServerKeys(secrets: SecretSchemas) {
   return {
     host: z.hostname().meta({ description: 'Host of the mail server.', examples: ['smtp.example.org'] }),
@@ -54,18 +54,18 @@ export function mailServerKeys(secrets: SecretSchemas) {
   };
 }
 
-/** Whether mails may be handed to the server in this way. */
+/** Decides whether the transport to the server is safe. */
 export function hasSafeServer({ security, host }: Pick<MailServer, 'security' | 'host'>): boolean {
   return security !== 'none' || /^127\.|^::1$/.test(host) || !/[.:]/.test(host);
 }
 
-/** What is said of a server that mails may not be handed to in clear. */
+/** Fault for an unencrypted mail server. */
 export const SERVER_FAULT = {
   path: ['security'],
   message: issueText(message('settings.plain-mail')),
 };
 
-/** The settings with the port that the encryption usually has, unless they name one. */
+/** Adds the default port of the encryption. */
 export function withPort<Read extends { port?: number | undefined; security: MailServer['security'] }>(settings: Read) {
   return { ...settings, port: settings.port ?? PORTS[settings.security] };
 }
@@ -74,16 +74,16 @@ export function withPort<Read extends { port?: number | undefined; security: Mai
 const SECRET_BYTES = { least: 24, most: 64 };
 const SECRET_PREFIX = 'whsec_';
 
-/** A receiver of signed webhooks, as its part of a file is read. */
+/** A receiver of signed webhooks, as read. */
 export interface WebhookEndpoint {
   url: string;
-  /** Newest first; each signs. */
+  /** Newest first; each adds a signature. */
   secrets: readonly Secret<string>[];
-  /** For a receiver that the operator names: it is in their own network. Networks of tenants' receivers: `outbound.webhooks`. */
+  /** For a receiver in the operator's own network. Networks for tenants' receivers: `outbound.webhooks`. */
   allowPrivateAddresses?: boolean;
 }
 
-/** The keys that every receiver of webhooks has in a file. */
+/** Keys of every webhook receiver in a file. */
 export function webhookKeys(secrets: SecretSchemas) {
   const secret = secrets.text.refine((written) => isSigningSecret(written.reveal()), {
     error: issueText(message('settings.signing-secret')),
@@ -109,7 +109,7 @@ function isSigningSecret(text: string): boolean {
   return length >= SECRET_BYTES.least && length <= SECRET_BYTES.most;
 }
 
-/** Who is told of what needs a person. */
+/** Recipients of alerts about required actions. */
 export function alertsSection(secrets: SecretSchemas) {
   return z
     .strictObject({
@@ -154,5 +154,5 @@ export function alertsSection(secrets: SecretSchemas) {
     );
 }
 
-/** Who is told, as read. */
+/** Parsed alert settings. */
 export type AlertSettings = z.output<ReturnType<typeof alertsSection>>;

@@ -7,16 +7,16 @@ import { keysAt, type ValuePath, valueAt, type YamlFile } from './yaml-file.ts';
 
 type Issue = z.core.$ZodIssue;
 
-/** Keys whose values are never shown, whatever they hold. */
+/** Keys with values that are never shown. */
 const SECRET_KEY = /secret|passw|pwd|credential|private|authorization|token$|key(s|file)?$|^url$/i;
 const LONGEST_SHOWN = 60;
 
 /**
  * Checks a file against a schema.
  *
- * A message of a schema (`{ error: issueText(…) }`, or that of an added issue) is the fault's remedy, so it must be constant;
- * zod's texts are not used.
- * @returns the typed value; or every fault with its line, and the file as it was meant, for further checks
+ * A message of a schema (`{ error: issueText(…) }`, or of an added issue) is the fault's remedy, so it must be constant. zod's texts are
+ * not used.
+ * @returns the typed value; or every fault with its line, and the file with corrected keys for further checks
  */
 export function checkFile<Output>(
   file: YamlFile,
@@ -28,14 +28,14 @@ export function checkFile<Output>(
   const slips: Slip[] = [];
   const faults = result.error.issues.flatMap((issue) => describeIssue(file, issue, at, slips));
   if (slips.length === 0) return { faults, meant: file };
-  // What else is said of a file without its slips does not follow from them. Each time there are fewer unknown keys.
+  // A second check of the corrected file shows only independent faults. Each round has fewer unknown keys.
   const meant = withoutSlips(file, slips);
   const rest = checkFile(meant, schema, at);
   const ofSlips = slips.map(({ fault }) => fault);
   return 'value' in rest ? { faults: ofSlips, meant } : { ...rest, faults: [...ofSlips, ...rest.faults] };
 }
 
-/** A key that was meant to be another one. */
+/** A misspelled key. */
 interface Slip {
   parent: ValuePath;
   written: string;
@@ -43,7 +43,7 @@ interface Slip {
   fault: ConfigurationFault;
 }
 
-/** The file as if each key were as it was meant. Lines are those of the file. */
+/** Returns the file with corrected keys and the original lines. */
 function withoutSlips(file: YamlFile, slips: readonly Slip[]): YamlFile {
   const value = structuredClone(file.value);
   for (const { parent, written, meant } of slips) {
@@ -66,7 +66,7 @@ function withoutSlips(file: YamlFile, slips: readonly Slip[]): YamlFile {
   };
 }
 
-/** @param slips where unknown keys are noted that were meant to be others */
+/** @param slips receives misspelled keys */
 function describeIssue(file: YamlFile, issue: Issue, parent: ValuePath, slips: Slip[]): ConfigurationFault[] {
   const path = [...parent, ...issue.path];
   if (issue.code === 'unrecognized_keys')
@@ -86,8 +86,8 @@ function describeIssue(file: YamlFile, issue: Issue, parent: ValuePath, slips: S
 }
 
 /**
- * What to tell of a value that has none of its allowed forms: the fault that one form found (an unset variable); else, unless
- * the schema has a remedy of its own, what the nearest form misses.
+ * Returns the relevant issues of a union: a fault inside one form (an unset variable), otherwise, unless the schema has a remedy, the
+ * issues of the nearest form.
  */
 function relevantIssues(issue: z.core.$ZodIssueInvalidUnion): Issue[] {
   const found = issue.errors.flat().filter((inner) => faultOf(inner) !== null);
@@ -100,7 +100,7 @@ function isOfAnotherType(issue: Issue): boolean {
   return issue.path.length === 0 && (issue.code === 'invalid_type' || issue.code === 'invalid_value');
 }
 
-/** Keys that there were, with what is true by now. */
+/** Removed keys, with the current alternative. */
 const MOVED = new Map([['allowPrivateAddresses', withRemedy('settings.private-addresses')]]);
 
 function unknownKey(
@@ -123,13 +123,13 @@ function unknownKey(
     ...keysAt(file, parent),
     ...slips.filter((slip) => slip.parent === parent).map(({ meant }) => meant),
   ];
-  // Under another name the value of a secret might be shown.
+  // Under a corrected name, a secret value could be shown.
   const mayBeShown = SECRET_KEY.test(guess) || !SECRET_KEY.test(key);
   if (!isThere.includes(guess) && mayBeShown) slips.push({ parent, written: key, meant: guess, fault });
   return fault;
 }
 
-/** A fault at a path of a file. */
+/** Returns a fault at a path of a file. */
 export function faultAt(file: YamlFile, path: ValuePath, text: Text, remedy: Text): ConfigurationFault {
   return faultIn(file.name, text, remedy, { line: file.lineOf(path), path: path.map(String).join('.') });
 }
@@ -143,7 +143,7 @@ function found(path: ValuePath, value: unknown): Text {
   return message('settings.not-valid', { value: shown(path, value) });
 }
 
-/** A value as a fault may show it: short, and nothing of a secret. */
+/** Returns a value for display: short and without secrets. */
 function shown(path: ValuePath, value: unknown): Text {
   if (path.some((key) => SECRET_KEY.test(String(key)))) return message('settings.hidden');
   if (Array.isArray(value)) return message('settings.a-list');
@@ -208,7 +208,7 @@ function typeRemedy(expectedType: string, value: unknown): Text {
   return message('settings.give-value', { value: expected });
 }
 
-/** A part of a file as written. Checks pass over what is missing or of the wrong type, since the schema reports it. */
+/** A part of a file as written. Checks skip missing or wrongly typed parts, which the schema reports. */
 export class FilePart {
   readonly file: YamlFile;
   readonly path: ValuePath;
@@ -218,7 +218,7 @@ export class FilePart {
     this.path = path;
   }
 
-  /** Undefined when the file has no such part. */
+  /** Undefined if missing. */
   get value(): unknown {
     return this.file.valueAt(this.path);
   }
@@ -227,17 +227,17 @@ export class FilePart {
     return this.value === undefined;
   }
 
-  /** Null for anything but a string. */
+  /** Null if not a string. */
   get text(): string | null {
     return typeof this.value === 'string' ? this.value : null;
   }
 
-  /** Empty for anything but a list. */
+  /** Empty if not a list. */
   get list(): readonly unknown[] {
     return Array.isArray(this.value) ? this.value : [];
   }
 
-  /** Names in the mapping; none when it is no mapping. */
+  /** Keys of the mapping; empty if not a mapping. */
   get names(): string[] {
     return keysAt(this.file, this.path);
   }
@@ -246,7 +246,7 @@ export class FilePart {
     return new FilePart(this.file, [...this.path, ...keys]);
   }
 
-  /** Parts that a pattern leads to, such as `targets.*.title`; `*` stands for every name of a mapping and every element of a list. */
+  /** Returns the parts that match a pattern such as `targets.*.title`; `*` matches every key or list element. */
   *matching(pattern: string): Generator<FilePart> {
     const [key = '', ...rest] = pattern.split('.');
     if (key === '') yield this;
@@ -257,14 +257,14 @@ export class FilePart {
     return faultAt(this.file, this.path, text, remedy);
   }
 
-  /** Faults of a name that is not among the known ones; none while these are null. @param what the thing that the name stands for */
+  /** Returns a fault if the name is unknown; none if the candidates are null. @param what kind of the named object */
   *unknownName(candidates: readonly string[] | null, what: Text, remedy: Text): Generator<ConfigurationFault> {
     const { text } = this;
     if (text === null || candidates === null || candidates.includes(text)) return;
     yield this.unknown(text, candidates, { what, remedy });
   }
 
-  /** The fault of a name that is not among the known ones. */
+  /** Returns the fault of an unknown name. */
   unknown(
     name: string,
     candidates: readonly string[],
@@ -282,7 +282,7 @@ export class FilePart {
   }
 }
 
-/** Asks first whether a similar name was meant, if there is one. */
+/** Suggests a similar name first, if one exists. */
 export function withGuess(guess: string | null, then: Text): Text {
   return guess === null ? then : message('settings.guess-then', { guess, then });
 }

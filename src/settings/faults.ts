@@ -1,17 +1,17 @@
 import { message, render, type Text, withRemedy } from '../messages/message.ts';
 import type { ErrorTexts } from '../model/errors.ts';
 
-/** One thing that is wrong in the configuration. Shows no secret. */
+/** A fault in the configuration. Contains no secrets. */
 export interface ConfigurationFault {
-  /** The file as it was named to us: below the configuration directory, with it. */
+  /** File name as given, including the configuration directory. */
   file: string;
-  /** Line in the file, from 1; null when the file as a whole is at fault. */
+  /** Line from 1; null for the file as a whole. */
   line: number | null;
-  /** Where in the file, such as `targets.rossi.window.pastDays`; empty for the file as a whole. */
+  /** Path in the file, such as `targets.rossi.window.pastDays`; empty for the file as a whole. */
   path: string;
-  /** What is wrong, with the value found. */
+  /** The fault, with the found value. */
   message: string;
-  /** What to do. */
+  /** Next step. */
   remedy: string;
   /** Message and remedy for any language. */
   texts: ErrorTexts;
@@ -19,7 +19,7 @@ export interface ConfigurationFault {
   other?: string;
 }
 
-/** A fault of a file. @param at where in the file; default: the file as a whole */
+/** Returns a fault of a file. @param at path in the file; default: the file as a whole */
 export function faultIn(
   file: string,
   text: Text,
@@ -29,7 +29,7 @@ export function faultIn(
   return { file, line, path, message: render(text), remedy: render(remedy), texts: { message: text, remedy } };
 }
 
-/** Faults as an administrator may see them. @param maySee whether the administrator may see a tenant */
+/** Hides faults and names of tenants that an administrator must not see. @param maySee decides whether a tenant is visible */
 export function faultsAsSeen(
   faults: readonly ConfigurationFault[],
   maySee: (tenant: string) => boolean,
@@ -40,7 +40,7 @@ export function faultsAsSeen(
   });
 }
 
-/** The configuration can't be used; the operator must change it. Carries every fault of every file. */
+/** An unusable configuration, which the operator must change. Contains every fault of every file. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError';
   readonly actor = 'settings';
@@ -57,13 +57,13 @@ export class ConfigurationError extends Error {
 
 const WIDTH = 100;
 
-/** File by file, each from its first line to its last. */
+/** Sorts by file and line. */
 function inReadingOrder(faults: readonly ConfigurationFault[]): ConfigurationFault[] {
   const files = Map.groupBy(faults, (fault) => fault.file);
   return [...files.values()].flatMap((ofFile) => ofFile.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0)));
 }
 
-/** The faults as text for a terminal, file by file in order of line, no line longer than 100 columns. */
+/** Renders faults for a terminal, by file and line, in at most 100 columns. */
 export function renderFaults(faults: readonly ConfigurationFault[]): string {
   const files = Map.groupBy(inReadingOrder(faults), (fault) => fault.file);
   const blocks = [...files].map(([file, ofFile]) => renderFile(file, ofFile));
@@ -80,8 +80,8 @@ function renderFile(file: string, faults: readonly ConfigurationFault[]): string
 }
 
 /**
- * Breaks a text at spaces into lines of at most 100 columns; a longer word is broken where the line ends. Control characters,
- * with which a file could play tricks on the terminal, are shown as a question mark.
+ * Wraps a text to lines of at most 100 columns, and splits longer words. Control characters, which could manipulate the terminal, become
+ * question marks.
  */
 function wrap(text: string, firstIndent: string, nextIndent: string): string[] {
   const lines: string[] = [];

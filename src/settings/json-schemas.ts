@@ -8,8 +8,8 @@ import { tenantSchema } from './tenant-schema.ts';
 type JsonSchema = Record<string, unknown>;
 
 /**
- * JSON Schemas (draft 7, which editors know best) of the configuration files, by name of the file below `config/schema`. They
- * describe what may be written; checks between files are left to `config check`.
+ * Returns JSON Schemas (draft 7, with the best editor support) of the configuration files, by file name below `config/schema`. Only `config
+ * check` runs the checks between files.
  */
 export function jsonSchemas(
   connectors: ReadonlyMap<string, ConnectorDescription>,
@@ -25,7 +25,7 @@ export function jsonSchemas(
   ]);
 }
 
-/** @param reused whether a part that occurs often is written once and referred to; not for what becomes part of another */
+/** @param reused `ref` writes repeated parts once; not for a schema that becomes part of another */
 function toJsonSchema(schema: z.ZodType, reused: 'ref' | 'inline' = 'inline'): JsonSchema {
   const { '~standard': _standard, ...jsonSchema } = z.toJSONSchema(schema, {
     target: 'draft-7',
@@ -42,7 +42,7 @@ const targetsOfTenant = z.object({
   }),
 });
 
-/** Adds the connectors' names, each with what its own schema says of `settings`. */
+/** Adds the connectors' names with the schemas of their `settings`. */
 function withConnectors(tenant: JsonSchema, connectors: ReadonlyMap<string, ConnectorDescription>): JsonSchema {
   if (connectors.size === 0) return tenant;
   const target = targetsOfTenant.parse(tenant).properties.targets.additionalProperties;
@@ -68,7 +68,7 @@ function withConnectors(tenant: JsonSchema, connectors: ReadonlyMap<string, Conn
 const jsonObject = z.record(z.string(), z.unknown());
 const CHANNELS_PATH = ['properties', 'reminders', 'properties', 'channels', 'additionalProperties'];
 
-/** Adds the kinds of reminder channels, each with what its own schema says of `settings`. */
+/** Adds the kinds of reminder channels with the schemas of their `settings`. */
 function withChannels(tenant: JsonSchema, channels: ReadonlyMap<string, z.ZodType>): JsonSchema {
   if (channels.size === 0) return tenant;
   return changedAt(tenant, CHANNELS_PATH, (channel) => ({
@@ -80,7 +80,7 @@ function withChannels(tenant: JsonSchema, channels: ReadonlyMap<string, z.ZodTyp
   }));
 }
 
-/** A copy that differs in the part at a path. */
+/** Returns a copy with a changed part. */
 function changedAt(
   whole: unknown,
   [key, ...rest]: readonly string[],

@@ -8,27 +8,27 @@ import type { TenantOutline } from './configuration.ts';
 import type { Settings } from './settings-schema.ts';
 import type { CheckedTenant } from './tenants.ts';
 
-/** A process runs tenants by the files, or works on what a daemon runs. */
+/** A process runs tenants by the files, or uses the tenants of a daemon. */
 export type FileUse = 'daemon' | 'command';
 
-/** What a daemon runs tenants by, under the names of the files: tenants of files, and clinic profiles with every default filled in. */
+/** Content by which a daemon runs tenants: tenant files and clinic profiles with all defaults, by file name. */
 export interface LastRun {
   tenants: ReadonlyMap<string, CheckedTenant>;
   profiles: ReadonlyMap<string, ClinicProfile>;
 }
 
-/** Of a process that does not work on what a daemon runs. */
+/** For processes that do not use a daemon's tenants. */
 export const NO_LAST_RUN: LastRun = { tenants: new Map(), profiles: new Map() };
 
-/** The second line of the file, as JSON; behind it the content of each tenant's file as JSON, one a line in the same order. */
+/** The second line of the file, as JSON. Each further line is the content of a tenant's file as JSON, in the same order. */
 interface Index {
   outlines: TenantOutline[];
   profiles: [name: string, ClinicProfile][];
 }
 
 /**
- * Reads what a daemon ran last: where a file has faults, commands work on what it held before, as the daemon does. Its content is checked again
- * under the settings of the command. The first line is an HMAC of all that follows: a damaged file, or one that somebody else wrote, counts as none.
+ * Reads the last run of a daemon: for a file with faults, commands use its earlier content, like the daemon. The content is checked again
+ * under the settings of the command. The first line is an HMAC of the rest, so a damaged or forged file is ignored.
  */
 export function readLastRun(dir: string, settings: Settings): LastRun {
   let text: string;
@@ -50,14 +50,14 @@ export function readLastRun(dir: string, settings: Settings): LastRun {
   return { tenants: new Map(tenants), profiles: new Map(profiles) };
 }
 
-/** Writes what this daemon runs. The file holds no secret, only where secrets are. */
+/** Stores the run of this daemon, with references to secrets but without secrets. */
 export function writeLastRun(dir: string, settings: Settings, { tenants, profiles }: LastRun): void {
   const file = fileOf(dir, settings);
   if (file === null) return;
   const all = [...tenants.values()];
   const index: Index = {
     outlines: all.map(({ outline }) => outline),
-    // JSON would not give another one back as it is.
+    // Other profiles would not survive JSON.
     profiles: [...profiles].filter(([, profile]) => isDeepStrictEqual(JSON.parse(JSON.stringify(profile)), profile)),
   };
   const body = [JSON.stringify(index), ...all.map(({ json }) => json)].join('\n');
@@ -67,11 +67,11 @@ export function writeLastRun(dir: string, settings: Settings, { tenants, profile
     writeFileSync(unnamed, `${proofOf(settings, body)}\n${body}`, { mode: 0o600 });
     renameSync(unnamed, file);
   } catch {
-    // Commands set a tenant aside whose file has faults.
+    // Commands skip a tenant whose file has faults.
   }
 }
 
-/** Null without a data directory. Each configuration directory has its own file. */
+/** Null without a data directory. Each configuration directory has a separate file. */
 function fileOf(dir: string, { dataDirectory }: Settings): string | null {
   return dataDirectory === undefined
     ? null

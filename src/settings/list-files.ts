@@ -4,21 +4,21 @@ import { withRemedy } from '../messages/message.ts';
 import { NAME, NAME_REMEDY } from '../model/text.ts';
 import { ConfigurationError, type ConfigurationFault, faultIn } from './faults.ts';
 
-/** A YAML file whose name, without `.yaml`, is the id of what it describes. */
+/** A YAML file whose name without `.yaml` is an id. */
 export interface NamedFile {
   id: string;
   fileName: string;
 }
 
 /**
- * The YAML files of a directory in order of name; a directory that isn't there holds none. A file that was meant to be read
- * but would not be (`.yml`, a name that is no id) is a fault; hidden files and all others are passed over.
- * @throws ConfigurationError when the directory is there and can't be read
+ * Lists the YAML files of a directory by name; a missing directory is empty. A file that would be ignored by mistake (`.yml`, an invalid
+ * id) is a fault. Hidden and other files are skipped.
+ * @throws ConfigurationError when the directory exists but is unreadable
  */
 export function listYamlFiles(dir: string): { files: NamedFile[]; faults: ConfigurationFault[] } {
   const files: NamedFile[] = [];
   const faults: ConfigurationFault[] = [];
-  // They are looked at every few seconds, in their thousands: joining each anew would leave megabytes behind.
+  // Computed once: thousands of files are checked every few seconds, and a join per file would allocate megabytes.
   const folder = join(dir, sep);
   for (const entry of entriesOf(dir).toSorted()) {
     const extension = extname(entry).toLowerCase();
@@ -46,12 +46,12 @@ function entriesOf(dir: string): string[] {
   }
 }
 
-/** Files by their names, each with a text that changes when the file is written, replaced or linked elsewhere. */
+/** Stamps by file name. A stamp changes when the file is written, replaced or linked elsewhere. */
 export type FileStamps = ReadonlyMap<string, string>;
 
 /**
- * Stamps of the files of one reading: a file whose stamp is that of the reading before need not be read again. A stamp holds inode, size and the
- * times of the content and of the inode itself, which no copy or renaming restores. Links are followed.
+ * Stamps of one read: a file with an unchanged stamp need not be read again. A stamp contains inode, size, and the times of content and
+ * inode, which no copy or renaming restores. Links are followed.
  */
 export class SeenFiles {
   readonly #before: FileStamps;
@@ -59,28 +59,28 @@ export class SeenFiles {
   readonly #stamps = new Map<string, string>();
 
   /**
-   * @param before stamps of the last reading; empty: every file is read
-   * @param justNow stamps that a look found just now: these files are not looked at again
+   * @param before stamps of the last read; empty: every file is read
+   * @param justNow stamps of a check just before: these files are not checked again
    */
   constructor(before: FileStamps = new Map(), justNow: FileStamps = new Map()) {
     this.#before = before;
     this.#justNow = justNow;
   }
 
-  /** Records the file's stamp. Called before the file is read, so that the next look sees what is written in between. */
+  /** Records the file's stamp. Call before reading the file, so that the next check detects a write in between. */
   isAsBefore(fileName: string): boolean {
     const stamp = this.#stamps.get(fileName) ?? this.#justNow.get(fileName) ?? stampOf(fileName);
     this.#stamps.set(fileName, stamp);
     return this.#before.get(fileName) === stamp;
   }
 
-  /** Every file that was read, as it was then. */
+  /** Stamps of all read files. */
   get stamps(): FileStamps {
     return this.#stamps;
   }
 }
 
-/** A file as it is now; why it can't be looked at where it can't. */
+/** Returns a file's stamp, or the error code if inaccessible. */
 export function stampOf(fileName: string): string {
   try {
     const { ino, size, mtimeMs, ctimeMs } = statSync(fileName);
@@ -90,7 +90,7 @@ export function stampOf(fileName: string): string {
   }
 }
 
-/** Whether two looks found the same. */
+/** Decides whether two checks found equal stamps. */
 export function isSameStamps(one: FileStamps, other: FileStamps): boolean {
   if (one.size !== other.size) return false;
   for (const fileName of one.keys()) if (other.get(fileName) !== one.get(fileName)) return false;

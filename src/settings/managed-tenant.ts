@@ -4,43 +4,45 @@ import { MirrorError } from '../model/errors.ts';
 import { type ConfigurationFault, faultIn } from './faults.ts';
 import { readYaml, type YamlRead } from './yaml-file.ts';
 
-/** What a managed tenant is made of. */
+/** Content of a managed tenant. */
 export interface ManagedContent {
-  /** What its file would hold, as a person wrote it. */
+  /** YAML as written by an administrator. */
   yaml: string;
-  /** The same as JSON, so that it need not be parsed whenever the tenant is opened. */
+  /** Equivalent JSON, which avoids parsing at each opening. */
   json: string;
-  /** The secrets that it names as `{ sealed: NAME }`. */
+  /** Secrets referenced as `{ sealed: NAME }`. */
   secrets: Readonly<Record<string, string>>;
 }
 
-/** Stands for all managed tenants where Redis has none and had some: no tenant has such an id. */
+/** Stands for all managed tenants after Redis lost all of them: not a possible id. */
 export const ALL_MANAGED = '*';
 
-/** A tenant that no file configures: its document is kept elsewhere, sealed. */
+/** A tenant without a file: its document is stored encrypted elsewhere. */
 export interface ManagedTenant {
   id: string;
-  /** Another one with each change, also back to what was before: what is known of one holds, so that it need not be opened. */
+  /** Changes with each edit, even back to an earlier content, so that cached facts of a revision remain valid without opening. */
   revision: string;
-  /** Whether somebody else wrote it, or took it away: it does not open. */
+  /** The document was forged or removed from outside, and does not open. */
   isForged?: boolean;
-  /** Whether it is nowhere any more. */
+  /** The document is missing everywhere. */
   isMissing?: boolean;
-  /** @throws MirrorError `settings`, code `sealing-key-unknown`; `contract`, code `seal-broken` or `record-forged`, when somebody else changed it */
+  /**
+   * @throws MirrorError `settings`, code `sealing-key-unknown`; `contract`, code `seal-broken` or `record-forged`, after a foreign change
+   */
   open(): ManagedContent;
 }
 
-/** Managed tenants by their ids. */
+/** Managed tenants by id. */
 export type ManagedTenants = ReadonlyMap<string, ManagedTenant>;
 
 const NAMED = 'managed tenant ';
 
-/** How faults call the document of a managed tenant, in place of a file's name. */
+/** Returns the name of a managed tenant's document in faults, instead of a file name. */
 export function managedName(tenant: string): string {
   return `${NAMED}${tenant}`;
 }
 
-/** The document as a file would be read. Faults hold nothing of its text. */
+/** Parses the document like a file. Faults contain nothing of its text. */
 export function readManaged(tenant: ManagedTenant): YamlRead {
   const name = managedName(tenant.id);
   let yaml: string;
@@ -53,8 +55,8 @@ export function readManaged(tenant: ManagedTenant): YamlRead {
 }
 
 /**
- * A document in which variables stand in place of what is kept sealed; all else is as a person wrote it, comments too.
- * @param variableOf the variable of a secret, by the name that it is kept under
+ * Returns a document with variables instead of encrypted secrets; the rest, comments included, is unchanged.
+ * @param variableOf returns the variable of a stored secret
  */
 export function withVariables(
   yaml: string,

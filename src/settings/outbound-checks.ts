@@ -4,7 +4,7 @@ import type { FilePart } from './describe-issue.ts';
 import type { ConfigurationFault } from './faults.ts';
 import { type Outbound, type Purpose, reachOf } from './outbound-schema.ts';
 
-/** An address that a tenant names, where it stands, and for what it is connected to. */
+/** A URL in a tenant's file with its path and purpose. */
 export interface NamedAddress {
   purpose: Purpose;
   path: readonly string[];
@@ -17,7 +17,7 @@ const OF_CHANNELS: ReadonlyMap<unknown, Purpose> = new Map([
   ['email', 'mail'],
 ]);
 
-/** Every address of a server in a tenant's file, as written or as read. */
+/** Lists the server URLs in a tenant's file, as written or as read. */
 export function* addressesOf(tenant: unknown): Generator<NamedAddress> {
   for (const [id, target] of entriesOf(tenant, 'targets')) {
     const purpose = partOf(target, 'crm') === undefined ? 'calendars' : 'crms';
@@ -34,8 +34,8 @@ export function* addressesOf(tenant: unknown): Generator<NamedAddress> {
 }
 
 /**
- * Addresses whose place is known before anything is connected to: numbers in any spelling, `localhost`, and http where no network is allowed.
- * What a name stands for is checked with each connection.
+ * Checks URLs that are decidable before a connection: IP addresses in any spelling, `localhost`, and http without an allowed network. Host
+ * names are checked at each connection.
  */
 export function* checkAddresses(
   tenant: FilePart,
@@ -63,7 +63,7 @@ function faultOf(url: URL, purpose: Purpose, outbound: Outbound): [message: Text
   return [message('settings.address-refused', { reach: found }), never ? message('address-not-allowed.never') : remedy];
 }
 
-/** The IP address that a host is known to be without asking for it; null for another name. */
+/** Returns the IP address of a host without DNS; null for other names. */
 function literalOf(hostname: string): string | null {
   const host = hostname.replace(/^\[|\]$/g, '').replace(/\.+$/, '');
   if (isIP(host) !== 0) return host;
@@ -82,7 +82,7 @@ function* addressesIn(value: unknown, purpose: Purpose, path: readonly string[])
 function urlOf(text: string, isHost: boolean): URL | null {
   if (/^https?:/i.test(text)) return URL.parse(text);
   if (!isHost) return null;
-  // Only the parser of web addresses knows all spellings of numbers.
+  // Only the URL parser knows all spellings of IP addresses.
   const bare = text.replace(/^\[|\]$/g, '');
   return URL.parse(`https://${bare.includes(':') ? `[${bare}]` : bare}/`);
 }
@@ -98,16 +98,16 @@ function entriesOf(value: unknown, key?: string): [string, unknown][] {
   return typeof found === 'object' && found !== null ? Object.entries(found) : [];
 }
 
-/** A machine that a configuration names, and where: `clinicClients.main.baseUrl`. */
+/** A host in the configuration, with its path: `clinicClients.main.baseUrl`. */
 export interface NamedHost {
   host: string;
   at: string;
 }
 
-/** Addresses at which we are reached ourselves: the outside may know other names than this machine does. */
+/** Own URLs of the daemon, with names that possibly do not resolve on this host. */
 const OUR_OWN = new Set(['publicUrl', 'notifications', 'redis']);
 
-/** Every machine that a part of a configuration names by an address or as a server's `host`, but those of secrets. */
+/** Lists every host in a URL or `host` of a configuration part, except in secrets. */
 export function hostsIn(part: unknown, at: readonly string[] = []): NamedHost[] {
   if (typeof part === 'string') {
     const host = hostOf(part, at.at(-1) === 'host');
@@ -120,7 +120,7 @@ export function hostsIn(part: unknown, at: readonly string[] = []): NamedHost[] 
     .flatMap(([name, value]) => hostsIn(value, [...at, String(name)]));
 }
 
-/** Sections of ports that the daemon itself opens: their `host` is one of this machine. */
+/** Identifies sections of the daemon's own ports, whose `host` is local. */
 function isListening(name: string, value: unknown): boolean {
   return (name === 'http' || name === 'operator') && typeof value === 'object' && value !== null && 'port' in value;
 }

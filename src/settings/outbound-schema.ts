@@ -4,8 +4,8 @@ import { issueText, message } from '../messages/message.ts';
 import { network } from './common-schemas.ts';
 
 /**
- * Ranges of IPv4 that are not reached over the public internet (IANA's special-purpose address registry): own networks,
- * loopback, link-local with the metadata services of clouds, shared address space, documentation, multicast, reserved.
+ * IPv4 ranges outside of the public internet (IANA special-purpose registry): private, loopback, link-local with cloud metadata services,
+ * shared, documentation, multicast, reserved.
  * @see RFC 6890
  */
 const SPECIAL_IPV4: readonly (readonly [network: string, prefix: number])[] = [
@@ -24,18 +24,18 @@ const SPECIAL_IPV4: readonly (readonly [network: string, prefix: number])[] = [
   ['203.0.113.0', 24],
   ['224.0.0.0', 4],
   ['240.0.0.0', 4],
-  // Azure's own services for a machine (learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16).
+  // Azure platform services (learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16).
   ['168.63.129.16', 32],
 ];
-/** Where clouds tell a machine its own credentials: AWS, Google and all that follow them (169.254.0.0/16 beside), Azure, Alibaba, Oracle. */
+/** Cloud metadata services with credentials: AWS, Google and compatible ones (plus 169.254.0.0/16), Azure, Alibaba, Oracle. */
 const METADATA = ['168.63.129.16', '100.100.100.200', '192.0.0.192', 'fd00:ec2::254', 'fd20:ce::254'];
 const LINK_LOCAL = ['169.254.0.0/16', 'fe80::/10'];
 const LOOPBACK = ['127.0.0.0/8', '::1'];
-/** This machine by another name (0.0.0.0), multicast and reserved: nobody's server has one of them. */
+/** This host by another name (0.0.0.0), multicast and reserved: never a server. */
 const UNUSABLE = ['0.0.0.0/8', '224.0.0.0/4', '240.0.0.0/4', '::', 'ff00::/8'];
-/** Ways to write an IPv4 in the last 32 bits of an IPv6: mapped (RFC 4291), translated (RFC 2765), NAT64 (RFC 6052), compatible. */
+/** Forms of an IPv4 in the last 32 bits of an IPv6: mapped (RFC 4291), translated (RFC 2765), NAT64 (RFC 6052), compatible. */
 const HOLD_IPV4 = ['::ffff:0:0/96', '::ffff:0:0:0/96', '64:ff9b::/96', '::/96'];
-/** Within the one range of IPv6 that is public: protocol assignments with Teredo, documentation, and 6to4, which hides an IPv4. */
+/** Exceptions within the public IPv6 range: protocol assignments with Teredo, documentation, and 6to4, which contains an IPv4. */
 const SPECIAL_IPV6: readonly (readonly [network: string, prefix: number])[] = [
   ['2001::', 23],
   ['2001:db8::', 32],
@@ -45,14 +45,14 @@ const SPECIAL_IPV6: readonly (readonly [network: string, prefix: number])[] = [
 
 const special = listOf([...SPECIAL_IPV4, ...SPECIAL_IPV6].map((network) => network.join('/')));
 /**
- * What maps, translates (NAT64) or holds an IPv4 otherwise lies outside, as do loopback, ULA and link-local.
+ * All other forms with an IPv4, loopback, ULA and link-local are outside of this range.
  * @see RFC 4291 section 2.4
  */
 const globalUnicast = listOf(['2000::/3']);
 const holdIpv4 = listOf(HOLD_IPV4);
 const nat64 = listOf(['64:ff9b:1::/48', '2002::/16']);
 
-/** What stands behind an address. `metadata`, `link-local` and `unusable` are never connected to for a tenant. */
+/** Class of an IP address. The daemon never connects to `metadata`, `link-local` and `unusable` for a tenant. */
 export type AddressClass = 'public' | 'private' | 'loopback' | 'link-local' | 'metadata' | 'unusable';
 
 const CLASSES: readonly (readonly [AddressClass, BlockList])[] = [
@@ -62,7 +62,7 @@ const CLASSES: readonly (readonly [AddressClass, BlockList])[] = [
   ['unusable', listOf(UNUSABLE)],
 ];
 
-/** Whether an IP address is one of the public internet; false for what is no address. */
+/** Decides whether an IP address is public; false for other text. */
 export function isPublicAddress(address: string): boolean {
   const family = isIP(address);
   if (family === 4) return !special.check(address, 'ipv4');
@@ -70,7 +70,7 @@ export function isPublicAddress(address: string): boolean {
   return globalUnicast.check(address, 'ipv6') && !special.check(address, 'ipv6');
 }
 
-/** The class of an IP address; of one that holds an IPv4, the class of that. */
+/** Returns the class of an IP address, or of the contained IPv4. */
 function classOf(address: string): AddressClass {
   const plain = connectedAddress(address);
   const found = CLASSES.find(([, list]) => isIn(list, plain));
@@ -78,7 +78,7 @@ function classOf(address: string): AddressClass {
   return isPublicAddress(plain) ? 'public' : 'private';
 }
 
-/** Without its zone, and as the IPv4 that it holds: this is what a system connects to. */
+/** Returns the IP address without zone, or the contained IPv4: the actual destination of a connection. */
 function connectedAddress(address: string): string {
   const [bare = ''] = address.split('%');
   if (isIP(bare) !== 6) return bare;
@@ -87,18 +87,18 @@ function connectedAddress(address: string): string {
     [groups[index] ?? 0, groups[index + 1] ?? 0].flatMap((group) => [group >> 8, group & 255]).join('.');
   if (bare !== '::' && bare !== '::1' && holdIpv4.check(bare, 'ipv6')) return ipv4At(6);
   if (!nat64.check(bare, 'ipv6')) return bare;
-  // 6to4 holds it in its second and third group; a NAT64 of its own network at the end.
+  // 6to4 contains the IPv4 in the second and third group; a network-specific NAT64 at the end.
   const held = ipv4At(groups[0] === 0x2002 ? 1 : 6);
   return isPublicAddress(held) ? bare : held;
 }
 
-/** Whether an address lies in one of the networks of a list. */
+/** Decides whether an IP address is in one of the networks. */
 export function isIn(list: BlockList, address: string): boolean {
   const family = isIP(address);
   return family !== 0 && list.check(address, family === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** @param networks in CIDR, or addresses */
+/** @param networks CIDR networks or IP addresses */
 export function listOf(networks: readonly string[]): BlockList {
   const list = new BlockList();
   for (const network of networks) {
@@ -110,9 +110,9 @@ export function listOf(networks: readonly string[]): BlockList {
   return list;
 }
 
-/** The eight groups of an IPv6 address. */
+/** Returns the eight groups of an IPv6 address. */
 function groupsOf(address: string): number[] {
-  // The parser writes an IPv4 at the end as groups.
+  // The parser writes a final IPv4 as groups.
   const written = new URL(`http://[${address}]/`).hostname.slice(1, -1);
   const [head = '', tail] = written.split('::');
   const [first = [], last = []] = [head, tail ?? ''].map((part) => part.split(':').filter((group) => group !== ''));
@@ -120,19 +120,18 @@ function groupsOf(address: string): number[] {
   return [...first, ...zeros, ...last].map((group) => Number.parseInt(group, 16));
 }
 
-/** For what a daemon connects to an address that a tenant's file or document names. */
+/** Purposes of connections to URLs in a tenant's file or document. */
 export const PURPOSES = ['calendars', 'crms', 'webhooks', 'mail', 'sms'] as const;
-/** One of {@link PURPOSES}. */
 export type Purpose = (typeof PURPOSES)[number];
 
-/** Addresses of these classes are never connected to, whoever names them. */
+/** Classes without connections, also for the operator. */
 const NEVER: readonly AddressClass[] = ['link-local', 'metadata'];
-/** Nor are these, where a tenant names them. */
+/** Classes without connections for tenants. */
 const NEVER_FOR_TENANTS: readonly AddressClass[] = [...NEVER, 'unusable'];
 
 const networks = z.array(network.refine(isReachable, issueText(message('settings.network-refused')))).default([]);
 
-/** Which networks of your own may be reached for addresses in tenants' files. */
+/** The operator's own networks that tenants' files may use. */
 export const outboundSection = z
   .strictObject({
     calendars: networks.meta({
@@ -160,22 +159,22 @@ export const outboundSection = z
   })
   .prefault({});
 
-/** `outbound` of the settings as read. */
+/** Parsed `outbound` settings. */
 export type Outbound = z.output<typeof outboundSection>;
 
-/** Where connections may lead. */
+/** Allowed destinations of connections. */
 export interface Reach {
-  /** Null: the operator named the address. */
+  /** Null: the operator configured the URL. */
   purpose: Purpose | null;
-  /** Two of one name allow the same. */
+  /** Equal names mean equal permissions. */
   name: string;
-  /** Through no proxy: a proxy looks the name up once more. */
+  /** Without a proxy, because a proxy resolves the name again. */
   isDirect: boolean;
-  /** The class of an address that is not to be connected to; null for one that may be. @param isPlain over http */
+  /** Returns the class of a refused IP address, or null if allowed. @param isPlain over http */
   refuses(address: string, isPlain: boolean): AddressClass | null;
 }
 
-/** Reaches what the operator's settings name: own networks too, never link-local and metadata addresses. */
+/** Allows destinations in the operator's settings: also private networks, never link-local and metadata. */
 export const OPERATORS_REACH: Reach = {
   purpose: null,
   name: 'operator',
@@ -186,7 +185,7 @@ export const OPERATORS_REACH: Reach = {
   },
 };
 
-/** Reaches the public internet over TLS alone, also for an address that the operator named. */
+/** Allows only the public internet over TLS, also for the operator. */
 export const PUBLIC_REACH: Reach = {
   purpose: null,
   name: 'public',
@@ -197,7 +196,7 @@ export const PUBLIC_REACH: Reach = {
   },
 };
 
-/** Reaches what tenants name: the public internet over TLS, and the networks that the operator allows for this purpose. */
+/** Returns the destinations of tenants: the public internet over TLS, and the operator's allowed networks for the purpose. */
 export function reachOf(outbound: Outbound, purpose: Purpose): Reach {
   const allowed = outbound[purpose];
   let list: ReturnType<typeof listOf> | null = null;

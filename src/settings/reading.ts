@@ -22,48 +22,45 @@ import {
   type TenantParts,
 } from './tenants.ts';
 
-/** What a configuration is loaded with. */
+/** Options for loading a configuration. */
 export interface LoadOptions extends ReadOptions {
   /**
-   * `strict`: any fault of any file is thrown. `set-aside`: a tenant with faults, or whose clinic profile has some, is left
-   * out and listed, so that it stops no other; only faults of the settings are thrown.
+   * `strict`: throws on any fault of any file. `set-aside`: omits and lists a tenant with faults, or with a faulty profile, so that other
+   * tenants run; throws only for faults of the settings.
    */
   mode: 'strict' | 'set-aside';
-  /**
-   * The one tenant that is asked about: files of others are not read; only for who looks and changes nothing. Default, and where there is no
-   * such tenant: all are.
-   */
+  /** Reads only one tenant's file, for read-only commands. Default, and for an unknown tenant: all files. */
   only?: string;
-  /** What the files are read for; absent: only to check them. A daemon checks its tenants after it began: `ConfigurationFiles.check`. */
+  /** Purpose of the read; absent: check only. A daemon checks its tenants after the start: `ConfigurationFiles.check`. */
   use?: FileUse;
 }
 
-/** One reading of all files. */
+/** Result of reading all files. */
 export interface Reading {
   settingsAndProfiles: SettingsAndProfiles;
-  /** As they were then. */
+  /** Managed tenants at that time. */
   managed: ManagedTenants;
   running: ReadonlyMap<string, Running>;
   seen: SeenFiles;
   configuration: Configuration;
 }
 
-/** What is left to do of a first reading. */
+/** Unfinished part of a first read. */
 export interface FirstReading extends Begun {
   files: TenantFiles;
   listed: ListedTenants;
-  /** What the tenants that were read so far claim. */
+  /** Claims of the tenants read so far. */
   rivals: Rival[];
 }
 
-/** What a first reading begins with. */
+/** Start of a first read. */
 export interface Begun {
   settingsAndProfiles: SettingsAndProfiles;
   seen: SeenFiles;
   managed: ManagedTenants;
-  /** By this tenants ran last. */
+  /** Content of the last run of the tenants. */
   lastRun: LastRun;
-  /** Of profiles in whose place those of before count. */
+  /** Faults of profiles that are replaced by their earlier content. */
   ofProfiles: readonly ConfigurationFault[];
 }
 
@@ -114,13 +111,13 @@ export function* readSome(listed: ListedTenants, ids: readonly string[]): Pieces
   return read;
 }
 
-/** Faults of settings end the start of a daemon at once; others are told those of all files. */
+/** Collects all faults: faults of settings stop the start of a daemon at once, other processes report the faults of all files. */
 export function* whyUnusable(options: LoadOptions, begun: Begun): Pieces<ConfigurationError> {
   const read = options.use === 'daemon' ? [] : yield* readAll(openFiles(options, begun), options.only);
   return new ConfigurationError(everyFault(begun.settingsAndProfiles, read, options.mode));
 }
 
-/** A tenant of which nothing else counts: what is stored under its name waits for it. */
+/** Returns a tenant that claims only its name, for which its stored state is reserved. */
 export function nameAlone(id: string): Rival {
   return { id, clinic: NO_CLINIC, formerly: undefined, rank: 2 };
 }
@@ -129,7 +126,7 @@ export function claimsOnly({ id, clinic, formerly }: ReadTenant): Rival {
   return { id, clinic, formerly, rank: 2 };
 }
 
-/** Reads what decides over tenants: settings and profiles. */
+/** Reads settings and profiles, which all tenants depend on. */
 export function begin(options: LoadOptions): Begun {
   const seen = new SeenFiles();
   const read = readSettingsAndProfiles(options, secretSchemas({ ...options, seen }), seen);
@@ -141,12 +138,12 @@ export function begin(options: LoadOptions): Begun {
   return { settingsAndProfiles, seen, managed: new Map(), lastRun, ofProfiles };
 }
 
-/** Files under names that no tenant can have are not read; they are seen all the same. */
+/** Records files with invalid names, which are not read. */
 export function recordStray(read: readonly ReadTenant[], seen: SeenFiles): void {
   for (const { id, fileName } of read) if (id === fileName) seen.isAsBefore(fileName);
 }
 
-/** The configuration that a reading amounts to. */
+/** Returns the configuration of a read. */
 export function configurationOf(
   { profiles }: SettingsAndProfiles,
   running: ReadonlyMap<string, Running>,
@@ -166,20 +163,20 @@ export function configurationOf(
   };
 }
 
-/** How a map of what is made on demand keeps it. */
+/** Options of an {@link OnDemand} map. */
 interface OnDemandOptions<Value> {
-  /** How many are kept; those that were asked for longest ago go first. */
+  /** Maximum number of cached values; the least recently used is removed first. */
   capacity: number;
-  /** Whether one may go now; always when absent. One that may not stays beyond the number. */
+  /** Decides whether a value may be removed; default: always. Other values remain above the maximum. */
   mayGo?(value: Value): boolean;
 }
 
-/** A map whose keys are known and whose values are made when they are asked for, one after the other by who goes through all of them. */
+/** A map with known keys whose values are created at first use; iteration creates one after another. */
 export class OnDemand<Value> implements ReadonlyMap<string, Value> {
   #keys: ReadonlySet<string>;
   readonly #make: (key: string) => Value;
   readonly #options: OnDemandOptions<Value>;
-  /** In the order of their last use. */
+  /** Ordered by last use. */
   readonly #values = new Map<string, Value>();
 
   constructor(keys: Iterable<string>, make: (key: string) => Value, options: OnDemandOptions<Value>) {
@@ -205,19 +202,19 @@ export class OnDemand<Value> implements ReadonlyMap<string, Value> {
     return value;
   }
 
-  /** Has other keys from here on; what is kept under `changed`, or under a key that is gone, is made anew when it is asked for. */
+  /** Replaces the keys. Cached values of changed or removed keys are created again at the next use. */
   change(keys: Iterable<string>, changed: Iterable<string>): void {
     this.#keys = new Set(keys);
     for (const key of changed) this.#values.delete(key);
     for (const key of this.#values.keys()) if (!this.#keys.has(key)) this.#values.delete(key);
   }
 
-  /** What is made and kept under a key; it isn't made for this. */
+  /** Returns a cached value without creating one. */
   peek(key: string): Value | undefined {
     return this.#values.get(key);
   }
 
-  /** Those that are made and kept. */
+  /** Returns the cached values. */
   cachedValues(): Value[] {
     return [...this.#values.values()];
   }

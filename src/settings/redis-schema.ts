@@ -4,38 +4,38 @@ import { AT_LEAST_ONE, text, wholeNumber } from './common-schemas.ts';
 import type { SecretSchemas } from './secret-reference.ts';
 import { Secret } from './secret-reference.ts';
 
-/** Address of one server. */
+/** Host and port of a server. */
 export interface ServerAddress {
   host: string;
   port: number;
 }
 
-/** How connections to servers that are listed one by one are opened. */
+/** Credentials for individually listed servers. */
 interface ListedServers {
   username: string | undefined;
   password: string | undefined;
   tls: boolean;
 }
 
-/** A master and its replicas, found by asking sentinels. */
+/** A master and its replicas, found through sentinels. */
 export interface SentinelLocation extends ListedServers {
   sentinels: readonly ServerAddress[];
-  /** What the sentinels call the master. */
+  /** Name of the master in the sentinels. */
   name: string;
   sentinelUsername: string | undefined;
   sentinelPassword: string | undefined;
 }
 
-/** A Redis Cluster; the rest of it is found by asking any of these. */
+/** A Redis Cluster, discovered through any of these servers. */
 export interface ClusterLocation extends ListedServers {
   cluster: readonly ServerAddress[];
 }
 
-/** Where Redis is: the address of one server, or how the one of several is found. */
+/** Redis location: a server URL, or the way to find the server. */
 export type RedisLocation = string | SentinelLocation | ClusterLocation;
 
 const WAYS = ['url', 'sentinels', 'cluster'] as const;
-/** Keys that mean nothing beside another way than these. */
+/** Keys that require one of these ways. */
 const KEYS_OF_WAYS = {
   name: ['sentinels'],
   sentinelUsername: ['sentinels'],
@@ -45,7 +45,7 @@ const KEYS_OF_WAYS = {
   tls: ['sentinels', 'cluster'],
 } as const satisfies Record<string, readonly (typeof WAYS)[number][]>;
 
-/** @param defaultPort where the address names none */
+/** @param defaultPort port if not given */
 function addresses(defaultPort: number) {
   const address = z.strictObject({
     host: text.meta({ description: 'Host name or IP address.', examples: ['redis-1.example.org'] }),
@@ -54,7 +54,7 @@ function addresses(defaultPort: number) {
   return z.array(address).min(1, AT_LEAST_ONE);
 }
 
-/** Schema of `redis`: exactly one way to find it, and how many replicas must know a decision. */
+/** Schema of `redis`: exactly one way to find the server, and the number of replicas that must confirm a decision. */
 export function redisSection(secrets: SecretSchemas) {
   return z
     .strictObject({
@@ -150,12 +150,12 @@ function locationOf({ url, sentinels, name = '', cluster = [], tls = false, ...f
   return { ...servers, sentinels, name, sentinelUsername, sentinelPassword: found.sentinelPassword?.reveal() };
 }
 
-/** As much of a server's address as matters here. */
+/** Relevant part of a server location. */
 interface Server {
   host: string;
 }
 
-/** What the settings say of how Redis is reached; `url` in clear, for the rest only whether it is there. */
+/** Redis access in the settings; `url` in clear, otherwise only whether a value exists. */
 export interface RedisWays {
   url: string | undefined;
   sentinels: readonly Server[];
@@ -163,11 +163,11 @@ export interface RedisWays {
   hasPassword: boolean;
   hasSentinelPassword: boolean;
   tls: boolean;
-  /** The operator's word that nobody else is in the network between us and Redis. */
+  /** The operator confirms that the network to Redis is private. */
   isPrivateNetwork: boolean;
 }
 
-/** Something that is missing where servers are on other machines: the key that it belongs to, what is wrong and what to do. */
+/** A missing protection of a remote server: its key, fault and remedy. */
 export interface Unprotected {
   key: 'url' | 'password' | 'sentinelPassword' | 'tls';
   fault: Message;
@@ -177,8 +177,8 @@ export interface Unprotected {
 const BARE = message('redis.unprotected');
 
 /**
- * What keeps others from reading and writing our state: off this machine Redis has a password, and TLS unless the operator says that the
- * network is private. A Unix socket is guarded by its folder.
+ * Lists missing protections of the state: a remote Redis requires a password, and TLS unless the operator declares the network private.
+ * Directory permissions protect a Unix socket.
  */
 export function unprotected(ways: RedisWays): Unprotected[] {
   if (ways.url !== undefined) return unprotectedUrl(ways.url, ways.isPrivateNetwork);
@@ -211,12 +211,12 @@ function unprotectedUrl(written: string, isPrivateNetwork: boolean): Unprotected
   return found;
 }
 
-/** Whether an address of one server is the path of a Unix socket. */
+/** Decides whether a location is a Unix socket path. */
 function isSocket(url: string): boolean {
   return url.startsWith('/') && !url.startsWith('//');
 }
 
-/** The loopback of this machine (RFC 6890; RFC 6761 section 6.3). */
+/** Loopback of this host (RFC 6890; RFC 6761 section 6.3). */
 function isThisMachine(host: string): boolean {
   return /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(host);
 }

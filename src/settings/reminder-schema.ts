@@ -3,23 +3,22 @@ import { issueText, message } from '../messages/message.ts';
 import { NAME, NAME_REMEDY } from '../model/text.ts';
 import { distinctList, mapOf, name, text, wholeNumber } from './common-schemas.ts';
 
-/** Fields that a text may name in braces. */
+/** Fields for braces in a text. */
 const TEXT_FIELDS = ['firstName', 'clinic', 'day', 'date', 'time', 'phone', 'address'] as const;
-/** Fields that a text of a correction may name besides: what the patient was told before. */
+/** Additional fields for corrections: facts from the earlier message. */
 const ANNOUNCED_FIELDS = ['toldDay', 'toldDate', 'toldTime'] as const;
 const CORRECTION_FIELDS = [...TEXT_FIELDS, ...ANNOUNCED_FIELDS] as const;
-/** Name of such a field. */
 export type TextField = (typeof CORRECTION_FIELDS)[number];
 
 const LOCAL_TIME = /^([01]\d|2[0-3]):[0-5]\d$/;
-/** ISO 8601 duration of days, hours and minutes; no months, whose length varies. */
+/** ISO 8601 duration of days, hours and minutes; no months, because their length varies. */
 const OFFSET = /^P(?!$)(?:(\d{1,3})D)?(?:T(?!$)(?:(\d{1,3})H)?(?:(\d{1,4})M)?)?$/;
 
 const STATUSES = ['booked', 'confirmed', 'unknown'] as const;
 
 const localTime = z.string().regex(LOCAL_TIME, issueText(message('settings.local-time')));
 
-/** An offset: calendar days, which keep the local time, and an exact rest in minutes. */
+/** An offset: calendar days, which preserve the local time, and an exact remainder in minutes. */
 const offset = z
   .string()
   .regex(OFFSET, issueText(message('settings.duration')))
@@ -29,7 +28,7 @@ const offset = z
   })
   .refine(({ days, minutes }) => days + minutes > 0 && days <= 60, issueText(message('settings.duration-range')));
 
-/** A text with fields in braces; an unknown field is a fault, found at the start. */
+/** A text with fields in braces; an unknown field is a fault at the start. */
 function template(fields: readonly TextField[]) {
   return text.max(1_000).refine((written) => namesOnly(written, fields), {
     error: issueText(message('settings.text-fields', { fields: inBraces(fields) })),
@@ -40,7 +39,7 @@ function inBraces(fields: readonly TextField[]): string {
   return fields.map((field) => `{${field}}`).join(' ');
 }
 
-/** Whether a text names no unknown field and no brace stands alone. */
+/** Decides whether a text has only known fields and matching braces. */
 function namesOnly(written: string, fields: readonly TextField[]): boolean {
   const named = [...written.matchAll(/\{([^{}]*)\}/g)].map(([, field = '']) => field);
   if (/[{}]/.test(written.replaceAll(/\{[^{}]*\}/g, ''))) return false;
@@ -124,7 +123,7 @@ const channel = z.strictObject({
   settings: z.unknown().optional().describe('Settings of the channel, described below by kind.'),
 });
 
-/** Schema of `reminders` in a tenant file. Each channel's own part is left to its module. */
+/** Schema of `reminders` in a tenant file. Each channel's settings are checked by its module. */
 export const reminderSchema = z.strictObject({
   sender: text
     .optional()
@@ -191,14 +190,14 @@ export const reminderSchema = z.strictObject({
   rules: mapOf(rule).describe('Times of reminders and the appointments concerned.'),
 });
 
-/** `reminders` of a tenant file as read. */
+/** Parsed `reminders` of a tenant file. */
 export type ReminderFile = z.output<typeof reminderSchema>;
-/** One rule as read. */
+/** Parsed rule. */
 export type ReminderRuleFile = z.output<typeof rule>;
 
 const LEAST_DAY_MINUTES = 240;
 
-/** A local time as minutes since midnight. */
+/** Converts a local time to minutes since midnight. */
 export function minuteOfDay(written: string): number {
   const [hours, minutes] = written.split(':').map(Number);
   return (hours ?? 0) * 60 + (minutes ?? 0);

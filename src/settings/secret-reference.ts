@@ -6,28 +6,28 @@ import { issueText, type Message, message, render, type Text, withRemedy } from 
 import { name } from './common-schemas.ts';
 import type { SeenFiles } from './list-files.ts';
 
-/** Remedy for a secret without a value. */
+/** Remedy for an empty secret. */
 export const EMPTY_SECRET_REMEDY = message('secret.empty.remedy');
 
 const SHOWN_AS = '[secret]';
 
-/** A value that must not be shown. Printing it in any usual way gives `[secret]`; `reveal` is called at the place of use. */
+/** A value that must not be shown. Every usual way of printing gives `[secret]`; call `reveal` at the place of use. */
 export class Secret<Value = string> {
   readonly #value: Value;
   readonly #readFrom: Text | null;
 
-  /** @param readFrom the file, variable or sealed name that holds the value; null if the value stands in the configuration itself */
+  /** @param readFrom file, variable or stored name of the value; null if written in the configuration */
   constructor(value: Value, readFrom: Text | null = null) {
     this.#value = value;
     this.#readFrom = readFrom;
   }
 
-  /** Names the place to correct if the value is refused. */
+  /** Location to correct if the value is refused. */
   get readFrom(): Text | null {
     return this.#readFrom;
   }
 
-  /** The value itself, to be used and not kept. */
+  /** Returns the value for immediate use; do not store it. */
   reveal(): Value {
     return this.#value;
   }
@@ -45,7 +45,7 @@ export class Secret<Value = string> {
   }
 }
 
-/** A remedy for refused secrets, with the files and variables that hold them; as given where the configuration itself holds them all. */
+/** Adds the files and variables of refused secrets to a remedy; unchanged if the configuration itself holds all values. */
 export function namingSources(remedy: Text, secrets: readonly (Secret<unknown> | null | undefined)[]): Text {
   const found = secrets.flatMap((secret) => secret?.readFrom ?? []);
   const sources = [...new Map(found.map((source) => [render(source), source])).values()];
@@ -54,10 +54,10 @@ export function namingSources(remedy: Text, secrets: readonly (Secret<unknown> |
   return message('secret.read-from', { remedy, sources: list });
 }
 
-/** Bytes of a key for HMAC-SHA256 or AES-256. */
+/** Key length for HMAC-SHA256 or AES-256. */
 const KEY_BYTES = 32;
 
-/** Reads a key of 32 bytes written as 64 hexadecimal digits or in base64 (either alphabet, padded or not); else null. */
+/** Decodes a 32-byte key from 64 hexadecimal digits or base64 (either alphabet, padded or not); null if invalid. */
 function decodeKey(text: string): Uint8Array | null {
   if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex');
   if (!/^[A-Za-z0-9+/_-]{43}=?$/.test(text)) return null;
@@ -65,28 +65,28 @@ function decodeKey(text: string): Uint8Array | null {
   return bytes.length === KEY_BYTES ? bytes : null;
 }
 
-/** Where secrets come from: the environment, and the directory that relative file names start from. */
+/** Source of secrets: the environment, and the base directory of relative file names. */
 export interface SecretSource {
   env: Readonly<Record<string, string | undefined>>;
   dir: string;
-  /** Records every file that a secret is read from. */
+  /** Records every secret file. */
   seen?: SeenFiles;
-  /** Who may be told what; when absent, as for the settings, everything. */
+  /** Limits access to secrets; absent for the settings: everything is allowed. */
   scope?: SecretScope;
-  /** Gives what is kept sealed under a name; when absent, as for the settings, no secret may be named so. */
+  /** Returns a stored encrypted secret; absent for the settings: not allowed. */
   sealed?(name: string): FoundSecret;
 }
 
-/** Decides, before anything is read, what whoever asks may be told. Gives null where they may, else why not. */
+/** Decides access to a secret before anything is read. Returns null if allowed, otherwise the reason. */
 export interface SecretScope {
   variable(name: string): Unusable | null;
-  /** @param fileName absolute, as written: links are not followed yet */
+  /** @param fileName absolute path as written, before following links */
   file(fileName: string): Unusable | null;
-  /** @param realName the same file with every link followed */
+  /** @param realName path after following all links */
   realFile(realName: string): Unusable | null;
 }
 
-/** Why there is no secret, and what to do. */
+/** Reason and remedy for an inaccessible secret. */
 export interface Unusable {
   fault: Text;
   remedy: Text;
@@ -96,24 +96,24 @@ const LARGEST_SECRET_BYTES = 64 * 1024;
 const ENV_NAME = /^[A-Z_][A-Z0-9_]*$/;
 const HOW_TO_REFER = message('secret.refer');
 
-/** Where one secret is, outside of the configuration. */
+/** Location of an external secret. */
 export type SecretReference = { env: string } | { file: string };
 
-/** The same, of a managed tenant also by the name under which it is kept sealed. */
+/** Adds the stored secrets of managed tenants. */
 type AnyReference = SecretReference | { sealed: string };
 
-/** A secret, or why there is none. */
+/** A secret, or the reason why none is available. */
 export type FoundSecret = { value: string } | Unusable;
 
 /**
- * Schemas of secrets. The configuration holds only a reference, `{ env: NAME }` or `{ file: path }`; reading it gives the
- * value as a {@link Secret}, or a fault that names the variable or file. Each is read once: what is asked for again is as it was.
+ * Returns schemas of secrets. The configuration contains only a reference, `{ env: NAME }` or `{ file: path }`; parsing returns a {@link
+ * Secret}, or a fault with the variable or file. Each secret is read once and cached.
  */
 export function secretSchemas(source: SecretSource) {
   const read = new Map<string, FoundSecret>();
   function find(where: AnyReference): FoundSecret {
     if ('sealed' in where) return source.sealed?.(where.sealed) ?? NONE_SEALED;
-    // Asked each time: what one tenant was told is not another's.
+    // Checked at each use, because the permission of one tenant is not valid for another.
     const refusal = refusalOf(where, source);
     if (refusal !== null) return refusal;
     const name = JSON.stringify(where);
@@ -155,7 +155,7 @@ export function secretSchemas(source: SecretSource) {
       error: issueText(message('secret.refer-or-plain', { refer: HOW_TO_REFER })),
     },
   );
-  /** What a reference leads to; null when there is nothing usable. */
+  /** Returns the value of a reference; null if unusable. */
   function secretAt(where: SecretReference): string | null {
     const found = find(where);
     return 'value' in found ? found.value : null;
@@ -163,17 +163,17 @@ export function secretSchemas(source: SecretSource) {
   return { text, key, plainOrReference, secretAt };
 }
 
-/** Every mapping that a schema of secrets may take for a reference to what is kept outside, each once. */
+/** Returns each distinct reference to an external secret. */
 export function referencesIn(value: unknown): SecretReference[] {
   return [...namedIn(value, 'env', 'file')].map(([kind, name]) => ({ [kind]: name }) as SecretReference);
 }
 
-/** The names under which the secrets of a managed tenant are kept sealed, as its document gives them, each once. */
+/** Returns each distinct name of a stored secret in a managed tenant's document. */
 export function sealedNamesIn(value: unknown): string[] {
   return namedIn(value, 'sealed').map(([, name]) => name);
 }
 
-/** Every mapping of one of these keys, and no other, to a text. */
+/** Returns mappings with exactly one of these keys and a string value. */
 function namedIn(value: unknown, ...kinds: readonly string[]): (readonly [kind: string, name: string])[] {
   const found = new Map<string, readonly [string, string]>();
   const look = (part: unknown): void => {
@@ -187,10 +187,9 @@ function namedIn(value: unknown, ...kinds: readonly string[]): (readonly [kind: 
   return [...found.values()];
 }
 
-/** What {@link secretSchemas} gives. */
 export type SecretSchemas = ReturnType<typeof secretSchemas>;
 
-/** Names a reference's place as messages do. */
+/** Describes a reference for messages. */
 function describeSource(where: AnyReference): Message {
   if ('env' in where) return message('secret.variable', { name: where.env });
   return 'file' in where
@@ -214,24 +213,24 @@ function fromEnvironment(name: string, source: SecretSource): FoundSecret {
 
 function fromFile(name: string, { dir, seen, scope }: SecretSource): FoundSecret {
   const fileName = resolve(dir, name);
-  // Whatever comes of it: when it is another file, the next look tells.
+  // Recorded before the read, so that the next check detects another file.
   seen?.isAsBefore(fileName);
   try {
     const realName = realpathSync.native(fileName);
     const refusal = scope?.realFile(realName) ?? null;
     if (refusal !== null) return refusal;
-    // Looked at by the name that is written, since the link may be changed; read by the one that was judged.
+    // The stamp uses the written name, because its link can change; the read uses the checked real name.
     return readSecret(realName, { mayBeLinked: scope === undefined });
   } catch (error) {
     return unreadable(error);
   }
 }
 
-/** @param mayBeLinked whether the file may have another name, which may be anybody's: whoever may write into a folder can link what they can't read */
+/** @param mayBeLinked allows further hard links. A user with write access to a directory can hard-link a file without read access to it. */
 function readSecret(realName: string, { mayBeLinked }: { mayBeLinked: boolean }): FoundSecret {
   let descriptor: number;
   try {
-    // Neither a link that was put there since, nor a pipe that nobody writes into, is waited for.
+    // Refuses a new link, and does not wait for a pipe without a writer.
     descriptor = openSync(realName, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
     return unreadable(error);
@@ -256,28 +255,28 @@ function unreadable(error: unknown): Unusable {
   return { fault, remedy: code === 'ENOENT' ? message('secret.file-absent.remedy') : remedy };
 }
 
-/** Why there is no secret, as message and remedy. */
+/** Returns message and remedy for an unavailable secret. */
 export function unusable([fault, remedy]: readonly [Message, Message]): Unusable {
   return { fault, remedy };
 }
 
-/** A file of a secret that everybody on the machine may read. */
+/** A secret file that all users of the host can read. */
 export interface OpenSecret {
-  /** The setting that names it: `clinicClients.main.clientSecret`. */
+  /** Path of the setting: `clinicClients.main.clientSecret`. */
   at: string;
-  /** As the setting names it: from the configuration directory on, where it does not begin at the root. */
+  /** File name in the setting, relative to the configuration directory unless absolute. */
   file: string;
 }
 
-/** The right of all others to read a file (POSIX: `S_IROTH`). */
+/** Read permission for others (POSIX: `S_IROTH`). */
 const READ_BY_OTHERS = 0o004;
 /**
- * Where containers get theirs (https://docs.docker.com/compose/how-tos/use-secrets/): in them is nobody else, and a file that its owner on the
- * host alone may read would be closed to the container's user.
+ * Secrets of containers (https://docs.docker.com/compose/how-tos/use-secrets/). A container has no other users, and a file that only its
+ * owner on the host can read would be unreadable for the container's user.
  */
 const OF_CONTAINERS = '/run/secrets/';
 
-/** Every file that a part of a configuration names as a secret, as it is written, and that everybody on the machine may read. */
+/** Lists the secret files of a configuration part that all users of the host can read. */
 export function openSecretsIn(part: unknown, dir: string, at: readonly string[] = []): OpenSecret[] {
   if (typeof part !== 'object' || part === null) return [];
   const entries = Object.entries(part);
@@ -288,12 +287,12 @@ export function openSecretsIn(part: unknown, dir: string, at: readonly string[] 
   return entries.flatMap(([name, value]) => openSecretsIn(value, dir, [...at, name]));
 }
 
-/** What a person does about one. */
+/** Returns the command that closes the file. */
 export function closingOf({ file }: OpenSecret): string {
   return `chmod 600 ${file}`;
 }
 
-/** One that is not there is told as a fault. */
+/** A missing file is reported as a fault. */
 function isReadByOthers(fileName: string): boolean {
   if (fileName.startsWith(OF_CONTAINERS)) return false;
   const mode = statSync(fileName, { throwIfNoEntry: false })?.mode ?? 0;

@@ -6,32 +6,31 @@ import { profileFaults, type SettingsAndProfiles } from './surroundings.ts';
 import { type CheckedTenant, NO_CLINIC, type ReadTenant, type TenantFiles } from './tenants.ts';
 import type { ValuePath } from './yaml-file.ts';
 
-/** Under which content a tenant is run, and the files that it was read with: its secrets are as they were then. */
+/** Content of a running tenant, and its files with their secrets at that time. */
 export interface Running {
   checked: CheckedTenant;
   files: TenantFiles;
 }
 
-/** A tenant that has no faults. */
 type UsableTenant = ReadTenant & { checked: CheckedTenant };
 
-/** Under which content each tenant is run. */
+/** Selected content of each tenant. */
 export interface SelectedTenants {
-  /** Their files are without faults, or are refused and these are what they held before. */
+  /** Valid files, or the earlier content of refused files. */
   running: UsableTenant[];
   refused: (RefusedChange & { tenant: string })[];
-  /** Tenants whose files have faults and that did not run. */
+  /** Tenants with faults that did not run before. */
   unusable: InvalidTenant[];
 }
 
-/** What tenants were run under since the last reading, as far as it is good under the settings and profiles of now. */
+/** Content of the running tenants, as far as still valid under the current settings and profiles. */
 export class LastGood {
   readonly #running: ReadonlyMap<string, Running>;
   readonly #files: TenantFiles | null;
   readonly #settingsAndProfiles: SettingsAndProfiles;
   readonly #checked = new Map<string, ReadTenant>();
 
-  /** @param files checks again what was checked under other settings and profiles; null when they are the same */
+  /** @param files checks content again under changed settings and profiles; null if unchanged */
   constructor(
     running: ReadonlyMap<string, Running>,
     files: TenantFiles | null,
@@ -42,19 +41,19 @@ export class LastGood {
     this.#settingsAndProfiles = settingsAndProfiles;
   }
 
-  /** Null for a tenant that did not run, or can't go on. */
+  /** Null for a tenant that did not run, or cannot continue. */
   of(id: string): UsableTenant | null {
     const found = this.#find(id);
     return found !== null && found.faults.length === 0 ? (found as UsableTenant) : null;
   }
 
-  /** Whether it is the clinic of the tenant that ran. */
+  /** Decides whether the clinic is unchanged. */
   isClinicOf({ id, clinic }: ReadTenant): boolean {
     const now = this.#running.get(id)?.checked.outline.clinic;
     return now !== undefined && now.client === clinic.client && now.tenantId === clinic.tenantId;
   }
 
-  /** Why a tenant that ran can't go on. */
+  /** Returns why a running tenant cannot continue. */
   faultsOf(id: string): readonly ConfigurationFault[] {
     return this.#find(id)?.faults ?? [];
   }
@@ -75,9 +74,9 @@ export class LastGood {
 }
 
 /**
- * Decides for each tenant under which content it is run. A file with faults is refused: a tenant that runs goes on under its last good
- * content, another is set aside. So is one that wants a clinic or a name that another tenant has; who has it now keeps it.
- * @param unread rivals whose files were not read
+ * Selects the content for each tenant. A file with faults is refused: a running tenant continues with its last good content, another tenant
+ * does not run. A claim on another tenant's clinic or name is also a fault; the current owner keeps the clinic or name.
+ * @param unread rivals with unread files
  */
 export function selectTenants(
   read: readonly ReadTenant[],
@@ -95,7 +94,7 @@ export function selectTenants(
     const doublesOf = findDoubleTenants([
       ...unread,
       ...running.map((tenant) => ({ ...tenant, rank: rankOf(tenant) })),
-      // They hurt no other, but for their names: what is kept under these waits for them.
+      // Tenants that do not run still claim their names, because stored state waits under the names.
       ...unusable.map((tenant) => ({ ...tenant, clinic: NO_CLINIC, formerly: undefined, rank: 2 })),
     ]);
     const doubles = running.flatMap((tenant): [string, ConfigurationFault[]][] => {
@@ -112,12 +111,12 @@ export function selectTenants(
         unusable: (stay ?? []).map(([id, faults]) => ({ id, faults })),
       };
     }
-    // What a refused tenant goes on with may be what another one wants.
+    // The earlier content of a refused tenant can conflict with another tenant's claim.
     for (const [id, faults] of doubles) faulty.set(id, faults);
   }
 }
 
-/** Every fault of every file. With `set-aside` a tenant with faults is no rival of another. */
+/** Returns every fault of every file. With `set-aside`, a tenant with faults is no rival of others. */
 export function everyFault(
   { settings, profiles }: SettingsAndProfiles,
   read: readonly ReadTenant[],
@@ -133,37 +132,37 @@ export function everyFault(
   ];
 }
 
-/** A tenant whose clinic goes by a profile with faults can't be used either. */
+/** Adds the faults of a tenant's profile. */
 export function withProfileFaults(tenant: ReadTenant, settingsAndProfiles: SettingsAndProfiles): ReadTenant {
   const faults = profileFaults(settingsAndProfiles, tenant.clinic.client);
   return faults.length === 0 ? tenant : { ...tenant, faults: [...tenant.faults, ...faults] };
 }
 
-/** What double tenants are told by. */
+/** Facts that identify double tenants. */
 type Claimant = Pick<ReadTenant, 'id' | 'clinic' | 'formerly'>;
 
-/** A tenant that wants what others may want; of two that want the same, the one of the lower rank has it. */
+/** A tenant that competes for claims; the lower rank wins. */
 export interface Rival extends Claimant {
   rank: number;
 }
 
-/** Something that one tenant alone can have. */
+/** A claim that only one tenant can own. */
 interface Claim {
-  /** The same text for the same thing. */
+  /** Equal for equal claims. */
   what: string;
-  /** By which key of its file; null: by the file's name. Of equal rank that goes before what another says it was formerly. */
+  /** Key in the file; null for the file name. With equal ranks, the file name wins over another tenant's `formerly`. */
   by: 'formerly' | 'clinic' | 'calendar' | null;
-  /** Of a calendar the target that writes to it. */
+  /** Target that writes to the calendar. */
   target?: string;
 }
 
-/** How far ahead somebody is in wanting something. */
+/** Precedence of a claimant. */
 type Precedence = Pick<Rival, 'id' | 'rank'> & { isOwn: boolean };
 
 /**
- * Two files for one clinic would each write its appointments, and two for one name would share what is kept under it: reminders, opt-outs,
- * tombstones. One of them is at fault.
- * @param rivals tenants that will be used, and the names of those that are set aside, whose state waits for them
+ * Finds tenants that share a clinic, which would duplicate appointments, or a name, which would share state: reminders, opt-outs,
+ * tombstones. One of the two gets a fault.
+ * @param rivals tenants that will run, and the names of tenants that do not run but have stored state
  * @returns the faults of a tenant
  */
 export function findDoubleTenants(
@@ -188,7 +187,7 @@ export function findDoubleTenants(
     if (lost.length === 0) return [];
     const read = tenant.yaml();
     if ('faults' in read) return read.faults;
-    // Of a target that shares several agendas it is said once.
+    // Reported once for a target that shares several agendas.
     const distinct = new Map(lost.map((each) => [`${each.at.join('.')} ${each.other}`, each]));
     return [...distinct.values()].map(({ at, text, remedy, other }) => ({
       ...faultAt(read.file, at, text, remedy),
@@ -203,7 +202,7 @@ function isAhead(one: Precedence, other: Precedence): boolean {
   return one.id < other.id;
 }
 
-/** Nothing is claimed where the file does not tell. A start looks at thousands, so what is said of one is made for who lost it. */
+/** Missing values claim nothing. A start checks thousands of claims, so texts are created only for a lost claim. */
 function claimsOf({ id, clinic: { client, tenantId, calendars }, formerly }: Claimant): Claim[] {
   const claims: Claim[] = [{ what: `name ${id}`, by: null }];
   if (typeof formerly === 'string' && formerly !== id) claims.push({ what: `name ${formerly}`, by: 'formerly' });
@@ -214,7 +213,7 @@ function claimsOf({ id, clinic: { client, tenantId, calendars }, formerly }: Cla
   return claims;
 }
 
-/** What another tenant has, what to do, and where the file claims the same. */
+/** Returns the conflicting claim, its remedy, and its path in the file. */
 function conflictOf(
   { by, target = '' }: Claim,
   other: string,

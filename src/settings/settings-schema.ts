@@ -18,10 +18,9 @@ import { redisSection } from './redis-schema.ts';
 import type { SecretSchemas } from './secret-reference.ts';
 import { telemetrySection } from './telemetry-schema.ts';
 
-/** Where traces and log lines go, as read. */
+/** Parsed export of traces and logs. */
 export type TelemetrySettings = NonNullable<z.output<ReturnType<typeof telemetrySection>>>;
 
-/** What `clinicClients.*.baseUrl` is. */
 export const CLINIC_BASE_URL = { description: 'Base URL of the clinic API.' };
 
 function clinicClient(secrets: SecretSchemas) {
@@ -51,7 +50,7 @@ function clinicClient(secrets: SecretSchemas) {
   });
 }
 
-/** The default stays below the 10,000 requests a minute of a Google project (Calendar API, usage limits, 2026-05-01). */
+/** The default is below the limit of a Google project, 10,000 requests a minute (Calendar API, usage limits, 2026-05-01). */
 function googleClient(secrets: SecretSchemas) {
   return z.strictObject({
     issuer: baseAddress
@@ -65,8 +64,8 @@ function googleClient(secrets: SecretSchemas) {
 }
 
 /**
- * The default stays below what Graph allows an application over all organisations, 2,000 requests a second; each mailbox has
- * its own limit (https://learn.microsoft.com/graph/throttling-limits).
+ * The default is below Graph's limit per application over all organisations, 2,000 requests a second; each mailbox has a separate limit
+ * (https://learn.microsoft.com/graph/throttling-limits).
  */
 function microsoftClient(secrets: SecretSchemas) {
   return z.strictObject({
@@ -88,7 +87,7 @@ const count = wholeNumber(0).describe(
   'Limit as a number of appointments. The daemon holds removals only if the number exceeds both limits.',
 );
 
-/** Limits of the guard: removals beyond both share and count are held for a person. */
+/** Limits of the guard: removals above both share and count wait for an approval. */
 const guard = z
   .strictObject({
     vanished: z
@@ -107,7 +106,7 @@ const guard = z
   })
   .prefault({});
 
-/** A target's own limits; what it leaves out comes from the settings. */
+/** A target's limits; missing values come from the settings. */
 export const guardOverrides = z
   .strictObject({
     vanished: z.strictObject({ share: share.optional(), count: count.optional() }).prefault({}),
@@ -224,7 +223,7 @@ const tokens = z
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 
-/** The port for the outside, and how it is reached. Both are null where none is opened. */
+/** The public port and its URL; both null without a public port. */
 const http = z
   .strictObject({
     host: text.default('127.0.0.1').describe('IP address that the public port listens on. Use 0.0.0.0 in a container.'),
@@ -262,7 +261,7 @@ const http = z
   })
   .prefault({});
 
-/** One word, as a header can carry it. A shorter one can be guessed; 32 random bytes are 64 hexadecimal digits. */
+/** One word for a header. A shorter token can be guessed; 32 random bytes are 64 hexadecimal digits. */
 const OPERATOR_TOKEN = /^[\x21-\x7e]{32,}$/;
 
 function operatorSection(secrets: SecretSchemas) {
@@ -322,7 +321,7 @@ const log = z
   })
   .prefault({});
 
-/** Schema of `clinic-mirror.yaml`: what holds for the whole daemon. */
+/** Schema of `clinic-mirror.yaml`, the settings of the whole daemon. */
 export function settingsSchema(secrets: SecretSchemas) {
   return z.strictObject({
     redis: redisSection(secrets),
@@ -379,9 +378,8 @@ export function settingsSchema(secrets: SecretSchemas) {
   });
 }
 
-/** The daemon's settings as `clinic-mirror.yaml` gives them, defaults filled in. */
+/** Parsed `clinic-mirror.yaml` with defaults. */
 export type Settings = z.output<ReturnType<typeof settingsSchema>>;
-/** Limits of the guard of one target. */
+/** Limits of the guard of a target. */
 export type GuardSettings = Settings['guard'];
-/** An application at Salesforce. */
 export type SalesforceClient = z.output<ReturnType<typeof salesforceClient>>;

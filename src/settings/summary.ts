@@ -3,7 +3,7 @@ import type { Configuration, TargetConfiguration, TenantConfiguration } from './
 import { renderFaults } from './faults.ts';
 import { closingOf, type OpenSecret } from './secret-reference.ts';
 
-/** What a configuration amounts to, as text for a terminal; tells no secret. Tenants that were set aside come last. */
+/** Renders a configuration for a terminal without secrets. Invalid tenants come last. */
 export function renderConfigurationSummary(configuration: Configuration): string {
   const tenants = [...configuration.tenants.values()];
   const targetCount = tenants.reduce((sum, tenant) => sum + tenant.targets.size, 0);
@@ -18,7 +18,7 @@ export function renderConfigurationSummary(configuration: Configuration): string
   ].join('\n\n');
 }
 
-/** The warning of a file of a secret that everybody on the machine may read; null: one of the settings. */
+/** Renders the warning for a secret file that all users of the host can read. Null: of the settings. */
 export function renderOpenSecret({ tenant, ...secret }: OpenSecret & { tenant: string | null }): string {
   const where = tenant === null ? secret.at : `${secret.at} of tenant ${tenant}`;
   return `warning: ${render(message('secret-readable', { place: where }))}\n  ${closingOf(secret)}`;

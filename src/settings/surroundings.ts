@@ -20,35 +20,35 @@ import { type Settings, settingsSchema } from './settings-schema.ts';
 import { CLINIC_CONNECTION } from './tenant-schema.ts';
 import { keysAt, readBytes, readYaml, readYamlFile, type YamlFile } from './yaml-file.ts';
 
-/** File of the daemon's own settings, in the configuration directory. */
+/** File of the settings in the configuration directory. */
 export const SETTINGS_FILE = 'clinic-mirror.yaml';
 
-/** File of a clinic profile, from the configuration directory. The built-in one has none until somebody writes it. */
+/** Returns the path of a clinic profile in the configuration directory. The built-in profile needs no file. */
 export function profileFile(name: string): string {
   return `profiles/${name}.yaml`;
 }
 
-/** What a configuration is read with. */
+/** Options for reading a configuration. */
 export interface ReadOptions {
   /** Directory with `clinic-mirror.yaml`, `tenants/` and `profiles/`. */
   dir: string;
   env: Readonly<Record<string, string | undefined>>;
   connectors: ReadonlyMap<string, ConnectorDescription>;
   reminderChannels: ReadonlyMap<string, ChannelDescription>;
-  /** Outlines expressions in a bounded thread; absent: they are outlined in this one. */
+  /** Outlines expressions in a bounded thread; absent: in this thread. */
   outlineApart?: OutlineApart;
 }
 
-/** What decides over the files of tenants: settings and profiles. */
+/** Settings and profiles, which all tenants depend on. */
 export interface SettingsAndProfiles {
   settings: ReadSettings;
   profiles: ReadProfiles;
   definedNames: DefinedNames;
-  /** Of the bytes of all these files. */
+  /** Digest of all these files. */
   digest: string;
 }
 
-/** Reads settings and profiles. Each that is as it was before stays the same object, and so does the whole. */
+/** Reads settings and profiles. Unchanged parts, or the whole, remain the same object. */
 export function readSettingsAndProfiles(
   options: ReadOptions,
   secrets: SecretSchemas,
@@ -64,7 +64,7 @@ export function readSettingsAndProfiles(
   return { settings, profiles, definedNames: definedNames(options, settings, profiles), digest };
 }
 
-/** The same with profiles as they were before in the place of those with faults; the same object where there are none. */
+/** Replaces faulty profiles by their earlier content; returns its argument without faults. */
 export function withProfilesOfBefore(
   options: ReadOptions,
   settingsAndProfiles: SettingsAndProfiles,
@@ -78,7 +78,7 @@ export function withProfilesOfBefore(
   return { ...settingsAndProfiles, profiles: both, definedNames: definedNames(options, settings, both) };
 }
 
-/** The faults of the profile that a clinic's client goes by. */
+/** Returns the faults of a clinic client's profile. */
 export function profileFaults({ settings, profiles }: SettingsAndProfiles, client: unknown): ConfigurationFault[] {
   const profile = settings.value?.clinicClients.get(String(client))?.profile ?? '';
   return profiles.broken.get(profile) ?? [];
@@ -120,14 +120,14 @@ function vendorClients(file: YamlFile): Record<ClientSection, ReadonlyMap<string
   return Object.fromEntries(read) as Record<ClientSection, ReadonlyMap<string, RegisteredClient>>;
 }
 
-/** The settings as far as they could be read. */
+/** The readable part of the settings. */
 export interface ReadSettings {
   /** SHA-256 of the file's bytes. */
   digest: string;
   file: YamlFile | null;
   value: Settings | null;
   faults: ConfigurationFault[];
-  /** Every secret that the file names, as it was then. */
+  /** Every secret in the file at that time. */
   secrets: readonly (readonly [SecretReference, string | null])[];
 }
 
@@ -153,7 +153,7 @@ function settingsOf(
   return { digest, file, value, faults, secrets: named };
 }
 
-/** A file with the SHA-256 of its bytes, empty when they can't be had; parsed when it is asked for. */
+/** A file with the SHA-256 of its bytes, empty if unreadable; parsed at first use. */
 interface Digested {
   digest: string;
   parse(): ReturnType<typeof readYaml>;
@@ -174,17 +174,17 @@ function readSettings(dir: string, seen: SeenFiles): Digested {
   return { ...read, parse: () => ({ faults: [fault] }) };
 }
 
-/** The profiles as far as they could be read. */
+/** The readable profiles. */
 export interface ReadProfiles {
   valid: Map<string, ClinicProfile>;
   broken: Map<string, ConfigurationFault[]>;
   /** SHA-256 of each file's bytes. */
   digests: Map<string, string>;
-  /** Files that stand in the directory under a name that no profile can have. */
+  /** Faults of files with invalid names. */
   strayFaults: ConfigurationFault[];
 }
 
-/** The files of profiles, whose bytes were read. */
+/** The profile files with their bytes. */
 interface ListedProfiles {
   files: (Digested & { id: string })[];
   strayFaults: ConfigurationFault[];
@@ -197,12 +197,11 @@ function listProfiles(dir: string, seen: SeenFiles): ListedProfiles {
   return { files, strayFaults: listed.faults };
 }
 
-/** Reads every profile. */
 function readProfiles(dir: string, seen: SeenFiles): ReadProfiles {
   return checkProfiles(listProfiles(dir, seen));
 }
 
-/** One whose bytes are as before stays the same object, and so do all of them together. */
+/** Reuses the objects of unchanged profiles, and of an unchanged whole. */
 function checkProfiles(listed: ListedProfiles, before?: ReadProfiles): ReadProfiles {
   const digests = new Map(digestsOf(listed));
   const profiles: ReadProfiles = { valid: new Map(), broken: new Map(), digests, strayFaults: listed.strayFaults };
@@ -229,8 +228,8 @@ function digestsOf({ files }: ListedProfiles): [string, string][] {
 }
 
 /**
- * One clinic profile, without the rest of the configuration; `documented` is built in where there is no such file.
- * @throws ConfigurationError when the file has faults or, for another name, when there is none
+ * Reads one clinic profile without the rest of the configuration; `documented` is built in unless a file exists.
+ * @throws ConfigurationError when the file has faults or, for another name, is missing
  */
 export function loadProfile(dir: string, name: string): ClinicProfile {
   const { valid, broken } = readProfiles(dir, new SeenFiles());
@@ -243,7 +242,7 @@ export function loadProfile(dir: string, name: string): ClinicProfile {
   throw new ConfigurationError([faultIn(file, ...withRemedy('settings.no-profile', { names }))]);
 }
 
-/** Names in the files of a configuration; what can't be read names nothing. */
+/** Returns names in the configuration files; skips unreadable files. */
 export function configuredNames(dir: string) {
   const folder = join(dir, 'tenants');
   const keysOf = (tenant: string, part: string) => {

@@ -3,14 +3,14 @@ import { issueText, message } from '../messages/message.ts';
 import { mapOf, text } from './common-schemas.ts';
 import type { SecretSchemas } from './secret-reference.ts';
 
-/** A field name of HTTP (RFC 9110 section 5.6.2). */
+/** HTTP field name (RFC 9110 section 5.6.2). */
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** One line of visible characters (RFC 9110 section 5.5). */
 const HEADER_VALUE = /^[\x20-\x7e]+$/;
 /** https://opentelemetry.io/docs/specs/semconv/general/naming/ */
 const ATTRIBUTE_NAME = /^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*$/;
 
-/** Where traces and log lines go beside the log. */
+/** Export of traces and logs in addition to the log. */
 export function telemetrySection(secrets: SecretSchemas) {
   const headerValue = secrets.text.refine(
     (value) => HEADER_VALUE.test(value.reveal()),

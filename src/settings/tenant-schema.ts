@@ -12,13 +12,13 @@ import { reminderSchema } from './reminder-schema.ts';
 import type { SecretSchemas } from './secret-reference.ts';
 import { guardOverrides } from './settings-schema.ts';
 
-/** The connection that every tenant has without naming it. */
+/** Name of the implicit clinic connection. */
 export const CLINIC_CONNECTION = 'clinic';
 
 /** Scopes of the clinic API without the profile's prefix. */
 const CLINIC_SCOPES = ['patients', 'agenda', 'treatments', 'episodes', 'medicalreports', 'invoices', 'fhir'] as const;
 
-/** An id of the clinic system: opaque, and a text even when it looks like a number (0012 is not 12). */
+/** An opaque id of the clinic system, always a string (0012 is not 12). */
 const clinicId = text;
 
 const connectionName = z
@@ -28,11 +28,11 @@ const connectionName = z
 
 const TITLES = ['busy', 'appointment', 'code', 'initials', 'full'] as const;
 const FIELDS = ['location', 'agenda', 'treatment', 'status'] as const;
-/** Statuses whose time stays free where a target doesn't say. */
+/** Default statuses with free time. */
 export const FREE_BY_DEFAULT = ['cancelled', 'no_show'] as const;
 const SHOWN_BY_DEFAULT = APPOINTMENT_STATUSES.filter((status) => status !== 'cancelled');
 
-/** Longest reminder that Google takes: four weeks (reference of events, `reminders.overrides.minutes`). */
+/** Google's longest reminder: four weeks (reference of events, `reminders.overrides.minutes`). */
 const LONGEST_REMINDER_MINUTES = 40_320;
 
 const label = z
@@ -193,10 +193,9 @@ const target = z.strictObject({
   settings: z.unknown().optional().describe('Settings of the connector, described below by connector.'),
 });
 
-/** What `language` is. */
 export const LANGUAGE = { description: 'Language of titles and pages.' };
 
-/** Schema of `tenants/<tenant>.yaml`. Each target's own part is left to its connector's schema. */
+/** Schema of `tenants/<tenant>.yaml`. Each target's settings are checked by its connector's schema. */
 export function tenantSchema(secrets: SecretSchemas) {
   return z.strictObject({
     name: text.meta({ description: 'Name of the clinic for people.', examples: ['Studio Rossi'] }),
@@ -238,14 +237,14 @@ export function tenantSchema(secrets: SecretSchemas) {
   });
 }
 
-/** A tenant file as read, before defaults of the settings are put in. */
+/** Parsed tenant file before the settings' defaults. */
 export type TenantFile = z.output<ReturnType<typeof tenantSchema>>;
-/** A target as read. */
+/** Parsed target. */
 export type TargetFile = z.output<typeof target>;
-/** A login that a tenant's targets use. */
+/** A connection for a tenant's targets. */
 export type ConnectionConfiguration = z.output<ReturnType<typeof connection>>;
 
-/** What a receiver can be told of. */
+/** Events for receivers. */
 export const TRIGGER_EVENTS = [
   'report.available',
   'invoice.issued',
@@ -275,7 +274,7 @@ export function triggerSchema(secrets: SecretSchemas) {
   });
 }
 
-/** `triggers` of a tenant file as read. */
+/** Parsed `triggers` of a tenant file. */
 export type TriggerFile = z.output<ReturnType<typeof triggerSchema>>;
-/** One receiver as read. */
+/** Parsed receiver. */
 export type TriggerEndpoint = TriggerFile['endpoints'] extends ReadonlyMap<string, infer Endpoint> ? Endpoint : never;

@@ -12,35 +12,35 @@ import {
   unusable,
 } from './secret-reference.ts';
 
-/** Below the configuration directory: one folder for each tenant, named by its id, with the secrets that its file may name. */
+/** Directory below the configuration directory with one folder of secrets per tenant id. */
 const SECRETS_FOLDER = 'secrets';
-/** After the beginning that is the tenant's; without two underscores, so that no tenant's beginning is another's. */
+/** Name after the tenant's prefix, without two underscores, so that prefixes cannot overlap. */
 const OWN_NAME = /^[A-Z0-9](?:_?[A-Z0-9])*$/;
 
-/** Schemas of what tenants' files name as secrets: each tenant's file is told that tenant's alone. */
+/** Secret schemas that give each tenant's file access to that tenant's secrets only. */
 export interface TenantSecrets extends SecretSchemas {
   /**
-   * Does what a tenant's file asks for. Outside of this nothing is told.
-   * @param work ends before it returns: what goes on later would ask as somebody else
-   * @param managed the tenant with the secrets that are kept sealed for it; none for one of a file
+   * Runs work with access to a tenant's secrets. Outside of the work no secret is accessible.
+   * @param work must end before it returns: later work would run without this tenant's access
+   * @param managed a managed tenant with its stored secrets; none for a file
    */
   as<Result>(tenant: string, work: () => Result, managed?: ManagedTenant | null): Result;
 }
 
-/** The environment variable in which a tenant keeps a secret, such as `TENANT_STUDIO_ROSSI__DAV_PASSWORD` for `studio-rossi`. */
+/** Returns the environment variable for a tenant's secret, such as `TENANT_STUDIO_ROSSI__DAV_PASSWORD` for `studio-rossi`. */
 export function tenantVariable(tenant: string, name: string): string {
   return `TENANT_${tenant.toUpperCase().replaceAll('-', '_')}__${name}`;
 }
 
-/** The file in which a tenant keeps a secret, from the configuration directory on. */
+/** Returns the file of a tenant's secret, relative to the configuration directory. */
 export function tenantSecretFile(tenant: string, name: string): string {
   return join(SECRETS_FOLDER, tenant, name);
 }
 
 /**
- * Opens the secrets of tenants. A tenant's file may name variables that begin with the tenant's own beginning, and files that really lie
- * in the tenant's own folder, but for what the settings use.
- * @param ofSettings every secret that the settings name
+ * Opens the secrets of tenants. A tenant's file may use variables with the tenant's prefix, and files in the tenant's real folder, except
+ * those that the settings use.
+ * @param ofSettings every secret in the settings
  */
 export function tenantSecrets(
   source: Omit<SecretSource, 'scope' | 'sealed'>,
@@ -85,7 +85,7 @@ function sealedSecret(managed: ManagedTenant | null, name: string): FoundSecret 
   return value === undefined ? unusable(withRemedy('secret.sealed-missing', { name })) : { value };
 }
 
-/** What the settings use: names of variables, and files with every link followed. */
+/** Variables and real file names that the settings use. */
 interface Used {
   variables: ReadonlySet<string>;
   realFiles: ReadonlySet<string>;
@@ -114,7 +114,7 @@ function scopeOf(tenant: string, dir: string, used: Used): SecretScope {
       return unusable(withRemedy('secret.other-folder', { path: tenantSecretFile(tenant, '…') }));
     },
     realFile(realName) {
-      // The folder itself is no link: whoever may make one would choose where it leads.
+      // The folder must not be a link, which could lead anywhere.
       const real = join(realNameOf(resolve(dir, SECRETS_FOLDER)), tenant) + sep;
       if (realName.startsWith(real)) return used.realFiles.has(realName) ? ofSettings : null;
       return unusable(withRemedy('secret.link-out', { folder: tenantSecretFile(tenant, '') }));
@@ -122,7 +122,7 @@ function scopeOf(tenant: string, dir: string, used: Used): SecretScope {
   };
 }
 
-/** A name with every link followed; the name itself where nothing is there. */
+/** Returns the real name after following all links, or the name itself if missing. */
 function realNameOf(fileName: string): string {
   try {
     return realpathSync.native(fileName);

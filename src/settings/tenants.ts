@@ -24,119 +24,116 @@ import { type TargetFile, type TenantFile, tenantSchema } from './tenant-schema.
 import type { TenantSecrets } from './tenant-secrets.ts';
 import { fileOf, keysAt, readBytes, readYaml, readYamlFile, type YamlFile, type YamlRead } from './yaml-file.ts';
 
-/** A tenant's file, or the document of a managed tenant, that has no fault, with what was made of it. */
+/** A valid tenant file, or document of a managed tenant, with its results. */
 export interface CheckedTenant {
-  /** SHA-256 of the file's bytes; of a managed tenant its revision. */
+  /** SHA-256 of the file's bytes, or the revision of a managed tenant. */
   digest: string;
-  /** Every secret that it names and that is outside of it, as it was then. */
+  /** Every external secret at that time. */
   secrets: readonly (readonly [SecretReference, string | null])[];
   outline: TenantOutline;
-  /** The file's content as JSON; empty for a managed tenant, whose document stays sealed. */
+  /** The file's content as JSON; empty for a managed tenant, whose document stays encrypted. */
   json: string;
-  /** Null: a file's. */
+  /** Null: of a file. */
   managed: ManagedTenant | null;
 }
 
-/** A tenant as far as its file, or its document, could be read. */
+/** The readable part of a tenant's file or document. */
 export interface ReadTenant {
   id: string;
-  /** As faults call it. */
+  /** Name in faults. */
   fileName: string;
-  /** Reads it for where in it something stands. */
+  /** Parses the source to locate faults. */
   yaml(): YamlRead;
-  /** As written; each part undefined where the file does not tell. */
+  /** As written; missing parts are undefined. */
   clinic: { client: unknown; tenantId: unknown; calendars: readonly CalendarUse[] };
   formerly: unknown;
   faults: ConfigurationFault[];
-  /** Null with faults, of this file or of the settings. */
+  /** Null with faults of this file or of the settings. */
   checked: CheckedTenant | null;
 }
 
-/** What the files of tenants are read with. */
+/** Dependencies of tenant files. */
 export interface TenantParts {
   /** The configuration directory. */
   dir: string;
-  /** Tenants that no file configures. */
+  /** Tenants without a file. */
   managed: ManagedTenants;
   secrets: TenantSecrets;
   definedNames: DefinedNames;
   seen: SeenFiles;
-  /** Tenants that were checked under the same settings and profiles: one whose file and secrets are the same is not checked again. */
+  /** Tenants checked under equal settings and profiles; an unchanged file with unchanged secrets is not checked again. */
   earlier: ReadonlyMap<string, CheckedTenant>;
-  /** Of `earlier`, those whose file held something else when it was read last. */
+  /** Those of `earlier` whose file had other content at the last read. */
   refused: ReadonlySet<string>;
   /** Absent: expressions are outlined in this thread. */
   outlineApart?: OutlineApart | undefined;
-  /** Null when the settings have faults: then no tenant can be used. */
+  /** Null if the settings have faults: then no tenant is usable. */
   usable: { settings: Settings; profiles: ReadonlyMap<string, ClinicProfile> } | null;
 }
 
-/** The files of `tenants/` below the configuration directory, and the documents of managed tenants. */
+/** Files in `tenants/` of the configuration directory, and documents of managed tenants. */
 export interface TenantFiles {
-  /** Lists them. @param only the one that is asked about, where there is one */
+  /** Lists the tenants. @param only a single tenant to list */
   list(only?: string): ListedTenants;
-  /** Reads one document. */
   readManaged(tenant: ManagedTenant): Iterable<ReadTenant | Outlining>;
-  /** Checks what a file held when it had no faults, under other settings and profiles. */
+  /** Checks earlier valid content under other settings and profiles. */
   checkAgain(checked: CheckedTenant): ReadTenant;
-  /** The whole configuration of a tenant without faults, with the settings' defaults put in. */
+  /** Returns the complete configuration of a valid tenant with the settings' defaults. */
   open(checked: CheckedTenant): TenantConfiguration;
 }
 
-/** The tenants that there are at one moment. */
+/** The tenants at a moment. */
 export interface ListedTenants {
-  /** In order. */
+  /** Sorted. */
   ids: readonly string[];
-  /** Reads one of them. */
   read(id: string): Iterable<ReadTenant | Outlining>;
-  /** What is wrong with files that configure no tenant. */
+  /** Faults of files that configure no tenant. */
   strays: readonly ReadTenant[];
 }
 
-/** Comes before a tenant whose expressions are outlined meanwhile: it is read on when this is over. */
+/** Pending expression outlines of a tenant, whose read continues afterwards. */
 export type Outlining = Promise<void>;
 
-/** Of a file that does not tell. */
+/** For a file without a clinic. */
 export const NO_CLINIC: ReadTenant['clinic'] = { client: undefined, tenantId: undefined, calendars: [] };
 
 interface Schemas {
   tenant: ReturnType<typeof tenantSchema>;
-  /** Of the reminder channels' own parts, by kind. */
+  /** Schemas of reminder channel settings, by kind. */
   channels: ReadonlyMap<string, z.ZodType>;
 }
 
-/** What the schemas make of a file. */
+/** Result of the schemas for a file. */
 interface CheckedFile {
-  /** Null when the schema found faults. */
+  /** Null if the schema found faults. */
   value: TenantFile | null;
-  /** What the connectors' schemas made of each target's own part. */
+  /** Checked settings of each target's connector. */
   vendorSettings: ReadonlyMap<string, unknown>;
-  /** The same of each reminder channel. */
+  /** Checked settings of each reminder channel. */
   channelSettings: ReadonlyMap<string, unknown>;
-  /** The file without slips in its keys. */
+  /** The file with corrected keys. */
   meant: YamlFile;
   faults: ConfigurationFault[];
 }
 
-/** A file as it was found, or a document: what it is known by, and what it says. */
+/** A file or document with its identity and content. */
 interface Found extends Pick<CheckedTenant, 'digest' | 'json' | 'managed'> {
   id: string;
 }
 
-/** Where a tenant is configured, not yet parsed. */
+/** An unparsed source of a tenant. */
 interface Source extends Pick<Found, 'digest' | 'managed'> {
   yaml(): YamlRead;
 }
 
-/** What documents are checked with. */
+/** Dependencies of document checks. */
 interface Checking extends TenantParts {
-  /** Made once, and only when they are needed: making them takes longer than checking a file. */
+  /** Created once at first use, which takes longer than checking a file. */
   schemas(): Schemas;
-  /** Null when the settings have faults. */
+  /** Null if the settings have faults. */
   hashOf: ReturnType<typeof configurationHashes> | null;
 }
 
-/** Opens the files of tenants. */
 export function openTenantFiles(parts: TenantParts): TenantFiles {
   const { dir, managed, secrets, definedNames, usable } = parts;
   const folder = join(dir, 'tenants');
@@ -183,7 +180,7 @@ export function openTenantFiles(parts: TenantParts): TenantFiles {
       rememberOutlines(outline.expressions);
       const found = { id: outline.id, digest, managed: document, json: contentOf(checked) };
       const again = check(checking, found, nameOf(checked));
-      // By now other lines may stand in the file.
+      // The lines of the file possibly changed.
       return { ...again, faults: again.faults.map((fault) => ({ ...fault, line: null })) };
     },
     open(checked) {
@@ -199,12 +196,12 @@ export function openTenantFiles(parts: TenantParts): TenantFiles {
   };
 }
 
-/** What a tenant's file or document held when it was checked, as JSON. @throws MirrorError when the document of a managed tenant does not open */
+/** Returns the checked content of a tenant as JSON. @throws MirrorError when the document of a managed tenant does not open */
 export function contentOf({ json, managed }: CheckedTenant): string {
   return managed === null ? json : managed.open().json;
 }
 
-/** Neither the file nor its secrets are read while their stamps are those of the last reading. */
+/** Skips file and secrets while their stamps are unchanged. */
 function* readFile(checking: Checking, named: NamedFile): Generator<ReadTenant | Outlining, void> {
   const { seen, earlier, refused, dir } = checking;
   const { id, fileName } = named;
@@ -220,7 +217,7 @@ function* readFile(checking: Checking, named: NamedFile): Generator<ReadTenant |
   yield* readSource(checking, named, source);
 }
 
-/** Looks at all of them, so that the stamps of this reading hold each. */
+/** Checks all secret files, so that this read records every stamp. */
 function areSecretFilesAsBefore({ secrets }: CheckedTenant, seen: SeenFiles, dir: string): boolean {
   const files = secrets.flatMap(([reference]) => ('file' in reference ? [resolve(dir, reference.file)] : []));
   return files.filter((file) => !seen.isAsBefore(file)).length === 0;
@@ -251,7 +248,7 @@ function* outlined({ outlineApart }: TenantParts, value: unknown): Generator<Out
   );
 }
 
-/** Checked as it will be opened. */
+/** The check and a later opening use equal content. */
 function check(checking: Checking, found: Found, name: string, lineOf?: YamlFile['lineOf']): ReadTenant {
   const { secrets, schemas, definedNames } = checking;
   const { id, json, managed } = found;
@@ -275,7 +272,7 @@ function checkedTenant(
 ): CheckedTenant | null {
   if (usable === null || hashOf === null) return null;
   const tenant = buildTenant(id, checked, usable.settings, definedNames);
-  // What a managed tenant keeps sealed is part of its revision.
+  // The revision covers the stored secrets of a managed tenant.
   const named = secrets.as(id, () =>
     referencesIn(file.value).map((reference) => [reference, secrets.secretAt(reference)] as const),
   );
@@ -283,12 +280,14 @@ function checkedTenant(
   return { digest, managed, json: managed === null ? json : '', secrets: named, outline };
 }
 
-/** Of a file that configures nobody it is said by its name. */
+/** The fault of a file without a tenant is reported by file name. */
 function stray(fault: ConfigurationFault): ReadTenant {
   return withoutFile(fault.file, fault.file, [fault]);
 }
 
-/** Whoever is managed stays so until somebody removes it there: then the file counts, and nothing of its state is lost. */
+/**
+ * A managed tenant has priority over a file until an administrator removes the managed tenant. The file then applies with the stored state.
+ */
 function outdone({ id, fileName }: NamedFile): ConfigurationFault {
   return faultIn(fileName, ...withRemedy('settings.file-of-managed', { tenant: id }));
 }
@@ -319,7 +318,7 @@ function checkTenant(file: YamlFile, schemas: Schemas, names: DefinedNames): Che
   };
 }
 
-/** Each target's own part, checked by its connector; targets of an unknown connector are passed over here. */
+/** Checks each target's settings by its connector; skips unknown connectors. */
 function readVendorSettings(file: YamlFile, names: DefinedNames) {
   const settings = new Map<string, unknown>();
   const faults: ConfigurationFault[] = [];
@@ -333,7 +332,7 @@ function readVendorSettings(file: YamlFile, names: DefinedNames) {
   return { settings, faults };
 }
 
-/** Each reminder channel's own part, checked by its module; channels of an unknown kind are passed over here. */
+/** Checks each reminder channel's settings by its module; skips unknown kinds. */
 function readChannelSettings(file: YamlFile, schemas: Schemas) {
   const settings = new Map<string, unknown>();
   const faults: ConfigurationFault[] = [];

@@ -16,48 +16,48 @@ import { type Code, message, withRemedy } from '../messages/message.ts';
 import { withoutStacks } from '../model/errors.ts';
 import { type ConfigurationFault, faultIn } from './faults.ts';
 
-/** Where a value stands in a file: keys of mappings and indexes of lists. */
+/** Path of a value: mapping keys and list indexes. */
 export type ValuePath = readonly PropertyKey[];
 
-/** A YAML file that could be read. */
+/** A readable YAML file. */
 export interface YamlFile {
-  /** The file's name as shown to people. */
+  /** Displayed file name. */
   name: string;
-  /** Plain JavaScript: mappings are objects, lists arrays. */
+  /** Plain JavaScript: mappings are objects, lists are arrays. */
   value: unknown;
-  /** The line of the value at a path, or of the nearest thing around it when there is none. */
+  /** Returns the line of the value, or of the nearest existing parent. */
   lineOf(path: ValuePath): number;
-  /** The value at a path, undefined when there is none. */
+  /** Returns the value, or undefined. */
   valueAt(path: ValuePath): unknown;
 }
 
-/** A file that could be read, or why it could not. */
+/** A readable file, or its faults. */
 export type YamlRead = { file: YamlFile } | { faults: ConfigurationFault[] };
 
-/** Aliases beyond this count as an attack on memory: each may stand for all that is before it. */
+/** More aliases are treated as an attack on memory: each can stand for all previous content. */
 const MAX_ALIASES = 100;
-/** Whoever may write one file must not keep all others waiting: a file of a hundred targets has a tenth of this. */
+/** One file must not block all others; a file of a hundred targets has a tenth of this size. */
 const LARGEST_FILE_BYTES = 512 * 1024;
-/** Signs, words and spaces of its grammar, each of which may be a fault that takes the library two microseconds. A file of a hundred targets has 9,000. */
+/** Maximum number of grammar tokens. Each can be a fault that takes the library two microseconds. A file of a hundred targets has 9,000. */
 const MOST_TOKENS = 50_000;
-/** Nobody reads more of one file: what is no YAML at all may have a fault in each of its signs. */
+/** Maximum number of faults per file, because a non-YAML file can have a fault at each character. */
 const MOST_FAULTS = 100;
-/** Lists and mappings within each other: the library copies the way to each of them. */
+/** Maximum nesting: the library copies the path of each level. */
 const DEEPEST = 100;
 
-/** Keys of the mapping at a path; none when there is no mapping. */
+/** Returns the keys of a mapping; empty if not a mapping. */
 export function keysAt(file: YamlFile, path: ValuePath): string[] {
   const value = file.valueAt(path);
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.keys(value) : [];
 }
 
-/** Reads one YAML 1.2 document. Faults hold nothing of the file's text, since that may be a secret. */
+/** Reads one YAML 1.2 document. Faults contain nothing of the text, which can include secrets. */
 export function readYamlFile(fileName: string): YamlRead {
   const read = readBytes(fileName);
   return 'faults' in read ? read : readYaml(fileName, read.bytes);
 }
 
-/** The bytes of a file, or why they can't be had. */
+/** Returns the bytes of a file, or the faults. */
 export function readBytes(fileName: string): { bytes: Buffer } | { faults: ConfigurationFault[] } {
   try {
     return { bytes: readFileSync(fileName) };
@@ -66,13 +66,13 @@ export function readBytes(fileName: string): { bytes: Buffer } | { faults: Confi
   }
 }
 
-/** The same as {@link readYamlFile} of a file whose bytes were read. */
+/** Parses bytes like {@link readYamlFile}. */
 export function readYaml(fileName: string, bytes: Buffer): YamlRead {
   if (bytes.length > LARGEST_FILE_BYTES) {
     return { faults: [faultIn(fileName, ...withRemedy('yaml.too-large', { size: LARGEST_FILE_BYTES / 1024 }))] };
   }
   const text = bytes.toString('utf8');
-  // A sign is at most four tokens.
+  // A character is at most four tokens.
   if (text.length > MOST_TOKENS / 4 && hasMoreTokens(text, MOST_TOKENS)) {
     return { faults: [faultIn(fileName, ...withRemedy('yaml.too-many-tokens', { count: MOST_TOKENS }))] };
   }
@@ -100,7 +100,7 @@ interface ParsedYaml {
   lines: LineCounter;
 }
 
-/** Looked at before anything is parsed, and no further than that. */
+/** Runs before parsing, and stops at the limit. */
 function hasMoreTokens(text: string, most: number): boolean {
   let tokens = 0;
   for (const _ of new Lexer().lex(text)) {
@@ -112,7 +112,7 @@ function hasMoreTokens(text: string, most: number): boolean {
 
 function parseYaml(text: string): ParsedYaml {
   const lines = new LineCounter();
-  // Whether keys are there twice is looked at below: the library compares each with each.
+  // Repeated keys are checked below, because the library compares every pair.
   const options = {
     lineCounter: lines,
     prettyErrors: false,
@@ -123,7 +123,7 @@ function parseYaml(text: string): ParsedYaml {
   return { document: withoutStacks(() => parseDocument(text, options)), lines };
 }
 
-/** Null for a text that nests so deep that the library, which calls itself with each level, has no room for it. */
+/** Null if the nesting exceeds the stack of the recursive library. */
 function parseNested(text: string): ParsedYaml | null {
   try {
     return parseYaml(text);
@@ -146,14 +146,14 @@ function readDocument(name: string, text: string, document: Document): YamlRead 
   return { file: fileOf(name, value, () => text) };
 }
 
-/** A file by what was read of it. @param text asked for when a fault wants a line */
+/** Returns a file for an already parsed value. @param text called when a fault requires a line */
 export function fileOf(name: string, value: unknown, text: () => string): YamlFile {
   let parsed: ParsedYaml | undefined;
   return {
     name,
     value,
     lineOf(path) {
-      // Only faults ask, and a document takes some hundred times the memory of its text.
+      // Parsed only for faults, because a document takes about a hundred times the memory of its text.
       parsed ??= parseYaml(text());
       return parsed.lines.linePos(offsetOf(parsed.document, path)).line;
     },
@@ -186,7 +186,7 @@ interface NodeAtDepth {
   depth: number;
 }
 
-/** All nodes in their order. By a list of what is left to see: how deep a text nests is its writer's choice. */
+/** Lists all nodes in order with an explicit stack, because the text controls the depth. */
 function* nodesOf(document: Document): Generator<NodeAtDepth> {
   const waiting: NodeAtDepth[] = [{ node: document.contents, depth: 0 }];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
@@ -198,8 +198,8 @@ function* nodesOf(document: Document): Generator<NodeAtDepth> {
 }
 
 /**
- * The cause of all problems of a text: the library goes on after the first, and what it says then mostly follows from it. Of a line that begins with a
- * tab it may first say what is wrong with the line before.
+ * Returns the first cause: the library continues after a problem, and later problems mostly follow from it. Before a line with a leading
+ * tab, the library can report the previous line first.
  */
 function firstProblem({ errors, warnings }: Document, lines: LineCounter): YAMLError | null {
   const lineOf = ({ pos }: YAMLError) => lines.linePos(pos[0]).line;
@@ -209,7 +209,7 @@ function firstProblem({ errors, warnings }: Document, lines: LineCounter): YAMLE
   return errors.find(isTab) ?? first;
 }
 
-/** Where the quote, bracket or brace begins that a problem finds unclosed; null for other problems. */
+/** Returns the start of an unclosed quote, bracket or brace; null for other problems. */
 function openedBefore(document: Document, { code, pos }: YAMLError): number | null {
   if (code !== 'MISSING_CHAR' && code !== 'BAD_INDENT') return null;
   const around = [...nodesOf(document)].flatMap(({ node }) => {
@@ -221,7 +221,7 @@ function openedBefore(document: Document, { code, pos }: YAMLError): number | nu
   return opened.at(-1)?.[0] ?? null;
 }
 
-/** Where a mapping has a key for the second time. */
+/** Returns the repeated keys of mappings. */
 function repeatedKeys(nodes: readonly NodeAtDepth[]): Pick<YAMLError, 'code' | 'pos'>[] {
   return nodes.flatMap(({ node }) => {
     const seen = new Set<unknown>();
@@ -244,7 +244,7 @@ function tooManyAliases(file: string): ConfigurationFault {
   return faultIn(file, ...withRemedy('yaml.too-many-aliases'));
 }
 
-/** @param openedAt the quote, bracket or brace that is at fault; null for what is at fault where the problem is */
+/** @param openedAt the faulty quote, bracket or brace; null if the fault is at the problem itself */
 function yamlFault(
   file: string,
   problem: Pick<YAMLError, 'code' | 'pos'>,
@@ -258,13 +258,13 @@ function yamlFault(
   return faultIn(file, message('yaml.not-valid', { problem: cause, code }), remedy, { line });
 }
 
-/** Of an alias that no anchor stands before; most often a value in want of quotes. */
+/** Returns the fault of an alias without an anchor, usually a value that requires quotes. */
 function withoutAnchor(file: string, alias: Alias, lines: LineCounter): ConfigurationFault {
   const { line } = lines.linePos(alias.range?.[0] ?? 0);
   return faultIn(file, message('yaml.alias-unknown'), message('yaml.alias-unnamed.remedy'), { line });
 }
 
-/** Offset of the key that leads to the value, of the list's element, or of the nearest thing around. */
+/** Returns the offset of the key, list element or nearest parent. */
 function offsetOf(document: Document, path: ValuePath): number {
   let offset = 0;
   for (let length = 1; length <= path.length; length += 1) {
@@ -282,7 +282,7 @@ function keyText(key: unknown): string {
   return String(isScalar(key) ? key.value : key);
 }
 
-/** The value at a path of plain JavaScript; undefined when there is none. */
+/** Returns the value at a path of plain JavaScript, or undefined. */
 export function valueAt(value: unknown, path: ValuePath): unknown {
   let current = value;
   for (const key of path) {

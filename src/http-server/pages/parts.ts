@@ -173,7 +173,7 @@ interface Failing {
   texts: ErrorTexts;
 }
 
-/** Says that something did not work, and what to do. @param heading null where the message says it all */
+/** Renders a failure with its remedy. @param heading null if the message suffices */
 export function failureNotice(context: PageContext, heading: string | null, failing: Failing): Html {
   const {
     code,
@@ -186,17 +186,17 @@ export function failureNotice(context: PageContext, heading: string | null, fail
   return html`<div class="notice act" role="status"><p>${lead}${said(context, message)} <code>${code}</code></p>${next}</div>`;
 }
 
-/** Says something that a person should know. */
+/** Renders a notice for the user. */
 export function notice(content: HtmlPart): Html {
   return html`<div class="notice"><p>${content}</p></div>`;
 }
 
-/** A view as a part of a page. */
+/** Renders a document as a part of a page. */
 export function printHtml(context: PageContext, blocks: readonly Block[]): Html {
   return html`${blocks.map((block) => printBlock(context, block))}`;
 }
 
-/** A sentence of a view. */
+/** Renders a sentence of a document. */
 export function inlineHtml(context: PageContext, inline: Inline): HtmlPart {
   if (inline === null || typeof inline !== 'object') return inline;
   return 'is' in inline ? spanHtml(context, inline) : inline.map((each) => inlineHtml(context, each));
