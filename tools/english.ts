@@ -53,7 +53,9 @@ function print(measures: ReadonlyMap<string, Measure>): void {
 function check(): void {
   const budget = JSON.parse(readFileSync(new URL('english/budget.json', import.meta.url), 'utf8')) as Budget;
   const pages = new Map(
-    [...files].filter(([name, { words }]) => name.startsWith('document ') && words >= LEAST_WORDS_OF_PAGE),
+    [...files]
+      .filter(([name, { words }]) => name.startsWith('document ') && words >= LEAST_WORDS_OF_PAGE)
+      .map(([name, measure]) => [name.replace('document ', ''), measure]),
   );
   const faults = budgetFaults(folders, pages, budget);
   for (const fault of faults) console.error(fault);

@@ -125,7 +125,7 @@ test('a file that still allows itself private addresses is told where this stand
   const options = { env: { ...ENV, TENANT_UNO__SECRET: SECRET }, connectors, reminderChannels };
   expect(faultLines(dir, options)).toEqual([
     expect.stringMatching(
-      /^tenants\/uno\.yaml:14 triggers\.endpoints\.portal\.allowPrivateAddresses: .*outbound\.webhooks of clinic-mirror\.yaml/,
+      /^tenants\/uno\.yaml:14 triggers\.endpoints\.portal\.allowPrivateAddresses: .*outbound\.webhooks in clinic-mirror\.yaml/,
     ),
   ]);
 });

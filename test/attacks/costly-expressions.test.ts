@@ -53,7 +53,7 @@ describe('a tenant’s file of expressions', () => {
     const remedy = (index: number) => told[index]?.[2];
     expect(told[0]?.[0]).toBe('targets.people.crm.mapping.p0.expression');
     expect(remedy(0)).toBe(`use the operator % (parent) at most ${MOST_PARENTS} times`);
-    expect(remedy(50)).toBe(`give at most ${LONGEST_EXPRESSION} characters`);
+    expect(remedy(50)).toBe(`use at most ${LONGEST_EXPRESSION} characters`);
     expect([...fileNames]).toEqual([`${dir}/tenants/uno.yaml`]);
     expect(milliseconds).toBeLessThan(paced(1_000));
   });

@@ -130,7 +130,7 @@ describe('with certificates unchecked', () => {
   test('no command starts, and says what to do', async () => {
     const { err, code } = await started('0');
     expect(code).toBe(1);
-    expect(err).toContain('(certificates-unchecked). What to do: unset it');
+    expect(err).toContain('(certificates-unchecked). What to do: unset the variable');
   });
 
   test('and with them checked it goes on', async () => {

@@ -153,7 +153,9 @@ test('ids, codes and times are kept, and the text on what is over is made of the
   expect(await stored()).not.toContain('aurora');
   expect(JSON.parse(memory ?? '')).toMatchObject({ open: NOTHING_REPORTED.open });
   const { text } = textOf(told.at(-1)!, clock.now, 'it');
-  expect(text).toContain('aurora, accesso doctor-0: collegamento scaduto o revocato: è necessario un nuovo accesso');
+  expect(text).toContain(
+    'aurora, collegamento doctor-0: collegamento scaduto o revocato: è necessario un nuovo accesso',
+  );
 });
 
 /** A clinic with two calendars that were written to, and the alerts of its daemon. */

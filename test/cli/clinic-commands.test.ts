@@ -191,7 +191,7 @@ describe('what may not be seen', () => {
     sandbox.setPermissions(user.username, id, permissions);
     expect(thrown).toMatchObject({
       code: 'insufficient-permissions',
-      remedy: expect.stringContaining('have the clinic'),
+      remedy: expect.stringContaining('request the permission'),
     });
   });
 

@@ -83,7 +83,7 @@ test('health names field and rule of a refusal, and the page of the object that 
   const failing = new Map(view.targets[0]?.failing.map((one) => [one.record, one]));
   const [contact] = sandbox.records('contacts');
   const page = `https://app.hubspot.com/contacts/${sandbox.portalId}/record/0-1/${contact?.id}`;
-  const about = 'contacts.phone by the value of contacts.lastname';
+  const about = 'contacts.phone, required by the value of contacts.lastname';
   expect(failing.get('1')).toMatchObject({ why: 'property-required-by-rule', about, page });
   expect(failing.get('2')).toMatchObject({ why: 'property-required', about: 'contacts.jobtitle', page: null });
   const text = renderHealth(view);

@@ -145,7 +145,7 @@ test('one message tells of an outage after 15 minutes, and one that it is over',
   expect(first.atMs - beganAt).toBeGreaterThanOrEqual(15 * MINUTE_MS);
   expect(first.atMs - beganAt).toBeLessThanOrEqual(15 * MINUTE_MS + LOOK_EVERY_MS);
   expect(first.digest.begun).toMatchObject([{ subject: `server ${HOST}` }]);
-  expect(textOf(first.digest, first.atMs, 'en').text).toContain('20 clinics wait');
+  expect(textOf(first.digest, first.atMs, 'en').text).toContain('20 affected clinics');
   world.isOut.vendor = false;
   await watch.run(60 * MINUTE_MS);
   expect(watch.told).toHaveLength(2);

@@ -89,7 +89,7 @@ describe('the server for assistants', () => {
     const { isError, content } = await ask(client, 'status', { tenant: 'nowhere' });
     expect([isError, content]).toEqual([
       true,
-      [{ type: 'text', text: 'tenant "nowhere" does not exist (no-such-tenant). To do: name one of: studio-rossi' }],
+      [{ type: 'text', text: 'tenant "nowhere" does not exist (no-such-tenant). To do: use one of: studio-rossi' }],
     ]);
   });
 });

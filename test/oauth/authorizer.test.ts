@@ -86,7 +86,7 @@ test.each([
     actor: 'authorization',
     code: 'key-refused',
     retry: 'never',
-    remedy: expect.stringContaining(`make another ${what}`),
+    remedy: expect.stringContaining(`create a new ${what}`),
   });
   expect(`${(thrown as Error).stack} ${JSON.stringify(thrown)}`).not.toContain('canary');
 });

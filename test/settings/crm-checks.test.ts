@@ -15,7 +15,7 @@ describe('the fields of a mapping', () => {
   test.each([
     ['lastnam', 'mapping.p: the stream patients has no field "lastnam" → did you mean lastName?'],
     ['lastVisitOn', 'did you mean derived.lastVisitOn?'],
-    ['derived.lastVisit', 'did you mean derived.lastVisitAt? there are: firstName, lastName,'],
+    ['derived.lastVisit', 'did you mean derived.lastVisitAt? use one of: firstName, lastName,'],
     ['notes', 'mapping.p: the stream patients has no field "notes"'],
     ['id', 'mapping.p: the stream patients has no field "id"'],
     ['constructor', 'mapping.p: the stream patients has no field "constructor"'],
@@ -150,7 +150,7 @@ describe('the target that holds the contacts', () => {
 
   test('is named by appointments', () => {
     expect(faults(people + visits(', contacts: people'))).toEqual([]);
-    expect(faults(people + visits(''))).toEqual([expect.stringContaining('there are: people')]);
+    expect(faults(people + visits(''))).toEqual([expect.stringContaining('use one of: people')]);
   });
 
   test('must hold patients', () => {

@@ -155,7 +155,11 @@ describe('a fault of a login at a CRM names its field and what to do', () => {
       /work\.header: is not valid: "X Key" → enter the name of a header/,
     ],
     [`{ kind: api-key, header: Content-Type, key: ${OWN_SECRET} }`, '', /work\.header: .* → choose another header/],
-    ['{ kind: basic, username: "a:b", password: { env: TENANT_UNO__SECRET } }', '', /work\.username: .* → .* no colon/],
+    [
+      '{ kind: basic, username: "a:b", password: { env: TENANT_UNO__SECRET } }',
+      '',
+      /work\.username: .* → .* without a colon/,
+    ],
   ])('%s', (connection, clients, expected) => {
     expect(faults(directory(connection, clients), { PEM })).toMatch(expected);
   });

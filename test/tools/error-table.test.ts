@@ -72,6 +72,6 @@ describe('the table of errors', () => {
   });
 
   test('names no connector for an error of any connector', () => {
-    expect(rowOf('answer-missing')).toMatch(/^retrying \| record \| The response to a batch lacks a part\. \|/);
+    expect(rowOf('answer-missing')).toMatch(/^retrying \| record \| The response to a batch/);
   });
 });

@@ -10,8 +10,8 @@ describe('the rules that prove the end of a list', () => {
     [{ style: 'page-size', ends: ['short-page'] }, /short-page needs cap/],
     [{ style: 'offset-limit', ends: ['no-next'] }, /no-next is for the styles cursor/],
     [{ style: 'cursor', ends: ['empty-page'] }, /empty-page is for the styles offset-limit and page-size/],
-    [{ style: 'next-link', ends: ['has-more'], hasMorePath: null }, /has-more needs hasMorePath/],
-    [{ style: 'page-size', ends: ['total'], totalPath: null }, /total needs totalPath/],
+    [{ style: 'next-link', ends: ['has-more'], hasMorePath: null }, /has-more requires hasMorePath/],
+    [{ style: 'page-size', ends: ['total'], totalPath: null }, /total requires totalPath/],
   ])('are refused where they could prove nothing: %j', (written, expected) => {
     expect(issuesOf(written)).toEqual([expect.stringMatching(expected)]);
   });

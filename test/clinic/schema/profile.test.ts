@@ -26,14 +26,14 @@ describe('clinic profiles', () => {
 
   it('a page shorter than asked for is no proof as long as the cap is unknown', () => {
     const paging = { style: 'page-size', ends: ['short-page'] };
-    expect(messagesOf({ paging })).toEqual([expect.stringContaining('paging.ends: short-page needs cap')]);
+    expect(messagesOf({ paging })).toEqual([expect.stringContaining('paging.ends: short-page requires cap')]);
     expect(messagesOf({ paging: { ...paging, cap: 100 } })).toEqual([]);
   });
 
   it.each([
     ['an unknown key', { pagging: {} }, 'Unrecognized key: "pagging"'],
     ['an unknown field', { agendas: { fields: { nome: ['name'] } } }, 'Unrecognized key: "nome"'],
-    ['a zone that does not exist', { zone: 'Europe/Roma' }, 'zone: give an IANA time zone'],
+    ['a zone that does not exist', { zone: 'Europe/Roma' }, 'zone: set an IANA time zone'],
     ['a broken pattern', { errors: { missingClaim: ['('] } }, 'use a regular expression'],
     ['a status that is not ours', { appointments: { statuses: { Done: 'finished' } } }, 'appointments.statuses.Done'],
     [
@@ -50,7 +50,7 @@ describe('clinic profiles', () => {
     [
       'a rule without its field',
       { paging: { style: 'page-size', ends: ['total'], totalPath: null } },
-      'needs totalPath',
+      'requires totalPath',
     ],
   ])('refuses %s', (_what, profile, message) => {
     expect(messagesOf(profile).join('\n')).toContain(message);

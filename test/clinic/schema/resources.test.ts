@@ -32,7 +32,7 @@ describe('fields that are written as numbers', () => {
 
   test.each(['name', 'count', 'lines', 'code', 'lines.note', 'nobody'])('may not be %s', (name) => {
     const [issue] = numbers.safeParse([name]).error?.issues ?? [];
-    expect(render(textOfIssue(issue?.message ?? ''))).toContain('must be an id, a word, a choice');
+    expect(render(textOfIssue(issue?.message ?? ''))).toContain('use an id, a string, a choice');
   });
 });
 

@@ -70,7 +70,7 @@ describe('a template', () => {
               { id: value, key: value, keys: [value, 'b'] },
             );
           if (isDots) {
-            expect(make).toThrow('no part of an address');
+            expect(make).toThrow('cannot be part of a URL');
             return;
           }
           const url = new URL(make());

@@ -89,7 +89,7 @@ describe('by mail', () => {
     const { subject, text } = await PostalMime.parse(mail.mails()[0]!.raw);
     expect(subject).toBe('clinic-mirror: 2 problemi in 2 cliniche');
     expect(text).toContain(
-      'belvedere, accesso doctor-2: collegamento scaduto o revocato: è necessario un nuovo accesso (login-ended), da 3 ore, 14 modifiche in coda\n  clinic-mirror login belvedere doctor-2\n',
+      'belvedere, collegamento doctor-2: collegamento scaduto o revocato: è necessario un nuovo accesso (login-ended), da 3 ore, 14 modifiche in coda\n  clinic-mirror login belvedere doctor-2\n',
     );
     expect(text).toContain('Altri 2 problemi già segnalati sono invariati.');
   });

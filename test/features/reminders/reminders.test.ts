@@ -126,7 +126,7 @@ describe('the story of an appointment', () => {
     const world = await worldWith({});
     book(world, 'one', 48, { patientId: null });
     expect(await story(world)).toContain('none, it has no patient');
-    expect(await story(world, 'nobody')).toContain('no such appointment');
+    expect(await story(world, 'nobody')).toContain('the appointment does not exist in the clinic');
     expect(await story(world, 'nobody')).toContain('Nothing was planned');
   });
 

@@ -72,7 +72,7 @@ describe('a receiver', () => {
     await portal.world.turn();
     expect((await endpoint()).code).toBe('webhook-unauthorized');
     const refusing = async () => (await portal.world.open().triggers?.status())?.refusing;
-    const remedy = 'set the same signing secret on both sides; the secret is read from the environment variable SECRET';
+    const remedy = 'set the same signing secret on both sides; the secret comes from the environment variable SECRET';
     expect(await refusing()).toMatchObject([{ endpoint: 'portal', code: 'webhook-unauthorized', remedy }]);
     await portal.world.advance(MINUTE_MS);
     expect(ids()).toEqual(['r1']);

@@ -84,7 +84,7 @@ describe('an endpoint that is gone', () => {
       { skip: false },
       { progress: QUIETLY, signal: NEVER },
     );
-    await expect(opening).rejects.toMatchObject({ code: 'no-such-endpoint', remedy: 'there are: portal' });
+    await expect(opening).rejects.toMatchObject({ code: 'no-such-endpoint', remedy: 'use one of: portal' });
   });
 });
 

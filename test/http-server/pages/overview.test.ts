@@ -25,7 +25,7 @@ function clinicOf(tenant: string, changes: Partial<ClinicSummary> = {}): ClinicS
 function problemOf(tenant: string | null, changes: Partial<Problem> = {}): Problem {
   const { subject = 'target room' } = changes;
   const [kind, ...id] = subject.split(' ');
-  const codes = { login: 'subject.login', appointment: 'subject.appointment', target: 'subject.target' } as const;
+  const codes = { connection: 'subject.login', appointment: 'subject.appointment', target: 'subject.target' } as const;
   const code = Object.entries(codes).find(([name]) => name === kind)?.[1];
   return {
     ...{ tenant, subject, code: 'calendar-gone', health: 'action-required', sinceAt: NOW - 90 * MINUTE_MS },
