@@ -84,7 +84,7 @@ async function expectShown({ world, get }: Opened, limit: { endsAt: number }): P
     expect(problem).toMatchObject({ health: 'retrying', nextTryAt: expect.anything() });
     expect(new Date(problem?.nextTryAt ?? 0).getTime()).toBeGreaterThan(limit.endsAt - LIMIT_MS);
   }
-  expect(page).toContain('next try at');
+  expect(page).toContain('retrying at');
 }
 
 test.each(Object.entries(FORMS))(

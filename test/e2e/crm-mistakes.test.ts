@@ -38,9 +38,9 @@ test('a mapping of what is sensitive, unknown, or of a consent that nobody knows
     [
       `${at}.mapping.clinic_tax_code`,
       'the field taxCode is sensitive and requires a reason',
-      expect.stringContaining('add it to sensitive with the reason'),
+      expect.stringContaining('add the field to sensitive with the reason'),
     ],
-    [`${at}.mapping.note`, 'the stream patients has no field "notes"', expect.stringContaining('there are: firstName')],
+    [`${at}.mapping.note`, 'the stream patients has no field "notes"', expect.stringContaining('use one of: firstName')],
   ]);
   const file = join(world.configDir, 'tenants', 'clinic-1.yaml');
   const lines = (await readFile(file, 'utf8')).split('\n');

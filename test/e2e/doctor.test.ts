@@ -84,7 +84,7 @@ test('what stands in the way is named in the order in which it is mended, with t
   const { code, problems, findings } = await findingsOf(world);
   expect(code).toBe(1);
   expect(problems).toEqual([
-    { subject: `login ${connection}`, code: 'not-connected', next: `clinic-mirror login ${tenant!.id} ${connection}` },
+    { subject: `connection ${connection}`, code: 'not-connected', next: `clinic-mirror login ${tenant!.id} ${connection}` },
     {
       subject: `target ${target!.target}`,
       code: 'agenda-unknown',
@@ -100,11 +100,11 @@ test('what stands in the way is named in the order in which it is mended, with t
   expect(findings.find(({ subject }) => subject === `target ${other!.target}`)).toMatchObject({ result: 'not-asked' });
   const [view] = (JSON.parse((await world.cli('status', '--json')).out) as Status).tenants;
   expect(view?.targets.map(({ target: id, health }) => [id, health])).toEqual([
-    [target!.target, 'yes'],
+    [target!.target, 'ok'],
     [other!.target, 'action-required'],
   ]);
   const { out } = await world.cli('doctor');
-  expect(out).toMatch(/1\. .*login .*:\n {3}clinic-mirror login /);
+  expect(out).toMatch(/1\. .*connection .*:\n {3}clinic-mirror login /);
   for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
 });
 
@@ -202,7 +202,7 @@ test('a user of Redis with too few rights, a password that is not the right one 
   const other = await told(otherKey);
   expect(other.first).toMatchObject({
     ...{ tenant: null, subject: 'sealing keys', code: 'seal-broken' },
-    what: expect.stringMatching(/^3 stored logins do not open: /),
+    what: expect.stringMatching(/^cannot decrypt 3 stored connections: /),
     next: expect.stringContaining('restore the previous key in secrets.sealingKeys'),
   });
   // Nobody is sent to log in, which would be needless.

@@ -102,7 +102,7 @@ async function namesHere(): Promise<(word: string) => string> {
     if (/^pat\w{7}$/.test(word)) return patient.id;
     if (/^apt\w{7}$/.test(word)) return later.at(-1)!.id;
     if (/^inv\w{7}$/.test(word)) return invoice.id;
-    const file = /^(@?)(\S+\.(?:yaml|json|pdf|csv))$/.exec(word);
+    const file = /^(@?)(\S+\.(?:yaml|json|pdf|csv|backup))$/.exec(word);
     if (file !== null) return `${file[1]}${join(world.dir, basename(file[2] ?? ''))}`;
     return names[word] ?? word;
   };

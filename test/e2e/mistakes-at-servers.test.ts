@@ -81,8 +81,8 @@ const LOGINS: Mistake[] = [
     ...examinedBy('doctor', (made) =>
       made.edit(TENANT, ({ targets }) => (targets['doctor-1'].settings.calendar = { id: calendarId })),
     ),
-    where: /login doctor-1/,
-    cause: /was not granted https:\S+calendar\.events/,
+    where: /connection doctor-1/,
+    cause: /permissions are missing: https:\S+calendar\.events/,
     next: /clinic-mirror login clinic-1 doctor-1$/,
   },
   {
@@ -155,7 +155,7 @@ const TARGETS: Mistake[] = [
     }),
     where: /see targets\.doctor-2 in tenants\/clinic-1\.yaml/,
     cause: /Google refused to change the calendar/,
-    next: /give the connected account the right to make changes/,
+    next: /give the connected account the permission to make changes/,
   },
   {
     name: 'calendar id changed',
@@ -172,7 +172,7 @@ const TARGETS: Mistake[] = [
     ...examinedBy('doctor', async ({ env }) => void delete env.TENANT_CLINIC_1__DAV),
     where: /tenants\/clinic-1\.yaml line \d+, connections\.room\.password/,
     cause: /the environment variable TENANT_CLINIC_1__DAV is not set/,
-    next: /set it .*export TENANT_CLINIC_1__DAV=.*then run: clinic-mirror config check/,
+    next: /set the variable .*export TENANT_CLINIC_1__DAV=.*then run: clinic-mirror config check/,
   },
   {
     name: 'calendar unknown',
@@ -197,7 +197,7 @@ const TARGETS: Mistake[] = [
     name: 'calendar deleted',
     ...examinedBy('doctor', async () => world.google.deleteCalendar(calendarId)),
     where: /see targets\.doctor-2\.settings in tenants\/clinic-1\.yaml/,
-    cause: /the calendar is gone/,
+    cause: /the calendar was deleted, or the connected account has no access to it/,
     next: /check the calendar id/,
   },
   {

@@ -113,7 +113,7 @@ const FILES: Mistake[] = [
     ...inFile(
       /^1 error .*clinic-mirror\.yaml line \d+/,
       /variable CLINIC_CLIENT_SECRET is not set/,
-      /set it .*export CLINIC_CLIENT_SECRET=/,
+      /set the variable .*export CLINIC_CLIENT_SECRET=/,
     ),
   },
   {
@@ -163,7 +163,7 @@ const REDIS: Mistake[] = [
       // Redis refuses the password as it should.
       made.afterwards(() => redis.connect().call('ACL', 'LOG', 'RESET'));
     }),
-    where: /redis\.url of clinic-mirror\.yaml.*read from the environment variable REDIS_URL/,
+    where: /redis\.url of clinic-mirror\.yaml.*comes from the environment variable REDIS_URL/,
     cause: /does not accept the password/,
     next: /set user and password/,
   },
@@ -222,7 +222,7 @@ const KEYS: Mistake[] = [
     ...examinedBy('doctor', async ({ env }) => void Object.assign(env, { CLINIC_MIRROR_IDENTITY_KEY: OTHER_KEY })),
     where: /secrets\.identityKey in clinic-mirror\.yaml/,
     cause: /differs from the key of the stored state/,
-    next: /configure the key of before/,
+    next: /set the previous key as secrets\.identityKey/,
   },
 ];
 
@@ -265,7 +265,7 @@ const RUNNING: Mistake[] = [
     ),
     where: /operator\.port in clinic-mirror\.yaml/,
     cause: /127\.0\.0\.1:\d+ is taken by another process/,
-    next: /choose another .*or end the process/,
+    next: /set another .*or end the process/,
   },
   {
     name: 'daemon twice',
@@ -296,7 +296,7 @@ const RUNNING: Mistake[] = [
   {
     name: 'old state in Redis',
     ...examinedBy('doctor', () => putBack(older)),
-    where: /"dataDirectory" in clinic-mirror\.yaml/,
+    where: /"dataDirectory" of clinic-mirror\.yaml/,
     cause: /Redis is older than/,
     next: /restore the newest backup of Redis/,
   },
