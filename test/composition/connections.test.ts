@@ -174,7 +174,7 @@ oauthClients: { main: { ${secret('oauth')}, authorizationEndpoint: "${url}/a", t
 async function placeToldBy(refused: Promise<unknown>, secret: string): Promise<string> {
   const error = asMirrorError(await refused.catch((thrown: unknown) => thrown));
   expect(`${error.stack} ${JSON.stringify(error)} ${error.remedy}`).not.toContain(secret);
-  return error.remedy?.split('the secret is read from ')[1] ?? `${error.code}: ${error.remedy}`;
+  return error.remedy?.split('the secret comes from ')[1] ?? `${error.code}: ${error.remedy}`;
 }
 
 /** Each connection, and where its secret is read from. */

@@ -116,7 +116,7 @@ test('the commands that documents show to be pasted do what they are shown for',
   const here = await namesHere();
   const failed: string[] = [];
   const commands = all.filter((one) => !isElsewhere(one));
-  expect(commands.length).toBeGreaterThan(35);
+  expect(commands.length).toBeGreaterThan(30);
   for (const { place, text, words, into } of commands) {
     const isManaged = words[0] === 'tenants';
     const typed = words.map((word) => (isManaged && word === 'aurora' ? 'clinic-2' : here(word)));

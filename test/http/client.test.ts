@@ -176,7 +176,7 @@ describe('a request without an answer', () => {
     const unknown = await failure(httpClient.send(request(`http://${TOO_LONG_A_NAME}.example/`)));
     expect(unknown).toMatchObject({
       code: 'connection-failed',
-      remedy: expect.stringContaining('correct the address'),
+      remedy: expect.stringContaining('correct the host name'),
     });
     const { certificate: cert, privateKey: key } = createCertificate('localhost');
     const server = createHttpsServer({ cert, key }).listen(0, '127.0.0.1');
