@@ -168,7 +168,7 @@ test('a login that is missing is told when it lasts, and that it is over', async
   await remembered(opened, 'the missing login to be seen', ({ memory }) => memory?.includes('not-connected') ?? false);
   clock.now += 5 * MINUTE_MS;
   await messages(1);
-  const problem = { tenant, subject: `login ${login}`, next: `clinic-mirror login ${tenant} ${login}` };
+  const problem = { tenant, subject: `connection ${login}`, next: `clinic-mirror login ${tenant} ${login}` };
   expect(told()[0].begun.problems).toMatchObject([problem]);
 
   await opened.logIn();
@@ -192,7 +192,7 @@ test('a receiver that takes nothing is named in status, and gets the message whe
   await remembered(opened, 'the refusal', ({ failure }) => failure?.code === 'webhook-unauthorized');
   const { problems } = await status(composition.installation);
   expect(problems.find(({ subject }) => subject === 'alerts by webhook')?.next).toBe(
-    'set the same signing secret on both sides; the secret is read from the environment variable ALERTS_SECRET',
+    'set the same signing secret on both sides; the secret comes from the environment variable ALERTS_SECRET',
   );
   answer.status = 202;
   await remembered(opened, 'the message to be taken', ({ failure }) => failure === null);
