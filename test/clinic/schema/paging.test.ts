@@ -7,7 +7,7 @@ const issuesOf = (written: object) =>
 
 describe('the rules that prove the end of a list', () => {
   test.each([
-    [{ style: 'page-size', ends: ['short-page'] }, /short-page needs cap/],
+    [{ style: 'page-size', ends: ['short-page'] }, /short-page requires cap/],
     [{ style: 'offset-limit', ends: ['no-next'] }, /no-next is for the styles cursor/],
     [{ style: 'cursor', ends: ['empty-page'] }, /empty-page is for the styles offset-limit and page-size/],
     [{ style: 'next-link', ends: ['has-more'], hasMorePath: null }, /has-more requires hasMorePath/],
