@@ -40,7 +40,11 @@ test('a mapping of what is sensitive, unknown, or of a consent that nobody knows
       'the field taxCode is sensitive and requires a reason',
       expect.stringContaining('add the field to sensitive with the reason'),
     ],
-    [`${at}.mapping.note`, 'the stream patients has no field "notes"', expect.stringContaining('use one of: firstName')],
+    [
+      `${at}.mapping.note`,
+      'the stream patients has no field "notes"',
+      expect.stringContaining('use one of: firstName'),
+    ],
   ]);
   const file = join(world.configDir, 'tenants', 'clinic-1.yaml');
   const lines = (await readFile(file, 'utf8')).split('\n');

@@ -84,7 +84,11 @@ test('what stands in the way is named in the order in which it is mended, with t
   const { code, problems, findings } = await findingsOf(world);
   expect(code).toBe(1);
   expect(problems).toEqual([
-    { subject: `connection ${connection}`, code: 'not-connected', next: `clinic-mirror login ${tenant!.id} ${connection}` },
+    {
+      subject: `connection ${connection}`,
+      code: 'not-connected',
+      next: `clinic-mirror login ${tenant!.id} ${connection}`,
+    },
     {
       subject: `target ${target!.target}`,
       code: 'agenda-unknown',

@@ -17,7 +17,7 @@ export const BASE_URL = 'https://clinic.test';
 export interface SpokenClinic {
   lists: ToldLists;
   notModified: number;
-  /** Pages of appointments that it was asked for, with another one behind. */
+  /** Requested pages of appointments that another page follows, as far as the total says. */
   followed: number;
   /** Rows that it told twice in one list. */
   toldTwice: number;
@@ -175,7 +175,10 @@ function paged(envelope: EnvelopeForm, rows: object[], { total, url }: Asked) {
       body = { ...(body as object), page: { ...(body as { page?: object }).page, [place.slice(5)]: value } };
     else if (value !== undefined && value !== null) headers[place.slice(7)] = String(value);
   }
-  return { headers, again, body, isFollowed: next !== null };
+  // A total without repeated rows is reached before a page that holds only repeated rows.
+  const [before, after] = [new Set(rows.slice(0, from + size)), rows.slice(from + size)];
+  const isFollowed = envelope.repeats === 'beside-total' ? after.some((row) => !before.has(row)) : next !== null;
+  return { headers, again, body, isFollowed };
 }
 
 function sizeOf(paging: PagingForm, query: URLSearchParams, all: number): number {
