@@ -92,17 +92,18 @@ const TONES = {
     'behind',
     'drifted',
     'first-sync',
-    'first sync',
     'held',
+    'on hold',
     'incomplete',
     'not asked',
     'resting',
     'stale',
     'unconfirmed',
     'unknown',
-    'waits by itself',
+    'retrying',
+    'RETRYING',
   ],
-  red: ['failing', 'FAULT', 'needs-login', 'NEEDS YOU', 'no-tenant', 'PROBLEM', 'stopped', 'waits for you'],
+  red: ['ACTION REQUIRED', 'action required', 'failing', 'FAULT', 'needs-login', 'no-tenant', 'PROBLEM', 'stopped'],
 } as const;
 
 /** Colours a state word if the output has colours. Other words remain unchanged. */

@@ -124,7 +124,7 @@ class ReloadSteps {
   #lostAt: Instant | null = null;
   /** Whether the read failure was logged. */
   #isUnreadable = false;
-  #unfinished: { changes: ConfigurationChanges; anew: boolean } | null = null;
+  #unfinished: { changes: ConfigurationChanges; rejoins: boolean } | null = null;
   #refused: RefusedFiles[] = [];
   #reportedAt: Instant | null = null;
   #hasReported = false;
@@ -178,7 +178,7 @@ class ReloadSteps {
       const { unusable } = composition.configuration;
       const next = await inPieces(files.check(CHECKED_AT_ONCE), this.#signal);
       const changes = await composition.takeUp(next, this.#signal);
-      this.#unfinished = { changes: joinChanges(this.#unfinished?.changes ?? NO_CHANGES, changes), anew: false };
+      this.#unfinished = { changes: joinChanges(this.#unfinished?.changes ?? NO_CHANGES, changes), rejoins: false };
       logInvalidTenants(next.unusable.slice(unusable.length), log);
       await this.#finish();
     }
@@ -233,8 +233,8 @@ class ReloadSteps {
     const next = await inPieces(files.readAgain(stamps, { sure: isSure, managed: goingOn(managed) }), this.#signal);
     this.#managedRead = managed;
     const changes = await this.#takeUp(before, next, isSure);
-    const earlier = this.#unfinished ?? { changes: NO_CHANGES, anew: false };
-    this.#unfinished = { changes: joinChanges(earlier.changes, changes), anew: earlier.anew || isSure };
+    const earlier = this.#unfinished ?? { changes: NO_CHANGES, rejoins: false };
+    this.#unfinished = { changes: joinChanges(earlier.changes, changes), rejoins: earlier.rejoins || isSure };
     this.#refused = refusedFiles(next.refused, this.#refused, this.#readAt);
     if (!isOther(before, next, changes) && !isSure) return;
     observe(next.refused.length === 0 ? 'taken-up' : 'refused', next.refused.length);
@@ -270,8 +270,8 @@ class ReloadSteps {
 
   async #finish(): Promise<void> {
     if (this.#unfinished === null) return;
-    const { changes, anew } = this.#unfinished;
-    if (!isNothing(changes) || anew) await this.#parts.composition.register(changes, { anew });
+    const { changes, rejoins } = this.#unfinished;
+    if (!isNothing(changes) || rejoins) await this.#parts.composition.register(changes, { rejoins });
     await this.#parts.onTakenUp(changes, this.#signal);
     this.#unfinished = null;
   }

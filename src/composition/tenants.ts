@@ -24,9 +24,9 @@ export interface OpenTenants {
   takeUp(next: Configuration, signal: AbortSignal): Promise<ConfigurationChanges>;
   /**
    * Publishes changes to all processes: takes numbers for added or changed tenants, and leases of removed tenants. Safe to repeat.
-   * @param options.anew also takes numbers for all others, as at a start
+   * @param options.rejoins also takes new configuration numbers for all other tenants, as at startup
    */
-  register(changes: ConfigurationChanges, options: { anew: boolean }): Promise<void>;
+  register(changes: ConfigurationChanges, options: { rejoins: boolean }): Promise<void>;
   /** Waits for tokens that are not stored yet. */
   whenIdle(): Promise<void>;
 }
@@ -117,10 +117,10 @@ export function openTenants(shared: Omit<Shared, 'configVersions' | 'compiled'>,
       replace(changes, next);
       return changes;
     },
-    async register({ added, changed, removed }, { anew }) {
+    async register({ added, changed, removed }, { rejoins }) {
       const taken = [...added, ...changed].filter((id) => configVersions.has(id));
-      const some = anew ? configVersions : new Map(taken.map((id) => [id, requireEntry(configVersions, id)]));
-      await joinAll(redis, some, { anew });
+      const some = rejoins ? configVersions : new Map(taken.map((id) => [id, requireEntry(configVersions, id)]));
+      await joinAll(redis, some, { rejoins });
       for (const id of removed) if (!configVersions.has(id)) await takeLeases(redis, id);
     },
     async whenIdle() {

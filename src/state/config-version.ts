@@ -30,10 +30,10 @@ export interface ConfigVersion {
    * Registers the configuration: takes the number of the newest configuration if equal, otherwise the next number, which ends planning and
    * writing under older configurations. Only the first call has an effect.
    * @param options.isTakenUp the tenant was just removed from the list of removed tenants
-   * @param options.anew registers again after the process reloaded its files
+   * @param options.rejoins registers again after the process reloaded its files
    * @throws MirrorError `settings`, code `configuration-superseded`, if ended without a number
    */
-  join(options?: { isTakenUp?: boolean; anew?: boolean }): Promise<number>;
+  join(options?: { isTakenUp?: boolean; rejoins?: boolean }): Promise<number>;
   /** Returns whether no process registered a newer configuration; call after `join`. An equal configuration is the process's configuration. */
   isNewest(): Promise<boolean>;
   /** Ends the configuration in this process: work that started under the configuration no longer plans or writes. */
@@ -84,8 +84,8 @@ export function createConfigVersion({ redis, tenant, hash, targets, clock }: Con
       return answer;
     }
   }
-  const join = ({ isTakenUp = false, anew = false } = {}) => {
-    if (anew) joined = null;
+  const join = ({ isTakenUp = false, rejoins = false } = {}) => {
+    if (rejoins) joined = null;
     joined ??= register(isTakenUp).catch((error: unknown) => {
       joined = null;
       throw error;
@@ -122,11 +122,11 @@ const JOINED_AT_ONCE = 500;
 export async function joinAll(
   redis: RedisClient,
   configVersions: ReadonlyMap<string, ConfigVersion>,
-  { anew = false } = {},
+  { rejoins = false } = {},
 ): Promise<void> {
   for (const some of slices([...configVersions], JOINED_AT_ONCE)) {
     await redis.hdel(keys.removedTenants(), ...some.map(([tenant]) => tenant));
-    await Promise.all(some.map(([, configVersion]) => configVersion.join({ isTakenUp: true, anew })));
+    await Promise.all(some.map(([, configVersion]) => configVersion.join({ isTakenUp: true, rejoins })));
   }
 }
 

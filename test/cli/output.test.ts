@@ -10,6 +10,7 @@ import {
   zoneOf,
 } from '../../src/cli/output.ts';
 import { renderTable, renderTime, wrap } from '../../src/cli/table.ts';
+import { SYNC_HEALTH_WORDS } from '../../src/model/sync-state.ts';
 import { toJson } from '../../src/operations/schemas.ts';
 
 const AT = Date.UTC(2026, 6, 1, 12, 30);
@@ -55,6 +56,22 @@ describe('a table', () => {
     expect(coloured.replaceAll(/\u001B\[\d+m/g, '')).toBe(plain);
     expect(plain).not.toContain('\u001B');
   });
+});
+
+test('each word of sync and health has a colour: green for good, yellow for waiting, red for action', () => {
+  const colours = {
+    'in sync': 32,
+    ok: 32,
+    behind: 33,
+    'on hold': 33,
+    unknown: 33,
+    retrying: 33,
+    'action required': 31,
+  };
+  expect(Object.keys(colours).sort()).toEqual(Object.values(SYNC_HEALTH_WORDS.en).sort());
+  for (const [word, colour] of Object.entries(colours)) {
+    expect(withOutputOptions(terminal(80), () => stateWord(word))).toContain(`\u001B[${colour}m${word}`);
+  }
 });
 
 test('words that say nothing of a state keep their colour', () => {

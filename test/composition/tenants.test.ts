@@ -75,7 +75,7 @@ test('who is taken out is gone for all who ask, and who comes is there', async (
   const leases = entry(composition, 'clinic-2').tenant.leases;
   await leases.tryTake('plan');
   const removed = await takeUp();
-  await composition.register(removed, { anew: false });
+  await composition.register(removed, { rejoins: false });
   expect([tenants.size, tenants.get('clinic-2'), composition.configVersions.has('clinic-2')]).toEqual([
     1,
     undefined,
@@ -83,7 +83,7 @@ test('who is taken out is gone for all who ask, and who comes is there', async (
   ]);
   expect(await redis.connect().exists('cm:{clinic-2}:lease:plan')).toBe(0);
   await writeFile(tenantFile(world, 'clinic-2'), content);
-  await composition.register(await takeUp(), { anew: false });
+  await composition.register(await takeUp(), { rejoins: false });
   expect(tenants.get('clinic-2')?.id).toBe('clinic-2');
   expect((await composition.configVersions.get('clinic-2')?.newest())?.isOurs).toBe(true);
 });

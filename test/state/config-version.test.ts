@@ -71,7 +71,7 @@ test('a process that is told to have the newest configuration has it, and takes 
   const [[tenant = '', generation] = []] = [...told];
   await connection.set(keys.lease(tenant, 'plan'), 'held');
   expect(await generation?.isNewest()).toBe(false);
-  await joinAll(connection, told, { anew: true });
+  await joinAll(connection, told, { rejoins: true });
   expect(await generation?.isNewest()).toBe(true);
   expect(await connection.get(keys.lease(tenant, 'plan'))).toBeNull();
 });
