@@ -92,12 +92,12 @@ describe('the document on the first calendar, with Google at its own addresses',
     const mine = join(dir, 'typed');
     const typing = [
       ['Address of Redis', redis.url],
-      ['Address of the clinic API', clinic.baseUrl],
+      ['Base URL of the clinic API', clinic.baseUrl],
       ['Address of its authorization server', clinic.authUrl],
       ['Client id at the clinic system', DOCUMENTED.clinic.clientId],
       ['Client secret, if there is one', 'mistyped'],
       // Asked again, from the first question on that the refused secret belongs to.
-      ['Address of the clinic API', clinic.baseUrl],
+      ['Base URL of the clinic API', clinic.baseUrl],
       ['Address of its authorization server', clinic.authUrl],
       ['Client id at the clinic system', DOCUMENTED.clinic.clientId],
       ['Client secret, if there is one', SECRETS.CLINIC_CLIENT_SECRET],

@@ -127,3 +127,8 @@ function refused({ id }: Question, wrong: string): MirrorError {
     remedy: wrong,
   });
 }
+
+/** Returns the description of a setting as a question, without its full stop. */
+export function questionOf({ description }: { description: string }): string {
+  return description.replace(/\.$/, '');
+}

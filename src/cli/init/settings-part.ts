@@ -5,7 +5,7 @@ import type { ClientValues, ValueTests } from '../../control/value-tests.ts';
 import { network } from '../../settings/common-schemas.ts';
 import { CLINIC_BASE_URL } from '../../settings/settings-schema.ts';
 import { keysAt, type YamlFile } from '../../settings/yaml-file.ts';
-import type { Asker, TextQuestion } from './asker.ts';
+import { type Asker, questionOf, type TextQuestion } from './asker.ts';
 import { prepareSecret, SETTINGS_FILE, type TestedSecret, untilAccepted, writeMissingFiles } from './written-files.ts';
 
 /** Kinds of calendars that this command can set up. */
@@ -184,7 +184,7 @@ async function askClinic(
 ): Promise<{ settings: object; files: [file: string, content: string][] }> {
   const address = addressOf(['https:', 'http:']);
   const baseUrl = await asker.text({
-    ...{ id: 'clinic.baseUrl', ask: CLINIC_BASE_URL.description, check: address },
+    ...{ id: 'clinic.baseUrl', ask: questionOf(CLINIC_BASE_URL), check: address },
     why: 'whoever runs the clinic system tells it, such as https://api.clinic.example',
   });
   const authUrl = await asker.text({

@@ -8,7 +8,7 @@ import { zoneRemedy } from '../../settings/common-schemas.ts';
 import { LANGUAGE } from '../../settings/tenant-schema.ts';
 import { tenantSecretFile } from '../../settings/tenant-secrets.ts';
 import { keysAt, type YamlFile } from '../../settings/yaml-file.ts';
-import type { Asker } from './asker.ts';
+import { type Asker, questionOf } from './asker.ts';
 import { addressOf, CALENDAR_KINDS, type CalendarKind, type Registrations } from './settings-part.ts';
 import { prepareSecret, type TestedSecret, untilAccepted } from './written-files.ts';
 
@@ -56,7 +56,7 @@ export async function askTenant(asker: Asker): Promise<NewTenant> {
     why: 'names its file and stands in commands; it stays for good',
   });
   const language = await asker.choice({
-    ...{ id: 'language', ask: LANGUAGE.description, why: 'what calendars and patients read' },
+    ...{ id: 'language', ask: questionOf(LANGUAGE), why: 'what calendars and patients read' },
     choices: [
       { value: 'it', label: 'Italian' },
       { value: 'en', label: 'English' },
