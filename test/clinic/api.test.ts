@@ -48,7 +48,7 @@ function withName(patients: ClinicRecord<'patients'>[], firstName: string) {
 }
 
 describe('patients', () => {
-  test('are listed whole and read alone', async () => {
+  test('are listed completely and read one at a time', async () => {
     const api = open();
     const patients = await all(api.patients.list(tenantId, [], unhurried()));
     expect(patients.length).toBeGreaterThan(1);
@@ -57,7 +57,7 @@ describe('patients', () => {
     expect(await api.patients.read(tenantId, 'nobody', unhurried())).toEqual({ absent: true });
   });
 
-  test('are created and changed; what is not named stays, what we know nothing of included', async () => {
+  test('are created and updated; an update keeps fields that it omits, unknown ones included', async () => {
     const api = open();
     const address = { city: 'Torino', street: 'Via Roma 1', province: 'TO', postalCode: '10100', country: 'IT' };
     const made = await api.patients.create(tenantId, { ...NEW_PATIENT, ...address }, unhurried());
@@ -74,7 +74,7 @@ describe('patients', () => {
     expect(failure).toMatchObject({ actor: 'conflict', code: 'record-gone' });
   });
 
-  test('whose create lost its answer are looked up before it is sent again', async () => {
+  test('are looked up before a create with a lost response is sent again', async () => {
     const api = open();
     proxy.add({ method: /POST/, fault: { kind: 'lost-answer' } });
     const made = await api.patients.create(tenantId, { ...NEW_PATIENT, firstName: 'Bea' }, unhurried());
@@ -85,7 +85,7 @@ describe('patients', () => {
     expect([withName(patients, 'Bea').length, withName(patients, 'Cleo').length]).toEqual([1, 1]);
   });
 
-  test('are not created a second time where nobody can look them up', async () => {
+  test('are not created again if the clinic API offers no lookup', async () => {
     proxy.add({ method: /POST/, fault: { kind: 'lost-answer' } });
     const failure = await failureOf(
       open().patients.create(tenantId, { firstName: 'Dora', lastName: 'Bianchi' }, unhurried()),
@@ -95,7 +95,7 @@ describe('patients', () => {
     expect(withName(patients, 'Dora')).toHaveLength(1);
   });
 
-  test('with a field that the profile does not place are refused before anything is sent', async () => {
+  test('are refused before any request if a field has no path in the profile', async () => {
     const api = open({ patients: { fields: { taxCode: [] } } });
     const failure = await failureOf(api.patients.create(tenantId, { ...NEW_PATIENT, taxCode: 'X' }, unhurried()));
     expect(failure).toMatchObject({ actor: 'settings', code: 'field-unmapped' });

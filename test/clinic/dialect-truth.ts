@@ -1,6 +1,6 @@
 import { APPOINTMENT_STATUSES, type AppointmentStatus } from '../../src/model/records.ts';
 
-/** One appointment as it truly is; every dialect tells the same ones in its own way. */
+/** An appointment before translation; every dialect renders the same ones in its own form. */
 export interface TrueAppointment {
   id: string;
   agendaId: string;

@@ -55,7 +55,7 @@ describe.each<[string, () => Dialect]>([
     },
   );
 
-  it('shows one appointment alone, hidden ones too, and says which are not there', async () => {
+  it('reads a single appointment, a hidden one too, and reports missing ones', async () => {
     await using clinic = await open(create());
     const cancelled = expectedRecords(null).find(({ status }) => status === 'cancelled');
     const found = await clinic.source.readAppointment(cancelled?.id ?? '', unhurried());
@@ -69,7 +69,7 @@ describe.each<[string, () => Dialect]>([
     expect(byId(await clinic.source.patients(unhurried()))).toMatchObject(PATIENTS);
   });
 
-  it('tells a missing scope from a missing permission', async () => {
+  it('distinguishes a missing scope from a missing permission', async () => {
     const dialect = create();
     await using clinic = await open(dialect);
     clinic.mood.refusal = dialect.missingClaim;

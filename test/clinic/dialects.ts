@@ -10,7 +10,7 @@ import {
 } from './dialect-truth.ts';
 import type { Script, ScriptedAnswer, ScriptedRequest } from './scripted-server.ts';
 
-/** A clinic system of its own manners: how it tells rows, lists and errors. The profile of the same name understands it. */
+/** A clinic system with its own form of rows, lists and errors. The profile of the same name matches it. */
 export interface Dialect {
   profile: 'documented' | 'bare' | 'pages' | 'hostile';
   /** Statuses that its lists leave out. */

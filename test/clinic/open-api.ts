@@ -7,7 +7,7 @@ import type { SerialiseSection } from '../../src/clinic/write/invoice-calls.ts';
 import { createHttpClient } from '../../src/http/client.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 
-/** One after the other within this process: what the lease does over all of them. */
+/** Runs sections in sequence within this process, in place of the lease across processes. */
 function queueSections(): SerialiseSection {
   const last = new Map<string, Promise<unknown>>();
   return (place, work, signal) => {
@@ -48,7 +48,7 @@ export function openApi(
   );
 }
 
-/** Every record of a list. @throws when a row was set aside */
+/** Every record of a list. @throws if a row is unusable */
 export async function all<Model>(pages: AsyncIterable<ListPage<Model>>): Promise<Model[]> {
   const records: Model[] = [];
   for await (const page of pages) {

@@ -11,7 +11,6 @@ import { createHttpClient } from '../../src/http/client.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 
-/** A profile as it is written. */
 export type WrittenProfile = z.input<typeof clinicProfileSchema>;
 
 /** A profile with its waits made short. */
@@ -64,12 +63,12 @@ export function openClient(baseUrl: string, profile: ClinicProfile, more: Partia
   return { client: readingsOf(context), context, tokens };
 }
 
-/** A signal that nobody raises. */
+/** A signal that never aborts. */
 export function unhurried(): AbortSignal {
   return new AbortController().signal;
 }
 
-/** The MirrorError that a call ends with. */
+/** The MirrorError that a call throws. */
 export async function failureOf(call: Promise<unknown>): Promise<MirrorError> {
   const error = await call.then(
     () => null,

@@ -40,7 +40,7 @@ export async function openRememberingClinic(written: WrittenProfile = {}, room =
     now: NOW,
     /** How far the readings' window reaches. */
     aheadMs: 2 * DAY_MS,
-    /** Decides an answer in the place of the clinic, which would give `usual`. */
+    /** Replaces the clinic's answer, which would be `usual`. */
     answer: (usual: ScriptedAnswer, _request: ScriptedRequest): ScriptedAnswer => usual,
     /** What the clinic lists for a query. */
     listed: (rows: readonly Row[], _query: URLSearchParams): readonly Row[] => rows,
@@ -58,12 +58,12 @@ export async function openRememberingClinic(written: WrittenProfile = {}, room =
     server,
     client,
     memory,
-    /** A reading that goes on from the one before. @param login when a person logged in */
+    /** A read that continues from the previous one. @param login present for a user's connection */
     read: (login: number | null = null, tenant = 't'): Promise<AppointmentSnapshot> =>
       client.readAppointments(tenant, { ...question(), login, memory }, unhurried()),
-    /** A reading of somebody who remembers nothing. */
+    /** A read without memory. */
     readAnew: () => client.readAppointments('t', question(), unhurried()),
-    /** What was asked since the last time: the If-None-Match of each request, null for none. */
+    /** Requests since the last call: the If-None-Match of each, null for none. */
     asked(): (string | null)[] {
       return server.requests.splice(0).map(({ headers }) => headers['if-none-match'] ?? null);
     },
@@ -85,18 +85,18 @@ function pageOf({ rows, listed }: { rows: Row[]; listed: Listed }, { path, query
 
 type Listed = (rows: readonly Row[], query: URLSearchParams) => readonly Row[];
 
-/** A row with what every row has. */
+/** A row with the fields that every row has. */
 export function told(row: Row): object {
   return { agendaId: 'g', status: 'Booked', end: '2026-03-01T23:00:00Z', ...row };
 }
 
-/** Lists what changed at or after the time of the parameter `updatedSince`. */
+/** Lists the rows changed at or after the parameter `updatedSince`. */
 export function changedSince(rows: readonly Row[], query: URLSearchParams): readonly Row[] {
   const from = query.get('updatedSince');
   return from === null ? rows : rows.filter(({ updatedAt }) => Date.parse(updatedAt ?? '') >= Date.parse(from));
 }
 
-/** A server that gives each content an ETag, and answers 304 where it is asked for by it. */
+/** A server that gives each content an ETag, and answers 304 to a matching If-None-Match. */
 export function withEtags(style: 'strong' | 'weak' = 'strong') {
   return (usual: ScriptedAnswer, { headers }: ScriptedRequest): ScriptedAnswer => {
     const digest = createHash('sha256').update(JSON.stringify(usual.json)).digest('base64url');

@@ -7,7 +7,7 @@ import { asMirrorError } from '../../src/model/errors.ts';
 import { openApi } from './open-api.ts';
 import { profileOf, unhurried } from './open-client.ts';
 
-/** What the carrier is told, as JSON in its first argument. */
+/** The carrier's task, as JSON in the first argument. */
 export interface CarrierTask {
   baseUrl: string;
   token: string;
@@ -17,7 +17,7 @@ export interface CarrierTask {
   sizeBytes: number;
 }
 
-/** What one way took: the most memory in use above what stood there before, in bytes. */
+/** Result of one direction: the highest memory use above the starting value, in bytes. */
 export interface Carried {
   bytes: number;
   /** Of buffers that are held, which a file that is whole in memory would be in. */
@@ -26,10 +26,10 @@ export interface Carried {
   residentPeak: number;
 }
 
-/** A report sent and fetched again, or the code of what refused it. */
+/** Memory of a report uploaded and downloaded, or the code of the refusal. */
 export type CarrierResult = { up: Carried; down: Carried } | { code: string };
 
-/** Passes chunks on and looks at the memory meanwhile. */
+/** Passes chunks on and measures the memory meanwhile. */
 type Watch = (chunks: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>;
 
 /** Sends a report from a file and fetches it again, measuring its own memory; prints the result as JSON. */
@@ -44,7 +44,7 @@ async function carry({ style, sizeBytes, ...task }: CarrierTask): Promise<Carrie
     return api.medicalReports.create(task.tenantId, values, { ...file, open: () => watch(file.open()) }, unhurried());
   };
   try {
-    // A small one first, so that code and connections are there before the measuring.
+    // A small report first loads code and connections before the measurement.
     save(100_000);
     await create();
     save(sizeBytes);
@@ -69,10 +69,10 @@ async function carry({ style, sizeBytes, ...task }: CarrierTask): Promise<Carrie
   }
 }
 
-/** Bytes between two looks at the memory. */
+/** Bytes between two measurements. */
 const LOOK_BYTES = 2_500_000;
 
-/** Looks at the memory while bytes go by, after a collection: what nobody holds any more is no memory that the file needs. */
+/** Measures memory during a transfer, after a garbage collection: unreferenced memory is not needed by the file. */
 async function measured(work: (watch: Watch) => Promise<number>): Promise<Carried> {
   globalThis.gc?.();
   const before = process.memoryUsage();

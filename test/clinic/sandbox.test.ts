@@ -41,7 +41,7 @@ function read(written?: WrittenProfile, more?: Parameters<typeof openClient>[2],
   return client(written, more).readAppointments(tenantId, { agendaIds, window: WINDOW }, unhurried());
 }
 
-/** The sandbox's status words in ours. */
+/** The sandbox's status words, and the model's. */
 const STATUSES = {
   Booked: 'booked',
   Confirmed: 'confirmed',
@@ -107,7 +107,7 @@ describe('the clinic of the specification', () => {
     expect(info).toMatchObject({ name: tenant.name, zone: 'Europe/Rome' });
   });
 
-  it('shows what its front desk did', async () => {
+  it('contains the changes of its front desk', async () => {
     const [moved] = sandbox.simulate(tenantId, { moved: 1 });
     const booked = sandbox.book(tenantId);
     const cancelled = sandbox.cancel(tenantId, sandbox.book(tenantId).id);
@@ -126,7 +126,7 @@ describe('the clinic of the specification', () => {
 describe('a clinic that fails', () => {
   const pages = { paging: { style: 'offset-limit' as const, size: 60 } };
 
-  it('at any page for good gives no snapshot at all', async () => {
+  it('on any page permanently yields no snapshot', async () => {
     const whole = await read(pages);
     expect(whole.requests).toBeGreaterThan(6);
     for (let page = 0; page < whole.requests; page += 1) {
@@ -137,7 +137,7 @@ describe('a clinic that fails', () => {
   });
 
   it.each([
-    // What is lost with a kept connection is asked for once more below the client, which counts it once.
+    // The layer below the client repeats a request that a kept connection lost; the client counts the request once.
     ['cut', 0],
     ['lost-answer', 0],
     ['cut-body', 1],
@@ -187,7 +187,7 @@ describe('a list that is not whole', () => {
     expect(snapshot.records.size).toBeLessThan(whole.records.size);
   });
 
-  it('is read again when an appointment was removed under way', async () => {
+  it('is read again if an appointment is removed during the read', async () => {
     const whole = await read(pages);
     const victim = sandbox.book(tenantId, { start: WINDOW.fromAt + DAY_MS, end: WINDOW.fromAt + DAY_MS + 600_000 });
     let requests = 0;
@@ -202,7 +202,7 @@ describe('a list that is not whole', () => {
     for (const id of whole.records.keys()) expect(snapshot.records.has(id)).toBe(true);
   });
 
-  it('has its bad rows set aside while the others go on', async () => {
+  it('has its bad rows skipped and the others used', async () => {
     const whole = await read();
     const variants = [
       'missing-id',
@@ -238,7 +238,7 @@ describe('a list that is not whole', () => {
 });
 
 describe('a login', () => {
-  it('with an access token that was refused goes on with a renewed one', async () => {
+  it('with a refused access token continues with a renewed one', async () => {
     const renewing = { header: async () => 'Bearer expired', renew: async () => `Bearer ${token}` };
     const opened = client(undefined, { authorization: renewing });
     expect(chooseTenant(await opened.userInfo(unhurried()), null)).toEqual({
@@ -247,7 +247,7 @@ describe('a login', () => {
     });
   });
 
-  it('that is refused for good needs a person', async () => {
+  it('that is refused permanently requires an operator', async () => {
     const opened = client(undefined, { authorization: authorization('expired') });
     expect(await failureOf(opened.userInfo(unhurried()))).toMatchObject({
       actor: 'authorization',
@@ -255,7 +255,7 @@ describe('a login', () => {
     });
   });
 
-  it('without the scope is told so', async () => {
+  it('without the scope is reported as missing the scope', async () => {
     const scope = 'openid svc.patients';
     const { access_token: narrow } = await logIn(sandbox, firstTenant(sandbox).user, { scope });
     expect(await failureOf(read(undefined, { authorization: authorization(narrow) }))).toMatchObject({
@@ -281,7 +281,7 @@ describe('a login', () => {
     });
   });
 
-  it('may not look into another clinic', async () => {
+  it('cannot read another clinic', async () => {
     const other = sandbox.tenants[1]?.id ?? '';
     const query = { agendaIds: null, window: WINDOW };
     expect(await failureOf(client().readAppointments(other, query, unhurried()))).toMatchObject({

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 /** A request as a script sees it. */
 export interface ScriptedRequest {
   method: string;
-  /** Path as it was on the wire, still encoded. */
+  /** Path on the wire, still encoded. */
   path: string;
   query: URLSearchParams;
   url: string;
@@ -23,7 +23,7 @@ export interface ScriptedAnswer {
 /** Answers one request; null leaves it without an answer. */
 export type Script = (request: ScriptedRequest) => ScriptedAnswer | null;
 
-/** A server on loopback that answers by a script and remembers what it was asked. */
+/** A server on loopback that answers by a script and records requests. */
 export interface ScriptedServer extends AsyncDisposable {
   url: string;
   requests: ScriptedRequest[];

@@ -15,7 +15,7 @@ async function openClinicOf(row: object) {
   return { source: createTenantSource(context, 't'), [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
 
-test('an invoice is lost by no field that nobody takes of it', async () => {
+test('an invoice stays usable if an unused field is faulty', async () => {
   const Items = [{ description: 7, vatRate: 'esente', LinkedPractices: [{ episodeId: 'e', practiceId: 1 }] }];
   const row = { id: 'i', patientId: 'p', issueDate: '2026-03-02', totalAmount: 80.5, dueDate: 'soon', Items };
   await using clinic = await openClinicOf(row);
@@ -29,7 +29,7 @@ test('an invoice is lost by no field that nobody takes of it', async () => {
   expect(await clinic.source.readInvoice('i', query, unhurried())).toEqual({ found: records.get('i') });
 });
 
-test('an invoice is set aside by a field that is taken of it', async () => {
+test('an invoice is unusable if a used field is faulty', async () => {
   await using clinic = await openClinicOf({ id: 'i', totalAmount: '1.250,50' });
   const query = { withDoctors: false, doctorsFrom: '2026-01-01' };
   expect(await clinic.source.readInvoices(query, unhurried())).toMatchObject({
@@ -37,7 +37,7 @@ test('an invoice is set aside by a field that is taken of it', async () => {
   });
 });
 
-test('a report is lost by no field that nobody takes of it', async () => {
+test('a report stays usable if an unused field is faulty', async () => {
   await using clinic = await openClinicOf({
     id: 'r',
     patientId: 'p',
@@ -59,7 +59,7 @@ test('a value that cannot be read costs no patient, and is counted by its field'
   expect(unread).toEqual({ email: 1 });
 });
 
-test('an id beyond 2^53 that comes as a number is read and asked for by its digits', async () => {
+test('a numeric id above 2^53 is read and requested by its exact digits', async () => {
   const asked: string[] = [];
   const row = '{"id":7000000000000000001,"firstName":"Ada","lastName":"Rossi"}';
   await using server = await startScriptedServer(({ path }) => {
@@ -76,7 +76,7 @@ test('an id beyond 2^53 that comes as a number is read and asked for by its digi
   expect(asked.at(-1)).toContain('/tenants/9007199254740993/');
 });
 
-test('pages whose ids beyond 2^53 differ in the last digit are different pages, and a webhook names each by its digits', async () => {
+test('pages whose ids above 2^53 differ in the last digit are different, and a webhook names each id exactly', async () => {
   const ids = Array.from({ length: 30 }, (_, index) => String(9_007_199_254_740_993n + BigInt(index)));
   const time = '"start":"2026-12-01T09:00:00Z","end":"2026-12-01T09:30:00Z"';
   const rows = ids.map((id) => `{"id":${id},"agendaId":${id},"patientId":${id},${time},"status":"Booked"}`);

@@ -17,7 +17,7 @@ export const BASE_URL = 'https://clinic.test';
 export interface SpokenClinic {
   lists: ToldLists;
   notModified: number;
-  /** Requested pages of appointments that another page follows, as far as the total says. */
+  /** Requested pages of appointments with a next page, according to the total. */
   followed: number;
   /** Rows that it told twice in one list. */
   toldTwice: number;
@@ -110,7 +110,7 @@ function listed(form: Form, clinic: SpokenClinic, name: ListName, request: HttpR
   return answer(200, body, form.hasEtags ? { ...headers, etag } : headers);
 }
 
-/** Which appointments a call asks for; null where it asks for more days than the clinic gives, or for none. */
+/** Returns the filter of a request; null if the request spans more days than the clinic allows, or none. */
 function filterOf(form: Form, query: URLSearchParams): ((told: ToldRow) => boolean) | null {
   const { filters, agendas, maxDays } = form.window;
   const asked = query.getAll('cal').flatMap((value) => (agendas === 'comma' ? value.split(',') : [value]));
@@ -128,7 +128,7 @@ function filterOf(form: Form, query: URLSearchParams): ((told: ToldRow) => boole
   };
 }
 
-/** A time as it stands in an address. */
+/** A time in a query parameter. */
 function momentIn({ window, zone: name }: Form, text: string, isEnd: boolean): number {
   const zone = zoneOf(name);
   switch (window.format) {
@@ -153,7 +153,7 @@ interface Asked {
   url: URL;
 }
 
-/** One page of rows, with all that the form tells of paging. */
+/** A page of rows, with all paging information of the form. */
 function paged(envelope: EnvelopeForm, rows: object[], { total, url }: Asked) {
   const { paging } = envelope;
   const size = sizeOf(paging, url.searchParams, rows.length);

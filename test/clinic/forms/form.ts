@@ -28,7 +28,7 @@ export type TimeForm = (typeof TIMES)[number];
 export interface ApartForm {
   date: 'date' | 'midnight' | 'utc-midnight' | 'epoch';
   time: 'HH:MM' | 'HH:MM:SS' | 'H:MM' | 'dated';
-  /** What stands for the time of a whole day. */
+  /** Value of the time field of a whole day. */
   none: null | '' | 'missing';
   /** Start and end have one date. */
   isShared: boolean;
@@ -52,14 +52,14 @@ export type StatusForm = (typeof STATUS_FORMS)[number];
 /** How one list pages. Size and names of parameters are the clinic's own. */
 export interface PagingForm {
   style: 'none' | 'offset' | 'page' | 'cursor' | 'link' | 'link-header';
-  /** Where it tells what it tells: of a bare array in headers alone. */
+  /** Location of the paging information; a bare array has only headers. */
   where: 'body' | 'header' | 'range';
   end: 'has-more' | 'total' | 'short' | 'empty' | 'next';
   size: number;
-  /** The profile knows the size; else it asks for more than comes. */
+  /** The profile knows the size; otherwise the profile requests more rows than a page has. */
   isSizeKnown: boolean;
   startIndex: 0 | 1;
-  /** What stands for no next page. */
+  /** Value that means no next page. */
   none: 'null' | 'missing' | 'empty';
   link: 'text' | 'relative' | 'href' | 'url' | 'rel' | 'relation';
   /** Takes a size. */
@@ -70,13 +70,13 @@ export interface PagingForm {
 export interface EnvelopeForm {
   list: string;
   record: string;
-  /** The profile leaves it to the usual names, where it is one. */
+  /** If a usual name exists, the profile does not name the field. */
   isFound: boolean;
   repeats: 'doubted' | 'in-total' | 'beside-total';
   paging: PagingForm;
 }
 
-/** How a clinic is asked for a window and for agendas. */
+/** How a request selects a window and agendas. */
 export interface WindowForm {
   filters: 'none' | 'overlap' | 'start';
   format: 'date' | 'utc' | 'offset' | 'local' | 'local-space' | 'epoch-seconds' | 'epoch-ms';
@@ -92,7 +92,7 @@ export interface Form {
   times: TimeForm;
   /** Unit of numbers that are dates, where times are none. */
   epochUnit: 'seconds' | 'ms';
-  /** What stands for a time that is not told. */
+  /** Value of a missing time. */
   noTime: null | '' | 0 | 'missing';
   apart: ApartForm | null;
   end: 'end' | 'minutes' | 'seconds' | 'minutes-as-text' | 'iso' | 'clock';
@@ -140,7 +140,7 @@ function envelope(list: ListName): fc.Arbitrary<EnvelopeForm> {
   });
 }
 
-/** What can't end as it says ends as it can. */
+/** Replaces an end rule that the paging style cannot satisfy. */
 function lawful(one: PagingForm): PagingForm {
   const follows = ['cursor', 'link', 'link-header'].includes(one.style);
   const isWrong = follows ? ['short', 'empty'].includes(one.end) : one.end === 'next';
@@ -201,7 +201,7 @@ export const anyForm: fc.Arbitrary<Form> = fc
   .map((form) => ({ ...form, times: form.times === 'digits' && hasNumbers(form) ? ('local' as const) : form.times }))
   .map((form) => ({ ...form, epochUnit: unitOf(form.times) ?? form.epochUnit }));
 
-/** The unit of times that are numbers, null where they are texts. */
+/** The unit of numeric times, null for strings. */
 export function unitOf(times: TimeForm): 'seconds' | 'ms' | null {
   if (times === 'epoch-ms') return 'ms';
   return times === 'epoch-seconds' || times === 'epoch-text' ? 'seconds' : null;
@@ -212,7 +212,7 @@ export function hasNumbers({ times, apart, births }: Form): boolean {
   return unitOf(times) !== null || apart?.date === 'epoch' || births === 'epoch';
 }
 
-/** The clinic's values for statuses where it has one field for them. */
+/** The clinic's status values, for forms with one status field. */
 export const STATUS_VALUES: Record<
   Exclude<StatusForm, `flags${string}`>,
   Partial<Record<AppointmentStatus, string | number>>

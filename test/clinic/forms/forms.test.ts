@@ -34,7 +34,7 @@ import {
 import { TENANT_NAME, tenantsAt } from './user-form.ts';
 
 const DAY_MS = 86_400_000;
-/** CLINIC_FORMS=20000 tries as many combinations; without that wish a busy machine makes them fewer. */
+/** CLINIC_FORMS=20000 tries as many combinations; without the variable a busy host tries fewer. */
 const COMBINATIONS: Tries = { least: 100, most: 250, forMs: 20_000 };
 
 const WINDOW = fc
@@ -73,7 +73,7 @@ function hasForeign({ hasForeign, tenant }: Form): boolean {
   return hasForeign && tenant !== 'none';
 }
 
-/** The record that a meant appointment is, as the daemon has it. */
+/** The record that the daemon should read for a meant appointment. */
 function recordOf(form: Form, meant: MeantAppointment) {
   const { id, agendaId, patientId, firstName, status, updatedAt } = meant;
   const patient = patientId === null ? null : String(idIn(form, patientId));
@@ -111,7 +111,7 @@ function open(form: Form, profile: ClinicProfile, meant: Meant) {
   return { clinic, context, tenantId, inZones: askerInZones(context, tenantId) };
 }
 
-/** Asks under the zones of places, as the daemon does. */
+/** Reads with the zones of places, as the daemon does. */
 function askerInZones(context: ReturnType<typeof openClient>['context'], tenantId: string) {
   const { profile } = context;
   const agendas = createReadingCalls(context, 'agendas', compileAgendaRows(profile));
@@ -169,14 +169,14 @@ async function expectAppointments(form: Form, meant: Meant, opened: Opened, aske
   return snapshot;
 }
 
-/** What is set aside is the tombstones that the clinic told, each of them. */
+/** The unusable rows must be exactly the tombstones of the clinic. */
 function expectTombstones(form: Form, stones: Iterable<string>, unusable: readonly InvalidRow[]): void {
   expect(unusable.map(({ recordId, code, isTombstone }) => [recordId, code, isTombstone]).sort()).toEqual(
     [...stones].map((id) => [String(idIn(form, id)), 'tombstone', true]).sort(),
   );
 }
 
-/** What is compared of patients. */
+/** The compared fields of a patient. */
 interface Known {
   id: string;
   firstName: string | null;
@@ -232,13 +232,13 @@ async function expectTenants(form: Form, { context, tenantId }: Opened) {
   expect(await source.tenantId(unhurried())).toBe(tenantId);
 }
 
-/** Dates that are numbers, and numbers in texts, are read alone; and what is written goes to the first of several paths. */
+/** Numeric dates, and numbers in strings, are read-only; writes go to the first of several paths. */
 function isWritable({ times, apart, hasDetours, rows }: Form): boolean {
   const isNumber = rows.spelling.isOnDates && rows.spelling.isNumber && apart?.date === 'date';
   return times !== 'epoch-text' && times !== 'digits' && apart?.date !== 'epoch' && !isNumber && !hasDetours;
 }
 
-/** A record of which its row says that it is gone is absent when it is read alone. */
+/** A record whose row marks a deletion is absent when read by id. */
 async function expectAbsent(meant: Meant, { context, tenantId }: Opened, form: Form) {
   const gone = meant.appointments.find(({ isGone }) => isGone === true);
   if (gone === undefined) return;
@@ -267,7 +267,7 @@ async function expectWrites(form: Form, meant: Meant, opened: Opened) {
       map(row, places),
     ),
   );
-  // The clinic itself would write the time of change anew, in the zone of the other agenda.
+  // The clinic itself would update the time of change, in the zone of the other agenda.
   const isElsewhere = zoneNameOf(form, one) !== zoneNameOf(form, wanted);
   const timeOfChange = isElsewhere && { updatedAt: null };
   expect('found' in found && { ...essence(found.found), ...timeOfChange }).toEqual({
@@ -277,7 +277,7 @@ async function expectWrites(form: Form, meant: Meant, opened: Opened) {
   expect(clinic.refusals).toEqual([]);
 }
 
-/** What happens at the clinic between two readings: the last one is cancelled, another one comes, or the first one goes. */
+/** Changes the clinic between two reads: cancels the last appointment, adds one, or removes the first. */
 function changed(meant: Meant, form: Form): Meant {
   const { appointments } = meant;
   const last = appointments.at(-1);
@@ -297,7 +297,7 @@ async function expectReadAgain(form: Form, meant: Meant, opened: Opened, asked: 
   const { completeness } = await expectAppointments(form, meant, opened, { ...asked, memory });
   const { notModified, followed } = clinic;
   await expectAppointments(form, meant, opened, { ...asked, memory });
-  // Whatever tells the total: a page with another one behind is sent once.
+  // Wherever the total is: a page with a successor is sent once.
   if (form.hasEtags && completeness === 'complete')
     expect(clinic.notModified - notModified).toBeGreaterThanOrEqual(clinic.followed - followed);
   const news = changed(meant, form);

@@ -4,7 +4,7 @@ import type { AppointmentStatus } from '../../../src/model/records.ts';
 import { FLAGS, type Form, STATUS_VALUES } from './form.ts';
 import { isBuried } from './row-form.ts';
 
-/** An appointment as it is meant, however it is told. Times are local in the form's zone. */
+/** An appointment independent of any form. Times are local in the form's zone. */
 export interface MeantAppointment {
   id: string;
   agendaId: string;
@@ -19,11 +19,11 @@ export interface MeantAppointment {
   status: AppointmentStatus;
   /** Epoch ms; null: not told. */
   updatedAt: number | null;
-  /** Told by a tombstone alone. */
+  /** Only a tombstone reports the record. */
   isGone?: boolean;
 }
 
-/** A patient as they are meant. */
+/** A patient independent of any form. */
 export interface MeantPatient {
   id: string;
   firstName: string | null;
@@ -37,7 +37,7 @@ export interface MeantPatient {
   agreesToMail: boolean | null;
 }
 
-/** What a clinic holds. Ids are digits; a form tells them as it does. */
+/** Records of a clinic. Ids are digits; a form encodes them. */
 export interface Meant {
   appointments: MeantAppointment[];
   patients: MeantPatient[];
@@ -75,7 +75,7 @@ const appointment: fc.Arbitrary<Omit<MeantAppointment, 'id'>> = fc.record({
   ),
 });
 
-/** Family names; where a name is in one field, each appointment has one of them too. */
+/** Family names; if a name is one field, each appointment has one of these too. */
 export const LAST_NAMES = ['Bianchi', 'De Luca', "D'Angelo", 'van der Berg', 'Rossi Bianchi'] as const;
 
 const patient: fc.Arbitrary<Omit<MeantPatient, 'id'>> = fc.record({
@@ -88,7 +88,7 @@ const patient: fc.Arbitrary<Omit<MeantPatient, 'id'>> = fc.record({
   agreesToMail: fc.option(fc.boolean()),
 });
 
-/** What any clinic may hold. */
+/** Arbitrary contents of a clinic. */
 export const anyMeant: fc.Arbitrary<Meant> = fc
   .record({ appointments: fc.array(appointment, { maxLength: 40 }), patients: fc.array(patient, { maxLength: 25 }) })
   .map(({ appointments, patients }) => ({
@@ -96,7 +96,7 @@ export const anyMeant: fc.Arbitrary<Meant> = fc
     patients: patients.map((one, index) => ({ ...one, id: String(100 + index) })),
   }));
 
-/** What a form can tell of what is meant: not each has a word for every status, or an end of whole days. */
+/** Reduces the contents to those a form can express: some forms lack a word for a status, or an end of whole days. */
 export function tellable(form: Form, { appointments, patients }: Meant): Meant {
   return {
     patients: patients.map((one) => ({ ...one, isGone: isBuried(form, one.id) })),
@@ -121,7 +121,7 @@ export function isFlags(form: Form['status']): boolean {
 
 const zones = new Map<string, Zone>();
 
-/** Local time as a clinic knows it, by a library of its own. */
+/** Local time of the clinic, computed by a library that the product does not use. */
 export function zoneOf(name: string): Zone {
   const zone = zones.get(name) ?? createZone(name);
   zones.set(name, zone);

@@ -15,10 +15,10 @@ import { contactPaths } from './row-form.ts';
 import { FLAG_VALUES, pathOf, statusPathOf, tenantPathOf } from './told.ts';
 import { tenantsAt } from './user-form.ts';
 
-/** Days before a window for which a clinic that filters by start is asked: no appointment lasts longer. */
+/** Lead before a window for a clinic that filters by start: no appointment lasts longer. */
 const LEAD_HOURS = 24 * 5;
 
-/** The profile that a person would write for a form. */
+/** The profile that an operator would write for a form. */
 export function profileIn(form: Form): WrittenProfile {
   const at = (field: string) => pathsIn(form, pathOf(form, field));
   return {
@@ -69,7 +69,7 @@ function userTenants(form: Form): NonNullable<WrittenProfile['tenants']> {
   };
 }
 
-/** Paths of names that stand in two fields. */
+/** Paths of names in two fields. */
 function namesIn<Name extends string>(form: Form, ...names: Name[]) {
   const paths = (name: Name) => (form.rows.fullName === null ? pathsIn(form, pathOf(form, name)) : []);
   return Object.fromEntries(names.map((name) => [name, paths(name)])) as Record<Name, string[]>;
@@ -169,7 +169,7 @@ function statusesIn(
   return { statuses: Object.fromEntries(named), flags: [] };
 }
 
-/** As somebody writes a word who saw it spelled otherwise. */
+/** A word in another spelling, as an operator might write it. */
 function respelled(word: string): string {
   return word.length > 2 ? word.toLowerCase().replace('-', '_') : word;
 }
@@ -188,7 +188,7 @@ function listIn(form: Form, name: ListName) {
   };
 }
 
-/** Where an answer tells something of paging. */
+/** Location of a paging value in a response. */
 export function placeIn({ list, paging }: EnvelopeForm, name: 'more' | 'total' | 'cursor' | 'link'): string {
   if (paging.where === 'range' && name === 'total') return 'header:Content-Range';
   return list === '.' || paging.where !== 'body' ? `header:X-Page-${name}` : `page.${name}`;

@@ -2,18 +2,18 @@ import fc from 'fast-check';
 import type { Form } from './form.ts';
 import { anySpelling, type Spelling } from './spelling.ts';
 
-/** How rows tell places, deletions, ids, contacts and names. */
+/** How rows express places, deletions, ids, contacts and names. */
 export interface RowForm {
   zones: { row: boolean; agenda: boolean; location: 'none' | 'row' | 'agenda' };
   /** `bare`: an id and a flag; `whole`: the flag in a row with all fields; `cancelled`: an id and the cancelled status. */
   tombstones: 'none' | 'bare' | 'whole' | 'cancelled';
-  /** What raises the flag of a tombstone. */
+  /** Value that raises the flag of a tombstone. */
   raised: 'yes' | 'time' | 'word';
-  /** Ids that are numbers are beyond 2^53. */
+  /** Numeric ids are above 2^53. */
   hasLongIds: boolean;
-  /** What records, and references to others, call their id. */
+  /** Name of the id in records and in references. */
   idName: 'id' | 'uid' | '_id' | 'Key' | 'recordNumber';
-  /** Where a status that is one value stands; a list of codings holds one of another system before where it has a condition. */
+  /** Location of a single status; with a condition, a list of codings starts with one of another system. */
   statusAt: '' | '.code' | '.value' | '.Key' | '.coding[].code' | '.coding[system=clinic].code';
   contacts: 'flat' | 'only' | 'index' | 'first' | 'condition' | 'single';
   fullName: { order: 'given-first' | 'family-first'; separator: ',' | '/'; isSeparated: boolean } | null;
@@ -92,12 +92,12 @@ export function zoneNameOf(form: Form, { id, agendaId }: { id: string; agendaId:
   return zoneOfRow(form, id) || zoneOfAgenda(form, agendaId) || ofLocation || form.zone;
 }
 
-/** Whether a record of a clinic is told as deleted. */
+/** Whether the clinic reports a record as deleted. */
 export function isBuried({ rows }: Form, id: string): boolean {
   return rows.tombstones !== 'none' && Number(id) % 5 === 3;
 }
 
-/** A whole name in one field; one whose family name can't be told without a separator has one. */
+/** A full name in one field; a family name that is ambiguous without a separator gets one. */
 export function fullNameIn({ rows: { fullName } }: Form, first: string | null, last: string): string {
   if (fullName === null) return last;
   const { order, separator, isSeparated } = fullName;
@@ -106,7 +106,7 @@ export function fullNameIn({ rows: { fullName } }: Form, first: string | null, l
   return (order === 'given-first' ? `${first ?? ''} ${last}` : `${last} ${first ?? ''}`).trim();
 }
 
-/** Where rows of patients hold a telephone number and a mail address. */
+/** Paths of the telephone number and the e-mail address in rows of patients. */
 export function contactPaths({ rows: { contacts } }: Form): { phone: string; email: string } {
   switch (contacts) {
     case 'flat':
@@ -187,7 +187,7 @@ export function putAt(row: Record<string, unknown>, path: string, value: unknown
 
 const FIRST_LONG = 2n ** 53n + 1n;
 
-/** An id beyond 2^53: neighbours would become one number. */
+/** An id above 2^53: adjacent ids would become the same number. */
 export function longId(id: string): bigint {
   return FIRST_LONG + BigInt(id);
 }
@@ -198,7 +198,7 @@ export function jsonOf(value: unknown): string {
   return marked.replaceAll(/"whole:(-?\d+)"/g, '$1');
 }
 
-/** What such a text holds. */
+/** Parses JSON with integers above 2^53 kept exact. */
 export function ofJson(text: string): unknown {
   const exact = (_: string, value: unknown, { source }: { source: string }) =>
     typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value) ? BigInt(source) : value;

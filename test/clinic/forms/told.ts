@@ -31,7 +31,7 @@ export interface ToldRow {
 /** Names of fields that refer to other records. */
 const REFERENCES: Record<string, string> = { agendaId: 'agenda', patientId: 'patient', doctorId: 'doctor' };
 
-/** The path of a field of ours in the rows of a form. */
+/** The path of a model field in the rows of a form. */
 export function pathOf({ names, references, rows: { idName } }: Form, field: string): string {
   const thing = REFERENCES[field];
   const spelled = (name: string) => {
@@ -52,7 +52,6 @@ export function tenantPathOf({ tenant }: Form): string | null {
   return tenant === 'flat' ? 'studio_id' : 'studio.id';
 }
 
-/** An id as a form has it. */
 export function idIn({ ids, rows }: Form, id: string): string | number | bigint {
   if (ids === 'text') return `x-${id}`;
   if (rows.hasLongIds) return ids === 'number' ? longId(id) : String(longId(id));
@@ -118,13 +117,12 @@ class Row {
   }
 }
 
-/** Yes or no as a form tells it. */
+/** A boolean in a form. */
 function truthIn({ truth }: Form, is: boolean): boolean | number | string {
   if (truth === 'number') return is ? 1 : 0;
   return truth === 'text' ? String(is) : is;
 }
 
-/** A time as a form tells it. */
 function timeIn({ times, rows }: Form, at: number, zone: Zone): string | number {
   const told = zone.formatInstant(at);
   switch (times) {
@@ -171,7 +169,6 @@ function dayIn(form: Form, date: string): string | number {
   }
 }
 
-/** A date alone as a form tells it. */
 function dateIn(form: Form, date: string): string | number {
   const { spelling } = form.rows;
   if (!spelling.isOnDates) return date;
@@ -184,7 +181,6 @@ function epochIn(unit: Form['epochUnit'], at: number): number {
   return unit === 'ms' ? at : at / 1_000;
 }
 
-/** An appointment as a form tells it. */
 export function appointmentIn(form: Form, meant: MeantAppointment, tenant: string): ToldRow {
   const zone = zoneNameOf(form, meant);
   const { startAt, endAt } = spanOf(meant, zone);
@@ -212,7 +208,7 @@ export function appointmentIn(form: Form, meant: MeantAppointment, tenant: strin
   return { ...told, isTombstone: meant.isGone === true, row: row.row };
 }
 
-/** The family name beside an appointment, where a name is in one field. */
+/** The family name in an appointment, for forms with one name field. */
 export function lastNameOf(id: string): string {
   return LAST_NAMES[Number(id) % LAST_NAMES.length] ?? '';
 }
@@ -241,7 +237,7 @@ function putSpan(row: Row, form: Form, meant: MeantAppointment): void {
   putWholeDays(row, form, { date, end: addDays(date, length), zone: zoneOf(zone) });
 }
 
-/** Whole days from a date to another that is no more one of them. */
+/** Writes whole days; `end` is exclusive. */
 function putWholeDays(row: Row, form: Form, { date, end, zone }: { date: string; end: string; zone: Zone }): void {
   const last = form.allDayEnd === 'inclusive' ? addDays(end, -1) : end;
   const hasEnd = form.end === 'end';
@@ -272,7 +268,7 @@ function putStatus(row: Row, form: Form, { status, updatedAt }: MeantAppointment
     return;
   }
   for (const [index, [name, means]] of FLAGS.entries()) {
-    // What was so before stays told: who was confirmed and cancelled is cancelled.
+    // The first flag stays set: a cancelled appointment keeps its confirmation.
     const isSo = means === status || (index === 0 && status !== 'booked');
     if (form.status === 'flags-as-times')
       row.time(name, isSo ? (updatedAt ?? Date.parse('2026-02-01T10:00:00Z')) : null);
@@ -280,7 +276,7 @@ function putStatus(row: Row, form: Form, { status, updatedAt }: MeantAppointment
   }
 }
 
-/** What raises a flag, and what does not. */
+/** Values that raise a flag, and a value that does not. */
 export const FLAG_VALUES = {
   flags: [true, false],
   'flags-as-numbers': [1, 0],
@@ -297,7 +293,6 @@ function putTenant(row: Row, form: Form, tenant: string): void {
   if (path !== null) row.at(path, idIn(form, tenant));
 }
 
-/** A patient as a form tells them. */
 export function patientIn(form: Form, meant: MeantPatient, tenant: string): ToldRow {
   const isBare = meant.isGone === true && form.rows.tombstones === 'bare';
   const row = new Row(form).id('id', meant.id);
@@ -332,7 +327,6 @@ function birthIn(form: Form, date: string): string | number {
   }
 }
 
-/** The agendas as a form tells them. */
 export function agendasIn(form: Form, tenant: string): ToldRow[] {
   return AGENDA_IDS.map((id) => {
     const row = new Row(form)
@@ -347,7 +341,6 @@ export function agendasIn(form: Form, tenant: string): ToldRow[] {
   });
 }
 
-/** The locations as a form tells them. */
 export function locationsIn(form: Form, tenant: string): ToldRow[] {
   return Object.entries(LOCATION_ZONES).map(([id, zone]) => {
     const row = new Row(form).id('id', id).put('name', `Location ${id}`).put('zone', zone);
@@ -356,5 +349,5 @@ export function locationsIn(form: Form, tenant: string): ToldRow[] {
   });
 }
 
-/** The rows of a list as a form tells them. */
+/** The rows of each list in a form. */
 export type ToldLists = Record<ListName, ToldRow[]>;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** How a clinic tells who is connected and in which tenants they may work. */
+/** How a clinic reports the connected user and the user's tenants. */
 export interface UserForm {
   list: 'tenants' | 'clinics' | 'Studios' | 'organizations' | 'practices' | 'work_places' | 'sedi' | 'accounts';
   id: 'id' | '_id' | 'uid' | 'Key' | 'tenantId' | 'clinic_id' | 'code' | 'uuid';
@@ -10,7 +10,7 @@ export interface UserForm {
   /** Ids are strings, also where rows have numbers. */
   isText: boolean;
   hasName: boolean;
-  /** Tenants beside the meant one. */
+  /** Tenants in addition to the meant one. */
   others: 0 | 1 | 2;
   isMeantLast: boolean;
 }
@@ -71,7 +71,7 @@ export function userIn(
   return { ...besides, ...answer };
 }
 
-/** Where such an answer holds the tenants, and each its id and its name; null where the place of the tenants says it all. */
+/** Paths of the tenants, and of the id and name of each; null if the path of the tenants suffices. */
 export function tenantsAt({ list, id, shape, above }: UserForm): {
   path: string;
   id: string | null;

@@ -8,7 +8,7 @@ import { type Script, type ScriptedAnswer, startScriptedServer } from '../script
 const EMPTY_LIST = { json: { data: [], hasMore: false, total: 0 } };
 const WINDOW = { fromAt: Date.parse('2026-03-01T00:00:00Z'), toAt: Date.parse('2026-03-02T00:00:00Z') };
 
-/** Reads a list on a server that gives these answers in turn, the last one for ever. */
+/** Reads a list on a server that sends these answers in order, and repeats the last one. */
 async function listAfter(answers: ScriptedAnswer[], profile = profileOf()) {
   let asked = 0;
   const script: Script = () => answers[Math.min(asked++, answers.length - 1)] ?? null;
@@ -20,7 +20,7 @@ async function listAfter(answers: ScriptedAnswer[], profile = profileOf()) {
 }
 
 describe('the access token', () => {
-  it('goes in the header, never in the address', async () => {
+  it('is sent in the header, never in the URL', async () => {
     const { requests } = await listAfter([EMPTY_LIST]);
     expect(requests[0]?.headers).toMatchObject({ authorization: 'Bearer token-1', accept: 'application/json' });
     expect(requests[0]?.url).not.toContain('token-1');
@@ -33,14 +33,14 @@ describe('the access token', () => {
     expect(tokens.renewed).toBe(1);
   });
 
-  it('that is refused also when fresh needs a person', async () => {
+  it('requires an operator if a fresh token is refused too', async () => {
     const { outcome, requests, tokens } = await listAfter([{ status: 401, json: { error: 'invalid_token' } }]);
     expect(outcome).toMatchObject({ actor: 'authorization', code: 'token-refused', retry: 'never', status: 401 });
     expect(requests).toHaveLength(2);
     expect(tokens.renewed).toBe(1);
   });
 
-  it('is renewed once for a call, also when the call is tried again for another reason', async () => {
+  it('is renewed once per call, even if the call is retried for another reason', async () => {
     const { outcome, requests, tokens } = await listAfter([{ status: 401 }, { status: 503 }, { status: 401 }]);
     expect(outcome).toMatchObject({ code: 'token-refused' });
     expect(requests).toHaveLength(3);
@@ -86,7 +86,7 @@ describe('a refused body', () => {
     expect(String(outcome)).not.toMatch(/Rossi|it names/);
   });
 
-  it('names no address that was called, as frameworks repeat it', async () => {
+  it('omits the requested URL, which frameworks repeat', async () => {
     const json = { status: 400, error: 'Bad Request', path: '/api/patients/RSSMRA80A01H501U' };
     const { outcome } = await listAfter([{ status: 400, json }]);
     expect(outcome).toMatchObject({ code: 'call-refused' });
@@ -116,7 +116,7 @@ describe('an answer that is no success', () => {
       { status: 302, headers: { location: '/login' } },
       { actor: 'settings', code: 'redirected' },
     ],
-  ])('%j is told as %j and not tried again', async (answer, expected) => {
+  ])('%j is reported as %j and not retried', async (answer, expected) => {
     const { outcome, requests } = await listAfter([answer]);
     expect(outcome).toMatchObject({ ...expected, status: answer.status });
     expect(requests).toHaveLength(1);
@@ -128,7 +128,7 @@ describe('an answer that is no success', () => {
     expect(outcome).toMatchObject({ code: 'missing-claim' });
   });
 
-  it('puts a machine word of its body into the message, and nothing else of it', async () => {
+  it('contributes its machine-readable code to the message, and no other text', async () => {
     const named = await listAfter([
       { status: 422, json: { error: 'patient_blocked', message: 'Mario Rossi è bloccato' } },
     ]);
@@ -152,12 +152,12 @@ describe('an answer that is no success', () => {
     ['texts alone', { message: 'Wrong', details: ['no patient'] }, ['Wrong', 'no patient']],
     ['what is no detail', { details: 7, errors: [null, 3, { field: 'a' }, [], ''], fields: null }, []],
     ['nothing', null, []],
-  ])('tells whoever asked %s', async (_what, json, words) => {
+  ])('is quoted to the caller that requested %s', async (_what, json, words) => {
     const { outcome } = await listAfter([{ status: 400, json: json as object }]);
     expect((outcome as MirrorError).vendorMessages()).toEqual(words);
   });
 
-  it('tells no more than a person reads', async () => {
+  it('is quoted only as far as a human reads', async () => {
     const details = Array.from({ length: 50 }, () => 'x'.repeat(1_000));
     const { outcome } = await listAfter([{ status: 400, json: { details } }]);
     const told = (outcome as MirrorError).vendorMessages();
@@ -170,7 +170,7 @@ describe('a clinic that can not answer now', () => {
     ['503', { status: 503, body: '<html>maintenance</html>' }],
     ['429 with a short wait', { status: 429, headers: { 'retry-after': '0.01' } }],
     ['a cut answer', { json: { data: [] }, cut: true }],
-  ])('is asked again in place after %s', async (_what, failure) => {
+  ])('is retried within the call after %s', async (_what, failure) => {
     const { outcome, requests } = await listAfter([failure, failure, EMPTY_LIST]);
     expect(outcome).toMatchObject({ completeness: 'complete', requests: 3 });
     expect(requests).toHaveLength(3);
@@ -186,7 +186,7 @@ describe('a clinic that can not answer now', () => {
     ['Retry-After', { 'retry-after': '30' }, 30_000],
     ['no header', {}, 10_000],
     ['one that means nothing', { 'retry-after': '0' }, 10_000],
-  ])('is left at once when it asks for a long wait by %s', async (_what, headers, retryAfterMs) => {
+  ])('ends the call at once if the response requires a long pause by %s', async (_what, headers, retryAfterMs) => {
     const { outcome, requests } = await listAfter([{ status: 429, headers, json: { error: 'rate_limit_exceeded' } }]);
     expect(outcome).toMatchObject({ actor: 'remote', code: 'rate-limited', retry: 'later', retryAfterMs });
     expect(requests).toHaveLength(1);
@@ -204,7 +204,7 @@ describe('a clinic that can not answer now', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it('is not waited for when the budget says to come back later', async () => {
+  it('is not retried within the call if the budget postpones requests', async () => {
     const exhausted = new MirrorError('wait', {
       actor: 'remote',
       code: 'budget-exhausted',
@@ -264,7 +264,7 @@ describe('an answer that is not understood', () => {
   });
 });
 
-describe('an appointment read alone', () => {
+describe('a single appointment', () => {
   const ROW = {
     id: 'a/1',
     agendaId: 'g',
@@ -280,7 +280,7 @@ describe('an appointment read alone', () => {
     return { outcome, path: server.requests[0]?.path };
   }
 
-  it('is asked for by its encoded id and found', async () => {
+  it('is requested by its encoded id and found', async () => {
     const { outcome, path } = await readAlone({ json: ROW });
     expect(outcome).toMatchObject({ found: { id: 'a/1', status: 'booked' } });
     expect(path).toBe('/api/v2/tenants/t%201/appointments/a%2F1');
@@ -317,7 +317,7 @@ describe('an appointment read alone', () => {
     expect(outcome).toBeInstanceOf(MirrorError);
   });
 
-  it('that can not be used is set aside under its id', async () => {
+  it('is reported unusable under its id', async () => {
     expect((await readAlone({ json: { ...ROW, start: '?' } })).outcome).toEqual({
       unusable: { recordId: 'a/1', code: 'bad-time', field: 'start', agendaId: 'g' },
     });
@@ -326,11 +326,11 @@ describe('an appointment read alone', () => {
     });
   });
 
-  it('must be the one that was asked for', async () => {
+  it('must have the requested id', async () => {
     expect((await readAlone({ json: { ...ROW, id: 'other' } })).outcome).toMatchObject({ code: 'wrong-record' });
   });
 
-  it.each(['..', '.', ''])('is not asked for under the id "%s", which would be another address', async (id) => {
+  it.each(['..', '.', ''])('is not requested under the id "%s", which would form another URL', async (id) => {
     await using server = await startScriptedServer(() => ({ json: ROW }));
     const { client } = openClient(server.url, profileOf());
     expect(await failureOf(client.readAppointment('t', id, unhurried()))).toMatchObject({ code: 'bad-id' });
@@ -338,7 +338,7 @@ describe('an appointment read alone', () => {
   });
 });
 
-it('every request is told to the HTTP client under a constant label', async () => {
+it('every request passes a constant label to the HTTP client', async () => {
   await using server = await startScriptedServer(({ path }) =>
     path.endsWith('/userinfo') ? { json: { sub: 's', tenants: [{ id: 't' }] } } : EMPTY_LIST,
   );

@@ -49,7 +49,7 @@ describe('an answer of the clinic', () => {
     expect(errorOf(answer(429)).retryAfterMs).toBeGreaterThan(0);
   });
 
-  test('with 5xx leaves in doubt only what may have been done', () => {
+  test('with 5xx is uncertain only for requests that may have taken effect', () => {
     expect(errorOf(answer(503), {}, true)).toMatchObject({ code: 'unavailable', ambiguous: true });
     expect(errorOf(answer(503))).toMatchObject({ ambiguous: false });
     expect(errorOf(answer(409), {}, true)).toMatchObject({ ambiguous: false });
@@ -57,7 +57,7 @@ describe('an answer of the clinic', () => {
 });
 
 describe('an answer of 403', () => {
-  test('for a scope names the one that the answer tells, else that of the call: missing-claim', () => {
+  test('for a scope names the scope of the response, or that of the call: missing-claim', () => {
     const body = { error: 'missing_claim' };
     const told = errorOf(answer(403, body, { headers: { 'www-authenticate': 'Bearer scope="x.read"' } }));
     expect(told.code).toBe('missing-claim');
@@ -68,7 +68,7 @@ describe('an answer of 403', () => {
     expect(JSON.stringify(errorOf(odd).remedy)).not.toContain(PATIENT);
   });
 
-  test('for a permission is told by the profile’s patterns, in code or text: insufficient-permissions', () => {
+  test('for a permission is recognized by the profile’s patterns, in code or text: insufficient-permissions', () => {
     expect(errorOf(answer(403, { code: 'INSUFFICIENT_PERMISSIONS' })).code).toBe('insufficient-permissions');
     const errors = { insufficientPermissions: ['may not'] };
     expect(errorOf(answer(403, { message: 'You MAY NOT' }), { errors }).code).toBe('insufficient-permissions');
@@ -76,7 +76,7 @@ describe('an answer of 403', () => {
 });
 
 describe('the message', () => {
-  test('holds the machine word and the names of fields, and no other word of the answer', () => {
+  test('contains the machine-readable code and the field names, and no other text of the response', () => {
     const details = [
       { field: 'slot.start', message: `${PATIENT} is late` },
       { loc: ['body', 'taxCode'], msg: 'x' },
@@ -96,7 +96,7 @@ describe('the message', () => {
     expect(errorOf(answer(409, { error: `No ${PATIENT}` })).message).not.toContain('Anna');
   });
 
-  test('names ten fields, and twenty texts of 300 characters are for the person who asked', () => {
+  test('lists ten fields; twenty texts of 300 characters go only to the caller', () => {
     const fields = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`field${at}`, 'x'.repeat(500)]));
     const error = errorOf(answer(422, { errors: fields }));
     expect(error.message.match(/field\d+/g)).toHaveLength(10);

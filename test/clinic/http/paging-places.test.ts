@@ -8,12 +8,12 @@ type Written = NonNullable<WrittenProfile['paging']>;
 
 interface Told {
   ids: string[];
-  /** Beside the rows in the body. */
+  /** Fields next to the rows in the body. */
   body?: object;
   headers?: Record<string, string>;
 }
 
-/** Reads answers one after another, and tells what was asked for. */
+/** Reads the answers in order, and returns the requested targets. */
 async function read(paging: Written, answers: readonly Told[], repeats: PageSource<unknown>['repeats'] = 'doubted') {
   const asked: PageTarget[] = [];
   const pages = readPages({
@@ -40,7 +40,7 @@ async function read(paging: Written, answers: readonly Told[], repeats: PageSour
 
 const PROVED = { proved: true };
 
-describe('paging is told by headers', () => {
+describe('paging in headers', () => {
   test('a cursor', async () => {
     const paging = { style: 'cursor', cursorPath: 'header:X-Next-Cursor', sizeParameter: null } as const;
     const told = await read(paging, [{ ids: ['a', 'b'], headers: { 'x-next-cursor': 'two' } }, { ids: ['c'] }]);
@@ -83,7 +83,7 @@ describe('paging is told by headers', () => {
     });
   });
 
-  test('under their names, whatever their case, for whoever keeps them', () => {
+  test('matches header names in any case', () => {
     const of = (paging: Written) => headersOf(profileOf({ paging }).paging);
     expect(of({ style: 'cursor', cursorPath: 'header:X-Next', totalPath: 'header:X-Sum', hasMorePath: null })).toEqual([
       'x-sum',
@@ -129,7 +129,7 @@ describe('rows that come twice', () => {
   const twice = (total?: number) =>
     [['a', 'b', 'b'], ['c', 'd', 'd'], ['e'], []].map((ids) => ({ ids, body: total === undefined ? {} : { total } }));
 
-  test('mean that the list moved, unless the profile says otherwise', async () => {
+  test('mean that the list moved, unless the profile defines them as repeats', async () => {
     const paging = { ...byPage, ends: ['empty-page' as const] };
     expect(await read(paging, twice())).toMatchObject({ end: { proved: false, reason: 'repeated-page' } });
     for (const repeats of ['in-total', 'beside-total'] as const)

@@ -12,7 +12,7 @@ interface Server {
   rows: number;
   cap: number;
   tells: 'nothing' | 'total' | 'has-more' | 'x-total-count';
-  /** Cursor and link have names that somebody may know. */
+  /** Cursor and link have common names. */
   isUsual: boolean;
   takesSize: boolean;
   startIndex: 0 | 1;
@@ -111,7 +111,7 @@ describe('the end of a list by Link headers', () => {
   });
 });
 
-describe('a list that tells nothing of its paging', () => {
+describe('a list without paging information', () => {
   it.each([0, 1, 2, 3, 9, 11, 37, 86])('is whole with %i rows in one answer under `none`', async (rows) => {
     expect(await read({ ...QUIET, rows }, { style: 'none' })).toMatchObject({ end: proved, missing: 0 });
   });
@@ -124,7 +124,7 @@ describe('a list that tells nothing of its paging', () => {
     },
   );
 
-  it('is as full as its known cap, and never below it', async () => {
+  it('has a full page at its known cap, and never below the cap', async () => {
     const paging = { style: 'none', cap: 37 } as const;
     expect((await read({ ...QUIET, rows: 36 }, paging)).end).toEqual(proved);
     expect((await read({ ...QUIET, rows: 37 }, paging)).end).toEqual(because('full-page'));
@@ -143,14 +143,14 @@ describe('a list that tells nothing of its paging', () => {
     expect(pageSizes).toEqual([37]);
   });
 
-  it('is asked for once, without any parameter, and leaves nothing to remember', async () => {
+  it('is requested once, without parameters, and leaves nothing in memory', async () => {
     expect(await read({ ...QUIET, rows: 37 }, { style: 'none' })).toMatchObject({
       asked: [''],
       memory: { next: 'unseen' },
     });
   });
 
-  it('is proved by a total or a word of more, however full', async () => {
+  it('is proved complete by a total or a has-more flag, however full the page is', async () => {
     for (const tells of ['total', 'has-more'] as const) {
       expect((await read({ ...QUIET, rows: 100, tells }, { style: 'none' })).end).toEqual(proved);
     }
@@ -184,14 +184,14 @@ describe('a path to the next page that no answer ever held', () => {
   const wrong = { style: 'next-link', linkPath: 'navigation.following' } as const;
   const server: Server = { ...QUIET, kind: 'link', rows: 82, cap: 41, isUsual: false };
 
-  it('proves nothing: the clinic is asked for one row and must show it', async () => {
+  it('proves nothing: the clinic must return one record for a page of one', async () => {
     const seen = await read(server, wrong);
     expect(seen).toMatchObject({ end: because('end-unproved'), memory: { next: 'not-told' } });
     expect(seen.asked).toEqual(['limit=200', 'limit=1']);
     expect((await read(server, { style: 'cursor' })).end).toEqual(because('end-unproved'));
   });
 
-  it('is asked for once in the life of a process', async () => {
+  it('is probed once per process', async () => {
     const known = await read(server, wrong, { memory: { next: 'not-told' } });
     expect(known).toMatchObject({ end: because('end-unproved'), asked: ['limit=200'] });
     const seen = await read(
@@ -217,7 +217,7 @@ describe('a path to the next page that no answer ever held', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('is asked for as soon as there are several rows, also after a list of one', async () => {
+  it('is probed as soon as the list has several records, also after a list of one', async () => {
     const memory: PagingMemory = { next: 'unseen' };
     expect((await read({ ...server, rows: 1 }, wrong, { memory })).end).toEqual(proved);
     const seen = await read(server, wrong, { memory });
@@ -303,9 +303,9 @@ it.each([
 });
 
 /**
- * What nothing on the wire can tell, so that no reader could know: a server that counts (or leads on by a name of its own), tells no
- * total and no word of more, read under a style that sends it no position that it takes, whose page is of no telling size. A profile with
- * the right parameters and a wrong first page or a wrong cap is such a case too; here both are right.
+ * Whether no reader could detect the next page. Such a server counts positions (or uses an uncommon link name), sends no total and no
+ * has-more flag, ignores the position of the style, and has an unremarkable page size. A profile with correct parameters and a wrong first
+ * page or cap is undetectable too; here both are correct.
  */
 function isMute({ kind, tells, isUsual }: Server): boolean {
   const leads = kind === 'link-header' || (isUsual && (kind === 'cursor' || kind === 'link'));

@@ -19,7 +19,7 @@ function pagingOf(paging: NonNullable<WrittenProfile['paging']>): Paging {
   return profileOf({ paging }).paging;
 }
 
-/** A list server that speaks every style of paging and gives at most `cap` rows, whatever is asked for. */
+/** A list server that supports every style of paging and returns at most `cap` rows, whatever the request. */
 function listServer(rows: readonly Row[], paging: Paging, cap: number, tamper: Tamper = () => {}) {
   let pages = 0;
   return async (target: PageTarget): Promise<unknown> => {
@@ -101,8 +101,8 @@ const anyPaging = fc.oneof(
   fc.constant({ style: 'link-header' as const }),
 );
 
-describe('a list that stands still', () => {
-  it('is read whole and proved whole in every style, also when the server caps pages without a word', async () => {
+describe('an unchanged list', () => {
+  it('is read and proved completely in every style, even if the server caps pages silently', async () => {
     const sizes = fc.record({
       count: fc.integer({ min: 0, max: 60 }),
       size: fc.integer({ min: 1, max: 20 }),
@@ -127,17 +127,17 @@ describe('a list that stands still', () => {
     expect(read.rows).toHaveLength(25);
   });
 
-  it('goes by the next rule where the first has nothing to say', async () => {
+  it('uses the next rule if the first has no result', async () => {
     const paging = pagingOf({ style: 'offset-limit', size: 10, ends: ['has-more', 'empty-page'] });
     const load = listServer(someRows(25), paging, 10, (answer) => delete answer.hasMore);
     expect(await readAll(load, paging)).toMatchObject({ end: { proved: true }, pages: 4 });
   });
 });
 
-describe('the total that a clinic tells', () => {
+describe('the total in a response', () => {
   const byTotal = pagingOf({ style: 'offset-limit', size: 10, ends: ['total'] });
 
-  it('ends the list as soon as it is reached', async () => {
+  it('ends the list when the total is reached', async () => {
     expect(await readAll(listServer(someRows(25), byTotal, 10), byTotal)).toMatchObject({
       end: { proved: true },
       pages: 3,
@@ -161,7 +161,7 @@ describe('the total that a clinic tells', () => {
     ['-3', null],
     ['many', null],
     [2.5, null],
-  ])('counts as a text of digits or a whole number: %s', async (total, reason) => {
+  ])('is a string of digits or an integer: %s', async (total, reason) => {
     const paging = pagingOf({ style: 'offset-limit', size: 20, ends: ['has-more'] });
     const load = listServer(someRows(15), paging, 20, (answer) => Object.assign(answer, { total }));
     const end = reason === null ? { proved: true } : { proved: false, reason };
@@ -169,7 +169,7 @@ describe('the total that a clinic tells', () => {
   });
 });
 
-it('a word of more may be a text', async () => {
+it('a has-more flag may be a string', async () => {
   const paging = pagingOf({ style: 'offset-limit', size: 10, ends: ['has-more'] });
   const load = listServer(someRows(25), paging, 10, (answer) =>
     Object.assign(answer, { hasMore: String(answer.hasMore) }),
@@ -178,7 +178,7 @@ it('a word of more may be a text', async () => {
 });
 
 it('a short page says nothing where the cap of pages is not known', async () => {
-  // The settings refuse it so; were it let in, nothing would be taken for whole too early.
+  // The settings refuse this profile; if accepted, no list may be judged complete too early.
   const known = pagingOf({ style: 'offset-limit', size: 10, cap: 10, ends: ['short-page', 'empty-page'] });
   const paging = { ...known, cap: null } as Paging;
   const read = await readAll(
@@ -219,7 +219,7 @@ describe('a list that does not come whole', () => {
     expect((await readAll(load, byField)).end).toEqual({ proved: false, reason: 'total-mismatch' });
   });
 
-  it('shrank while it was read: what moved up past the reading place was not seen, though the sum fits', async () => {
+  it('is rejected if it shrank during the read: a record moved up unseen, though the total matches', async () => {
     const moving = [...rows];
     const load = listServer(moving, byField, 10, (answer, page) => {
       answer.total = moving.length;
@@ -246,7 +246,7 @@ describe('a list that does not come whole', () => {
     expect(await readAll(load, byField)).toMatchObject({ end: { proved: false, reason: 'repeated-page' }, pages: 2 });
   });
 
-  it('brings a row a second time and tells no total: another may have been skipped', async () => {
+  it('is rejected if a record repeats without a total: another record may be missing', async () => {
     const load = listServer(rows, byField, 10, (answer, page) => {
       delete answer.total;
       if (page === 3 && Array.isArray(answer.data)) answer.data = [{ id: 'r0' }];

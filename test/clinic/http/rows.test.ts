@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { announcesMore } from '../../../src/clinic/http/rows.ts';
 
-/** Whether an answer of a clinic with five rows tells of more. */
+/** Whether a response of a clinic with five rows announces more. */
 function tells(body: unknown, headers: Record<string, string> = {}): boolean {
   return announcesMore({ body, headers: new Headers(headers) }, 5);
 }
 
-describe('an answer tells of more rows than came', () => {
+describe('a response announces more records than it contains', () => {
   test.each([
     'next',
     'nextLink',
@@ -33,7 +33,7 @@ describe('an answer tells of more rows than came', () => {
   });
 
   test.each(['links', '_links', 'meta', 'metadata', 'paging', 'pagination', 'page', 'pageInfo', 'cursors'])(
-    'by a word within %s, at any depth',
+    'by a keyword within %s, at any depth',
     (name) => {
       expect(tells({ data: [], [name]: { next: 'x' } })).toBe(true);
       expect(tells({ [name]: { cursors: { hasMore: true } } })).toBe(true);
@@ -73,4 +73,4 @@ test.each([
   },
   { what: 'text', body: 'next' },
   { what: 'nothing', body: null },
-])('$what tell of none', ({ body }) => expect(tells(body)).toBe(false));
+])('$what announce none', ({ body }) => expect(tells(body)).toBe(false));

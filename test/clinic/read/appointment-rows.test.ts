@@ -60,7 +60,7 @@ describe('an appointment row', () => {
     });
   });
 
-  it('without a patient is blocked time, and without names tells no patient', () => {
+  it('without a patient is blocked time, and without names has no patient', () => {
     expect(recordOf({ ...ROW, patientId: null, patient: null })).toMatchObject({ patientId: null, patient: null });
     expect(recordOf({ ...ROW, patient: undefined })).toMatchObject({ patientId: 'pat-1', patient: null });
   });
@@ -90,7 +90,7 @@ describe('an appointment row', () => {
     );
   });
 
-  it('may have its times as numbers, of which 0 tells none', () => {
+  it('may have numeric times; 0 means no time', () => {
     const seconds = (text: string) => Date.parse(text) / 1000;
     const row = { ...ROW, start: seconds('2026-03-30T07:00:00Z'), end: 0, durationMinutes: 45, updatedAt: 0 };
     const record = recordOf(row, { epochUnit: 'seconds' });
@@ -116,7 +116,7 @@ describe('an appointment row', () => {
     expect(read({ slot: { from: '09:00', to: '09:30' } })).toMatchObject({ unusable: { code: 'missing-field' } });
   });
 
-  it('in the night of a clock change is read by the rules of the profile, and set aside where they turn it round', () => {
+  it('in the hour of a clock change follows the profile, and is skipped if its end precedes its start', () => {
     const night = (start: string, end: string) => documented({ ...ROW, start, end });
     expect(night('2026-10-25T01:30', '2026-10-25T02:15')).toMatchObject({
       record: { time: { startAt: Date.parse('2026-10-24T23:30:00Z'), endAt: Date.parse('2026-10-25T00:15:00Z') } },
@@ -194,7 +194,7 @@ describe('a row that can not be used', () => {
     expect(documented(row)).toMatchObject({ unusable: { recordId, code, field } });
   });
 
-  it('is told by id, code and field, never by a value, whatever the row holds', () => {
+  it('is reported by id, code and field, never by a value', () => {
     const codes = ['missing-id', 'missing-field', 'wrong-type', 'bad-time', 'end-before-start', 'absurd-duration'];
     const fields = ['row', ...Object.keys(profileOf().appointments.fields)];
     fc.assert(
@@ -213,7 +213,7 @@ describe('a row that can not be used', () => {
   });
 });
 
-describe('the same row, read whole for a person', () => {
+describe('the same row, read completely for an operator', () => {
   const whole = compileBookings(profileOf());
   const one = (changes: object) => [documented({ ...ROW, ...changes }), whole({ ...ROW, ...changes })] as const;
 
@@ -245,7 +245,7 @@ describe('the same row, read whole for a person', () => {
     expect(compared).toBeGreaterThan(100);
   });
 
-  it('tells nothing where it holds an empty text', () => {
+  it('has no value where it contains an empty string', () => {
     for (const mapped of one({ locationId: '', patientId: '', patient: null, treatmentId: '', status: '' })) {
       expect(mapped).toMatchObject({
         record: { locationId: null, patientId: null, treatmentId: null, status: 'unknown' },
@@ -253,7 +253,7 @@ describe('the same row, read whole for a person', () => {
     }
   });
 
-  it('may tell its status by a number, which the profile means as a word', () => {
+  it('may have a numeric status, which the profile maps to a word', () => {
     for (const mapped of one({ status: 3 })) expect(mapped).toMatchObject({ record: { status: 'unknown' } });
     expect(recordOf({ ...ROW, status: 3 }, { appointments: { statuses: { 3: 'arrived' } } })).toMatchObject({
       status: 'arrived',
@@ -261,7 +261,7 @@ describe('the same row, read whole for a person', () => {
     });
   });
 
-  it('is lost to nobody by a field that they do not take', () => {
+  it('stays usable for readers that do not use the faulty field', () => {
     const [kept, shown] = one({ isPaid: 'perhaps', durationMinutes: 'long' });
     expect(kept).toMatchObject({ record: { id: 'app-1' } });
     expect(shown).toMatchObject({ unusable: { recordId: 'app-1', code: 'wrong-type', field: 'duration' } });
@@ -304,15 +304,15 @@ const ROSSI = { id: 'p1', firstName: 'Niccolò', lastName: 'De Rossi' };
 const read = compileTeleVisit(['video.url', 'videoUrl']);
 const of = (url: unknown) => read({ videoUrl: url }, ROSSI);
 
-describe('the address of a video visit', () => {
-  test('is taken as the row tells it, by the first path that holds one', () => {
+describe('the URL of a video visit', () => {
+  test('comes from the first path that has a value', () => {
     expect(read({ video: { url: ' https://visit.example/r/7?k=x#room ' } }, ROSSI)).toBe(
       'https://visit.example/r/7?k=x#room',
     );
     expect(read({ video: null, videoUrl: 'https://visit.example/r/7' }, null)).toBe('https://visit.example/r/7');
   });
 
-  test('is none where nothing is told, or no path is named', () => {
+  test('is absent if the row or the profile has none', () => {
     for (const nothing of [undefined, null, '', 7, { url: 'https://visit.example' }]) expect(of(nothing)).toBeNull();
     expect(compileTeleVisit([])({ videoUrl: 'https://visit.example/r/7' }, ROSSI)).toBeNull();
   });
@@ -323,7 +323,7 @@ describe('the address of a video visit', () => {
     'visit.example/r/7',
     'https://doctor:secret@visit.example/r/7',
     `https://visit.example/${'x'.repeat(500)}`,
-  ])('is not taken where it is no plain https address: %s', (url) => {
+  ])('is ignored if it is no plain https URL: %s', (url) => {
     expect(of(url)).toBeNull();
   });
 
@@ -337,7 +337,7 @@ describe('the address of a video visit', () => {
     expect(of(url)).toBeNull();
   });
 
-  test('is taken where a short name stands in it by chance', () => {
+  test('is accepted if it contains a short name by chance', () => {
     const patient = { id: 'p2', firstName: 'Jo', lastName: null };
     expect(read({ videoUrl: 'https://visit.example/join/7' }, patient)).toBe('https://visit.example/join/7');
   });
@@ -350,17 +350,17 @@ function statusOf(written: Written, raw: string | null, row: Record<string, unkn
 }
 
 describe('the status of a row', () => {
-  test('is told by words however they are spelled', () => {
+  test('matches words in any spelling', () => {
     for (const word of ['NO SHOW', 'no-show', 'noshow', 'No_Show']) expect(statusOf({}, word)).toBe('no_show');
   });
 
-  test('is told by a number, whose sign counts', () => {
+  test('matches a number including its sign', () => {
     const statuses = { 1: 'booked', '-1': 'cancelled' } as const;
     expect(['1', '-1', '-2'].map((raw) => statusOf({ statuses }, raw))).toEqual(['booked', 'cancelled', 'unknown']);
     expect(statusOf({ statuses: { 1: 'booked' } }, '-1')).toBe('unknown');
   });
 
-  test('is told by signs and letters, whose case counts where both are named', () => {
+  test('matches signs and letters, in exact case if both cases are mapped', () => {
     const statuses = { '-': 'booked', '@': 'arrived', C: 'confirmed', c: 'cancelled', x: 'no_show' } as const;
     expect(['-', '@', 'C', 'c', 'X', '_'].map((raw) => statusOf({ statuses }, raw))).toEqual([
       'booked',
@@ -378,7 +378,7 @@ describe('the status of a row', () => {
     ['some values', ['present', 'late', 1], ['present', 'late', 1], ['absent', true, '1', null]],
     ['yes', true, [true, 1, '1', 'True', 'sì'], [false, 0, 'no', 'x', 2, null]],
     ['no', [false], [false, 0, '0', 'N'], [true, 1, '', 'x', null]],
-  ] as const)('is told by a flag that %s raises', (_what, when, raising, others) => {
+  ] as const)('matches a flag that %s raises', (_what, when, raising, others) => {
     const flags = [{ path: 'seen.at', when: typeof when === 'object' ? [...when] : when, status: 'arrived' as const }];
     const read = (at: unknown) => statusOf({ flags }, 'Booked', { seen: { at } });
     expect(raising.map(read)).toEqual(raising.map(() => 'arrived'));
@@ -386,7 +386,7 @@ describe('the status of a row', () => {
   });
 });
 
-test('a status that somebody names is the clinic’s own word as it is before another one that is spelled alike', () => {
+test('a requested status is written as the exact clinic word, before an alternative spelling', () => {
   const { appointments } = profileOf({ appointments: { statuses: { C: 'confirmed', c: 'cancelled' } } });
   expect(statusMeant('c', appointments)).toEqual({ status: 'cancelled', word: 'c', isTheirs: true });
   expect(statusMeant('C', appointments)).toEqual({ status: 'confirmed', word: 'C', isTheirs: true });
@@ -427,7 +427,7 @@ describe('a row that says no more than that its record is off', () => {
     expect(compilePatientRows(profileOf())({ id: '17', deleted: true })).toEqual({ unusable: STONE });
   });
 
-  test('needs an id, and is none without a word that the record is off', () => {
+  test('needs an id, and is no tombstone without a value that marks the deletion', () => {
     expect(readDocumented({ deleted: true })).toMatchObject({ unusable: { code: 'missing-id' } });
     expect(readDocumented({ id: '17', deleted: false })).toMatchObject({ unusable: { code: 'missing-field' } });
     expect(readDocumented({ id: '17', agendaId: 'a1', status: 'Booked' })).toMatchObject({

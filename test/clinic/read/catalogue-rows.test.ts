@@ -25,7 +25,7 @@ test('a patient has what a registry elsewhere would want of them', () => {
   });
 });
 
-test('what is told in another form, or not at all, counts as not told; the patient stays', () => {
+test('a malformed or missing field is absent; the patient stays', () => {
   const odd = { ...ROW, taxCode: {}, birthDate: '28 febbraio', gender: false, address: null, updatedAt: 'yesterday' };
   const nothing = { taxCode: null, birthDate: null, gender: null, address: null, updatedAt: null };
   expect(compilePatientRows(profileOf())(odd)).toMatchObject({ record: { id: 'p1', firstName: 'Ada', ...nothing } });
@@ -57,13 +57,13 @@ test('a value of another type in a field that is not needed is left empty and to
   expect([...unread].sort()).toEqual(['birthDate', 'email', 'isActive', 'lastName', 'phone']);
 });
 
-test('a gender is told in our words', () => {
+test('a gender is mapped to the model’s words', () => {
   const row = { id: 1, gender: 'f', birth_date: '1951-02-28T00:00:00' };
   const mapped = compilePatientRows(committedProfile('pages'))(row);
   expect(mapped).toMatchObject({ record: { id: '1', gender: 'F', birthDate: '1951-02-28' } });
 });
 
-test('an empty text tells nothing of a patient; a name is needed, and may be empty', () => {
+test('an empty string is no value; a name is required, and may be empty', () => {
   const row = { ...ROW, lastName: '', email: '', isActive: '', address: { street: '', city: '' } };
   expect(compilePatientRows(profileOf())(row)).toMatchObject({
     record: { firstName: 'Ada', lastName: null, email: null, isActive: true, address: null },

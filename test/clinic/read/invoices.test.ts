@@ -105,7 +105,7 @@ describe('an invoice whose lines are followed to their doctors', () => {
     expect(asked).toHaveLength(4);
   });
 
-  test('passes on what keeps it from reading', async () => {
+  test('throws the error that prevents the read', async () => {
     const resolve = createInvoiceResolver(() => Promise.reject(new Error('away')), Date.now);
     const invoice = recordOf('invoices', { id: 'i', Items: [links(['e1', 'p2'])] });
     await expect(resolve('t', invoice, unhurried())).rejects.toThrow('away');

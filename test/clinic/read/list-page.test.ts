@@ -5,7 +5,7 @@ import { MirrorError } from '../../../src/model/errors.ts';
 import { MOST_VALUES } from '../../../src/model/json.ts';
 import { mayBeMisread } from '../../support/misread-names.ts';
 
-/** A row as it is mapped here: itself, apart from others. */
+/** A mapped row: the row itself in a new object. */
 type Mapped = { row: unknown };
 
 const FORM: Omit<PageForm<Mapped>, 'map'> = {
@@ -28,7 +28,7 @@ function rowsOf(ids: readonly number[], changed?: number) {
   return ids.map((id) => ({ id: `appointment-${id}`, status: id === changed ? 'Cancelled' : 'Booked', notes: 'x' }));
 }
 
-/** Pages of 200 rows, and what reading them made. */
+/** Pages of 200 rows, and the results of reading them. */
 function read(rows: readonly object[], form: ReturnType<typeof formOf>, known = NOTHING) {
   const starts = Array.from({ length: Math.ceil(rows.length / 200) }, (_, page) => page * 200);
   return starts.map((from) =>
@@ -41,7 +41,7 @@ test('of pages that shifted, one row in ten at most is parsed and mapped again, 
   const form = formOf();
   const before = read(rowsOf(ids), form);
   expect(form.map).toHaveBeenCalledTimes(2_000);
-  // One is inserted before all, one taken out, one changed.
+  // One row is inserted at the start, one removed, one changed.
   const shifted = rowsOf([5_000, ...ids.filter((id) => id !== 700)], 1_300);
   form.map.mockClear();
   const parse = vi.spyOn(JSON, 'parse');
@@ -54,7 +54,7 @@ test('of pages that shifted, one row in ten at most is parsed and mapped again, 
   expect(after.flatMap(({ rows }) => rows).filter((row) => known.has(row)).length).toBeGreaterThan(1_800);
 });
 
-test('whatever an answer is, it becomes the same page whether its rows are told apart by their bytes or not', () => {
+test('any answer becomes the same page, whether or not its rows are compared by bytes', () => {
   const text = fc.oneof(fc.constantFrom('id', 'data', 'items', '"', '\\', 'rows are cut out here', '},{'), fc.string());
   const name = text.filter((one) => !mayBeMisread(one));
   const value = fc.letrec((tie) => ({
@@ -119,7 +119,7 @@ test('whatever an answer is, it becomes the same page whether its rows are told 
   );
 });
 
-test('of a list that is there twice the one counts that the parser takes', () => {
+test('a list that occurs twice is read as the JSON parser reads it', () => {
   for (const json of ['{"data":[{"id":1}],"data":[{"id":2}]}', '{"data":[{"id":1}],"data":[]}']) {
     const [cut, whole] = [NOTHING, null].map((known) => pageOf(answerOf(json), formOf(), known).rows);
     expect(cut).toEqual(whole);

@@ -8,10 +8,10 @@ import type { ScriptedAnswer, ScriptedRequest } from '../scripted-server.ts';
 
 const FIVE = ['a', 'b', 'c', 'd', 'e'].map((id) => rowOf(id));
 
-/** As the profile has it when it says nothing. */
+/** Default of the profile. */
 const WHOLE_EVERY_MS = 30 * MINUTE_MS;
 
-/** Whatever is asked, and when, it is the same address. */
+/** Every query has the same URL. */
 const ONE_ADDRESS: WrittenProfile = { appointments: { filters: { from: null, to: null } } };
 
 /** A clinic of two pages with ETags that was read before. */
@@ -26,7 +26,7 @@ async function readBefore(...options: Parameters<typeof openRememberingClinic>) 
 
 describe('a page that came with an ETag', () => {
   test.each(['strong', 'weak'] as const)(
-    '%s, is asked for by it, and "not modified" stands for what is kept',
+    '%s, is requested with it; "not modified" returns the stored page',
     async (style) => {
       await using clinic = await openRememberingClinic();
       clinic.world.rows = [...FIVE];
@@ -42,10 +42,10 @@ describe('a page that came with an ETag', () => {
     },
   );
 
-  test('is asked for by it also when the window has moved on, until all is read again', async () => {
+  test('is requested with it after the window moved, until the next full read', async () => {
     await using clinic = await readBefore();
     clinic.world.now += SECOND_MS;
-    // The window of the first reading is too short by a second: this one asks for half an hour more.
+    // The first read requested a window one second too short: this read requests half an hour more.
     await clinic.read();
     expect(clinic.asked()).toEqual([null, null]);
     for (let minutes = 5; minutes < 30; minutes += 5) {
@@ -97,7 +97,7 @@ describe('a page that came with an ETag', () => {
     expect(clinic.asked()).toEqual([null, null]);
   });
 
-  test('is read without condition where the profile says so', async () => {
+  test('is requested without a condition if the profile requires it', async () => {
     await using clinic = await readBefore({ appointments: { rereading: { notModified: false } } });
     await clinic.read();
     expect(clinic.asked()).toEqual([null, null]);
@@ -106,7 +106,7 @@ describe('a page that came with an ETag', () => {
   test('is read without condition when the list moved meanwhile', async () => {
     await using clinic = await readBefore();
     const usual = withEtags();
-    // The first page is said to be as it was, and it is not: the total on the second one tells.
+    // The first page is falsely "not modified": the total on the second page reveals the change.
     clinic.world.answer = (answer, request) => {
       const isSkipped = request.query.get('offset') === '0' && request.headers['if-none-match'] !== undefined;
       return isSkipped ? { status: 304 } : usual(answer, request);
@@ -161,7 +161,7 @@ describe('no condition is made of', () => {
 });
 
 describe('an answer "not modified"', () => {
-  test('that nobody asked for is not believed, and asked again', async () => {
+  test('without a condition is not believed; the page is requested again', async () => {
     await using clinic = await openRememberingClinic();
     clinic.world.rows = [...FIVE];
     let isFirst = true;
@@ -174,14 +174,14 @@ describe('an answer "not modified"', () => {
     expect(clinic.asked()).toEqual([null, null, null]);
   });
 
-  test('that comes whatever is asked ends the reading, with a name', async () => {
+  test('to every request ends the read with an error', async () => {
     await using clinic = await readBefore();
     clinic.memory.distrust();
     clinic.world.answer = () => ({ status: 304 });
     expect(await failureOf(clinic.read())).toMatchObject({ code: 'unasked-not-modified', actor: 'contract' });
   });
 
-  test('for rows that memory let go meanwhile is not believed', async () => {
+  test('for rows evicted from memory is not believed', async () => {
     const room = new CacheBudget(1_000);
     await using clinic = await readBefore({}, room);
     const usual = withEtags();
@@ -217,7 +217,7 @@ describe('an answer "not modified"', () => {
   });
 });
 
-test('whoever caches on the way is told to ask the clinic', async () => {
+test('tells caches on the way to revalidate with the clinic', async () => {
   await using clinic = await readBefore();
   await clinic.read();
   const told = clinic.server.requests.map(({ headers }) => headers['cache-control']);
@@ -225,8 +225,8 @@ test('whoever caches on the way is told to ask the clinic', async () => {
   expect(new Set(told)).toEqual(new Set(['max-age=0']));
 });
 
-describe('paging that goes by headers', () => {
-  /** ETags of the rows alone, and 304 without the headers that RFC 9110 lets it leave out. */
+describe('paging in headers', () => {
+  /** ETags of the body only, and 304 without the headers that RFC 9110 allows a server to omit. */
   function linked(rowsPerPage: number, isTellingLinks: boolean) {
     return (usual: ScriptedAnswer, request: ScriptedRequest) => {
       const all = (usual.json as { data: object[] }).data;
@@ -255,7 +255,7 @@ describe('paging that goes by headers', () => {
       expect((await clinic.read()).records.size).toBe(4);
       clinic.asked();
       expect((await clinic.read()).records.size).toBe(4);
-      // Whether a page follows the last one only its header tells.
+      // Only its header shows whether a page follows the last one.
       expect(clinic.asked()).toEqual([expect.any(String), null]);
       clinic.world.rows = [...rows, rowOf('e')];
       expect((await clinic.read()).records.size).toBe(5);
@@ -286,7 +286,7 @@ describe('paging that goes by headers', () => {
   test.each([
     ['the total', { ends: ['total'], totalPath: 'header:X-Sum', hasMorePath: null }],
     ['whether more follow', { ends: ['has-more'], hasMorePath: 'header:X-More', totalPath: null }],
-  ] as const)('asks anew for the last page alone where a header holds %s', async (_what, places) => {
+  ] as const)('requests only the last page again if a header holds %s', async (_what, places) => {
     const paging = { style: 'next-link' as const, linkPath: 'header:X-Next', ...places, ends: [...places.ends] };
     await using clinic = await openRememberingClinic({ paging });
     clinic.world.rows = ['a', 'b'].map((id) => rowOf(id));
@@ -302,7 +302,7 @@ describe('paging that goes by headers', () => {
     expect(clinic.asked()).toEqual([null, null, '"0"', null]);
   });
 
-  describe('the total in a header, and an ETag of the rows alone', () => {
+  describe('the total in a header, and an ETag of the body only', () => {
     /** A clinic that pages by offset; its 304 leave the total out. */
     async function openCounting(count: number, cap: number | null = null) {
       const clinic = await openRememberingClinic({
@@ -342,7 +342,7 @@ describe('paging that goes by headers', () => {
       expect(clinic.asked().map((etag) => etag?.slice(0, 1) ?? null)).toEqual(asked);
     });
 
-    test('whatever comes or goes, every reading is as one without conditions', async () => {
+    test('every read equals a read without conditions, whatever changes', async () => {
       await fc.assert(
         fc.asyncProperty(
           fc.nat(9),
@@ -368,7 +368,7 @@ describe('paging that goes by headers', () => {
     });
   });
 
-  test('takes a total that is told anew for the one that counts', async () => {
+  test('uses the newest total', async () => {
     await using clinic = await openRememberingClinic({ paging: { style: 'none' } });
     clinic.world.rows = ['a', 'b', 'c'].map((id) => rowOf(id));
     let total = 3;
@@ -385,11 +385,11 @@ describe('paging that goes by headers', () => {
   });
 });
 
-test('whatever a list becomes, it is read as by somebody who never asks what is not modified', async () => {
+test('every read of a changing list equals a read without conditional requests', async () => {
   const row = fc.record({
     id: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g'),
     status: fc.constantFrom('Booked', 'Cancelled'),
-    // The last one lies a little beyond the window.
+    // The last start is shortly after the window.
     start: fc.constantFrom('2026-03-01T10:00:00Z', '2026-03-01T11:00:00Z', 'no time', '2026-03-03T08:10:00Z'),
     end: fc.constant('2026-03-03T09:00:00Z'),
   });

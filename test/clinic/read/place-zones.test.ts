@@ -15,7 +15,7 @@ function startIn(mapped: ReturnType<typeof map>): string {
   return new Date(mapped.record.time.startAt).toISOString().slice(11, 16);
 }
 
-/** A clinic with one list of appointments, and places that tell what is given. */
+/** A clinic with one list of appointments, and the given places. */
 async function clinicWith(
   { agendas = [], locations = [], rows = [LOCAL] }: { agendas?: object[]; locations?: object[]; rows?: object[] },
   written: WrittenProfile = {},
@@ -37,13 +37,13 @@ async function clinicWith(
 }
 
 describe('a local time', () => {
-  it('is read in the zone that its row names, else in that of the profile', () => {
+  it('is read in the zone that its row names, otherwise in that of the profile', () => {
     expect(startIn(map(LOCAL))).toBe('08:00');
     expect(startIn(map({ ...LOCAL, timeZone: 'Atlantic/Canary' }))).toBe('09:00');
     expect(startIn(map({ ...LOCAL, timeZone: '' }))).toBe('08:00');
   });
 
-  it('sets its row aside where the row names a zone that IANA does not know', () => {
+  it('makes the row unusable if the zone is unknown to IANA', () => {
     for (const timeZone of ['Canary', 7, {}]) expect(startIn(map({ ...LOCAL, timeZone }))).toBe('unknown-zone');
     const told = { start: '2026-12-01T09:00:00Z', end: '2026-12-01T09:30:00Z', timeZone: 'Canary' };
     expect(startIn(map({ ...LOCAL, ...told }))).toBe('09:00');
@@ -109,7 +109,7 @@ describe('a local time', () => {
     expect(bodies).toMatchObject([{ day: '2026-12-01', from: '10:00:00', to: '10:30:00' }]);
   });
 
-  it('is written in the zone of an agenda whose id is a number beyond 2^53', async () => {
+  it('is written in the zone of an agenda whose id is a number above 2^53', async () => {
     const id = '9007199254740993';
     const agendas = [{ id, name: 'G', timeZone: 'Asia/Tokyo' }];
     const clinic = await clinicWith(

@@ -45,7 +45,7 @@ describe('free slots', () => {
     expect(await hoursOf({ doctorId: 'd1' })).toEqual([9, 10, 11, 12]);
   });
 
-  test('are asked for by location and doctor where the clinic can, else they are filtered here alone', async () => {
+  test('are filtered by location and doctor in the request if the clinic supports it, otherwise only by the client', async () => {
     const question = { window: DAY, locationId: 'l1', doctorId: 'd1' };
     for (const [placeFilters, asked] of [
       [{}, ['l1', 'd1']],
@@ -59,7 +59,7 @@ describe('free slots', () => {
     }
   });
 
-  test('of a treatment are asked for below it and its price list', async () => {
+  test('of a treatment are requested under the treatment and its price list', async () => {
     await using server = await openWorld([slotAt(9)]);
     const offer = { treatmentId: 'tr/1', priceListId: 'pl1' };
     const calls = createAvailabilityCalls(server.context);
@@ -79,7 +79,7 @@ describe('a price list', () => {
     }
   });
 
-  test('that is another than the one that was asked for is not taken', async () => {
+  test('with another id than the requested one is refused', async () => {
     await using server = await openWorld(row);
     const other = createPriceListCalls(server.context).read('t1', 'OTHER', unhurried());
     expect(await other.then((answer) => 'found' in answer).catch(() => false)).toBe(false);

@@ -46,7 +46,7 @@ async function open(room = new CacheBudget(1_000)) {
   };
 }
 
-test('a list that is as it was is not parsed again, and gives the very same records', async () => {
+test('an unchanged list is not parsed again, and returns the identical records', async () => {
   await using clinic = await open();
   clinic.show(...['a', 'b', 'c', 'd', 'e'].map((id) => rowOf(id)));
   const first = await clinic.read();
@@ -57,7 +57,7 @@ test('a list that is as it was is not parsed again, and gives the very same reco
   for (const [id, record] of first.records) expect(second.records.get(id)).toBe(record);
 });
 
-test('of a list whose pages shifted, records that are as they were are the very same', async () => {
+test('unchanged records of a list with shifted pages are identical objects', async () => {
   await using clinic = await open();
   const rows = ['b', 'c', 'd', 'e', 'f', 'g'].map((id) => rowOf(id));
   clinic.show(...rows);
@@ -88,7 +88,7 @@ test('what was forgotten is read as if for the first time', async () => {
   expect(second.records.get('a')).not.toBe(first.records.get('a'));
 });
 
-test('keeps nothing where there is no room, also for rows beside the question', async () => {
+test('stores nothing without free space, also for rows outside the question', async () => {
   await using clinic = await open(new CacheBudget(1));
   clinic.show(rowOf('a'), { ...rowOf('b'), start: '2026-02-01T10:00:00Z' });
   await clinic.read();

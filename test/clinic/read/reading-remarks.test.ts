@@ -21,7 +21,7 @@ async function clinicWith(rows: object[], written: WrittenProfile = {}, agendas:
 }
 
 describe('a zone that the profile does not name', () => {
-  it('is told with the field and the rows, where local times are read in another one', () => {
+  it('is reported with its field and row count if local times use another zone', () => {
     const row = { ...LOCAL, site: { tz: 'Atlantic/Canary' }, country: 'Japan' };
     const remark = { list: 'appointments', field: 'zone', path: 'site.tz', rows: 2, zones: ['Atlantic/Canary'] };
     expect(remarksOf([row, row], profileOf())).toEqual([{ code: 'zone-unread', ...remark }]);
@@ -29,7 +29,7 @@ describe('a zone that the profile does not name', () => {
     expect(remarksOf([row], profileOf({ appointments: { fields: { zone: ['site.tz'] } } }))).toEqual([]);
   });
 
-  it('is told of appointments and agendas by whoever reads them', async () => {
+  it('is reported for appointments and agendas by each read', async () => {
     const clinic = await clinicWith([{ ...LOCAL, tz: 'Atlantic/Canary' }], {}, [
       { id: 'g', name: 'G', tz: 'Asia/Tokyo' },
     ]);
@@ -49,7 +49,7 @@ describe('a value of a row', () => {
     return found.remarks().map(({ path }) => path);
   };
 
-  it('is a zone as UTC or a region with a place, three objects deep', () => {
+  it('is a zone if it reads UTC or region and place, up to three objects deep', () => {
     expect(remarksIn({ a: 'UTC', b: { c: { d: 'Asia/Tokyo' } }, e: 'America/Argentina/Ushuaia' })).toEqual([
       'a',
       'b.c.d',
@@ -57,14 +57,14 @@ describe('a value of a row', () => {
     ]);
   });
 
-  it('is none as the name of a country, deeper, in a list, or where it is the zone in use', () => {
+  it('is no zone if it is a country name, deeper, in a list, or the zone in use', () => {
     const deep = { a: { b: { c: { d: 'Asia/Tokyo' } } } };
     expect(
       remarksIn({ country: 'Japan', ...deep, list: ['Asia/Tokyo'], used: 'Europe/Rome', no: 'Nowhere/At' }),
     ).toEqual([]);
   });
 
-  it('counts once for a row that was read several times', () => {
+  it('is counted once for a row that was read several times', () => {
     const found = new UnreadZones('agendas', []);
     for (const zone of ['Asia/Tokyo', 'Asia/Seoul', 'Asia/Tokyo']) found.look({ zone }, 'UTC');
     found.ended(2);
@@ -73,7 +73,7 @@ describe('a value of a row', () => {
 });
 
 describe('a path of the profile that finds nothing', () => {
-  it('is told after a whole reading, with its field and the number of rows', async () => {
+  it('is reported after a full read, with its field and the number of rows', async () => {
     const fields = { notes: ['memo'], treatmentId: ['service.id', 'treatmentId'], locationId: ['sites[].id'] };
     const rows = [LOCAL, { ...LOCAL, id: 'b', sites: [{ id: 'l' }] }];
     const clinic = await clinicWith(rows, { appointments: { fields } });
@@ -88,7 +88,7 @@ describe('a path of the profile that finds nothing', () => {
     expect(told[0]?.rows).toBe(2);
   });
 
-  it('is told where every row holds an empty text, and never of no rows', () => {
+  it('is reported if every row has an empty string, and never without rows', () => {
     const profile = profileOf({ agendas: { fields: { name: ['label'] } } });
     expect(emptyPathsIn('agendas', [], profile)).toEqual([]);
     expect(emptyPathsIn('agendas', [{ label: '' }, 'no row'], profile)).toMatchObject([{ path: 'label', rows: 2 }]);

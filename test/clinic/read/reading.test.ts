@@ -19,14 +19,14 @@ async function reading(rows: object[], written: WrittenProfile = {}) {
 }
 
 describe('a row that names another tenant', () => {
-  test('is set aside alone, the reading is partial, the others are used', async () => {
+  test('is skipped, the read is partial, the other rows are used', async () => {
     const snapshot = await reading([row('a', { tenantId: 't' }), row('b', { tenantId: 'u' }), row('c')]);
     expect([...snapshot.records.keys()]).toEqual(['a', 'c']);
     expect(snapshot.unusable).toEqual([{ recordId: 'b', code: 'wrong-tenant', field: 'tenantId' }]);
     expect(snapshot).toMatchObject({ completeness: 'partial', reason: 'wrong-tenant' });
   });
 
-  test('is found where the profile says, and not looked for where it says nowhere', async () => {
+  test('is detected by the path of the profile, and not at all without a path', async () => {
     const rows = [row('a', { clinic: { code: 7 } }), row('b', { tenantId: 'whatever' })];
     const ask = (tenantId: string[]) => reading(rows, { appointments: { tenantId } });
     expect([...(await ask(['clinic.code'])).records.keys()]).toEqual(['b']);
@@ -39,7 +39,7 @@ describe('a row that names another tenant', () => {
   });
 
   test('never becomes a record, and takes none of the tenant’s own with it, however they are mixed', async () => {
-    // Ten rows may be a page that was cut off there: such a reading is partial without any foreign row.
+    // Ten rows may be a truncated page: such a read is partial without any foreign row.
     const kinds = fc.array(fc.constantFrom('own', 'foreign', 'silent'), { maxLength: 9 });
     await fc.assert(
       fc.asyncProperty(kinds, async (mixed) => {
@@ -53,7 +53,7 @@ describe('a row that names another tenant', () => {
     );
   });
 
-  test('under an id of our own leaves that one unread, whichever comes first; the reading proves nothing', async () => {
+  test('makes the tenant’s own record of that id unread, in either order; the read proves nothing', async () => {
     const rows = [row('a', { tenantId: 'u' }), row('a', { tenantId: 't', status: 'Confirmed' })];
     for (const mixed of [rows, rows.toReversed()]) {
       const snapshot = await reading(mixed);
@@ -62,7 +62,7 @@ describe('a row that names another tenant', () => {
     }
   });
 
-  test('makes the registry partial too; a catalogue goes on without it', async () => {
+  test('makes the registry partial too; a catalogue ignores the row', async () => {
     const rows = [
       { id: 'p', name: 'Uno', firstName: 'Anna', tenantId: 't' },
       { id: 'q', name: 'Due', firstName: 'Bruno', tenantId: 'u' },
@@ -78,7 +78,7 @@ describe('a row that names another tenant', () => {
     expect((await source.agendas(unhurried())).map(({ id }) => id)).toEqual(['p']);
   });
 
-  test('read alone it is there and can’t be used: it is not gone', async () => {
+  test('exists but is unusable when read by id: the record is not gone', async () => {
     await using server = await startScriptedServer(() => ({ json: row('a', { tenantId: 'u' }) }));
     const { client } = openClient(server.url, profileOf());
     expect(await client.readAppointment('t', 'a', unhurried())).toEqual({
@@ -205,7 +205,7 @@ describe('the agendas of a list', () => {
     expect(sent('repeated', 1)).toEqual([['a'], ['b'], ['c']]);
   });
 
-  it('are left out when all are wanted or the server can not filter, and none need no call', () => {
+  it('are omitted if all are requested or the server cannot filter; an empty selection needs no request', () => {
     expect(calls({}, 1)[0]?.has('agendaId')).toBe(false);
     expect(calls({ filters: { agenda: null } }, 1, ['a'])[0]?.has('agendaId')).toBe(false);
     expect(calls({}, 1, [])).toEqual([]);

@@ -125,7 +125,7 @@ describe('an invoice', () => {
     ],
     ['text', { recordId: null, code: 'wrong-type', field: 'row' }],
     [null, { recordId: null, code: 'wrong-type', field: 'row' }],
-  ])('that can not be used is set aside with the field at fault (%#)', (row, unusable) => {
+  ])('is reported unusable with the faulty field (%#)', (row, unusable) => {
     expect(invoices()(row)).toEqual({ unusable });
   });
 });
@@ -151,7 +151,7 @@ test('a price list without a needed id in a line names the line', () => {
   });
 });
 
-test('any JSON is read or set aside, never thrown', () => {
+test('any JSON is read or reported unusable, never thrown', () => {
   const read = invoices();
   fc.assert(
     fc.property(fc.jsonValue(), fc.jsonValue(), (whole, items) => {
@@ -179,7 +179,7 @@ describe('a name in one field', () => {
     expect(splitName(text, { order, separator: ',' })).toEqual({ firstName, lastName });
   });
 
-  it('is read of patients, where the parts are not told', () => {
+  it('is read for patients without separate name fields', () => {
     const map = compilePatientRows(
       profileOf({ patients: { fullName: { path: 'names[].text', order: 'given-first' } } }),
     );

@@ -18,7 +18,7 @@ function row(id: string, more: object = {}) {
   return { id, agendaId: 'g', status: 'Booked', ...time, ...more };
 }
 
-/** Reads from a server that gives these answers in turn. */
+/** Reads from a server that sends these answers in order. */
 async function snapshotOf(answers: unknown[], written: WrittenProfile, agendaIds: string[] | null = null) {
   const left = [...answers];
   await using server = await startScriptedServer(() => ({ json: left.shift() }));
@@ -38,26 +38,26 @@ describe('a record that comes twice', () => {
   const early = '2026-02-01T10:00:00Z';
   const late = '2026-02-02T10:00:00Z';
 
-  it('is kept as it was changed last, in whichever order it came', async () => {
+  it('is kept in its latest version, in either order', async () => {
     const newer = { status: 'Cancelled', updatedAt: late };
     const older = { status: 'Booked', updatedAt: early };
     expect(await statusAfter(older, newer)).toEqual({ status: 'cancelled', unusable: [] });
     expect(await statusAfter(newer, older)).toEqual({ status: 'cancelled', unusable: [] });
   });
 
-  it('is kept as it was read last when nothing tells which is newer', async () => {
+  it('is kept as last read if no version is known to be newer', async () => {
     expect((await statusAfter({ status: 'Booked' }, { status: 'Confirmed' })).status).toBe('confirmed');
     const same = { updatedAt: early };
     expect((await statusAfter({ ...same }, { ...same, status: 'Confirmed' })).status).toBe('confirmed');
   });
 
-  it('is either kept or set aside, as it was read last, never both', async () => {
+  it('is either kept or unusable, as last read, never both', async () => {
     expect(await statusAfter({ start: '?' }, {})).toEqual({ status: 'booked', unusable: [] });
     expect(await statusAfter({}, { start: '?' })).toEqual({ status: undefined, unusable: ['bad-time'] });
   });
 });
 
-describe('what the server sends beside the question', () => {
+describe('records that the server sends outside the question', () => {
   it('is left out: other agendas, other days, however it filters', async () => {
     const rows = [
       row('in'),
@@ -80,7 +80,7 @@ describe('what the server sends beside the question', () => {
 });
 
 describe('a snapshot of several calls', () => {
-  it('is partial when one of them is, and still holds what the others showed', async () => {
+  it('is partial if one call is, and keeps the records of the others', async () => {
     const answers = [{ data: [row('a')], hasMore: true }, { data: [row('b')] }];
     const { snapshot } = await snapshotOf(answers, TWO_DAYS);
     expect(snapshot).toMatchObject({ completeness: 'partial', reason: 'end-unproved', pages: 2, requests: 2 });
@@ -95,21 +95,21 @@ describe('a snapshot of several calls', () => {
     expect(snapshot.unusable).toHaveLength(2);
   });
 
-  it('that is made again and then proves its end tells nothing that only an earlier reading showed', async () => {
+  it('discards records of an earlier read if a repeated read proves its end', async () => {
     const moved = { data: [row('foreign'), row('a')], total: 1 };
     const { snapshot } = await snapshotOf([moved, { data: [row('a')], total: 1 }, []], TWO_DAYS);
     expect(snapshot).toMatchObject({ completeness: 'complete', pages: 3 });
     expect([...snapshot.records.keys()]).toEqual(['a']);
   });
 
-  it('that is made again and never proves its end tells all that any of its readings showed', async () => {
+  it('keeps the records of all reads if no repeated read proves its end', async () => {
     const short = (...ids: string[]) => ({ data: ids.map((id) => row(id)), total: 9 });
     const { snapshot } = await snapshotOf([short('a', 'b'), short('b', 'c'), []], TWO_DAYS);
     expect(snapshot).toMatchObject({ completeness: 'partial', reason: 'total-mismatch' });
     expect([...snapshot.records.keys()]).toEqual(['a', 'b', 'c']);
   });
 
-  it('needs no call when no agenda is wanted', async () => {
+  it('needs no request without selected agendas', async () => {
     const { snapshot, requests } = await snapshotOf([], TWO_DAYS, []);
     expect(snapshot).toMatchObject({ completeness: 'complete', agendaIds: [], requests: 0 });
     expect(requests).toEqual([]);
@@ -154,7 +154,7 @@ describe('a catalogue', () => {
     });
   });
 
-  it('that does not come whole ends with an error', async () => {
+  it('throws if it is incomplete', async () => {
     const short = { data: [agenda('a')], hasMore: false, total: 3 };
     const { error, requests } = await catalogueOf([short, short]);
     expect(error).toMatchObject({ actor: 'contract', code: 'incomplete-list', retry: 'later' });
@@ -170,12 +170,12 @@ describe('a catalogue', () => {
   });
 });
 
-/** As it comes from the network: each patient is an object of its own. */
+/** A record as received: each patient is a separate object. */
 function received(id: string, lastName: string): Appointment {
   return { ...appointmentOf(id, { patientId: 'p' }), patient: { id: 'p', firstName: 'Anna', lastName } };
 }
 
-test('records of one reading share a patient who is written alike, and tell what they told', () => {
+test('records of one read share equal patients, and keep their values', () => {
   const share = sharedTexts();
   const records = [received('1', 'Rossi'), received('2', 'Rossi'), received('3', 'Bianchi'), received('4', 'Rossi')];
   const before = structuredClone(records);
@@ -186,7 +186,7 @@ test('records of one reading share a patient who is written alike, and tell what
   expect(third?.patient?.lastName).toBe('Bianchi');
 });
 
-test('rows that are set aside, and records that tell nothing, stay as they are', () => {
+test('unusable rows, and records without values, are unchanged', () => {
   const share = sharedTexts();
   const unusable = { recordId: null, code: 'missing-id', field: 'id' };
   expect(share({ unusable })).toEqual({ unusable });
@@ -200,7 +200,7 @@ test('rows that are set aside, and records that tell nothing, stay as they are',
   expect(share({ record: { ...record } })).toEqual({ record });
 });
 
-/** As the profile has it when it says nothing. */
+/** Defaults of the profile. */
 const OVERLAP_MS = 10 * MINUTE_MS;
 const WHOLE_EVERY_MS = 30 * MINUTE_MS;
 const FILTER: WrittenProfile['appointments'] = {
@@ -211,7 +211,7 @@ function at(instant: Instant): string {
   return new Date(instant).toISOString();
 }
 
-/** A clinic of five rows, of which the last changed a day ago, that were read before; its clock is ours. */
+/** A clinic of five rows after a first read; the last row changed a day ago. The test controls the clinic's clock. */
 async function readBefore(written: WrittenProfile = { appointments: FILTER }) {
   const clinic = await openRememberingClinic(written);
   const { world } = clinic;
@@ -235,8 +235,8 @@ async function readBefore(written: WrittenProfile = { appointments: FILTER }) {
   });
 }
 
-describe('a clinic that tells what changed', () => {
-  test('is asked for that alone, over all times and agendas, and the rest is as it was', async () => {
+describe('a clinic that reports changes', () => {
+  test('is queried only for changes, over all times and agendas; other records stay', async () => {
     await using clinic = await readBefore();
     clinic.pass(5 * MINUTE_MS);
     clinic.change('b', { start: '2026-03-01T14:00:00Z' });
@@ -252,7 +252,7 @@ describe('a clinic that tells what changed', () => {
     for (const id of ['a', 'c', 'd', 'e']) expect(records.get(id)).toBe(clinic.first.records.get(id));
   });
 
-  test('is asked from the newest change on, by its own times', async () => {
+  test('is queried from the newest change on, by the clinic’s own timestamps', async () => {
     await using clinic = await readBefore();
     clinic.pass(5 * MINUTE_MS);
     // Its clock is two hours behind.
@@ -276,13 +276,13 @@ describe('a clinic that tells what changed', () => {
     for (const [id, record] of clinic.first.records) expect(records.get(id)).toBe(record);
   });
 
-  test('tells what moved out of the window, and into it', async () => {
+  test('reports records that left or entered the window', async () => {
     await using clinic = await readBefore();
     clinic.pass(5 * MINUTE_MS);
     clinic.change('a', { start: '2026-05-01T10:00:00Z', end: '2026-05-01T11:00:00Z' });
     clinic.change('far', { start: '2026-05-01T10:00:00Z', end: '2026-05-01T11:00:00Z' });
     const { records } = await clinic.read();
-    // What nobody had anything of stays away.
+    // A change of an unknown record outside the window is ignored.
     expect(records.get('a')?.time.startAt).toBe(Date.parse('2026-05-01T10:00:00Z'));
     expect(records.has('far')).toBe(false);
     clinic.pass(5 * MINUTE_MS);
@@ -290,7 +290,7 @@ describe('a clinic that tells what changed', () => {
     expect((await clinic.read()).records.has('far')).toBe(true);
   });
 
-  test('does not tell what was deleted: it is there until all is read', async () => {
+  test('does not report deletions: the record stays until the next full read', async () => {
     await using clinic = await readBefore();
     clinic.world.rows.shift();
     clinic.pass(WHOLE_EVERY_MS - 1);
@@ -301,7 +301,7 @@ describe('a clinic that tells what changed', () => {
     expect([gone.completeness, gone.records.has('a')]).toEqual(['complete', false]);
   });
 
-  test('and sends a tombstone has that record taken out at once, without reading all', async () => {
+  test('and sends a tombstone has the record removed at once, without a full read', async () => {
     await using clinic = await readBefore();
     clinic.pass(5 * MINUTE_MS);
     clinic.world.rows = clinic.world.rows.filter(({ id }) => id !== 'c');
@@ -323,7 +323,7 @@ describe('a clinic that tells what changed', () => {
     expect([completeness, records.get('e')?.status]).toEqual(['changes', 'cancelled']);
   });
 
-  test('and shows a change in a time to come, is not asked what changed since then', async () => {
+  test('and contains a change in the future is not queried for changes', async () => {
     await using clinic = await readBefore();
     clinic.change('a', { updatedAt: at(NOW + HOUR_MS) });
     await clinic.read();
@@ -333,7 +333,7 @@ describe('a clinic that tells what changed', () => {
     expect((await clinic.read()).records.get('b')?.status).toBe('cancelled');
   });
 
-  test('that writes a change late, with its time of before, is understood within the overlap', async () => {
+  test('that publishes a change late, with its earlier timestamp, is covered by the overlap', async () => {
     await using clinic = await readBefore();
     clinic.pass(20 * MINUTE_MS);
     clinic.change('a');
@@ -342,7 +342,7 @@ describe('a clinic that tells what changed', () => {
     expect((await clinic.read()).records.get('b')?.status).toBe('cancelled');
   });
 
-  test('whose row changes behind the back of a long reading is asked from its beginning on', async () => {
+  test('whose row changes unseen during a long read is queried from the start of that read', async () => {
     await using clinic = await readBefore();
     clinic.memory.distrust();
     let pages = 0;
@@ -360,7 +360,7 @@ describe('a clinic that tells what changed', () => {
     expect((await clinic.read()).records.get('a')?.status).toBe('cancelled');
   });
 
-  test('may have rows that can not be used; one that is mended is told', async () => {
+  test('may have unusable rows; a corrected row is reported', async () => {
     await using clinic = await readBefore();
     clinic.world.rows[0] = rowOf('a', { start: 'no time', updatedAt: at(NOW - 2 * DAY_MS) });
     clinic.memory.distrust();
@@ -382,7 +382,7 @@ describe('a clinic that tells what changed', () => {
     ['local-space', '2026-02-28 07:50:00'],
     ['epoch-seconds', '1772265000'],
     ['epoch-ms', '1772265000000'],
-  ] as const)('is asked by times in the form %s', async (format, text) => {
+  ] as const)('is queried by times in the form %s', async (format, text) => {
     await using clinic = await readBefore({
       appointments: { rereading: { changedSince: { parameter: 'q', format } } },
     });
@@ -405,9 +405,9 @@ test('a clinic that takes no notice of the filter is not read to the end for it'
   expect(clinic.queries().filter((query) => query.has('updatedSince'))).toHaveLength(1);
 });
 
-describe('all is read', () => {
+describe('a full read happens', () => {
   type Clinic = Awaited<ReturnType<typeof readBefore>>;
-  /** A doubt, and whether the filter is used again after the reading of all. */
+  /** Name of the doubt, and whether the filter is used again after the full read. */
   test.each<[string, boolean, (clinic: Clinic) => unknown]>([
     ['when a row of what changed can not be used', true, ({ change }) => change('a', { start: 'no time' })],
     ['when one has no id', true, ({ change }) => change('')],
@@ -445,7 +445,7 @@ describe('all is read', () => {
     expect((await clinic.read()).completeness).toBe(isUsedAgain ? 'changes' : 'complete');
   });
 
-  test('as another user, and where no row tells when it changed', async () => {
+  test('for another user, and if no row has a time of change', async () => {
     await using clinic = await readBefore();
     expect((await clinic.read(1)).completeness).toBe('complete');
     clinic.world.rows = clinic.world.rows.map((row) => ({ ...row, updatedAt: null }));
@@ -454,7 +454,7 @@ describe('all is read', () => {
     expect((await clinic.read(1)).completeness).toBe('complete');
   });
 
-  /** What changed comes with a row more. */
+  /** Adds a row to the list of changes. */
   function listingAlso({ world }: Clinic, row: Partial<Row>): void {
     world.listed = (rows, query) =>
       query.get('updatedSince') === null ? rows : [...changedSince(rows, query), { ...(rows[0] as Row), ...row }];
@@ -492,12 +492,12 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: fc.constant('read' as const) }) },
 );
 
-test('whatever happens, what the clinic shows is known as by reading all; what was deleted is so no longer after its time', async () => {
+test('the snapshot equals a full read after any change; deletions follow within the limit', async () => {
   const seen = { changes: 0 };
   await fc.assert(
     fc.asyncProperty(
       fc.array(steps, { minLength: 5, maxLength: 30 }),
-      // By how much the clinic's clock differs from ours.
+      // Difference between the clinic's clock and the daemon's.
       fc.integer({ min: -180, max: 90 }),
       fc.boolean(),
       async (history, skewMinutes, hasEtags) => {

@@ -129,7 +129,7 @@ describe('parseTimestamp', () => {
     expect(read(text)).toBeNull();
   });
 
-  it('sets a skipped or repeated local time aside when the rules say so', () => {
+  it('refuses a skipped or repeated local time if the rules require it', () => {
     const rules = { gap: 'set-aside', overlap: 'set-aside' } as const;
     expect(read('2026-03-29T02:30:00', rules)).toBeNull();
     expect(read('2026-10-25T02:30:00', rules)).toBeNull();
@@ -149,7 +149,7 @@ describe('parseTimestamp', () => {
     );
   });
 
-  it('reads every instant as itself, in whatever unambiguous spelling a system writes it', () => {
+  it('reads every instant exactly, in any unambiguous notation', () => {
     const instants = fc.integer({ min: Date.UTC(1971, 0) / 1000, max: Date.UTC(2198, 0) / 1000 });
     const spaces = fc.constantFrom('', ' ', '\u00a0', '\u200b', '\ufeff', '\t');
     fc.assert(
@@ -223,11 +223,11 @@ describe('timestampOf', () => {
     expect(told(String(midnight), 'ms', rome, 1850)).toBe(midnight);
   });
 
-  it('takes the midnight of UTC for the date that it is written with, also where it is still the evening before', () => {
+  it('reads a midnight in UTC as the written date, even where the local date is the day before', () => {
     expect(told('2026-03-29T00:00:00Z + 09:00', null, newYork)).toBe(Date.parse('2026-03-29T13:00:00Z'));
   });
 
-  it('takes what may be a range for a time with an offset where the zone has that offset then', () => {
+  it('reads an ambiguous range as a time with an offset if the zone has that offset then', () => {
     expect(told('2026-03-29 + 03:00-04:00', null, newYork)).toBe(at);
     expect(told('2026-03-29 + 03:00-05:00', null, newYork)).toBeNull();
   });
@@ -248,13 +248,13 @@ describe('timestampOf', () => {
     expect(told(value, unit)).toBeNull();
   });
 
-  it('takes a number of 1970, and before, for a date of birth alone', () => {
+  it('reads a number of 1970, or earlier, only as a date of birth', () => {
     expect(told(86_400, 'seconds')).toBeNull();
     expect(told(86_400, 'seconds', rome, 1850)).toBe(86_400_000);
     expect(told(-86_400, 'seconds', rome, 1850)).toBe(-86_400_000);
   });
 
-  it('is what is asked for in whole seconds', () => {
+  it('is requested in whole seconds', () => {
     expect(formatInstant(at + 999, 'epoch-seconds', rome)).toBe(String(at / 1000));
   });
 });

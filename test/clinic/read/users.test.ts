@@ -51,12 +51,15 @@ describe('the connected user', () => {
     ],
     [{ sub: 'u1', workplaces: [], 'ada@x.example': 1 }, 'the answer has these fields: sub, workplaces'],
     [[{ uid: 7 }], 'the answer is a list whose records have these fields: uid'],
-  ])('is told apart from a user without tenants when the answer has them elsewhere: %j', async (told, fields) => {
-    const error = await failureOf(userInfoOf(told));
-    expect(error).toMatchObject({ actor: 'contract', code: 'tenants-not-found', retry: 'later' });
-    expect(error.message).toBe(`clinic.userInfo.read: the answer has no tenants at \`tenants\`; ${fields}`);
-    expect(error.remedy).toContain('set tenants.path and tenants.fields');
-  });
+  ])(
+    'is distinguished from a user without tenants if the answer lists them at another path: %j',
+    async (told, fields) => {
+      const error = await failureOf(userInfoOf(told));
+      expect(error).toMatchObject({ actor: 'contract', code: 'tenants-not-found', retry: 'later' });
+      expect(error.message).toBe(`clinic.userInfo.read: the answer has no tenants at \`tenants\`; ${fields}`);
+      expect(error.remedy).toContain('set tenants.path and tenants.fields');
+    },
+  );
 
   it('names the fields of tenants whose id is elsewhere, without a value', async () => {
     const error = await failureOf(userInfoOf({ tenants: [{ ref: 'x-7', title: 'Studio Uno' }] }));
@@ -99,7 +102,7 @@ describe('the choice of a tenant', () => {
     ['several and none configured', two, null, 'tenant-choice', 'a, b'],
     ['another one configured', two, 'c', 'tenant-not-allowed', 'a, b'],
     ['another one configured than the only one', one, 'b', 'tenant-not-allowed', 'a'],
-  ])('is the operator’s with %s, who is told the ids', (_what, user, configured, code, ids) => {
+  ])('is left to the operator with %s; the error lists the ids', (_what, user, configured, code, ids) => {
     try {
       chooseTenant(user, configured);
       expect.unreachable();

@@ -24,13 +24,13 @@ describe('the paths of fields', () => {
     });
   });
 
-  test('that a profile names replace the usual ones of that field alone; none means that it is not told', () => {
+  test('in a profile replace the defaults of that field only; an empty list means no value', () => {
     const paths = schema.parse({ startAt: [], lines: { fields: { amount: ['sum.value'] } } });
     expect(paths).toMatchObject({ id: ['id'], startAt: [] });
     expect(paths.lines).toEqual({ at: ['rows'], fields: { amount: ['sum.value'], kind: ['kind'] } });
   });
 
-  test('that come apart into date and time of day are taken for a time alone', () => {
+  test('for separate date and time are used only for times', () => {
     const apart = ['day + begin'];
     expect(schema.parse({ startAt: apart }).startAt).toEqual(apart);
     expect(schema.safeParse({ id: apart }).success).toBe(false);
@@ -54,7 +54,7 @@ describe('the paths of fields', () => {
 describe('the words of choices', () => {
   const schema = choiceWords(SHAPE);
 
-  test('are ours unless a profile spells them otherwise; null means that the clinic has none', () => {
+  test('default to the model’s words; null means that the clinic has none', () => {
     expect(schema.parse(undefined)).toEqual({ state: { Open: 'Open', Closed: 'Closed' } });
     expect(schema.parse({ state: { Open: null } })).toEqual({ state: { Open: null, Closed: 'Closed' } });
   });

@@ -36,7 +36,7 @@ describe('the rules that prove the end of a list', () => {
   });
 });
 
-describe('a place in an answer', () => {
+describe('a location in an answer', () => {
   test.each(['header:X-Total-Count', 'meta.page.total'])('is a header or a path of the body: %s', (totalPath) => {
     expect(issuesOf({ style: 'none', totalPath })).toEqual([]);
   });

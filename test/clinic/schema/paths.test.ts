@@ -32,7 +32,7 @@ describe('a path', () => {
     ['phones.length', undefined],
   ])('%s leads to %j', (path, value) => expect(valueAt(ROW, path)).toBe(value));
 
-  it('is refused by the profile where it is none', () => {
+  it('is refused by the profile if it is invalid', () => {
     for (const phone of ['phones[', 'phones[a]', 'phones]', 'a..b', '[]', 'a[=b]']) {
       expect(() => profileOf({ patients: { fields: { phone: [phone] } } })).toThrow(/profile\.path/);
     }
@@ -67,7 +67,7 @@ describe('a path', () => {
     expect(valueAt(target, path)).toBe('new');
   });
 
-  it('finds what was set at it, whatever stood there', () => {
+  it('finds the value that was set at it, whatever was there before', () => {
     const step = fc.constantFrom('a', 'b', 'l.0', 'c[]', 'd[k=v]');
     const path = fc.array(step, { minLength: 1, maxLength: 4 }).map((steps) => [...steps, 'end'].join('.'));
     fc.assert(

@@ -3,13 +3,13 @@ import { field } from '../../../src/clinic/schema/fields.ts';
 import { appointments, listProfile, RESOURCE_PATHS, RESOURCES } from '../../../src/clinic/schema/resources.ts';
 import { render, textOfIssue } from '../../../src/messages/message.ts';
 
-/** What is wrong with a profile of appointments, each with its place. */
+/** The faults of a profile of appointments, each with its path. */
 function faultsOf(profile: object): string[] {
   const issues = appointments.safeParse(profile).error?.issues ?? [];
   return issues.map(({ path, message }) => `${path.join('.')}: ${render(textOfIssue(message))}`);
 }
 
-test('every list has a path of its own', () => {
+test('every list has its own path', () => {
   const paths = Object.keys(RESOURCES).map((name) => RESOURCE_PATHS[name as keyof typeof RESOURCES].join('/'));
   expect(new Set(paths).size).toBe(Object.keys(RESOURCES).length);
 });
@@ -30,7 +30,7 @@ describe('fields that are written as numbers', () => {
     expect(numbers.safeParse([name]).success).toBe(true);
   });
 
-  test.each(['name', 'count', 'lines', 'code', 'lines.note', 'nobody'])('may not be %s', (name) => {
+  test.each(['name', 'count', 'lines', 'code', 'lines.note', 'nobody'])('must not be %s', (name) => {
     const [issue] = numbers.safeParse([name]).error?.issues ?? [];
     expect(render(textOfIssue(issue?.message ?? ''))).toContain('use an id, a string, a choice');
   });
@@ -57,7 +57,7 @@ describe('the page of an appointment', () => {
 });
 
 describe('the rules of appointments', () => {
-  test('ask for what changed only where a row tells when it was changed', () => {
+  test('request changes only if rows have a time of change', () => {
     const rereading = { changedSince: { parameter: 'updatedSince' } };
     expect(faultsOf({ rereading })).toEqual([]);
     expect(faultsOf({ rereading, fields: { updatedAt: [] } })).toEqual([
@@ -78,7 +78,7 @@ describe('the rules of appointments', () => {
     ['a list of values', ['x', 2], true],
     ['an empty list', [], false],
     ['null', null, false],
-  ])('take %s for what raises a flag: %s → %s', (_, when, isTaken) => {
+  ])('use %s as the value that raises a flag: %s → %s', (_, when, isTaken) => {
     expect(faultsOf({ flags: [{ path: 'a', when, status: 'arrived' }] }).length === 0).toBe(isTaken);
     expect(faultsOf({ deletedFlags: [{ path: 'a', when }] }).length === 0).toBe(isTaken);
   });

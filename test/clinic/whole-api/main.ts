@@ -40,7 +40,7 @@ try {
   rmSync(folder, { recursive: true });
 }
 
-/** A file that could not even begin counts as one failure. */
+/** A file that failed to start is one failure. */
 function resultsOf({ testResults }: TestReport): Record<string, DialectResult> {
   const resultOf = (dialect: string): DialectResult => {
     const file = testResults.find(({ name }) => basename(name) === `${dialect}.test.ts`);

@@ -14,7 +14,7 @@ type Row = Record<string, unknown>;
 type Listed = 'locations' | 'agendas' | 'treatments' | 'patients' | 'priceLists' | Billed;
 type Billed = 'episodes' | 'medicalReports' | 'invoices' | 'sections' | 'issuers';
 
-/** A resource: where it is, what the client should make of a raw row in documented words, and the same of the client's record. */
+/** A resource: its list, the expected client record of a raw row in documented words, and the comparable form of the client's record. */
 interface ReadCase {
   list: Listed;
   path: string;
@@ -182,15 +182,15 @@ function linesOf(items: unknown, links: string): unknown {
   ]);
 }
 
-/** An order that depends on nothing but what is told. */
+/** Sorts by content only. */
 function sorted(rows: unknown[]): string[] {
   return rows.map((row) => JSON.stringify(row)).sort();
 }
 
-/** What every dialect must read alike. */
+/** Reads with equal results in every dialect. */
 export function describeReading(world: World): void {
   describe('reads', () => {
-    test.each(READ_CASES)('every row of $list as it is', async ({ list, path, expected, told }) => {
+    test.each(READ_CASES)('every row of $list unchanged', async ({ list, path, expected, told }) => {
       const { api, tenantId } = world;
       const pages: AsyncIterable<ListPage<object>> = api[list].list(tenantId, [], signal);
       const records = (await all(pages)) as Row[];
@@ -237,7 +237,7 @@ export function describeReading(world: World): void {
       expect(count('unknown') > 0).toBe(dialect === 'hostile');
     });
 
-    test('free slots in both forms, and only those that are asked for', async () => {
+    test('free slots in both forms, and only the requested ones', async () => {
       const { api, tenantId } = world;
       const window = { fromAt: NOW, toAt: NOW + 5 * DAY_MS };
       const slots = await all(api.availabilities.list(tenantId, { window }, signal));
@@ -257,7 +257,7 @@ export function describeReading(world: World): void {
       expect(offered.every(({ startAt }) => startAt >= window.fromAt && startAt < window.toAt)).toBe(true);
     });
 
-    test('a price list by its code, whatever stands in it', async () => {
+    test('a price list by its code, whatever characters the code has', async () => {
       const { api, tenantId } = world;
       const found = await api.priceLists.read(tenantId, 'CONV/A 10%', signal);
       expect(found).toMatchObject({ found: { code: 'CONV/A 10%', name: 'Convenzione A' } });

@@ -8,7 +8,7 @@ import { freeSlot, newInvoice, somePatient } from './writing.ts';
 
 const TODAY = '2026-03-20';
 
-/** What must go well in every dialect when something goes wrong. */
+/** Failures that every dialect must handle. */
 export function describeFailure(world: World): void {
   describe('a create whose answer was lost is made once:', () => {
     test('a patient, by name and date of birth', async () => {
@@ -133,7 +133,7 @@ export function describeFailure(world: World): void {
       expect(refused).toMatchObject({ actor: 'authorization', code: 'insufficient-permissions', status: 403 });
     });
 
-    test('nothing of another tenant', async () => {
+    test('no data of another tenant', async () => {
       const { sandbox, tenantId, api, apiOf, dialect } = world;
       const other = sandbox.tenants[1];
       if (other === undefined) throw new Error('the sandbox has one tenant');
@@ -157,7 +157,7 @@ export function describeFailure(world: World): void {
     });
   });
 
-  test('renews a refused token once, for uploads and downloads too, and never puts it into an address', async () => {
+  test('renews a refused token once, for uploads and downloads too, and never puts the token into a URL', async () => {
     const { sandbox, tenantId, token, dialect } = world;
     let renewals = 0;
     const authorization = {

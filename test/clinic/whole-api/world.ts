@@ -8,18 +8,18 @@ import { firstTenant, type Json, logIn, NOW, readAll } from '../../sandbox/clini
 import { openApi } from '../open-api.ts';
 import { committedProfile, unhurried } from '../open-client.ts';
 
-/** A clinic that speaks a dialect, the API on it under the profile of that name, and a twin that tells the truth. */
+/** A clinic in a dialect, the API on it under the profile of that name, and a twin with the truth. */
 export interface World {
   dialect: DialectName;
   sandbox: ClinicSandbox;
   api: ClinicApi;
   tenantId: string;
   token: string;
-  /** An API for somebody else, or with fewer scopes. */
+  /** An API for another user, or with fewer scopes. */
   apiOf(person: ClinicSandbox['users']['readOnly'], scope?: string): Promise<ClinicApi>;
   /** Raw rows of a list of the same clinic in documented words, read past the client. */
   truth(path: string): Promise<Json[]>;
-  /** A patient as the dialect's own clinic has it, with what our profile does not name. */
+  /** A patient in the dialect's own clinic, with fields unknown to the profile. */
   rawPatient(id: string): Promise<Json>;
 }
 
@@ -90,7 +90,7 @@ export async function bytesOf(chunks: AsyncIterable<Uint8Array>): Promise<Buffer
 
 export const signal = unhurried();
 
-/** A decimal as a number of hundredths, to compare what clinics write differently. */
+/** A decimal in hundredths, to compare different notations of clinics. */
 export function cents(decimal: unknown): number | null {
   return decimal === null || decimal === undefined ? null : Math.round(Number(decimal) * 100);
 }

@@ -38,10 +38,10 @@ export async function newInvoice(world: World): Promise<Partial<ClinicRecord<'in
   };
 }
 
-/** What every dialect must be able to have written. */
+/** Writes that every dialect must support. */
 export function describeWriting(world: World): void {
   describe('writes', () => {
-    test('a patient: created, changed, and what is not named stays, what we know nothing of included', async () => {
+    test('a patient: created and updated; an update keeps omitted and unknown fields', async () => {
       const { api, tenantId } = world;
       const values = { firstName: 'Ada', lastName: 'Bianchi', gender: 'F', birthDate: '1951-02-28', city: 'Torino' };
       const address = { street: 'Via Roma 1', province: 'TO', postalCode: '10100', country: 'IT' };
@@ -87,7 +87,7 @@ export function describeWriting(world: World): void {
       });
     });
 
-    test('a booked slot, which is free no longer, and which nobody else can take', async () => {
+    test('a booked slot, which is no longer free, and cannot be booked again', async () => {
       const { api, tenantId } = world;
       const slot = await freeSlot(world, 12);
       const { id } = await api.appointments.create(tenantId, slot, signal);
@@ -204,7 +204,7 @@ export function describeWriting(world: World): void {
       expect(await failureOf(gone)).toMatchObject({ actor: 'conflict', code: 'record-gone' });
     });
 
-    test('no invoice that can not be the next, and says so at once', async () => {
+    test('no invoice out of sequence, and refuses it at once', async () => {
       const { api, tenantId } = world;
       const values = await newInvoice(world);
       const early = await failureOf(api.invoices.create(tenantId, { ...values, issueDate: '2020-01-01' }, signal));

@@ -95,7 +95,7 @@ describe('an appointment', () => {
     expect(await set(id, 'unknown')).toMatchObject({ actor: 'settings', code: 'status-unmapped' });
   });
 
-  test('checked in with a lost answer is looked at', async () => {
+  test('is read after a check-in with a lost response', async () => {
     const { appointments } = open();
     const { id } = await booked(open(), 2);
     proxy.add({ method: /POST/, url: /checkin/, fault: { kind: 'lost-answer' } });

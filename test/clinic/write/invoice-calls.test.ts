@@ -5,7 +5,7 @@ import { firstTenant, frontDeskToken, type Json, NOW, readAll } from '../../sand
 import { openApi } from '../open-api.ts';
 import { failureOf, profileOf, unhurried, type WrittenProfile } from '../open-client.ts';
 
-describe('invoices beside another program that creates some in the same section', () => {
+describe('invoices while another program creates some in the same section', () => {
   let sandbox: ClinicSandbox;
   let world: { token: string; tenantId: string; values: Partial<ClinicRecord<'invoices'>> };
   beforeAll(async () => {
@@ -26,7 +26,7 @@ describe('invoices beside another program that creates some in the same section'
     [409, {}],
     [422, { statuses: [422], says: ['^out_of_sequence$'] }],
     [400, { statuses: [400], says: ['section is busy'] }],
-  ])('are tried again when the clinic says %i', async (status, outOfSequence) => {
+  ])('are retried if the clinic responds with %i', async (status, outOfSequence) => {
     sandbox.rules.outOfSequenceStatus = status;
     const apis = [open({ errors: { outOfSequence } }), open({ errors: { outOfSequence } })];
     const create = (api = apis[0]) => api?.invoices.create(world.tenantId, world.values, unhurried());
@@ -42,7 +42,7 @@ describe('invoices beside another program that creates some in the same section'
     expect(failure).toMatchObject({ actor: 'conflict', code: 'out-of-sequence' });
   });
 
-  test('are not tried again when another rule refuses them', async () => {
+  test('are not retried if another rule refuses them', async () => {
     sandbox.rules.outOfSequenceStatus = 422;
     const api = open({ errors: { outOfSequence: { statuses: [422], says: ['^out_of_sequence$'] } } });
     const asked = sandbox.counts.requests({ method: 'POST', status: 422 });

@@ -102,13 +102,13 @@ describe('reimbursements whose answer was lost', () => {
   test.each<[string, object[], object[]]>([
     ['one of two that are alike', [one], [given, given]],
     ['one of two that differ', [{ ...one, reference: 'b' }], [given, { ...given, reference: 'b' }]],
-  ])('are not sent again when some are there and others are not: %s', async (_what, added, values) => {
+  ])('are not sent again if only some of them exist: %s', async (_what, added, values) => {
     const failure = { actor: 'remote', code: 'fate-unknown', ambiguous: true };
     expect(await lost(added, values)).toMatchObject({ outcome: failure, posts: 1 });
   });
 });
 
-test('a status that is named in the clinic’s word is not taken for there by another word of the same meaning', async () => {
+test('a status in a clinic word does not match another word of the same meaning', async () => {
   const row = { id: 'a', agendaId: 'g', start: '2026-03-20T10:00:00Z', end: '2026-03-20T11:00:00Z', status: 'Waiting' };
   await using server = await startScriptedServer(({ method }) =>
     method === 'PUT' ? { status: 409, json: { error: 'status_conflict' } } : { json: row },

@@ -39,7 +39,7 @@ function bodyOf(rules: Partial<UploadRules>, file: PdfSource) {
 
 const SIZES = fc.array(fc.integer({ min: 0, max: 40 }), { maxLength: 8 });
 
-test('base64 is JSON that holds the file, whatever pieces it came in, and as long as was said', async () => {
+test('base64 is valid JSON with the file, whatever its chunks, and has the announced length', async () => {
   await fc.assert(
     fc.asyncProperty(SIZES, async (sizes) => {
       const file = pieces(sizes);
@@ -56,7 +56,7 @@ test.each([
   ['part', { metadata: JSON.stringify(METADATA) }],
   ['fields', { patientId: 'p "1"', title: 'Referto à', page: '2' }],
 ] as const)(
-  'a form with its metadata as %s is one that a server reads, and as long as was said',
+  'a form with its metadata as %s is readable by a server, and has the announced length',
   async (metadata, told) => {
     await fc.assert(
       fc.asyncProperty(SIZES, async (sizes) => {
@@ -153,7 +153,7 @@ describe('the memory that a report takes', () => {
 
   afterAll(() => sandbox.close());
 
-  /** A process of its own carries, so that the sandbox's memory is not counted. */
+  /** Carries in a separate process, so that the sandbox's memory is not counted. */
   async function carry(task: Pick<CarrierTask, 'style' | 'sizeBytes'>): Promise<CarrierResult> {
     const { stdout } = await run(process.execPath, ['--expose-gc', CARRIER, JSON.stringify({ ...known, ...task })]);
     return JSON.parse(stdout) as CarrierResult;

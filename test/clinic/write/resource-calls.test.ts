@@ -4,7 +4,7 @@ import type { HttpRequest } from '../../../src/http/client.ts';
 import { openClient, profileOf, unhurried } from '../open-client.ts';
 
 test.each(['replace', 'merge'] as const)(
-  'an update (%s) sends ids beyond 2^53 as the numbers that they were',
+  'an update (%s) sends ids above 2^53 as the original numbers',
   async (updates) => {
     const row = `{"id":9007199254740993,"agendaId":9007199254740995,"room":{"ids":[9007199254740997]},"code":"9007199254740999",
     "start":"2026-12-01T09:00:00+01:00","end":"2026-12-01T09:30:00+01:00","status":"Booked"}`;

@@ -24,7 +24,7 @@ function codeOf(work: () => unknown): string {
 }
 
 describe('what is written', () => {
-  test('of a list within a record keeps what we know nothing of in each row', () => {
+  test('keeps unknown fields in each element of a nested list', () => {
     const base = {
       id: 'e1',
       secret: 1,
@@ -52,7 +52,7 @@ describe('what is written', () => {
     expect(base.practices[1]).toEqual({ practiceId: 'b', origin: 'desk' });
   });
 
-  test('goes by the words of the profile; a choice that it has no word for is refused', () => {
+  test('uses the words of the profile; a choice without a word is refused', () => {
     const pages = committedProfile('pages');
     const write = compileWriter(RESOURCES.episodes, pages.episodes.fields, pages, pages.episodes);
     expect(write({ status: 'InProgress' })).toEqual({ status: 'in_progress' });
@@ -75,7 +75,7 @@ describe('what is written', () => {
     expect(codeOf(() => writerOf(name)(values))).toBe('bad-value');
   });
 
-  test('is a number where the profile says so, and then must be one', () => {
+  test('is a number if the profile requires it, and is refused if not numeric', () => {
     const write = writerOf('appointments', {
       appointments: { numbers: ['agendaId', 'isPaid', 'source'], words: { source: { Online: '-2' } } },
     });
@@ -132,7 +132,7 @@ describe('what is written', () => {
     expect(codeOf(() => write({ ...values, end: at('2026-03-31T08:00:00Z') }))).toBe('bad-value');
   });
 
-  test('is refused for a field that nobody knows', () => {
+  test('is refused for an unknown field', () => {
     expect(codeOf(() => writerOf('patients')({ shoeSize: '43' }))).toBe('field-unmapped');
   });
 
