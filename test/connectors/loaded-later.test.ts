@@ -6,7 +6,7 @@ const NEVER = new AbortController().signal;
 const CHANNEL = { id: 'a', handle: 'b', expiresAt: 3 };
 const NOTHING = { scope: 'whole' as const, items: [], removed: [], cursor: null };
 
-/** A connector that tells what it was asked. */
+/** A connector that records its calls. */
 function connectorOf(asked: string[]): Connector {
   const telling =
     <Answer>(name: string, answer: Answer) =>

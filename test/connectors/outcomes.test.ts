@@ -83,7 +83,7 @@ test('if calls are not distinguished, an error of one item is not an error of th
 });
 
 describe('operations in turn', () => {
-  /** Runs operations that end as listed, and tells which were carried out. */
+  /** Runs operations with the listed results, and returns the applied ones. */
   async function run(ends: readonly (MirrorError | Error | Outcome | null)[], stopAfter = Number.POSITIVE_INFINITY) {
     const stop = new AbortController();
     const carried: string[] = [];

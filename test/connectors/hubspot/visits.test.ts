@@ -26,7 +26,7 @@ async function open(options: Parameters<typeof startWorld>[0] = {}, settings: ob
   return { world, visits, anna: contacts.identity.key('anna', 0) };
 }
 
-/** A second meeting with everything that ours carries. */
+/** Creates a second meeting with all properties of the first. */
 function copyOf(world: World, visits: Target, recordId: string): string {
   const { properties } = world.record(visits, 'meetings', recordId)!;
   const { [KEY]: key, [STAMP]: stamp, hs_timestamp: at } = properties;
