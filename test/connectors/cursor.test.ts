@@ -36,7 +36,7 @@ describe('a cursor', () => {
     expect(toCursor('calendar', 'x'.repeat(MAX_CURSOR_LENGTH))).toBeNull();
   });
 
-  test('does not show the container, which can be a mail address', () => {
+  test('does not show the container, which can be an e-mail address', () => {
     const cursor = toCursor('doctor@clinic.example', 'token') ?? '';
     expect(Buffer.from(cursor, 'base64url').toString()).not.toContain('clinic');
   });

@@ -40,7 +40,7 @@ describe("a vendor's answer that is no success", () => {
     expect(vendor.of(answer(status, body))).toMatchObject({ code: kind, status });
   });
 
-  test('says who acts, when to try again and what to do, and nothing of its own sentences', () => {
+  test('shows who must act, when to retry and what to do, without the text of the vendor', () => {
     const error = vendor.of(answer(403, ['FULL', 'Ada Rossi']));
     expect(error).toBeInstanceOf(MirrorError);
     expect(error).toMatchObject({
@@ -60,7 +60,7 @@ describe("a vendor's answer that is no success", () => {
     ['longer when it asks so', 507, 90_000, 90_000],
     ['the least when it asks for nothing', 507, null, 60_000],
     ['for nothing known', 418, null, undefined],
-  ])('is waited for %s', (_, status, retryAfterMs, waitMs) => {
+  ])('waits %s', (_, status, retryAfterMs, waitMs) => {
     expect(vendor.of(answer(status, null, retryAfterMs)).retryAfterMs).toBe(waitMs);
   });
 
@@ -81,13 +81,13 @@ test('an answer of a vendor without words is known by its status', () => {
 });
 
 describe('an error that is made', () => {
-  test('ends with the names that it is about', () => {
+  test('ends with the names of the affected objects', () => {
     expect(vendor.make('row-locked', { names: ['name', 'mail'] }).message).toBe(
       'another write has locked the record or its parent: name, mail',
     );
   });
 
-  test('bears the code that kinds share, and what is known of it beside', () => {
+  test('carries the code that kinds share, and its known details', () => {
     const cause = new Error('inner');
     expect(vendor.make('row-locked', { status: 207, ambiguous: true, cause })).toMatchObject({
       ...{ code: 'full', status: 207, ambiguous: true, cause },
@@ -96,7 +96,7 @@ describe('an error that is made', () => {
     expect(vendor.make('batch-dependency', { ambiguous: false }).ambiguous).toBe(false);
   });
 
-  test('concerns what its kind says; of another than the vendor’s it is not known', () => {
+  test('affects what its kind declares; the scope of a foreign error is unknown', () => {
     expect(vendor.scopeOf(vendor.make('storage-full'))).toBe('target');
     expect(vendor.scopeOf(vendor.make('row-locked'))).toBe('item');
     const foreign = new MirrorError('x', { actor: 'remote', code: 'connection-failed', retry: 'later' });
@@ -134,12 +134,12 @@ test.each([...catalogues.keys()].filter((name) => name !== ANY))('%s makes no er
 describe.each([...catalogues])('the errors of %s', (name, errors: VendorErrors) => {
   const kinds = Object.entries(errors.kinds);
 
-  test('say what to do wherever a person has to act', () => {
+  test('contain a remedy whenever an administrator must act', () => {
     const isPersons = ([, { actor }]: (typeof kinds)[number]) => actor === 'settings' || actor === 'authorization';
     expect(kinds.filter(isPersons).filter(([kind]) => errors.textsOf(kind).remedy === null)).toEqual([]);
   });
 
-  test('are all given by somebody: recognised in answers, or made', () => {
+  test('are all raised: recognised in answers, or created', () => {
     const uses = sourcesOf(name === ANY ? '.' : name).replaceAll(/^ {2}('[a-z-]+'|\w+): .*$|common\([^)]*\)/gm, '');
     const isGiven = ([kind, { statuses, words }]: (typeof kinds)[number]) =>
       statuses !== undefined || words !== undefined || uses.includes(`'${kind}'`) || kind === 'unexpected-status';

@@ -17,8 +17,8 @@ const OURS = 'Dr. Verdi\nStatus: booked';
 const STAMP = toDescriptionStamp(OURS);
 const read = (text: string, stamp: string | null = STAMP) => readDescription(text, stamp, 'plain');
 
-describe('what stands in the description of an event', () => {
-  test('is ours where nobody else wrote, whatever a server made of its spaces, line ends and escapes', () => {
+describe('the description of an event', () => {
+  test('belongs to clinic-mirror if no user wrote in it, whatever a server changed in spaces, line ends and escapes', () => {
     for (const text of [OURS, `${OURS}\n`, 'Dr. Verdi Status:  booked', '\\Dr. Verdi\r\nStatus: booked ']) {
       expect(read(text).theirs).toBe('');
     }
@@ -32,15 +32,15 @@ describe('what stands in the description of an event', () => {
     ['on both sides', `Ring\n${OURS}\n--------\ntwice`, 'Ring\ntwice'],
     ['in the same line', `${OURS}, by the side door`, ', by the side door'],
     ['as a picture', `${OURS} 🙂`, '🙂'],
-  ])('is a person’s %s of ours', (_, text, theirs) => {
+  ])('keeps the text of a user %s', (_, text, theirs) => {
     expect(read(text)).toEqual({ ours: OURS, theirs });
   });
 
-  test('keeps a space at the end of ours, which the line tells', () => {
+  test('keeps a space at the end of the text of clinic-mirror, by the separator line', () => {
     expect(read(`${OURS}  \n--------\nRing`)).toEqual({ ours: `${OURS}  `, theirs: 'Ring' });
   });
 
-  test('is all a person’s where they changed ours, or deleted it, or we wrote none', () => {
+  test('belongs to the user if the text of clinic-mirror was changed, deleted or never written', () => {
     expect(read('Dr. Verdi\nStatus: late')).toEqual({
       ours: 'Dr. Verdi\nStatus: late',
       theirs: 'Dr. Verdi\nStatus: late',
@@ -51,12 +51,12 @@ describe('what stands in the description of an event', () => {
     expect(read(' \n', toDescriptionStamp(null))).toEqual({ ours: null, theirs: '' });
   });
 
-  test('was all ours before it was stamped', () => {
+  test('without a stamp belongs entirely to clinic-mirror', () => {
     for (const stamp of [null, 'ours', '', 'ours.x.y'])
       expect(read('Anything', stamp)).toEqual({ ours: 'Anything', theirs: '' });
   });
 
-  test('is told apart in the HTML that a web page made of both', () => {
+  test('is split correctly in HTML that a web page made of both texts', () => {
     const text = 'Bring <b>keys</b><br>Dr. Verdi<br>Status: A &amp; B<br>--------<br><ul><li>Ring</li></ul>';
     expect(readDescription(text, toDescriptionStamp('Dr. Verdi\nStatus: A & B'), 'html')).toEqual({
       ours: 'Dr. Verdi\nStatus: A & B',
@@ -64,7 +64,7 @@ describe('what stands in the description of an event', () => {
     });
   });
 
-  test('keeps every word of a person through any number of writes of ours', () => {
+  test('keeps the complete text of a user through any number of writes', () => {
     const words = fc.stringMatching(/^[a-z ]{1,20}[a-z]$/);
     fc.assert(
       fc.property(fc.array(words, { minLength: 1, maxLength: 6 }), words, fc.boolean(), (ours, theirs, isAbove) => {
@@ -82,7 +82,7 @@ describe('what stands in the description of an event', () => {
     );
   });
 
-  test('is not searched for ours without end: what is longer than any of ours is a person’s', () => {
+  test('is searched only up to a limit: a longer text belongs to the user', () => {
     const long = `${OURS}\n${'a'.repeat(1_000_000)}`;
     expect(read(long).theirs).toBe(long);
     expect(read('a'.repeat(19_000), `ours.9000.${STAMP.slice(-11)}`).theirs).toHaveLength(19_000);
@@ -134,7 +134,7 @@ describe('the presets of an event', () => {
     },
   );
 
-  test('follow the item as long as nobody touches them', () => {
+  test('follow the item until a user changes them', () => {
     fc.assert(
       fc.property(fc.array(presets), (wanted) => {
         let shown: Partial<Record<PresetName, unknown>> = {};
@@ -148,7 +148,7 @@ describe('the presets of an event', () => {
     );
   });
 
-  test('stand as a person left them, whatever is wanted, and the others follow', () => {
+  test('remain as a user left them, and the other presets follow the item', () => {
     fc.assert(
       fc.property(presets, presets, presets, (first, byHand, wanted) => {
         const there = presetsThere(first, byHand);
@@ -160,7 +160,7 @@ describe('the presets of an event', () => {
     );
   });
 
-  test('of a new event are all that is wanted', () => {
+  test('of a new event are all presets of the item', () => {
     fc.assert(
       fc.property(presets, (wanted) => {
         expect(presetChanges(NO_PRESETS, wanted)).toEqual(wanted);

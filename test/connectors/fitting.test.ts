@@ -55,14 +55,14 @@ const storedOf = (outcome: Outcome<CrmItem> | undefined) =>
 
 describe('a text before it is written', () => {
   test.each(['mario.rossi@gmail,com', 'a1@example.org; b1@example.org', 'nobody', 'a@b', 'a@@example.org', 'a b@c.it'])(
-    'is no address: %s',
+    'is not an e-mail address: %s',
     (text) => {
       expect(fittedText(text, { form: 'email' })).toBeNull();
     },
   );
 
   test.each(['a.b+c@example.org', 'zoë@münchen.example', ' x@y-z.it ', "o'hara@a.b.co"])(
-    'is an address: %s',
+    'is an e-mail address: %s',
     (text) => {
       expect(fittedText(text, { form: 'email', longest: 80 })).toBe(text);
     },
@@ -77,7 +77,7 @@ describe('a text before it is written', () => {
     expect(fittedText(text, { form: 'telephone' })).toBe(isOne ? text : null);
   });
 
-  test('is shortened where it is free, and left out where a part of it is another value', () => {
+  test('is shortened if it is free text, and omitted if a part of it is another value', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 1, max: 20 }), (text, longest) => {
         const free = fittedText(text, { longest });
@@ -90,14 +90,14 @@ describe('a text before it is written', () => {
 });
 
 describe('a record with a value that is refused', () => {
-  test('is written once more without it, alone, and tells so', async () => {
+  test('is written again without that value, in a separate call, and reports the omission', async () => {
     const { calls, write } = crm(({ list }) => (list === 'east' ? 'list' : null));
     const outcomes = await write(create('a', { last: 'A', list: 'east' }), create('b', { last: 'B', list: 'north' }));
     expect(outcomes.map(storedOf)).toEqual([{ last: 'A', list: null }, undefined]);
     expect(calls).toEqual([['a', 'b'], ['a']]);
   });
 
-  test('is written without each value that is named in turn', async () => {
+  test('is written without each value that the CRM refuses in turn', async () => {
     const { calls, write } = crm(({ list, other }) => (list !== null ? 'list' : other !== null ? 'other' : null));
     const [outcome] = await write(create('a', { last: 'A', list: 'x', other: 'y' }));
     expect(storedOf(outcome)).toEqual({ last: 'A', list: null, other: null });
@@ -116,7 +116,7 @@ describe('a record with a value that is refused', () => {
     expect(calls).toHaveLength(1);
   });
 
-  test('comes to an end with a CRM that refuses whatever it gets, and names the first fault', async () => {
+  test('stops with a CRM that refuses every value, and reports the first fault', async () => {
     const { calls, write } = crm(({ list }) => (list === null ? 'last' : 'list'));
     const [outcome] = await write(create('a', { last: 'A', list: 'x' }));
     expect(outcome).toMatchObject({ result: 'failed' });
@@ -150,7 +150,7 @@ describe('a value that is refused in a full call', () => {
     ]);
   });
 
-  test('is tried again once the record is to have another value, and once it was written without', async () => {
+  test('is retried when the value changes, and after the record was written without the value', async () => {
     const { calls, write } = refusesList();
     await write(odd('a', 'east'), odd('b', 'north'));
     expect((await write(odd('a', 'south'))).map(storedOf)).toEqual([undefined]);
@@ -195,14 +195,14 @@ const OPTIONS = [
 ];
 
 describe('words of a mapping in a list of a CRM', () => {
-  test('are values as they are, else what people see, whatever its case', () => {
+  test('are values, or else the displayed labels, regardless of case', () => {
     const { toValue, toWord, strange } = chooseOptions(['812', 'Open', ' paid', 'not begun'], OPTIONS);
     expect(Object.fromEntries(toValue)).toEqual({ ' paid': '812', 'not begun': 'Open' });
     expect(Object.fromEntries(toWord)).toEqual({ 812: ' paid', Open: 'not begun' });
     expect(strange).toEqual([]);
   });
 
-  test('that are not there, or there twice, are named with the names that there are', () => {
+  test('that are absent or ambiguous are listed with the available names', () => {
     const { strange } = chooseOptions(['Gone', 'Lost', 'Paid'], OPTIONS);
     expect(strange).toEqual(['Gone', 'Lost']);
     expect(render(strangeWords('deals.dealstage', ['Gone'], OPTIONS.slice(0, 2)))).toBe(

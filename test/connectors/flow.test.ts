@@ -58,21 +58,21 @@ describe('flows that go forward together', () => {
     expect(sent).toEqual([['GET /same'], ['PUT /p', 'PUT /p']]);
   });
 
-  test('send what must go alone alone, after the others', async () => {
+  test('send calls that must go separately after the others', async () => {
     const { send, sent } = recorder();
     const alone: WireCall = { method: 'POST', path: '/alone', alone: true };
     await runFlows([asks(alone), asks('/b'), asks({ ...alone }), asks('/c')], send);
     expect(sent).toEqual([['GET /b', 'GET /c'], ['POST /alone'], ['POST /alone']]);
   });
 
-  test('end alone when their answer is missing', async () => {
+  test('fail separately if their answer is missing', async () => {
     const { send } = recorder(async (calls) => calls.map((call) => (call.path === '/a' ? null : ok())));
     const [a, b] = await runFlows([asks('/a'), asks('/b')], send);
     expect(a).toMatchObject({ error: { code: 'answer-missing', ambiguous: true } });
     expect(b).toEqual({ result: [200] });
   });
 
-  test('end together when their round fails; what ended before stays', async () => {
+  test('fail together if their round fails; earlier results remain', async () => {
     const { send } = recorder(async (calls) => {
       if (calls.some((call) => call.path === '/second')) throw TROUBLE;
       return calls.map(() => ok());
@@ -117,7 +117,7 @@ describe('outcomes of flows', () => {
     throw error;
   }
 
-  test('tell of one operation that was refused, also when it is alone: the target is not at fault', async () => {
+  test('report the refusal of a single operation without blaming the target', async () => {
     expect(await outcomes(refused)).toMatchObject([{ recordId: '0', result: 'failed', error: refused }]);
     expect(await outcomes(refused, TROUBLE)).toHaveLength(2);
   });
@@ -143,7 +143,7 @@ describe('what flows find', () => {
     expect(await findByFlows([finds('/a', 'a'), finds('/b', null), finds('/c', 'c')], send)).toEqual(['a', 'c']);
   });
 
-  test('is told of none when one look failed: what was not seen is not absent', async () => {
+  test('are reported for none if one check failed: unseen is not absent', async () => {
     const { send } = recorder(async (calls) => calls.map((call) => (call.path === '/b' ? null : ok())));
     await expect(findByFlows([finds('/a', 'a'), finds('/b', 'b')], send)).rejects.toMatchObject({
       code: 'answer-missing',
@@ -214,7 +214,7 @@ describe('batches whose parts crowd each other out', () => {
     expect(sizes).toEqual([20]);
   });
 
-  test('stay as they are where nothing came through, since then it is not the others', async () => {
+  test('remain the same size if no part succeeded, since the other parts are not the cause', async () => {
     room = 0;
     const send = open();
     expect(await send()).toBe(0);
@@ -223,7 +223,7 @@ describe('batches whose parts crowd each other out', () => {
     expect(sizes).toEqual([20]);
   });
 
-  test('stay as they are for a vendor that says nothing of crowding', async () => {
+  test('remain the same size for a vendor without such errors', async () => {
     room = 4;
     const send = open(false);
     await send();
@@ -270,12 +270,12 @@ describe('a batch that is refused as a whole', () => {
     expect(sizes.every((size) => size <= 7)).toBe(true);
   });
 
-  test('for each of its calls is not halved anew for each', async () => {
+  test('for each of its calls is not halved again for each call', async () => {
     await refusing(() => true)(CALLS);
     expect(sizes.length).toBeLessThanOrEqual(CALLS.length + 5);
   });
 
-  test('is the fault of a member by some statuses alone', () => {
+  test('is the fault of a member only for some statuses', () => {
     expect([400, 401, 404, 409, 413, 422].every(isRefusedWhole)).toBe(true);
     expect([200, 403, 408, 423, 429, 500, 503].some(isRefusedWhole)).toBe(false);
   });

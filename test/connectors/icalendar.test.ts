@@ -145,7 +145,7 @@ describe('the definition of a zone', () => {
   const time = timedFrom('Europe/Rome', Date.UTC(2026, 2, 29, 7));
   const renamed = calendarAt(time).replaceAll(/(TZID[:=])Europe\/Rome/g, '$1Rome Standard Time');
 
-  test('is what a zone under a name of its own is understood by', () => {
+  test('explains a zone with a custom name', () => {
     expect(timeIn(renamed)).toEqual(time);
   });
 

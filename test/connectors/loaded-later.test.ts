@@ -6,7 +6,7 @@ const NEVER = new AbortController().signal;
 const CHANNEL = { id: 'a', handle: 'b', expiresAt: 3 };
 const NOTHING = { scope: 'whole' as const, items: [], removed: [], cursor: null };
 
-/** A connector that tells what it was asked. */
+/** A connector that records its calls. */
 function connectorOf(asked: string[]): Connector {
   const telling =
     <Answer>(name: string, answer: Answer) =>
@@ -50,7 +50,7 @@ function world({ locates = true, notifies = true, fails = 0 } = {}) {
 }
 
 describe('a connector that is loaded later', () => {
-  test('loads nothing when it is opened, and once when it is asked', async () => {
+  test('loads nothing when opened, and loads once at the first call', async () => {
     const { connector, asked, loads } = world();
     expect(loads()).toBe(0);
     expect(await Promise.all([connector.prepare('known', NEVER), connector.prepare(null, NEVER)])).toEqual([
@@ -61,7 +61,7 @@ describe('a connector that is loaded later', () => {
     expect(asked).toEqual(['prepare known', 'prepare ']);
   });
 
-  test('hands on all that it is asked, and what is answered', async () => {
+  test('forwards every call and its result', async () => {
     const { connector, asked } = world();
     expect(await connector.locate?.(NEVER)).toBe('found');
     expect(await connector.apply('c', [], NEVER)).toEqual([]);
@@ -77,13 +77,13 @@ describe('a connector that is loaded later', () => {
     ]);
   });
 
-  test('has what its module says that it has, before anything is loaded', () => {
+  test('has the optional methods that its module declares, before anything is loaded', () => {
     const { connector, loads } = world({ locates: false, notifies: false });
     expect([connector.locate, connector.subscriptions]).toEqual([undefined, undefined]);
     expect(loads()).toBe(0);
   });
 
-  test('tries again to load what could not be loaded', async () => {
+  test('retries a failed load', async () => {
     const { connector } = world({ fails: 1 });
     await expect(connector.prepare(null, NEVER)).rejects.toThrow('no file handle');
     expect(await connector.prepare(null, NEVER)).toBe('container');

@@ -27,7 +27,7 @@ describe('outcomes are settled', () => {
     return resolveOutcomes(outcomes, scopes, (one) => calls.includes(one));
   };
 
-  test('as they are when something came through, whatever met the others', () => {
+  test('unchanged if an operation succeeded, whatever errors the others have', () => {
     const call = error('timeout');
     expect(settled([null, error('full'), call], [call])).toMatchObject([
       DONE,
@@ -36,11 +36,11 @@ describe('outcomes are settled', () => {
     ]);
   });
 
-  test('as they are when the last came through, though the others met the same of the whole target', () => {
+  test('unchanged if the last operation succeeded, though the others have the same error of the whole target', () => {
     expect(settled([error('full'), error('full'), null])).toHaveLength(3);
   });
 
-  test('as they are when there are none', () => {
+  test('unchanged if there are none', () => {
     expect(settled([])).toEqual([]);
   });
 
@@ -60,17 +60,17 @@ describe('outcomes are settled', () => {
     ['the same error of each item', [error('refused'), error('refused')]],
     ['one of the target and one of an item', [error('full'), error('refused')]],
     ['one of which nothing is known', [error('timeout')]],
-  ])('as they are when they met %s', (_, met) => {
+  ])('unchanged if they have %s', (_, met) => {
     expect(settled(met)).toHaveLength(met.length);
   });
 
-  test('as they are when a failed call met some and something else the others', () => {
+  test('unchanged if some failed with a call and the others differently', () => {
     const call = error('timeout');
     expect(settled([call, error('refused')], [call])).toHaveLength(2);
   });
 });
 
-test('where no call is told apart, what is known to concern one item alone is not the target’s', () => {
+test('if calls are not distinguished, an error of one item is not an error of the target', () => {
   const settled = (...met: MirrorError[]) =>
     resolveOutcomes(
       met.map((one, index) => failed(operation(`${index}`), one)),
@@ -83,7 +83,7 @@ test('where no call is told apart, what is known to concern one item alone is no
 });
 
 describe('operations in turn', () => {
-  /** Runs operations that end as listed, and tells which were carried out. */
+  /** Runs operations with the listed results, and returns the applied ones. */
   async function run(ends: readonly (MirrorError | Error | Outcome | null)[], stopAfter = Number.POSITIVE_INFINITY) {
     const stop = new AbortController();
     const carried: string[] = [];
@@ -99,7 +99,7 @@ describe('operations in turn', () => {
     return { carried, outcomes };
   }
 
-  test('go on after what concerns one of them', async () => {
+  test('continue after an error of one operation', async () => {
     const { carried, outcomes } = await run([error('refused'), DONE, error('locked'), error('locked'), DONE]);
     expect(carried).toEqual(['0', '1', '2', '3', '4']);
     const codes = outcomes.map((outcome) => (outcome.result === 'failed' ? outcome.error.code : outcome.result));
@@ -110,30 +110,27 @@ describe('operations in turn', () => {
     expect((await run([DONE, null, DONE])).outcomes).toEqual([DONE, DONE]);
   });
 
-  test.each(['full', 'timeout'])(
-    'end after %s: the others are not sent, and nothing of them is in doubt',
-    async (code) => {
-      const first = error(code, { ambiguous: true, retryAfterMs: 5, status: 507, remedy: 'make room' });
-      const { carried, outcomes } = await run([DONE, first, DONE, DONE]);
-      expect(carried).toEqual(['0', '1']);
-      expect(outcomes[1]).toEqual({ recordId: '1', result: 'failed', error: first });
-      expect(outcomes.slice(2)).toMatchObject(
-        ['2', '3'].map((recordId) => ({
-          recordId,
-          result: 'failed',
-          error: { code, ambiguous: false, retryAfterMs: 5 },
-        })),
-      );
-    },
-  );
+  test.each(['full', 'timeout'])('stop after %s: the others are not sent, and are certain', async (code) => {
+    const first = error(code, { ambiguous: true, retryAfterMs: 5, status: 507, remedy: 'make room' });
+    const { carried, outcomes } = await run([DONE, first, DONE, DONE]);
+    expect(carried).toEqual(['0', '1']);
+    expect(outcomes[1]).toEqual({ recordId: '1', result: 'failed', error: first });
+    expect(outcomes.slice(2)).toMatchObject(
+      ['2', '3'].map((recordId) => ({
+        recordId,
+        result: 'failed',
+        error: { code, ambiguous: false, retryAfterMs: 5 },
+      })),
+    );
+  });
 
-  test('end after what nobody foresaw', async () => {
+  test('stop after an unexpected error', async () => {
     const { carried, outcomes } = await run([new TypeError('x is undefined'), DONE]);
     expect(carried).toEqual(['0']);
     expect(outcomes).toMatchObject([{ error: { code: 'unexpected' } }, { error: { code: 'unexpected' } }]);
   });
 
-  test('go on after a broken connection, and end after a second in a row', async () => {
+  test('continue after a broken connection, and stop after a second in a row', async () => {
     const broken = () => error('connection-failed', { ambiguous: true });
     expect((await run([broken(), DONE, broken(), error('refused'), broken(), DONE])).carried).toHaveLength(6);
     expect((await run([DONE, broken(), DONE, broken(), DONE])).carried).toHaveLength(5);
@@ -164,7 +161,7 @@ test.each([
   expect(concernsOneItem(error(code), scopes)).toBe(concerns);
 });
 
-test('what was not sent has the same error, without doubt', () => {
+test('unsent operations have the same error, and are certain', () => {
   const met = error('full', { status: 507, retryAfterMs: 5, remedy: 'make room', ambiguous: true });
   const other = notSent(met);
   expect(other).not.toBe(met);

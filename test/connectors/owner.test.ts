@@ -24,7 +24,7 @@ const stamps: fc.Arbitrary<Stamp> = fc
   }));
 
 describe('a stamp', () => {
-  test('gives back what was stamped, to its own target alone', () => {
+  test('returns the stamped value only to its own target', () => {
     fc.assert(
       fc.property(stamps, (stamp) => {
         const text = toStamp(identity.ownerTag, stamp);
@@ -36,7 +36,7 @@ describe('a stamp', () => {
     );
   });
 
-  test('that somebody damaged or emptied is nobody’s', () => {
+  test('that was damaged or emptied belongs to no target', () => {
     const whole = toStamp(identity.ownerTag, { sealedRecordId: 'abc', contactKey: null, startAt: 0 });
     const ended = [`${whole}.`, `${whole}..`, `${whole}..0`, `${whole}..1.1`, `${whole}..123456789`, `${whole}.1.`];
     for (const text of ended) expect(fromStamp(identity.ownerTag, text), text).toBeNull();

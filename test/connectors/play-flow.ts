@@ -6,7 +6,7 @@ import { MirrorError } from '../../src/model/errors.ts';
 /** What a flow asked, call by call, and how it ended. */
 export interface Played<Result> {
   calls: WireCall[];
-  /** Each call as `METHOD path?query`, with its condition and whether it must go alone. */
+  /** Each call as `METHOD path?query`, with its condition and whether it must be sent separately. */
   log: string[];
   result: Result | MirrorError;
 }
@@ -16,7 +16,7 @@ export function answered(status: number, body?: unknown): WireResponse {
   return { status, body, retryAfterMs: null };
 }
 
-/** Plays one flow against a vendor's answers. Each of them must be asked for, and nothing more. */
+/** Plays one flow against a vendor's answers. The flow must request each of them, and no more. */
 export function playFlow<Result>(flow: Flow<Result>, ...answers: WireResponse[]): Played<Result> {
   const calls: WireCall[] = [];
   let result: Result | MirrorError;

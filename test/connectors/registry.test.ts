@@ -12,7 +12,7 @@ const folders = readdirSync(ROOM, { withFileTypes: true })
   .sort();
 
 describe('the registry of connectors', () => {
-  test('names every folder on disk, and nothing else', () => {
+  test('lists exactly the folders on disk', () => {
     expect([...connectors.keys()].sort()).toEqual(folders);
   });
 
@@ -30,11 +30,14 @@ describe('the registry of connectors', () => {
     expect(readFileSync(file, 'utf8')).toMatch(new RegExp(`describe(?:Crm)?Connector\\(\\s*'${folder}'`));
   });
 
-  test.each([...connectors.values()])('$name says in its README who keeps keys to one object', ({ name, supports }) => {
-    const promise =
-      supports.keys === 'enforced' ? /enforces keys|Keys are enforced/ : /Keys are looked up|looks keys up/;
-    expect(readFileSync(join(ROOM, name, 'README.md'), 'utf8')).toMatch(promise);
-  });
+  test.each([...connectors.values()])(
+    '$name documents in its README how it ensures one object per key',
+    ({ name, supports }) => {
+      const promise =
+        supports.keys === 'enforced' ? /enforces keys|Keys are enforced/ : /Keys are looked up|looks keys up/;
+      expect(readFileSync(join(ROOM, name, 'README.md'), 'utf8')).toMatch(promise);
+    },
+  );
 
   test.each([...connectors.values()])('$name refuses unknown settings', (module) => {
     expect(module.settingsSchema.safeParse({ noSuchSetting: 1 }).success).toBe(false);

@@ -8,7 +8,7 @@ class Waits {
   untilAt = 0;
 }
 
-test('targets that use the same name share one state of each kind, and nobody else does', () => {
+test('only targets with the same name share one state of each kind', () => {
   const shared = new SharedState();
   shared.of(Calls, 'org').count = 3;
   expect(shared.of(Calls, 'org').count).toBe(3);
@@ -45,7 +45,7 @@ async function settle(): Promise<void> {
 }
 
 describe('turns', () => {
-  test('lets one at a time through, in order, while others go on', async () => {
+  test('run one at a time, in order, while other targets continue', async () => {
     const [turns, others] = [new Mutex(), new Mutex()];
     const log: string[] = [];
     const [one, two, other] = [work('one', log), work('two', log), work('other', log)];
@@ -63,7 +63,7 @@ describe('turns', () => {
     expect(await Promise.all([second, third])).toEqual(['two', 'other']);
   });
 
-  test('goes on after work that failed, and tells whose failure it was', async () => {
+  test('continue after a failure, and report whose failure occurred', async () => {
     const turns = new Mutex();
     const failing = turns.run(() => Promise.reject(new Error('broken')), NEVER);
     const next = turns.run(async () => 'next', NEVER);
@@ -71,7 +71,7 @@ describe('turns', () => {
     expect(await next).toBe('next');
   });
 
-  test('who stops waiting leaves at once, and those behind still wait for the work under way', async () => {
+  test('are released immediately after an abort, and later ones still wait for the running one', async () => {
     const turns = new Mutex();
     const log: string[] = [];
     const [one, two, three] = [work('one', log), work('two', log), work('three', log)];

@@ -20,7 +20,7 @@ describe('a body', () => {
     expect(bodyOf(answer(204, 'nonsense'), 'x')).toBeUndefined();
   });
 
-  test('that cannot be read is an error of a success alone', () => {
+  test('that is unreadable is an error only with a success status', () => {
     expect(() => bodyOf(answer(200, 'nonsense'), 'x')).toThrow();
     expect(bodyOf(answer(500, '<html>'), 'x')).toBeUndefined();
   });

@@ -77,8 +77,8 @@ describe('a configured calendar', () => {
   });
 });
 
-describe('a calendar of our own', () => {
-  test('is found by its name or by the owner tag in its description, whatever a person calls it', async () => {
+describe('a calendar created by clinic-mirror', () => {
+  test('is found by its name or by the owner tag in its description, even after a user renamed it', async () => {
     const homes: Record<string, string> = {
       '/byname/': found(`/byname/${NAME}/`, CALENDAR),
       '/bymark/': found(
@@ -111,18 +111,21 @@ describe('a calendar of our own', () => {
     expect(request?.body).toContain('name="VEVENT"');
   });
 
-  test.each([403, 405, 409, 500])('that another worker made meanwhile, told by %i, is taken', async (status) => {
-    let isMade = false;
-    const server = await serve(({ method, path }) => {
-      if (method === 'MKCALENDAR') {
-        isMade = true;
-        return davError(status, '<d:resource-must-be-null/>');
-      }
-      if (path === '/home/') return multistatus();
-      return isMade ? multistatus(found(path, CALENDAR)) : { status: 404 };
-    });
-    expect(await prepare(server, ownIn(`${server.url}/home/`))).toBe(`${server.url}/home/${NAME}/`);
-  });
+  test.each([403, 405, 409, 500])(
+    'that another worker created at the same time is used after the answer %i',
+    async (status) => {
+      let isMade = false;
+      const server = await serve(({ method, path }) => {
+        if (method === 'MKCALENDAR') {
+          isMade = true;
+          return davError(status, '<d:resource-must-be-null/>');
+        }
+        if (path === '/home/') return multistatus();
+        return isMade ? multistatus(found(path, CALENDAR)) : { status: 404 };
+      });
+      expect(await prepare(server, ownIn(`${server.url}/home/`))).toBe(`${server.url}/home/${NAME}/`);
+    },
+  );
 
   test('gets the next name when the trash bin keeps the first', async () => {
     const made = new Set<string>();
@@ -160,7 +163,7 @@ describe('a calendar of our own', () => {
     [403, 'settings', 'calendar-creation-refused'],
     [405, 'settings', 'calendar-creation-refused'],
     [507, 'remote', 'unexpected-status'],
-  ])('that may not be made (%i) is an error for %s, after few tries', async (status, actor, code) => {
+  ])('that cannot be created (%i) is an error for %s, after few attempts', async (status, actor, code) => {
     const server = await serve(({ method, path }) => {
       if (method === 'MKCALENDAR') return { status };
       return path === '/home/' ? multistatus() : { status: 404 };
@@ -169,7 +172,7 @@ describe('a calendar of our own', () => {
     expect(server.log().filter((line) => line.startsWith('MKCALENDAR')).length).toBeLessThanOrEqual(5);
   });
 
-  test('has no home where the configured address leads nowhere', async () => {
+  test('finds no home if the configured URL leads to no collection', async () => {
     const server = await serve(() => ({ status: 404 }));
     const missing = { actor: 'settings', code: 'calendar-home-missing' };
     await expect(prepare(server, ownIn(`${server.url}/home/`))).rejects.toMatchObject(missing);
@@ -198,7 +201,7 @@ describe('discovery', () => {
     };
   }
 
-  test('goes by the well-known address, principal and home', async () => {
+  test('follows the well-known URL, the principal and the home', async () => {
     const server = await serve(discovering('/dav/'));
     expect(await prepare(server, ownIn('discover', server.url))).toBe(`${server.url}/home/me%40x/${NAME}/`);
     expect(server.log()).toEqual([
@@ -215,7 +218,7 @@ describe('discovery', () => {
     expect(server.log()[0]).toBe('PROPFIND /remote.php/dav');
   });
 
-  test('takes hrefs that name the host otherwise as paths on the host that was asked', async () => {
+  test('treats hrefs with another host name as paths on the queried host', async () => {
     const server = await serve(discovering('/dav/', 'http://inner.example:81//home/me@x'));
     expect(await prepare(server, ownIn('discover', server.url))).toContain(server.url);
   });
@@ -240,14 +243,14 @@ describe('discovery', () => {
     expect(server.log().length).toBeLessThanOrEqual(2);
   });
 
-  test('goes on at the root when the well-known address shows a web page', async () => {
+  test('continues at the root if the well-known URL returns a web page', async () => {
     const server = await serve((request) =>
       request.path === '/.well-known/caldav' ? { status: 200, body: '<html></html>' } : discovering('/')(request),
     );
     expect(await prepare(server, ownIn('discover', server.url))).toContain('/home/');
   });
 
-  test('ends at a refused login without trying other addresses', async () => {
+  test('stops at refused credentials without trying other URLs', async () => {
     const server = await serve(() => ({ status: 401 }));
     await expect(prepare(server, ownIn('discover', server.url))).rejects.toMatchObject({ actor: 'authorization' });
     expect(server.log()).toHaveLength(2);

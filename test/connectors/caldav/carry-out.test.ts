@@ -164,7 +164,7 @@ describe('a create', () => {
     expect([outcome, where]).toEqual([wrote('created', '"1"'), HREF]);
   });
 
-  test.each([200, 202, 203, 205])('answered by %i, which proves nothing, is done when it is there', async (code) => {
+  test.each([200, 202, 203, 205])('with the inconclusive answer %i is done if the object exists', async (code) => {
     const { log, outcome } = await carry(create, [done(code), there()]);
     expect([log, outcome]).toEqual([[put(free), look], wrote('created', '"7"')]);
     for (const answer of [nothing, there({ item: OLD }), there({ revision: 2 }), ...FOREIGN.map((one) => there(one))]) {
@@ -177,7 +177,7 @@ describe('a create', () => {
     expect((await carry(create, [status(code)])).outcome).toBeInstanceOf(MirrorError);
   });
 
-  test('remembers the name that the server gave the object, if it is one of this calendar and the object is new', async () => {
+  test('remembers the name from the server if the name is in this calendar and the object is new', async () => {
     const named = (code: number, location: string) => carry(create, [done(code, { etag: '"1"', location })]);
     const own = await named(201, '/cal/4711.ics');
     expect([own.outcome, own.where]).toEqual([wrote('created', '"1"', '4711.ics'), '/cal/4711.ics']);
@@ -190,7 +190,7 @@ describe('a create', () => {
     }
   });
 
-  test('that meets its own object adopts it, without a write where it says what it should', async () => {
+  test('that meets its own object adopts the object, and writes only if the content differs', async () => {
     const same = await carry(create, [status(412), there()]);
     expect(same.log).toEqual([put(free), look]);
     expect([same.outcome, same.where]).toEqual([wrote('adopted', '"7"'), HREF]);
@@ -202,12 +202,12 @@ describe('a create', () => {
     }
   });
 
-  test.each(FOREIGN)('never touches what somebody else has in its place: %o', async (changes) => {
+  test.each(FOREIGN)('never touches a foreign object under its name: %o', async (changes) => {
     const { outcome, where } = await carry(create, [status(412), there(changes)]);
     expect([outcome, where]).toEqual([BURNT, null]);
   });
 
-  test('gives way to a later write of ours', async () => {
+  test('yields to a later write by clinic-mirror', async () => {
     const { outcome, where } = await carry(create, [status(412), there({ revision: 2 })]);
     expect(outcome).toMatchObject({ result: 'superseded', revision: 2, remote: { remoteId: KEY, versionTag: '"7"' } });
     expect(where).toBeNull();
@@ -221,7 +221,7 @@ describe('a create', () => {
     expect((await carry(create, [status(412), nothing, status(423)])).outcome).toMatchObject({ code: 'item-locked' });
   });
 
-  test.each([404, 409, 410])('that is answered by %i asks whether the calendar is there', async (code) => {
+  test.each([404, 409, 410])('that is answered by %i checks whether the calendar exists', async (code) => {
     expect((await carry(create, [status(code), status(404)])).outcome).toMatchObject({ code: 'calendar-gone' });
     expect((await carry(create, [status(code), calendar()])).outcome).toMatchObject({
       code: 'item-refused',
@@ -243,13 +243,13 @@ describe('a create', () => {
     ['that may only be read', calendar('read'), 'calendar-read-only'],
     ['that does not say what may be done', calendar(), 'calendar-read-only'],
     ['that may be written', calendar('read', 'write'), 'item-refused'],
-  ])('that is forbidden without a reason goes by the calendar: one %s', async (_name, answer, code) => {
+  ])('that is forbidden without a reason depends on the calendar: one %s', async (_name, answer, code) => {
     const { log, outcome } = await carry(create, [status(403), answer]);
     expect(log).toEqual([put(free), 'PROPFIND ']);
     expect(outcome).toMatchObject({ code });
   });
 
-  test('that is not allowed at all (405) asks whether the calendar is there', async () => {
+  test('that is answered by 405 checks whether the calendar exists', async () => {
     expect((await carry(create, [status(405), status(404)])).outcome).toMatchObject({ code: 'calendar-gone' });
     expect((await carry(create, [status(405), calendar()])).outcome).toMatchObject({ code: 'unexpected-status' });
   });
@@ -306,13 +306,13 @@ describe('a create whose UID is in the calendar under another name', () => {
     }
   });
 
-  test('gives the key up where it is in another calendar of an account that takes a UID once', async () => {
+  test('gives up the key if the UID is in another calendar of an account with unique UIDs', async () => {
     const taken = uidTaken('/other/x.ics', 'unique-scheduling-object-resource');
     expect((await carry(create, [taken, multistatus(), ...notRenamed])).outcome).toEqual(BURNT);
     expect((await carry(create, [taken, ...renamed()])).outcome).toEqual(wrote('adopted', '"7"', 'renamed.ics'));
   });
 
-  test('gives the key up where nobody can find it, as in a trash bin', async () => {
+  test('gives up the key if the object cannot be found, as in a trash bin', async () => {
     const { log, outcome, where } = await carry(create, [uidTaken(), multistatus(), ...notRenamed]);
     expect(log).toEqual([put(free), 'REPORT UID', ...searches]);
     expect([outcome, where]).toEqual([BURNT, null]);
@@ -326,7 +326,7 @@ describe('a create that was tried before', () => {
     expect(outcome).toEqual(wrote('adopted', '"7"', 'renamed.ics'));
   });
 
-  test('makes one where there is none', async () => {
+  test('creates the object if none exists', async () => {
     const { log, outcome } = await carry(mayExist, [...notRenamed, done(201)]);
     expect(log).toEqual([...searches, put(free)]);
     expect(outcome).toEqual(wrote('created'));
@@ -350,7 +350,7 @@ describe('an update', () => {
     expect(outcome).toEqual(wrote('updated'));
   });
 
-  test('of what was looked at already looks no more', async () => {
+  test('of an object that was already checked makes no further check', async () => {
     for (const versionTag of ['"1"', null]) {
       const { log, outcome } = await carry(update(versionTag), [done()], seen({ item: OLD }));
       expect(log).toEqual([put('if-match "7"')]);
@@ -366,7 +366,7 @@ describe('an update', () => {
     expect(log).toEqual([`PUT ${NAME}`]);
   });
 
-  test.each([404, 410, 412])('of what is gone or changed, told by %i, looks', async (code) => {
+  test.each([404, 410, 412])('of an object that is gone or changed (%i) checks the object', async (code) => {
     const changed = await carry(update(), [status(code), there({ item: OLD }), done()]);
     expect(changed.log).toEqual([put('if-match "1"'), look, put('if-match "7"')]);
     expect(changed.outcome).toEqual(wrote('updated'));
@@ -381,7 +381,7 @@ describe('an update', () => {
     expect(outcome).toEqual(wrote('updated', '"2"', 'renamed.ics'));
   });
 
-  test.each(FOREIGN)('of what is somebody else’s by now writes nothing: %o', async (changes) => {
+  test.each(FOREIGN)('of an object that is foreign by now writes nothing: %o', async (changes) => {
     const { outcome } = await carry(update(), [status(412), there(changes)]);
     expect(outcome).toEqual(BURNT);
     expect((await carry(update(null), [], { ...seen(), content: null })).outcome).toEqual(BURNT);
@@ -401,7 +401,7 @@ describe('an update', () => {
     }
   });
 
-  test('gives way to a later write of ours', async () => {
+  test('yields to a later write by clinic-mirror', async () => {
     expect((await carry(update(), [], seen({ revision: 2 }))).outcome).toMatchObject({ result: 'superseded' });
   });
 });
@@ -414,7 +414,7 @@ describe('a deletion', () => {
     expect((await carry(remove('"1"', 'x.ics'), [status(204)])).log).toEqual([del('if-match "1"', 'x.ics')]);
   });
 
-  test.each([200, 202, 203])('answered by %i, which proves nothing, is done when nothing is there', async (code) => {
+  test.each([200, 202, 203])('with the inconclusive answer %i is done if the object is absent', async (code) => {
     const { log, outcome } = await carry(remove(), [status(code), nothing]);
     expect([log, outcome]).toEqual([[del('if-match "1"'), look], deletion('deleted')]);
     expect((await carry(remove(), [status(code), there()])).outcome).toMatchObject({ code: 'not-a-caldav-answer' });
@@ -447,7 +447,7 @@ describe('a deletion', () => {
     expect((await carry(remove(null), [there(), status(412)])).outcome).toMatchObject(MEANWHILE);
   });
 
-  test('without a version tag looks first, and looks no more at what was looked at', async () => {
+  test('without a version tag checks the object first, unless the object was already checked', async () => {
     const looked = await carry(remove(null), [there(), status(204)]);
     expect(looked.log).toEqual([look, del('if-match "7"')]);
     for (const versionTag of ['"1"', null]) {
@@ -457,7 +457,7 @@ describe('a deletion', () => {
     expect((await carry(remove(null), [status(204)], seen({}, NAME, null))).log).toEqual([`DELETE ${NAME}`]);
   });
 
-  test.each([404, 410, 412])('of what is gone or changed, told by %i, looks', async (code) => {
+  test.each([404, 410, 412])('of an object that is gone or changed (%i) checks the object', async (code) => {
     const changed = await carry(remove(), [status(code), there(), status(204)]);
     expect(changed.log).toEqual([del('if-match "1"'), look, del('if-match "7"')]);
     expect(changed.outcome).toEqual(deletion('deleted'));
@@ -465,7 +465,7 @@ describe('a deletion', () => {
     expect(gone.outcome).toEqual(deletion('already-gone'));
   });
 
-  test.each([404, 410])('of what goes between look and deletion, told by %i, is done', async (code) => {
+  test.each([404, 410])('of an object that disappears between check and deletion (%i) is done', async (code) => {
     expect((await carry(remove(null), [there(), status(code)])).outcome).toEqual(deletion('already-gone'));
   });
 
@@ -478,12 +478,12 @@ describe('a deletion', () => {
     expect((await carry(twin, [status(404), gone])).outcome).toEqual(deletion('already-gone'));
   });
 
-  test.each(FOREIGN)('leaves alone what is somebody else’s by now: %o', async (changes) => {
+  test.each(FOREIGN)('leaves an object that is foreign by now: %o', async (changes) => {
     const { outcome, where } = await carry(remove(), [status(412), there(changes)]);
     expect([outcome, where]).toEqual([deletion('already-gone'), null]);
   });
 
-  test('gives way to a later write of ours', async () => {
+  test('yields to a later write by clinic-mirror', async () => {
     const { outcome, where } = await carry(remove(null), [there({ revision: 2 })]);
     expect(outcome).toMatchObject({ result: 'superseded', revision: 2 });
     expect(where).toBeNull();
@@ -491,7 +491,7 @@ describe('a deletion', () => {
 });
 
 describe('an erasure', () => {
-  test('looks, empties the object, and deletes what it left there', async () => {
+  test('checks the object, empties it, and deletes the emptied object', async () => {
     const { log, bodies, outcome } = await carry(erase, [there(), done(), status(204)]);
     expect(log).toEqual([look, put('if-match "7"'), del('if-match "2"')]);
     expect(bodies[1]).toContain('SEQUENCE:6');
@@ -501,26 +501,29 @@ describe('an erasure', () => {
     expect(outcome).toEqual(deletion('deleted'));
   });
 
-  test('goes on whatever was written later, and without a condition where the server gives no tags', async () => {
+  test('continues despite a later write, and without a condition if the server sends no tags', async () => {
     const { log } = await carry(erase, [there({ revision: 9 }), done(204, {}), status(204)]);
     expect(log).toEqual([look, put('if-match "7"'), `DELETE ${NAME}`]);
   });
 
-  test('of what was looked at already looks no more', async () => {
+  test('of an object that was already checked makes no further check', async () => {
     expect((await carry(erase, [done(), status(204)], seen())).log).toEqual([put('if-match "7"'), del('if-match "2"')]);
   });
 
-  test('deletes as it is what the server refuses to have emptied', async () => {
+  test('deletes an object unemptied if the server refuses to empty it', async () => {
     const { log, outcome } = await carry(erase, [there(), status(403), status(204)]);
     expect(log).toEqual([look, put('if-match "7"'), del('if-match "7"')]);
     expect(outcome).toEqual(deletion('deleted'));
   });
 
-  test.each([404, 410, 412])('of what somebody changed meanwhile, told by %i, is tried again', async (code) => {
-    expect((await carry(erase, [there(), status(code)])).outcome).toMatchObject(MEANWHILE);
-  });
+  test.each([404, 410, 412])(
+    'of an object that another client changed at the same time (%i) is retried',
+    async (code) => {
+      expect((await carry(erase, [there(), status(code)])).outcome).toMatchObject(MEANWHILE);
+    },
+  );
 
-  test('leaves alone what is not ours', async () => {
+  test('leaves a foreign object', async () => {
     for (const changes of FOREIGN) {
       expect((await carry(erase, [there(changes)])).outcome).toEqual(deletion('already-gone'));
     }

@@ -49,7 +49,7 @@ function collectionWith(...answers: (Multistatus | DavResponse)[]) {
 const namesIn = (urls: readonly URL[]) => urls.map(({ pathname }) => pathname);
 
 describe('changes since a token', () => {
-  test('are followed through pages: what a later page says of a member counts, and the calendar itself is no member', async () => {
+  test('follow the pages: the last mention of a member applies, and the calendar itself is no member', async () => {
     const { collection, tokens } = collectionWith(
       pageOf([memberAt('/cal/a.ics'), memberAt('/cal/b.ics'), memberAt('/cal/')], 't2', true),
       pageOf([memberAt('/cal/b.ics', 404), memberAt('/other/c.ics'), memberAt('/cal/d%40.ics')], 't3'),
@@ -74,7 +74,7 @@ describe('changes since a token', () => {
     expect(tokens()).toEqual(['t1', '']);
   });
 
-  test('are a listing of all where the server has no such reports', async () => {
+  test('are a complete listing if the server lacks such reports', async () => {
     const { collection, asked } = collectionWith(refusal(501), refusal(501), pageOf([memberAt('/cal/b.ics')]));
     const changes = await readChanges(collection, 't1');
     expect([namesIn(changes.changed), changes.token, changes.isWhole]).toEqual([['/cal/b.ics'], null, true]);
@@ -94,7 +94,7 @@ describe('changes since a token', () => {
 });
 
 describe('a listing', () => {
-  test('has the members that are there', async () => {
+  test('contains the existing members', async () => {
     const { collection } = collectionWith(
       pageOf([memberAt('/cal/'), memberAt('/cal/a.ics'), memberAt('/cal/b.ics', 404), memberAt('/cal/deeper/c.ics')]),
     );
@@ -126,7 +126,7 @@ test('a search sends its value escaped, and what is refused is no answer', async
 });
 
 describe('the name of an object', () => {
-  test('is derived from its key unless somebody else named it, and comes back as its remote id', () => {
+  test('is derived from its key unless the server chose the name, and returns as its remote id', () => {
     for (const remoteId of [null, KEY]) {
       const url = objectUrl(CALENDAR, KEY, remoteId);
       expect(url.href).toBe(`https://dav.example/cal/${KEY}.ics`);
@@ -144,7 +144,7 @@ describe('the name of an object', () => {
 describe('an object', () => {
   const content = { uid: KEY, ownerTag: MARK } as ObjectContent;
 
-  test('is ours with our owner tag and a key as UID alone', () => {
+  test('is owned by clinic-mirror only with the owner tag and a key as UID', () => {
     expect(isOurs(content, MARK)).toBe(true);
     for (const other of [null, { ...content, uid: null }, { ...content, uid: `copy-${KEY}` }]) {
       expect(isOurs(other, MARK)).toBe(false);
@@ -152,7 +152,7 @@ describe('an object', () => {
     expect(isOurs(content, 'othertargetmark0')).toBe(false);
   });
 
-  test('to which a person added something has a weak version tag, by which no write goes', () => {
+  test('with additions by a user has a weak version tag, which no write uses', () => {
     const plain = { userText: '', descriptionParts: NO_DESCRIPTION, presets: NO_PRESETS };
     expect(versionTagOf('"1"', plain)).toBe('"1"');
     expect(versionTagOf(null, { ...plain, userText: 'BEGIN:VALARM' })).toBeNull();

@@ -94,7 +94,7 @@ describe('changes', () => {
     expect(await ask(server, cursor)).toMatchObject({ scope: 'since', items: [{ key: keyOf('a') }] });
   });
 
-  test('that came while all was listed are told again the next time', async () => {
+  test('that arrived during the listing are reported again by the next read', async () => {
     let token = 1;
     const objects: Record<string, string> = { ...OBJECTS };
     const changed = () => withToken(token > 1 ? multistatus(etag(C)) : multistatus(), `urn:${token}`);
@@ -118,7 +118,7 @@ describe('a sync token', () => {
     ['400', { status: 400 }],
     ['500', { status: 500 }],
     ['a bare 507', davError(507, '<d:number-of-matches-within-limits/>')],
-  ])('that is refused by %s leads to a whole reading and another token', async (_name, answer) => {
+  ])('that is refused by %s causes a full read and a new token', async (_name, answer) => {
     const again = withToken(multistatus(etag(A), etag(B)), 'urn:9');
     let first: ScriptedAnswer = ALL;
     const sync: Script = (request) =>

@@ -67,7 +67,7 @@ function withLine(text: string, line: RegExp, replacement: string): string {
 }
 
 describe('what is written', () => {
-  test('is private, without guests and alarms, and carries owner tag, sealed record id and key', () => {
+  test('is private, has no guests or alarms, and carries the owner tag, the encrypted record id and the key', () => {
     const lines = linesOf(toCalendarObject(objectWith({ busy: false })));
     expect(lines).toEqual(
       expect.arrayContaining([`UID:${KEY}`, 'CLASS:PRIVATE', 'TRANSP:TRANSPARENT', 'DTSTAMP:20260102T030405Z']),
@@ -122,7 +122,7 @@ describe('what is written', () => {
 });
 
 describe('what is read back', () => {
-  test('is what was written, for any text but control characters', () => {
+  test('equals the written string, except for control characters', () => {
     const text = fc.string({ unit: fc.oneof(fc.constantFrom(...';,\\:"\n\t<>&😀éש'), fc.string({ unit: 'binary' })) });
     fc.assert(
       fc.property(text, text, (title, description) => {
@@ -233,7 +233,7 @@ describe('what an event comes with', () => {
     expect(fromCalendarObject(object)).toMatchObject({ userText: '', item: { presets: { reminderMinutes: 'none' } } });
   });
 
-  test('goes whole when it is wanted no more', () => {
+  test('is removed completely if the clinic no longer sets it', () => {
     const lines = rewritten(fromCalendarObject(text)!).join('\n');
     expect(lines).not.toMatch(/COLOR|CATEGORIES|URL:|CONFERENCE|VALARM|PRESETS/);
   });
@@ -244,7 +244,7 @@ describe('what an event comes with', () => {
     ['another meeting', /^CONFERENCE/, 'CONFERENCE;VALUE=URI:https://elsewhere.example/'],
     ['another time to remind', /^TRIGGER/, 'TRIGGER:-PT1H'],
     ['a reminder that was seen', /^DESCRIPTION:Reminder/, 'ACKNOWLEDGED:20260329T064500Z'],
-  ])('is a person’s where it is %s: kept as it stands, and no drift', (_, line, replacement) => {
+  ])('belongs to the user if it is %s: unchanged, and no drift', (_, line, replacement) => {
     const stored = touched(line, replacement);
     expect(stored.item?.presets).toEqual(presets);
     expect(versionTagOf('"1"', stored)).toBe('W/"1"');
@@ -254,13 +254,13 @@ describe('what an event comes with', () => {
     expect(lines.filter((one) => one === 'BEGIN:VALARM')).toHaveLength(1);
   });
 
-  test('is not put back where a person took it off, and the next write looks', () => {
+  test('is not restored after a user removed it, and the next write checks the object', () => {
     const stored = touched(/^COLOR:/, '');
     expect(versionTagOf('"1"', stored)).toBe('W/"1"');
     expect(rewritten(stored, { ...presets, colour: 'green' }).join('\n')).not.toContain('COLOR');
   });
 
-  test('stands beside a person’s own categories', () => {
+  test('is kept next to the categories of a user', () => {
     const stored = touched(/^CATEGORIES:/, 'CATEGORIES:Private,Surgery,Red');
     const lines = rewritten(stored, { ...presets, category: 'Check-up' });
     expect(lines.filter((one) => one.startsWith('CATEGORIES'))).toEqual([
@@ -279,7 +279,7 @@ describe('a description where we write none', () => {
   const text = toCalendarObject(objectWith({}));
   const noted = fromCalendarObject(withLine(text, /^SUMMARY/, 'SUMMARY:Appointment\r\nDESCRIPTION:Ring\\, twice'))!;
 
-  test('is a person’s: no part of the item, and kept until we have one', () => {
+  test('belongs to the user: it is not in the item, and is kept until the clinic sends one', () => {
     expect(noted).toMatchObject({ descriptionParts: { theirs: 'Ring, twice' }, item: { description: null } });
     expect(versionTagOf('"1"', noted)).toBe('W/"1"');
     const kept = linesOf(toCalendarObject(objectWith({}, { stored: noted })));
@@ -290,7 +290,7 @@ describe('a description where we write none', () => {
     ]);
   });
 
-  test('is ours in an event of before, which does not say whose it is', () => {
+  test('belongs to clinic-mirror in an older event without a mark of ownership', () => {
     const before = withLine(text, /^X-CLINIC-MIRROR-NOTES/, 'DESCRIPTION:Old');
     expect(fromCalendarObject(before)).toMatchObject({
       descriptionParts: { theirs: '' },
@@ -397,11 +397,11 @@ describe.each([
 ] as const)('at %s', (_name, use) => {
   const server = use();
 
-  test('what a person added to an event is there after ten updates, each of which is carried out', async () => {
+  test('additions by a user are kept through ten updates, each of which is applied', async () => {
     await staysThroughTenUpdates(await openAt(server(), 'kept'));
   });
 
-  test('an event without a length is made, changed and read as it is', async () => {
+  test('an event without a length is created, changed and read unchanged', async () => {
     const world = await openAt(server(), 'at-once');
     const time = timed('2027-03-10T09:00:00+01:00', '2027-03-10T09:00:00+01:00', 'Europe/Rome');
     const { versionTag } = written(await apply(world, createOperation('a', itemWith({ time }))));
@@ -412,12 +412,12 @@ describe.each([
   });
 });
 
-describe('what a person added to an event', () => {
-  test('is there after ten updates, each of which is carried out', async () => {
+describe('additions of a user to an event', () => {
+  test('are kept through ten updates, each of which is applied', async () => {
     await staysThroughTenUpdates(await open());
   });
 
-  test('is there after an update that goes by what an audit read', async () => {
+  test('are kept after an update that uses the data of an audit', async () => {
     const world = await open();
     await apply(world, createOperation('a'));
     await add(world);
@@ -430,7 +430,7 @@ describe('what a person added to an event', () => {
     expect(await addedTo(world)).toEqual(added);
   });
 
-  test('is there after the event was adopted', async () => {
+  test('are kept after the event was adopted', async () => {
     const world = await open();
     await apply(world, createOperation('a'));
     await add(world);
@@ -439,7 +439,7 @@ describe('what a person added to an event', () => {
     expect(await addedTo(world)).toEqual(added);
   });
 
-  test('costs a look only where there is something to keep', async () => {
+  test('cost a check only if additions exist', async () => {
     const world = await open();
     const update = (versionTag: string | null, revision: number) =>
       ({
@@ -462,7 +462,7 @@ describe('what a person added to an event', () => {
     expect(world.requests).toEqual(['REPORT', 'PUT']);
   });
 
-  test('goes where it contradicts what is ours: a series, an event called off, other words for our own', async () => {
+  test('are removed if they contradict the data of the clinic: a series, a cancelled event, a changed text of clinic-mirror', async () => {
     const world = await open();
     const { versionTag } = written(await apply(world, createOperation('a')));
     const wrong = ['RRULE:FREQ=DAILY', 'STATUS:CANCELLED', 'X-ALT-DESC;FMTTYPE=text/html:<b>Name</b>', 'GEO:45.1;9.2'];

@@ -48,7 +48,7 @@ async function byHand(method: string, url: string, body?: string, user = 'clinic
 }
 
 describe('on a real server', () => {
-  test('discovery leads from the bare address to one calendar, however often', async () => {
+  test('discovery leads from the base URL to one calendar, even if repeated', async () => {
     const first = await open().prepare(null, signal());
     expect(first).toMatch(/\/clinic\/clinic-mirror-mark0mark0mark0m\/$/);
     const all = await Promise.all([open().prepare(null, signal()), open().prepare(first, signal())]);
@@ -70,7 +70,7 @@ describe('on a real server', () => {
     expect(await connector.find(container, [keyOf('x'), keyOf('y')], signal())).toEqual([]);
   });
 
-  test("another login's calendar is a matter of settings, for reading and for writing", async () => {
+  test('the calendar of another account is a configuration error, for reads and writes', async () => {
     const theirs = await open().prepare(null, signal());
     const connector = caldav.open({ ...context('other'), settings: { calendar: { url: theirs } } });
     const forbidden = { actor: 'settings', retry: 'never', status: 403 };
@@ -79,7 +79,7 @@ describe('on a real server', () => {
     await expect(connector.find(theirs, [keyOf('x')], signal())).rejects.toMatchObject(forbidden);
   });
 
-  test('an object of ours that a person moved to another name is adopted, changed and deleted there', async () => {
+  test('an object that a user renamed is adopted, changed and deleted under its new name', async () => {
     const connector = open();
     const container = await connector.prepare(null, signal());
     const object = {
@@ -108,7 +108,7 @@ describe('on a real server', () => {
     expect(await connector.find(container, [keyOf('moved')], signal())).toEqual([]);
   });
 
-  test('a window takes what overlaps it, whole days too', async () => {
+  test('a window contains every overlapping event, all-day events too', async () => {
     const connector = open();
     const container = await connector.prepare(null, signal());
     const day = (date: string) => timed(`${date}T23:30:00+01:00`, `${date}T23:50:00+01:00`, 'Europe/Rome');
@@ -131,7 +131,7 @@ describe('on a real server', () => {
     expect(keys.sort()).toEqual([keyOf('whole'), keyOf('within')].sort());
   });
 
-  test('changes are told since a token, and everything when the token is not known', async () => {
+  test('changes are read since a token, and all objects are read if the token is unknown', async () => {
     const connector = open();
     const url = new URL(await connector.prepare(null, signal()));
     const session = new DavSession(context(), url);

@@ -63,7 +63,7 @@ describe('read', () => {
     expect(items).toHaveLength(2);
   });
 
-  test("leaves out what the login may not see of others, and doesn't take a failure for absence", async () => {
+  test("omits members that the account cannot read, and doesn't treat a failure as absence", async () => {
     const answering = (status: string) =>
       serve(({ body }) =>
         body.includes('calendar-query')
@@ -147,7 +147,7 @@ describe('find', () => {
 });
 
 describe('changes since a token', () => {
-  test('name what is new, changed and removed', async () => {
+  test('contain new, changed and removed objects', async () => {
     const server = await serve(() => withToken(multistatus(etag(A), member(B, '404 Not Found')), 't2'));
     const changes = await readChanges(collectionOf(server), 't1');
     expect(changes).toMatchObject({ token: 't2', isWhole: false });
@@ -187,7 +187,7 @@ describe('changes since a token', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  test('come from a listing by PROPFIND where there is no such report', async () => {
+  test('come from a PROPFIND listing if the server lacks the report', async () => {
     const server = await serve((request) =>
       kindOf(request) === 'list' ? multistatus(etag('/cal/'), etag(A)) : davError(403, '<d:supported-report/>'),
     );
@@ -196,7 +196,7 @@ describe('changes since a token', () => {
     expect(changes.changed.map(({ pathname }) => pathname)).toEqual([A]);
   });
 
-  test('that cannot be had in any way are an error, never an empty calendar', async () => {
+  test('that cannot be read in any way are an error, never an empty calendar', async () => {
     const server = await serve(() => ({ status: 500 }));
     await expect(readChanges(collectionOf(server), null)).rejects.toMatchObject({ actor: 'remote', retry: 'later' });
   });

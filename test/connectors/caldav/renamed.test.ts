@@ -68,7 +68,7 @@ describe.for(['properties', 'nothing'] as const)('an object that a client rename
     return { calendar, versionTag: outcome.result === 'written' ? outcome.versionTag : null };
   }
 
-  test('is changed where it is now, and no second one is made', async () => {
+  test('is changed under its new name, without a duplicate', async () => {
     const { calendar, versionTag } = await renamed();
     const outcome = await calendar.apply({
       ...updateOperation('a', itemWith({ title: 'Moved' }), versionTag),
@@ -85,13 +85,13 @@ describe.for(['properties', 'nothing'] as const)('an object that a client rename
     expect(calendar.objects.size).toBe(1);
   });
 
-  test('is deleted where it is now', async () => {
+  test('is deleted under its new name', async () => {
     const { calendar, versionTag } = await renamed();
     expect(describeOutcome(await calendar.apply(deleteOperation('a', versionTag)))).toBe('deleted deleted');
     expect(calendar.objects.size).toBe(0);
   });
 
-  test('and that carries a later write is left alone', async () => {
+  test('and that carries a later write remains unchanged', async () => {
     const { calendar, versionTag } = await renamed();
     const [, object] = [...calendar.objects][0]!;
     object.data = object.data.replace(/(REVISION.*):1\r/, '$1:9\r');

@@ -13,7 +13,7 @@ test.each([
   ['https://user@dav.example.com/', false],
   ['https://:secret@dav.example.com/', false],
   ['dav.example.com', false],
-])('a login may be sent to %s: %s', (address, expected) => {
+])('credentials may be sent to %s: %s', (address, expected) => {
   expect(isAcceptableAddress(address)).toBe(expected);
 });
 
@@ -31,7 +31,7 @@ describe('the settings of a target', () => {
     );
   });
 
-  test('bind a target to the site of the server, else to that of the calendar or of its home', () => {
+  test('bind a target to the site of the server, or else of the calendar or its home', () => {
     const calendar = { url: 'https://dav.example.com/anna/work/' };
     expect(baseOf({ server: 'https://caldav.icloud.com', calendar })).toBe('https://caldav.icloud.com/');
     expect(baseOf({ calendar })).toBe(calendar.url);
@@ -40,7 +40,7 @@ describe('the settings of a target', () => {
     );
   });
 
-  test('refuse an address that a login may not be sent to, and a calendar without a name', () => {
+  test('refuse a URL that must not receive credentials, and a calendar without a name', () => {
     expect(settingsSchema.safeParse({ calendar: { url: 'http://dav.example.com/' } }).success).toBe(false);
     const home = 'https://dav.example.com/';
     expect(settingsSchema.safeParse({ calendar: { home, create: '  ' } }).success).toBe(false);

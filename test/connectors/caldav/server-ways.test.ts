@@ -37,7 +37,7 @@ const AT_ONCE = itemWith({ time: timed('2027-03-10T09:00:00+01:00', '2027-03-10T
 const WINDOW = { fromAt: Date.UTC(2027, 2, 1), toAt: Date.UTC(2027, 3, 1) };
 
 test.each(DIALECT_NAMES)(
-  'an event without a length is taken by every server, and read as it is: %s',
+  'an event without a length is accepted by every server, and read unchanged: %s',
   async (dialect) => {
     const { connector, container } = await open(dialect);
     const [outcome] = await connector.apply(container, [createOperation('a', AT_ONCE)], signal());
@@ -46,7 +46,7 @@ test.each(DIALECT_NAMES)(
   },
 );
 
-test('an event that a person dragged to another calendar of an account that takes a UID once stops nothing else', async () => {
+test('an event that a user moved to another calendar of an account with unique UIDs blocks no other event', async () => {
   const world = await open('cyrus');
   const { connector, container, hands, sandbox, pathOf } = world;
   const created = await connector.apply(
@@ -110,7 +110,7 @@ describe.each(DIALECT_NAMES)('a calendar that is gone, at a server with the ways
     }
   });
 
-  test('is known by every reading, and never taken for an empty one', async () => {
+  test('is detected by every read, and never treated as empty', async () => {
     const { connector, container, cursor } = await gone();
     await expect(Array.fromAsync(connector.read(container, null, signal()))).rejects.toMatchObject(GONE);
     await expect(Array.fromAsync(connector.read(container, WINDOW, signal()))).rejects.toMatchObject(GONE);
@@ -123,7 +123,7 @@ describe.each(DIALECT_NAMES)('a calendar that is gone, at a server with the ways
     }
   });
 
-  test('is made anew by a sync where it was ours, and whoever deleted it is told', async () => {
+  test('is recreated by a sync if clinic-mirror created it, and the error names that command', async () => {
     const { container, sandbox } = await gone();
     const own = openOn(
       { container },
@@ -160,7 +160,7 @@ describe('at a server that passes over the owner tag once the time fits', () => 
     return world;
   }
 
-  test('a reading of a window asks for none of the events of others', async () => {
+  test('a read of a window requests no foreign event', async () => {
     const { connector, container, requests, bodies } = await among(60);
     const items = (await Array.fromAsync(connector.read(container, WINDOW, signal()))).flat();
     expect(items.map(({ key }) => key).sort()).toEqual(['a', 'b', 'c'].map((id) => keyOf(id)).sort());
@@ -168,7 +168,7 @@ describe('at a server that passes over the owner tag once the time fits', () => 
     expect(requests).toEqual(['REPORT', 'REPORT', 'REPORT']);
   });
 
-  test('a reading of a window costs nothing more where all names are ours', async () => {
+  test('a read of a window costs no more if clinic-mirror created all objects', async () => {
     const { connector, container, hands, calendarPath, pathOf, requests } = await among(0);
     await hands.move(`${calendarPath}renamed.ics`, pathOf('c'));
     requests.length = 0;
@@ -177,7 +177,7 @@ describe('at a server that passes over the owner tag once the time fits', () => 
   });
 });
 
-test('where a multiget says nothing of what is absent, one listing tells of all', async () => {
+test('if a multiget omits absent objects, one listing finds all of them', async () => {
   const { connector, container, requests } = await open('lenient');
   await connector.apply(container, [createOperation('there')], signal());
   const absent = Array.from({ length: 40 }, (_, index) => keyOf(`absent-${index}`));
@@ -187,7 +187,7 @@ test('where a multiget says nothing of what is absent, one listing tells of all'
   expect(requests).toEqual(['REPORT', 'PROPFIND', 'REPORT']);
 });
 
-test('where a multiget is refused for what is absent, one listing tells of all, and the rest is asked for together', async () => {
+test('if a multiget fails because of absent objects, one listing finds them, and one request reads the others', async () => {
   const { connector, container, requests } = await open('abrupt');
   await connector.apply(
     container,
@@ -202,7 +202,7 @@ test('where a multiget is refused for what is absent, one listing tells of all, 
   expect(requests).toEqual(['REPORT', 'PROPFIND', 'PROPFIND', 'REPORT', 'REPORT']);
 });
 
-test('after a crash one look and one listing serve all creates of a call, and none is searched for by its UID', async () => {
+test('after a crash one check and one listing serve all creates of a call, without a search by UID', async () => {
   const { connector, container, requests, bodies } = await open('standard');
   const creates = Array.from({ length: 20 }, (_, index) => createOperation(`r${index}`));
   await connector.apply(container, creates.slice(0, 10), signal());

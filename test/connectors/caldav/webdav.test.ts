@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { isAcceptableAddress, settingsSchema } from '../../../src/connectors/caldav/schemas.ts';
 import { comparablePath, isMember, isSameSite, resolveHref } from '../../../src/connectors/caldav/webdav.ts';
 
-describe('where a login may go', () => {
+describe('URLs that may receive credentials', () => {
   test.each([
     ['https://caldav.example.com/', 'https://p01-caldav.example.com:443/x/', true],
     ['https://caldav.example.com/', 'https://caldav.example.com/x/', true],

@@ -116,7 +116,7 @@ describe('a create', () => {
     expect(server.log()).toHaveLength(3);
   });
 
-  test('asks for the object alone when the server leaves it out of its answer', async () => {
+  test('requests a single object if the server omits the object from its answer', async () => {
     const server = await serve(
       byMethod({
         PUT: () => EXISTS,
@@ -127,7 +127,7 @@ describe('a create', () => {
     expect(await applyOn(server, create)).toMatchObject([{ effect: 'adopted', versionTag: '"7"' }]);
   });
 
-  test('whose UID is in the calendar under a name that the server tells adopts that object', async () => {
+  test('whose UID is in the calendar under a name that the server reports adopts that object', async () => {
     const conflict = davError(409, '<c:no-uid-conflict><d:href>/cal/moved%20away.ics</d:href></c:no-uid-conflict>');
     const server = await serve(
       byMethod({
@@ -143,7 +143,7 @@ describe('a create', () => {
     expect(server.log().at(-1)).toBe('PUT /cal/moved%20away.ics');
   });
 
-  test('whose UID conflicts without an address is searched for by UID', async () => {
+  test('whose UID conflicts without a URL is searched for by UID', async () => {
     const server = await serve(
       byMethod({
         PUT: () => davError(403, '<c:no-uid-conflict/>'),
@@ -203,7 +203,7 @@ describe('ETags', () => {
     expect(server.log().filter((line) => line.startsWith('REPORT'))).toHaveLength(1);
   });
 
-  test('that nobody gives cost a look before the next write, not the write', async () => {
+  test('that the server does not send cost a check before the next write, not the write', async () => {
     const noTag = (data: string) => multistatus(stored(HREF, 'W/&quot;1&quot;', data));
     const server = await serve(byMethod({ PUT: () => ({ status: 204 }), REPORT: () => noTag(ours()) }));
     expect(await applyOn(server, create)).toMatchObject([{ result: 'written', versionTag: null }]);
@@ -217,7 +217,7 @@ describe('ETags', () => {
     expect(await applyOn(server, create)).toMatchObject([{ effect: 'created', versionTag: null }]);
   });
 
-  test('of what somebody else put there meanwhile are not taken for those of our write', async () => {
+  test('of a concurrent foreign write are not treated as the tags of the write by clinic-mirror', async () => {
     const foreign = ours('Theirs', 'otherotherother0');
     const server = await serve(
       byMethod({ PUT: () => ({ status: 201 }), REPORT: () => multistatus(stored(HREF, '"9"', foreign)) }),
@@ -227,7 +227,7 @@ describe('ETags', () => {
     expect(outcome).not.toHaveProperty('stored');
   });
 
-  test('that are strong say that the object is as it was sent, so it is not read back', async () => {
+  test('that are strong prove that the object is stored as sent, so the object is not read back', async () => {
     const server = await serve(() => CREATED);
     const [outcome] = await applyOn(server, create);
     expect(outcome).not.toHaveProperty('stored');
@@ -251,7 +251,7 @@ describe('an update', () => {
     expect(server.requests[0]!.headers['if-match']).toBe('"1"');
   });
 
-  test('of what somebody changed is done once more under the tag that is there', async () => {
+  test('of an object that a user changed is repeated once under the current tag', async () => {
     const server = await serve(
       byMethod({ PUT: inTurn(EXISTS, DONE), REPORT: () => multistatus(stored(HREF, '"9"', ours('By hand'))) }),
     );
@@ -267,7 +267,7 @@ describe('an update', () => {
     expect(server.log()).toHaveLength(3);
   });
 
-  test.each([404, 410, 412])('of what is gone, told by %i, makes it again', async (status) => {
+  test.each([404, 410, 412])('of an object that is gone (%i) recreates the object', async (status) => {
     const server = await serve(
       byMethod({ PUT: inTurn({ status }, CREATED), REPORT: () => multistatus(member(HREF, '404 Not Found')) }),
     );
@@ -275,7 +275,7 @@ describe('an update', () => {
     expect(server.requests.at(-1)!.headers['if-none-match']).toBe('*');
   });
 
-  test('of what carries our owner tag no more writes nothing', async () => {
+  test('of an object without the owner tag writes nothing', async () => {
     const server = await serve(
       byMethod({ PUT: () => EXISTS, REPORT: () => multistatus(stored(HREF, '"9"', ours('x', 'anothermark00000'))) }),
     );
@@ -291,7 +291,7 @@ describe('a delete', () => {
     expect(server.requests[0]!.headers['if-match']).toBe('"1"');
   });
 
-  test.each([404, 410])('of what is gone, told by %i, ends well once the calendar has answered', async (status) => {
+  test.each([404, 410])('of an object that is gone (%i) succeeds once the calendar has answered', async (status) => {
     const server = await serve(
       byMethod({ DELETE: () => ({ status }), REPORT: () => multistatus(member(HREF, '404 Not Found')) }),
     );
@@ -303,7 +303,7 @@ describe('a delete', () => {
     await expect(applyOn(server, remove)).rejects.toMatchObject({ actor: 'settings', code: 'calendar-gone' });
   });
 
-  test('of what somebody changed looks again and deletes', async () => {
+  test('of an object that a user changed checks the object again and deletes it', async () => {
     const server = await serve(
       byMethod({
         DELETE: inTurn(EXISTS, { status: 204 }),
@@ -314,7 +314,7 @@ describe('a delete', () => {
     expect(server.requests[2]!.headers['if-match']).toBe('"9"');
   });
 
-  test('leaves alone what carries our owner tag no more', async () => {
+  test('leaves an object without the owner tag', async () => {
     const server = await serve(
       byMethod({
         DELETE: () => EXISTS,
@@ -330,7 +330,7 @@ describe('a delete', () => {
     expect((await applyOn(server, remove)).map(describeOutcome)).toEqual(['failed remote/item-locked']);
   });
 
-  test("that a trash bin refuses asks a person to empty it and doesn't stop the others", async () => {
+  test("that a trash bin refuses requires an administrator to empty the bin and doesn't stop other deletes", async () => {
     const message =
       'A calendar object with URI x-deleted.ics already exists in calendar 23, therefore this object can’t be moved into the trashbin';
     const server = await serve(
@@ -357,7 +357,7 @@ describe('refusals', () => {
     [415, '', 'contract', 'item-refused', 'never'],
     [423, '', 'remote', 'item-locked', 'later'],
     [500, '', 'remote', 'server-error', 'later'],
-  ])('%i %s concerns one item and lets the others through', async (status, condition, actor, code, retry) => {
+  ])('%i %s concerns one object and does not stop the others', async (status, condition, actor, code, retry) => {
     const server = await serve(({ path }) => (path === HREF ? davError(status, condition) : CREATED));
     const [failed, other] = await applyOn(server, create, createOperation('b'));
     expect(failed).toMatchObject({ result: 'failed', error: { actor, code, retry, status } });
@@ -397,14 +397,14 @@ describe('refusals', () => {
     ]);
   });
 
-  test('a failure in the middle leaves no doubt about what was not sent', async () => {
+  test('a failure in the middle leaves unsent operations certain', async () => {
     const server = await serve(({ path }) => (path === HREF ? CREATED : { status: 504 }));
     const outcomes = await applyOn(server, create, createOperation('b'), createOperation('c'));
     const ambiguous = outcomes.map((outcome) => (outcome.result === 'failed' ? outcome.error.ambiguous : null));
     expect(ambiguous).toEqual([null, true, false]);
   });
 
-  test('a call that is stopped says so of what it did not send', async () => {
+  test('an aborted call reports its unsent operations', async () => {
     const stop = new AbortController();
     const server = await serve(({ path }) => {
       if (path !== HREF) stop.abort();
@@ -429,7 +429,7 @@ describe('the login', () => {
     expect(outcomes.map(describeOutcome)).toEqual(['written created']);
   });
 
-  test('that stays refused ends everything after the second answer', async () => {
+  test('that remains refused stops all operations after the second answer', async () => {
     const server = await serve(() => ({ status: 401 }));
     const failure = applyOn(server, create, createOperation('b'));
     await expect(failure).rejects.toMatchObject({ actor: 'authorization', retry: 'never', status: 401 });
@@ -467,16 +467,19 @@ describe('waits and other servers', () => {
     await expect(applyOn(server, create)).rejects.toMatchObject({ code: 'not-a-caldav-answer', ambiguous: true });
   });
 
-  test.each([301, 302, 307, 308])('a redirect within the site by %i keeps method, body and login', async (status) => {
-    const server = await serve(({ path }) =>
-      path.startsWith('/cal/') ? { status, headers: { location: path.replace('/cal/', '/new/') } } : CREATED,
-    );
-    expect((await applyOn(server, create)).map(describeOutcome)).toEqual(['written created']);
-    const [first, second] = server.requests;
-    expect(second).toEqual({ ...first, path: HREF.replace('/cal/', '/new/') });
-  });
+  test.each([301, 302, 307, 308])(
+    'a redirect within the site by %i keeps the method, body and credentials',
+    async (status) => {
+      const server = await serve(({ path }) =>
+        path.startsWith('/cal/') ? { status, headers: { location: path.replace('/cal/', '/new/') } } : CREATED,
+      );
+      expect((await applyOn(server, create)).map(describeOutcome)).toEqual(['written created']);
+      const [first, second] = server.requests;
+      expect(second).toEqual({ ...first, path: HREF.replace('/cal/', '/new/') });
+    },
+  );
 
-  test('a redirect to another site gets neither login nor content', async () => {
+  test('a redirect to another site receives neither credentials nor content', async () => {
     const elsewhere = await serve(() => CREATED);
     const server = await serve(() => ({ status: 307, headers: { location: `${elsewhere.url}/cal/x.ics` } }));
     await expect(applyOn(server, create)).rejects.toMatchObject({ actor: 'settings', code: 'redirected-elsewhere' });
@@ -505,7 +508,7 @@ describe('a server that a test scripts', () => {
   }
 
   describe('an erased object', () => {
-    test('is emptied first, so that a trash bin keeps nothing of it', async () => {
+    test('is emptied first, so that a trash bin keeps no patient data', async () => {
       const { server, outcome } = await eraseOn({ PUT: DONE, DELETE: { status: 204 } });
       expect(describeOutcome(outcome)).toBe('deleted deleted');
       expect(server.log().slice(1)).toEqual([`PUT ${HREF}`, `DELETE ${HREF}`]);
@@ -516,19 +519,19 @@ describe('a server that a test scripts', () => {
       expect(deletion?.headers['if-match']).toBe('"2"');
     });
 
-    test('is deleted as it is where the server refuses an empty one', async () => {
+    test('is deleted unemptied if the server refuses an empty object', async () => {
       const { server, outcome } = await eraseOn({ PUT: { status: 403 }, DELETE: { status: 204 } });
       expect(describeOutcome(outcome)).toBe('deleted deleted');
       expect(server.requests.at(-1)).toMatchObject({ method: 'DELETE', headers: { 'if-match': '"1"' } });
     });
 
-    test('is tried again when a person changed it meanwhile', async () => {
+    test('is retried if a user changed it in the meantime', async () => {
       const { server, outcome } = await eraseOn({ PUT: { status: 412 }, DELETE: { status: 204 } });
       expect(outcome).toMatchObject({ result: 'failed', error: { actor: 'conflict' } });
       expect(server.requests.map(({ method }) => method)).not.toContain('DELETE');
     });
 
-    test("is left alone when it is somebody else's by now", async () => {
+    test('is left if it is foreign by now', async () => {
       const { server, outcome } = await eraseOn(
         { PUT: DONE, DELETE: DONE },
         { [HREF]: ourObject('a', 'othermark0other0') },

@@ -28,7 +28,7 @@ describe('reading XML', () => {
     expect(child(root, `${DAV}b`)?.text).toBe('1');
   });
 
-  test('tells elements of one name in two namespaces apart', () => {
+  test('distinguishes elements with the same name in two namespaces', () => {
     const root = parseXml('<a xmlns="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav"><calendar/><C:calendar/></a>');
     expect(root.children.map(({ name }) => name)).toEqual([`${DAV}calendar`, `${CALDAV}calendar`]);
   });

@@ -69,7 +69,7 @@ describe('a write into a feed', () => {
     expect(await apply(write('update', 4))).toMatchObject({ effect: 'recreated' });
   });
 
-  test('that comes again with the same item leaves the entry byte by byte as it was', async () => {
+  test('that repeats the same item leaves the stored event byte for byte unchanged', async () => {
     const { apply, stored } = openWorld();
     await apply(write('create', 1));
     const before = stored.get('k1');
@@ -78,7 +78,7 @@ describe('a write into a feed', () => {
     expect(stored.get('k1')).toBe(before);
   });
 
-  test('of an earlier revision is superseded, and tells what stands there', async () => {
+  test('of an earlier revision is superseded, and reports the stored event', async () => {
     const { apply, stored } = openWorld();
     await apply(write('create', 5, { title: 'Later' }));
     for (const operation of [write('update', 4), write('create', 4, { title: 'Old' }), remove(4)]) {
@@ -91,7 +91,7 @@ describe('a write into a feed', () => {
     expect(stored.size).toBe(1);
   });
 
-  test('that deletes is done also where nothing is there, and an erasure takes out what is later', async () => {
+  test('that deletes succeeds also for an absent event, and an erasure removes later revisions', async () => {
     const { apply, stored } = openWorld();
     expect(await apply(remove(1))).toMatchObject({ result: 'deleted', effect: 'already-gone' });
     await apply(write('create', 5));
@@ -111,7 +111,7 @@ describe('a write into a feed', () => {
     expect(stored.get('k1')?.event.split('\r\n')).toContain(line);
   });
 
-  test('says nothing of an empty description and place, nor of the owner', async () => {
+  test('omits an empty description, an empty place and the owner', async () => {
     const { apply, stored } = openWorld();
     await apply(write('create', 1, { description: '', location: '' }));
     const { event, item } = stored.get('k1')!;
@@ -120,7 +120,7 @@ describe('a write into a feed', () => {
   });
 });
 
-describe('a reading of a feed', () => {
+describe('a read of a feed', () => {
   test('shows the own entries that overlap the window', async () => {
     const { apply, feed, open } = openWorld();
     await apply(write('create', 1, at(WINDOW.fromAt + DAY_MS)));
@@ -134,7 +134,7 @@ describe('a reading of a feed', () => {
     ]);
   });
 
-  test('takes whole days as they are in the zone of the clinic', async () => {
+  test('reads all-day events in the zone of the clinic', async () => {
     const day = { time: { kind: 'all-day', startDate: '2026-05-31', endDate: '2026-06-01' } } as const;
     for (const [zone, keys] of [
       ['Pacific/Honolulu', ['k1']],

@@ -57,7 +57,7 @@ function refusal(status: number, reason: string): ProxiedAnswer {
   return { status, headers: { 'content-type': 'application/json' }, body: JSON.stringify({ error }) };
 }
 
-test('a feed that comes to no end is given up, and all is read', async () => {
+test('an endless feed is abandoned, and a full read follows', async () => {
   const { proxy, begin, ask } = await openWorld();
   const cursor = await begin('a', 'b');
   let serial = 0;
@@ -75,7 +75,7 @@ describe('a sync token', () => {
     [410, 'fullSyncRequired'],
     [410, 'updatedMinTooLongAgo'],
     [400, 'invalid'],
-  ])('that is refused by %d %s leads to a whole reading without a removal', async (status, reason) => {
+  ])('that is refused by %d %s causes a full read without a removal', async (status, reason) => {
     const { proxy, begin, ask, edit } = await openWorld();
     const cursor = await begin('a', 'b');
     proxy.add({ ...FEED, fault: { kind: 'answer', answer: refusal(status, reason) } });
@@ -86,7 +86,7 @@ describe('a sync token', () => {
     expect(await ask(whole.cursor)).toMatchObject({ scope: 'since', items: [{ key: keyOf('a') }], removed: [] });
   });
 
-  test('that expires in the middle of its pages leads to a whole reading too', async () => {
+  test('that expires between its pages also causes a full read', async () => {
     const { target, proxy, begin, ask, kit } = await openWorld();
     const cursor = await begin('a');
     proxy.add({ ...FEED, after: 1, fault: { kind: 'answer', answer: refusal(410, 'fullSyncRequired') } });
@@ -96,7 +96,7 @@ describe('a sync token', () => {
     expect({ scope, count: items.length }).toEqual({ scope: 'whole', count: 4 });
   });
 
-  test('comes with the last page alone, so that a reading broken off is done again', async () => {
+  test('arrives only with the last page, so that an interrupted read is repeated', async () => {
     const { target, proxy, begin, ask, kit } = await openWorld();
     const cursor = await begin('a');
     // A page that is lost with a kept connection is asked for once more at once.
@@ -116,7 +116,7 @@ describe('a sync token', () => {
     expect((await ask(null)).scope).toBe('whole');
   });
 
-  test('is taken before the listing, so that what changes in between is not lost', async () => {
+  test('is taken before the listing, so that changes in between are not lost', async () => {
     const { proxy, kit, ask, edit } = await openWorld();
     await kit.create('a', 'b');
     const editNow = (answer: ProxiedAnswer) => {
@@ -128,7 +128,7 @@ describe('a sync token', () => {
     expect(await ask(cursor)).toMatchObject({ items: [{ key: keyOf('a'), item: { title: 'In between' } }] });
   });
 
-  test('is asked with no filter beside it, which Google would refuse', async () => {
+  test('is sent without a filter, which Google would refuse', async () => {
     const { proxy, begin, ask } = await openWorld();
     const cursor = await begin('a');
     proxy.forget();
@@ -154,7 +154,7 @@ describe('the feed of a calendar that others use too', () => {
     expect(answers.join()).toContain('By hand');
   });
 
-  test('tells what was deleted while it was read as removed', async () => {
+  test('reports events that were deleted during the read as removed', async () => {
     const { sandbox, proxy, container, begin, ask, edit } = await openWorld();
     const cursor = await begin('a', 'b');
     edit('a', 'By hand');
@@ -200,7 +200,7 @@ describe('what a write stored', () => {
     ['public', { visibility: 'public' }, undefined],
     ['given a guest', { attendees: [{ email: 'someone@example.com' }] }, { title: 'Changed' }],
     ['no longer marked', { extendedProperties: {} }, undefined],
-  ])('is told when it was %s, unless it is no item of ours any more', async (_name, fields, stored) => {
+  ])('is reported when it was %s, unless it is no longer an item of clinic-mirror', async (_name, fields, stored) => {
     const { kit, proxy } = await openWorld();
     const [created] = await kit.create('a');
     expect(created).toMatchObject({ stored: itemWith() });
@@ -214,7 +214,7 @@ describe('what a write stored', () => {
     if (stored === undefined) expect(outcome).not.toHaveProperty('stored');
   });
 
-  test('of what was adopted or left alone is what stands there', async () => {
+  test('of an adopted or unchanged event equals the existing event', async () => {
     const { kit } = await openWorld();
     await kit.create('a');
     const [outcome] = await kit.attempt([createOperation('a')]);
@@ -313,7 +313,7 @@ describe('a calendar at the sandbox', () => {
       );
     });
 
-    test('tells nobody and says in its description what it is', async () => {
+    test('is shared with no one and shows its purpose in its description', async () => {
       await open({ create: 'Appointments' }).prepare(null, signal());
       const made = target.proxy.requests.find((request) => request.method === 'POST');
       expect(JSON.parse(made?.body ?? '')).toEqual({

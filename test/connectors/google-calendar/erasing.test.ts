@@ -49,7 +49,7 @@ async function remains(
 }
 
 describe('an erased event', () => {
-  test('keeps no text, no time and no sealed record id in what Google still shows of it; a deleted one keeps them', async () => {
+  test('keeps no text, time or encrypted record id that Google still shows; a deleted event keeps them', async () => {
     const [a, b] = await kit.attempt([telling('a'), telling('b')]);
     expect([a, b].map(describeOutcome)).toEqual(['written created', 'written created']);
     const before = await remains('a');
@@ -75,11 +75,11 @@ describe('an erased event', () => {
     expect(target.sandbox.counts.quotaUnits).toBe(1);
   });
 
-  test('that never was there is gone already', async () => {
+  test('that never existed is already gone', async () => {
     expect(describeOutcome((await kit.attempt([erasure('a')]))[0])).toBe('deleted already-gone');
   });
 
-  test('is still ours when the deletion after the emptying fails, and goes with the next try', async () => {
+  test('still belongs to clinic-mirror if the deletion after the emptying fails, and is deleted by the next attempt', async () => {
     await kit.attempt([telling('a')]);
     const fault = { kind: 'status', status: 503, body: { error: { code: 503, message: 'busy', errors: [] } } } as const;
     target.sandbox.faults.add({ match: { method: 'DELETE', path: '/calendar/v3/' }, times: 1, fault });
@@ -89,7 +89,7 @@ describe('an erased event', () => {
     expect(await kit.objects()).toEqual([]);
   });
 
-  test('of somebody else under our name is left alone', async () => {
+  test('remains if it is foreign under an id of clinic-mirror', async () => {
     const id = await target.server.putForeign('Not ours', keyOf('a'));
     expect(describeOutcome((await kit.attempt([erasure('a')]))[0])).toBe('deleted already-gone');
     expect((await kit.objects()).map(({ remoteId, title }) => [remoteId, title])).toEqual([[id, 'Not ours']]);

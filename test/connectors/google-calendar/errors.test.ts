@@ -77,7 +77,7 @@ describe("Google's refusals", () => {
     expect(refusal(400, 'global', 'invalid').message).not.toContain('Some Name');
   });
 
-  test('only what meets every operation concerns the whole target', () => {
+  test('only refusals of every operation concern the whole target', () => {
     expect(errors.scopeOf(refusal(403, 'usageLimits', 'quotaExceeded'))).toBe('target');
     expect(errors.scopeOf(refusal(400, 'global', 'invalid'))).toBe('item');
     expect(errors.scopeOf(refusal(403, 'calendar', 'forbiddenForNonOrganizer'))).toBe('item');

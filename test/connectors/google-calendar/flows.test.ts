@@ -107,7 +107,7 @@ const CALENDAR_GONE = { code: 'calendar-gone' };
 const IN_TROUBLE = { code: 'server-error', status: 503, ambiguous: true };
 
 describe('a create', () => {
-  test('is one insert under our own id, which mails nobody and brings the event back', () => {
+  test('is one insert under an id of clinic-mirror, which sends no mail and restores the event', () => {
     const { calls, log, result } = play(create, shown());
     expect(log).toEqual([insert]);
     expect(calls[0]?.body).toEqual({
@@ -117,7 +117,7 @@ describe('a create', () => {
     expect(result).toEqual(wrote('created'));
   });
 
-  test('in a calendar that is gone says so', () => {
+  test('in a calendar that is gone reports the missing calendar', () => {
     expect(play(create, missing).result).toMatchObject(CALENDAR_GONE);
   });
 
@@ -126,7 +126,7 @@ describe('a create', () => {
     expect(play(create, busy).result).toMatchObject(IN_TROUBLE);
   });
 
-  test('that meets its own event, as it wants it, adopts it without a write', () => {
+  test('that meets its own event with the wanted content adopts the event without a write', () => {
     const { log, result } = play(create, duplicate, shown());
     expect(log).toEqual([insert, get()]);
     expect(result).toEqual(wrote('adopted'));
@@ -148,12 +148,12 @@ describe('a create', () => {
     expect(result).toEqual(wrote('revived', { versionTag: '"8"' }));
   });
 
-  test('gives its id up when somebody else’s event has it', () => {
+  test('gives up its id if a foreign event has that id', () => {
     expect(play(create, duplicate, foreign).result).toEqual(BURNT);
     expect(play(create, duplicate, shown({ ownerTag: 'other' })).result).toEqual(BURNT);
   });
 
-  test('waits a day when its id is taken and nobody can read it', () => {
+  test('waits a day if its id is in use and the event is unreadable', () => {
     for (const answer of [missing, gone]) {
       const error = expect.objectContaining({ code: 'not-yet-readable', retry: 'later' });
       const { result } = play(create, duplicate, answer);
@@ -161,14 +161,14 @@ describe('a create', () => {
     }
   });
 
-  test('gives way to a later write of ours', () => {
+  test('yields to a later write by clinic-mirror', () => {
     const { log, result } = play(create, duplicate, shown({ revision: 2, item: OLD }));
     expect(log).toEqual([insert, get()]);
     expect(result).toMatchObject({ result: 'superseded', revision: 2, remote: { remoteId: KEY } });
     expect(play(create, duplicate, shown({ revision: 2, status: 'cancelled' })).result).toMatchObject({ remote: null });
   });
 
-  test('whose event can’t be read is told as it is', () => {
+  test('whose event can’t be read reports the failure unchanged', () => {
     expect(play(create, duplicate, busy).result).toMatchObject(IN_TROUBLE);
     expect(play(create, duplicate, answered(200, 'text')).result).toMatchObject({
       code: 'unexpected-answer',
@@ -209,7 +209,7 @@ describe('an update', () => {
     expect(result).toEqual(wrote('updated', { versionTag: '"8"' }));
   });
 
-  test('of an event that comes with something looks first, whatever version is known, and leaves a person’s', () => {
+  test('of an event with presets checks the event first, whatever version is known, and keeps the changes of a user', () => {
     const wanted = itemWith({ title: 'New', presets: { colour: 'red', reminderMinutes: 15 } });
     const there = answered(200, { ...event({ item: OLD }), colorId: '5' });
     const { calls, log } = play(updateOperation('a', wanted, '"1"'), there, shown({ item: wanted, etag: '"8"' }));
@@ -218,14 +218,14 @@ describe('an update', () => {
     expect(calls[1]?.body).toMatchObject({ reminders: { overrides: [{ minutes: 15 }] } });
   });
 
-  test('changes what is ours and names nothing else', () => {
+  test('changes fields of clinic-mirror and contains no others', () => {
     const { calls } = play(update('"1"'), shown());
     expect(calls[0]?.body).toEqual(toPatch(WANTED, STAMP, UNTOUCHED));
     const names = Object.keys(calls[0]?.body ?? {});
     for (const theirs of ['reminders', 'attendees', 'colorId', 'sequence']) expect(names).not.toContain(theirs);
   });
 
-  test('that is refused for its numbers looks, and goes on with the number that is there', () => {
+  test('that is refused for its sequence number checks the event, and continues with the stored number', () => {
     const { calls, log, result } = play(
       update('"1"'),
       refused(400, 'invalid'),
@@ -244,7 +244,7 @@ describe('an update', () => {
     expect(play(update('"1"'), refused(400, 'timeRangeEmpty')).result).toMatchObject({ code: 'empty-time-range' });
   });
 
-  test('that finds a person’s note leaves it, and has the next one look first too', () => {
+  test('that finds a note of a user keeps the note, and makes the next update check first too', () => {
     const theirs = { item: OLD, description: 'Ring twice' };
     const { calls, result } = play(update(null), shown(theirs), shown({ description: 'Ring twice', etag: '"8"' }));
     expect(calls[1]?.body).not.toHaveProperty('description');
@@ -256,7 +256,7 @@ describe('an update', () => {
     });
   });
 
-  test('of what was written before notes were told apart clears what stands there', () => {
+  test('of an event from before notes were distinguished clears the existing text', () => {
     const stamped = event({ item: OLD, description: 'Status: booked' }) as unknown as {
       extendedProperties: { private: Record<string, string> };
     };
@@ -265,7 +265,7 @@ describe('an update', () => {
     expect(calls[1]?.body).toMatchObject({ description: null });
   });
 
-  test('of a deleted event sends its number, which must not be lower than the one that is there', () => {
+  test('of a deleted event sends its sequence number, which must not be lower than the stored one', () => {
     const { calls } = play(update(null), shown({ status: 'cancelled', sequence: 5 }), shown());
     expect(calls[1]).toMatchObject({ method: 'PUT', body: { sequence: 5, status: 'confirmed' } });
   });
@@ -276,14 +276,14 @@ describe('an update', () => {
     expect(result).toEqual(wrote('recreated'));
   });
 
-  test('that is refused otherwise is told as it is, and looks no further', () => {
+  test('that is refused for another reason reports the failure unchanged, without a further check', () => {
     for (const versionTag of ['"1"', null]) {
       const answers = versionTag === null ? [shown({ item: OLD }), busy] : [busy];
       expect(play(update(versionTag), ...answers).result).toMatchObject(IN_TROUBLE);
     }
   });
 
-  test('that meets a change between look and write is tried again at once', () => {
+  test('that meets a change between check and write is retried immediately', () => {
     expect(play(update(null), shown({ item: OLD }), conflict).result).toMatchObject(MEANWHILE);
     expect(play(update(null), shown({ status: 'cancelled' }), conflict).result).toMatchObject(MEANWHILE);
   });
@@ -296,7 +296,7 @@ describe('an update', () => {
     expect(play(update(null), shown({ status: 'cancelled' }), answer).result).toEqual(BURNT);
   });
 
-  test('that may not be revived for now, or is forbidden where the event stands, is a failure', () => {
+  test('that cannot be revived now, or is forbidden while the event exists, is a failure', () => {
     expect(play(update(null), shown({ status: 'cancelled' }), busy).result).toMatchObject(IN_TROUBLE);
     const limit = refused(403, 'rateLimitExceeded');
     expect(play(update(null), shown({ status: 'cancelled' }), limit).result).toMatchObject({ code: 'rate-limited' });
@@ -331,7 +331,7 @@ describe('what a write answers', () => {
 });
 
 describe('a deletion', () => {
-  test('is one call under its version tag, which mails nobody', () => {
+  test('is one call under its version tag, which sends no mail', () => {
     const { log, result } = play(remove('"1"'), done);
     expect(log).toEqual([del('"1"')]);
     expect(result).toEqual(deletion('deleted'));
@@ -351,7 +351,7 @@ describe('a deletion', () => {
     expect(play(remove(null), shown(), gone).result).toEqual(deletion('already-gone'));
   });
 
-  test('of what is not found asks whether events can be asked for', () => {
+  test('of an event that is not found checks whether events can be queried', () => {
     for (const [versionTag, before] of [
       ['"1"', del('"1"')],
       [null, get()],
@@ -364,7 +364,7 @@ describe('a deletion', () => {
     }
   });
 
-  test('of what somebody changed looks, and deletes it as it is if it is ours', () => {
+  test('of an event that a user changed checks the event, and deletes it if it belongs to clinic-mirror', () => {
     const { log, result } = play(remove('"1"'), conflict, shown(), done);
     expect(log).toEqual([del('"1"'), get(), del('"7"')]);
     expect(result).toEqual(deletion('deleted'));
@@ -372,12 +372,12 @@ describe('a deletion', () => {
     expect(play(remove('"1"'), conflict, shown(), conflict).result).toMatchObject(MEANWHILE);
   });
 
-  test('without a version tag never touches somebody else’s event', () => {
+  test('without a version tag never touches a foreign event', () => {
     expect(play(remove(null), foreign).result).toEqual(deletion('already-gone'));
     expect(play(remove(null, 'x'), shown({ id: 'x' }), done).log).toEqual([get('x'), del('"7"', 'x')]);
   });
 
-  test('gives way to a later write of ours', () => {
+  test('yields to a later write by clinic-mirror', () => {
     expect(play(remove(null), shown({ revision: 2 })).result).toMatchObject({ result: 'superseded', revision: 2 });
   });
 });
@@ -385,7 +385,7 @@ describe('a deletion', () => {
 describe('an erasure', () => {
   const empty = { ...toBlankEvent(MARK), id: KEY, etag: '"8"' };
 
-  test('empties the event before it deletes it, and mails nobody', () => {
+  test('empties the event before it deletes the event, and sends no mail', () => {
     const { calls, log, result } = play(erase, shown(), answered(200, empty), done);
     expect(log).toEqual([get(), put('"7"'), del('"8"')]);
     expect(calls[1]?.body).toEqual(toBlankEvent(MARK));
@@ -397,11 +397,11 @@ describe('an erasure', () => {
     ]);
   });
 
-  test('goes on whatever was written later', () => {
+  test('continues despite a later write', () => {
     expect(play(erase, shown({ revision: 9 }), answered(200, empty), done).result).toEqual(deletion('deleted'));
   });
 
-  test('empties what was deleted before, once', () => {
+  test('empties an event that was deleted earlier, once', () => {
     const { log } = play(erase, shown({ status: 'cancelled' }), answered(200, empty), done);
     expect(log).toEqual([get(), put('"7"'), del('"8"')]);
     expect(play(erase, answered(200, { ...empty, status: 'cancelled' })).result).toEqual(deletion('already-gone'));
@@ -409,14 +409,14 @@ describe('an erasure', () => {
     expect(play(erase, answered(200, empty), answered(200, empty), done).result).toEqual(deletion('deleted'));
   });
 
-  test('of what is gone, or somebody else’s, is done', () => {
+  test('of an event that is gone or foreign is done', () => {
     expect(play(erase, gone).result).toEqual(deletion('already-gone'));
     expect(play(erase, missing, answered(200, {})).result).toEqual(deletion('already-gone'));
     expect(play(erase, missing, missing).result).toMatchObject(CALENDAR_GONE);
     expect(play(erase, foreign).result).toEqual(deletion('already-gone'));
   });
 
-  test('that can’t empty the event does not delete it: what Google keeps would stay readable', () => {
+  test('that can’t empty the event does not delete it: the data kept by Google would remain readable', () => {
     expect(play(erase, shown(), busy).result).toMatchObject(IN_TROUBLE);
     expect(play(erase, shown(), forbidden).result).toMatchObject({ code: 'calendar-forbidden' });
     expect(play(erase, shown(), conflict).result).toMatchObject(MEANWHILE);
@@ -424,7 +424,7 @@ describe('an erasure', () => {
     expect(play(erase, shown({ status: 'cancelled' }), conflict).result).toMatchObject(MEANWHILE);
   });
 
-  test('of a deleted event that Google lets nobody touch any more is done', () => {
+  test('of a deleted event that Google no longer allows to change is done', () => {
     for (const answer of [forbidden, missing, gone]) {
       expect(play(erase, shown({ status: 'cancelled' }), answer).result).toEqual(deletion('already-gone'));
     }
@@ -437,10 +437,10 @@ describe('an erasure', () => {
   });
 });
 
-describe('a look for one event', () => {
+describe('a check for one event', () => {
   const find = (...answers: WireResponse[]) => playFlow(findFlow(SCOPE, KEY), ...answers);
 
-  test('gives what is ours and stands', () => {
+  test('returns an existing event of clinic-mirror', () => {
     const { log, result } = find(shown());
     expect(log).toEqual([get()]);
     expect(result).toEqual({
@@ -453,11 +453,11 @@ describe('a look for one event', () => {
     });
   });
 
-  test('gives nothing for what is deleted or not ours', () => {
+  test('returns nothing for a deleted or foreign event', () => {
     expect([find(shown({ status: 'cancelled' })).result, find(foreign).result]).toEqual([null, null]);
   });
 
-  test('asks whether events can be asked for when there is no event', () => {
+  test('checks whether events can be queried if no event exists', () => {
     for (const answer of [missing, gone]) {
       const { log, result } = find(answer, answered(200, {}));
       expect([log, result]).toEqual([[get(), getCalendar], null]);
@@ -466,13 +466,13 @@ describe('a look for one event', () => {
     }
   });
 
-  test('tells what went wrong', () => {
+  test('reports the failure', () => {
     expect(find(busy).result).toMatchObject(IN_TROUBLE);
     expect(find(answered(302)).result).toMatchObject({ code: 'unexpected-status' });
   });
 });
 
-test('calls are charged to the user of the quota where one is set', () => {
+test('calls are charged to the quota user if one is set', () => {
   const charged = { ...SCOPE, quotaUser: 'studio rossi' };
   const { log } = playFlow(operationFlow(charged, remove('"1"')), missing, answered(200, {}));
   expect(log).toEqual([

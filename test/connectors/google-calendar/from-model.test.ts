@@ -64,7 +64,7 @@ describe('an item as an event', () => {
   });
 });
 
-describe('a change of an event that is there', () => {
+describe('a change of an existing event', () => {
   const patched = (item: CalendarItem, theirs = '') =>
     toPatch(item, STAMP, { ...UNTOUCHED, descriptionParts: { ours: null, theirs } });
 
@@ -80,7 +80,7 @@ describe('a change of an event that is there', () => {
     });
   });
 
-  test('leaves a person’s note alone, and keeps it below ours, which gives way where both are too long', () => {
+  test('keeps the note of a user below the text of clinic-mirror, which is shortened if both are too long', () => {
     expect(patched(itemWith(), '<b>Ring</b>')).not.toHaveProperty('description');
     const both = patched(itemWith({ description: 'A & B' }), '<b>Ring</b>');
     expect(both).toMatchObject({ description: 'A &amp; B\n--------\n<b>Ring</b>' });
@@ -143,13 +143,13 @@ describe('an event as an item', () => {
     ['guests', { attendees: [{ email: 'a@example.org' }] }],
     ['a colour and reminders', { colorId: '5', reminders: { useDefault: true } }],
     ['a note where we write none', { description: 'Ring twice' }],
-  ])('is as we wrote it whatever a person added: %s', (_, changes) => {
+  ])('is unchanged despite additions by a user: %s', (_, changes) => {
     const event = readOwnEvent(stored(itemWith(), changes), MARK)!;
     expect(event.item).toEqual(itemWith());
     expect(holds(event, { item: itemWith(), revision: 46_655 })).toBe(true);
   });
 
-  test('has no version tag for its next write while a person’s note stands in it, and one while ours does', () => {
+  test('has no version tag for its next write if it contains a note of a user, and one if it contains only the text of clinic-mirror', () => {
     const tagOf = (item: CalendarItem, changes: object = {}) =>
       toRemoteItem(readOwnEvent(stored(item, changes), MARK)!).versionTag;
     expect(tagOf(itemWith())).toBe('"1"');
@@ -157,7 +157,7 @@ describe('an event as an item', () => {
     expect(tagOf(itemWith({ description: 'Ours' }))).toBe('"1"');
   });
 
-  test('is not ours without our owner tag, with another, or without an id', () => {
+  test('is foreign without the owner tag, with another tag, or without an id', () => {
     const properties = (private_: object) => ({ extendedProperties: { private: private_ } });
     expect(readOwnEvent(stored(itemWith(), { extendedProperties: undefined }), MARK)).toBeNull();
     expect(readOwnEvent(stored(itemWith(), properties({ clinicMirror: 'other' })), MARK)).toBeNull();
@@ -165,7 +165,7 @@ describe('an event as an item', () => {
     expect(readOwnEvent('text', MARK)).toBeNull();
   });
 
-  test('is written again when its sealed record id was taken off', () => {
+  test('is written again if its encrypted record id was removed', () => {
     const properties = { extendedProperties: { private: { clinicMirror: MARK } } };
     expect(holds(readOwnEvent(stored(itemWith(), properties), MARK)!, { item: itemWith(), revision: 46_655 })).toBe(
       false,
@@ -197,7 +197,7 @@ describe('what an event comes with', () => {
     ['a mail', { reminders: { useDefault: false, overrides: [{ method: 'email', minutes: 15 }] } }, 'reminders'],
     // Google shows the source to whoever made the event alone.
     ['a source that is not shown', { source: undefined }, 'source'],
-  ])('is a person’s where it is %s: no drift, and not named by the next change', (_, changes, field) => {
+  ])('belongs to the user if it is %s: no drift, and not in the next change', (_, changes, field) => {
     const event = touched(changes);
     expect(event.item).toEqual(itemWith({ presets }));
     const others = ['colorId', 'reminders', 'source'].filter((one) => one !== field);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { settingsSchema } from '../../../src/connectors/google-calendar/schemas.ts';
 
 describe('the settings of a Google target', () => {
-  test('name a calendar or one to create; the address is known', () => {
+  test('name a calendar or one to create; the URL is known', () => {
     expect(settingsSchema.parse({ calendar: { id: 'primary' } })).toEqual({
       calendar: { id: 'primary' },
       rootUrl: 'https://www.googleapis.com',

@@ -62,7 +62,7 @@ function refusal(status: number, reason: string, domain = 'global'): ProxyFault 
 const watched = () => target.proxy.requests.filter(({ url }) => WATCH.url.test(url));
 
 describe('a watch channel of a Google calendar', () => {
-  test('is asked for with our id, secret, address and end', async () => {
+  test('is requested with the id, secret, URL and expiry of clinic-mirror', async () => {
     const asked = request({ expiresAt: Date.now() + DAY_MS + 0.5 });
     await subscriptions().open(target.container, asked, signal());
     expect(JSON.parse(watched()[0]!.body)).toEqual({
@@ -75,7 +75,7 @@ describe('a watch channel of a Google calendar', () => {
     expect(target.sandbox.channels()).toMatchObject([{ id: ID, token: SECRET, calendarId: target.container }]);
   });
 
-  test('on a calendar of our own needs no more than its permissions', async () => {
+  test('on a calendar created by clinic-mirror needs only the permissions of that calendar', async () => {
     const calendar = { create: 'Appointments' };
     const needed = googleCalendar.neededScopes(googleCalendar.settingsSchema.parse({ calendar }), 'appointments');
     const own = subscriptions(calendar, [...needed]);
@@ -100,7 +100,7 @@ describe('a watch channel of a Google calendar', () => {
     expect(await subscriptions().open(target.container, asked, signal())).toMatchObject({ expiresAt: asked.expiresAt });
   });
 
-  test('that the vendor ends earlier is told so', async () => {
+  test('that the vendor ends earlier reports the earlier expiry', async () => {
     const { expiresAt } = await open({ expiresAt: Date.now() + 300 * DAY_MS });
     expect(expiresAt).toBeLessThanOrEqual(Date.now() + 7 * DAY_MS);
     expect(expiresAt).toBeGreaterThan(Date.now() + 7 * DAY_MS - HOUR_MS);
@@ -113,7 +113,7 @@ describe('a watch channel of a Google calendar', () => {
     expect(target.proxy.requests).toEqual([]);
   });
 
-  test('may have a second one beside it, each ended alone', async () => {
+  test('may coexist with a second one, and each is closed separately', async () => {
     const first = await open();
     const second = await open({ id: 'beef'.repeat(8) });
     await subscriptions().close(first, signal());
@@ -149,7 +149,7 @@ describe('a channel of which no answer came', () => {
     expect(target.sandbox.channels()).toEqual([]);
   });
 
-  test('is still open when it cannot be ended: it ends by itself, and hints twice until then', async () => {
+  test('remains open if it cannot be closed: it expires, and hints arrive twice until then', async () => {
     target.proxy.add({ ...WATCH, fault: { kind: 'lost-answer' } });
     target.proxy.add({ ...STOP, fault: refusal(503, 'backendError') });
     await open();
@@ -157,13 +157,13 @@ describe('a channel of which no answer came', () => {
     for (const { expiresAt } of target.sandbox.channels()) expect(expiresAt).toBeLessThan(Date.now() + 3 * DAY_MS);
   });
 
-  test('nor to the second one is told as uncertain, after two requests', async () => {
+  test('is reported as uncertain if the second request has no answer either', async () => {
     target.proxy.add({ ...WATCH, times: 2, fault: { kind: 'lost-answer' } });
     await expect(open()).rejects.toMatchObject({ actor: 'remote', ambiguous: true });
     expect(watched()).toHaveLength(2);
   });
 
-  test('but an unreadable one, twice, is told as uncertain', async () => {
+  test('is reported as uncertain after two unreadable answers', async () => {
     const answer = { status: 200, headers: { 'content-type': 'application/json' }, body: '{"kind":"api#channel"}' };
     target.proxy.add({ ...WATCH, times: 2, fault: { kind: 'answer', answer } });
     await expect(open()).rejects.toMatchObject({ code: 'unexpected-answer', ambiguous: true });
@@ -172,7 +172,7 @@ describe('a channel of which no answer came', () => {
 
 describe('a refused channel', () => {
   test.each([401, 400])(
-    'for its address, with status %i, is a matter of settings and not of the login',
+    'for its URL, with status %i, is a configuration error and not a connection error',
     async (status) => {
       target.proxy.add({ ...WATCH, times: 9, fault: refusal(status, 'push.webhookUrlUnauthorized') });
       await expect(open()).rejects.toMatchObject({
@@ -185,7 +185,7 @@ describe('a refused channel', () => {
     },
   );
 
-  test('for an address without https', async () => {
+  test('for a URL without https', async () => {
     const call = open({ address: 'http://outside.example/notifications/x' });
     await expect(call).rejects.toMatchObject({ actor: 'settings', code: 'notification-address-refused' });
   });
@@ -196,13 +196,13 @@ describe('a refused channel', () => {
     [403, 'quotaExceeded', 'usageLimits', 'remote', 'usage-limit'],
     [403, 'insufficientPermissions', 'global', 'authorization', 'scope-missing'],
     [429, 'rateLimitExceeded', 'usageLimits', 'remote', 'rate-limited'],
-  ])('with %i %s is asked for once', async (status, reason, domain, actor, code) => {
+  ])('with %i %s is requested once', async (status, reason, domain, actor, code) => {
     target.proxy.add({ ...WATCH, times: 9, fault: refusal(status, reason, domain) });
     await expect(open()).rejects.toMatchObject({ actor, code });
     expect(watched()).toHaveLength(1);
   });
 
-  test('names neither the account nor the address', async () => {
+  test('shows neither the account nor the URL', async () => {
     target.proxy.add({ ...WATCH, times: 9, fault: refusal(400, 'invalid') });
     const error = asMirrorError(await open().catch((thrown: unknown) => thrown));
     expect(`${error.message} ${error.remedy} ${error.stack}`).not.toMatch(/@clinic|127\.0\.0\.1|c0de/);

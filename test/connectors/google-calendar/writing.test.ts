@@ -132,8 +132,8 @@ describe('limits within a batch', () => {
   });
 });
 
-describe('parts of a batch with answers of their own', () => {
-  test('a part that conflicted with the others is sent again alone', async () => {
+describe('parts of a batch with separate answers', () => {
+  test('a part that conflicted with the others is repeated separately', async () => {
     faultParts('POST', { kind: 'conflict' }, { times: 2 });
     const outcomes = await kit.attempt(creates(10));
     expect(outcomes.map(describeOutcome)).toEqual(outcomes.map(() => 'written created'));
@@ -141,7 +141,7 @@ describe('parts of a batch with answers of their own', () => {
     expect(bodies).toEqual([10, 1, 1]);
   });
 
-  test('a part that conflicts alone too is tried later', async () => {
+  test('a part that conflicts separately too is retried later', async () => {
     faultParts('POST', { kind: 'conflict' }, { times: 2 });
     const error = failure((await kit.attempt([createOperation('a')]))[0]);
     expect(error).toMatchObject({ actor: 'remote', code: 'batch-conflict', retry: 'later' });
@@ -185,14 +185,14 @@ describe('parts of a batch with answers of their own', () => {
     expect((await kit.object('c')).title).toBe('Changed');
   });
 
-  test('parts that were refused for their login are sent again, the others are not', async () => {
+  test('parts that were refused for their token are repeated, the others are not', async () => {
     faultParts('POST', { kind: 'status', status: 401 }, { times: 3 });
     const outcomes = await kit.attempt(creates(10));
     expect(outcomes.map(describeOutcome)).toEqual(outcomes.map(() => 'written created'));
     expect(target.proxy.requests.map((request) => request.body.match(/^POST /gm)?.length)).toEqual([10, 3]);
   });
 
-  test('when the renewed login is refused for one part only, that alone asks for a person', async () => {
+  test('if the renewed token is refused for one part only, that part alone requires an administrator', async () => {
     const [a, b] = await kit.create('a', 'b');
     faultParts('PATCH', { kind: 'status', status: 401 }, { path: keyOf('a') });
     const outcomes = await kit.attempt([
@@ -224,7 +224,7 @@ describe('an id that was used before', () => {
     expect(describeOutcome((await kit.attempt([createOperation('a')]))[0])).toBe('failed remote/rate-limited');
   });
 
-  test('is left for later when it is taken and cannot be read yet: no second event', async () => {
+  test('waits if it is in use and not yet readable: no second event', async () => {
     await kit.create('a');
     faultParts('GET', { kind: 'status', status: 404 }, { path: keyOf('a'), times: 1 });
     const error = failure((await kit.attempt([createOperation('a')]))[0]);
@@ -241,7 +241,7 @@ describe('an id that was used before', () => {
     expect(describeOutcome(next)).toBe('written created');
   });
 
-  test('is not ours when the deleted event carries another owner tag', async () => {
+  test('is foreign if the deleted event carries another owner tag', async () => {
     const id = await target.server.putForeign('Foreign', keyOf('a'));
     target.sandbox.deleteByHand(target.container, id);
     expect(describeOutcome((await kit.attempt([createOperation('a')]))[0])).toBe('key-burnt');
@@ -249,7 +249,7 @@ describe('an id that was used before', () => {
   });
 });
 
-describe('an event that somebody else keeps changing', () => {
+describe('an event that another client keeps changing', () => {
   test('is a conflict after one more try', async () => {
     const [a] = await kit.create('a');
     faultParts('PATCH', { kind: 'status', status: 412 }, { path: keyOf('a') });
@@ -262,8 +262,8 @@ describe('an event that somebody else keeps changing', () => {
   });
 });
 
-describe('an event that a person made public', () => {
-  test('is read without content and put right again; guests whom they invited stay', async () => {
+describe('an event that a user made public', () => {
+  test('is read without content and made private again; guests of the user remain', async () => {
     await kit.create('a');
     const attendees = [{ email: 'guest@example.org' }];
     target.sandbox.editByHand(target.container, keyOf('a'), { visibility: 'public', attendees });
@@ -274,7 +274,7 @@ describe('an event that a person made public', () => {
     expect(target.sandbox.counts.mails).toBe(0);
   });
 
-  test('and invited guests to is updated by a service account too, which may invite nobody', async () => {
+  test('is also updated by a service account, which cannot invite guests, if the user invited guests', async () => {
     const { sandbox, container } = target;
     const account = 'mirror@project.iam.gserviceaccount.com';
     sandbox.createServiceAccount(account);
@@ -289,11 +289,11 @@ describe('an event that a person made public', () => {
   });
 });
 
-describe('where a write without a sequence number counts as 0', () => {
+describe('a server that treats a write without a sequence number as 0', () => {
   const moved = (day: number) =>
     itemWith({ time: timed(`2027-03-${day}T09:00:00+01:00`, `2027-03-${day}T09:30:00+01:00`, 'Europe/Rome') });
 
-  test('an event moves as often as its appointment, comes back after a deletion, and is erased', async () => {
+  test('an event follows each move of its appointment, returns after a deletion, and is erased', async () => {
     const { sandbox, container } = target;
     sandbox.configure({ absentSequence: 'zero' });
     let [last] = await kit.create('a');

@@ -52,7 +52,7 @@ describe('a meeting', () => {
     });
   });
 
-  test('that a person parted from its contact shows so in a reading, and is joined again by the next write', async () => {
+  test('that a user separated from its contact is read as separated, and joined again by the next write', async () => {
     const { world, contacts, target, keyOf } = await open();
     const item = meeting(keyOf('anna'));
     await target.write(target.create('visit', item), target.create('alone', meeting(null)));
@@ -71,7 +71,7 @@ describe('a meeting', () => {
     expect(contactsOf(world, target, 'visit')).toEqual([idOf(world, contacts, 'anna')]);
   });
 
-  test('whose contact is not there waits, and the others go on', async () => {
+  test('whose contact is absent waits, and the other meetings continue', async () => {
     const { world, contacts, target, keyOf } = await open();
     const [late, other] = [
       target.create('late', meeting(keyOf('carl'))),
@@ -86,7 +86,7 @@ describe('a meeting', () => {
     expect(contactsOf(world, target, 'late')).toEqual([idOf(world, contacts, 'carl')]);
   });
 
-  test('goes to another contact when its patient changed, and leaves what a person joined', async () => {
+  test('moves to another contact when its patient changes, and keeps associations added by a user', async () => {
     const { world, contacts, target, keyOf } = await open();
     const [created] = await target.write(target.create('visit', meeting(keyOf('anna'))));
     const relative = world.sandbox.add('contacts', { firstname: 'Relative' });
@@ -109,7 +109,7 @@ describe('a meeting', () => {
     expect(contactsOf(world, target, 'visit')).toEqual([idOf(world, contacts, 'bert')]);
   });
 
-  test('fails alone when its contact went away in the middle', async () => {
+  test('fails separately if its contact disappears in the middle', async () => {
     const { world, target, keyOf } = await open();
     const patients = ['anna', 'bert'];
     const created = await target.write(...patients.map((patient) => target.create(patient, meeting(keyOf(patient)))));
@@ -133,7 +133,7 @@ describe('a meeting', () => {
     });
   });
 
-  test('costs five requests for a hundred, two of them searches, whoever they belong to', async () => {
+  test('costs five requests for a hundred, two of them searches, for any number of contacts', async () => {
     const { world, target, keyOf } = await open();
     const before = world.sandbox.counts.httpRequests;
     const patients = ['anna', 'bert'];

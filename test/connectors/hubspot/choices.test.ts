@@ -67,7 +67,7 @@ describe('a pipeline and its stages by their names', () => {
     expect((await target.readAll())[0]?.item?.properties.dealstage).toBe('Booked');
   });
 
-  test('stay what they are where ids are mapped', async () => {
+  test('remain unchanged if ids are mapped', async () => {
     const { world, target, item, prepare } = await open({ stage: ['closedwon'] });
     await prepare();
     await target.write(target.create('i', item('closedwon')));

@@ -24,7 +24,7 @@ function openClient(...answers: readonly [status: number, body?: object][]) {
 }
 
 describe('a call of HubSpot', () => {
-  test('has a body and its type only where there is one', async () => {
+  test('has a content type only with a body', async () => {
     const { client, requests } = openClient([200, {}], [200, {}]);
     await client.send(CALL);
     await client.send({ ...CALL, method: 'POST', body: { a: 1 } });
@@ -36,7 +36,7 @@ describe('a call of HubSpot', () => {
     expect(requests[0]!.headers).not.toHaveProperty('content-type');
   });
 
-  test('is sent once more with a renewed login after a 401, and then is login-refused', async () => {
+  test('is repeated once with a renewed token after a 401, and then is login-refused', async () => {
     const renewed = openClient([401, {}], [200, { id: 7 }]);
     expect(await renewed.client.send(CALL)).toMatchObject({ status: 200, body: { id: 7 } });
     expect(renewed.requests.map(({ headers }) => headers?.authorization)).toEqual(['Bearer old', 'Bearer new']);
@@ -52,7 +52,7 @@ describe('a call of HubSpot', () => {
     await expect(openClient([500]).client.demand(schema, CALL)).rejects.toMatchObject({ code: 'server-error' });
   });
 
-  test('that is answered with nothing takes a 204 alone for done', async () => {
+  test('that has an empty answer is done only after a 204', async () => {
     await expect(openClient([204]).client.demandNothing(CALL)).resolves.toBeUndefined();
     await expect(openClient([200, {}]).client.demandNothing(CALL)).rejects.toMatchObject({ code: 'unexpected-answer' });
     await expect(openClient([423, {}]).client.demandNothing(CALL)).rejects.toMatchObject({ code: 'writes-locked' });

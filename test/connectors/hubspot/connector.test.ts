@@ -13,7 +13,7 @@ const deal = (dealstage: string) => ({
 });
 
 describe('a rule of the account', () => {
-  test('that wants a property when a contact is made is told with its field, and the others are written', async () => {
+  test('that requires a property of new contacts is reported with its field, and the other contacts are written', async () => {
     const world = await startWorld();
     const target = await world.target();
     world.sandbox.requireOnCreate('contacts', 'phone');
@@ -35,7 +35,7 @@ describe('a rule of the account', () => {
   });
 
   test.each(['traced', 'never'] as const)(
-    'that wants a property by the value of another is told with both, and no value (row errors: %s)',
+    'that requires a property because of another is reported with both, without values (row errors: %s)',
     async (rowErrors) => {
       const world = await startWorld({ rowErrors });
       const target = await world.target({ stream: 'invoices', properties: DEAL });
@@ -58,7 +58,7 @@ describe('a rule of the account', () => {
     expect((await target.apply(target.create('a', contact()))).map(describeOutcome)).toEqual(['written created']);
   });
 
-  test('that lets a user join no records stops what belongs to contacts, and says who must be allowed what', async () => {
+  test('that lets a user join no records stops appointments and invoices, and reports the missing permission', async () => {
     const world = await startWorld({ editAssociations: false });
     const token = world.sandbox.issueAccessToken();
     const contacts = await world.target({ token });
@@ -69,7 +69,7 @@ describe('a rule of the account', () => {
     expect(error.remedy).toContain('Edit Associations');
   });
 
-  test('that wants a property of a meeting leaves that alone behind when the patient is forgotten', async () => {
+  test('that requires a property of a meeting keeps only that property when the patient is forgotten', async () => {
     const world = await startWorld();
     const visits = await world.target({ stream: 'appointments' });
     const [created] = await visits.write(visits.create('visit', meeting(null)));

@@ -32,7 +32,7 @@ describe('a deletion', () => {
     expect((await target.apply(deletion)).map(describeOutcome)).toEqual(['deleted already-gone']);
   });
 
-  test('reaches a contact of ours from which somebody took the key', async () => {
+  test('finds a contact of clinic-mirror whose key was removed', async () => {
     const { world, target, ids } = await withContacts('a');
     world.sandbox.edit('contacts', ids[0]!, { [KEY]: '' });
     expect((await target.apply(target.remove('a', ids[0]!))).map(describeOutcome)).toEqual(['deleted deleted']);
@@ -57,7 +57,7 @@ describe('a deletion', () => {
     },
   );
 
-  test('takes out meetings as well', async () => {
+  test('removes meetings as well', async () => {
     const { world, target: contacts } = await withContacts('anna');
     const target = await world.target({ stream: 'appointments' });
     const [written] = await target.write(target.create('visit', meeting(contacts.identity.key('anna', 0))));
@@ -82,7 +82,7 @@ describe('an erasure', () => {
     expect(inBin(other!)).toMatchObject({ archived: true, properties: { hs_meeting_title: 'Visit' } });
   });
 
-  test('deletes what HubSpot does not let be emptied', async () => {
+  test('deletes objects that HubSpot does not allow to empty', async () => {
     const world = await startWorld();
     const target = await world.target({ stream: 'appointments' });
     const [visit] = await target.write(target.create('visit', meeting(null)));
@@ -92,7 +92,7 @@ describe('an erasure', () => {
     expect(world.sandbox.records('meetings')).toEqual([]);
   });
 
-  test('deletes a contact for good, and its address with it', async () => {
+  test('deletes a contact permanently, with its e-mail address', async () => {
     const { world, target, ids } = await withContacts('a', 'b');
     const outcomes = await target.apply(target.remove('a', ids[0]!, true), target.remove('b', ids[1]!));
     expect(outcomes.map(describeOutcome)).toEqual(['deleted deleted', 'deleted deleted']);
@@ -111,7 +111,7 @@ describe('an erasure', () => {
     ]);
   });
 
-  test('that breaks off tells of those that went before', async () => {
+  test('that is interrupted reports the completed deletions', async () => {
     const { world, target, ids } = await withContacts('a', 'b');
     world.sandbox.faults.add({
       match: { path: '/gdpr-delete' },

@@ -7,7 +7,7 @@ describe('a refusal', () => {
   const message =
     'Property values were not valid: [{"isValid":false,"message":"Ada was not one of the allowed options","error":"INVALID_OPTION","name":"gender","propertyValue":"Ada"}]';
 
-  test('names properties and codes, from wherever HubSpot tells them', () => {
+  test('lists properties and codes, from any part of the answer', () => {
     expect(readRefusal(400, { category: 'VALIDATION_ERROR', message })).toMatchObject({
       codes: ['INVALID_OPTION'],
       properties: ['gender'],
@@ -72,7 +72,7 @@ describe('a refusal', () => {
     expect(toMirrorError({ status, body: undefined, retryAfterMs: null }, { at: 0, zone: null }).code).toBe(code);
   });
 
-  test('by day is waited for an hour while the zone is not known', () => {
+  test('of the daily limit waits an hour if the zone is unknown', () => {
     const answer = { status: 429, body: { policyName: 'DAILY' }, retryAfterMs: null };
     expect(toMirrorError(answer, { at: 0, zone: null }).retryAfterMs).toBe(60 * MINUTE_MS);
   });

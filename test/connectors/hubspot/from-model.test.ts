@@ -82,7 +82,7 @@ describe('a value', () => {
     ['number', '007', 7],
     ['boolean', 'yes', 'yes'],
     ['text', '', null],
-  ] as const)('of kind %s that HubSpot tells as %j reads as %j', (kind, text, value) => {
+  ] as const)('of kind %s that HubSpot returns as %j is read as %j', (kind, text, value) => {
     expect(fromText(kind, text)).toBe(value);
   });
 
@@ -90,7 +90,7 @@ describe('a value', () => {
     expect(toValues(SCOPE, sent(itemWith('a\uD83Db'))).value).toBe('a\uFFFDb');
   });
 
-  test('that an answer does not tell is as it was sent', () => {
+  test('that is absent from an answer equals the sent value', () => {
     const properties = [
       { name: 'told', kind: 'text' },
       { name: 'empty', kind: 'text' },

@@ -61,7 +61,7 @@ describe('the keys of HubSpot', () => {
     for (const stream of hubspot.streams) expect(hubspot.keysOf!(CUSTOM, stream as StreamName)).toBe('enforced');
   });
 
-  test('of meetings are looked up, once the search has had its seconds to show them', () => {
+  test('of meetings are looked up, after the delay of the search', () => {
     const settings = hubspot.settingsSchema.parse({ searchLagSeconds: 90 });
     expect(hubspot.keysOf!(settings, 'appointments')).toEqual({ lookedUp: { lagMs: 90_000 } });
   });

@@ -9,7 +9,7 @@ describe('a limit', () => {
   test.each([
     [false, 10 * SECOND_MS],
     [true, 10 * SECOND_MS],
-  ])('by ten seconds is waited for (Retry-After sent: %s)', async (retryAfterOn429, waitMs) => {
+  ])('per ten seconds delays the retry (Retry-After sent: %s)', async (retryAfterOn429, waitMs) => {
     const world = await startWorld({ retryAfterOn429 });
     const target = await world.target();
     world.sandbox.configure({ tenSecondlyPrivate: 0 });
@@ -25,7 +25,7 @@ describe('a limit', () => {
     ['America/New_York', '2026-11-20T09:15:00Z', 19 * HOUR_MS + 45 * MINUTE_MS],
     // The clocks go back at three: the day has 25 hours.
     ['Europe/Zurich', '2026-10-24T22:00:00Z', 25 * HOUR_MS],
-  ])('by day is waited for until midnight of the account (%s at %s)', async (timeZone, now, waitMs) => {
+  ])('per day delays the retry until midnight of the account (%s at %s)', async (timeZone, now, waitMs) => {
     const world = await startWorld({ timeZone });
     world.clock.at = Date.parse(now);
     const target = await world.target();
@@ -34,7 +34,7 @@ describe('a limit', () => {
     expect(error).toMatchObject({ actor: 'remote', code: 'account-daily-limit', retryAfterMs: waitMs + MINUTE_MS });
   });
 
-  test('a lock by fast upserts is waited for two seconds', async () => {
+  test('a lock by fast upserts delays the retry by two seconds', async () => {
     const world = await startWorld();
     const target = await world.target();
     world.sandbox.lock('contacts', 2 * SECOND_MS);
@@ -53,7 +53,7 @@ describe('a limit', () => {
     expect(error.retryAfterMs).toBe(2 * SECOND_MS);
   });
 
-  test('a move of the account is waited for as long as it is told', async () => {
+  test('a move of the account delays the retry by the time that HubSpot reports', async () => {
     const world = await startWorld();
     const target = await world.target();
     world.sandbox.migrate(20 * HOUR_MS);
@@ -61,7 +61,7 @@ describe('a limit', () => {
     expect(error).toMatchObject({ actor: 'remote', code: 'account-moving', retryAfterMs: 20 * HOUR_MS });
   });
 
-  test('that comes after the writes fails what was not settled, and is harmless', async () => {
+  test('that follows the writes fails only unfinished operations, and is harmless', async () => {
     const world = await startWorld();
     const contacts = await world.target();
     await contacts.write(contacts.create('anna', contact()));
@@ -76,7 +76,7 @@ describe('a limit', () => {
     expect((await target.write(operation)).map(describeOutcome)).toEqual(['written adopted']);
   });
 
-  test.each([500, 502, 503, 504, 521, 522, 523, 524, 525, 526])('failure (%i) is waited for', async (status) => {
+  test.each([500, 502, 503, 504, 521, 522, 523, 524, 525, 526])('failure (%i) delays the retry', async (status) => {
     const world = await startWorld();
     const target = await world.target();
     world.sandbox.faults.add({ match: UPSERT, times: 1, fault: { kind: 'status', status } });
@@ -91,7 +91,7 @@ describe('a limit', () => {
 });
 
 describe('a login', () => {
-  test('that ends in the middle is renewed once, and the work goes on', async () => {
+  test('that expires in the middle is renewed once, and the work continues', async () => {
     const world = await startWorld();
     const calls = { renewals: 0 };
     let token = world.sandbox.issueAccessToken();
@@ -116,7 +116,7 @@ describe('a login', () => {
     expect(calls.renewals).toBe(2);
   });
 
-  test('that is refused after it was renewed needs a person', async () => {
+  test('that is refused after its renewal requires an administrator', async () => {
     const world = await startWorld();
     const token = world.sandbox.issuePrivateToken();
     const target = await world.target({ token });
@@ -125,7 +125,7 @@ describe('a login', () => {
     expect(error).toMatchObject({ actor: 'authorization', code: 'login-refused', retry: 'never' });
   });
 
-  test('without a permission is told which one is missing', async () => {
+  test('without a permission is reported with the missing permission', async () => {
     const world = await startWorld();
     const token = world.sandbox.issuePrivateToken();
     const target = await world.target({ token });
@@ -135,7 +135,7 @@ describe('a login', () => {
     expect(error.message).toContain('crm.objects.contacts.write');
   });
 
-  test('that may not write a sensitive property is told so by the first write, when there is no record yet', async () => {
+  test('that cannot write a sensitive property is reported by the first write, before any record exists', async () => {
     const world = await startWorld({ sensitiveData: true });
     world.sandbox.createProperty('contacts', {
       name: 'allergy',
@@ -169,7 +169,7 @@ describe('an answer', () => {
     expect(error).toMatchObject({ actor: 'contract', code: 'unexpected-answer', retry: 'later' });
   });
 
-  test('that is no JSON ends a reading, and is not taken for an empty account', async () => {
+  test('that is no JSON ends a read, and is not treated as an empty account', async () => {
     const world = await startWorld();
     const target = await world.target();
     await target.write(target.create('a', contact()));
@@ -182,7 +182,7 @@ describe('an answer', () => {
 });
 
 describe('a refusal of rows', () => {
-  test('for a key that another worker made at the same moment is tried again at once, with the address', async () => {
+  test('for a key that another worker created at the same moment is retried immediately, with the e-mail address', async () => {
     const world = await startWorld();
     const target = await world.target();
     const operation = target.create('a', contact({ email: 'ada@example.org' }));
@@ -211,7 +211,7 @@ describe('a refusal of rows', () => {
     }
   });
 
-  test('for an option that is missing leaves it out, and lets the others pass', async () => {
+  test('for a missing option omits the option, and does not stop the other rows', async () => {
     const world = await startWorld();
     const target = await world.target({ properties: [...CONTACT, { name: 'lifecyclestage', kind: 'text' }] });
     const [bad, good] = await target.apply(

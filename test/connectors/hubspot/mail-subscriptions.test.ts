@@ -28,7 +28,7 @@ function calls({ sandbox }: World): number {
 }
 
 describe('a consent of the clinic', () => {
-  test('subscribes the address on the ground of the settings, and a withdrawal unsubscribes it', async () => {
+  test('subscribes the e-mail address on the legal basis in the settings, and a withdrawal unsubscribes it', async () => {
     const { world, target, newsletter, stateOf } = await open();
     const [created] = await target.write(target.create('a', patient(true)));
     expect(world.sandbox.subscription(ADDRESS, newsletter)).toMatchObject({
@@ -47,7 +47,7 @@ describe('a consent of the clinic', () => {
     expect(calls(world)).toBe(0);
   });
 
-  test('never subscribes again who unsubscribed by a link in a mail', async () => {
+  test('never resubscribes a contact who unsubscribed by a link in a mail', async () => {
     const { world, target, newsletter, stateOf } = await open();
     const [created] = await target.write(target.create('a', patient(true)));
     world.sandbox.unsubscribe(ADDRESS, newsletter);
@@ -61,7 +61,7 @@ describe('a consent of the clinic', () => {
     ['first', [true, false]],
     ['last', [false, true]],
   ] as const)(
-    'of relatives with one address counts for none of them when one refuses (who agreed: %s)',
+    'of relatives with one e-mail address is invalid for all if one refuses (who agreed: %s)',
     async (_, given) => {
       const { target, stateOf } = await open();
       await target.write(...given.map((consent, index) => target.create(`${index}`, patient(consent))));
@@ -86,7 +86,7 @@ describe('a consent of the clinic', () => {
   });
 
   test.each(['/statuses/batch/read', '/statuses/batch/write'])(
-    'that could not be told (%s) is told by the next try, and the contact is not settled before',
+    'that could not be sent (%s) is sent by the next attempt, and the contact is unfinished until then',
     async (path) => {
       const { world, target, stateOf } = await open();
       world.sandbox.faults.add({ match: { path }, times: 1, fault: { kind: 'status', status: 503 } });
@@ -97,7 +97,7 @@ describe('a consent of the clinic', () => {
     },
   );
 
-  test('whose status HubSpot did not take leaves that contact to be written again, and it alone', async () => {
+  test('whose status HubSpot did not accept causes another write of that contact only', async () => {
     const { world, target } = await open();
     const body = { status: 'COMPLETE', results: [] };
     world.sandbox.faults.add({
@@ -114,7 +114,7 @@ describe('a consent of the clinic', () => {
     expect(failure(outcomes.find(({ recordId }) => recordId === 'a'))).toMatchObject({ retry: 'later' });
   });
 
-  test('does not subscribe an address of which HubSpot could not tell whether it opted out', async () => {
+  test('does not subscribe an e-mail address whose opt-out status HubSpot could not return', async () => {
     const { world, target, stateOf } = await open();
     const body = { status: 'COMPLETE', results: [], numErrors: 1, errors: [{ category: 'VALIDATION_ERROR' }] };
     world.sandbox.faults.add({
@@ -127,7 +127,7 @@ describe('a consent of the clinic', () => {
     expect(stateOf()).toBeUndefined();
   });
 
-  test('stands in no address of a call', async () => {
+  test('is in no URL of a call', async () => {
     const { world, target } = await open();
     world.sandbox.recording.record(true);
     await target.write(target.create('a', patient(true)));
@@ -174,7 +174,7 @@ describe('who unsubscribed in HubSpot itself', () => {
   const refusing = async ({ target }: Awaited<ReturnType<typeof open>>) =>
     Object.fromEntries((await target.readAll()).map(({ key, refuses }) => [key, refuses]));
 
-  test('is told with the contact: from the mails of a consent, and from all', async () => {
+  test('is reported with the contact: from the mails of a consent, and from all', async () => {
     const opened = await open();
     const { world, target, newsletter } = opened;
     const operations = ['a', 'b', 'c'].map((id) => target.create(id, patient(true, `${id}@example.org`)));
@@ -190,7 +190,7 @@ describe('who unsubscribed in HubSpot itself', () => {
     });
   });
 
-  test('is not whoever the clinic had unsubscribed', async () => {
+  test('excludes contacts that the clinic unsubscribed', async () => {
     const opened = await open();
     const operation = opened.target.create('a', patient(false));
     await opened.target.write(operation);

@@ -7,7 +7,7 @@ import type { PropertyKind } from '../../../src/model/items.ts';
 import { CONTACT, contact, KEY, NO_SIGNAL, rejection, STAMP, startWorld, tokenAuthorizer } from './support.ts';
 
 describe('the preparation of a target', () => {
-  test('makes our two properties once, in a group of their own', async () => {
+  test('creates the two properties of clinic-mirror once, in a separate group', async () => {
     const { sandbox, open } = await startWorld();
     const target = open();
     expect(await target.connector.prepare(null, NO_SIGNAL)).toBe(`${sandbox.portalId}/contacts`);
@@ -29,7 +29,7 @@ describe('the preparation of a target', () => {
     expect(sandbox.properties('contacts').filter(({ name }) => name === KEY || name === STAMP)).toHaveLength(2);
   });
 
-  test('makes the key of contacts for what belongs to them', async () => {
+  test('creates the key of contacts for their meetings and deals', async () => {
     const { sandbox, open } = await startWorld();
     const container = await open({ stream: 'invoices' }).connector.prepare(null, NO_SIGNAL);
     expect(container).toBe(`${sandbox.portalId}/deals`);
@@ -37,7 +37,7 @@ describe('the preparation of a target', () => {
     expect(sandbox.properties('deals').filter(({ name }) => name === KEY || name === STAMP)).toHaveLength(2);
   });
 
-  test('goes by the names of the settings', async () => {
+  test('uses the names in the settings', async () => {
     const world = await startWorld();
     const settings = { keyProperty: 'patient_key', stampProperty: 'patient_stamp', propertyGroup: 'patients' };
     const target = await world.target({ settings });
@@ -64,7 +64,7 @@ describe('the preparation of a target', () => {
     expect(error.message).toContain(named);
   });
 
-  test('tells when HubSpot lets no further unique property be made', async () => {
+  test('reports when HubSpot allows no further unique property', async () => {
     const { sandbox, open } = await startWorld();
     for (let index = 0; index < 10; index += 1) {
       const property = { label: 'Taken', type: 'string', fieldType: 'text', hasUniqueValue: true };
@@ -74,7 +74,7 @@ describe('the preparation of a target', () => {
     expect(error).toMatchObject({ actor: 'settings', code: 'property-not-made' });
   });
 
-  test('needs to be told what the target follows', async () => {
+  test('requires the stream of the target', async () => {
     const connector = hubspot.open({
       settings: hubspot.settingsSchema.parse({}),
       ownerTag: 'ownerTag',

@@ -8,7 +8,7 @@ const DAY_MS = 86_400_000;
 const START_AT = Date.parse('2026-12-01T09:00:00Z');
 
 describe('a reading', () => {
-  test('gives back what was written, value for value', async () => {
+  test('returns the written values unchanged', async () => {
     const world = await startWorld();
     const define = (name: string, type: string, fieldType: string) =>
       world.sandbox.createProperty('contacts', { name, label: name, type, fieldType });
@@ -64,7 +64,7 @@ describe('a reading', () => {
     expect(world.sandbox.counts.httpRequests - before).toBe(Math.ceil(count / 100));
   });
 
-  test('of meetings tells those of the window by their stamps', async () => {
+  test('of meetings returns those of the window by their stamps', async () => {
     const world = await startWorld();
     const target = await world.target({ stream: 'appointments' });
     const starts = [START_AT - 1_000, START_AT, START_AT + DAY_MS - 1_000, START_AT + DAY_MS];
@@ -77,7 +77,7 @@ describe('a reading', () => {
     expect(changes.items.map(({ item }) => item?.startAt)).toEqual([START_AT + DAY_MS]);
   });
 
-  test('shows what a person changed', async () => {
+  test('shows the changes of a user', async () => {
     const world = await startWorld();
     const target = await world.target();
     const [written] = await target.write(target.create('a', contact()));
@@ -89,7 +89,7 @@ describe('a reading', () => {
     ]);
   });
 
-  test('does not show what lost its stamp, while a look-up by key tells that it is there', async () => {
+  test('omits a record without a stamp, but a lookup by key finds it', async () => {
     const world = await startWorld();
     const target = await world.target();
     const [a] = await target.write(target.create('a', contact()), target.create('b', contact()));
@@ -108,7 +108,7 @@ describe('a reading', () => {
     expect(await target.connector.find(target.container, keys.slice(0, 1), NO_SIGNAL)).toEqual([]);
   });
 
-  test('of a contact whose key somebody took shows it without one', async () => {
+  test('of a contact whose key was removed shows the contact without a key', async () => {
     const world = await startWorld();
     const target = await world.target();
     const [a] = await target.write(target.create('a', contact()));
@@ -120,7 +120,7 @@ describe('a reading', () => {
 });
 
 describe('updates', () => {
-  test('look first at what stands under their keys, and write it', async () => {
+  test('check the records under their keys first, and write them', async () => {
     const { calls, labels, words } = await run(SCOPE, { contacts: [ours('a', '1')] }, update('a', {}, '1'), write('b'));
     expect(labels).toEqual(['objects.read', 'objects.upsert']);
     expect(calls[0]?.body).toMatchObject({ inputs: [{ id: keyOf('a') }], properties: ['k', 's', 'email'] });
@@ -133,7 +133,7 @@ describe('updates', () => {
     expect(words).toEqual(['written recreated']);
   });
 
-  test('whose key leads to another record, into which ours was merged, write nothing into that', async () => {
+  test('whose key leads to another record, after a merge, write nothing into that record', async () => {
     const { labels, words } = await run(SCOPE, { silentOf: [keyOf('a')] }, update('a', {}, '1'));
     expect([labels, words]).toEqual([['objects.read', 'objects.upsert'].slice(0, 1), ['key-burnt']]);
   });
@@ -144,7 +144,7 @@ describe('updates', () => {
     expect([labels, words]).toEqual([['objects.read'], ['key-burnt']]);
   });
 
-  test('give a record its key back from which somebody took it', async () => {
+  test('restore the key of a record after its removal by a user', async () => {
     const keyless = ours('a', '1', { k: '' });
     const { calls, labels, words, objects } = await run(
       SCOPE,
@@ -162,7 +162,7 @@ describe('updates', () => {
     ['of another record', ours('b', '1', { k: '' })],
     ['without a stamp', { id: '1', values: {} }],
     ['that has a key', ours('a', '1', { k: keyOf('b') })],
-  ])('leave a record alone %s, to which their id leads', async (_, record) => {
+  ])('whose id leads to a record %s leave that record', async (_, record) => {
     const before = { ...record.values };
     const { labels, words, objects } = await run(SCOPE, { contacts: [record] }, update('a', {}, '1'));
     expect(labels).toEqual(['objects.read', 'objects.read', 'objects.upsert']);
@@ -171,7 +171,7 @@ describe('updates', () => {
   });
 });
 
-test('an update whose id leads to the record that theirs was merged into leaves that alone', async () => {
+test('an update whose id leads to the merged record leaves that record', async () => {
   const other = ours('b', '2', { k: '' });
   const { words, objects } = await run(SCOPE, { contacts: [other], mergedInto: { 1: '2' } }, update('a', {}, '1'));
   expect(words).toEqual(['written recreated']);

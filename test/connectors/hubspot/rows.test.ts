@@ -40,7 +40,7 @@ describe('creates of contacts', () => {
     expect((await run(SCOPE, { contacts: [ours('a', '1')] }, write('a'))).words).toEqual(['written adopted']);
   });
 
-  test('of which two are for one key are one row, the last one, and both are told', async () => {
+  test('with two rows for one key send the last row, and report both', async () => {
     const { outcomes, objects } = await run(
       SCOPE,
       {},
@@ -56,13 +56,13 @@ describe('creates of contacts', () => {
     expect((await run(SCOPE, account, write('a'), update('b'))).words).toEqual(['written created', 'written updated']);
   });
 
-  test('tell nothing of addresses where none was refused', async () => {
+  test('report no e-mail address if none was refused', async () => {
     const info = vi.fn();
     await run(SCOPE, { log: { ...silentLogger, info } }, write('a', { email: 'a@x' }));
     expect(info).not.toHaveBeenCalled();
   });
 
-  test('of which nothing is said may have been written', async () => {
+  test('that the answer omits may have been written', async () => {
     const { words } = await run(
       SCOPE,
       { refuses: ({ id }) => (id === keyOf('a') ? 'silence' : undefined) },
@@ -72,7 +72,7 @@ describe('creates of contacts', () => {
     expect(words).toEqual(['failed remote/answer-missing', 'written created']);
   });
 });
-describe('a contact whose address HubSpot refuses', () => {
+describe('a contact whose e-mail address HubSpot refuses', () => {
   const a = write('a', { email: 'a@x' });
 
   test.each([

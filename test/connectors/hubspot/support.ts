@@ -185,7 +185,7 @@ export function meeting(
   };
 }
 
-/** What was written, or the failure thrown. */
+/** Returns the written outcome, or throws its error. */
 function written(outcome: Outcome<CrmItem> | undefined): Written {
   if (outcome?.result === 'failed') throw outcome.error;
   if (outcome?.result !== 'written') throw new Error(`not written: ${outcome?.result}`);

@@ -26,7 +26,7 @@ async function open(options: Parameters<typeof startWorld>[0] = {}, settings: ob
   return { world, visits, anna: contacts.identity.key('anna', 0) };
 }
 
-/** A second meeting with everything that ours carries. */
+/** Creates a second meeting with all properties of the first. */
 function copyOf(world: World, visits: Target, recordId: string): string {
   const { properties } = world.record(visits, 'meetings', recordId)!;
   const { [KEY]: key, [STAMP]: stamp, hs_timestamp: at } = properties;
@@ -34,7 +34,7 @@ function copyOf(world: World, visits: Target, recordId: string): string {
 }
 
 describe('a meeting in an account that holds no property of meetings unique', () => {
-  test('is made once, although its answer was lost, once the search shows what was made', async () => {
+  test('is created once, although its answer was lost, once the search shows the created meeting', async () => {
     const { world, visits, anna } = await open({ searchLagMs: 60 * SECOND_MS });
     const path = '/meetings/batch/create';
     world.sandbox.faults.add({ match: { path }, times: 1, fault: { kind: 'lost-answer' } });
@@ -59,7 +59,7 @@ describe('a meeting in an account that holds no property of meetings unique', ()
     expect(world.sandbox.records('meetings')).toHaveLength(1);
   });
 
-  test('is written on although a search does not show it yet, and nothing is made beside it', async () => {
+  test('is updated although a search does not show it yet, without a duplicate', async () => {
     const { world, visits, anna } = await open({ searchLagMs: 3_600_000 });
     const [created] = await visits.write(visits.create('visit', meeting(anna)));
     const [updated] = await visits.write(visits.update('visit', meeting(null), created!.remoteId));
@@ -69,7 +69,7 @@ describe('a meeting in an account that holds no property of meetings unique', ()
     expect(world.sandbox.records('meetings')).toEqual([]);
   });
 
-  test('that the search still shows after a person deleted it is made again, and not written into the bin', async () => {
+  test('that the search still shows after its deletion by a user is recreated, and not written into the bin', async () => {
     const { world, visits, anna } = await open();
     const [created] = await visits.write(visits.create('visit', meeting(anna)));
     world.clock.at += SECOND_MS;
@@ -81,7 +81,7 @@ describe('a meeting in an account that holds no property of meetings unique', ()
     expect(world.sandbox.records('meetings').map(({ id }) => id)).toEqual([again!.remoteId]);
   });
 
-  test('whose key two meetings carry is named by a create, written by its id, and deleted with its copy', async () => {
+  test('whose key two meetings carry is reported by a create, written by its id, and deleted with its copy', async () => {
     const { world, visits, anna } = await open();
     const [created] = await visits.write(visits.create('visit', meeting(anna)));
     copyOf(world, visits, 'visit');
@@ -95,7 +95,7 @@ describe('a meeting in an account that holds no property of meetings unique', ()
     expect(world.sandbox.records('meetings')).toEqual([]);
   });
 
-  test("that carries another target's stamp under our key is left alone", async () => {
+  test("that carries another target's stamp under a key of clinic-mirror remains unchanged", async () => {
     const { world, visits, anna } = await open();
     const [created] = await visits.write(visits.create('visit', meeting(anna)));
     world.sandbox.edit('meetings', created!.remoteId!, { [STAMP]: 'another0target00.x.0.' });
@@ -128,7 +128,7 @@ describe('a meeting in an account that holds no property of meetings unique', ()
     expect(error).toMatchObject({ code: 'rate-limited', actor: 'remote', retryAfterMs: SECOND_MS });
   });
 
-  test('costs two searches for a hundred, and what they name is read as it is now', async () => {
+  test('costs two searches for a hundred, and the found meetings are read in their current state', async () => {
     const { world, visits, anna } = await open();
     const creates = Array.from({ length: 100 }, (_, index) => visits.create(`visit-${index}`, meeting(anna)));
     await visits.write(...creates);
@@ -140,7 +140,7 @@ describe('a meeting in an account that holds no property of meetings unique', ()
 });
 
 describe('meetings in an account', () => {
-  test('that calls their key unique and holds nothing unique are looked up', async () => {
+  test('that declares their key unique without enforcing it are looked up', async () => {
     const { world, visits, anna } = await open({ meetingKeys: 'unenforced' });
     expect(world.sandbox.properties('meetings').find(({ name }) => name === KEY)?.hasUniqueValue).toBe(true);
     await visits.write(visits.create('visit', meeting(anna)));

@@ -53,7 +53,7 @@ describe('an upsert', () => {
     expect(world.sandbox.records('contacts')).toHaveLength(1);
   });
 
-  test('updates what is there, clears what is empty, and tells what is stored', async () => {
+  test('updates existing contacts, clears empty properties, and returns the stored values', async () => {
     const world = await startWorld();
     const { target, outcomes } = await withContacts(world, 'a');
     const wanted = contact({ firstname: null, email: 'Ada@Example.ORG' });
@@ -73,7 +73,7 @@ describe('an upsert', () => {
     expect(world.sandbox.records('contacts')).toHaveLength(1);
   });
 
-  test('gives a contact its key back from which somebody took it', async () => {
+  test('restores the key of a contact after its removal', async () => {
     const world = await startWorld();
     const { target, outcomes } = await withContacts(world, 'a');
     world.sandbox.edit('contacts', outcomes[0]!.remoteId!, { [KEY]: '' });
@@ -82,7 +82,7 @@ describe('an upsert', () => {
     expect(names(world)).toEqual(['New']);
   });
 
-  test('of a contact that carries the stamp of another target leaves it alone', async () => {
+  test('of a contact that carries the stamp of another target leaves the contact', async () => {
     const world = await startWorld();
     const { target, outcomes } = await withContacts(world, 'a');
     world.sandbox.edit('contacts', outcomes[0]!.remoteId!, { [STAMP]: 'another0target00.x.0.' });
@@ -103,7 +103,7 @@ describe('an upsert', () => {
   test.each([
     ['the newest version of the API', {}, '2026-09'],
     ['the version that it is told', { version: '2026-03' }, '2026-03'],
-  ])('goes by %s, and by no other', async (_which, settings, version) => {
+  ])('uses %s, and no other', async (_which, settings, version) => {
     const world = await startWorld();
     const contacts = await world.target({ settings });
     await contacts.write(contacts.create('a', contact()));
@@ -134,7 +134,7 @@ describe('an upsert', () => {
 });
 
 describe('rows of one batch', () => {
-  test('fail alone, and the others are written', async () => {
+  test('fail separately, and the others are written', async () => {
     const world = await startWorld();
     const target = await world.target();
     const poison = target.identity.key('b', 0);
@@ -183,7 +183,7 @@ describe('rows of one batch', () => {
     expect(upserts(world)).toBeLessThanOrEqual(1 + 2 * Math.ceil(Math.log2(size)));
   });
 
-  test('that are all bad cost no more than the allowance, and what was not looked at waits', async () => {
+  test('that are all refused cost no more than the allowance, and unchecked rows wait', async () => {
     const world = await startWorld({ rowErrors: 'never' });
     const target = await world.target();
     const ids = Array.from({ length: 100 }, (_, index) => `record-${index}`);
@@ -207,7 +207,7 @@ describe('rows of one batch', () => {
   });
 });
 
-describe('an address that belongs to another contact', () => {
+describe('an e-mail address that belongs to another contact', () => {
   const family = (target: Target) =>
     ['mother', 'father', 'son', 'daughter'].map((id) =>
       target.create(id, contact({ firstname: id, email: 'family@example.org', phone: '+41791112233' })),
@@ -238,7 +238,7 @@ describe('an address that belongs to another contact', () => {
     ['never', 19],
     // And where rows are told apart: no look.
     ['traced', 13],
-  ] as const)('families cost as many calls however HubSpot tells of rows (%s)', async (rowErrors, most) => {
+  ] as const)('families cost the same number of calls for each format of row errors (%s)', async (rowErrors, most) => {
     const world = await startWorld({ rowErrors });
     const target = await world.target();
     const before = world.sandbox.counts.httpRequests;
@@ -257,7 +257,7 @@ describe('an address that belongs to another contact', () => {
   });
 
   test.each(['traced', 'created', 'never'] as const)(
-    'relatives in one batch are known before it is sent, and who has the address keeps it (row errors: %s)',
+    'relatives in one batch are detected before the call, and the holder of the e-mail address keeps it (row errors: %s)',
     async (rowErrors) => {
       const world = await startWorld({ rowErrors });
       const target = await world.target();
@@ -285,7 +285,7 @@ describe('an address that belongs to another contact', () => {
     expect(found.sort()).toEqual(echoes.sort());
   });
 
-  test('two contacts exchange their addresses in one call', async () => {
+  test('two contacts exchange their e-mail addresses in one call', async () => {
     const world = await startWorld();
     const target = await world.target();
     const emails = ['one@example.org', 'two@example.org'];
@@ -298,7 +298,7 @@ describe('an address that belongs to another contact', () => {
     expect(world.record(target, 'contacts', 'a')?.properties.email).toBe(emails[1]);
   });
 
-  test("a stranger's contact with the same address is not touched", async () => {
+  test('a foreign contact with the same e-mail address remains unchanged', async () => {
     const world = await startWorld();
     const target = await world.target();
     const stranger = world.sandbox.add('contacts', { email: 'ada@example.org', firstname: 'Stranger' });
@@ -313,7 +313,7 @@ describe('an address that belongs to another contact', () => {
     expect(world.sandbox.records('contacts')).toHaveLength(3);
   });
 
-  test('an address that was changed to a taken one does not leave the old one behind', async () => {
+  test('an e-mail address that was changed to a taken one removes the old one', async () => {
     const world = await startWorld();
     const target = await world.target();
     world.sandbox.add('contacts', { email: 'taken@example.org' });
@@ -325,7 +325,7 @@ describe('an address that belongs to another contact', () => {
   test.each([
     ['is none', 'not an address'],
     ['was shut out by a deletion for good', 'erased@example.org'],
-  ])('a contact whose address %s is written without it', async (_why, email) => {
+  ])('a contact whose e-mail address %s is written without it', async (_why, email) => {
     const world = await startWorld();
     const target = await world.target();
     world.sandbox.erase(world.sandbox.add('contacts', { email: 'erased@example.org' }));
@@ -363,21 +363,24 @@ describe('a contact that people merged', () => {
   test.each([
     ['nothing', 'written recreated'],
     ['winner', 'key-burnt'],
-  ] as const)('of two patients the one who lost is never written into the other (%s)', async (mergedKeys, word) => {
-    const world = await startWorld({ mergedKeys });
-    const { target, outcomes } = await withContacts(world, 'a', 'b');
-    const [a, b] = outcomes.map(({ remoteId }) => remoteId!);
-    const winner = world.sandbox.merge('contacts', a!, b!);
-    const before = world.sandbox.record('contacts', winner)?.properties;
-    const update = target.update('b', contact({ lastname: 'b' }), b!);
-    const [outcome] = await target.apply(update);
-    expect(describeOutcome(outcome!)).toBe(word);
-    if (word === 'key-burnt') await target.write(target.create('b', contact({ lastname: 'b' }), 1));
-    expect(world.sandbox.record('contacts', winner)?.properties).toEqual(before);
-    expect(names(world).sort()).toEqual(['a', 'b']);
-    await target.write(target.update('a', contact({ lastname: 'a' }), winner));
-    expect(names(world).sort()).toEqual(['a', 'b']);
-  });
+  ] as const)(
+    'of two merged patients, the data of one is never written into the contact of the other (%s)',
+    async (mergedKeys, word) => {
+      const world = await startWorld({ mergedKeys });
+      const { target, outcomes } = await withContacts(world, 'a', 'b');
+      const [a, b] = outcomes.map(({ remoteId }) => remoteId!);
+      const winner = world.sandbox.merge('contacts', a!, b!);
+      const before = world.sandbox.record('contacts', winner)?.properties;
+      const update = target.update('b', contact({ lastname: 'b' }), b!);
+      const [outcome] = await target.apply(update);
+      expect(describeOutcome(outcome!)).toBe(word);
+      if (word === 'key-burnt') await target.write(target.create('b', contact({ lastname: 'b' }), 1));
+      expect(world.sandbox.record('contacts', winner)?.properties).toEqual(before);
+      expect(names(world).sort()).toEqual(['a', 'b']);
+      await target.write(target.update('a', contact({ lastname: 'a' }), winner));
+      expect(names(world).sort()).toEqual(['a', 'b']);
+    },
+  );
 
   test('both patients in one batch come to a contact each', async () => {
     const world = await startWorld({ mergedKeys: 'winner' });
@@ -411,14 +414,14 @@ describe('what belongs to a contact', () => {
     expect((await run(DEALS, { contacts }, write('b', {}, of(null)))).labels).toEqual(['objects.upsert']);
   });
 
-  test('whose stamp somebody removed is written all the same', async () => {
+  test('whose stamp was removed is still written', async () => {
     const deals = [{ id: 'd1', values: { k: keyOf('a') } }];
     expect((await run(DEALS, { contacts, deals }, update('a', {}, 'd1', of('one')))).words).toEqual([
       'written updated',
     ]);
   });
 
-  test('is taken away from the contact of before also where its key had to be given back', async () => {
+  test('is separated from the previous contact even if the key had to be restored', async () => {
     const deals = [ours('a', 'd1', { k: '' }, of('one'))];
     const { calls, words } = await run(DEALS, { contacts, deals }, update('a', {}, 'd1', of('other')));
     const archived = calls.find(({ label }) => label === 'associations.archive');
@@ -426,13 +429,13 @@ describe('what belongs to a contact', () => {
     expect(words).toEqual(['written updated']);
   });
 
-  test('fails alone while its contact is not there', async () => {
+  test('fails separately while its contact is absent', async () => {
     const { calls, words } = await run(DEALS, { contacts }, write('a', {}, of('nobody')), write('b', {}, of('other')));
     expect(words).toEqual(['failed remote/contact-missing', 'written created']);
     expect(calls.find(({ label }) => label === 'objects.upsert')?.body.inputs).toMatchObject([{ id: keyOf('b') }]);
   });
 
-  test('fails when its contact goes meanwhile, or nothing is said of the joining', async () => {
+  test('fails if its contact disappears in the meantime, or the answer omits the association', async () => {
     const notJoined = { 'new-0': 'refused', 'new-1': 'silence' } as const;
     const { words } = await run(
       DEALS,
@@ -444,7 +447,7 @@ describe('what belongs to a contact', () => {
     expect(words).toEqual(['failed remote/contact-missing', 'failed remote/answer-missing', 'written created']);
   });
 
-  test('is taken away from the contact of before, before the stamp names the new one', async () => {
+  test('is separated from the previous contact before the stamp names the new one', async () => {
     const deals = [ours('a', 'd1', {}, of('one')), ours('b', 'd2', {}, of('other')), ours('c', 'd3')];
     const writes = [
       update('a', {}, 'd1', of('other')),
@@ -462,7 +465,7 @@ describe('what belongs to a contact', () => {
     expect(calls[2]?.body.inputs).toEqual([{ from: { id: 'd1' }, to: [{ id: 'c1' }] }]);
   });
 
-  test('is taken away too when it belongs to nobody now; from a contact that is gone there is nothing to take', async () => {
+  test('is separated also if it now has no contact; a deleted contact needs no separation', async () => {
     const deals = [ours('a', 'd1', {}, of('one')), ours('b', 'd2', {}, of('gone'))];
     const { calls, labels, words } = await run(
       DEALS,

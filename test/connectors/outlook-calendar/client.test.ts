@@ -50,7 +50,7 @@ describe('batches', () => {
     expect(await kit.objects()).toHaveLength(6);
   });
 
-  test('where parts crowd each other out, the next ones are as small as what came through, and all arrive', async () => {
+  test('if parts cause each other to be throttled, the next batches have the size that succeeded, and all arrive', async () => {
     const { kit, sandbox } = await openWorld();
     sandbox.configure({ batchOverflow: 'refused', latencyMs: 5 });
     const work = Array.from({ length: 20 }, (_, index) => createOperation(`r${index}`));
@@ -64,7 +64,7 @@ describe('batches', () => {
     expect(await kit.objects()).toHaveLength(20);
   });
 
-  test('when every part is throttled the whole target rests', async () => {
+  test('if every part is throttled, the whole target backs off', async () => {
     const { kit, sandbox } = await openWorld();
     sandbox.configure({ requestsPerWindow: 0 });
     const call = kit.connector.apply(kit.target.container, [createOperation('a'), createOperation('b')], signal());
@@ -83,7 +83,7 @@ describe('batches', () => {
     expect(failure(outcome)).toMatchObject({ code: expected, retry: 'later', retryAfterMs: 11_000, ambiguous });
   });
 
-  test('the calls of preparing and reading that are answered 429 and 503 are not repeated', async () => {
+  test('the calls of preparation and reads that are answered 429 and 503 are not repeated', async () => {
     const { kit, proxy } = await openWorld();
     for (const [status, code] of [
       [429, 'rate-limited'],
@@ -97,7 +97,7 @@ describe('batches', () => {
     }
   });
 
-  test('several targets in one mailbox never have more than four requests under way', async () => {
+  test('several targets in one mailbox never have more than four requests in progress', async () => {
     const { kit, sandbox, container, open } = await openWorld();
     sandbox.configure({ latencyMs: 5 });
     const marks = ['targetone0000000', 'targettwo0000000', 'targetthree00000'];
@@ -114,7 +114,7 @@ describe('batches', () => {
     expect(await kit.objects()).toHaveLength(60);
   });
 
-  test('a full mailbox is looked at again after an hour', async () => {
+  test('a full mailbox is checked again after an hour', async () => {
     const { kit, sandbox } = await openWorld();
     sandbox.faults.add({
       match: { method: 'POST', path: '/events$' },

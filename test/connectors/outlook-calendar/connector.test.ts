@@ -48,7 +48,7 @@ describe('a delta link that is lost', () => {
     [400, 'syncStateInvalid'],
     [403, 'resyncRequired'],
     [400, 'BadRequest'],
-  ])('told by %d %s leads to a whole reading and a new link', async (status, code) => {
+  ])('with %d %s causes a full read and a new link', async (status, code) => {
     const { proxy, begin, ask, edit } = await openWorld();
     const cursor = await begin('a', 'b');
     const location = 'https://elsewhere.example/v1.0/me/calendarView/delta';
@@ -69,7 +69,7 @@ describe('a delta link that is lost', () => {
     expect(await ask(cursor)).toMatchObject({ scope: 'whole', items: [{ key: keyOf('a') }], removed: [] });
   });
 
-  test('in the middle of a round leads to a whole reading too', async () => {
+  test('in the middle of a round also causes a full read', async () => {
     const { target, proxy, begin, ask, kit } = await openWorld();
     const cursor = await begin('a');
     proxy.add({ ...DELTA, after: 1, fault: { kind: 'answer', answer: refusal(410, 'resyncRequired') } });
@@ -81,7 +81,7 @@ describe('a delta link that is lost', () => {
 });
 
 describe('a delta round', () => {
-  test('that replays and repeats tells each object once, as it is', async () => {
+  test('that replays and repeats changes reports each object once, in its current state', async () => {
     const { target, sandbox, begin, ask, kit, edit } = await openWorld();
     const cursor = await begin('a', 'b', 'c');
     sandbox.configure({ deltaReplays: true });
@@ -100,7 +100,7 @@ describe('a delta round', () => {
     for (const item of replayed.items) expect(asTheyAre).toContainEqual(item);
   });
 
-  test('that names an event as changed and as removed, or the other way round, is settled by a look', async () => {
+  test('that contains an event as both changed and removed is resolved by a check', async () => {
     const { proxy, begin, ask, kit, edit } = await openWorld();
     const cursor = await begin('a', 'b');
     const gone = await kit.object('b');
@@ -122,7 +122,7 @@ describe('a delta round', () => {
     expect(removed).toEqual([gone.remoteId]);
   });
 
-  test('that calls removed what only lies outside of its window does not make it gone', async () => {
+  test('that reports an event outside of its window as removed keeps the event', async () => {
     const { begin, ask, kit } = await openWorld();
     const cursor = await begin('a');
     const { remoteId } = await kit.object('a');
@@ -133,7 +133,7 @@ describe('a delta round', () => {
     expect(await ask(cursor)).toMatchObject({ items: [{ remoteId, item: moved }], removed: [] });
   });
 
-  test('tells an event that a person moved to another calendar as removed', async () => {
+  test('reports an event that a user moved to another calendar as removed', async () => {
     const { sandbox, begin, ask, kit } = await openWorld();
     const cursor = await begin('a', 'b');
     const { remoteId } = await kit.object('a');
@@ -141,7 +141,7 @@ describe('a delta round', () => {
     expect(await ask(cursor)).toMatchObject({ scope: 'since', items: [], removed: [remoteId] });
   });
 
-  test('begins before the listing, so that what changes in between is not lost', async () => {
+  test('begins before the listing, so that changes in between are not lost', async () => {
     const { sandbox, proxy, ask, kit } = await openWorld();
     await kit.create('a', 'b');
     const { remoteId } = await kit.object('a');
@@ -154,7 +154,7 @@ describe('a delta round', () => {
     expect(await ask(cursor)).toMatchObject({ items: [{ key: keyOf('a'), item: { title: 'In between' } }] });
   });
 
-  test('that leads in a circle, or to no page, leads to a whole reading: at first too', async () => {
+  test('that leads in a circle, or to no page, causes a full read, also in the first round', async () => {
     const { proxy, begin, ask } = await openWorld();
     const cursor = await begin('a');
     for (const link of ['same', 'https://graph.microsoft.com/v2.0/nowhere', 'nonsense']) {
@@ -177,7 +177,7 @@ describe('a delta round', () => {
 });
 
 describe('a round without an end', () => {
-  test('is given up after a few pages that only repeat, and all is read: at first, and when it was followed before', async () => {
+  test('is abandoned after a few repeated pages, and a full read follows: in the first round and in later rounds', async () => {
     const { sandbox, proxy, begin, ask, edit } = await openWorld();
     const cursor = await begin('a', 'b');
     await edit('a', 'By hand');
@@ -204,7 +204,7 @@ describe('a round without an end', () => {
     expect(serial).toBe(500);
   });
 
-  test('is not what a few empty pages are, nor one page that was told before', async () => {
+  test('excludes a few empty pages, and one repeated page', async () => {
     const { proxy, begin, ask, edit } = await openWorld();
     const cursor = await begin('a');
     await edit('a', 'By hand');
@@ -221,7 +221,7 @@ describe('a round without an end', () => {
 });
 
 describe('a delta link', () => {
-  test('that names another host is followed on ours: the login goes nowhere else', async () => {
+  test('that names another host is followed on the configured host: credentials go to no other host', async () => {
     const { proxy, begin, ask, kit, edit } = await openWorld();
     const elsewhere = changePage((page) => {
       const links = Object.entries(page).filter(([name]) => name.endsWith('Link'));
@@ -238,7 +238,7 @@ describe('a delta link', () => {
     expect(await kit.objects()).toHaveLength(1);
   });
 
-  test('is good for a window that moves on with the days, and not for one that it does not cover', async () => {
+  test('is valid for a window that moves with the days, and not for a window outside of its range', async () => {
     const { begin, ask } = await openWorld();
     const cursor = await begin('a');
     const movedBy = (days: number) => ({ fromAt: WINDOW.fromAt + days * DAY_MS, toAt: WINDOW.toAt + days * DAY_MS });
@@ -284,7 +284,7 @@ describe('a calendar', () => {
     expect(await ask(null)).toMatchObject({ scope: 'whole', items: [{}, {}, {}], cursor: null });
   });
 
-  test('that may not be read at all says so', async () => {
+  test('that cannot be read is reported', async () => {
     const { proxy, begin, ask } = await openWorld();
     const cursor = await begin('a');
     for (const match of [DELTA, LISTING]) {
@@ -306,7 +306,7 @@ describe('a calendar', () => {
     expect(proxy.requests.every(({ url }) => DELTA.url.test(url))).toBe(true);
   });
 
-  test('with many strangers in it is asked about theirs in batches, and nothing of it is kept', async () => {
+  test('with many foreign events is queried for them in batches, and their data is not kept', async () => {
     const { sandbox, proxy, container, begin, ask } = await openWorld();
     const cursor = await begin('a');
     const time = { dateTime: '2027-03-11T09:00:00', timeZone: 'UTC' };
@@ -322,7 +322,7 @@ describe('a calendar', () => {
 });
 
 describe('what a write stored', () => {
-  test('is what its answer shows, in the spelling of the mailbox', async () => {
+  test('equals the answer of the write, in the spelling of the mailbox', async () => {
     const { kit, sandbox } = await openWorld();
     sandbox.configure({ normalizeBodies: true });
     const [outcome] = await kit.attempt([createOperation('a', itemWith({ description: 'a < b & c\nd' }))]);

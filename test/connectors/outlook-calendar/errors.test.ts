@@ -46,14 +46,14 @@ describe('an error of Microsoft', () => {
 });
 
 describe('an event', () => {
-  test('is gone by its code, or by 404 and 410 where the mailbox is there', () => {
+  test('is gone by its code, or by 404 and 410 if the mailbox exists', () => {
     expect([404, 410].map((status) => isGone(answer(status)))).toEqual([true, true]);
     expect(isGone(answer(400, 'ErrorInvalidIdMalformed'))).toBe(true);
     expect(isGone(answer(404, 'ErrorNonExistentMailbox'))).toBe(false);
     expect(isGone(answer(403))).toBe(false);
   });
 
-  test('is there where the answer to an action speaks of the action alone', () => {
+  test('exists if the answer to an action concerns only the action', () => {
     expect([400, 404, 405, 501].map((status) => isNoSuchAction(answer(status)))).toEqual([true, true, true, true]);
     expect(isNoSuchAction(answer(404, 'ErrorItemNotFound'))).toBe(false);
     expect(isNoSuchAction(answer(404, 'ErrorNonExistentMailbox'))).toBe(false);
@@ -81,7 +81,7 @@ test('a delta link is given up by its code in any case, or by the statuses of ca
   expect([401, 429, 500, 503].some((status) => isFeedRefused(answer(status)))).toBe(false);
 });
 
-test('a claims challenge stands in the headers of a 401 alone: claims-challenge', () => {
+test('a claims challenge is only in the headers of a 401: claims-challenge', () => {
   const headers = new Headers({ 'www-authenticate': 'Bearer realm="", claims="eyJ"' });
   const body = bodyOrChallenge(401, headers, { error: { code: 'InvalidAuthenticationToken' } });
   expect(errors.of({ status: 401, body, retryAfterMs: null }).code).toBe('claims-challenge');

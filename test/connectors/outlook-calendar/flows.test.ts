@@ -117,7 +117,7 @@ describe('a create', () => {
     expect(result).toEqual(wrote('created'));
   });
 
-  test('in a calendar that is gone says so; refused for another reason it says that', () => {
+  test('in a calendar that is gone reports the missing calendar; other refusals report their reason', () => {
     expect(play(create, missing).result).toMatchObject(CALENDAR_GONE);
     expect(play(create, busy).result).toMatchObject(IN_TROUBLE);
     expect(play(create, refused(400, 'ErrorInvalidRequest')).result).toMatchObject({ code: 'refused' });
@@ -130,7 +130,7 @@ describe('a create', () => {
     expect(play(create, answered(201), listed()).result).toMatchObject({ code: 'unexpected-answer', ambiguous: true });
   });
 
-  test('whose answer shows no tag, or what can’t be read, leaves that open', () => {
+  test('whose answer shows no tag, or is unreadable, leaves the tag unknown', () => {
     const { result } = play(create, answered(201, { id: 'e1' }));
     expect(result).toEqual({ recordId: 'a', result: 'written', effect: 'created', versionTag: null, remoteId: 'e1' });
   });
@@ -144,7 +144,7 @@ describe('a create', () => {
   test.each([
     ['of other content', { item: OLD }],
     ['of an earlier write', { revision: 0 }],
-  ])('that was made before, and is %s, is brought to what is wanted', (_, changes) => {
+  ])('that was made before, and is %s, is changed to the wanted content', (_, changes) => {
     const { calls, log, result } = play(create, duplicate, found(changes), written({ etag: 'W/"8"' }));
     expect(log).toEqual([insert, look, patch('W/"7"')]);
     expect(calls[2]?.body).toEqual(CHANGE);
@@ -163,7 +163,7 @@ describe('a create', () => {
       return { ...answer, body: { ...(body as object), createdDateTime }, ...(sentAt === undefined ? {} : { sentAt }) };
     };
 
-    test('looks whether it is still there', () => {
+    test('checks whether the event still exists', () => {
       const { log, result } = play(create, answeredAt('2027-01-10T11:59:00.1234567Z'), found());
       expect(log).toEqual([insert, look]);
       expect(result).toEqual(wrote('adopted'));
@@ -174,18 +174,18 @@ describe('a create', () => {
       ['made by this request', '2027-01-10T12:00:00.4Z'],
       ['made by a server whose clock is a little behind', '2027-01-10T11:59:55Z'],
       ['that does not say when it was made', null],
-    ])('and not for one %s', (_, createdDateTime) => {
+    ])('makes no check for an event %s', (_, createdDateTime) => {
       expect(play(create, answeredAt(createdDateTime)).result).toEqual(wrote('created'));
     });
 
-    test('nor where it is not known when the request went out', () => {
+    test('makes no check if the time of the request is unknown', () => {
       const { body, ...answer } = written();
       const old = { ...answer, body: { ...(body as object), createdDateTime: '2020-01-01T00:00:00Z' } };
       expect(play(create, old).result).toEqual(wrote('created'));
     });
   });
 
-  test('gives way to a later write of ours', () => {
+  test('yields to a later write by clinic-mirror', () => {
     const { result } = play(create, duplicate, found({ revision: 2, item: OLD }));
     expect(result).toMatchObject({ result: 'superseded', revision: 2, remote: { remoteId: 'e1' } });
   });
@@ -226,7 +226,7 @@ describe('an update', () => {
     ['gone', missing],
     ['changed', changed],
     ['changed, in Exchange’s words', refused(409, 'ErrorIrresolvableConflict')],
-  ])('of what is %s looks, and makes again what is not there', (_, answer) => {
+  ])('of an event that is %s checks the event, and recreates an absent event', (_, answer) => {
     const { log, result } = play(update('W/"1"'), answer, found());
     expect(log).toEqual([patch('W/"1"'), look]);
     expect(result).toEqual(wrote('updated'));
@@ -235,14 +235,14 @@ describe('an update', () => {
     expect(again.result).toEqual(wrote('recreated', { remoteId: 'e2' }));
   });
 
-  test('that is refused otherwise is told as it is', () => {
+  test('that is refused for another reason reports the failure unchanged', () => {
     expect(play(update('W/"1"'), busy).result).toMatchObject(IN_TROUBLE);
     expect(play(update(null), found({ item: OLD }), busy).result).toMatchObject(IN_TROUBLE);
     for (const answer of [changed, missing])
       expect(play(update(null), found({ item: OLD }), answer).result).toMatchObject(MEANWHILE);
   });
 
-  test('of an event that somebody invited guests to is not made: Outlook would mail them', () => {
+  test('of an event with guests is not made: Outlook would mail the guests', () => {
     const { log, result } = play(update(null), found({ attendees: [{}], item: OLD }));
     expect(log).toEqual([look]);
     expect(result).toMatchObject(GUESTS);
@@ -250,7 +250,7 @@ describe('an update', () => {
     expect(play(update(null), found({ attendees: [{}] })).result).toEqual(wrote('updated', { versionTag: null }));
   });
 
-  test('that finds a person’s note leaves it, and has the next one look first too', () => {
+  test('that finds a note of a user keeps the note, and makes the next update check first too', () => {
     const body = { contentType: 'html', content: '<p>Ring twice</p>' };
     const theirs = { ...event({ item: OLD }), body };
     const answer = written({ etag: 'W/"8"' });
@@ -264,17 +264,17 @@ describe('an update', () => {
     });
   });
 
-  test('whose key stands on somebody else’s event gives the key up, and makes no second event', () => {
+  test('whose key is on a foreign event gives up the key, and creates no second event', () => {
     const { log, result } = play(update(null), found({ ownerTag: 'other' }));
     expect([log, result]).toEqual([[look], BURNT]);
   });
 
-  test('of an event that a person made unreadable writes it again', () => {
+  test('of an event that a user made unreadable writes the event again', () => {
     const odd = { ...event(), sensitivity: 'normal' };
     expect(play(update(null), listed(odd), written()).log).toEqual([look, patch('W/"7"')]);
   });
 
-  test('of one of several events that carry the key is of the known one, else of the one that we made', () => {
+  test('of one of several events with the key changes the known event, or else the event created by clinic-mirror', () => {
     const copies = [
       event({ id: 'copy', transactionId: null }),
       event({ id: 'other-copy', transactionId: null }),
@@ -289,11 +289,11 @@ describe('an update', () => {
   });
 });
 
-describe('a look by key', () => {
+describe('a lookup by key', () => {
   const find = (...answers: WireResponse[]) => playFlow(findFlow(SCOPE, KEY), ...answers);
   const nextLink = 'https://graph.microsoft.com/v1.0/me/next?$skip=1';
 
-  test('finds what is ours', () => {
+  test('finds an event of clinic-mirror', () => {
     const { log, result } = find(found());
     expect(log).toEqual([look]);
     const content = {
@@ -305,7 +305,7 @@ describe('a look by key', () => {
     expect(result).toEqual({ key: KEY, remoteId: 'e1', ...content });
   });
 
-  test('finds nothing in an empty list, and nothing of ours among what others made', () => {
+  test('finds nothing in an empty list or among foreign events', () => {
     expect(find(listed()).result).toBeNull();
     expect(find(found({ ownerTag: 'other' })).result).toBeNull();
     expect(find(listed({})).result).toBeNull();
@@ -323,7 +323,7 @@ describe('a look by key', () => {
     expect(both.result).toMatchObject({ remoteId: 'e1' });
   });
 
-  test('tells what went wrong', () => {
+  test('reports the failure', () => {
     expect(find(missing).result).toMatchObject(CALENDAR_GONE);
     expect(find(busy).result).toMatchObject(IN_TROUBLE);
     expect(find(answered(200, {})).result).toMatchObject({ code: 'unexpected-answer' });
@@ -337,7 +337,7 @@ describe('a deletion', () => {
     expect(result).toEqual(deletion('deleted'));
   });
 
-  test('goes beyond the bin where that is set, or where a person is to be forgotten', () => {
+  test('removes permanently if configured, or if the patient is to be forgotten', () => {
     const forGood = { ...SCOPE, deleteMode: 'permanent' as const };
     expect(playFlow(operationFlow(forGood, remove('W/"1"')), done).log).toEqual([delForGood('W/"1"')]);
     expect(play({ ...remove('W/"1"'), erase: true }, done).log).toEqual([delForGood('W/"1"')]);
@@ -347,7 +347,7 @@ describe('a deletion', () => {
     ]);
   });
 
-  describe('for good, where the cloud knows no such action', () => {
+  describe('in a cloud without permanent deletion', () => {
     const erase = { ...remove('W/"1"'), erase: true };
     const unknown = refused(400, 'BadRequest');
     const blank = toBlankPatch({ ownerTag: MARK, key: KEY }, SCOPE, UNTOUCHED);
@@ -370,7 +370,7 @@ describe('a deletion', () => {
       expect(result).toEqual(deletion('deleted'));
     });
 
-    test('is not emptied where it is refused for another reason', () => {
+    test('is not emptied if it is refused for another reason', () => {
       for (const answer of [busy, refused(403, 'ErrorAccessDenied')]) {
         const { log, result } = play({ ...remove(null), erase: true }, found(), answer);
         expect(log).toEqual([look, delForGood('W/"7"')]);
@@ -406,7 +406,7 @@ describe('a deletion', () => {
   test.each([
     ['gone', missing],
     ['changed', changed],
-  ])('of what is %s looks, and deletes what is ours', (_, answer) => {
+  ])('of an event that is %s checks the event, and deletes an event of clinic-mirror', (_, answer) => {
     const { log, result } = play(remove('W/"1"'), answer, found(), done);
     expect(log).toEqual([del('W/"1"'), look, del('W/"7"')]);
     expect(result).toEqual(deletion('deleted'));
@@ -419,7 +419,7 @@ describe('a deletion', () => {
     expect(play(remove(null, 'e2'), both, done).log).toEqual([look, del('W/"7"', 'e2')]);
   });
 
-  test('gives way to a later write of ours, and to guests', () => {
+  test('yields to a later write by clinic-mirror, and to guests', () => {
     expect(play(remove(null), found({ revision: 2 })).result).toMatchObject({ result: 'superseded', revision: 2 });
     expect(play(remove(null), found({ attendees: [{}] })).result).toMatchObject(GUESTS);
   });
@@ -442,7 +442,7 @@ describe('a zone that Outlook does not know', () => {
   test.each([
     ['a code for zones', unknown],
     ['any other', refused(400, 'ErrorPropertyValidationFailure')],
-  ])('is taken for known where UTC is refused as well, by %s: it was something else', (_, answer) => {
+  ])('is treated as known if UTC is refused as well, by %s: the zone was not the cause', (_, answer) => {
     const scope = open();
     const { calls, result } = playFlow(operationFlow(scope, create), answer, answer);
     expect(calls).toHaveLength(2);
@@ -464,7 +464,7 @@ describe('a zone that Outlook does not know', () => {
 describe('an update of an event that comes with something', () => {
   const presets = { category: 'Surgery' };
 
-  test('looks first, whatever version is known, and names what it changes', () => {
+  test('checks first, whatever version is known, and contains only the changed fields', () => {
     const wanted = itemWith({ title: 'New', presets });
     const { calls, log } = play(updateOperation('a', wanted, 'W/"1"', 'e1'), found(), written());
     expect(log).toEqual([look, patch('W/"7"')]);

@@ -73,7 +73,7 @@ describe('an item as an event', () => {
     expect(toEvent(itemWith({ title: 'علي\u200cرضا' }), STAMP, ROME).subject).toBe('علي\u200cرضا');
   });
 
-  test('is private, without guests and reminder, on the clinic’s clock, and carries owner tag, key, sealed record id and zone', () => {
+  test('is private, has no guests or reminder, uses the zone of the clinic, and carries the owner tag, key, encrypted record id and zone', () => {
     expect(toEvent(itemWith({ description: 'one\r\ntwo' }), STAMP, ROME)).toEqual({
       subject: 'Appointment',
       body: { contentType: 'text', content: 'one\ntwo' },
@@ -95,7 +95,7 @@ describe('an item as an event', () => {
     });
   });
 
-  test('a whole day is at midnight in its zone, and reads as the same dates however Graph tells them', () => {
+  test('an all-day event begins at midnight in its zone, and is read with the same dates in every format of Graph', () => {
     const item = itemWith({ time: allDay('2027-05-01', '2027-05-02') });
     const rome = 'Europe/Rome';
     expect(toEvent(item, STAMP, ROME)).toMatchObject({
@@ -127,7 +127,7 @@ describe('an event as an item', () => {
   });
 
   test.each(['W. Europe Standard Time', 'Europe/Rome', 'tzone://Microsoft/Custom'])(
-    'a time that is not in UTC although UTC was asked for is not guessed: %s',
+    'a time outside of UTC although UTC was requested is not guessed: %s',
     (timeZone) => {
       const start = { dateTime: '2027-03-10T09:00:00.0000000', timeZone };
       expect(read(stored(itemWith(), { start, end: start }))?.item).toBeNull();
@@ -141,11 +141,11 @@ describe('an event as an item', () => {
     ['is out of office', { showAs: 'oof' }],
     ['lost its zone', { singleValueExtendedProperties: [{ id: property('MirrorMark'), value: STAMP.ownerTag }] }],
     ['has no times', { start: null }],
-  ])('is ours and no item when it %s', (_what, changes) => {
+  ])('belongs to clinic-mirror without an item if it %s', (_what, changes) => {
     expect(read(stored(itemWith(), changes))).toMatchObject({ id: 'AAkALg', item: null });
   });
 
-  test('is ours only by the exact owner tag, though Graph compares without regard to case', () => {
+  test('belongs to clinic-mirror only with the exact owner tag, though Graph ignores case', () => {
     const marked = (value: string) => ({ singleValueExtendedProperties: [{ id: property('MirrorMark'), value }] });
     expect(read(stored(itemWith(), marked(STAMP.ownerTag.toUpperCase())))).toBeNull();
     expect(read(stored(itemWith(), { singleValueExtendedProperties: null }))).toBeNull();
@@ -167,7 +167,7 @@ describe('an event as an item', () => {
     ['guests', { attendees: [{ emailAddress: { address: 'a@example.org' } }] }],
     ['a category and a reminder', { categories: ['Red'], isReminderOn: true }],
     ['a note where we write none', { body: { contentType: 'html', content: '<p>Ring twice</p>' } }],
-  ])('is as we wrote it whatever a person added: %s', (_, changes) => {
+  ])('is unchanged despite additions by a user: %s', (_, changes) => {
     const event = read(stored(itemWith(), changes))!;
     expect(event.item).toEqual(itemWith());
     expect(holds(event, { item: itemWith(), revision: 9 })).toBe(true);
@@ -190,7 +190,7 @@ describe('an event as an item', () => {
     expect(read(emptied)).not.toHaveProperty('revision');
   });
 
-  test('holds an item only when its content and its sealed record id are there', () => {
+  test('contains an item only with its content and its encrypted record id', () => {
     const event = read(stored(itemWith()))!;
     expect(holds(event, { item: itemWith(), revision: 9 })).toBe(true);
     expect(holds(event, { item: itemWith({ title: 'Other' }), revision: 9 })).toBe(false);
@@ -273,7 +273,7 @@ describe('what an event comes with', () => {
     expect(touched({}).item).toEqual(itemWith({ presets }));
   });
 
-  test('changes beside a person’s other categories, in whatever order they stand', () => {
+  test('changes next to other categories of a user, in any order', () => {
     const event = touched({ categories: ['Private', 'Surgery', 'Red'] });
     expect(patch(event, { category: 'Check-up' })).toMatchObject({
       categories: ['Private', 'Red', 'Check-up'],
@@ -283,7 +283,7 @@ describe('what an event comes with', () => {
     expect(patch(event, presets)).not.toHaveProperty('categories');
   });
 
-  test('is not named where a person took it off or changed it', () => {
+  test('is not in the change if a user removed or changed it', () => {
     const changed = patch(touched({ categories: ['Private'], reminderMinutesBeforeStart: 30 }), {
       category: 'Check-up',
     });
@@ -296,7 +296,7 @@ describe('what an event comes with', () => {
     expect(toRemoteItem(touched({})).versionTag).toBeNull();
   });
 
-  test('is taken off with an erasure, and nothing of it stays in the stamp', () => {
+  test('is removed by an erasure, and the stamp keeps no trace', () => {
     expect(toBlankPatch(STAMP, ROME, touched({}))).toMatchObject({
       categories: [],
       singleValueExtendedProperties: expect.arrayContaining([

@@ -50,7 +50,7 @@ describe('a key that was used before', () => {
   test.each([
     ['a create', () => createOperation('a')],
     ['an update', (remoteId: string) => updateOperation('a', itemWith(), 'W/"stale"', remoteId)],
-  ])('is burnt too where Outlook answers an equal request with the event of then, by %s', async (_, operationOf) => {
+  ])('is also unusable if Outlook answers an equal request with the earlier event, by %s', async (_, operationOf) => {
     const { kit, sandbox, target, proxy } = await openWorld();
     sandbox.configure({ repeatedTransaction: 'answered' });
     const [created] = await kit.create('a');
@@ -69,7 +69,7 @@ describe('a key that was used before', () => {
     expect(await kit.objects()).toHaveLength(1);
   });
 
-  test('and whose event is there is adopted where Outlook answers an equal request with it', async () => {
+  test('is adopted with its existing event if Outlook answers an equal request with the event', async () => {
     const { kit, sandbox, proxy } = await openWorld();
     sandbox.configure({ repeatedTransaction: 'answered' });
     proxy.add({ ...WRITES, fault: { kind: 'lost-answer' } });
@@ -89,7 +89,7 @@ describe('a key that was used before', () => {
     expect((await kit.object('a')).title).toBe('Changed');
   });
 
-  test("of two events that carry it, a person's copy is let be", async () => {
+  test("of two events with the key, a user's copy remains", async () => {
     const { kit, sandbox, container } = await openWorld();
     const time = { dateTime: '2027-03-11T09:00:00', timeZone: 'UTC' };
     const stamps = { MirrorMark: MARK, MirrorKey: keyOf('a'), MirrorLocator: sealedRecordIdOf('a') };
@@ -111,7 +111,7 @@ describe('changes by others', () => {
   test.each([
     ['with a stale condition', true],
     ['out of the blue', false],
-  ])('a conflict %s is settled by one look', async (_when, isStale) => {
+  ])('a conflict %s is resolved by one check', async (_when, isStale) => {
     const { kit, sandbox, target } = await openWorld();
     const [created] = await kit.create('a', 'b');
     const [a, b] = [await kit.object('a'), await kit.object('b')];
@@ -163,7 +163,7 @@ describe('changes by others', () => {
     expect(outcomes.map(describeOutcome)).toEqual(['written updated', 'deleted deleted']);
   });
 
-  test('an event that was moved keeps its id: it is changed and deleted where it is', async () => {
+  test('a moved event keeps its id, and is changed and deleted in its new calendar', async () => {
     const { kit, sandbox, container } = await openWorld();
     const [created] = await kit.create('a', 'b');
     const remoteId = created!.remoteId ?? '';
@@ -177,7 +177,7 @@ describe('changes by others', () => {
     expect(sandbox.events(ACCOUNT, container)).toHaveLength(1);
   });
 
-  test('every request asks for ids that stay, the inner ones too', async () => {
+  test('every request asks for immutable ids, inner requests too', async () => {
     const { kit, proxy } = await openWorld();
     await kit.worker({ createCalendar: 'Ours' }).prepare(null, signal());
     const [created] = await kit.create('a');
@@ -193,7 +193,7 @@ describe('changes by others', () => {
     }
   });
 
-  test('an event with guests is left as it is, so that nobody gets a mail', async () => {
+  test('an event with guests remains unchanged, so that no guest receives a mail', async () => {
     const { kit, sandbox } = await openWorld();
     const [a, b] = await kit.create('a', 'b');
     const attendees = [{ emailAddress: { address: 'guest@example.org' }, type: 'required' }];
@@ -236,7 +236,7 @@ describe('times', () => {
     return event?.originalStartTimeZone;
   };
 
-  test('stand in the clinic’s zone, whole days too, and not in UTC', async () => {
+  test('are in the zone of the clinic, for all-day events too, and not in UTC', async () => {
     const world = await openWorld();
     await world.kit.attempt([
       createOperation('a'),
@@ -258,7 +258,7 @@ describe('times', () => {
     expect(await zonesOf(world, '2')).toBe('UTC');
   });
 
-  test("a person's change in a Windows zone is read as the instant that it is, in our zone", async () => {
+  test("a user's change in a Windows zone is read as the correct instant, in the zone of the clinic", async () => {
     const { kit, sandbox } = await openWorld();
     sandbox.configure({ customTimeZones: true });
     await kit.create('a');
@@ -285,7 +285,7 @@ describe('times', () => {
     });
   });
 
-  test('a body that comes as HTML although text was asked for makes no difference', async () => {
+  test('a body in HTML although text was requested makes no difference', async () => {
     const { kit, proxy } = await openWorld();
     const item = itemWith({ description: 'Bring <b> & "card"\n\nRoom 2\u00A0b' });
     await kit.attempt([createOperation('a', item)]);
@@ -307,8 +307,8 @@ describe('times', () => {
   });
 });
 
-describe('mailboxes and logins', () => {
-  test('a claims challenge asks a person to log in again', async () => {
+describe('mailboxes and connections', () => {
+  test('a claims challenge requires a new connection', async () => {
     const { kit, sandbox } = await openWorld();
     await kit.create('a');
     sandbox.challengeClaims(ACCOUNT, true);
@@ -336,7 +336,7 @@ describe('mailboxes and logins', () => {
     expect(describeOutcome(other)).toBe('written created');
   });
 
-  test('a mailbox without a licence is a matter of settings, and nothing counts as deleted', async () => {
+  test('a mailbox without a licence is a configuration error, and no event is treated as deleted', async () => {
     const { kit, sandbox } = await openWorld();
     const [created] = await kit.create('a');
     sandbox.addMailbox(ACCOUNT, { licensed: false });
@@ -347,7 +347,7 @@ describe('mailboxes and logins', () => {
     await expect(kit.connector.apply(kit.target.container, work, signal())).rejects.toMatchObject(unlicensed);
   });
 
-  test('a mailbox that is not there, or not for this login, is a matter of settings', async () => {
+  test('a mailbox that does not exist or is not accessible is a configuration error', async () => {
     const { sandbox, open } = await openWorld();
     const ours = { calendar: { create: 'Ours' } };
     await expect(open({ ...ours, mailbox: 'nobody@clinic.example' }).prepare(null, signal())).rejects.toMatchObject({
@@ -361,7 +361,7 @@ describe('mailboxes and logins', () => {
     });
   });
 
-  test("me is the mailbox of whoever logged in, and primary its own calendar; an application's login has neither", async () => {
+  test("me is the mailbox of the connected user, and primary its default calendar; an application's connection has neither", async () => {
     const { sandbox, open } = await openWorld();
     const mine = { mailbox: 'me', calendar: { id: 'primary' } };
     const own = sandbox.defaultCalendar(ACCOUNT);
@@ -377,7 +377,7 @@ describe('mailboxes and logins', () => {
     expect(await named.prepare(null, signal())).toBe(own);
   });
 
-  test('a name that a calendar of somebody else carries is left to it', async () => {
+  test('a name of a foreign calendar is left to that calendar', async () => {
     const { sandbox, open } = await openWorld();
     sandbox.createCalendar(ACCOUNT, 'Visits');
     const ours = { calendar: { create: 'Visits' } };
@@ -391,7 +391,7 @@ describe('mailboxes and logins', () => {
     });
   });
 
-  test('deleted events go into Deleted Items, or are removed for good when so configured', async () => {
+  test('deleted events go into Deleted Items, or are removed permanently if configured', async () => {
     const { sandbox, container, open } = await openWorld();
     const left = () => sandbox.events(ACCOUNT, container, { includeDeleted: true }).map(({ subject }) => subject);
     for (const [deleteMode, record] of [
@@ -409,7 +409,7 @@ describe('mailboxes and logins', () => {
     expect(left()).toEqual(['soft']);
   });
 
-  test('where the cloud can delete nothing for good, what lies in Deleted Items says nothing', async () => {
+  test('if the cloud cannot delete permanently, the event in Deleted Items has no content', async () => {
     const { sandbox, container, open } = await openWorld();
     sandbox.configure({ permanentDelete: false });
     const worker = open({ deleteMode: 'soft' });
@@ -433,7 +433,7 @@ describe('mailboxes and logins', () => {
   test.each([
     ['with what it knows of the event', true],
     ['by its key alone', false],
-  ])('an erased event is removed for good, %s, although deleted ones go into Deleted Items', async (_, isKnown) => {
+  ])('an erased event is removed permanently, %s, although deleted ones go into Deleted Items', async (_, isKnown) => {
     const { sandbox, container, open } = await openWorld();
     const worker = open({ deleteMode: 'soft' });
     const [created] = await worker.apply(container, [createOperation('a')], signal());

@@ -16,7 +16,7 @@ test.each([
   ['<head><title>x</title></head>a', 'a'],
   ['<STYLE>p { color: red }</style >a<script>1 < 2</script>b', 'ab'],
   ['a<!-- <br> -->b', 'ab'],
-])('what nobody sees is left out: %j', (html, text) => {
+])('invisible parts are omitted: %j', (html, text) => {
   expect(htmlToText(html)).toBe(text);
 });
 
@@ -37,7 +37,7 @@ test.each([
   expect(htmlToText(html)).toBe(text);
 });
 
-test('any text that is written in HTML reads as it was', () => {
+test('any string written in HTML is read unchanged', () => {
   const word = fc.string({ unit: fc.constantFrom(...'<>&"\'aé🙂;#'), minLength: 1 });
   fc.assert(
     fc.property(fc.array(word), (lines) => {

@@ -26,19 +26,19 @@ test('a query keeps its names readable and encodes its values', () => {
   expect(withQuery('/me', {})).toBe('/me');
 });
 
-test('events are asked for by a value of a property, and by all further conditions', () => {
+test('events are selected by a value of a property and by all further conditions', () => {
   expect(eventsQuery('id1', 'tag', ['start/dateTime gt 1', 'x']).$filter).toBe(
     "singleValueExtendedProperties/Any(ep: ep/id eq 'id1' and ep/value eq 'tag') and start/dateTime gt 1 and x",
   );
 });
 
 describe('the link of a page', () => {
-  test('is followed by its path and query alone, whatever host it names', () => {
+  test('is followed by its path and query only, whatever host it names', () => {
     const body = { value: [1], '@odata.nextLink': link('/me/events?$skip=1', 'evil.example') };
     expect(pageOf(page(body))).toEqual({ elements: [1], next: '/me/events?$skip=1', delta: null });
   });
 
-  test('to changes counts only at the end of a round', () => {
+  test('to changes is valid only at the end of a round', () => {
     const delta = { '@odata.deltaLink': link('/delta?t=1') };
     expect(pageOf(page({ value: [], ...delta }))).toEqual({ elements: [], next: null, delta: '/delta?t=1' });
     expect(pageOf(page({ value: [], ...delta, '@odata.nextLink': link('/n') }))).toMatchObject({ delta: null });

@@ -71,7 +71,7 @@ const requestsOf = (method: string) => target.proxy.requests.filter((each) => ea
 const urls = () => target.sandbox.subscriptions().map(({ notificationUrl }) => notificationUrl);
 
 describe('a subscription to an Outlook calendar', () => {
-  test('is asked for with both addresses, our secret and the one calendar', async () => {
+  test('is requested with both URLs, the secret and the one calendar', async () => {
     const asked = request();
     await open(asked);
     expect(JSON.parse(requestsOf('POST')[0]!.body)).toEqual({
@@ -87,7 +87,7 @@ describe('a subscription to an Outlook calendar', () => {
   test.each([
     ['me', `me/calendars/`],
     [ACCOUNT, `users/${ACCOUNT}/calendars/`],
-  ])('of %s tells of its own calendar and of no other', async (mailbox, start) => {
+  ])('of %s reports its own calendar and no other', async (mailbox, start) => {
     const other = target.sandbox.createCalendar(ACCOUNT, 'Another');
     await subscriptions({ mailbox }).open(target.container, request(), signal());
     expect(target.sandbox.subscriptions()[0]?.resource).toBe(`${start}${target.container}/events`);
@@ -98,7 +98,7 @@ describe('a subscription to an Outlook calendar', () => {
     expect(receiver.requests).toHaveLength(0);
   });
 
-  test('whose address answers the check wrongly is a matter of settings, and is tried again', async () => {
+  test('whose URL answers the check wrongly is a configuration error, and is retried', async () => {
     const deaf = await startReceiver(() => ({ status: 200, text: 'hello' }));
     const call = open({ ...request(), address: `${deaf.url}/notifications/x` });
     await expect(call).rejects.toMatchObject({
@@ -111,7 +111,7 @@ describe('a subscription to an Outlook calendar', () => {
     expect(urls()).toEqual([]);
   });
 
-  test('is asked for with a shorter life where the older limit holds, and prolonged with it', async () => {
+  test('is requested with a shorter life if the older limit applies, and renewed with the same life', async () => {
     target.sandbox.configure({ maxSubscriptionMinutes: 4_230 });
     const subscription = await open(request({ lifeMs: 30 * DAY_MS }));
     expect(subscription.expiresAt).toBeGreaterThan(Date.now() + 4_200 * MINUTE_MS);
@@ -127,7 +127,7 @@ describe('a subscription to an Outlook calendar', () => {
     expect(target.proxy.requests).toHaveLength(1);
   });
 
-  test('that is asked for very shortly lasts as long as the vendor says', async () => {
+  test('that is requested for a very short time lasts as long as the vendor reports', async () => {
     const { expiresAt } = await open(request({ lifeMs: MINUTE_MS }));
     expect(expiresAt).toBeGreaterThan(Date.now() + 44 * MINUTE_MS);
   });
@@ -143,7 +143,7 @@ describe('a subscription to an Outlook calendar', () => {
     expect(urls()).toEqual([next.address]);
   });
 
-  test('that cannot be prolonged or ended now says so and stays', async () => {
+  test('that cannot be renewed or closed now is reported and remains', async () => {
     const subscription = await open();
     const method = /^(PATCH|DELETE)$/;
     target.proxy.add({ method, fault: { kind: 'answer', answer: refusal(429, 'TooManyRequests', '9') } });
@@ -167,21 +167,21 @@ describe('a subscription to an Outlook calendar', () => {
 });
 
 describe('a calendar that has a subscription already', () => {
-  test('gets ours in place of one of ours that we lost sight of', async () => {
+  test('receives a new one instead of a lost one of clinic-mirror', async () => {
     await open();
     const next = request();
     await open(next);
     expect(urls()).toEqual([next.address]);
   });
 
-  test('keeps what another installation asked for, and says so', async () => {
+  test('keeps the one of another installation, and reports it', async () => {
     const theirs = request({ path: '/other/notifications' });
     await open(theirs);
     await expect(open()).rejects.toMatchObject({ actor: 'settings', code: 'notifications-taken', retry: 'never' });
     expect(urls()).toEqual([theirs.address]);
   });
 
-  test('leaves those of other calendars alone', async () => {
+  test('keeps those of other calendars', async () => {
     const other = target.sandbox.createCalendar(ACCOUNT, 'Another');
     const elsewhere = request();
     await open(elsewhere, other);
@@ -191,7 +191,7 @@ describe('a calendar that has a subscription already', () => {
     expect(urls().sort()).toEqual([elsewhere.address, next.address].sort());
   });
 
-  test('is found on a later page of the list, whatever else is there', async () => {
+  test('is found on a later page of the list, among others', async () => {
     const lost = await open();
     const page = (value: unknown[], nextLink?: string): ProxyFault => {
       const body = JSON.stringify({ value, ...(nextLink === undefined ? {} : { '@odata.nextLink': nextLink }) });
@@ -224,7 +224,7 @@ describe('a subscription of which no answer came', () => {
     expect(requestsOf('POST')).toHaveLength(1);
   });
 
-  test('is told as uncertain when it is not there, or cannot be looked for; a later try leaves one', async () => {
+  test('is reported as uncertain if it is absent or the lookup fails; a later attempt leaves one', async () => {
     target.proxy.add({ ...CREATE, fault: { kind: 'cut' } });
     await expect(open()).rejects.toMatchObject({ actor: 'remote', ambiguous: true });
     target.proxy.add({ ...CREATE, fault: { kind: 'lost-answer' } });
@@ -238,7 +238,7 @@ describe('a subscription of which no answer came', () => {
 });
 
 describe('a refused subscription', () => {
-  test("to another person's mailbox, under a person's login, is a matter of settings; an application may", async () => {
+  test("to another user's mailbox, under a user's connection, is a configuration error; an application is allowed", async () => {
     const person = 'assistant@clinic.example';
     target.sandbox.addMailbox(person);
     target.sandbox.shareMailbox(ACCOUNT, person);
@@ -258,13 +258,13 @@ describe('a refused subscription', () => {
     [404, 'ExtensionError', 'settings', 'calendar-gone'],
     [404, 'MailboxNotEnabledForRESTAPI', 'settings', 'mailbox-unlicensed'],
     [429, 'ApplicationThrottled', 'remote', 'rate-limited'],
-  ])('with %i %s is asked for once', async (status, code, actor, told) => {
+  ])('with %i %s is requested once', async (status, code, actor, told) => {
     target.proxy.add({ ...CREATE, times: 9, fault: answer(status, code) });
     await expect(open()).rejects.toMatchObject({ actor, code: told });
     expect(target.proxy.requests).toHaveLength(1);
   });
 
-  test('names neither the mailbox nor the address', async () => {
+  test('shows neither the mailbox nor the URL', async () => {
     target.proxy.add({ ...CREATE, times: 9, fault: answer(400, 'ValidationError') });
     const error = asMirrorError(await open().catch((thrown: unknown) => thrown));
     expect(`${error.message} ${error.remedy} ${error.stack}`).not.toMatch(/@clinic|127\.0\.0\.1|c0de/);
@@ -291,17 +291,17 @@ const change = (secret: string, changes: object = {}) => ({
   ...changes,
 });
 
-describe('the check of an address', () => {
+describe('the validation of a URL', () => {
   test.each([
     ['Validation%3A+Testing+client', 'Validation: Testing client'],
     ['a%2Bb%25c%26d%3De', 'a+b%c&d=e'],
     ['100%', '100%'],
     ['%C3%BC%3Cscript%3E', 'ü<script>'],
-  ])('%s wants its token back, decoded once', (token, answer) => {
+  ])('%s expects its token back, decoded once', (token, answer) => {
     expect(read('', `validationToken=${token}`)).toEqual({ kind: 'handshake', answer });
   });
 
-  test('answers any token as it was before it was encoded', () => {
+  test('answers any token as it was before its encoding', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, unit: 'grapheme' }), (token) => {
         const query = `validationToken=${encodeURIComponent(token)}`;

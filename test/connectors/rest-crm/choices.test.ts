@@ -32,14 +32,14 @@ describe.each(CASES)('lists of $profile', (one) => {
     expect(read).toMatchObject({ remoteId, item: deal(seen.toLowerCase()) });
   });
 
-  test('take values of the wire as well', async () => {
+  test('accept raw values as well', async () => {
     const { sandbox, target } = await openDeals(one, [value]);
     await target.written(target.create('i7', deal(value)));
     expect(sandbox.records(kind)[0]?.values).toMatchObject({ [stage]: value });
     expect((await target.readAll())[0]?.item).toEqual(deal(value));
   });
 
-  test('name what there is when the mapping names something else, before anything is written', async () => {
+  test('list the existing names if the mapping names another, before anything is written', async () => {
     const { sandbox, target } = await openDeals(one, [seen, 'Lost']);
     const error = await target.connector.prepare(null, signal()).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: 'option-missing', actor: 'settings' });
@@ -49,7 +49,7 @@ describe.each(CASES)('lists of $profile', (one) => {
   });
 });
 
-test('a described CRM erases what its description says that nothing keeps', () => {
+test('a described CRM erases what its description declares as not kept', () => {
   const of = (profile: string, patients: object = {}) =>
     restCrm.erasesOf?.(
       settingsSchema.parse({

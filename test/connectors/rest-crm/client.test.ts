@@ -16,7 +16,7 @@ async function failureOf(target: OpenTarget) {
   return outcome?.result === 'failed' ? outcome.error : null;
 }
 
-test('an id beyond 2^53 that comes as a number is kept, and written to, by its digits', async () => {
+test('an id larger than 2^53 that arrives as a number keeps its digits, also in writes', async () => {
   const { proxy, target } = await openProxied();
   const created = { status: 200, headers: JSON_TYPE, body: '{"id":9007199254740993}' };
   proxy.add({ method: /POST/, fault: { kind: 'answer', answer: created } });
@@ -29,7 +29,7 @@ test('an id beyond 2^53 that comes as a number is kept, and written to, by its d
 });
 
 describe('a series', () => {
-  test('ends at a limit: what was written stands, the rest was not sent', async () => {
+  test('stops at a limit: completed writes remain, the others are not sent', async () => {
     const { proxy, target, sandbox } = await openProxied();
     const answer = { status: 429, headers: { 'retry-after': '5' }, body: '' };
     proxy.add({ method: /POST/, after: 1, ...ALWAYS, fault: { kind: 'answer', answer } });
@@ -41,7 +41,7 @@ describe('a series', () => {
     expect(sandbox.records('Contact')).toHaveLength(1);
   });
 
-  test('goes on after one broken connection, and ends after two running', async () => {
+  test('continues after one broken connection, and stops after two in a row', async () => {
     const { proxy, target } = await openProxied();
     proxy.add({ method: /POST/, after: 0, fault: { kind: 'cut' } });
     proxy.add({ method: /POST/, after: 1, times: 2, fault: { kind: 'cut' } });
@@ -81,7 +81,7 @@ describe('a login', () => {
     expect(renewals).toBe(2);
   });
 
-  test('stands in the header that the connection names, with the word that the description names', async () => {
+  test('is in the header that the connection names, with the prefix that the description names', async () => {
     const { proxy, open } = await openProxied();
     const target = open({ authorizer: steadyLogin('Bearer secret'), description: { scheme: 'Zoho-oauthtoken' } });
     await target.apply(target.create('p1', anna)).catch(() => undefined);
@@ -98,7 +98,7 @@ describe('a list', () => {
     answer: { status: 200, headers: JSON_TYPE, body: JSON.stringify(body) },
   });
 
-  test('goes on past pages that are shorter than was asked for', async () => {
+  test('continues past pages that are shorter than requested', async () => {
     const { proxy, target, open } = await openProxied();
     await target.apply(...['a', 'b', 'c', 'd', 'e'].map((id) => target.create(id, anna)));
     proxy.add({
@@ -118,7 +118,7 @@ describe('a list', () => {
   test.each([
     ['elsewhere', 'https://elsewhere.example/next'],
     ['round and round', '/api/v1/Contact?again'],
-  ])('whose next page leads %s is an error, and the login stays at home', async (_, next) => {
+  ])('whose next page leads %s is an error, and the credentials are not sent', async (_, next) => {
     const { proxy, open } = await openProxied();
     proxy.add({ method: /GET/, ...ALWAYS, fault: page({ list: [], next }) });
     await expect(open({ description: paged(links) }).readAll()).rejects.toMatchObject({ code: 'crm-paging-broken' });
@@ -142,7 +142,7 @@ describe('a list', () => {
   });
 });
 
-test('a version tag goes along where the description says so, and 412 is a conflict', async () => {
+test('a version tag is sent if the description declares it, and 412 is a conflict', async () => {
   const { proxy, open } = await openProxied();
   const update = { call: { headers: { 'If-Match': '{{versionTag}}' } } };
   const target = open({ description: { streams: { patients: { row: { versionTag: 'modifiedAt' }, update } } } });
@@ -154,7 +154,7 @@ test('a version tag goes along where the description says so, and 412 is a confl
   expect(proxy.requests.at(-1)?.headers['if-match']).toBe(versionTag);
 });
 
-test('no address and no header tells of a patient', async () => {
+test('no URL and no header contains patient data', async () => {
   const { proxy, target } = await openProxied();
   const { remoteId } = await target.written(target.create('p1', anna));
   await target.written(target.update('p1', contact({ ...espocrm.person, lastName: 'Bianchi' }), remoteId));

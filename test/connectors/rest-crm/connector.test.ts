@@ -28,7 +28,7 @@ describe.each(PROFILE_CASES)('the profile $profile', (one) => {
     expect((await target.readAll())[0]?.item).toEqual(empty);
   });
 
-  test('keeps a family of four with one address and number apart, beside the contact that a person made', async () => {
+  test('keeps a family of four with one e-mail address and number separate, next to the contact of a user', async () => {
     const { sandbox, target } = await openProfile(one);
     const byHand = { ...one.person, [one.given]: 'By hand' };
     sandbox.addByHand(one.kind, { ...byHand });
@@ -75,7 +75,7 @@ describe.each(PROFILE_CASES)('the profile $profile', (one) => {
     expect(sandbox.records(one.kind)).toHaveLength(1);
   });
 
-  test('writes what changed, and deletes what is its own', async () => {
+  test('writes changes, and deletes only its own records', async () => {
     const { sandbox, target } = await openProfile(one);
     const { remoteId } = await target.written(target.create('p1', named('Anna')));
     expect((await target.written(target.update('p1', named('Anna Maria'), remoteId))).effect).toBe('updated');
@@ -85,7 +85,7 @@ describe.each(PROFILE_CASES)('the profile $profile', (one) => {
     expect(sandbox.records(one.kind)).toEqual([]);
   });
 
-  test('fails a record that the CRM refuses alone', async () => {
+  test('fails only the record that the CRM refuses', async () => {
     const { target } = await openProfile(one);
     const last = one.properties[1]?.name ?? '';
     const outcomes = await target.apply(
@@ -108,7 +108,7 @@ describe.each(PROFILE_CASES)('the profile $profile', (one) => {
     expect(await target.readAll()).toHaveLength(100);
   });
 
-  test('rests for as long as the CRM asks, and names a refused login', async () => {
+  test('backs off for as long as the CRM asks, and reports a refused connection', async () => {
     const { sandbox, target, open } = await openProfile(one);
     sandbox.configure({ requestsPerMinute: 0 });
     await expect(target.apply(target.create('p1', named('Anna')))).rejects.toMatchObject({
@@ -217,7 +217,7 @@ describe('automations', () => {
 describe('a batch of rows', () => {
   const zoho = PROFILE_CASES.find(({ dialect }) => dialect === 'zoho')!;
 
-  test('that is refused as a whole is halved until the row that spoils it stands alone', async () => {
+  test('that is refused as a whole is halved until the faulty row is separate', async () => {
     const { sandbox, open } = await openProfile(zoho);
     const proxy = await startFaultProxy(sandbox.url);
     onTestFinished(() => proxy.close());
@@ -235,7 +235,7 @@ describe('a batch of rows', () => {
     expect(proxy.requests).toHaveLength(9);
   });
 
-  test('of which one row is missing in the answer is in doubt as a whole, and written once', async () => {
+  test('with one row missing in the answer is uncertain as a whole, and written once', async () => {
     const { sandbox, target } = await openProfile(zoho);
     const body = JSON.stringify({ data: [{ code: 'SUCCESS', status: 'success', details: { id: '1' } }] });
     sandbox.faults.add({ match: { path: '/upsert' }, times: 1, fault: { kind: 'garbage', body } });

@@ -7,7 +7,7 @@ import { anna, openProfile, openProxied, PROFILE_CASES } from './profiles.ts';
 const JSON_TYPE = { 'content-type': 'application/json' };
 const ALWAYS = { times: Number.POSITIVE_INFINITY };
 
-test('a person who is to be forgotten is erased after the delete, also when the delete was done before', async () => {
+test('a patient who is to be forgotten is erased after the delete, also if the delete was done earlier', async () => {
   const { proxy, open } = await openProxied();
   const erase = { call: { method: 'POST', path: '/Contact/{{id}}/erase', body: { key: '{{key}}' }, nothing: [404] } };
   const target = open({ description: { streams: { patients: { erase } } } });
@@ -27,7 +27,7 @@ test('a person who is to be forgotten is erased after the delete, also when the 
   expect(JSON.parse(writes[1]?.body ?? '')).toEqual({ key: target.identity.key('p1', 0) });
 });
 
-test('an id that leads to another person of ours is not followed, least of all to erase', async () => {
+test('an id that leads to another patient is not followed, least of all to erase', async () => {
   const { proxy, sandbox, open } = await openProxied();
   const erase = { call: { method: 'POST', path: '/Contact/{{id}}/erase' } };
   const target = open({ description: { streams: { patients: { erase } } } });
@@ -68,14 +68,14 @@ describe('a deletion of several', () => {
     return { proxy, remoteIds, removeAll, left, sent };
   }
 
-  test('is a look and one request', async () => {
+  test('costs a check and one request', async () => {
     const { removeAll, left, sent } = await openWithFour();
     expect(await removeAll()).toEqual({ a: 'deleted', b: 'deleted', c: 'deleted', d: 'deleted' });
     expect(left()).toEqual([]);
     expect(sent()).toEqual(['POST coql', 'DELETE Contacts?ids=1%2C1%2C1%2C1']);
   });
 
-  test('that does not name one of them, or not as deleted, is made up for by that one alone', async () => {
+  test('whose answer omits a record, or does not report it as deleted, repeats only that record', async () => {
     const { proxy, remoteIds, removeAll, left, sent } = await openWithFour();
     const locked = { code: 'RECORD_LOCKED', status: 'error', message: 'no', details: { id: remoteIds.get('b') } };
     rewriteNext(proxy, SEVERAL, {

@@ -60,7 +60,7 @@ describe('a description', () => {
   });
 });
 
-test('contacts that were there before are known where a stamp, a reading by id, and a list of all tell them apart', () => {
+test('existing contacts are found if a stamp, a read by id, and a complete list distinguish them', () => {
   const list = { ...PATIENTS.list, call: { ...PATIENTS.list.call, query: {} } };
   const ownedList = { ...list, call: { ...list.call, query: { where: '{{ownerTag}}' } } };
   const known = { ...PATIENTS, stampField: 'stamp', get: { call: list.call, row: '' }, list };
@@ -72,7 +72,7 @@ test('contacts that were there before are known where a stamp, a reading by id, 
   expect(knowsExisting({ ...owned, listAll: { call: list.call } })).toBe(true);
 });
 
-test('streams whose records go for good are those without a bin, or with a call that empties it', () => {
+test('streams with permanent deletion are those without a bin, or with a call that empties the bin', () => {
   const { erase: _, ...kept } = PATIENTS;
   const binned = { ...kept, delete: { ...PATIENTS.delete, isForGood: false } };
   const patients = { ...binned, delete: { ...binned.delete, isForGood: true } };

@@ -35,7 +35,7 @@ describe('an answer of', () => {
     [200, JSON_TYPE, '{"id":""}', { code: 'unexpected-answer', actor: 'contract' }],
     [200, JSON_TYPE, '{"id":', { code: 'not-json' }],
     [200, {}, '<!DOCTYPE html><p>Log in', { code: 'html-answer' }],
-  ])('%d to a create is told apart, and carries nothing of its words', async (status, headers, body, expected) => {
+  ])('%d to a create is distinguished, and carries none of its texts', async (status, headers, body, expected) => {
     const { proxy, target } = await openProxied();
     proxy.add({ method: /POST/, fault: { kind: 'answer', answer: { status, headers, body } } });
     const error = await failureOf(target);
@@ -64,7 +64,7 @@ describe('an answer of', () => {
     expect(await failureOf(target)).toMatchObject({ code: 'server-error', retry: 'later' });
   });
 
-  test('400 to a search blames the description and no record; an HTML 404 is no proof that nothing is there', async () => {
+  test('400 to a search blames the description and no record; an HTML 404 does not prove absence', async () => {
     const { proxy, target } = await openProxied();
     const { remoteId } = await target.written(target.create('p1', anna));
     proxy.add({ method: /GET/, fault: { kind: 'answer', answer: { status: 400, headers: {}, body: '' } } });
@@ -78,7 +78,7 @@ describe('an answer of', () => {
   });
 });
 
-test('403 to a change concerns that record, and others go on', async () => {
+test('403 to a change concerns that record, and others continue', async () => {
   const { proxy, target } = await openProxied();
   const outcomes = await target.apply(...['a', 'b'].map((id) => target.create(id, anna)));
   proxy.add({ method: /PUT/, fault: { kind: 'answer', answer: { status: 403, headers: {}, body: '' } } });

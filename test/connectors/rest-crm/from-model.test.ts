@@ -59,7 +59,7 @@ function rowOf(scope: Scope, sent = SENT, more: object = {}) {
 }
 
 describe('a write', () => {
-  test('puts a name with dots into objects where the description nests them, else under the whole name', () => {
+  test('puts a name with dots into objects if the description nests them, otherwise under the whole name', () => {
     expect(JSON.parse(JSON.stringify(writeValues(scopeOf(), SENT, 'p1')))).toMatchObject({
       key: KEY,
       contactId: 'p1',
@@ -81,7 +81,7 @@ describe('a write', () => {
     expect(JSON.parse(JSON.stringify(body))).toEqual({ visits: null, mirror: { key: KEY } });
   });
 
-  test('comes back from the row as it was sent, whatever the values', () => {
+  test('returns from the row as it was sent, for any values', () => {
     const values = fc.record({ 'name.first': fc.constantFrom('Anna', 'Bruno', null), visits: fc.option(fc.integer()) });
     fc.assert(
       fc.property(
@@ -120,7 +120,7 @@ describe('a row', () => {
     expect(read(row)).toBeNull();
   });
 
-  test('whose key was written by somebody else has no key', () => {
+  test('whose key was written by another program has no key', () => {
     for (const key of ['', 'x'.repeat(32), KEY.toUpperCase(), `${KEY}0`, 7]) {
       expect(read({ id: 1, mirror: { key } })).toMatchObject({ id: '1', key: null, owner: 'bare' });
     }
@@ -147,7 +147,7 @@ describe('a row', () => {
     ['a list', ['p1', { id: 'p2' }, {}], ['p1', 'p2']],
     ['null', null, []],
     ['nothing', undefined, null],
-  ])('tells its contacts by %s', (_, link, contactIds) => {
+  ])('identifies its contacts by %s', (_, link, contactIds) => {
     expect(read({ id: '1', parent: link }, { contact: 'parent' })?.contactIds).toEqual(contactIds);
   });
 });
@@ -171,7 +171,7 @@ describe('an object is not as the write leaves it', () => {
     }
   });
 
-  test('where it belongs to another contact; where the row does not tell, it counts as the one', () => {
+  test('if it belongs to another contact; if the row shows no contact, the contact is treated as unchanged', () => {
     expect(isSameItem(scope, stored, SENT, 'p2')).toBe(false);
     expect(isSameItem(scope, { ...stored, contactIds: null }, SENT, 'p2')).toBe(true);
   });
@@ -181,7 +181,7 @@ describe('an object is not as the write leaves it', () => {
   });
 });
 
-test('key and stamp of a contact are written alone, and taken off again', () => {
+test('key and stamp of a contact are written separately, and removed again', () => {
   const scope = scopeOf();
   const as = { key: KEY, sealedRecordId: 'sealed' };
   const stamp = toStamp(MARK, { sealedRecordId: 'sealed', contactKey: null, startAt: 0 });
@@ -190,7 +190,7 @@ test('key and stamp of a contact are written alone, and taken off again', () => 
   expect({ ...stampValues(scopeOf({ names: 'flat', stampField: null }), as) }).toEqual({ 'mirror.key': KEY });
 });
 
-test('an id is a text or a number that is there, at its path', () => {
+test('an id is a string or a number at its path', () => {
   const ids: [unknown, string | null][] = [
     ['a', 'a'],
     [0, '0'],
@@ -208,7 +208,7 @@ test('of what is no row no property is read', () => {
   expect(read({ name: { first: 'A' } })).toEqual({ 'name.first': 'Anna', visits: null });
 });
 
-test('a call asks for each member once: the first name of nested ones, the whole name of flat ones', () => {
+test('a call requests each member once: the first name of nested ones, the whole name of flat ones', () => {
   const fieldsOf = (choice: Choice) => {
     const scope = scopeOf(choice);
     return selection(scope, scope.resource).fields;

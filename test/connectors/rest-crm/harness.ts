@@ -37,7 +37,7 @@ export interface OpenTarget {
   find(...recordIds: string[]): Promise<RemoteItem<CrmItem>[]>;
 }
 
-/** A login that is always good. */
+/** An authorization that never expires. */
 export function steadyLogin(header = 'Bearer token-of-a-test', headerName?: string): Authorizer {
   const value = async () => header;
   return { header: value, renew: value, quotaUser: null, ...(headerName === undefined ? {} : { headerName }) };
@@ -117,7 +117,7 @@ export function contact(properties: Record<string, PropertyValue>): CrmItem {
   return { properties, contactKey: null, startAt: 0 };
 }
 
-/** What became of an operation, in a word: the effect, or the code of the failure. */
+/** Returns the effect of an operation, or the code of its failure. */
 export function effectOf(outcome: Outcome<CrmItem> | undefined): string {
   if (outcome === undefined) return 'missing';
   if (outcome.result === 'failed') return outcome.error.code;

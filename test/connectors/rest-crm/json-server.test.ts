@@ -79,7 +79,7 @@ describe('json-server, described by hand', () => {
       people.create(`p-${firstName}`, contact({ ...ROSSI, firstName })),
     );
 
-  test('a created contact reads back as it was written, by list and by key', async () => {
+  test('a created contact is read as it was written, by list and by key', async () => {
     const item = contact({ ...ROSSI, firstName: 'Anna' });
     expect(await people.connector.prepare(null, signal())).toContain('/contacts');
     const outcome = await people.written(people.create('p1', item));
@@ -93,7 +93,7 @@ describe('json-server, described by hand', () => {
     expect(listed?.remoteId).toBe(outcome.remoteId);
   });
 
-  test("a family of four with one address and number is four contacts, and a person's own contact is not touched", async () => {
+  test("a family of four with one e-mail address and number is four contacts, and a user's own contact remains unchanged", async () => {
     const outcomes = await people.apply(...family());
     expect(outcomes.map(effectOf)).toEqual(['created', 'created', 'created', 'created']);
     expect((await ours()).map(({ firstName }) => firstName)).toEqual(['Anna', 'Bruno', 'Carla', 'Dino']);
@@ -112,7 +112,7 @@ describe('json-server, described by hand', () => {
     expect(proxy.requests.map(({ method }) => method)).toEqual(['GET', 'GET']);
   });
 
-  test('an update changes the one object, and empties what became empty', async () => {
+  test('an update changes the one object, and clears empty properties', async () => {
     const { remoteId } = await people.written(people.create('p1', contact({ ...ROSSI, firstName: 'Anna' })));
     const changed = contact({ ...ROSSI, firstName: 'Anna Maria', phone: null, visits: 0, newsletter: false });
     await people.written(people.update('p1', changed, remoteId));
@@ -133,7 +133,7 @@ describe('json-server, described by hand', () => {
   });
 
   test.each(['lost-answer', 'cut-body', 'cut'] as const)(
-    'a create that ends with %s is one object after the next try',
+    'a create that ends with %s is one object after the next attempt',
     async (kind) => {
       proxy.add({ method: /^POST$/, fault: { kind } });
       const create = people.create('p1', contact({ ...ROSSI, firstName: 'Anna' }));
@@ -143,7 +143,7 @@ describe('json-server, described by hand', () => {
     },
   );
 
-  test('an object that somebody deleted is made again by an update, and a delete of it ends well', async () => {
+  test('a deleted object is recreated by an update, and its delete succeeds', async () => {
     const item = contact({ ...ROSSI, firstName: 'Anna' });
     const { remoteId } = await people.written(people.create('p1', item));
     await fetch(`${server.url}/contacts/${remoteId}`, { method: 'DELETE' });
@@ -153,7 +153,7 @@ describe('json-server, described by hand', () => {
     expect(await ours()).toEqual([]);
   });
 
-  test('of two objects with one key the known one is written; where none is known it is an error of that record alone', async () => {
+  test('of two objects with one key the known one is written; if none is known, only that record fails', async () => {
     const item = contact({ ...ROSSI, firstName: 'Anna' });
     await people.written(people.create('p1', item));
     const [original] = await ours();
@@ -174,7 +174,7 @@ describe('json-server, described by hand', () => {
     expect((await ours()).map(({ firstName }) => firstName)).toEqual(['Changed', 'Anna', 'Bruno']);
   });
 
-  test('an object that no longer carries our stamp and key is left alone', async () => {
+  test('an object without stamp and key remains unchanged', async () => {
     const item = contact({ ...ROSSI, firstName: 'Anna' });
     const { remoteId } = await people.written(people.create('p1', item));
     const theirs = { firstName: 'Theirs', lastName: 'Now', mirrorKey: '' };
@@ -194,7 +194,7 @@ describe('json-server, described by hand', () => {
     expect(await (await fetch(address)).json()).toMatchObject(theirs);
   });
 
-  test('an activity names its contact by id; without the contact it fails alone, to be tried again', async () => {
+  test('an activity names its contact by id; without the contact only the activity fails, and is retried', async () => {
     const { remoteId } = await people.written(people.create('p1', contact({ ...ROSSI, firstName: 'Anna' })));
     const visits = openTarget({
       settings: { baseUrl: proxy.url, description },

@@ -4,7 +4,7 @@ import { anna, espocrm, openProxied } from './profiles.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-test('without a stamp nothing is read as ours, and a create finds by key: never a twin', async () => {
+test('without a stamp no record is read as own, and a create finds by key: never a duplicate', async () => {
   const { sandbox, open } = await openProxied();
   const bare = open({
     description: { streams: { patients: { stampField: null }, appointments: null, invoices: null } },

@@ -66,7 +66,7 @@ describe.each(CRMS)('$dialect', ({ dialect, first, last, phone }) => {
       { [first]: 'Mario', [last]: null },
       isStrict ? { [first]: null, [last]: 'Mario' } : { [first]: 'Mario', [last]: null },
     ],
-  ])('takes a contact with %s, and whoever comes with it', async (_, odd, stored) => {
+  ])('accepts a contact with %s, and the other contacts of the call', async (_, odd, stored) => {
     const opened = await openProfile(one);
     const read = await writeAll(opened, one, [person, { ...person, ...odd }, person]);
     expect(read).toEqual([person, { ...person, ...stored }, person]);
@@ -84,7 +84,7 @@ describe('a value that is refused in words', () => {
     ],
     ['dolibarr', 'fax', { maxLength: 30 }, '06 123', SENTENCE],
   ] as const)(
-    'of %s, which name the property, is left out and tried again when it changes',
+    'of %s, which name the property, is omitted and retried after a change',
     async (dialect, name, field, good, bad) => {
       const one = caseOf(dialect, [{ name, kind: 'text' }]);
       const opened = await openProfile(one);

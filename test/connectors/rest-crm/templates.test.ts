@@ -88,14 +88,14 @@ describe('a template', () => {
     );
   });
 
-  test('leaves out what stands for nothing: elements of lists, objects of one value, parameters', () => {
+  test('omits empty parts: elements of lists, objects of one value, parameters', () => {
     const template = { contacts: ['{{contactId}}'], who: { id: '{{contactId}}' }, contact: '{{contactId}}' };
     expect(renderBody(template, { contactId: null })).toEqual({ contacts: [], who: null, contact: null });
     expect(renderBody(template, { contactId: '7' })).toEqual({ contacts: ['7'], who: { id: '7' }, contact: '7' });
     expect(renderText('after {{cursor}}.', {})).toBe('after .');
   });
 
-  test('puts properties into what stands beside them, theirs going first', () => {
+  test('merges properties into existing members, and the properties take precedence', () => {
     const template = { start: 'now', name: { title: 'Dr' }, '...': '{{properties}}' };
     const properties = { start: 'later', name: { first: 'Anna' } };
     expect(renderBody(template, { properties })).toEqual({ start: 'later', name: { title: 'Dr', first: 'Anna' } });
@@ -111,7 +111,7 @@ describe('a path', () => {
     expect(valueAt(body, '')).toBe(body);
   });
 
-  test('sets what it is told and nothing of the language', () => {
+  test('sets the given path and no member of the language', () => {
     const target = newObject();
     setAt(target, '__proto__.polluted', true);
     setAt(target, 'a.b', 1);
@@ -145,7 +145,7 @@ describe('a value', () => {
     fc.record({ kind: fc.constantFrom('text', 'number', 'boolean', 'date', 'instant'), value: fc.constant(null) }),
   );
 
-  test('reads back as it was, in every style, as JSON and as text', () => {
+  test('is read as it was written, in every style, as JSON and as text', () => {
     fc.assert(
       fc.property(known, styles, ({ kind, value }, style) => {
         const wire = renderValue(value, kind, style);

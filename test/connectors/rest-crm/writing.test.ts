@@ -181,7 +181,7 @@ describe('of several records with one key', () => {
     expect([log, outcome]).toEqual([['update 7 if v7'], wrote('updated', { versionTag: 'v8' })]);
   });
 
-  test('all are deleted, the known one last, so that whatever breaks off is tried again', async () => {
+  test('all are deleted, the known one last, so that an interrupted deletion is retried', async () => {
     const both = await carry(remove('7'), [{}, { id: '8' }], [done, done]);
     expect([both.log, both.outcome]).toEqual([['delete 8 if v7', 'delete 7 if v7'], deletion('deleted')]);
     expect(await carry(remove('7'), [{}, { id: '8' }], [busy])).toMatchObject({
@@ -203,7 +203,7 @@ describe('of several records with one key', () => {
 });
 
 describe('a create', () => {
-  test('of what has no record makes one, with key and stamp, and tells what is stored', async () => {
+  test('without a record creates one, with key and stamp, and returns the stored values', async () => {
     const { log, calls, outcome } = await carry(create, [], [shown()]);
     expect(log).toEqual(['create']);
     const { properties } = calls[0]?.values ?? {};
@@ -217,7 +217,7 @@ describe('a create', () => {
     expect(outcome).toEqual(wrote('created'));
   });
 
-  test('adopts a record with its key, without a write where it says what it should', async () => {
+  test('adopts a record with its key, and writes only if the content differs', async () => {
     expect(await carry(create, [{}], [])).toMatchObject({ log: [], outcome: asItWas('adopted') });
     for (const changes of [{ item: OLD }, { revision: 0 }, { ownerTag: null }]) {
       const { log, calls, outcome } = await carry(create, [changes], [shown({ etag: 'v8' })]);
@@ -232,7 +232,7 @@ describe('a create', () => {
     expect((await carry(create, [{ ownerTag: 'anothermark00000' }], [])).outcome).toEqual(BURNT);
   });
 
-  test('gives way to a later write of ours', async () => {
+  test('yields to a later write by clinic-mirror', async () => {
     const { outcome } = await carry(create, [{ revision: 2 }], []);
     expect(outcome).toMatchObject({ result: 'superseded', revision: 2, remote: { key: KEY, remoteId: '7' } });
   });
@@ -270,7 +270,7 @@ describe('a create', () => {
     expect(changed.outcome).toEqual(wrote('adopted'));
   });
 
-  test('that is refused stays so where there is no such record, several, or a stranger’s', async () => {
+  test('that is refused remains refused if the record is absent, ambiguous or foreign', async () => {
     for (const rows of [[], [{}, { id: '8' }], [{ ownerTag: 'anothermark00000' }]]) {
       expect((await carry(create, [], [refused, listed(...rows)])).outcome).toBe(refused);
     }
@@ -289,12 +289,12 @@ describe('an update', () => {
     expect((await carry(update(), [{ ownerTag: 'anothermark00000' }], [])).outcome).toEqual(BURNT);
   });
 
-  test('whose answer shows nothing tells nothing of what is stored', async () => {
+  test('whose answer shows nothing reports no stored values', async () => {
     const { outcome } = await carry(update(), [{ item: OLD }], [done], { shows: false });
     expect(outcome).toEqual({ ...asItWas('updated'), versionTag: null });
   });
 
-  test('whose answer does not speak of the record is looked at: written where it says what it should', async () => {
+  test('whose answer omits the record is checked: written if the content matches', async () => {
     for (const unclear of [{}, [], { value: '7' }, { idle: '7' }]) {
       const { log, outcome } = await carry(update(), [{ item: OLD }], [answer(200, unclear), shown({ etag: 'v8' })]);
       expect([log, outcome]).toEqual([['update 7 if v7', 'get 7'], wrote('updated', { versionTag: 'v8' })]);
@@ -313,7 +313,7 @@ describe('an update', () => {
     expect(outcome).toMatchObject({ code: 'unexpected-answer', retry: 'later', ambiguous: true });
   });
 
-  test('whose answer does not speak of the record is looked for by key where the CRM can’t be asked by id', async () => {
+  test('whose answer omits the record is searched for by key if the CRM lacks reads by id', async () => {
     const unclear = answer(200, {});
     const carried = (found: CrmAnswer) => carry(update(), [{ item: OLD }], [unclear, found], { reads: false });
     const { log, calls, outcome } = await carried(listed({ etag: 'v8' }));
@@ -334,7 +334,7 @@ describe('an update', () => {
     expect((await carry(update(), [{ item: OLD }], [done])).log).toEqual(['update 7 if v7']);
   });
 
-  test('of what the search does not show looks at its id, and gives it its key back', async () => {
+  test('of a record that the search omits checks its id, and restores its key', async () => {
     for (const changes of [{}, { ownerTag: null }]) {
       const { log } = await carry(update(), [], [shown({ ...changes, item: OLD }), shown()]);
       expect(log).toEqual(['get 7', 'update 7 if v7']);
@@ -349,7 +349,7 @@ describe('an update', () => {
     ['a record of another target', { ownerTag: 'anothermark00000' }],
     ['a record without key and stamp', { key: null, ownerTag: null }],
     ['a record of somebody else’s without our stamp', { ...STRANGER, ownerTag: null }],
-  ])('whose id leads to %s leaves that alone, and makes its own', async (_, changes) => {
+  ])('whose id leads to %s leaves that record, and creates its own', async (_, changes) => {
     const { log, outcome } = await carry(update(), [], [shown(changes), shown({ id: '9' })]);
     expect([log, outcome]).toEqual([['get 7', 'create'], wrote('recreated', { remoteId: '9' })]);
   });
@@ -360,7 +360,7 @@ describe('an update', () => {
     expect([log, outcome]).toEqual([['create'], wrote('recreated', { remoteId: '9' })]);
   });
 
-  test('where the CRM can’t be asked by id writes to the id that it knows', async () => {
+  test('without reads by id writes to the known id', async () => {
     const { log, outcome } = await carry(update(), [], [shown()], { reads: false });
     expect([log, outcome]).toEqual([['update 7 if v1'], wrote('updated')]);
     const gone = await carry(update(), [], [nothing, shown({ id: '9' })], { reads: false });
@@ -377,7 +377,7 @@ describe('a deletion', () => {
     expect(calls[0]?.values).toEqual({ id: '7', key: KEY, versionTag: 'v7' });
   });
 
-  test('is proved by an answer that names the record, or just true; else by a look', async () => {
+  test('is proved by an answer that names the record, or by true; otherwise by a check', async () => {
     for (const proof of [answer(200, true), answer(200, { data: [{ details: { id: 7 } }] })]) {
       expect(await carry(remove('6'), [{}], [proof])).toMatchObject({
         log: ['delete 7 if v7'],
@@ -402,7 +402,7 @@ describe('a deletion', () => {
     expect((await carry(remove(), [{}], [busy])).outcome).toBe(busy);
   });
 
-  test('of what the search does not show looks at its id', async () => {
+  test('of a record that the search omits checks its id', async () => {
     for (const changes of [{}, { key: null }]) {
       expect((await carry(remove(), [], [shown(changes), done])).log).toEqual(['get 7', 'delete 7 if v7']);
     }
@@ -416,15 +416,15 @@ describe('a deletion', () => {
     expect((await carry(remove(), [{ ownerTag: 'anothermark00000' }], [])).outcome).toEqual(deletion('already-gone'));
   });
 
-  test('where the CRM can’t be asked by id goes by the id and the tag that it knows', async () => {
+  test('without reads by id uses the known id and tag', async () => {
     expect((await carry(remove(), [], [done], { reads: false })).log).toEqual(['delete 7 if v1']);
   });
 
-  test('gives way to a later write of ours', async () => {
+  test('yields to a later write by clinic-mirror', async () => {
     expect((await carry(remove(), [{ revision: 2 }], [])).outcome).toMatchObject({ result: 'superseded', revision: 2 });
   });
 
-  test('of a person who is to be forgotten empties the bin too, also of what was deleted before', async () => {
+  test('of a patient who is to be forgotten empties the bin too, also of earlier deletions', async () => {
     const forget = remove('7', true);
     const { log, outcome } = await carry(forget, [{ revision: 2 }], [done, done], { erases: true });
     expect([log, outcome]).toEqual([['delete 7 if v7', 'erase 7 if v7'], deletion('deleted')]);

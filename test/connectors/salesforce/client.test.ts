@@ -3,7 +3,7 @@ import { isMirrorError } from './expect.ts';
 import { apply, create, failureOf, inWords, openWorld, patient, readAll, remove, signal } from './support.ts';
 
 describe('the wire', () => {
-  test('no value of a patient is in an address, a header or an error', async () => {
+  test('no patient data is in a URL, a header or an error', async () => {
     const { sandbox, open } = await openWorld();
     sandbox.recording.record(true);
     const worker = open();
@@ -18,7 +18,7 @@ describe('the wire', () => {
     expect(String(failureOf(outcomes).message).toLowerCase()).not.toContain('canary');
   });
 
-  test('a portal that answers in place of the org is told so', async () => {
+  test('a portal that answers instead of the org is reported', async () => {
     const { sandbox, open } = await openWorld();
     const worker = open();
     await worker.prepare(null, signal());
@@ -40,7 +40,7 @@ describe('the wire', () => {
     expect(inWords(await apply(worker, create('a'), remove('b')))).toEqual(['a created', 'b already-gone']);
   });
 
-  test('too many calls at once are waited for ten seconds at first, the last of the day an hour', async () => {
+  test('too many concurrent calls wait ten seconds at first, the last call of the day an hour', async () => {
     const { sandbox, open } = await openWorld();
     const worker = open('patients', { settings: { stopAtShare: 1 } });
     await worker.prepare(null, signal());
@@ -60,7 +60,7 @@ describe('the wire', () => {
     });
   });
 
-  test('an answer that lacks a part, or rows, says nothing of them', async () => {
+  test('an answer that lacks a part, or rows, is inconclusive for them', async () => {
     const { sandbox, open } = await openWorld();
     const worker = open();
     await worker.prepare(null, signal());

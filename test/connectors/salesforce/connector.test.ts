@@ -44,7 +44,7 @@ describe('rows', () => {
     expect(sandbox.records('Contact').filter(({ Clinic_Key__c }) => Clinic_Key__c === keyOf('a'))).toEqual(before);
   });
 
-  test('fail alone in an answer that says 200, each in its place', async () => {
+  test('fail separately in an answer with status 200, in their order', async () => {
     const { sandbox, open } = await openWorld();
     const names = ['a', 'b', 'c', 'd'];
     const operations = names.map((name) => create(name, patient({ LastName: name === 'c' ? null : name })));
@@ -60,7 +60,7 @@ describe('rows', () => {
       if (outcome.result === 'written') expect(outcome.remoteId).toBe(ids.get(outcome.recordId));
   });
 
-  test('that leave a field empty which the org requires name it, also when nothing maps to it', async () => {
+  test('that lack a field required by the org report the field, also if it is not mapped', async () => {
     const { open } = await openWorld();
     const properties = [
       { name: 'Name', kind: 'text' },
@@ -91,7 +91,7 @@ describe('rows', () => {
     expect(order).toEqual([...order].sort());
   });
 
-  test('of two targets in one org take turns, so that none locks the other out', async () => {
+  test('of two targets in one org are sent in turn, so that no target locks the other', async () => {
     const { sandbox, open, login } = await openWorld({ writeMs: 60 });
     await apply(open(), create('p1'));
     const other = open('appointments', { ownerTag: 'othermark0000000', login: { ...login } });
@@ -116,7 +116,7 @@ describe('rows', () => {
     expect(sandbox.records('Contact')).toHaveLength(1);
   });
 
-  test('that a duplicate rule refuses are told, and the rule is not bypassed', async () => {
+  test('that a duplicate rule refuses are reported, and the rule is not bypassed', async () => {
     const { sandbox, open } = await openWorld();
     sandbox.addDuplicateRule({ object: 'Contact', fields: ['Email'], action: 'alert' });
     sandbox.addByHand('Contact', { LastName: 'By hand', Email: 'rossi@clinic.example' });
@@ -129,7 +129,7 @@ describe('rows', () => {
     });
   });
 
-  test('that a rule only alerts to are saved where that is asked for, those that one blocks never', async () => {
+  test('that cause only an alert of a rule are saved if configured, blocked rows never', async () => {
     const { sandbox, open } = await openWorld();
     const properties = [...PROPERTIES.patients, { name: 'FirstName', kind: 'text' }] as const;
     const namesake = patient({ FirstName: 'Anna' });
@@ -146,7 +146,7 @@ describe('rows', () => {
     expect(early).toThrow('salesforce.duplicates-version');
   });
 
-  test('of which a value is refused are written without it, and nothing of it is told', async () => {
+  test('with a refused value are written without the value, and the value is not reported', async () => {
     const { sandbox, open } = await openWorld();
     sandbox.addValidationRule({ object: 'Contact', field: 'Phone', refuses: CANARY, message: `No ${CANARY}` });
     const long = patient({ LastName: CANARY.repeat(20), Phone: '1' });
@@ -180,7 +180,7 @@ describe('rows', () => {
 });
 
 describe('the limit of API calls', () => {
-  test('reached, makes the target rest for an hour', async () => {
+  test('makes the target back off for an hour once reached', async () => {
     const { sandbox, open } = await openWorld({ dailyApiCalls: 100 });
     const worker = open('patients', { settings: { stopAtShare: 1 } });
     await worker.prepare(null, signal());
@@ -189,7 +189,7 @@ describe('the limit of API calls', () => {
     await expect(apply(worker, create('a'), create('b'))).rejects.toSatisfy(rest);
   });
 
-  test('near, stops the target before its end, and an hour later it looks again', async () => {
+  test('stops the target before its end, and allows another check an hour later', async () => {
     const { sandbox, open } = await openWorld({ dailyApiCalls: 100 });
     let now = Date.now();
     const worker = open('patients', { clock: () => now });
@@ -209,7 +209,7 @@ describe('the limit of API calls', () => {
 });
 
 describe('the login', () => {
-  test('is renewed once when its session ends in the middle, whoever waits', async () => {
+  test('is renewed once if its session expires in the middle, for all waiting calls', async () => {
     const { sandbox, open, login } = await openWorld();
     const workers = [open(), open('appointments'), open('patients', { ownerTag: 'othermark0000000' })];
     for (const worker of workers) await worker.prepare(null, signal());
@@ -223,7 +223,7 @@ describe('the login', () => {
     expect(login.renewals).toBe(1);
   });
 
-  test('that is refused after its renewal is a matter for a person', async () => {
+  test('that is refused after its renewal requires an administrator', async () => {
     const { sandbox, open } = await openWorld();
     const worker = open();
     sandbox.faults.add({ fault: { kind: 'status', status: 401 } });
@@ -232,7 +232,7 @@ describe('the login', () => {
     );
   });
 
-  test('gives each call its header of then, so that a rotated one is used at once', async () => {
+  test('gives each call its current header, so that a rotated one is used immediately', async () => {
     const { sandbox, open, login } = await openWorld();
     const worker = open();
     await apply(worker, create('a'));
@@ -255,7 +255,7 @@ describe('the login', () => {
     expect(await worker.prepare(container, signal())).toBe(container);
   });
 
-  test('that knows no other address leaves the redirect unfollowed', async () => {
+  test('that knows no other URL leaves the redirect unfollowed', async () => {
     const { sandbox, open } = await openWorld();
     await sandbox.moveInstance('redirect');
     await expect(open().prepare(null, signal())).rejects.toSatisfy(
@@ -265,7 +265,7 @@ describe('the login', () => {
 });
 
 describe('the org', () => {
-  test('that hides a field or lets it only be read is told by name, before and in the middle', async () => {
+  test('that hides a field or makes it read-only is reported by name, before and in the middle', async () => {
     const { sandbox, open } = await openWorld();
     const worker = open();
     await worker.prepare(null, signal());
@@ -287,7 +287,7 @@ describe('the org', () => {
     expect(sandbox.records('Contact')).toEqual([]);
   });
 
-  test.each([404, 410] as const)('that retired the version is told so (%d)', async (retiredStatus) => {
+  test.each([404, 410] as const)('that retired the version is reported (%d)', async (retiredStatus) => {
     const { sandbox, open } = await openWorld({ retiredStatus });
     const worker = open('patients', { settings: { apiVersion: '60.0' } });
     expect(inWords(await apply(worker, create('a')))).toEqual(['a created']);

@@ -4,7 +4,7 @@ import type { Operation, Outcome } from '../../../src/model/operations.ts';
 import { apply, create, failureOf, inWords, openWorld, patient, remove, update } from './support.ts';
 
 describe('a deletion', () => {
-  test('ends well whether the record is there, was deleted or never was, and takes nothing that is not ours', async () => {
+  test('succeeds for an existing, deleted or absent record, and removes no foreign record', async () => {
     const { sandbox, open } = await openWorld();
     const worker = open();
     const outcomes = await apply(worker, create('a'), create('b'), create('c'), create('d'), create('f'));
@@ -28,7 +28,7 @@ describe('a deletion', () => {
     expect(sandbox.records('Contact', { includeDeleted: true })).toHaveLength(5);
   });
 
-  test('finds the record under its key when a person deleted the one that we knew', async () => {
+  test('finds the record under its key after a user deleted the known one', async () => {
     const { sandbox, open } = await openWorld();
     const worker = open();
     const [created] = await apply(worker, create('a'));
@@ -40,7 +40,7 @@ describe('a deletion', () => {
     expect(sandbox.records('Contact')).toEqual([]);
   });
 
-  test('of somebody who is to be forgotten leaves an empty record in the recycle bin; of others it stays as it was', async () => {
+  test('of a forgotten patient leaves an empty record in the recycle bin; other records keep their content', async () => {
     const { sandbox, open } = await openWorld();
     const worker = open();
     const [a, b] = await apply(worker, create('a', patient({ Description: 'Text' })), create('b'));
@@ -53,7 +53,7 @@ describe('a deletion', () => {
     expect(inBin.get(idOf(b)!)).toMatchObject({ LastName: 'Rossi', IsDeleted: true });
   });
 
-  test('of somebody who is to be forgotten leaves nothing in the recycle bin where the settings want it, of before neither', async () => {
+  test('of a forgotten patient leaves nothing in the recycle bin if configured, not even earlier records', async () => {
     const { sandbox, open } = await openWorld();
     const worker = open('patients', { settings: { emptyBin: true } });
     const [a] = await apply(worker, create('a'));
@@ -73,7 +73,7 @@ describe('a deletion', () => {
     expect(sandbox.records('Contact', { includeDeleted: true })).toHaveLength(1);
   });
 
-  test('whose record stays in the recycle bin against the settings is named, and tried again', async () => {
+  test('whose record remains in the recycle bin against the settings is reported, and retried', async () => {
     const { sandbox, open } = await openWorld();
     const worker = open('patients', { settings: { emptyBin: true } });
     const [a] = await apply(worker, create('a'));
@@ -88,7 +88,7 @@ describe('a deletion', () => {
     expect(sandbox.records('Contact', { includeDeleted: true })).toEqual([]);
   });
 
-  test('goes on where a rule of the org lets nobody empty a record', async () => {
+  test('continues if a rule of the org forbids to empty a record', async () => {
     const { sandbox, open } = await openWorld();
     const worker = open();
     const [a] = await apply(worker, create('a'));

@@ -10,7 +10,7 @@ function storedOf(outcome: Outcome<CrmItem> | undefined): CrmItem | undefined {
 }
 
 describe('before anything is written', () => {
-  test('all that the org lacks is named at once', async () => {
+  test('everything missing in the org is reported at once', async () => {
     const key = FIELDS.Contact![0]!;
     const { open, sandbox } = await openWorld({
       customFields: {
@@ -51,7 +51,7 @@ describe('before anything is written', () => {
     );
   });
 
-  test('contacts without an account are said to be private, as they are', async () => {
+  test('contacts without an account are reported as private', async () => {
     const { open, sandbox } = await openWorld();
     const log = { ...silentLogger, warn: vi.fn() };
     const account = sandbox.addByHand('Account', { Name: 'Patients' }).Id;
@@ -67,7 +67,7 @@ describe('before anything is written', () => {
     expect(seenBy('integration@clinic.example')).toEqual([null, account]);
   });
 
-  test('a login that brings no address needs it in the settings', async () => {
+  test('a connection without a URL needs one in the settings', async () => {
     const { open, login, sandbox } = await openWorld();
     const { baseUrl: _, ...bare } = login;
     await expect(open('patients', { login: bare }).prepare(null, signal())).rejects.toSatisfy(
@@ -99,7 +99,7 @@ describe('picklists', () => {
     expect((await readAll(worker))[0]?.item).toEqual(item('new patient'));
   });
 
-  test('whose names the mapping does not know are named, with those that there are', async () => {
+  test('whose names the mapping does not know are listed, with the existing names', async () => {
     const { open } = await openWorld({ customFields });
     const worker = open('patients', { properties: mapped(['Unknown']) });
     await expect(worker.prepare(null, signal())).rejects.toMatchObject({

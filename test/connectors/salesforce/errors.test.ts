@@ -50,7 +50,7 @@ describe('a request that is refused whole', () => {
 });
 
 describe('a row that failed', () => {
-  test('names the fields that may be told, each once, and nothing else', () => {
+  test('lists the permitted fields, each once, and nothing else', () => {
     const failed = row('STRING_TOO_LONG', ['LastName', 'Secret__c', 'LastName']);
     const error = rowErrorOf(failed, new Set(['LastName']));
     expect(error.code).toBe('property-value-too-long');
@@ -63,7 +63,7 @@ describe('a row that failed', () => {
     expect(rowErrorOf({ success: false }, new Set()).code).toBe('refused');
   });
 
-  test('is tried again at once for a lock, a key made meanwhile, and a record that went', () => {
+  test('is retried immediately for a lock, a key created meanwhile, and a record that disappeared', () => {
     const races = ['UNABLE_TO_LOCK_ROW', 'DUPLICATE_VALUE', 'ENTITY_IS_DELETED'];
     expect(races.every((code) => isRace(row(code)))).toBe(true);
     expect(isRace(row('STRING_TOO_LONG'))).toBe(false);
@@ -78,7 +78,7 @@ describe('a row that failed', () => {
     expect(isContactMissing(row('NOT_FOUND'))).toBe(false);
   });
 
-  test('has its key in the bin only where no field is named', () => {
+  test('has its key in the bin only if no field is named', () => {
     expect(isKeyInBin(row('ENTITY_IS_DELETED'))).toBe(true);
     expect(isKeyInBin(row('ENTITY_IS_DELETED', ['WhoId']))).toBe(false);
     expect(isKeyInBin(row('NOT_FOUND'))).toBe(false);

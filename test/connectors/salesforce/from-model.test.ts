@@ -76,7 +76,7 @@ describe('a row', () => {
 });
 
 describe('fields of a record', () => {
-  test('are read as their kinds: instants in ISO 8601, words of a picklist as the mapping has them', () => {
+  test('are read as their kinds: instants in ISO 8601, picklist values as in the mapping', () => {
     const read = propertiesOf(
       formOf(),
       record({ Subject: 'V', Score__c: 2, Vip__c: true, StartDateTime: '2027-03-01T09:00:00.000+0000' }),
@@ -102,7 +102,7 @@ describe('fields of a record', () => {
     },
   );
 
-  test('that are asked for name id, key, stamp, properties, refusals and the reference', () => {
+  test('that are requested are id, key, stamp, properties, refusals and the reference', () => {
     const own = ['Id', 'Clinic_Key__c', 'Clinic_Stamp__c', 'Subject', 'Score__c', 'Vip__c', 'StartDateTime'];
     expect(fieldsOf(formOf())).toEqual([...own, 'WhoId']);
     expect(fieldsOf(formOf({ contact: null, refusalFields: ['DoNotCall'] }))).toEqual([...own, 'DoNotCall']);
@@ -113,7 +113,7 @@ describe('a record', () => {
   const stampOf = (mark: string) =>
     toStamp(mark, { sealedRecordId: 'sealed', contactKey: CONTACT_KEY, startAt: AT, revision: 5 });
 
-  test('that carries no stamp of ours is none of ours', () => {
+  test('without a stamp of the target is foreign', () => {
     for (const stamp of [null, '', 'damaged', stampOf('anothermark00000')]) {
       expect(toRemoteItem(formOf(), MARK, record({ Clinic_Stamp__c: stamp }), null)).toBeNull();
     }
@@ -130,7 +130,7 @@ describe('a record', () => {
     expect(contactIdOf(formOf({ contact: null }), record({ WhoId: '0031' }))).toBeNull();
   });
 
-  test('whose key was emptied has an empty one, and refusals are told where a field is true', () => {
+  test('whose key was emptied has an empty key, and refusals are reported if a field is true', () => {
     const form = formOf({ refusalFields: ['DoNotCall', 'HasOptedOutOfEmail'] });
     const read = (more: object) => toRemoteItem(form, MARK, record({ Clinic_Stamp__c: stampOf(MARK), ...more }), null);
     expect(read({ DoNotCall: true, HasOptedOutOfEmail: false })).toMatchObject({ key: '', refuses: ['DoNotCall'] });

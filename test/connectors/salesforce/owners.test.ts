@@ -65,7 +65,7 @@ describe('the owner of a visit', () => {
   });
 
   test.each([['Porto'], [null]])(
-    'that no line of the mapping names is asked for by the field (%s)',
+    'that no line of the mapping names is reported by the field (%s)',
     async (location) => {
       const { target, itemOf, owners } = await openOrg('appointments', BY_LOCATION, TIMES);
       const outcomes = await apply(
@@ -79,14 +79,14 @@ describe('the owner of a visit', () => {
     },
   );
 
-  test('is the doctor by the agenda, where that was decided', async () => {
+  test('is the doctor by the agenda, if configured', async () => {
     const rule = `{ from: agenda, values: { Dr. Bianchi: "{{${DOCTOR}}}" } }\nsensitive: { agenda: decided }`;
     const { target, itemOf, owners } = await openOrg('appointments', rule, TIMES);
     await apply(target, create('v', itemOf(ofAppointment())));
     expect(owners()).toEqual([DOCTOR]);
   });
 
-  test('stays when the visit is emptied before it goes for good', async () => {
+  test('remains when the visit is emptied before its permanent deletion', async () => {
     const { sandbox, target, itemOf } = await openOrg('appointments', BY_LOCATION, TIMES);
     await apply(target, create('v', itemOf(visitIn('Mare'))));
     const owner = sandbox.records('Event')[0]?.OwnerId;
@@ -95,7 +95,7 @@ describe('the owner of a visit', () => {
     expect(sandbox.records('Event', { includeDeleted: true })).toMatchObject([{ Subject: null, OwnerId: owner }]);
   });
 
-  test('is the user of the login where the mapping does not say', async () => {
+  test('is the user of the connection if the mapping names none', async () => {
     const { sandbox, open } = await openWorld();
     sandbox.issueAccessToken(DOCTOR);
     const visits = open('appointments');
@@ -123,7 +123,7 @@ const VISIT = {
   EndDateTime: '2027-03-10T08:30:00.000Z',
 };
 
-test('the owner of an invoice is its doctor, where it has one', async () => {
+test('the owner of an invoice is its doctor, if it has one', async () => {
   const beside = '  Name: number\n  StageName: { value: Closed Won }\n  CloseDate: date';
   const rule = `{ from: doctors, values: { Anna Bianchi: "{{${DOCTOR}}}" } }\nsensitive: { doctors: decided }`;
   const { target, itemOf, owners } = await openOrg('invoices', rule, beside);

@@ -52,8 +52,8 @@ async function idsOf(scope: Scope, window: Parameters<typeof readPages>[1] = nul
   return pages;
 }
 
-describe('a reading of all records', () => {
-  test('asks for those of the owner tag, follows the pages, and leaves out what carries none', async () => {
+describe('a read of all records', () => {
+  test('requests the records of the owner tag, follows the pages, and omits records without the tag', async () => {
     const { client, asked } = orgWith(
       pageOf([stamped('1'), { ...stamped('2'), Stamp__c: 'damaged' }], `${PREFIX}/query/01g-2000`),
       pageOf([stamped('3')]),
@@ -124,7 +124,7 @@ describe('a selection by values', () => {
     ['unexpected-answer', { status: 200, body: pageOf([], 'more') }],
     ['unexpected-answer', { status: 200, body: 'text' }],
     ['server-error', { status: 500, body: [] }],
-  ])('whose result is not whole says nothing of what is absent: %s', (code, answer) => {
+  ])('with an incomplete result does not prove absence: %s', (code, answer) => {
     expect(() => wholeResult(answer as WireResponse | null)).toThrow(expect.objectContaining({ code }));
   });
 

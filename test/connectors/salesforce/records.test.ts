@@ -33,7 +33,7 @@ describe('patients', () => {
     expect(contacts.every(({ Email, Phone }) => Email === shared.Email && Phone === shared.Phone)).toBe(true);
   });
 
-  test('never touch a contact that a person made with the same name, address and phone', async () => {
+  test('never change a contact that a user created with the same name, address and phone', async () => {
     const { sandbox, open } = await openWorld();
     const { LastName, Email, Phone } = patient().properties;
     const byHand = sandbox.addByHand('Contact', { LastName, Email, Phone });
@@ -57,7 +57,7 @@ describe('patients', () => {
     expect(sandbox.counts.apiCalls - 26).toBe(5);
   });
 
-  test('that the org spells its own way are told as it stores them, so that nothing is found edited', async () => {
+  test('that the org stores in another format are reported as stored, so that no drift is found', async () => {
     const { open } = await openWorld();
     const worker = open();
     const odd = patient({
@@ -130,7 +130,7 @@ describe('patients', () => {
 });
 
 describe('appointments and invoices', () => {
-  test('belong to their contact, and one whose contact is missing waits for it alone', async () => {
+  test('belong to their contact, and only a record whose contact is missing waits', async () => {
     const { sandbox, open } = await openWorld();
     const [contacts, events, deals] = [open(), open('appointments'), open('invoices')];
     await apply(contacts, create('p1'));
@@ -158,7 +158,7 @@ describe('appointments and invoices', () => {
     expect((await readAll(deals)).map(({ item }) => item)).toEqual([invoice(keyOf('p2'))]);
   });
 
-  test('that a person gave to another contact are read so, and given back by the next update', async () => {
+  test('that a user moved to another contact are read there, and moved back by the next update', async () => {
     const { sandbox, open } = await openWorld();
     const events = open('appointments');
     await apply(open(), create('p1'), create('p2'));
@@ -230,7 +230,7 @@ describe('what people do to contacts', () => {
     expect(inWords(await apply(worker, update('a'), create('b')))).toEqual(['a key-burnt', 'b created']);
   });
 
-  test('what is found by key is what carries our owner tag', async () => {
+  test('a record found by key carries the owner tag', async () => {
     const { open } = await openWorld();
     const worker = open();
     await apply(worker, create('a'), create('b'));

@@ -65,10 +65,10 @@ export const PROPERTIES: Readonly<Record<StreamName, readonly MappedProperty[]>>
   ],
 };
 
-/** A login at the sandbox: it knows the org's address as of its last refresh, as the vendor tells it. */
+/** A connection to the sandbox with the org's URL from its last refresh, as the vendor returns it. */
 export interface TestLogin extends Authorizer {
   renewals: number;
-  /** Where the org is now; the login learns of it when it is renewed. */
+  /** The current URL of the org; the connection learns it at its renewal. */
   orgUrl: string;
 }
 
@@ -225,7 +225,7 @@ export function failureOf(outcomes: readonly Outcome<CrmItem>[]): MirrorError {
   return failed.error;
 }
 
-/** Every object of ours that is read. */
+/** Returns every record of clinic-mirror that a read finds. */
 export async function readAll(by: Connector<CrmItem>): Promise<RemoteItem<CrmItem>[]> {
   return (await Array.fromAsync(by.read('container', null, signal()))).flat();
 }

@@ -68,7 +68,7 @@ const item = (mails: boolean | null, vip: boolean | null = null, LastName = 'Ros
 };
 
 describe('a refusal of the clinic', () => {
-  test('is ticked in an Individual of the contact, that refusal alone; who agrees or says nothing gets none', async () => {
+  test('is set in an Individual of the contact; patients who agree or do not answer get none', async () => {
     const { sandbox, worker, individualOf } = await open();
     await worker.prepare(null, signal());
     const outcomes = await apply(
@@ -101,14 +101,14 @@ describe('a refusal of the clinic', () => {
     expect(sandbox.records('Individual')).toHaveLength(1);
   });
 
-  test('is never taken back by us, whoever ticked it', async () => {
+  test('is never withdrawn by clinic-mirror, whoever set it', async () => {
     const { worker, contactOf, individualOf } = await open();
     await apply(worker, create('a', item(false)));
     await apply(worker, update('a', item(true), contactOf('a')?.Id ?? ''));
     expect(individualOf('a')).toMatchObject({ HasOptedOutSolicit: true });
   });
 
-  test('that is noted already costs two looks and no write', async () => {
+  test('that is already stored costs two checks and no write', async () => {
     const { sandbox, worker, contactOf } = await open();
     await apply(worker, create('a', item(false)));
     const [before] = sandbox.records('Individual');
@@ -129,7 +129,7 @@ describe('a refusal of the clinic', () => {
     expect(sandbox.records('Individual')).toHaveLength(1);
   });
 
-  test('goes with the contact: an Individual of ours is deleted with it, one of people stays', async () => {
+  test('is deleted with the contact: an Individual created by clinic-mirror is deleted, one of a user remains', async () => {
     const { sandbox, worker, contactOf } = await open();
     await apply(worker, create('a', item(false)), create('b', item(true)));
     const theirs = sandbox.addByHand('Individual', { LastName: 'By hand' });
@@ -140,7 +140,7 @@ describe('a refusal of the clinic', () => {
   });
 });
 
-describe('what the org or the mapping lacks is named before anything is written', () => {
+describe('missing fields of the org or the mapping are reported before anything is written', () => {
   test.each<[string, SalesforceSandboxOptions, typeof RULES, RegExp]>([
     [
       'a key field',
@@ -169,7 +169,7 @@ describe('what the org or the mapping lacks is named before anything is written'
   });
 });
 
-test('who opted out in Salesforce itself is told with the contact, where no mapping fills the field', async () => {
+test('an opt-out in Salesforce itself is reported with the contact, if no mapping fills the field', async () => {
   const { sandbox, worker, contactOf } = await open();
   await apply(worker, create('a', item(true)), create('b', item(true)));
   sandbox.editByHand(contactOf('a')?.Id ?? '', { HasOptedOutOfEmail: true, DoNotCall: true });
@@ -202,16 +202,16 @@ describe('a wire that a test scripts', () => {
 
   type Row = Record<string, unknown>;
 
-  /** An org that answers so; else it takes every row, as a new one, and shows it as it was sent. */
+  /** An org with the given answers. By default it accepts every row as new, and shows the row as it was sent. */
   interface Org {
-    /** What becomes of a row, the first time and later. */
+    /** The result of a row, by attempt. */
     row?: (recordId: string, tries: number) => Partial<RowResult>;
-    /** What becomes of a collection, where not row by row. */
+    /** The result of a collection, if not row by row. */
     collection?: (recordIds: string[]) => WireResponse | null | undefined;
     /** How a record is shown that was written. */
     shown?: (record: Row) => Row;
     readBack?: WireResponse | null;
-    /** What becomes of a whole call: the first, the second … */
+    /** The result of a whole call, by its number. */
     call?: (number: number) => MirrorError | undefined;
     rows?: number;
     form?: RecordForm;
@@ -314,7 +314,7 @@ describe('a wire that a test scripts', () => {
   const errorOf = (outcome: Outcome<CrmItem> | undefined) => (outcome?.result === 'failed' ? outcome.error : null);
 
   describe('an upsert', () => {
-    test('is a collection by key, which may fail row by row, and a query for what became of it', async () => {
+    test('is a collection by key, which may fail row by row, and a query for the results', async () => {
       const [a, b] = [write('a'), write('b')];
       const { parts, calls } = await run({}, a, b);
       const [first, second] = calls[0]?.[0] ?? [];
@@ -334,13 +334,13 @@ describe('a wire that a test scripts', () => {
       ]);
     });
 
-    test('of many goes by collections of 200, two to a call', async () => {
+    test('of many records uses collections of 200, two to a call', async () => {
       const { calls, words } = await run({}, ...writes(450));
       expect(calls.map((collections) => collections.map(({ length }) => length))).toEqual([[200, 200], [50]]);
       expect(words).toEqual(Array(450).fill('written created'));
     });
 
-    test('goes by collections of at most a megabyte', async () => {
+    test('uses collections of at most a megabyte', async () => {
       const sized = (recordId: string, bytes: number) =>
         write(recordId, { properties: { LastName: 'x'.repeat(bytes) } });
       const lengths = async (...sizes: number[]) => {
@@ -369,7 +369,7 @@ describe('a wire that a test scripts', () => {
       expect(again.calls).toEqual(calls);
     });
 
-    test('tells whether it made the record, by what was wanted', async () => {
+    test('reports whether it created the record, by the expected state', async () => {
       const effects = async (kind: Write['kind'], created: boolean | undefined) =>
         (await run({ row: () => ({ created }) }, write('a', {}, kind))).words;
       expect(await effects('create', true)).toEqual(['written created']);
@@ -383,7 +383,7 @@ describe('a wire that a test scripts', () => {
   describe('what is stored', () => {
     const outcome = { recordId: 'a', result: 'written', effect: 'created', versionTag: null, remoteId: idOf('a') };
 
-    test('is told as the org shows it, with the contact that was wanted', async () => {
+    test('is reported as the org shows it, with the intended contact', async () => {
       const contactKey = keyAt('c');
       const { outcomes } = await run(
         { form: EVENTS, shown: (record) => ({ ...record, LastName: 'Rossi' }) },
@@ -407,7 +407,7 @@ describe('a wire that a test scripts', () => {
   });
 
   describe('a row that is refused', () => {
-    test('fails alone, with the field at fault', async () => {
+    test('fails separately, with the faulty field', async () => {
       const row = (id: string) => (id === 'b' ? failed('STRING_TOO_LONG', ['LastName', 'Secret']) : {});
       const { words, outcomes } = await run({ row }, write('a'), write('b'));
       expect(words[0]).toBe('written created');
@@ -417,7 +417,7 @@ describe('a wire that a test scripts', () => {
       expect(error?.message).not.toContain('Secret');
     });
 
-    test('for a contact that is not there says so; one that has none was refused for its own sake', async () => {
+    test('for an absent contact is reported; a row without a contact was refused for another reason', async () => {
       const org = { form: EVENTS, row: () => failed('INVALID_FIELD') };
       expect((await run(org, write('a', { contactKey: keyAt('c') }))).words).toEqual(['failed remote/contact-missing']);
       expect((await run(org, write('a'))).words[0]).not.toContain('contact-missing');
@@ -452,7 +452,7 @@ describe('a wire that a test scripts', () => {
       expect(named.words[0]).toMatch(/^failed/);
     });
 
-    test('by anything else is not tried again, and nor is one that was taken with a warning', async () => {
+    test('for any other reason is not retried, nor is a row that was accepted with a warning', async () => {
       expect((await run({ row: () => failed('STRING_TOO_LONG') }, write('a'))).calls).toHaveLength(1);
       const warned = await run(
         { row: () => ({ errors: [{ statusCode: 'DUPLICATE_VALUE', fields: [] }] }) },
@@ -461,7 +461,7 @@ describe('a wire that a test scripts', () => {
       expect([warned.calls.length, warned.words]).toEqual([1, ['written created']]);
     });
 
-    test('by races in many collections is tried again by collections as large', async () => {
+    test('by races in many collections is retried in collections of the same size', async () => {
       const row = (_: string, tries: number) => (tries === 1 ? failed('UNABLE_TO_LOCK_ROW') : {});
       const { calls, words } = await run({ row, rows: 2 }, ...writes(6));
       expect(calls.map((collections) => collections.map(({ length }) => length))).toEqual([[2, 2], [2], [2, 2], [2]]);
@@ -470,7 +470,7 @@ describe('a wire that a test scripts', () => {
   });
 
   describe('a collection that is refused', () => {
-    test.each([400, 413])('by %i for one of its rows is halved until that row stands alone', async (status) => {
+    test.each([400, 413])('by %i for one of its rows is halved until that row is separate', async (status) => {
       const all = writes(8);
       const collection = (ids: string[]) => (ids.includes('r003') ? refusal(status, 'JSON_PARSER_ERROR') : undefined);
       const { words, calls } = await run({ collection }, ...all);
@@ -492,13 +492,13 @@ describe('a wire that a test scripts', () => {
       expect(words.every((word) => word.startsWith('failed'))).toBe(true);
     });
 
-    test('otherwise fails as it is', async () => {
+    test('for another reason fails unchanged', async () => {
       const { words, calls } = await run({ collection: () => refusal(500, 'UNKNOWN_EXCEPTION') }, ...writes(4));
       expect(calls).toHaveLength(1);
       expect(words.every((word) => word.startsWith('failed'))).toBe(true);
     });
 
-    test('for what concerns the whole target ends the run: what waits is not sent', async () => {
+    test('because of the whole target ends the run: waiting collections are not sent', async () => {
       const collection = (ids: string[]) => (ids.includes('r000') ? refusal(403, 'REQUEST_LIMIT_EXCEEDED') : undefined);
       const one = writes(6).sort((a, b) => (a.key < b.key ? -1 : 1));
       const first = one.findIndex(({ recordId }) => recordId === 'r000');
@@ -512,7 +512,7 @@ describe('a wire that a test scripts', () => {
       expect(bulk.calls).toHaveLength(1);
     });
 
-    test('whose answer is missing may have been written; the other one of the call is told as it is', async () => {
+    test('whose answer is missing may have been written; the other one of the call is reported normally', async () => {
       const collection = (ids: string[]) => (ids.includes('a') ? null : undefined);
       const { words, outcomes } = await run({ collection, rows: 1 }, write('a'), write('b'));
       expect(words).toEqual(['failed remote/answer-missing', 'written created']);
@@ -523,7 +523,7 @@ describe('a wire that a test scripts', () => {
       ['one result too few', (ids: string[]) => ok(ids.slice(1).map(() => ({ id: 'x', success: true })))],
       ['no list of results', () => ok({ success: true })],
       ['results that are none', (ids: string[]) => ok(ids.map(() => 'yes'))],
-    ])('of whose rows nothing can be said, for %s, may have been written', async (_, collection) => {
+    ])('with inconclusive rows, for %s, may have been written', async (_, collection) => {
       const { outcomes } = await run({ collection }, ...writes(3));
       for (const outcome of outcomes)
         expect(errorOf(outcome)).toMatchObject({ code: 'unexpected-answer', ambiguous: true });

@@ -9,7 +9,7 @@ describe('EspoCRM', () => {
   const VISIT = { name: 'Visit', assignedUserId: 'a1b2c3d4e5f6a7b8c' };
   const texts = (...names: string[]) => names.map((name) => ({ name, kind: 'text' as const }));
 
-  test('takes the ids of links, which it lists without `Id`, and names those of links that it lacks', async () => {
+  test('accepts the ids of links, which it lists without `Id`, and lists absent links', async () => {
     const { sandbox, open } = await openProfile(espocrm);
     const contactless = { contactKey: null, startAt: START };
     const visits = open({ stream: 'appointments', properties: texts('name', 'assignedUserId') });
@@ -30,7 +30,7 @@ describe('EspoCRM', () => {
     });
   });
 
-  test('tells of no version: what stands in a contact counts', async () => {
+  test('reports no version: the content of a contact applies', async () => {
     const { sandbox, target } = await openProfile(espocrm);
     const { versionTag } = await target.written(target.create('p1', contact(espocrm.person)));
     expect(versionTag).toBeNull();
@@ -39,7 +39,7 @@ describe('EspoCRM', () => {
     expect((await target.readAll())[0]).toMatchObject({ versionTag: null, item: { properties: { doNotCall: false } } });
   });
 
-  test('has a duplicated record deleted with its copies, and the known one of them written', async () => {
+  test('deletes a duplicated record with its copies, and writes the known one', async () => {
     const { sandbox, target } = await openProfile(espocrm);
     const { remoteId } = await target.written(target.create('p1', contact(espocrm.person)));
     await target.written(target.create('p2', contact(espocrm.person)));

@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { contact, effectOf } from '../harness.ts';
 import { openProfile, PROFILE_CASES } from '../profiles.ts';
 
-describe('Twenty, where nobody shares an address,', () => {
+describe('Twenty, with unique e-mail addresses,', () => {
   const twenty = PROFILE_CASES.find(({ dialect }) => dialect === 'twenty')!;
   const person = (given: string, address: string | null) =>
     contact({ ...twenty.person, 'name.firstName': given, 'emails.primaryEmail': address });
 
-  test('has the second relative without one, and tells so: the next reading finds nothing to mend', async () => {
+  test('writes the second relative without one, and reports it: the next read finds nothing to repair', async () => {
     const { sandbox, target } = await openProfile(twenty);
     const outcomes = await target.apply(
       target.create('p1', person('Anna', 'r@family.example')),
@@ -21,7 +21,7 @@ describe('Twenty, where nobody shares an address,', () => {
     expect(addresses.sort()).toEqual([null, 'r@family.example']);
   });
 
-  test('gives an address to whom it belongs when two exchange theirs, and when whoever had it goes', async () => {
+  test('moves an e-mail address to its owner if two contacts exchange theirs, and if the holder is deleted', async () => {
     const { target } = await openProfile(twenty);
     const ids = ['p1', 'p2', 'p3'];
     const created = await target.apply(...ids.map((id) => target.create(id, person(id, `${id}@family.example`))));
@@ -42,7 +42,7 @@ describe('Twenty, where nobody shares an address,', () => {
     });
   });
 
-  test('says why a record is refused that is refused without its address too', async () => {
+  test('reports the reason if a record is refused without its e-mail address too', async () => {
     const { target } = await openProfile(twenty);
     const outcomes = await target.apply(target.create('p1', person('x'.repeat(300), 'r@family.example')));
     expect(outcomes.map(effectOf)).toEqual(['record-refused']);
