@@ -25,16 +25,16 @@ interface Row {
 
 type Answer = 'gone' | 'there' | 'unusable' | 'away';
 
-/** What the tests choose; else everything missing is gone, nothing was missed before, and nobody decided anything. */
+/** Choices of a test. Defaults: every missing record is gone, no record was missed before, and nothing was decided. */
 interface Choice {
   missing: Record<string, readonly string[]>;
   missedSince?: Record<string, Instant>;
   holds?: Partial<Hold>[];
   answer?: (id: string) => Answer;
-  /** What a steady clock says; else as much as the other one. */
+  /** Time on a steady clock; default: equal to the other clock. */
   elapsedBetween?: () => number;
   random?: () => number;
-  /** Whether the list should have shown a record that is there; default: it need not. */
+  /** Whether the list should contain an existing record; default: false. */
   belongsOnList?: (row: Row) => boolean;
   signal?: AbortSignal;
 }
@@ -63,7 +63,7 @@ function missedAt(instants: Record<string, Instant>): Map<string, Instant> {
   return new Map(Object.entries(instants));
 }
 
-/** Asks the clinic for what is missing, and tells what was asked and what came of it. */
+/** Queries the clinic for missing records, and returns the queries with their results. */
 async function confirm(choice: Choice) {
   const asked: string[] = [];
   const signal = choice.signal ?? new AbortController().signal;
@@ -95,7 +95,7 @@ async function confirm(choice: Choice) {
   return { ...confirmation, asked, list, warn };
 }
 
-describe('a record that the list should have shown and that is there', () => {
+describe('a record that exists but is absent from a list that should contain it', () => {
   const missedSince = { 1: NOW - MISSED_FOR_MS, 2: NOW - MISSED_FOR_MS };
   const proof = { missing: { doctor: ['1', '2', '3'] }, missedSince, belongsOnList: ({ id }: Row) => id === '3' };
   const answer = (id: string) => (id === '3' ? 'there' : 'gone');
@@ -115,7 +115,7 @@ describe('a record that the list should have shown and that is there', () => {
 });
 
 describe('a record that a complete list should have shown', () => {
-  test('when there is none, nobody asks for anything', async () => {
+  test('sends no query when no record is missing', async () => {
     const { asked, list, ...confirmation } = await confirm({ missing: { doctor: [] } });
     expect(confirmation).toMatchObject(nothingMissing());
     expect([asked, list.mock.calls]).toEqual([[], []]);
@@ -126,10 +126,10 @@ describe('a record that a complete list should have shown', () => {
     expect([[...missedOnce], [...vanished], [...sampled], unconfirmed]).toEqual([['1'], [], ['1'], 1]);
   });
 
-  test('is believed to be gone when a reading that began long enough before missed it too', async () => {
+  test('is proven absent when an earlier fetch, long enough ago, missed it too', async () => {
     const second = await confirm({ missing: { doctor: ['1'] }, missedSince: { 1: NOW - MISSED_FOR_MS } });
     expect([[...second.vanished], [...second.missedOnce], second.unconfirmed]).toEqual([['1'], [], 0]);
-    // What it told is no sample of those that nobody asked for: those were picked for having been gone before.
+    // The sample excludes records that were not queried: those were selected because they were gone before.
     expect([...second.sampled]).toEqual([]);
     const early = await confirm({ missing: { doctor: ['1'] }, missedSince: { 1: NOW - MISSED_FOR_MS + 1 } });
     expect([[...early.vanished], [...early.missedOnce], early.unconfirmed]).toEqual([[], ['1'], 1]);
@@ -144,7 +144,7 @@ describe('a record that a complete list should have shown', () => {
     expect([...later.vanished]).toEqual(['1']);
   });
 
-  test('is there after all, or there and of no use, also at the second look', async () => {
+  test('is not removed when the second query finds it, usable or not', async () => {
     const answer = (id: string): Answer => (id.startsWith('there') ? 'there' : 'unusable');
     for (const missedSince of [{}, { there1: NOW - HOUR_MS, unusable1: NOW - HOUR_MS }]) {
       const result = await confirm({ missing: { doctor: ['there1', 'unusable1', 'unusable2'] }, missedSince, answer });
@@ -155,13 +155,13 @@ describe('a record that a complete list should have shown', () => {
     }
   });
 
-  test('is asked for once, in however many targets it is missed', async () => {
+  test('is queried once, regardless of how many targets miss it', async () => {
     const { asked, unconfirmed } = await confirm({ missing: { doctor: ['1', '2'], reception: ['2', '1'] } });
     expect(asked.sort()).toEqual(['1', '2']);
     expect(unconfirmed).toBe(2);
   });
 
-  test('is counted as one of which too little is missedSince until it is there, proven gone, or kept', async () => {
+  test('keeps its missedSince while it is unconfirmed, until it is found, proven absent, or held', async () => {
     const result = await confirm({
       missing: { doctor: ['there', 'gone', 'once', 'kept', 'kept-too'] },
       missedSince: { gone: NOW - HOUR_MS },
@@ -174,12 +174,12 @@ describe('a record that a complete list should have shown', () => {
 });
 
 describe('when much is missing', () => {
-  test('200 are asked for in a cycle', async () => {
+  test('queries 200 records in a cycle', async () => {
     const { asked, sampled, missedOnce, unconfirmed } = await confirm({ missing: { doctor: ids('a', 250) } });
     expect([asked.length, sampled.size, missedOnce.size, unconfirmed]).toEqual([200, 200, 200, 250]);
   });
 
-  test('second looks leave half of them to first ones, and take what those leave', async () => {
+  test('second queries leave half of the quota to first queries, and use the rest of it', async () => {
     const looks = async (due: number, others: number) => {
       const missedSince = Object.fromEntries(ids('due', due).map((id) => [id, NOW - HOUR_MS]));
       const { asked } = await confirm({
@@ -194,14 +194,14 @@ describe('when much is missing', () => {
     expect(await looks(30, 250)).toEqual({ second: 30, all: 200 });
   });
 
-  test('a target with few missing gets its answers beside one with very many', async () => {
+  test('a target with few missing records gets answers although another one misses many', async () => {
     const { asked } = await confirm({ missing: { big: ids('big', 1_000), small: ids('small', 3) } });
     expect(asked.filter((id) => id.startsWith('small'))).toHaveLength(3);
     expect(new Set(asked).size).toBe(200);
     expect(asked).not.toContain(undefined);
   });
 
-  test('each one is as likely to be asked for first, for the first and for the second time', async () => {
+  test('each record has the same chance of an early query, for first and second queries', async () => {
     const random = seeded();
     for (const missedSince of [{}, { a0: NOW - HOUR_MS, a1: NOW - HOUR_MS, a2: NOW - HOUR_MS }]) {
       const orders = new Map<string, number>();
@@ -216,7 +216,7 @@ describe('when much is missing', () => {
 });
 
 describe('a clinic that fails', () => {
-  test('three times in turn is not asked on, and each failure is told', async () => {
+  test('three times in a row gets no more queries, and each failure is reported', async () => {
     const { asked, warn, unconfirmed, missedOnce } = await confirm({
       missing: { doctor: ids('a', 10) },
       answer: () => 'away',
@@ -227,7 +227,7 @@ describe('a clinic that fails', () => {
     expect([unconfirmed, missedOnce.size]).toEqual([10, 0]);
   });
 
-  test('now and then is asked on', async () => {
+  test('occasionally is still queried', async () => {
     let calls = 0;
     const { asked, missedOnce, sampled } = await confirm({
       missing: { doctor: ids('a', 9) },
@@ -278,12 +278,12 @@ describe('a person’s decision', () => {
     { why: 'approved cancelled ones', hold: { kind: 'cancelled', state: 'approved', recordIds: ['1'] } },
     { why: 'another target', hold: { target: 'reception', recordIds: ['1'] } },
     { why: 'another record', hold: { recordIds: ['2'] } },
-  ] as const)('a hold of $why says nothing of a record that is missing', async ({ hold }) => {
+  ] as const)('a hold of $why decides nothing about a missing record', async ({ hold }) => {
     const { present: kept, vanished, missedOnce } = await confirm({ missing: { doctor: ['1'] }, holds: [hold] });
     expect([[...kept], [...vanished], [...missedOnce]]).toEqual([[], [], ['1']]);
   });
 
-  test('speaks for its own target only: a record that another one misses too is asked for as ever', async () => {
+  test('applies to its own target only: a record that another target misses too is still queried', async () => {
     const missing = { doctor: ['1'], reception: ['1'] };
     for (const state of ['approved', 'rejected'] as const) {
       const inOne = await confirm({ missing, holds: [{ state, recordIds: ['1'] }] });
@@ -307,12 +307,12 @@ describe('a person’s decision', () => {
 describe('what a hold keeps', () => {
   const kept = { missing: { doctor: ids('a', 250) }, holds: [{ recordIds: ids('a', 250) }] };
 
-  test('is looked at all the same, twenty of them in a cycle, and stays in the hold', async () => {
+  test('is still queried, twenty records in a cycle, and remains in the hold', async () => {
     const { asked, present: staying, found, unconfirmed } = await confirm(kept);
     expect([asked.length, staying.size, found, unconfirmed]).toEqual([20, 250, [], 0]);
   });
 
-  test('leaves the hold when it is there, and then more are looked at', async () => {
+  test('leaves the hold when it exists, and then further records are queried', async () => {
     const { asked, present: staying, found, unconfirmed } = await confirm({ ...kept, answer: () => 'there' });
     expect([asked.length, staying.size, found.length, unconfirmed]).toEqual([200, 50, 200, 0]);
     expect(found.map(({ id }) => id)).toEqual(asked);
@@ -360,7 +360,7 @@ test('a removal that was rejected in one target proves nothing for another', asy
       ],
     });
   await cycle(open('all'));
-  // The doctor's calendar no longer shows this agenda; a person rejects that its appointments are removed there.
+  // The doctor's calendar no longer shows this agenda; the removal of its appointments there is rejected.
   const tenant = open(['a2']);
   await cycle(tenant);
   const [hold] = await tenant.holds.list();
@@ -371,7 +371,7 @@ test('a removal that was rejected in one target proves nothing for another', asy
     decision: 'rejected',
   });
 
-  // One list leaves an appointment out that is there when it is asked for alone.
+  // One list omits an appointment that a single fetch finds.
   const readAppointments = clinic.readAppointments.bind(clinic);
   clinic.readAppointments = async (query, signal) => {
     const snapshot = await readAppointments(query, signal);
@@ -384,7 +384,7 @@ test('a removal that was rejected in one target proves nothing for another', asy
   expect(models.doctor.objects()).toHaveLength(20);
 });
 
-describe('records that are asked for alone', () => {
+describe('records that are fetched singly', () => {
   const TARGET = {
     id: 'doctor',
     stream: 'appointments',
@@ -410,7 +410,7 @@ describe('records that are asked for alone', () => {
   }
 
   interface Choice {
-    /** Records that the target shows beyond the far end of its window. */
+    /** Records in the target after the end of its window. */
     beyond?: readonly string[];
     listed?: readonly string[];
     absent?: readonly string[];
@@ -448,7 +448,7 @@ describe('records that are asked for alone', () => {
   }
 
   describe('records outside the window', () => {
-    test('are asked for twenty at a time, and the next cycle goes on behind the last', async () => {
+    test('are queried twenty at a time, and the next cycle continues after the last one', async () => {
       const first = await next({ beyond: ids(50) });
       expect(first.asked).toEqual(ids(20));
       expect(first.write.mock.calls).toEqual([['doctor', { lookedOutsideTo: 'r019' }]]);
@@ -463,7 +463,7 @@ describe('records that are asked for alone', () => {
       expect((await next({ beyond: ids(50), targets: 40 })).asked).toEqual(ids(1));
     });
 
-    test('are left to what tells of them already: the list, or their being asked for as absent', async () => {
+    test('are not queried when a list or a query for absent records covers them', async () => {
       const { asked } = await next({ beyond: ids(4), listed: ['r001'], absent: ['r002'] });
       expect(asked).toEqual(['r000', 'r003']);
     });
@@ -478,7 +478,7 @@ describe('records that are asked for alone', () => {
       expect([asked, write.mock.calls]).toEqual([[], []]);
     });
 
-    test('are not passed over because somebody looked at a plan', async () => {
+    test('are not skipped after a plan preview', async () => {
       const { asked, write } = await next({ beyond: ids(3), isRecorded: false });
       expect([asked, write.mock.calls]).toEqual([ids(3), []]);
     });

@@ -30,7 +30,7 @@ async function synced(booked: number, drift: Policy = 'repair') {
   return world;
 }
 
-/** Remembers how each reading was asked for and answered. */
+/** Records the mode and the result of each read. */
 function watchReadings({ tenant }: CalendarWorld) {
   const target = targetOf(tenant);
   const { connector } = target;
@@ -60,7 +60,7 @@ async function dyingBefore({ tenant }: CalendarWorld, field: 'drift' | 'cursor',
 }
 
 describe('an audit', () => {
-  test('asks the feed for what changed, and reads all at first, once a day, and when the feed lost its place', async () => {
+  test('queries the feed for changes, and reads everything at first, once a day, and after the feed lost its cursor', async () => {
     const world = await synced(5);
     const readings = watchReadings(world);
     const look = async () => {
@@ -81,7 +81,7 @@ describe('an audit', () => {
     expect(await look()).toMatchObject({ asked: 'whole' });
   });
 
-  test('reads all when the calendar was replaced or the links were rebuilt', async () => {
+  test('reads everything when the calendar was replaced or the links were rebuilt', async () => {
     const world = await synced(5);
     const readings = watchReadings(world);
     await auditOf(world.tenant);
@@ -98,7 +98,7 @@ describe('an audit', () => {
     expect(readings.at(-1)).toMatchObject({ asked: 'whole', named: 5 });
   });
 
-  test('takes our own writes for ours when the feed names them', async () => {
+  test('recognises its own writes in the feed', async () => {
     const world = await synced(3);
     const readings = watchReadings(world);
     await auditOf(world.tenant);
@@ -125,7 +125,7 @@ describe('an audit', () => {
     },
   );
 
-  test('that dies before it marked the links asks for the same once more', async () => {
+  test('that dies before it marked the links queries the same changes again', async () => {
     const world = await synced(2);
     await auditOf(world.tenant);
     editByHand(world, '0', { title: 'Lunch' });
@@ -139,7 +139,7 @@ describe('an audit', () => {
     expect(await auditOf(world.tenant)).toMatchObject({ edited: 1 });
   });
 
-  test('tells what was moved out of the window from what was deleted', async () => {
+  test('distinguishes events moved out of the window from deleted events', async () => {
     const world = await synced(3, 'keep');
     const time = { kind: 'all-day', startDate: '2020-01-01', endDate: '2020-01-02' } as const;
     editByHand(world, '0', { time });
@@ -173,7 +173,7 @@ describe('an audit', () => {
   });
 });
 
-/** The feed names what is there, and nothing that came and went between two questions, as RFC 6578 allows. */
+/** The feed lists existing objects, and none that were created and deleted between two queries, as RFC 6578 allows. */
 function forgetsWhatCameAndWent({ tenant, model }: CalendarWorld) {
   const target = targetOf(tenant);
   const { connector } = target;
@@ -189,7 +189,7 @@ function forgetsWhatCameAndWent({ tenant, model }: CalendarWorld) {
   };
 }
 
-describe('what we made and a person deleted before the feed was asked again', () => {
+describe('an event created by clinic-mirror and deleted by a user before the next feed query', () => {
   async function madeAndDeleted(count = 1) {
     const world = await synced(3);
     forgetsWhatCameAndWent(world);
@@ -213,14 +213,14 @@ describe('what we made and a person deleted before the feed was asked again', ()
     expect(await auditOf(world.tenant)).toMatchObject({ removed: 0 });
   });
 
-  test('is not called deleted while a slow server may not show it yet', async () => {
+  test('is not reported as deleted while a slow server may not show it yet', async () => {
     const world = await madeAndDeleted();
     expect(await auditOf(world.tenant)).toMatchObject({ removed: 0 });
     world.clock.now += HOUR_MS;
     expect(await auditOf(world.tenant)).toMatchObject({ removed: 1 });
   });
 
-  test('is found by one reading of all, where it is very much', async () => {
+  test('is found by one full read when there are very many such events', async () => {
     const world = await madeAndDeleted(101);
     const readings = watchReadings(world);
     world.clock.now += HOUR_MS;
@@ -238,7 +238,7 @@ describe('what we made and a person deleted before the feed was asked again', ()
   });
 });
 
-test('a feed that nobody can read is begun again, and the target goes on', async () => {
+test('an unreadable feed is restarted, and the target continues', async () => {
   const world = await synced(3);
   await auditOf(world.tenant);
   editByHand(world, '0', { title: 'Lunch' });
@@ -255,10 +255,10 @@ test('a feed that nobody can read is begun again, and the target goes on', async
   expect(await world.tenant.targetStore.read('doctor')).toMatchObject({ failure: null, pausedUntil: null });
 });
 
-test('two objects for one record are counted as of the last reading of all', async () => {
+test('two objects for one record are counted from the last full read', async () => {
   const world = await synced(3);
   const { connector, supports } = targetOf(world.tenant);
-  // A person may have made the second one, so that it is not ours to remove.
+  // A user may have created the second object, so clinic-mirror must not remove it.
   targetOf(world.tenant).supports = { ...supports, duplicatesAreOurs: false };
   const twin = { ...objectOf(world, '0'), key: targetOf(world.tenant).identity.key('0', 1) };
   targetOf(world.tenant).connector = {
@@ -302,7 +302,7 @@ describe('drift', () => {
   });
 
   test.for(['keep', 'report'] as const)(
-    'goes when the edit is put back by hand, and nothing is written (%s)',
+    'ends when a user undoes the edit, and nothing is written (%s)',
     async (policy) => {
       const world = await synced(2, policy);
       const { title } = objectOf(world, '0').item;
@@ -342,7 +342,7 @@ describe('drift', () => {
     expect(await world.tenant.links.drifted('doctor')).toHaveLength(1);
   });
 
-  test('survives that the links are rebuilt beside those that are left', async () => {
+  test('survives a rebuild of some of the links', async () => {
     const world = await synced(4, 'keep');
     editByHand(world, '0', { title: 'Lunch' });
     removeByHand(world, '1');
@@ -399,7 +399,7 @@ const DAEMON = [
 ] as const;
 const acts = fc.record({ id: fc.constantFrom(...IDS), act: fc.constantFrom(...PEOPLE, ...CLINIC, ...DAEMON, 'wait') });
 
-/** What each record's object should be like where nobody restores: as a person left it, or as it was written last. */
+/** Expected object of each record without restoration: as a user left it, or as last written. */
 class Expectation {
   readonly world: CalendarWorld;
   readonly byHand = new Map<string, string | null>();
@@ -411,7 +411,7 @@ class Expectation {
     this.noteCycle();
   }
 
-  /** A person's act counts when the object is other than it was written. */
+  /** A user's change is recorded if the object differs from the written one. */
   noteHand(id: string): void {
     const object = objectIn(this.world, id);
     const now = object === undefined ? null : JSON.stringify(object.item);
@@ -419,7 +419,7 @@ class Expectation {
     else this.byHand.set(id, now);
   }
 
-  /** A cycle writes what changed in the clinic, whatever people did. */
+  /** A cycle writes changes of the clinic, regardless of user edits. */
   noteCycle(): void {
     for (const id of IDS) {
       const wanted = wantedOf(this.world, id);
@@ -454,7 +454,7 @@ async function take(world: CalendarWorld, expected: Expectation, id: string, act
   if (act === 'retitle' && isThere) editByHand(world, id, { title: 'Lunch' });
   const time = { kind: 'all-day', startDate: '2026-06-20', endDate: '2026-06-21' } as const;
   if (act === 'move' && isThere) editByHand(world, id, { time });
-  // Elsewhere it is left without its drift, which nobody sees.
+  // Under other policies the object keeps no drift, which no user can see.
   const isRepaired = targetOf(tenant).configuration.audit.drift === 'repair';
   if (act === 'unmark' && isThere && isRepaired) Object.assign(objectOf(world, id), { sealedRecordId: null });
   if (act === 'remove' && isThere) expected.trash.set(id, removeByHand(world, id));

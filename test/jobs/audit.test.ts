@@ -54,8 +54,8 @@ function writesOf({ model }: CalendarWorld): number {
   return model.calls.operations;
 }
 
-describe('what people did to a calendar', () => {
-  test('is restored by the next cycle where the policy is to repair', async () => {
+describe('a user’s change to a calendar', () => {
+  test('is restored by the next cycle under the repair policy', async () => {
     const world = await synced(6);
     const before = structuredClone(own(world).map(({ key, item }) => ({ key, item })));
     editByHand(world, '0', { title: 'Lunch' });
@@ -72,29 +72,26 @@ describe('what people did to a calendar', () => {
     expect(await auditOf(world.tenant)).toMatchObject({ checked: 6, edited: 0, removed: 0 });
   });
 
-  test.for(['keep', 'report'] as const)(
-    'stays where the policy is to %s, until the appointment changes',
-    async (policy) => {
-      const world = await synced(4, policy);
-      const right = structuredClone(objectOf(world, '0').item.title);
-      editByHand(world, '0', { title: 'Lunch' });
-      removeByHand(world, '1');
-      const writes = writesOf(world);
+  test.for(['keep', 'report'] as const)('remains under the policy %s until the appointment changes', async (policy) => {
+    const world = await synced(4, policy);
+    const right = structuredClone(objectOf(world, '0').item.title);
+    editByHand(world, '0', { title: 'Lunch' });
+    removeByHand(world, '1');
+    const writes = writesOf(world);
 
-      for (let day = 0; day < 2; day += 1) {
-        world.clock.now += HOUR_MS;
-        expect(await auditOf(world.tenant)).toMatchObject({ checked: 4, edited: 1, removed: 1, fields: { title: 1 } });
-        await cycle(world.tenant);
-      }
-      expect(writesOf(world)).toBe(writes);
-      expect(titlesOf(world).sort()).toEqual([right, right, 'Lunch'].sort());
-
-      for (const id of ['0', '1']) world.clinic.appointments.set(id, appointmentOf(id, { inHours: 100 + Number(id) }));
+    for (let day = 0; day < 2; day += 1) {
+      world.clock.now += HOUR_MS;
+      expect(await auditOf(world.tenant)).toMatchObject({ checked: 4, edited: 1, removed: 1, fields: { title: 1 } });
       await cycle(world.tenant);
-      expect(titlesOf(world)).toEqual([right, right, right, right]);
-      expect(await auditOf(world.tenant)).toMatchObject({ edited: 0, removed: 0 });
-    },
-  );
+    }
+    expect(writesOf(world)).toBe(writes);
+    expect(titlesOf(world).sort()).toEqual([right, right, 'Lunch'].sort());
+
+    for (const id of ['0', '1']) world.clinic.appointments.set(id, appointmentOf(id, { inHours: 100 + Number(id) }));
+    await cycle(world.tenant);
+    expect(titlesOf(world)).toEqual([right, right, right, right]);
+    expect(await auditOf(world.tenant)).toMatchObject({ edited: 0, removed: 0 });
+  });
 
   test('goes with its appointment, whatever the policy', async () => {
     for (const policy of POLICIES) {
@@ -110,7 +107,7 @@ describe('what people did to a calendar', () => {
     }
   });
 
-  test('and undid themselves costs one write at most, and no more afterwards', async () => {
+  test('that the user undid costs one write at most', async () => {
     const world = await synced(2);
     const { title } = objectOf(world, '0').item;
     editByHand(world, '0', { title: 'Lunch' });
@@ -124,7 +121,7 @@ describe('what people did to a calendar', () => {
     expect(writesOf(world)).toBe(writes);
   });
 
-  test('is told by status and remembered', async () => {
+  test('is reported by status and stored', async () => {
     const world = await synced(3, 'report');
     editByHand(world, '0', { description: 'Bring cake' });
     const report = await auditOf(world.tenant);
@@ -132,7 +129,7 @@ describe('what people did to a calendar', () => {
     expect(report).toMatchObject({ checkedAt: NOW, fields: { description: 1 } });
   });
 
-  test('to events of their own is none of our business', async () => {
+  test('to the user’s own events is ignored', async () => {
     const world = await synced(2);
     const foreign = world.model.objects().filter(({ ownerTag }) => ownerTag === null);
     const before = structuredClone(foreign);
@@ -146,7 +143,7 @@ describe('what people did to a calendar', () => {
 });
 
 describe('the churn breaker', () => {
-  test('gives up an object for the day that was restored more often than allowed, and names the field', async () => {
+  test('stops restoring an object for the day after too many restorations, and reports the field', async () => {
     const world = await synced(3);
     const right = objectOf(world, '0').item.title;
     for (let restored = 1; restored <= 3; restored += 1) {
@@ -170,7 +167,7 @@ describe('the churn breaker', () => {
     expect(objectOf(world, '0').item.title).toBe(right);
   });
 
-  test('says of objects that keep vanishing that they are removed', async () => {
+  test('reports objects that keep disappearing as removed', async () => {
     const world = await synced(2, 'repair', { audit: { drift: 'repair', rewritesPerDay: 1 } });
     for (const churning of [0, 1]) {
       removeByHand(world, '0');
@@ -184,7 +181,7 @@ describe('the churn breaker', () => {
     expect(own(world)).toHaveLength(1);
   });
 
-  test('counts restorations and not looks: what waits for its cycle is counted once', async () => {
+  test('counts restorations, not checks: a change that waits for its cycle is counted once', async () => {
     const world = await synced(3);
     editByHand(world, '0', { title: 'Lunch' });
     removeByHand(world, '1');
@@ -213,7 +210,7 @@ describe('a calendar', () => {
     expect(await auditOf(world.tenant)).toMatchObject({ checked: 7, removed: 0 });
   });
 
-  test('that is gone for good stops the target with the reason', async () => {
+  test('that is permanently gone stops the target with the reason', async () => {
     const world = await synced(2);
     world.model.wholeTargetError = new MirrorError('the calendar is gone', {
       actor: 'settings',
@@ -224,7 +221,7 @@ describe('a calendar', () => {
     expect((await world.tenant.targetStore.read('doctor')).failure).toMatchObject({ code: 'calendar-gone' });
   });
 
-  test('with objects of ours that no link tells of gets them planned like any other', async () => {
+  test('with objects of clinic-mirror without a link gets a plan for them like any other', async () => {
     const world = await synced(5);
     const lane = await world.tenant.leases.tryTake(laneLease('doctor'));
     await world.tenant.links.release('doctor', ['0', '1', '2'], lane!);
@@ -242,7 +239,7 @@ describe('a calendar', () => {
 });
 
 describe('an audit', () => {
-  test('leaves alone what is being written, rests or is new', async () => {
+  test('skips records that are being written, paused or new', async () => {
     const fresh = open(2, 'repair');
     expect(await auditOf(fresh.tenant)).toBeNull();
     expect(fresh.model.calls).toMatchObject({ prepare: 0, read: 0 });
@@ -258,7 +255,7 @@ describe('an audit', () => {
     expect(fresh.model.calls.read).toBe(1);
   });
 
-  test('says nothing of records whose change is on its way', async () => {
+  test('reports nothing about records with a pending change', async () => {
     const world = await synced(3);
     editByHand(world, '0', { title: 'Lunch' });
     world.clinic.appointments.set('0', appointmentOf('0', { inHours: 200 }));
@@ -268,7 +265,7 @@ describe('an audit', () => {
     expect(new Set(titlesOf(world)).size).toBe(1);
   });
 
-  test('that failed while reading says nothing, marks nothing, and lets the target rest', async () => {
+  test('that failed while reading reports nothing, marks nothing, and pauses the target', async () => {
     const world = await synced(4);
     removeByHand(world, '0');
     const connector = targetOf(world.tenant).connector;
@@ -303,7 +300,7 @@ describe('an audit', () => {
     expect((await world.tenant.links.read('doctor')).get('0')?.drift).toBeNull();
   });
 
-  test('asks for a cycle when it found something, and only then', async () => {
+  test('requests a cycle only when it found a difference', async () => {
     const world = await synced(2);
     const asks = async () => {
       const report = await auditOf(world.tenant);
@@ -328,7 +325,7 @@ interface World {
   tenant: OpenTenant;
   model: ModelTarget;
   clock: { now: number };
-  /** What the change feed was asked with. */
+  /** Cursors of the queries to the change feed. */
   cursors: (string | null)[];
 }
 
@@ -367,7 +364,7 @@ function check({ tenant }: World, whole = false) {
 }
 
 describe('a check of a target', () => {
-  test('finds what was changed by hand, and nothing else', async () => {
+  test('finds only changes that a user made', async () => {
     const world = await filled();
     expect(await check(world)).toEqual({ restore: false, againInMs: null });
     retitle(world);
@@ -381,7 +378,7 @@ describe('a check of a target', () => {
     expect(world.model.calls.operations).toBe(3);
   });
 
-  test('asks for what changed only, and reads the whole target when the vendor lost count', async () => {
+  test('queries only changes, and reads the whole target when the vendor lost the cursor', async () => {
     const world = await filled();
     await check(world);
     await check(world);
@@ -389,7 +386,7 @@ describe('a check of a target', () => {
     expect(world.cursors.map((cursor) => cursor !== null)).toEqual([false, true, false]);
   });
 
-  test('leaves alone what is only to be reported', async () => {
+  test('does not restore differences that are only reported', async () => {
     const world = await filled({ audit: { drift: 'report', rewritesPerDay: 10 } });
     retitle(world);
     expect(await check(world)).toEqual({ restore: false, againInMs: null });
@@ -404,7 +401,7 @@ describe('a check of a target', () => {
     expect(await check(world)).toEqual({ restore: true, againInMs: null });
   });
 
-  test('and writing go by turns: whichever of the two is begun again and again, the other has its turn in between', async () => {
+  test('and writes alternate: when one of the two restarts repeatedly, the other runs in between', async () => {
     const { tenant, ...world } = await filled();
     const target = targetOf(tenant);
     const push = () => pushTarget(tenant, target, { stop: NEVER, abort: NEVER }, { comesAgain: true });
@@ -441,7 +438,7 @@ describe('a check of a target', () => {
     expect(await check(world)).toEqual({ restore: false, againInMs: MINUTE_MS });
   });
 
-  test('that the target refuses makes it rest, and comes again', async () => {
+  test('that the target refuses pauses the target, and is repeated', async () => {
     const world = await filled();
     world.model.wholeTargetError = new MirrorError('no', { actor: 'remote', code: 'server-error', retry: 'later' });
     const { againInMs } = await check(world);
@@ -473,7 +470,7 @@ describe('hints', () => {
     return started;
   }
 
-  test('that the end of a daemon cut off is taken up by the next one', async () => {
+  test('that a stopping daemon interrupted are handled by the next daemon', async () => {
     const waking = queues();
     let begun = false;
     const ending = workers({
@@ -492,7 +489,7 @@ describe('hints', () => {
     expect(seen).toEqual([{ tenant: 'studio-rossi', target: 'doctor', whole: true, once: false }]);
   });
 
-  test('a thousand at once make one check that is under way and one after it', async () => {
+  test('in a burst of a thousand cause one running check and one after it', async () => {
     const waking = queues();
     const gate = Promise.withResolvers<void>();
     const seen: string[] = [];
@@ -530,7 +527,7 @@ describe('hints', () => {
     await queue.close();
   });
 
-  test('about subscriptions make one round that is under way and one after it', async () => {
+  test('about subscriptions cause one running round and one after it', async () => {
     const waking = queues();
     const gate = Promise.withResolvers<void>();
     let rounds = 0;

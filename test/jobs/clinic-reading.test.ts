@@ -56,7 +56,7 @@ describe('what is planned', () => {
     expect(clinic.counts.lists).toBe(3);
   });
 
-  test('is of after the registry that a CRM follows, and as fresh as the oldest reading that it goes by', async () => {
+  test('uses a registry read before it if a CRM depends on the registry, and is as fresh as its oldest source', async () => {
     const { clinic, clock, tenant, activities } = openCrmWorld(redis);
     clinic.patientList.push(patientOf('1'));
     for (const id of ['gone', 'stays']) clinic.appointments.set(id, appointmentOf(id, { patientId: '1' }));

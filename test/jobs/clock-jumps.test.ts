@@ -10,7 +10,7 @@ import { openTenant } from './open-tenant.ts';
 
 const redis = useRedis({ appendOnly: false });
 const AHEAD_MS = 20 * DAY_MS;
-/** A machine that took local time for UTC. */
+/** A host that took local time for UTC. */
 const AN_HOUR_AND_MORE_MS = 3_700_000;
 
 function open(aheadMs = AHEAD_MS) {
@@ -25,7 +25,7 @@ function open(aheadMs = AHEAD_MS) {
 }
 
 test.each([AHEAD_MS, AN_HOUR_AND_MORE_MS])(
-  'what was decided while the clock ran %d ms ahead is written after it was put back',
+  'a change planned while the clock ran %d ms ahead is written after the clock is set back',
   async (aheadMs) => {
     const { model, clock, tenant } = open(aheadMs);
     await pull(tenant);
@@ -36,7 +36,7 @@ test.each([AHEAD_MS, AN_HOUR_AND_MORE_MS])(
 );
 
 test.each([AHEAD_MS, AN_HOUR_AND_MORE_MS])(
-  'a rest that began while the clock ran %d ms ahead ends after it was put back',
+  'a pause that began while the clock ran %d ms ahead ends after the clock is set back',
   async (aheadMs) => {
     const { model, clock, tenant } = open(aheadMs);
     await pull(tenant);
@@ -49,7 +49,7 @@ test.each([AHEAD_MS, AN_HOUR_AND_MORE_MS])(
   },
 );
 
-test('an entry that failed while the clock ran ahead is tried after it was put back, and then as seldom as any other', async () => {
+test('an entry that failed while the clock ran ahead is retried after the clock is set back, with the usual delays', async () => {
   const { model, clock, tenant } = open(AN_HOUR_AND_MORE_MS);
   model.fault = () => 'unavailable';
   await cycle(tenant);

@@ -27,7 +27,7 @@ test('a target is stale, not in sync, while the list that it follows can’t be 
   expect(await stateAfter()).toBe('in-sync');
 });
 
-describe('a target is as fresh as it was', () => {
+describe('the freshness of a target', () => {
   test('after a cycle that could not compute the properties of its contacts', async () => {
     const { clinic, clock, tenant } = openCrmWorld(redis, {
       contacts: { mapping: { lastname: 'lastName', next: 'derived.nextAppointmentAt' } },
@@ -40,7 +40,7 @@ describe('a target is as fresh as it was', () => {
     expect((await tenant.targetStore.read('contacts')).idleAsOf).toBe(NOW);
   });
 
-  test('after a list of patients that broke off, where it holds what belongs to them', async () => {
+  test('after an interrupted list of patients, if the target depends on patients', async () => {
     const { clinic, clock, tenant } = openCrmWorld(redis);
     clinic.patientList.push(patientOf('1'));
     clinic.appointments.set('a', { ...appointmentOf('a', { inHours: 24 }), patientId: '1' });
@@ -75,7 +75,7 @@ describe('the report of a run', () => {
     expect(named.filter((id) => id === null)).toHaveLength(1);
   });
 
-  test('names each status of the clinic that is not known, once', async () => {
+  test('lists each unknown status of the clinic once', async () => {
     const { clinic, tenant } = open();
     for (const id of ['0', '1', '2'])
       clinic.appointments.set(id, { ...appointmentOf(id, { inHours: 24 }), status: 'unknown', rawStatus: 'moved?' });
@@ -84,7 +84,7 @@ describe('the report of a run', () => {
   });
 });
 
-test('the guard counts cancelled and vanished removals, but not those that a person approved', async () => {
+test('the guard counts cancelled and vanished removals, but not those that an administrator approved', async () => {
   const { clinic, clock, tenant } = openTenantWorld(redis, createModelClinic(30), [{ model: createModelTarget() }]);
   await cycle(tenant);
   clinic.appointments.set('0', appointmentOf('0', { inHours: 24, status: 'cancelled' }));

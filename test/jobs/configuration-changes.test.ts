@@ -23,7 +23,7 @@ function open() {
   return { clinic, clock, start };
 }
 
-/** A cycle as the daemon does it: a lane with nothing to write has no turn. */
+/** A cycle as the daemon runs it: a lane without pending writes does not run. */
 async function cycle(tenant: OpenTenant): Promise<void> {
   await pull(tenant);
   for (const target of tenant.targets.values()) {
@@ -67,7 +67,7 @@ describe('a target that is given another calendar', () => {
     expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', inSyncAsOf: clock.now });
   });
 
-  test('is asked only once whether it is the same', async () => {
+  test('is identified only once', async () => {
     const { start } = open();
     const model = createModelTarget();
     await cycle(start(model));
@@ -80,7 +80,7 @@ describe('a target that is given another calendar', () => {
 });
 
 describe('a target whose configuration changed between two starts', () => {
-  test('gives an agenda up to another target: each appointment stands in one place', async () => {
+  test('passes an agenda to another target: each appointment is in one calendar', async () => {
     const { clinic } = open();
     const models = { doctor: createModelTarget(), nurse: createModelTarget() };
     const start = (doctor: string[], nurse: string[]) =>
@@ -109,7 +109,7 @@ describe('a target whose configuration changed between two starts', () => {
     expect(new Set(model.objects().map(({ item }) => item.title))).toEqual(new Set(['Busy']));
   });
 
-  test('lets go of what a smaller window leaves out, and takes it up again under a larger one', async () => {
+  test('releases appointments outside a smaller window, and plans them again in a larger one', async () => {
     const { clinic, clock, start } = open();
     const model = createModelTarget();
     await cycle(start(model));

@@ -9,7 +9,7 @@ import { held, joined, openCrmWorld, patientOf } from './world.ts';
 
 const redis = useRedis();
 
-test('two patients that the clinic merges become one contact, and what both did is joined to it', async () => {
+test('two patients that the clinic merges become one contact with the activities of both', async () => {
   const world = openCrmWorld(redis);
   const { clinic, contacts, activities, tenant, clock } = world;
   clinic.patientList.push(patientOf('kept'), patientOf('merged-away'), patientOf('another'));
@@ -38,7 +38,7 @@ test('two patients that the clinic merges become one contact, and what both did 
   expect(activities.calls.operations).toBe(operations);
 });
 
-test('a contact that a person deletes and that is made again gets what belonged to it again', async () => {
+test('a contact that a user deletes and clinic-mirror recreates gets its objects back', async () => {
   const world = openCrmWorld(redis);
   const { clinic, contacts, activities, tenant, clock } = world;
   clinic.patientList.push(patientOf('1'), patientOf('2'));
@@ -66,7 +66,7 @@ test('a contact that a person deletes and that is made again gets what belonged 
   expect(activities.calls.operations).toBe(before + 1);
 });
 
-test('a consent that is given again before what belongs to the contact was removed joins it to the new contact', async () => {
+test('a consent restored before the removal of the contact’s objects joins them to the new contact', async () => {
   const world = openCrmWorld(redis);
   const { clinic, activities, tenant, clock } = world;
   const [contacts, visits] = [targetOf(tenant, 'contacts'), targetOf(tenant, 'activities')];
@@ -115,7 +115,7 @@ test('a consent that comes and goes while the clinic shows no appointments joins
   await cycle(tenant);
   expect(held(world.contacts)).toHaveLength(1);
 
-  // All of them at once: the guard keeps them, so nothing is decided of them.
+  // All records vanish at once: the guard holds the removals, so no decision follows.
   clinic.appointments.clear();
   agreed(false);
   await later();
@@ -129,7 +129,7 @@ test('a consent that comes and goes while the clinic shows no appointments joins
   shown();
   await later();
   await later();
-  // Each is written once more, to the contact of now.
+  // Each activity is written once more, to the current contact.
   expect(activities.calls.operations).toBe(operations + ids.length);
   const generations = activities.objects().map(({ item }) => (item as unknown as CrmItem).contactRecreations);
   expect(new Set(generations).size).toBe(1);

@@ -41,7 +41,7 @@ const leftOutOf = (run: Awaited<ReturnType<typeof cycle>>, id: string) =>
   run.targets.find(({ target }) => target === id)?.omitted;
 
 describe('a consent that was withdrawn', () => {
-  test('is not given again by a process with an older list, also after a reading that failed', async () => {
+  test('is not restored by a process with an older list, nor after a failed fetch', async () => {
     const world = open();
     admit(world, '1', '2');
     const other = world.again();
@@ -59,7 +59,7 @@ describe('a consent that was withdrawn', () => {
     expect(names(world)).toEqual(['Verdi 1']);
   });
 
-  test('stops what was on its way, where contacts are kept as last written', async () => {
+  test('stops pending writes when the policy keeps contacts as last written', async () => {
     const world = open({ contacts: { withdrawn: 'keep' } });
     admit(world, '1', '2');
     book(world, 'a', '1');
@@ -79,7 +79,7 @@ describe('a consent that was withdrawn', () => {
     expect(await world.tenant.outbox.counts('contacts')).toMatchObject({ pending: 0 });
   });
 
-  test('counts more than a pin of somebody who put the contact back', async () => {
+  test('takes precedence over the pin of a restored contact', async () => {
     const world = open();
     admit(world, '1');
     await cycle(world.tenant);
@@ -101,7 +101,7 @@ test('a pin keeps a patient whom the clinic has closed', async () => {
   expect(names(world)).toEqual(['Verdi 1']);
 });
 
-test('what waits to be written of patients is not written while their removal is held', async () => {
+test('pending writes of patient data stop while the removal of the patients is held', async () => {
   const world = open();
   const many = Array.from({ length: 40 }, (_, index) => `${index}`);
   admit(world, ...many);
@@ -119,7 +119,7 @@ test('what waits to be written of patients is not written while their removal is
 describe('two processes that take turns', () => {
   const mapping = { lastname: 'lastName', visits: 'derived.visits' };
 
-  test('read the far past once each: whoever planned by it last goes on', async () => {
+  test('read the distant past once each: the process that planned with it last continues', async () => {
     const world = open({ contacts: { mapping } });
     admit(world, '1');
     let histories = 0;
@@ -164,7 +164,7 @@ describe('what belongs to contacts whose removal is held', () => {
     expect(world.activities.objects()).toHaveLength(100);
   });
 
-  test('goes with them once a person approves', async () => {
+  test('is removed with them after approval', async () => {
     const world = await withActivities();
     world.clinic.patientList.splice(0, 15);
     await laterCycle(world);
@@ -244,7 +244,7 @@ test('activities know their contacts by the names that these carry, also while c
   expect(joined(world.activities)).toEqual([key]);
 });
 
-test('a target whose mapping can’t be worked out keeps no other from its work', async () => {
+test('a target whose mapping fails does not block the other targets', async () => {
   const world = open();
   admit(world, '1');
   book(world, 'a', '1');
@@ -263,7 +263,7 @@ test('a target whose mapping can’t be worked out keeps no other from its work'
   expect(names(world)).toEqual(['Verdi 1']);
 });
 
-test('expressions are worked out once in a cycle, and of what can belong to the target alone', async () => {
+test('expressions are evaluated once in a cycle, and only for records of the target', async () => {
   const world = open();
   admit(world, '1');
   book(world, 'a', '1');
@@ -301,7 +301,7 @@ test('what waits is written without properties that are mapped no longer', async
   expect(held(world.contacts)).toEqual([{ lastname: 'Bianchi' }]);
 });
 
-test('what belongs to a patient who vanished waits for a decision for as long as nobody decides, and goes by it', async () => {
+test('objects of a vanished patient wait for a decision without a time limit, and follow it', async () => {
   const world = open();
   admit(world, '1', '2');
   for (let index = 0; index < 12; index += 1) book(world, `a${index}`, '1');

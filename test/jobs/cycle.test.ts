@@ -16,14 +16,14 @@ import { openTenant } from './open-tenant.ts';
 const HISTORIES = Number(process.env.SETTLED_HISTORIES ?? 10);
 const STATUSES: AppointmentStatus[] = ['booked', 'confirmed', 'cancelled'];
 const TREATMENTS = ['t1'];
-/** What lies in the wider window and not in the narrower one is listed all the same. */
+/** Records in the wider window and outside the narrower one are listed too. */
 const WIDER = { pastDays: 2, futureDays: 5 };
 const NARROWER = { pastDays: 1, futureDays: 3 };
 const AGENDAS = { doctor: ['a1'], assistant: ['a2'], clinic: 'all' } as const;
 
 const redis = useRedis();
 
-/** What a process knows of the reading before: its appointments, what they told, or nothing, as one that was just started. */
+/** Memory of a process about the previous fetch: its appointments, their names, or nothing, as in a new process. */
 type Remembers = 'appointments' | 'names' | 'nothing';
 
 /** One tenant in one process, or in another one for every cycle. */
@@ -115,7 +115,7 @@ const rounds: fc.Arbitrary<Round> = fc.record({
   waits: fc.array(fc.oneof(fc.integer({ min: -2, max: 3 }), fc.nat(30)), { minLength: 1, maxLength: 4 }),
 });
 
-/** What a cycle told and noted, but for its name. */
+/** Report and notes of a cycle, without its ID. */
 async function told(tenant: OpenTenant) {
   const { id: _, ...run } = await pull(tenant);
   const looks = await tenant.targetStore.summarize(Object.keys(AGENDAS));
@@ -228,7 +228,7 @@ describe('a calendar for which nothing was planned', () => {
     }
   });
 
-  test('is not opened again when its appointments are made anew and tell the same', async () => {
+  test('is not opened again when its appointments are recreated with equal content', async () => {
     const { shared, tenant, read } = await settled();
     async function pullAnew() {
       tenant.memory.appointments.invalidate();
@@ -236,7 +236,7 @@ describe('a calendar for which nothing was planned', () => {
       read.mockClear();
       return pull(tenant);
     }
-    // What they told was not known by itself before.
+    // Their names were not cached before.
     await pullAnew();
     const { targets } = await pullAnew();
     expect(opened(read)).toEqual([]);
@@ -262,14 +262,14 @@ describe('a calendar for which nothing was planned', () => {
     expect(run.targets[0]?.planned).toEqual({ 'removed-by-hand': 1 });
   });
 
-  test('is opened when records were read alone: they may belong to any calendar', async () => {
+  test('is opened when records were fetched singly: they may belong to any calendar', async () => {
     const { shared, tenant, read } = await settled();
     shared.clinic.appointments.delete('2');
     await pull(tenant);
     expect(opened(read)).toContain('doctor');
   });
 
-  test('is not said to be in sync as of a reading that replaces nearly all of another one', async () => {
+  test('is not reported in sync from a fetch that replaces nearly all of another calendar', async () => {
     const { shared, tenant } = await settled();
     const bookAll = (inHoursOf: (index: number) => number) => {
       for (let index = 0; index < 12; index += 1) {
@@ -287,7 +287,7 @@ describe('a calendar for which nothing was planned', () => {
     expect((await tenant.targetStore.read('doctor')).plannedAsOf).toBe(NOW);
   });
 
-  test('is left as it is by a note that comes after another change of it', async () => {
+  test('is not changed by a note that comes after another change of the calendar', async () => {
     const { shared, tenant } = await settled();
     const { recordIdle: settle } = tenant.targetStore;
     vi.spyOn(tenant.targetStore, 'recordIdle').mockImplementation(async (...told) => {

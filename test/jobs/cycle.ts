@@ -7,8 +7,8 @@ import type { RunReport } from '../../src/state/runs.ts';
 export const NEVER = new AbortController().signal;
 
 /**
- * One pull that nobody else keeps from working, by what CRMs follow beside appointments: it is read before, as far as it is due. A process
- * that has read nothing yet comes in the place of the one before.
+ * Runs one pull as if no other process existed, after reading the CRM's registry if that is due. A process that has read nothing yet
+ * replaces the previous one.
  */
 export async function pull(tenant: OpenTenant): Promise<RunReport> {
   const isFollower = [...tenant.targets.values()].some(({ crm }) => crm !== null);
@@ -18,14 +18,14 @@ export async function pull(tenant: OpenTenant): Promise<RunReport> {
   return run ?? pullAlone(tenant);
 }
 
-/** One pull that reads appointments alone, as the daemon does it. */
+/** Runs one pull that reads appointments only, as the daemon does. */
 export async function pullAlone(tenant: OpenTenant): Promise<RunReport> {
   const run = await pullTenant(tenant, NEVER);
   if (run === null) throw new Error('another pull is at work');
   return run;
 }
 
-/** Turns of a lane until it asks for a later one, or for none. */
+/** Runs a lane until it requests a later run, or none. */
 export async function drain(tenant: OpenTenant, target: OpenTarget): Promise<PushResult> {
   for (let turns = 0; turns < 200; turns += 1) {
     const turn = await pushTarget(tenant, target, { stop: NEVER, abort: NEVER });
@@ -41,7 +41,7 @@ export async function cycle(tenant: OpenTenant): Promise<RunReport> {
   return run;
 }
 
-/** A cycle that reads all, whatever the pace, written to its end. */
+/** Runs a cycle that reads everything, regardless of the pace, and writes all changes. */
 export async function wholeCycle(tenant: OpenTenant): Promise<void> {
   await pullTenant(tenant, NEVER, { asked: true });
   for (const target of tenant.targets.values()) await drain(tenant, target);

@@ -31,7 +31,7 @@ function seededRandom(): () => number {
   };
 }
 
-/** Lists that leave these out, though they are there. */
+/** Lists that omit these existing records. */
 function hiding(clinic: ModelClinic, ...ids: string[]): ModelClinic['readAppointments'] {
   const readAppointments = clinic.readAppointments.bind(clinic);
   return async (query, signal) => {
@@ -103,7 +103,7 @@ describe('a cycle', () => {
     expect(model.mostAtOnce).toBe(2);
   });
 
-  test('in which nothing changed asks nothing of the target', async () => {
+  test('without changes sends no request to the target', async () => {
     const { model, clock, tenant } = open(5);
     await cycle(tenant);
     const before = { ...model.calls };
@@ -124,7 +124,7 @@ describe('a cycle', () => {
     expect(model.calls).toEqual({ ...before, prepare: before.prepare + 1 });
   });
 
-  test('writes what changed and nothing else', async () => {
+  test('writes only changes', async () => {
     const { clinic, model, tenant } = open(5);
     await cycle(tenant);
     clinic.appointments.set('1', appointmentOf('1', { inHours: 50 }));
@@ -144,7 +144,7 @@ describe('a cycle', () => {
     expect(clinic.counts.lists).toBe(0);
   });
 
-  test('that could not read the clinic says so and changes nothing', async () => {
+  test('that could not read the clinic reports the failure and changes nothing', async () => {
     const { clinic, model, tenant } = open(5);
     await cycle(tenant);
     clinic.listError = failure('not-connected', 'never');
@@ -155,7 +155,7 @@ describe('a cycle', () => {
     expect(await tenant.runs.list(1)).toEqual([run]);
   });
 
-  test('gives way to one that is under way', async () => {
+  test('yields to a running cycle', async () => {
     const { tenant, again } = open(1);
     const lease = await again().leases.tryTake('plan');
     expect(await pullTenant(tenant, NEVER)).toBeNull();
@@ -163,7 +163,7 @@ describe('a cycle', () => {
     expect(await pullTenant(tenant, NEVER)).not.toBeNull();
   });
 
-  test('that lost its lease blames nobody, and writes nothing', async () => {
+  test('that lost its lease records no failure, and writes nothing', async () => {
     const connection = redis.connect();
     const { clinic, model, tenant } = open(5);
     const readAppointments = clinic.readAppointments.bind(clinic);
@@ -180,7 +180,7 @@ describe('a cycle', () => {
     expect(model.objects()).toHaveLength(5);
   });
 
-  test('reads the registry of patients only for titles that name them', async () => {
+  test('reads the patient registry only for titles that contain patient names', async () => {
     for (const [title, asked] of [
       ['code', 0],
       ['full', 1],
@@ -193,8 +193,8 @@ describe('a cycle', () => {
   });
 });
 
-describe('an appointment that a whole list does not show', () => {
-  test('is read alone, and removed when it is gone by a second reading too', async () => {
+describe('an appointment that a complete list does not show', () => {
+  test('is fetched singly, and removed when a second fetch does not find it either', async () => {
     const { clinic, model, clock, tenant } = open(5);
     tenant.missedForMs = MINUTE_MS;
     await cycle(tenant);
@@ -209,7 +209,7 @@ describe('an appointment that a whole list does not show', () => {
       unconfirmed: 1,
       inSyncAsOf: NOW,
     });
-    // A command that is given twice is no second reading, and needs no second question.
+    // A repeated command does not count as a second fetch, and requires no second query.
     clock.now += MINUTE_MS - 1;
     expect((await cycle(tenant)).targets[0]).toMatchObject({ planned: {}, unconfirmed: 1 });
     expect(clinic.counts.lookups).toBe(1);
@@ -239,7 +239,7 @@ describe('an appointment that a whole list does not show', () => {
     expect(model.objects()).toHaveLength(4);
   });
 
-  test('is missed again when it was there in between, in the list, alone, or in a row that can’t be used', async () => {
+  test('starts a new count if a list, a single fetch or an unusable row showed it in between', async () => {
     const world = open(5);
     const { clinic, model, tenant } = world;
     await cycle(tenant);
@@ -273,7 +273,7 @@ describe('an appointment that a whole list does not show', () => {
     expect(model.objects()).toHaveLength(4);
   });
 
-  test('is not removed by a reading alone of a row that can’t be used, however often', async () => {
+  test('is not removed because a single fetch returns an unusable row, however often', async () => {
     const { clinic, model, tenant } = open(5);
     await cycle(tenant);
     clinic.unusable.add('3');
@@ -319,7 +319,7 @@ describe('an appointment that a whole list does not show', () => {
     expect(model.objects()).toMatchObject([{ item: { time: { start: '2026-09-13T10:00:00+02:00' } } }]);
   });
 
-  test('stays while it cannot be read alone, and the target is not called in sync', async () => {
+  test('remains while the single fetch fails, and the target is not reported in sync', async () => {
     const { clinic, model, clock, tenant } = open(5);
     await cycle(tenant);
     clinic.appointments.delete('3');
@@ -334,7 +334,7 @@ describe('an appointment that a whole list does not show', () => {
     expect(await stateOf(tenant)).toMatchObject({ inSyncAsOf: clock.now, links: 4 });
   });
 
-  test('has its turn to be read alone even while the others never get an answer', async () => {
+  test('is fetched singly even while the other fetches never get an answer', async () => {
     const { clinic, tenant } = open(40);
     await cycle(tenant);
     clinic.appointments.clear();
@@ -369,7 +369,7 @@ describe('a list that broke off', () => {
     expect(await stateOf(tenant)).toMatchObject({ inSyncAsOf: NOW });
   });
 
-  test('leaves what is held as it is, under the same name', async () => {
+  test('leaves a held removal unchanged, under its name', async () => {
     const { clinic, clock, tenant } = open(40);
     await cycle(tenant);
     for (let index = 0; index < 30; index += 1) clinic.appointments.delete(`${index}`);
@@ -383,7 +383,7 @@ describe('a list that broke off', () => {
     expect(await stateOf(tenant)).toMatchObject({ state: 'held', held: 30 });
   });
 
-  test('a row that cannot be used counts as there', async () => {
+  test('an unusable row proves that its record exists', async () => {
     const { clinic, model, tenant } = open(5);
     await cycle(tenant);
     clinic.unusable.add('3');

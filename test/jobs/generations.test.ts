@@ -55,7 +55,7 @@ describe('of two processes with different configurations', () => {
     expect(await before.targetStore.read('doctor')).toMatchObject({ failure: null });
   });
 
-  test('the older one writes nothing any more of what it is at work on', async () => {
+  test('the older one stops its running write', async () => {
     const { clinic, model, start } = await open();
     const before = start({ title: 'full' });
     const after = start({ title: 'busy' });
@@ -94,7 +94,7 @@ describe('of two processes with different configurations', () => {
     expect(await before.leases.tryTake('login')).not.toBeNull();
   });
 
-  test('the one that is started again goes on, also with the configuration of before', async () => {
+  test('the restarted one continues, even with the previous configuration', async () => {
     const { model, start } = await open();
     await cycle(start({ title: 'full' }));
     const second = start({ title: 'busy' });
@@ -116,7 +116,7 @@ describe('of two processes with different configurations', () => {
     expect(new Set(model.objects().map(({ version }) => version))).toEqual(new Set([1]));
   });
 
-  test('whoever only looks takes no number, and is told that the files have changed', async () => {
+  test('a read-only command gets no number, and is notified that the files have changed', async () => {
     const { clock, start } = await open();
     const running = start({ title: 'full' });
     await cycle(running);

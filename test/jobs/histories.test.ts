@@ -17,7 +17,7 @@ import { createModelClinic, type ModelClinic } from './model-clinic.ts';
 import { createModelTarget, type Fault, type ModelTarget } from './model-target.ts';
 import { openTenant } from './open-tenant.ts';
 
-/** HISTORIES=2000 looks longer; without that wish a busy machine makes them fewer. */
+/** HISTORIES=2000 runs more histories; without it, a busy host runs fewer. */
 const HISTORIES: Tries = { least: 15, most: 40, forMs: 60_000 };
 const WIDE_LIMITS = {
   vanished: { share: 1, count: 1_000 },
@@ -109,7 +109,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ do: 'replace-calendar' } as const) },
 );
 
-/** After these some cycles read the next two days alone. */
+/** After these, some cycles read the next two days only. */
 const LATE_CYCLES: readonly Step[] = [
   { do: 'pull', death: null, targetIsAway: false },
   ...Array.from({ length: 3 }, (): Step[] => [
@@ -125,7 +125,7 @@ interface World {
   now: number;
   /** One of the targets is paused. */
   paused: boolean;
-  /** Cycles come late, so that some read the next two days alone. */
+  /** Cycles are late, so that some read the next two days only. */
   isLate: boolean;
   /** The process at work; null after it died. */
   process: OpenTenant | null;
@@ -223,7 +223,7 @@ function booked({ now }: World, { id, inHours, lasts, agendaId, status }: Extrac
   });
 }
 
-/** Works with the process that lives, or with one that will die; whoever comes after waits until its leases have ended. */
+/** Works with the running process, or with one that will die; the next process waits until its leases have expired. */
 async function work(world: World, death: Death | null, run: (tenant: OpenTenant) => Promise<void>): Promise<void> {
   if (death === null) {
     world.process ??= startProcess(world);
@@ -238,8 +238,8 @@ async function work(world: World, death: Death | null, run: (tenant: OpenTenant)
 }
 
 /**
- * Everything works again; cycles go on until one of them finds nothing to do. One more booking comes in, since a calendar that
- * was replaced is noticed when there is something to write.
+ * Everything works again; cycles continue until one of them finds nothing to do. One more booking is added, since a replaced calendar is
+ * detected only at a write.
  */
 async function settle(world: World): Promise<OpenTenant> {
   world.clinic.appointments.set('last', appointmentOf('last', { inHours: (world.now - NOW) / HOUR_MS + 72 }));
@@ -253,7 +253,7 @@ async function settle(world: World): Promise<OpenTenant> {
     for (const target of tenant.targets.keys()) await tenant.outbox.hurry(target, world.now);
     const before = { ...world.model.calls };
     await wholeCycle(tenant);
-    // The operator decides about what was lost with the state.
+    // The operator decides about the lost state.
     if (await tenant.protection.accept()) await wholeCycle(tenant);
     const counts = await Promise.all([...tenant.targets.keys()].map((target) => tenant.outbox.counts(target)));
     const isQuiet = JSON.stringify(before) === JSON.stringify(world.model.calls);

@@ -7,7 +7,10 @@ import { silentLogger } from '../../src/log/logger.ts';
 import { paced } from '../support/pace.ts';
 import { targetOf } from './cycle.ts';
 
-/** Lets targets of a tenant write to an account of HubSpot, in place of the model. @param apiUrl of the sandbox, or of a proxy before it */
+/**
+ * Makes targets of a tenant write to a HubSpot account instead of the model.
+ * @param apiUrl of the sandbox, or of a proxy before it
+ */
 export function writeToHubSpot(
   tenant: OpenTenant,
   ids: readonly string[],

@@ -51,7 +51,7 @@ function write(tenant: OpenTenant): void {
 
 const meetings = () => sandbox.records('meetings');
 
-/** Lets a process try again every second, as often as it likes: at no moment are there two. */
+/** Makes a process retry every second; there are never two processes. */
 async function tryFor(tenant: OpenTenant, seconds: number): Promise<void> {
   for (let second = 0; second < seconds; second += 1) {
     world.clock.now += SECOND_MS;
@@ -77,7 +77,7 @@ describe('a visit in HubSpot, whose search shows it a minute late', () => {
     await expectSettled(world.tenant);
   });
 
-  test('goes as soon as its contact is there: that it was refused before is no reason to rest', async () => {
+  test('is written when its contact exists: the earlier refusal causes no pause', async () => {
     await pull(world.tenant);
     await drain(world.tenant, targetOf(world.tenant, 'activities'));
     expect(await world.tenant.outbox.counts('activities')).toEqual({ pending: 1, failing: 1 });
@@ -88,7 +88,7 @@ describe('a visit in HubSpot, whose search shows it a minute late', () => {
     await expectSettled(world.tenant);
   });
 
-  test('goes as soon as HubSpot answers again: a look that failed is no reason to rest', async () => {
+  test('is written when HubSpot answers again: a failed query causes no pause', async () => {
     await pull(world.tenant);
     await drain(world.tenant, targetOf(world.tenant, 'contacts'));
     proxy.add({ method: /^POST$/, url: /\/meetings\/search$/, fault: { kind: 'html' }, times: 10 });
@@ -99,7 +99,7 @@ describe('a visit in HubSpot, whose search shows it a minute late', () => {
     await expectSettled(world.tenant);
   });
 
-  test('rests although a look failed, while a creation before that has no answer', async () => {
+  test('is paused despite a failed query, while an earlier creation has no answer', async () => {
     await pull(world.tenant);
     await drain(world.tenant, targetOf(world.tenant, 'contacts'));
     proxy.add({ ...CREATES, fault: { kind: 'lost-answer' } });

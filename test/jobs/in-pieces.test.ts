@@ -65,7 +65,7 @@ function countPieces<Result>(work: Pieces<Result>): { result: Result; pieces: nu
   }
 }
 
-/** Time passes with each look at it. */
+/** Advances the time at each reading of the clock. */
 function everyLookTakes(ms: number): void {
   let now = 0;
   vi.spyOn(performance, 'now').mockImplementation(() => {
@@ -132,7 +132,7 @@ test('others have their turn after twenty milliseconds of work, and no sooner', 
   expect(seen).toEqual(['piece 19', 'another', 'piece 40']);
 });
 
-test('work that is told to end ends between two pieces', async () => {
+test('stopped work ends between two pieces', async () => {
   everyLookTakes(1);
   const stop = new AbortController();
   let done = 0;

@@ -49,7 +49,7 @@ function report(code: string | null): RunReport {
 }
 
 describe('a repeated job of a tenant', () => {
-  test('is needless where nobody ever logged in', async () => {
+  test('is unnecessary without a sign-in', async () => {
     expect(await needless()).toEqual(REPEATED);
   });
 
@@ -61,7 +61,7 @@ describe('a repeated job of a tenant', () => {
     ['an open reminder', keys.remindersOpen('uno'), without('pull')],
     ['a subscription that is to be closed', keys.subscriptions('uno'), without('subscriptions')],
     ['a calendar that is known', keys.target('uno', 'rossi'), without('audit', 'subscriptions')],
-  ])('is done where there is %s', async (_what, key, expected) => {
+  ])('runs if the tenant has %s', async (_what, key, expected) => {
     await redis.connect().hset(key, 'a', '1');
     expect(await needless()).toEqual(expected);
   });
@@ -79,7 +79,7 @@ describe('a repeated job of a tenant', () => {
     expect(await needless()).toEqual(REPEATED);
   });
 
-  test('is never needless where it is unknown, or is no repeated one', async () => {
+  test('is never unnecessary if its state is unknown, or if it is not repeated', async () => {
     const isNeedless = createNeedless(redis.connect(), () => new Map([[TENANT.id, TENANT]]), IDENTITY_KEY);
     expect(await isNeedless('pull', 'due')).toBe(false);
     expect(await isNeedless('push', 'uno')).toBe(false);
@@ -87,14 +87,14 @@ describe('a repeated job of a tenant', () => {
   });
 });
 
-test('a tenant is looked at once for all of its jobs', async () => {
+test('one query per tenant covers all of its jobs', async () => {
   const connection = redis.connect();
   const isNeedless = createNeedless(connection, () => new Map([[TENANT.id, TENANT]]), IDENTITY_KEY);
   await connection.ping();
   const asked = vi.spyOn(connection, 'sendCommand');
   expect(await Promise.all(REPEATED.map((job) => isNeedless(job, TENANT.id)))).toEqual(REPEATED.map(() => true));
   expect(asked).toHaveBeenCalledTimes(1);
-  // A look that is under way tells nothing of what became known since it was sent.
+  // A running query does not contain changes that came after its start.
   const early = Promise.withResolvers<string[]>();
   vi.spyOn(connection, 'eval').mockReturnValueOnce(early.promise);
   const before = isNeedless('pull', TENANT.id);

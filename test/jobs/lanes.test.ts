@@ -63,7 +63,7 @@ test('what failed for the whole target while others came through waits with the 
   expect((await tenant.targetStore.read('doctor')).failure).toBeNull();
 });
 
-test('what was parked for what ails the whole target is tried as soon as the target works again', async () => {
+test('an operation parked for a fault of the whole target is retried when the target works again', async () => {
   const world = openDriftWorld(redis.connect(), 2, 'repair');
   const { tenant, clock, model } = world;
   await pull(tenant);
@@ -84,7 +84,7 @@ test('what was parked for what ails the whole target is tried as soon as the tar
   expect(model.objects().filter(({ ownerTag }) => ownerTag !== null)).toHaveLength(2);
 });
 
-test('a target that can be read ends the failure of a login, but not that of writes which wait', async () => {
+test('a readable target ends the failure of a connection, but not the failure of pending writes', async () => {
   const world = openDriftWorld(redis.connect(), 1, 'repair');
   const { tenant, clinic, clock } = world;
   await pull(tenant);
@@ -104,7 +104,7 @@ test('a target that can be read ends the failure of a login, but not that of wri
   expect((await tenant.targetStore.read('doctor')).failure).toMatchObject({ code: 'forbidden', sinceAt });
 });
 
-test('an entry that alone meets an error of the whole target is put off for a day, and ails the target no longer', async () => {
+test('an entry that is the only one with an error of the whole target is delayed by a day, and the target is ok', async () => {
   const { tenant, clinic, clock } = openDriftWorld(redis.connect(), 1, 'repair');
   const target = targetOf(tenant);
   const given = target.connector;
@@ -131,7 +131,7 @@ test('an entry that alone meets an error of the whole target is put off for a da
   expect((await tenant.targetStore.read('doctor')).failure).toBeNull();
 });
 
-test('a target that waits for a person has its turn as soon as another password is taken up', async () => {
+test('a target that requires action runs as soon as a new password is applied', async () => {
   const { tenant } = openDriftWorld(redis.connect(), 1, 'repair');
   const refused = { actor: 'authorization', code: 'password-refused', retry: 'never' } as const;
   await recordFailure(tenant, targetOf(tenant), new MirrorError('x', refused));
@@ -148,7 +148,7 @@ test('a target that waits for a person has its turn as soon as another password 
   expect(woken).toEqual(['doctor']);
 });
 
-test('the other targets of a limited vendor account wait with the one that was refused, which tries first, whoever asks', async () => {
+test('the other targets of a limited vendor account wait for the refused target, which retries first, whichever target requests work', async () => {
   const clock = { now: NOW };
   const room = (connection: string) => ({ model: createModelTarget(), id: connection, configuration: { connection } });
   const targets = [
@@ -209,7 +209,7 @@ test('a target that fails with one code writes one warning until the code change
 
 const EVENTS = 12;
 
-/** A calendar that was written to, and that a person deleted since; looked at by a new process. */
+/** A calendar with written events that a user deleted since; a new process opens it. */
 async function openReplaced(firstRun: 'plan' | 'apply') {
   const clinic = createModelClinic(EVENTS);
   const model = createModelTarget();
@@ -241,7 +241,7 @@ async function openReplaced(firstRun: 'plan' | 'apply') {
   return { model, state, ...start() };
 }
 
-test('a calendar that was deleted is filled again, and that is told for three days', async () => {
+test('a deleted calendar is filled again, and this is reported for three days', async () => {
   const { model, state, sync, problems } = await openReplaced('apply');
   const result = await sync();
   expect(renderSync(result)).toContain('doctor: its calendar was gone, and another one is written to');
@@ -258,7 +258,7 @@ test('a calendar that was deleted is filled again, and that is told for three da
   expect(await problems()).toEqual([]);
 });
 
-test('with firstRun: plan the new calendar is a first run too: nothing is in it before a person approves', async () => {
+test('under firstRun: plan the new calendar starts with a first run: it is empty until an administrator approves', async () => {
   const { model, tenant, sync, approve, problems } = await openReplaced('plan');
   await sync();
   expect(model.objects()).toEqual([]);

@@ -50,7 +50,7 @@ async function sentBy(world: CalendarWorld, work: () => Promise<unknown>): Promi
 const linkOf = async ({ tenant }: CalendarWorld, recordId: string) =>
   (await tenant.links.readSome('doctor', [recordId])).get(recordId);
 
-describe('a write that is older than what stands there', () => {
+describe('a write that is older than the existing object', () => {
   test('gives way, and the link knows the later one', async () => {
     const world = await synced(2);
     move(world, '0', 30);
@@ -135,7 +135,7 @@ describe('a write without an answer that arrives after a later one, where the ta
     expect((await world.tenant.targetStore.read('doctor')).drift).not.toHaveProperty('overwritten');
   });
 
-  test('is left to what waits for its record', async () => {
+  test('is left to the pending operation of its record', async () => {
     const { world, newest } = await late();
     move(world, '0', 32);
     await pull(world.tenant);
@@ -147,7 +147,7 @@ describe('a write without an answer that arrives after a later one, where the ta
 });
 
 describe('a state that went back', () => {
-  test('lets later objects stand, and goes on above their revisions', async () => {
+  test('keeps newer objects, and continues above their revisions', async () => {
     const world = await synced(1);
     Object.assign(objectOf(world, '0'), { revision: 500, version: 9 });
     move(world, '0', 30);
@@ -165,7 +165,7 @@ describe('a state that went back', () => {
     const world = await synced(3);
     Object.assign(objectOf(world, '1'), { revision: 900 });
     await redis.connect().flushall();
-    // Nobody was forgotten: a person says so, since the state can't.
+    // An administrator confirms that no patient was forgotten, since the state cannot.
     await world.tenant.protection.accept();
     move(world, '0', 40);
     const operations = await sentBy(world, () => cycle(world.tenant));
@@ -176,7 +176,7 @@ describe('a state that went back', () => {
 });
 
 describe('a create whose answer was lost', () => {
-  test('and that arrives after the deletion of its record is found by its name, and goes', async () => {
+  test('and that arrives after the deletion of its record is found by its name, and removed', async () => {
     const world = openDriftWorld(redis.connect(), 1, 'repair');
     world.model.fault = () => 'unavailable';
     const [create] = await sentBy(world, () => cycle(world.tenant));
@@ -195,7 +195,7 @@ describe('a create whose answer was lost', () => {
     expect(await world.tenant.unanswered.nextAt('doctor')).toBeNull();
   });
 
-  test('and was carried out is looked at once, and stays as it is', async () => {
+  test('and that succeeded is queried once, and left unchanged', async () => {
     const world = openDriftWorld(redis.connect(), 1, 'repair');
     world.model.fault = () => 'lost';
     await cycle(world.tenant);
@@ -211,7 +211,7 @@ describe('a create whose answer was lost', () => {
   });
 });
 
-describe('where keys are looked up, a write without an answer', () => {
+describe('a write without an answer in a target that searches for keys', () => {
   const LAG_MS = 60 * SECOND_MS;
 
   async function lagging() {
@@ -222,7 +222,7 @@ describe('where keys are looked up, a write without an answer', () => {
     return { world, looked };
   }
 
-  test('is not sent again before a look would show it', async () => {
+  test('is not repeated before a search would show it', async () => {
     const { world } = await lagging();
     world.model.fault = () => 'lost';
     await cycle(world.tenant);
@@ -288,7 +288,7 @@ describe('where keys are looked up, a write without an answer', () => {
     expect(objectIn(world, '0')).toBeUndefined();
   });
 
-  test('and that arrives after the deletion of its record is looked for once a look shows it', async () => {
+  test('and that arrives after the deletion of its record is searched for when a search can show it', async () => {
     const { world } = await lagging();
     world.model.fault = () => 'unavailable';
     const [create] = await sentBy(world, () => cycle(world.tenant));
@@ -329,7 +329,7 @@ describe('where keys are looked up, a write without an answer', () => {
 
 describe('a second object of a record', () => {
   test.for([true, false])(
-    'is removed by a whole reading where only we can have made it (%s)',
+    'is removed by a full read if only clinic-mirror can have created it (%s)',
     async (duplicatesAreOurs) => {
       const model = createModelTarget({ duplicatesAreOurs });
       const world = openDriftWorld(redis.connect(), 2, 'keep');

@@ -22,7 +22,7 @@ describe('the state that was lost', () => {
     expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', links: 12, adopted: 12, ambiguous: 0 });
   });
 
-  test('is rebuilt, and what changed meanwhile is put right', async () => {
+  test('is rebuilt, and changes in the meantime are corrected', async () => {
     const { clinic, model, tenant } = open(5);
     await cycle(tenant);
     await redis.connect().flushall();
@@ -32,7 +32,7 @@ describe('the state that was lost', () => {
     if (edited === undefined) throw new Error('expected an object at noon');
     edited.item.title = 'Lunch';
     const first = await cycle(tenant);
-    // Whoever was forgotten is not known any more: what would be written of people waits for a person.
+    // The forgotten patients are no longer known: writes of patient data wait for an administrator.
     expect(first.targets[0]).toMatchObject({ planned: {}, held: 2 });
     await tenant.protection.accept();
     const second = await cycle(tenant);

@@ -5,28 +5,28 @@ import type { AppointmentSnapshot, Lookup, Snapshot } from '../../src/model/snap
 import type { TimeWindow } from '../../src/model/time.ts';
 import { appointmentOf } from '../sync/arbitraries.ts';
 
-/** A clinic in memory: what a cycle asks of it, and what tests do to it. */
+/** A clinic in memory: answers for cycles, and controls for tests. */
 export interface ModelClinic extends ClinicSource {
   readonly appointments: Map<string, Appointment>;
-  /** Rows that are there and can't be used. */
+  /** Existing rows that cannot be used. */
   readonly unusable: Set<string>;
   /** Ids of rows that say no more than that their record is cancelled. */
   readonly tombstones: Set<string>;
-  /** Lists leave cancelled appointments out; read alone they are there. */
+  /** Lists omit cancelled appointments; a single fetch finds them. */
   hidesCancelled: boolean;
-  /** Records that lists leave out without a sign of it; read alone they are there. */
+  /** Records that lists omit silently; a single fetch finds them. */
   readonly unlisted: Set<string>;
   /** The list breaks off after this many rows; null: it is whole. */
   truncatedAfter: number | null;
-  /** Records read alone get no answer. */
+  /** Single fetches get no answer. */
   lookupsFail: boolean;
   /** What a list is refused with. */
   listError: MirrorError | null;
   readonly locationList: Location[];
   readonly patientList: Patient[];
-  /** What the list of patients is refused with. */
+  /** Error of the patient list. */
   patientsError: MirrorError | null;
-  /** The end of the list of patients is not proved. */
+  /** The end of the patient list is not proved. */
   patientsArePartial: boolean;
   readonly invoiceList: Invoice[];
   /** What the setting of a status is refused with. */
@@ -121,10 +121,10 @@ function listOf<Source extends { id: string }>(list: readonly Source[], isPartia
     : { ...content, completeness: 'complete' };
 }
 
-/** What was given of each clinic's appointments, with their text of then. */
+/** Returned copies of each clinic's appointments, with their text at that time. */
 const given = new WeakMap<ModelClinic, Map<string, { text: string; appointment: Appointment }>>();
 
-/** A copy; the same one as before while nothing of it has changed, as a process gives it that remembers what it read. */
+/** Returns a copy; the previous copy while the appointment is unchanged, as in a process that caches its fetches. */
 function asGivenBefore(clinic: ModelClinic, appointment: Appointment): Appointment {
   const copies = given.get(clinic) ?? new Map<string, { text: string; appointment: Appointment }>();
   given.set(clinic, copies);

@@ -11,7 +11,7 @@ import type { CalendarItem } from '../../src/model/items.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../../src/model/operations.ts';
 import type { Clock } from '../../src/model/time.ts';
 
-/** An event in the target. `ownerTag` is null for somebody else's. */
+/** An event in the target. `ownerTag` is null for a foreign event. */
 export interface ModelObject {
   key: ItemKey;
   ownerTag: string | null;
@@ -23,9 +23,8 @@ export interface ModelObject {
 }
 
 /**
- * What befalls one operation: it is refused for good (`refused`), for now and surely not carried out (`unavailable`), or it
- * is carried out and its answer is lost (`lost`), or its key is taken and nothing can be read under it (`unreadable`), or what it belongs to
- * is not there (`contact-missing`).
+ * Fault of one operation: permanently refused (`refused`); temporarily refused and surely not carried out (`unavailable`); carried out with
+ * a lost answer (`lost`); its key is taken and unreadable (`unreadable`); its contact does not exist (`contact-missing`).
  */
 export type Fault = 'refused' | 'unavailable' | 'lost' | 'unreadable' | 'contact-missing';
 
@@ -37,9 +36,9 @@ export interface ModelTarget {
   readonly supports: ConnectorSupports;
   /** Opens a connector with the owner tag of a target. */
   open(ownerTag: string): Connector;
-  /** Events that are there, deleted ones left out. */
+  /** Existing events, without deleted ones. */
   objects(): ModelObject[];
-  /** Puts in an event of somebody else's. */
+  /** Adds a foreign event. */
   addForeign(title: string): void;
   /** The calendar is gone; the next `prepare` makes an empty one. */
   replaceCalendar(): void;
@@ -53,7 +52,7 @@ export interface ModelTarget {
   /** Runs before each `apply` carries anything out. */
   beforeApply: (operations: readonly Operation[]) => Promise<void> | void;
   readonly calls: { prepare: number; apply: number; read: number; changes: number; operations: number };
-  /** The most `apply` calls that were under way at once. */
+  /** Highest number of concurrent `apply` calls. */
   mostAtOnce: number;
 }
 
@@ -61,7 +60,7 @@ export interface ModelTarget {
 interface ModelCalendar {
   container: string;
   objects: Map<string, ModelObject>;
-  /** Calls of `apply` that are under way. */
+  /** Number of running `apply` calls. */
   under: number;
   readonly feed: ReturnType<typeof createModelFeed>;
 }
@@ -224,9 +223,9 @@ function calendarGone(): MirrorError {
   });
 }
 
-/** The change feed of a model target: a cursor stands for the versions that were there when it was given. */
+/** The change feed of a model target: a cursor represents the versions at its creation. */
 export interface ModelFeed {
-  /** What changed since the cursor; all that is there when the cursor is none of the container's, or forgotten. */
+  /** Changes since the cursor; all objects if the cursor is unknown to the container, or forgotten. */
   since(
     container: string,
     cursor: string | null,
@@ -263,14 +262,14 @@ export interface VendorSubscription extends SubscriptionRequest {
   handle: string;
 }
 
-/** A vendor that tells of changes, in memory. */
+/** A vendor in memory that sends change notifications. */
 export interface ModelVendor {
   readonly subscriptions: Subscriptions;
   /** Subscriptions that are open, by our id. */
   readonly open: Map<string, VendorSubscription>;
-  /** What was asked for, in order: `open`, `extend` or `close` and the number of subscriptions open after it. */
+  /** Requests in order: `open`, `extend` or `close` and the number of open subscriptions after it. */
   readonly calls: string[];
-  /** Can prolong a subscription; else another has to be opened. */
+  /** Can extend a subscription; otherwise clinic-mirror must open another one. */
   extends: boolean;
   /** Gives no more than this. */
   mostMs: number;
@@ -328,7 +327,7 @@ export function createModelVendor(clock: Clock): ModelVendor {
   return vendor;
 }
 
-/** The target tells of changes from now on, by this vendor. */
+/** Makes the target send notifications through this vendor. */
 export function giveSubscriptions(model: ModelTarget, vendor: ModelVendor): ModelTarget {
   const open = model.open;
   model.open = (ownerTag) => ({ ...open(ownerTag), subscriptions: vendor.subscriptions });

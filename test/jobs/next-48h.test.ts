@@ -27,7 +27,7 @@ const EVERY_MS = 5 * MINUTE_MS;
 const LATE_MS = 5 * EVERY_MS;
 /** Neither late nor in time: the pace stays. */
 const STEADY_MS = 1.08 * EVERY_MS;
-/** Hours from now: six within two days, and six beyond. */
+/** Hours from now: six within two days, and six later. */
 const NEAR = [2, 5, 9, 22, 27, 33];
 const FAR = [100, 200, 300, 500, 700, 900];
 
@@ -38,11 +38,11 @@ interface World {
   model: ModelTarget;
   clock: { now: number };
   tenant: OpenTenant;
-  /** A cycle in its turn, written to its end. */
+  /** The next regular cycle, with all its writes. */
   next(): Promise<RunReport>;
 }
 
-/** A tenant whose cycles came late: one in five reads all, and the next three read two days alone. */
+/** A tenant whose cycles came late: one of five fetches everything, and the next three fetch two days only. */
 async function tightWorld(more: Partial<TenantChoice> = {}, near: readonly number[] = NEAR): Promise<World> {
   const [clinic, model, clock] = [createModelClinic(), createModelTarget(), { now: NOW }];
   near.forEach((inHours, index) => void book(clinic, `near-${index}`, inHours));
@@ -73,7 +73,7 @@ function book(clinic: ModelClinic, id: string, inHours: number, status: Appointm
   clinic.appointments.set(id, appointmentOf(id, { inHours, status }));
 }
 
-/** Cycles up to the next one that reads all. */
+/** Runs cycles up to the next one that fetches everything. */
 async function untilWhole(next: () => Promise<RunReport>): Promise<void> {
   for (let cycles = 0; cycles < 20; cycles += 1) if (readingOf(await next()) === 'whole') return;
   throw new Error('no cycle reads all');
@@ -97,7 +97,7 @@ function someReminders() {
 }
 
 describe('a cycle that comes late', () => {
-  test('writes what is new or other in the next two days, and what lies beyond when all is read', async () => {
+  test('writes changes in the next two days, and later ones after a full fetch', async () => {
     const world = await tightWorld();
     const { clinic, next } = world;
     book(clinic, 'near-0', 4);
@@ -110,7 +110,7 @@ describe('a cycle that comes late', () => {
     expect(held(world)).toMatchObject({ 'far-0': 150 });
   });
 
-  test('reads all with one in so many, and the others one list', async () => {
+  test('fetches everything in one of several cycles, and one list in the others', async () => {
     const { clinic, next } = await tightWorld();
     const read: string[] = [];
     const { lists } = clinic.counts;
@@ -119,7 +119,7 @@ describe('a cycle that comes late', () => {
     expect(clinic.counts).toMatchObject({ lists: lists + 12, lookups: 0 });
   });
 
-  test('reads all again with each when they come in time', async () => {
+  test('fetches everything in each cycle when cycles start in time again', async () => {
     const { clock, tenant } = await tightWorld();
     const read: string[] = [];
     for (let cycles = 0; cycles < 20; cycles += 1) {
@@ -129,7 +129,7 @@ describe('a cycle that comes late', () => {
     expect(read.slice(-5)).toEqual(Array(5).fill('whole'));
   });
 
-  test('reads all for whoever asks, and for a person', async () => {
+  test('fetches everything on request, and for an administrator', async () => {
     const { clock, tenant } = await tightWorld();
     clock.now += STEADY_MS;
     expect(await pullTenant(tenant, NEVER, { asked: true })).toMatchObject({ soon: null });
@@ -137,7 +137,7 @@ describe('a cycle that comes late', () => {
     expect(await pullWhenFree(tenant, () => {}, NEVER)).toMatchObject({ soon: null });
   });
 
-  test('reads all in another process under another configuration, and goes on in one under the same', async () => {
+  test('fetches everything in a process with another configuration, and continues in one with the current configuration', async () => {
     const world = await tightWorld();
     const { clinic, clock, model } = world;
     const open = (configuration: object) =>
@@ -167,7 +167,7 @@ describe('of a tenant whose cycles come late', () => {
     expect(await planned()).toEqual(['near-4 28', 'near-5 33', 'new 40']);
   });
 
-  test('a calendar that nobody can write to yet keeps the others from nothing; one that is to be filled anew has all read', async () => {
+  test('a calendar without write access does not delay the others; a calendar to be refilled requires a full fetch', async () => {
     const [other, away] = [
       createModelTarget(),
       new MirrorError('x', { actor: 'authorization', code: 'x', retry: 'never' }),
@@ -183,7 +183,7 @@ describe('of a tenant whose cycles come late', () => {
     expect(readingOf(await next())).toBe('whole');
   });
 
-  test('what belongs to a CRM follows the readings of all, and is not said to be fresher', async () => {
+  test('CRM objects follow the full fetches, and are not reported as fresher', async () => {
     const crm = openCrmWorld(redis);
     const model = createModelTarget();
     NEAR.forEach((inHours, index) => void book(crm.clinic, `near-${index}`, inHours));
@@ -207,8 +207,8 @@ describe('of a tenant whose cycles come late', () => {
   });
 });
 
-describe('what two days alone do not decide is decided by a reading of all in the same cycle', () => {
-  test('a record that is not where it was: it has moved away', async () => {
+describe('a case that a two-day fetch cannot decide is decided by a full fetch in the cycle', () => {
+  test('a record outside its expected place: it was moved', async () => {
     const world = await tightWorld();
     book(world.clinic, 'near-0', 400);
     expect(readingOf(await world.next())).toBe('whole');
@@ -216,7 +216,7 @@ describe('what two days alone do not decide is decided by a reading of all in th
     expect(world.clinic.counts.lookups).toBe(0);
   });
 
-  test('a record that is gone: it is missed twice and asked for alone, by readings of all', async () => {
+  test('a missing record: two full fetches miss it and it is queried singly', async () => {
     const world = await tightWorld();
     world.clinic.appointments.delete('near-0');
     expect(readingOf(await world.next())).toBe('whole');
@@ -235,7 +235,7 @@ describe('what two days alone do not decide is decided by a reading of all in th
     expect(held(world)).not.toHaveProperty('near-0');
   });
 
-  test('rows of somebody else, under other ids or the same, which nothing is written of', async () => {
+  test('rows of another clinic, under other or equal ids, are never written', async () => {
     for (const own of [false, true]) {
       await redis.connect().flushall();
       const world = await tightWorld();
@@ -250,7 +250,7 @@ describe('what two days alone do not decide is decided by a reading of all in th
     }
   });
 
-  test('rows of somebody else in two days alone: other ids, the same ones, and where the calendar has nothing', async () => {
+  test('rows of another clinic in the two-day fetch only: other ids, equal ids, and an empty part of the calendar', async () => {
     const others = NEAR.map((inHours, index) => appointmentOf(`theirs-${index}`, { inHours }));
     const moved = NEAR.map((inHours, index) => appointmentOf(`near-${index}`, { inHours: inHours + 1 }));
     for (const [rows, isEmpty] of [
@@ -287,7 +287,7 @@ describe('what two days alone do not decide is decided by a reading of all in th
     for (const [id, appointment] of all) world.clinic.appointments.set(id, appointment);
   });
 
-  test('whatever follows a failure, and a hold that nobody decided', async () => {
+  test('every cycle after a failure, and an undecided hold', async () => {
     const world = await tightWorld();
     world.clinic.listError = new MirrorError('away', { actor: 'remote', code: 'server-error', retry: 'later' });
     expect(await world.next()).toMatchObject({ error: { code: 'server-error' } });
@@ -302,8 +302,8 @@ describe('what two days alone do not decide is decided by a reading of all in th
   });
 });
 
-describe('how old the data is', () => {
-  test('in sync is as of the last reading of all, and the next two days as of their own', async () => {
+describe('the age of the data', () => {
+  test('in sync has the time of the last full fetch, and the next two days have their own time', async () => {
     const { tenant, clock, next } = await tightWorld();
     const wholeAt = clock.now - STEADY_MS;
     const look = () => targetStatus(tenant, targetOf(tenant), []);
@@ -325,7 +325,7 @@ describe('how old the data is', () => {
     expect(text).toMatch(/doctor: the next 48 hours as of .* \(20 s ago\)/);
   });
 
-  test('what waits beyond two days is not written by a plan that did not look at it', async () => {
+  test('a change after two days is not written by a plan that did not read it', async () => {
     const world = await tightWorld();
     const { model, tenant, clinic, clock, next } = world;
     const lasting = tenant.targetStore;
@@ -336,13 +336,13 @@ describe('how old the data is', () => {
     const { lastPlannedAt } = await lasting.read('doctor');
     expect(readingOf(await next())).toBe('near');
     expect((await lasting.read('doctor')).lastPlannedAt).toBe(lastPlannedAt);
-    // Well before it is too old, all is read, whatever the pace.
+    // Well before the plan is too old, everything is fetched regardless of the pace.
     clock.now += tenant.planLifeMs / 2;
     expect(readingOf(await next())).toBe('whole');
     expect((await lasting.read('doctor')).lastPlannedAt).toBeGreaterThan(lastPlannedAt ?? 0);
   });
 
-  test('what waits beyond two days, and what left the window by time, is given up by readings of all alone', async () => {
+  test('a change after two days, or outside the window by now, is dropped by full fetches only', async () => {
     const world = await tightWorld();
     const { tenant, clinic, clock, next } = world;
     const planOnly = (afterMs: number) => {
@@ -400,7 +400,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
 
 const WIDE = { vanished: { share: 1, count: 1_000 }, cancelled: { share: 1, count: 1_000 }, holdExpiresAfterHours: 1 };
 
-/** Two tenants with the clinic in common: every cycle of one reads all, those of the other come late. */
+/** Two tenants of one clinic: every cycle of one fetches everything, those of the other are late. */
 async function twoTenants() {
   const connection = redis.connect();
   await connection.flushall();
@@ -420,7 +420,7 @@ async function twoTenants() {
 
 type Shared = Awaited<ReturnType<typeof twoTenants>>;
 
-/** What each record's object shows within the window, by target and record. What left it stays as it was. */
+/** Content of each record's object within the window, by target and record. An object that left the window is unchanged. */
 function shown({ models, tenant }: Shared['worlds'][number]): Map<string, unknown> {
   const all = Object.entries(models).flatMap(([id, model]) => {
     const target = targetOf(tenant, id);
@@ -472,7 +472,7 @@ function watchRemovals({ clinic, worlds }: Shared): void {
   }
 }
 
-/** Of the appointments that the clinic shows of the next two days, both tenants' targets tell the same. */
+/** Both tenants' targets must show equal content for the clinic's appointments of the next two days. */
 function expectSameNear({ clinic, clock, worlds }: Shared): void {
   const [all, late] = worlds.map(shown) as [Map<string, unknown>, Map<string, unknown>];
   for (const { id, status, time } of clinic.appointments.values()) {
@@ -481,7 +481,7 @@ function expectSameNear({ clinic, clock, worlds }: Shared): void {
   }
 }
 
-test('whatever happens, the next two days are as by readings of all, nothing is removed that is there, and all ends the same', async () => {
+test('in any history the next two days equal those of full fetches, no existing record is removed, and the final states are equal', async () => {
   const read = { near: 0, whole: 0 };
   await fc.assert(
     fc.asyncProperty(fc.array(steps, { minLength: 10, maxLength: 40, size: 'max' }), async (history) => {

@@ -30,7 +30,7 @@ import { createTargetIdentity, FingerprintMemory } from '../../src/sync/identity
 import { NOTHING_MORE } from '../sync/arbitraries.ts';
 import type { ModelTarget } from './model-target.ts';
 
-/** Whatever time a test lets pass, each cycle reads all. */
+/** Each cycle fetches everything, however long a test takes. */
 const NEVER_LATE_MS = 365 * DAY_MS;
 const IDENTITY_KEY = Buffer.alloc(32, 7);
 const SEALING_KEYS = [{ id: 'k1', key: Buffer.alloc(32, 9) }];
@@ -53,21 +53,21 @@ export interface TenantChoice {
   steady?: Clock;
   id?: string;
   name?: string;
-  /** Its id of before; its targets' are in their configurations. */
+  /** Previous ID of the tenant; those of targets are in their configurations. */
   formerly?: string | undefined;
   paused?: boolean;
   slice?: OpenTenant['slice'];
   leaseTtlMs?: number;
-  /** How often cycles should begin; else none comes late. */
+  /** Interval of cycles; by default no cycle is late. */
   pullEveryMs?: number;
   log?: Logger;
-  /** Kept outside Redis; else nothing is. */
+  /** Storage outside Redis; by default none. */
   dataDirectory?: string | null;
   reminders?: OpenTenant['reminders'];
   triggers?: OpenTenant['triggers'];
-  /** How vendors reach the receiver; else nothing is opened. */
+  /** URL of the receiver for vendors; by default no subscription is opened. */
   notificationsUrl?: string | null;
-  /** Of one process, and what it wakes; else nothing is woken. */
+  /** Outages of one process with its callbacks; by default no work is woken. */
   outages?: Outages;
   /** How a channel is ended. */
   subscriptionsOf?: OpenTenant['notifications']['subscriptionsOf'];
@@ -86,7 +86,7 @@ export function openEpoch(redis: RedisClient, clock: Clock, directory: string | 
   });
 }
 
-/** Outages as one process follows them. */
+/** Opens outages as one process tracks them. */
 export function openOutages(
   redis: RedisClient,
   clock: Clock,

@@ -10,7 +10,7 @@ import { NEVER } from './cycle.ts';
 import { areInSync, book, CLINIC_HOST, type Clinic, CYCLE_EVERY_MS, HOST, openOutageWorld, SIGNALS } from './world.ts';
 
 const redis = useRedis({ appendOnly: false });
-/** What the issue asks for. */
+/** The limit of the requirement. */
 const WOKEN_WITHIN_MS = 30 * SECOND_MS;
 
 describe('after an outage of a host', () => {
@@ -44,7 +44,7 @@ describe('after an outage of a host', () => {
   });
 });
 
-test('the one that tries for all others is none that was asked to wait', async () => {
+test('the target that retries for all others is not one that was told to wait', async () => {
   const world = openOutageWorld(redis, 'each', 1);
   const [{ tenant, clinic, outages }] = world.clinics as [Clinic];
   for (const id of ['0', '1']) clinic.appointments.set(id, appointmentOf(id, { inHours: 48 }));
@@ -102,7 +102,7 @@ test('a clinic that answers again is read once for that', async () => {
   expect(reads).toBe(1);
 });
 
-test('while a host is out, it is tried every 10 s by one target, and by the others as before', async () => {
+test('while a host is down, one target tries it every 10 s, and the others on their schedule', async () => {
   const world = openOutageWorld(redis);
   world.isOut.vendor = true;
   book(world);
@@ -161,7 +161,7 @@ describe('the log of an outage of 20 clinics', () => {
   });
 });
 
-test('an error that work meets without asking is of the host that failed whoever asked', async () => {
+test('an error is attributed to its failed host, also for a job that sent no request', async () => {
   const [{ outages }] = openOutageWorld(redis, 'whole', 1).clinics as [Clinic];
   const error = new MirrorError('away', { actor: 'remote', code: 'token-endpoint-unavailable', retry: 'later' });
   await outages.watch(async () => {

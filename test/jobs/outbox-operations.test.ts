@@ -44,7 +44,7 @@ function sent(item: CrmItem, link: Link | null): CrmItem['properties'] | null {
   return operation !== null && 'item' in operation ? (operation.item as unknown as CrmItem).properties : null;
 }
 
-test('a denial of a refusal goes out only where it takes back what was written', () => {
+test('the denial of a refusal is sent only if it revokes a written refusal', () => {
   const denied = itemOf('Rossi', false);
   expect(sent(denied, null)).toEqual({ name: 'Rossi' });
   expect(sent(denied, linkOf(itemOf('Before', false)))).toEqual({ name: 'Rossi' });
@@ -60,7 +60,7 @@ test('a refusal goes out whatever was written', () => {
   }
 });
 
-test('what a target was not told counts as it was wanted', () => {
+test('a value that was never sent to the target is treated as equal to the planned value', () => {
   const stored = { ...itemOf('ROSSI', null), properties: { name: 'ROSSI' } };
   expect(wholeOf(stored, itemOf('Rossi', false))).toEqual(itemOf('ROSSI', false));
   expect(wholeOf(itemOf('Rossi', true), itemOf('Rossi', false))).toEqual(itemOf('Rossi', true));
@@ -134,7 +134,7 @@ describe('visits of a contact that the CRM refuses', () => {
     expect(written()).toBe(4);
   });
 
-  test('are tried at once when their contact was written by a turn that failed later', async () => {
+  test('are tried at once when a run that failed later wrote their contact', async () => {
     const { tenant, clinic, contacts, clock } = world;
     clinic.patientList.push(patientOf('3'));
     refused = new Set(['1', '3']);

@@ -18,27 +18,27 @@ function paceAfter(intervalsMs: readonly number[], from: Partial<Pace> = {}): Pa
   return pace;
 }
 
-describe('every cycle reads all', () => {
+describe('every cycle fetches everything', () => {
   test('at first, and while cycles begin in time', () => {
     expect(isNext48hDue(paceOf(undefined, 0, EVERY_MS))).toBe(false);
     const inTime = fc.array(fc.integer({ min: 0, max: EVERY_MS * 1.1 }));
     fc.assert(fc.property(inTime, (intervals) => paceAfter(intervals).soonPerWhole === 0));
   });
 
-  test('after one late cycle, as of a machine that stood still, and when the clock is put back', () => {
+  test('after one late cycle, for example after a suspended host, and when the clock is set back', () => {
     const stoodStill = [10 * EVERY_MS, EVERY_MS, EVERY_MS, EVERY_MS];
     expect(paceAfter([...stoodStill, ...stoodStill]).soonPerWhole).toBe(0);
     expect(paceAfter([2 * EVERY_MS, -EVERY_MS]).soonPerWhole).toBe(0);
   });
 
-  test('however short the interval: half a minute late is not late', () => {
+  test('with any interval: half a minute late is not late', () => {
     const every = 10 * SECOND_MS;
     const late = { pace: { ...FIRST_PACE, late: 1 }, startedAt: 0 };
     expect(paceOf(late, every + 29 * SECOND_MS, every)).toMatchObject({ soonPerWhole: 0, late: 1 });
     expect(paceOf(late, every + 31 * SECOND_MS, every).soonPerWhole).toBeGreaterThan(0);
   });
 
-  test('while anything is left open by the last one that did', () => {
+  test('while the last cycle that did so left a question open', () => {
     expect(isNext48hDue({ ...FIRST_PACE, soonPerWhole: 4, isPlain: false })).toBe(false);
     expect(isNext48hDue({ ...FIRST_PACE, soonPerWhole: 4, isPlain: true })).toBe(true);
     expect(isNext48hDue({ ...FIRST_PACE, soonPerWhole: 4, soonSince: 4, isPlain: true })).toBe(false);
@@ -46,21 +46,21 @@ describe('every cycle reads all', () => {
 });
 
 describe('cycles that come late more than once', () => {
-  test('read all as many times less often', () => {
+  test('fetch everything less often, by the factor of their delay', () => {
     expect(paceAfter([4 * EVERY_MS, 4 * EVERY_MS]).soonPerWhole).toBe(3);
     expect(paceAfter([2 * EVERY_MS, EVERY_MS, EVERY_MS, 2 * EVERY_MS]).soonPerWhole).toBe(1);
     expect(paceAfter([1.25 * EVERY_MS, 1.25 * EVERY_MS], { soonPerWhole: 3 }).soonPerWhole).toBe(4);
     expect(paceAfter([2 * EVERY_MS, 2 * EVERY_MS], { soonPerWhole: 3 }).soonPerWhole).toBe(5);
   });
 
-  test('read all with one in thirteen at least', () => {
+  test('fetch everything at least in one of thirteen cycles', () => {
     const pace = fc.record({ soonPerWhole: fc.nat(12) });
     const late = fc.array(fc.integer({ min: 0, max: 1_000 * EVERY_MS }));
     fc.assert(fc.property(late, pace, (intervals, from) => paceAfter(intervals, from).soonPerWhole <= 12));
     expect(paceAfter([1_000 * EVERY_MS, 1_000 * EVERY_MS]).soonPerWhole).toBe(12);
   });
 
-  test('read all more often by and by when they come in time, and neither when they are a little late', () => {
+  test('fetch everything more often step by step when they start in time, and keep the rate when they are a little late', () => {
     const tight = { soonPerWhole: 2 };
     expect(paceAfter([EVERY_MS, EVERY_MS], tight).soonPerWhole).toBe(2);
     expect(paceAfter([EVERY_MS, EVERY_MS, EVERY_MS], tight).soonPerWhole).toBe(1);
@@ -68,7 +68,7 @@ describe('cycles that come late more than once', () => {
     expect(paceAfter(Array(20).fill(EVERY_MS * 1.08), tight).soonPerWhole).toBe(2);
   });
 
-  test('do not all read all together, though all tenants of a client come late together', () => {
+  test('do not all fetch everything at once, although all tenants of a client are late together', () => {
     const begun = Array.from({ length: 1_000 }, (_, index) => 4 * EVERY_MS + index * 17);
     const left = begun.map((startedAt) => paceAfter([4 * EVERY_MS, startedAt]).soonSince);
     for (const soonSince of [0, 1, 2, 3, 4]) {
@@ -110,10 +110,10 @@ function sharingOneClient(tenants: number, requestEveryMs: number, costs: { whol
 describe('tenants that share one client', () => {
   const COSTS = { whole: 16, near: 2 };
   const TENANTS = 100;
-  /** All of them read in turn take so long. */
+  /** Time to fetch all tenants in turn. */
   const roundMs = (requestEveryMs: number) => TENANTS * COSTS.whole * requestEveryMs;
 
-  test('have the next two days a quarter as old as read in turn, and the rest three times as old at most', () => {
+  test('refresh the next two days in a quarter of the time of equal turns, and the rest in at most three times this time', () => {
     for (const requestEveryMs of [1_000, 1_500, 2_000]) {
       const { near, whole } = sharingOneClient(TENANTS, requestEveryMs, COSTS);
       expect(near).toBeLessThan(0.25 * roundMs(requestEveryMs));
@@ -121,7 +121,7 @@ describe('tenants that share one client', () => {
     }
   });
 
-  test('read all with every cycle where there is enough for that', () => {
+  test('fetch everything in every cycle if the request budget is large enough', () => {
     const requestEveryMs = (0.9 * EVERY_MS) / (TENANTS * COSTS.whole);
     const { near, whole } = sharingOneClient(TENANTS, requestEveryMs, COSTS);
     expect(whole).toBe(near);

@@ -31,7 +31,7 @@ function seededRandom(): () => number {
   };
 }
 
-/** Lists that leave these out, though they are there. */
+/** Lists that omit these existing records. */
 function hiding(clinic: ModelClinic, ...ids: string[]): ModelClinic['readAppointments'] {
   const readAppointments = clinic.readAppointments.bind(clinic);
   return async (query, signal) => {
@@ -56,7 +56,7 @@ describe('too many removals', () => {
     return openHold(world.tenant);
   }
 
-  test('are held, while creates and changes go on', async () => {
+  test('are held, while creates and changes continue', async () => {
     const world = open(40);
     const hold = await held(world);
     expect(hold).toMatchObject({ kind: 'vanished', target: 'doctor', linkCount: 40, state: 'open' });
@@ -65,7 +65,7 @@ describe('too many removals', () => {
     expect(await stateOf(world.tenant)).toMatchObject({ state: 'held', held: 30, inSyncAsOf: NOW });
   });
 
-  test('that a person approves go with the next cycle', async () => {
+  test('that an administrator approves are written in the next cycle', async () => {
     const world = open(40);
     const { id } = await held(world);
     world.clock.now += 1;
@@ -83,7 +83,7 @@ describe('too many removals', () => {
     expect(world.model.objects()).toHaveLength(10);
   });
 
-  test('that a person rejects stay, and are not asked about again', async () => {
+  test('that an administrator rejects are dropped, and are not held again', async () => {
     const world = open(40);
     const { id } = await held(world);
     await world.tenant.holds.decide(id, { state: 'rejected', now: NOW, expiresAt: NOW + 7 * DAY_MS });
@@ -95,7 +95,7 @@ describe('too many removals', () => {
     expect(world.model.objects()).toHaveLength(40);
   });
 
-  test('that nobody decides are rejected in the end: nothing is removed', async () => {
+  test('without a decision are rejected in the end: nothing is removed', async () => {
     const world = open(40, { configuration: { window: { pastDays: 30, futureDays: 60 } } });
     await held(world);
     world.clock.now += 169 * HOUR_MS;
@@ -123,7 +123,7 @@ describe('too many removals', () => {
     expect(world.model.objects()).toHaveLength(40);
   });
 
-  test('of a small calendar are held when half of it is gone, and not when less is, or the clinic cancels all of it', async () => {
+  test('of a small calendar are held when half of it is missing, and not when less is missing or the clinic cancels everything', async () => {
     const emptied = open(8);
     await cycle(emptied.tenant);
     emptied.clinic.appointments.clear();
@@ -145,7 +145,7 @@ describe('too many removals', () => {
     expect(await thinned.tenant.holds.list()).toEqual([]);
   });
 
-  test('are held whole before the first is removed, though most of them could not be asked for', async () => {
+  test('are all held before the first removal, although most of them could not be queried', async () => {
     const world = open(600);
     await cycle(world.tenant);
     world.clinic.appointments.clear();
@@ -155,11 +155,11 @@ describe('too many removals', () => {
     for (let cycles = 0; cycles < 3; cycles += 1) await cycle(world.tenant);
     expect(world.model.objects()).toHaveLength(600);
     expect(await openHold(world.tenant)).toMatchObject({ recordIds: { length: 600 } });
-    // Of what is held a few are asked for.
+    // A few held records are queried.
     expect(world.clinic.counts.lookups).toBe(260);
   });
 
-  test('approved, they go as they are proven, by one question each, 200 in a cycle', async () => {
+  test('are written after approval when proven, by one query each, 200 in a cycle', async () => {
     const world = open(600);
     await cycle(world.tenant);
     world.clinic.appointments.clear();
@@ -177,7 +177,7 @@ describe('too many removals', () => {
     expect(left).toEqual([400, 200, 0]);
   });
 
-  test('a list that hides most of what is there holds nothing and removes nothing; the next complete one removes', async () => {
+  test('an incomplete list holds nothing and removes nothing; the next complete list removes', async () => {
     const world = open(600);
     const { clinic, model, tenant } = world;
     await cycle(tenant);
@@ -195,7 +195,7 @@ describe('too many removals', () => {
     expect(model.objects()).toHaveLength(599);
   });
 
-  test('what is held and is there after all leaves the hold, though no list shows it', async () => {
+  test('a held record that exists after all leaves the hold, although no list shows it', async () => {
     const world = open(40);
     const { clinic, model, tenant } = world;
     await cycle(tenant);
@@ -222,13 +222,13 @@ describe('too many removals', () => {
       clinic.appointments.set('0', appointmentOf('0', { inHours: 24 }));
       await cycle(tenant);
     }
-    // Fewer than half of all that the calendar held: eight, and what came back.
+    // Fewer than half of the calendar's content: eight events, and the returned ones.
     expect(deleted).toBe(6);
     expect(model.objects()).toHaveLength(8);
   });
 });
 
-describe('a reading that replaces nearly everything', () => {
+describe('a fetch that replaces nearly everything', () => {
   const foreign = (clinic: ModelClinic, prefix: string) => {
     clinic.appointments.clear();
     for (let index = 0; index < 62; index += 1) {
@@ -255,7 +255,7 @@ describe('a reading that replaces nearly everything', () => {
     expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', inSyncAsOf: clock.now });
   });
 
-  test('goes when a person approves it, and stays out when one rejects it, which hinders no other reading', async () => {
+  test('is written after approval, and dropped after rejection, without blocking another fetch', async () => {
     const { clinic, model, tenant } = open(62);
     await cycle(tenant);
     const own = new Map(clinic.appointments);
@@ -279,7 +279,7 @@ describe('a reading that replaces nearly everything', () => {
     expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync' });
   });
 
-  test('is not what an operator changes, nor a small calendar’s day, nor a renamed catalogue or a state that was lost', async () => {
+  test('is not a change of an operator, a small calendar’s day, a renamed catalogue or a lost state', async () => {
     const world = open(62);
     await cycle(world.tenant);
     const shown = world.again({
@@ -288,12 +288,12 @@ describe('a reading that replaces nearly everything', () => {
     await cycle(shown);
     expect(await stateOf(shown)).toMatchObject({ state: 'in-sync' });
     await redis.connect().flushall();
-    // As after another zone was set right.
+    // As after a corrected time zone.
     for (const [id, one] of world.clinic.appointments) {
       world.clinic.appointments.set(id, appointmentOf(id, { inHours: 10 + (one.time.startAt - NOW) / HOUR_MS }));
     }
     await cycle(shown);
-    // Kept back is what is of people, since the state was lost, and not the reading.
+    // Patient data is held because the state was lost; the fetch is not held.
     expect((await shown.holds.list()).map(({ kind }) => kind)).toEqual(['people']);
     await shown.protection.accept();
     await cycle(shown);
@@ -309,16 +309,16 @@ describe('a reading that replaces nearly everything', () => {
   });
 });
 
-describe('a reading under the same ids that replaces nearly everything', () => {
+describe('a fetch that replaces nearly everything under equal ids', () => {
   const moveAll = ({ appointments }: ModelClinic, agendaId: string) => {
     for (const [id, { time }] of [...appointments]) {
-      // Each by another time, as somebody else's would be.
+      // Each moves by a different time, as the appointments of another clinic would.
       const inHours = 3 + Number(id) + (time.startAt - NOW) / HOUR_MS;
       appointments.set(id, appointmentOf(id, { inHours, agendaId }));
     }
   };
 
-  test('is held right after the configuration was changed as well', async () => {
+  test('is held right after a change of the configuration too', async () => {
     const { model, clinic, again } = open(20);
     const others = { id: 'others', model: createModelTarget(), configuration: { agendas: ['a2'] } };
     const opened = (configuration: TargetChoice['configuration']) =>
@@ -334,7 +334,7 @@ describe('a reading under the same ids that replaces nearly everything', () => {
     expect(others.model.objects()).toEqual([]);
   });
 
-  test('is held when links were rebuilt from the calendar as well', async () => {
+  test('is held after links were rebuilt from the calendar too', async () => {
     const { clinic, model, tenant } = open(20);
     await cycle(tenant);
     const before = JSON.stringify(model.objects());
@@ -347,7 +347,7 @@ describe('a reading under the same ids that replaces nearly everything', () => {
   });
 });
 
-describe('a first run that waits for a person', () => {
+describe('a first run that waits for approval', () => {
   test('writes nothing until it is approved', async () => {
     const { model, tenant } = open(5, { configuration: { firstRun: 'plan' } });
     await cycle(tenant);
@@ -363,8 +363,8 @@ describe('a first run that waits for a person', () => {
   });
 });
 
-describe('a look at the plan', () => {
-  test('writes nothing at all, whatever it finds', async () => {
+describe('a plan preview', () => {
+  test('writes nothing, whatever it finds', async () => {
     const connection = redis.connect();
     const { model, tenant } = open(3);
     const look = () => planCycle(tenant, { lease: null, progress: () => {} }, NEVER);
@@ -423,7 +423,7 @@ test('an appointment that changes to another doctor leaves one calendar and ente
   ]);
   expect(held()).toEqual([5, 7]);
 
-  // To a doctor who has no calendar.
+  // To a doctor without a calendar.
   clinic.appointments.set('a1-24', appointmentOf('a1-24', { agendaId: 'a3', inHours: 24 }));
   await cycle(tenant);
   expect(held()).toEqual([5, 6]);

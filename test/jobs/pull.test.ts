@@ -47,7 +47,7 @@ async function write(tenant: OpenTenant) {
   for (const target of tenant.targets.values()) await drain(tenant, target);
 }
 
-/** Answers of one kind come when they are let go. */
+/** Delays answers of one kind until they are released. */
 function holding<Name extends 'readPatients' | 'readAppointments'>(clinic: ModelClinic, name: Name) {
   const answer = Promise.withResolvers<void>();
   const state = { asked: 0, letGo: () => answer.resolve() };
@@ -60,8 +60,8 @@ function holding<Name extends 'readPatients' | 'readAppointments'>(clinic: Model
   return state;
 }
 
-describe('while the list of patients is read', () => {
-  test('calendars are planned and written, and the CRM follows when it is there', async () => {
+describe('during the fetch of the patient list', () => {
+  test('calendars are planned and written, and the CRM follows when the list is complete', async () => {
     const world = open();
     const { tenant } = world;
     const patients = holding(world.clinic, 'readPatients');
@@ -83,7 +83,7 @@ describe('while the list of patients is read', () => {
     expect(world.activities.objects()).toHaveLength(2);
   });
 
-  test('the CRM goes on by the list that is known, for a while', async () => {
+  test('the CRM continues with the known list for a limited time', async () => {
     const world = open();
     await cycle(world.tenant);
     world.clock.now += 15 * MINUTE_MS;
@@ -96,7 +96,7 @@ describe('while the list of patients is read', () => {
     expect((await pullAlone(world.tenant)).awaiting).toEqual(CRMS);
   });
 
-  test('contacts wait as well for the past that they are computed from, and what belongs to them for them', async () => {
+  test('contacts wait for the past appointments that they depend on, and their objects wait for the contacts', async () => {
     const world = openCrmWorld(redis, { contacts: { mapping: { lastname: 'lastName', visits: 'derived.visits' } } });
     admit(world, '1');
     book(world, 'a', '1');
@@ -131,7 +131,7 @@ describe('while the list of patients is read', () => {
     expect(patients.asked).toBe(1);
   });
 
-  test('a CRM that was planned before the process began is in sync as of then, and stale once that is long ago', async () => {
+  test('a CRM planned by an earlier process is in sync as of that time, and behind once that is long ago', async () => {
     const world = open();
     await cycle(world.tenant);
     const at = world.clock.now;
@@ -147,8 +147,8 @@ describe('while the list of patients is read', () => {
   });
 });
 
-describe('a list of patients that took long', () => {
-  test('is planned by after the cycle that is under way, though another process begins one after the other', async () => {
+describe('a patient list with a slow fetch', () => {
+  test('is used after the running cycle, although another process starts one cycle after another', async () => {
     const world = open();
     const busy = world.again();
     const appointments = holding(world.clinic, 'readAppointments');
@@ -164,7 +164,7 @@ describe('a list of patients that took long', () => {
     await waitFor(() => pullTenant(busy, NEVER, { asked: true }), { what: 'the next cycle' });
   });
 
-  test('longer than it is good for, is planned by once all the same', async () => {
+  test('is used once even if the fetch takes longer than the list is valid', async () => {
     const world = open();
     for (const name of ['Verdi', 'Bianchi']) {
       const patients = holding(world.clinic, 'readPatients');
@@ -186,8 +186,8 @@ async function waitsForPlan(): Promise<boolean> {
   return (await redis.connect().exists('cm:{studio-rossi}:lease-waiting:plan')) === 1;
 }
 
-describe('a list of patients that can’t be read', () => {
-  test('leaves the CRM as it is and is said to be missing, while calendars go on', async () => {
+describe('a patient list that can’t be fetched', () => {
+  test('leaves the CRM unchanged and is reported as missing, while calendars continue', async () => {
     const world = open();
     await cycle(world.tenant);
     world.clock.now += 15 * MINUTE_MS;
@@ -201,7 +201,7 @@ describe('a list of patients that can’t be read', () => {
     expect(world.calendar.objects()).toHaveLength(2);
   });
 
-  test('is the work of the process that came in the place of the one before', async () => {
+  test('is fetched by the process that replaced the previous one', async () => {
     const world = open();
     await cycle(world.tenant);
     world.clinic.patientsError = refused;
@@ -211,7 +211,7 @@ describe('a list of patients that can’t be read', () => {
     expect(await areCrmsElsewhere(process)).toBe(false);
   });
 
-  test('is asked for less and less often', async () => {
+  test('is requested less and less often', async () => {
     const world = open();
     world.clinic.patientsError = refused;
     for (let minutes = 0; minutes < 240; minutes += 5) {
@@ -256,7 +256,7 @@ describe('two processes', () => {
     expect([await areCrmsElsewhere(other), await areCrmsElsewhere(world.tenant)]).toEqual([false, true]);
   });
 
-  test('of which one is a person’s command: the daemon reads again what that one read later', async () => {
+  test('one of them a user’s command: the daemon fetches again data that the command fetched later', async () => {
     const world = open();
     await cycle(world.tenant);
     world.clock.now += MINUTE_MS;
@@ -270,7 +270,7 @@ describe('two processes', () => {
     expect((await readStreamsInTurn(world.tenant, BESIDE, NEVER)).run?.awaiting).toEqual([]);
   });
 
-  test('of which one’s clock is behind: what it reads later counts as later', async () => {
+  test('one of them with a slow clock: its later fetch is treated as later', async () => {
     const world = open();
     await cycle(world.tenant);
     const behind = world.again({ clock: () => world.clock.now - 20_000 });
@@ -296,8 +296,8 @@ describe('two processes', () => {
   });
 });
 
-describe('a person who asks for a cycle', () => {
-  test('waits for one that is under way as long as it takes, and is told at once', async () => {
+describe('a cycle requested by an administrator', () => {
+  test('waits for a running cycle without a time limit, and reports the wait at once', async () => {
     const world = open();
     const appointments = holding(world.clinic, 'readAppointments');
     const daemon = world.again();
@@ -312,7 +312,7 @@ describe('a person who asks for a cycle', () => {
     expect(plannedIn(await asked)).toEqual([...CRMS, 'doctor']);
   });
 
-  test('waits for a reading that is under way, and can end the waiting', async () => {
+  test('waits for a running fetch, and can cancel the wait', async () => {
     const world = open();
     const patients = holding(world.clinic, 'readPatients');
     const reading = readStreamsInTurn(world.again(), BESIDE, NEVER);

@@ -35,7 +35,7 @@ function failure(code: string, retry: 'later' | 'never', changes: { retryAfterMs
 }
 
 describe('an operation that fails', () => {
-  test('for good is parked, while all others go on', async () => {
+  test('permanently is parked, while all others continue', async () => {
     const { model, clock, tenant } = open(30);
     model.fault = ({ recordId }) => (recordId === '3' ? 'refused' : null);
     await cycle(tenant);
@@ -59,7 +59,7 @@ describe('an operation that fails', () => {
     expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', failing: 0 });
   });
 
-  test('for now is tried again until it works, and its answer that was lost makes no second object', async () => {
+  test('temporarily is retried until it succeeds, and a lost answer creates no second object', async () => {
     const { model, clock, tenant } = open(6);
     let tries = 0;
     model.fault = () => (tries++ % 3 === 2 ? null : tries % 2 === 0 ? 'lost' : 'unavailable');
@@ -109,7 +109,7 @@ describe('an operation that fails', () => {
     expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', links: 1 });
   });
 
-  test('whose next key is taken too begins to wait for that one anew', async () => {
+  test('whose next key is taken too starts a new wait for that key', async () => {
     const { model, clock, tenant } = open(1);
     const { identity } = targetOf(tenant);
     let isSecondReadable = false;
@@ -145,7 +145,7 @@ describe('an operation that fails', () => {
     expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', links: 3 });
   });
 
-  test('in the hands of a connector that says nothing of it is taken for one without an answer', async () => {
+  test('in a connector that reports no details is treated like one without an answer', async () => {
     const { model, clock, tenant } = open(4);
     const target = targetOf(tenant);
     const { apply } = target.connector;
@@ -161,7 +161,7 @@ describe('an operation that fails', () => {
 });
 
 describe('an error of the whole target', () => {
-  test('lets it rest, tells what is the matter, and is over when the target works again', async () => {
+  test('pauses the target, is reported with its cause, and ends when the target works again', async () => {
     const { model, clock, tenant } = open(4);
     await pull(tenant);
     model.wholeTargetError = failure('rate-limited', 'later', { retryAfterMs: 90_000 });
@@ -178,7 +178,7 @@ describe('an error of the whole target', () => {
     expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', failure: null, failing: 0 });
   });
 
-  test('that needs a person stops it, and no other target', async () => {
+  test('that requires action stops the target, and no other target', async () => {
     const clinic = createModelClinic();
     clinic.appointments.set('1', appointmentOf('1'));
     const [broken, sound] = [createModelTarget(), createModelTarget()];
@@ -210,7 +210,7 @@ describe('an error of the whole target', () => {
 });
 
 describe('Redis', () => {
-  test('never shows a patient: neither what waits, fails or is held, nor reports', async () => {
+  test('never contains patient data: neither in pending, failed and held operations, nor in reports', async () => {
     const connection = redis.connect();
     const { clinic, model, tenant } = open(30, { configuration: { title: 'full', fields: ['status'] } });
     const patient = { id: 'patient-canary', firstName: 'Canarina', lastName: 'Gialletti' };
@@ -229,7 +229,7 @@ describe('Redis', () => {
     const stored = (await connection.keys('*')).sort();
     expect(stored.join()).toMatch(/holds.*outbox.*runs/);
     const everything = await dumpOf(connection, stored);
-    // Reports are sealed.
+    // Reports are encrypted.
     const reports = JSON.stringify(await tenant.runs.list(50));
     expect(reports).toContain('bad-time');
     for (const text of [everything, reports]) expect(text).not.toMatch(/canar|giallett/i);
@@ -253,7 +253,7 @@ describe('a lane', () => {
     expect(model.objects()).toHaveLength(20);
   });
 
-  test('does one slice in a turn and asks for the next at once', async () => {
+  test('does one slice per run and requests the next at once', async () => {
     const { tenant } = open(50);
     tenant.slice = { operations: 20, durationMs: 20_000 };
     await pull(tenant);
@@ -263,7 +263,7 @@ describe('a lane', () => {
     expect(await pushTarget(tenant, targetOf(tenant), signals)).toMatchObject({ doneCount: 10, nextInMs: null });
   });
 
-  test('stops between two calls when it is told to', async () => {
+  test('stops between two calls on request', async () => {
     const { model, tenant } = open(50);
     await pull(tenant);
     const stop = new AbortController();
@@ -273,7 +273,7 @@ describe('a lane', () => {
     expect(await tenant.outbox.counts('doctor')).toEqual({ pending: 40, failing: 0 });
   });
 
-  test('whose lease ended in the middle of a call breaks it off, and blames nobody', async () => {
+  test('whose lease expired during a call cancels the call, and records no failure', async () => {
     const connection = redis.connect();
     const { model, again } = open(5);
     const tenant = again({ leaseTtlMs: 150 });
@@ -307,7 +307,7 @@ describe('a lane', () => {
   });
 });
 
-test('a run tells what it decided and wrote, each deletion by its ids; a quiet one tells nothing', async () => {
+test('a run reports planned and written changes, each deletion by its ids; a run without changes reports nothing', async () => {
   const told: [string, object][] = [];
   const ours = ['a cycle decided changes', 'a target was written to', 'an entry was deleted'];
   const info = (data: object, message: string) => void (ours.includes(message) && told.push([message, data]));
@@ -334,7 +334,7 @@ test('a run tells what it decided and wrote, each deletion by its ids; a quiet o
   expect(JSON.stringify(told)).not.toContain('Mario');
 });
 
-test('contacts with a refused value are written in the same turn, behind the others, although keys are looked up late', async () => {
+test('contacts with a refused value are written last in the run, even in a target that searches for keys late', async () => {
   const { tenant, clinic, clock } = openCrmWorld(redis, {
     contacts: { consents: [], mapping: { lastName: 'lastName', area: 'language' } },
   });

@@ -39,14 +39,14 @@ function workers(
 test.for([
   { what: 'at once', delayMs: 0, list: 'wait' },
   { what: 'later', delayMs: 3_600_000, list: 'delayed' },
-])('a lane whose turn $what was lost is woken by the next pull', async ({ delayMs, list }) => {
+])('a lane whose job $what was lost is woken by the next pull', async ({ delayMs, list }) => {
   const connection = redis.connect();
   const queues = openQueues(redis.url, neverNeedless);
   const queue = new Queue('push', { connection, prefix: QUEUE_PREFIX });
   try {
     await queues.wake('studio-rossi', 'doctor', delayMs);
     const [lost] = await queue.getJobs(['waiting', 'delayed']);
-    // What a Redis leaves that came back without its last writes: the note of the turn, and no turn.
+    // State of a Redis restored without its last writes: the note of the job, and no job.
     await connection.del(queue.toKey(list), queue.toKey(lost!.id!));
     expect(await queue.getJobCountByTypes('waiting', 'delayed')).toBe(0);
     await queues.wake('studio-rossi', 'doctor', 0);
@@ -68,7 +68,7 @@ describe('a lane', () => {
     await waitFor(() => seen.length === 1, { what: 'the turn' });
   });
 
-  test('has its turn when it was asked for last, and one only', async () => {
+  test('runs after the last request, and only once', async () => {
     const waking = queues();
     await waking.wake('studio-rossi', 'doctor', 300_000);
     await waking.wake('studio-rossi', 'doctor', 3_600_000);
@@ -78,7 +78,7 @@ describe('a lane', () => {
     await queue.close();
   });
 
-  test('that is woken while it works has another turn, one only, and not before the first has ended', async () => {
+  test('that is woken during a run has one more run, after the first has ended', async () => {
     const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let turns = 0;
     let atOnce = 0;
@@ -105,7 +105,7 @@ describe('a lane', () => {
     expect(most).toBe(1);
   });
 
-  test('that asks for a later turn while it works is not worked on before', async () => {
+  test('that requests a later run during a run does not run before that time', async () => {
     const waking = queues();
     const seen: string[] = [];
     workers({

@@ -13,7 +13,7 @@ const redis = useRedis({ appendOnly: false });
 /** What a cycle in which nothing changes may ask of Redis: for the tenant, and for each target. */
 const COMMANDS = { tenant: 25, target: 4 };
 
-/** A tenant in sync whose appointments lie in two calendars, and what one more cycle costs. */
+/** A tenant in sync with appointments in two calendars, and the cost of one more cycle. */
 async function costsOf(
   appointments: number,
   change: (clinic: ReturnType<typeof createModelClinic>) => void = () => {},
@@ -59,7 +59,7 @@ async function costsOf(
   };
 }
 
-test('a cycle in which nothing changes computes no name and no fingerprint, and asks Redis as much for many records as for few', async () => {
+test('a cycle without changes computes no name and no fingerprint, and sends equal numbers of Redis queries for many and few records', async () => {
   const [few, many] = [await costsOf(4), await costsOf(1_500)];
   expect([few.unchanged, many.unchanged]).toEqual([4, 1_500]);
   expect(many.commands).toBe(few.commands);
@@ -77,7 +77,7 @@ test('it costs as little where no appointment is kept in between, and no table f
     ({ appointments }) => appointments.set('4', appointmentOf('4', { inHours: 90, agendaId: 'a1' })),
     { keeps: false },
   );
-  // Those of the calendar that it lies in are worked out, and not those of the other.
+  // Only the fingerprints of the changed calendar are computed.
   expect(changed.fingerprints).toBe(30);
 });
 
@@ -98,11 +98,11 @@ test('what a cycle keeps of the clinic is gone with the next one that can not re
   expect(invalidate).toHaveBeenCalled();
 });
 
-test('a cycle computes them for what changed alone', async () => {
+test('a cycle computes them for changed records only', async () => {
   const { fingerprints } = await costsOf(1_500, ({ appointments }) => {
     for (const id of ['3', '700', '1499']) appointments.set(id, appointmentOf(id, { inHours: 90, agendaId: 'a2' }));
   });
-  // One of them belonged to the other calendar, which forgets it without looking.
+  // One of them belonged to the other calendar, which forgets it without a computation.
   expect(fingerprints).toBe(3);
 });
 

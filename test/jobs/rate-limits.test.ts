@@ -56,7 +56,7 @@ afterAll(() => {
   table.print();
 });
 
-/** A target that rests after each refusal as the lanes let it, until it is answered. */
+/** A target that pauses after each refusal as a lane pauses it, until it gets an answer. */
 async function lastThroughLimit({ status = 429, body = {}, toError }: (typeof VENDORS)[string], random: number) {
   const http = createHttpClient({ userAgent: 'test', clock: () => world.now });
   // The target's first request meets a limit that has begun a moment before.
@@ -99,7 +99,7 @@ async function clinicThroughLimit(random: number) {
 }
 
 test.each(Object.entries(FORMS))(
-  'a limit of 20 seconds at the clinic told by %s refuses two requests at most, and is left within 10 s',
+  'a limit of 20 seconds at the clinic reported by %s causes at most two refusals, and ends within 10 s',
   async (form, headers) => {
     world.headers = headers;
     const lasted: Lasted[] = [];
@@ -114,7 +114,7 @@ test.each(Object.entries(FORMS))(
 
 describe.each(Object.entries(VENDORS))('a limit of 20 seconds at %s', (side, vendor) => {
   test.each(Object.entries(FORMS))(
-    'told by %s refuses two requests at most, and is left within 10 s',
+    'reported by %s causes at most two refusals, and ends within 10 s',
     async (form, headers) => {
       world.headers = headers;
       const lasted: Lasted[] = [];

@@ -1,4 +1,4 @@
-/** Writes what this version leaves behind in Redis, for the tests of the next ones: `npm run record-upgrade`, with each release. */
+/** Records the Redis content of this version for the tests of later versions: `npm run record-upgrade`, at each release. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
@@ -87,7 +87,7 @@ export function dueAtIn({ keys }: LeftBehind): number {
   return Math.max(...dueAt);
 }
 
-/** How many jobs wait in what was left behind. */
+/** Returns the jobs in the recorded content. */
 export function jobsIn({ keys }: LeftBehind): { name: string; data: unknown }[] {
   const jobs = keys.flatMap(({ type, value }) => {
     const { name, data } = type === 'hash' ? (value as { name?: string; data?: string }) : {};
@@ -97,7 +97,7 @@ export function jobsIn({ keys }: LeftBehind): { name: string; data: unknown }[] 
   return jobs;
 }
 
-/** Everything but leases, which end by themselves, and what BullMQ tells of its events. */
+/** Reads everything except leases, which expire, and the events of BullMQ. */
 async function readAll(redis: Redis): Promise<KeptKey[]> {
   const kept: KeptKey[] = [];
   for (const key of (await redis.keys('*')).toSorted()) {
@@ -116,7 +116,7 @@ const READ: Readonly<Record<string, (redis: Redis, key: string) => Promise<unkno
   zset: (redis, key) => redis.zrange(key, '0', '-1', 'WITHSCORES'),
 };
 
-/** Puts what was left behind into an empty Redis. */
+/** Writes the recorded content into an empty Redis. */
 export async function putBehind(redis: Redis, { keys }: LeftBehind): Promise<void> {
   for (const { key, type, value } of keys) {
     if (type === 'string') await redis.set(key, value as string);

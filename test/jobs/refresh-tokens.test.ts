@@ -25,7 +25,7 @@ function login(connection: string, outcome: boolean | MirrorError, asked: string
   };
 }
 
-test('a login that cannot be refreshed keeps no other from its turn, and one that nobody made is not reported', async () => {
+test('a connection that cannot be refreshed does not block others, and one that no one created is not reported', async () => {
   const asked: string[] = [];
   const warned: object[] = [];
   const told: object[] = [];
@@ -71,7 +71,7 @@ test('a refresh that an authorization server fails begins an incident of its hos
   expect(lines.map(([, message]) => message)).toContain('a server is back');
 });
 
-test('a login that other work has refreshed waits for no server any more', async () => {
+test('a connection that other work refreshed no longer waits for a server', async () => {
   const tenant = tenantWith(silentLogger);
   const outcomes = [new MirrorError('away', { actor: 'remote', code: 'timeout', retry: 'later' }), false];
   const kept: MaintainedLogin = {
@@ -89,7 +89,7 @@ test('a login that other work has refreshed waits for no server any more', async
   expect(await tenant.outages.list()).toEqual([]);
 });
 
-test('no login is asked for once the daemon ends', async () => {
+test('no token is requested once the daemon stops', async () => {
   const asked: string[] = [];
   const stop = new AbortController();
   const first: MaintainedLogin = {
@@ -103,7 +103,7 @@ test('no login is asked for once the daemon ends', async () => {
   expect(asked).toEqual([]);
 });
 
-test('a login that fails with one code writes one warning until the code changes or a refresh succeeds', async () => {
+test('a connection that fails with one code writes one warning until the code changes or a refresh succeeds', async () => {
   const warned: object[] = [];
   const tenant = tenantWith({ ...silentLogger, warn: (data) => warned.push(data) });
   const failing = (code: string) =>

@@ -26,16 +26,16 @@ interface EspoWorld extends CrmWorld {
   sandbox: RestCrmSandbox;
   /** Whether each contact is opted out, by first name. */
   optedOut(): Record<string, unknown>;
-  /** Who there is from now on. */
+  /** Sets the patients of the clinic. */
   admit(...patients: [id: string, changes: Partial<Patient>][]): void;
-  /** A cycle to its end, when the list of patients is read again. */
+  /** Runs a complete cycle with a new fetch of the patient list. */
   pass(tenant?: OpenTenant): Promise<void>;
   audit(): Promise<void>;
   /** Another process, with another mapping. */
   remapped(mapping: object): OpenTenant;
 }
 
-/** A clinic whose patients are contacts in EspoCRM, where opt-outs stand with addresses. */
+/** A clinic whose patients are contacts in EspoCRM, which stores opt-outs with e-mail addresses. */
 async function openEspoWorld(contacts: CrmChoice = {}): Promise<EspoWorld> {
   const world = openCrmWorld(redis, { contacts: { consents: [], mapping: MAPPING, ...contacts } });
   const contactsOf = (choice: CrmChoice) => ({
@@ -77,12 +77,12 @@ const contactOf = ({ sandbox }: EspoWorld, firstName: string) =>
   sandbox.records('Contact').find(({ values }) => values.firstName === firstName)!;
 
 const agrees = (firstName: string): Partial<Patient> => ({ firstName, consents: { marketing: true } });
-/** With an address of her own. */
+/** With an unshared e-mail address. */
 const CARLA: [string, Partial<Patient>] = ['3', { ...agrees('Carla'), email: 'carla@example.org' }];
 const refuses = (firstName: string): Partial<Patient> => ({ firstName, consents: { marketing: false } });
 
-describe('who refuses, where the CRM keeps opt-outs with addresses,', () => {
-  test('stays refused whoever of the family is written last, until they agree again', async () => {
+describe('a patient who refuses, in a CRM that stores opt-outs with e-mail addresses,', () => {
+  test('remains opted out, whichever relative is written last, until the patient agrees again', async () => {
     const world = await openEspoWorld();
     world.admit(['1', agrees('Anna')], ['2', agrees('Bruno')], CARLA);
     await world.pass();
@@ -90,7 +90,7 @@ describe('who refuses, where the CRM keeps opt-outs with addresses,', () => {
     world.admit(['1', refuses('Anna')], ['2', agrees('Bruno')], CARLA);
     await world.pass();
     expect(world.optedOut()).toEqual({ Anna: true, Bruno: true, Carla: false });
-    // The one who agrees is the last to be written.
+    // The patient who agrees is written last.
     world.admit(['1', refuses('Anna')], ['2', { ...agrees('Bruno'), lastName: 'Changed' }], CARLA);
     await world.pass();
     await world.audit();
@@ -101,7 +101,7 @@ describe('who refuses, where the CRM keeps opt-outs with addresses,', () => {
     expect(world.optedOut()).toEqual({ Anna: false, Bruno: false, Carla: false });
   });
 
-  test('stays refused when a relative who refused too agrees again, and no audit finds anything to mend', async () => {
+  test('remains opted out when a relative who refused too agrees again, and no audit finds a difference', async () => {
     const world = await openEspoWorld();
     world.admit(['1', refuses('Anna')], ['2', refuses('Bruno')]);
     await world.pass();
@@ -112,7 +112,7 @@ describe('who refuses, where the CRM keeps opt-outs with addresses,', () => {
     expect((await world.tenant.targetStore.read('contacts')).drift).toMatchObject({ edited: 0, removed: 0 });
   });
 
-  test('stays refused while the list of patients is not whole', async () => {
+  test('remains opted out while the patient list is incomplete', async () => {
     const world = await openEspoWorld();
     world.admit(['1', refuses('Anna')], ['2', agrees('Bruno')]);
     await world.pass();
@@ -123,7 +123,7 @@ describe('who refuses, where the CRM keeps opt-outs with addresses,', () => {
     expect(world.optedOut()).toEqual({ Anna: true, Bruno: true });
   });
 
-  test('is put right by the audit where somebody took it back, though the CRM tells no change', async () => {
+  test('is opted out again by the audit if a user removed the opt-out, even if the CRM reports no change', async () => {
     const world = await openEspoWorld();
     world.admit(['1', refuses('Anna')]);
     await world.pass();
@@ -135,7 +135,7 @@ describe('who refuses, where the CRM keeps opt-outs with addresses,', () => {
   });
 });
 
-describe('who unsubscribes in the CRM', () => {
+describe('a patient who unsubscribes in the CRM', () => {
   async function openUnsubscribed(): Promise<EspoWorld> {
     const world = await openEspoWorld();
     world.admit(['1', agrees('Anna')], ['2', agrees('Bruno')], CARLA);
@@ -203,7 +203,7 @@ describe('who unsubscribes in the CRM', () => {
     expect(world.optedOut()).toEqual({ Anna: true, Bruno: true });
   });
 
-  test('is named in health, and free again once that is taken back in the CRM', async () => {
+  test('is listed in health, and no longer opted out once the CRM removes the opt-out', async () => {
     const world = await openUnsubscribed();
     await world.audit();
     const view = await healthOf(world);
@@ -217,7 +217,7 @@ describe('who unsubscribes in the CRM', () => {
   });
 });
 
-describe('a contact that a person duplicated', () => {
+describe('a contact that a user duplicated', () => {
   async function openDuplicated(contacts: CrmChoice = {}): Promise<EspoWorld> {
     const world = await openEspoWorld(contacts);
     world.admit(['1', agrees('Anna')], ['2', agrees('Bruno')]);
@@ -226,7 +226,7 @@ describe('a contact that a person duplicated', () => {
     return world;
   }
 
-  test('is named in health, and goes with the record when consent is withdrawn', async () => {
+  test('is listed in health, and removed with the record when consent is withdrawn', async () => {
     const world = await openDuplicated({ consents: ['marketing'] });
     await world.audit();
     const view = await healthOf(world);

@@ -58,7 +58,7 @@ async function open() {
     return { ...tenant, configuration: { ...tenant.configuration, connections: logins, formerly: choice.formerly } };
   };
   const removed = createRemovedStore(connection);
-  /** One look of a daemon that has these tenants. */
+  /** One check of a daemon with these tenants. */
   const look = (tenants: readonly OpenTenant[], unusable: readonly string[] = []) =>
     releaseRemoved(
       {
@@ -80,7 +80,7 @@ async function open() {
   return { connection, clinic, clock, modelOf, start, removed, look, names, login, told };
 }
 
-/** A tenant whose room has links, and a sealed entry that waits for it. */
+/** A tenant whose room has links and a pending encrypted entry. */
 async function withWaitingRoom(world: Awaited<ReturnType<typeof open>>) {
   const { clinic, clock, modelOf, start, login } = world;
   const tenant = start();
@@ -98,8 +98,8 @@ async function withWaitingRoom(world: Awaited<ReturnType<typeof open>>) {
 
 const isOfRoom = (name: string) => ownerOfKey(name)?.part === 'target/room';
 
-describe('what is kept of a target that was taken out of the configuration', () => {
-  test('goes after the time and not before, sealed entries included; a connection of its name and the rest stay', async () => {
+describe('stored data of a target that was removed from the configuration', () => {
+  test('is deleted after the retention time, encrypted entries included; a connection with its name and the rest remain', async () => {
     const world = await open();
     const { clock, start, look, names, modelOf, told } = world;
     await withWaitingRoom(world);
@@ -136,7 +136,7 @@ describe('what is kept of a target that was taken out of the configuration', () 
     const before = (await names()).filter(isOfRoom);
     await look([without]);
     clock.now += KEEP_MS - 1;
-    // It is back for a moment, too short for a look.
+    // The target returns for a moment, too short for a check.
     await start().configVersion.join();
     expect(await connection.exists(keys.removed(without.id))).toBe(0);
     const again = start({ targets: ['doctor'] });
@@ -182,7 +182,7 @@ describe('what is kept of a target that was taken out of the configuration', () 
     expect(await names()).toEqual(before);
   });
 
-  test('of one that was renamed, only what is still read under its id of before stays', async () => {
+  test('is deleted for a renamed target, except for data read under the previous id', async () => {
     const world = await open();
     const { clock, start, look, names } = world;
     await withWaitingRoom(world);
@@ -201,7 +201,7 @@ describe('what is kept of a target that was taken out of the configuration', () 
   });
 });
 
-test('the login of a connection that was taken out goes after the time; a target of its name stays', async () => {
+test('the grant of a removed connection is deleted after the retention time; a target with its name remains', async () => {
   const world = await open();
   const { connection, clock, start, look, names, told } = world;
   await withWaitingRoom(world);
@@ -219,7 +219,7 @@ test('the login of a connection that was taken out goes after the time; a target
   expect((await names()).filter(isOfRoom)).toEqual(before);
 });
 
-describe('what is kept of a tenant that was taken out of the configuration', () => {
+describe('stored data of a tenant that was removed from the configuration', () => {
   async function withTwo() {
     const world = await open();
     const gone = await withWaitingRoom(world);
@@ -235,7 +235,7 @@ describe('what is kept of a tenant that was taken out of the configuration', () 
     return { ...world, gone, other, isOfGone, kept };
   }
 
-  test('goes after the time, tokens and sealed entries included; what protects people stays', async () => {
+  test('is deleted after the retention time, tokens and encrypted entries included; data that protects patients remains', async () => {
     const { clock, look, names, gone, other, isOfGone, kept, told } = await withTwo();
     await look([other]);
     const before = await names();
@@ -273,7 +273,7 @@ describe('what is kept of a tenant that was taken out of the configuration', () 
     expect((await names()).filter(isOfGone)).toEqual(before);
   });
 
-  test('of one that was renamed, what is read under its id of before stays', async () => {
+  test('remains for a renamed tenant if it is read under the previous id', async () => {
     const { connection, clock, look, start, gone, names, isOfGone } = await withTwo();
     const renamed = start({ id: 'studio-verdi', formerly: gone.id });
     await look([renamed]);
@@ -283,7 +283,7 @@ describe('what is kept of a tenant that was taken out of the configuration', () 
     expect((await names()).filter((name) => isOfGone(name) && /:(outbox|links|credential)/.test(name))).toEqual([]);
   });
 
-  test('is there when a process takes the tenant up again in time, though another daemon does not know it', async () => {
+  test('still exists when a process restores the tenant in time, although another daemon does not know it', async () => {
     const { clock, look, names, start, gone, other, isOfGone } = await withTwo();
     const before = (await names()).filter(isOfGone);
     for (let days = 0; days < 70; days += 1) {
@@ -299,7 +299,7 @@ describe('what is kept of a tenant that was taken out of the configuration', () 
     expect((await names()).filter(isOfGone)).toEqual(before);
   });
 
-  test('whoever takes it up during the release keeps what is still there', async () => {
+  test('remains as far as it still exists if the tenant is restored during the deletion', async () => {
     const { connection, clock, start, gone, removed, names, isOfGone } = await withTwo();
     await removed.recordTenants({ missed: [gone.id], ended: [] }, clock.now);
     const leases = createLeases(connection, gone.id, 60_000);
@@ -318,7 +318,7 @@ describe('what is kept of a tenant that was taken out of the configuration', () 
   });
 });
 
-test('of every key it is said whether it goes with its target, its connection or its tenant, or stays', () => {
+test('every key is classified: deleted with its target, connection or tenant, or kept', () => {
   const kindOf = (key: string) => key.split(':')[2] as string;
   const shared = new Set([
     'subscription',

@@ -16,7 +16,7 @@ const BOTH = new Map([
   ['belvedere', 60_000],
 ]);
 
-/** What repeats, as another process sees it. */
+/** Returns the repeated jobs as another process sees them. */
 function onlooker(name: string): () => Promise<string[]> {
   const queue = new Queue(name, { connection: redis.connect(), prefix: QUEUE_PREFIX });
   onTestFinished(() => queue.close());
@@ -30,7 +30,7 @@ async function scriptsRun(connection: Redis): Promise<number> {
 }
 
 test.each(['pull', 'audit', 'subscriptions', 'refresh-tokens'] as const)(
-  'a repeated %s goes on after Redis was emptied',
+  'a repeated %s continues after Redis was emptied',
   async (name) => {
     const queues = openQueues(redis.url, neverNeedless, 20);
     onTestFinished(() => queues.close());
@@ -55,7 +55,7 @@ test('what was ended stays ended after Redis was emptied', async () => {
   expect(await repeating()).toEqual(['pull-belvedere']);
 });
 
-test('what a clock that ran ahead put off goes on when it was put back, and what is asked for comes at once', async () => {
+test('work that a fast clock delayed continues when the clock is set back, and requested work starts at once', async () => {
   const aheadMs = 3_700_000;
   const queue = new Queue('pull', { connection: redis.connect(), prefix: QUEUE_PREFIX });
   const queues = openQueues(redis.url, neverNeedless, 20);
@@ -77,7 +77,7 @@ test('what a clock that ran ahead put off goes on when it was put back, and what
   expect(Number(score) / 4_096).toBeLessThanOrEqual(Date.now());
 });
 
-test('what repeats already is not put again at a start, but for another interval', async () => {
+test('a repeated job is not scheduled again at startup, except with another interval', async () => {
   const at = new Map(Array.from({ length: 40 }, (_, index) => [`tenant-${index}`, 300_000]));
   const written = async (work: () => Promise<void>) => {
     const connection = redis.connect();
@@ -93,7 +93,7 @@ test('what repeats already is not put again at a start, but for another interval
   expect(await written(() => queues.repeat('audit', new Map(at).set('tenant-7', 600_000)))).toBe(2);
 });
 
-test('after the first time only what differs is put or ended', async () => {
+test('after the first time only differences are scheduled or ended', async () => {
   const queues = openQueues(redis.url, neverNeedless);
   onTestFinished(() => queues.close());
   const repeating = onlooker('audit');
@@ -111,7 +111,7 @@ test('after the first time only what differs is put or ended', async () => {
   expect(every).toBe('30000');
 });
 
-test('a job repeats for those that it would do something for, and soon for those for whom it would do something by now', async () => {
+test('a job repeats for tenants that require it, and soon for tenants that require it by now', async () => {
   const needless = new Set(['aurora']);
   const queues = openQueues(redis.url, async (_job, tenant) => needless.has(tenant), 20);
   onTestFinished(() => queues.close());
@@ -127,7 +127,7 @@ test('a job repeats for those that it would do something for, and soon for those
   expect(await repeating()).toEqual([]);
 });
 
-test('a look that another configuration overtook puts nothing back', async () => {
+test('a check under an outdated configuration restores nothing', async () => {
   const overtaken = Promise.withResolvers<void>();
   let held = 0;
   let isHolding = false;
@@ -157,7 +157,7 @@ test('a look that another configuration overtook puts nothing back', async () =>
   expect(await repeating()).toEqual(['pull-belvedere']);
 });
 
-test('a process leaves alone what repeats for tenants that it does not know', async () => {
+test('a process does not change repeated jobs of tenants that it does not know', async () => {
   const queues = openQueues(redis.url, neverNeedless, 20);
   const others = openQueues(redis.url, neverNeedless, 60_000);
   onTestFinished(async () => void (await Promise.all([queues.close(), others.close()])));
@@ -166,14 +166,14 @@ test('a process leaves alone what repeats for tenants that it does not know', as
   await others.repeat('subscriptions', new Map([['aurora', 60_000]]));
   await others.repeat('subscriptions', BOTH);
   const connection = redis.connect();
-  // Two looks begin, so one of them has ended.
+  // Two checks began, so one of them has ended.
   await connection.config('RESETSTAT');
   const looks = () => scriptsRun(connection);
   await waitFor(async () => (await looks()) >= 2, { what: 'two looks' });
   expect(await repeating()).toEqual(['subscriptions-aurora', 'subscriptions-belvedere']);
 });
 
-test('a look at many tenants is spread over its time, each looked at once for all of its jobs, and ends with its signal', async () => {
+test('a check of many tenants is spread over its period, covers all jobs of a tenant at once, and ends with its signal', async () => {
   const time = useFakeTime();
   const asked: string[] = [];
   const queue = { toKey: (type: string) => type, upsertJobScheduler: async () => {} } as unknown as Queue;

@@ -11,7 +11,7 @@ import { openTenant } from './open-tenant.ts';
 
 const redis = useRedis();
 const DOCTORS = ['a1', 'a2', 'a3'];
-/** Fewer than a calendar needs for a verdict of its own. */
+/** Fewer than the limit for a verdict on a single calendar. */
 const EACH = 8;
 
 /** A clinic of three doctors with a calendar each. */
@@ -55,7 +55,7 @@ test('rows of another tenant under known ids are held whole where each calendar 
   expect(clinic.appointments.size).toBe(DOCTORS.length * EACH);
 });
 
-test('such a reading goes to the calendar for which a person approved it, and stays out where one rejected it', async () => {
+test('such a fetch is written to the calendar for which an administrator approved it, and dropped in one for which it was rejected', async () => {
   const { tenant, written, fill } = open();
   await cycle(tenant);
   const before = JSON.parse(written()) as unknown[];
@@ -73,7 +73,7 @@ test('such a reading goes to the calendar for which a person approved it, and st
   expect(states).toEqual(['doctor-1 approved', 'doctor-2 rejected', 'doctor-3 open']);
 });
 
-test('a day on which one doctor’s appointments are all moved is no such reading', async () => {
+test('a day with all appointments of one doctor moved is not such a fetch', async () => {
   const { clinic, tenant } = open();
   await cycle(tenant);
   for (let index = 0; index < EACH; index += 1) {

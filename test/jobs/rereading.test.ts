@@ -15,7 +15,7 @@ import { createModelClinic } from './model-clinic.ts';
 import { createModelTarget, type ModelTarget } from './model-target.ts';
 import { openTenant, type TenantChoice } from './open-tenant.ts';
 
-/** REREADINGS=2000 looks longer; without that wish a busy machine makes them fewer. */
+/** REREADINGS=2000 runs more histories; without it, a busy host runs fewer. */
 const HISTORIES: Tries = { least: 8, most: 15, forMs: 60_000 };
 const WHOLE_EVERY_MS = 30 * MINUTE_MS;
 const WIDE_LIMITS = {
@@ -28,7 +28,7 @@ const redis = useRedis({ appendOnly: false });
 
 type Clinic = Awaited<ReturnType<typeof openRememberingClinic>>;
 
-/** A clinic with ETags, a filter for what changed, or both; twelve of its appointments stay as they are. */
+/** A clinic with ETags, a change filter, or both; twelve of its appointments never change. */
 async function openClinic({ etags = true, filter = true } = {}): Promise<Clinic> {
   const clinic = await openRememberingClinic(
     filter ? { appointments: { rereading: { changedSince: { parameter: 'updatedSince' } } } } : {},
@@ -122,7 +122,7 @@ async function costsOf(clinic: Clinic, tenant: OpenTenant): Promise<{ requests: 
   return costs;
 }
 
-test('a quiet cycle fetches no byte of a clinic that tells what is not modified', async () => {
+test('a cycle without changes fetches no byte from a clinic that reports unmodified lists', async () => {
   await using clinic = await openClinic({ filter: false });
   const { tenant } = startProcess(redis.connect(), clinic, 'quiet');
   const first = await costsOf(clinic, tenant);
@@ -136,7 +136,7 @@ test('a quiet cycle fetches no byte of a clinic that tells what is not modified'
   expect(bytes).toBeLessThan(first.bytes / 2);
 });
 
-test('a quiet cycle asks a clinic that tells what changed once, however many pages it has', async () => {
+test('a cycle without changes sends one query to a clinic that reports changes, however many pages it has', async () => {
   const costs = [];
   for (const more of [0, 120]) {
     await using clinic = await openClinic({ etags: false });
@@ -152,7 +152,7 @@ test('a quiet cycle asks a clinic that tells what changed once, however many pag
   expect(costs[0]).toMatchObject({ requests: 1 });
 });
 
-test('what was deleted is removed once all is read again, and missed again; status tells as of when it is known', async () => {
+test('a deleted record is removed once a full fetch misses it a second time; status reports the time of that knowledge', async () => {
   await using clinic = await openClinic();
   const { world } = clinic;
   const { tenant, models } = startProcess(redis.connect(), clinic, 'deletes');
@@ -168,14 +168,14 @@ test('what was deleted is removed once all is read again, and missed again; stat
   expect(told.tenants[0]?.targets[0]).toMatchObject({ state: 'in-sync', inSyncAsOf: startedAt });
   world.now = startedAt + WHOLE_EVERY_MS;
   await cycle(tenant);
-  // Whoever missed something reads all until that is decided.
+  // A process that missed a record fetches everything until the record is decided.
   world.now += MINUTE_MS;
   expect(await pullTenant(tenant, NEVER)).toMatchObject({ snapshot: { completeness: 'complete' } });
   await cycle(tenant);
   expect(models[0]?.objects()).toHaveLength(12);
 });
 
-test('a cycle that somebody asked for reads all', async () => {
+test('a requested cycle fetches everything', async () => {
   await using clinic = await openClinic();
   const { tenant } = startProcess(redis.connect(), clinic, 'asked');
   await wholeCycle(tenant);
@@ -187,7 +187,7 @@ test('a cycle that somebody asked for reads all', async () => {
   expect(new Set(clinic.asked())).toEqual(new Set([null]));
 });
 
-test('a first cycle that had to look for names first reads all after them too', async () => {
+test('a first cycle that had to query names first fetches everything after them too', async () => {
   await using clinic = await openClinic();
   const targets = [{ model: createModelTarget(), configuration: { title: 'full' as const } }];
   const { tenant } = startProcess(redis.connect(), clinic, 'names', [], targets);
@@ -208,7 +208,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
     weight: 5,
     arbitrary: fc.record({
       ...{ do: fc.constant('put' as const), id: ids },
-      // A window of 7 days before and 60 days after; edges pass over what lies near them.
+      // A window of 7 days before and 60 days after; the values lie around its edges.
       inHours: fc.oneof(fc.integer({ min: -24, max: 48 }), fc.constantFrom(-169, -168, 1_439, 1_440, 1_441, 2_000)),
       agendaId: fc.constantFrom('a1', 'a2', 'a3'),
       status: fc.constantFrom('Booked', 'Booked', 'Cancelled'),
@@ -223,7 +223,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('restart' as const) }) },
 );
 
-test('whatever happens, calendars show the same as by reading all each time; what was deleted goes in the end', async () => {
+test('in any history calendars equal those of full fetches; deleted records are removed in the end', async () => {
   const connection = redis.connect();
   await tryCases(
     'rereadings',

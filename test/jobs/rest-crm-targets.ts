@@ -7,7 +7,10 @@ import { silentLogger } from '../../src/log/logger.ts';
 import type { Clock } from '../../src/model/time.ts';
 import { paced } from '../support/pace.ts';
 
-/** Lets a target of a tenant write into EspoCRM's sandbox. @param settings beside the profile */
+/**
+ * Makes a target of a tenant write into EspoCRM's sandbox.
+ * @param settings in addition to the profile
+ */
 export function writeToEspoCrm(target: OpenTarget, sandbox: RestCrmSandbox, clock: Clock, settings: object = {}): void {
   const parsed = restCrm.settingsSchema.parse({ baseUrl: sandbox.apiUrl, profile: 'espocrm', ...settings });
   const key = async () => sandbox.token;

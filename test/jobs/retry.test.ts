@@ -11,7 +11,7 @@ function failure(options: Partial<MirrorErrorOptions> = {}): MirrorError {
 const fractions = fc.double({ min: 0, max: 0.999_999, noNaN: true });
 
 describe('the next try of a failed operation', () => {
-  test('comes after at most twice the time of the one before, and after at most a quarter of an hour', () => {
+  test('comes after at most twice the previous delay, and after at most a quarter of an hour', () => {
     fc.assert(
       fc.property(fc.nat(11), fractions, (attempts, fraction) => {
         const { delayMs, parked } = nextTry(failure(), attempts, () => fraction);
@@ -34,7 +34,7 @@ describe('the next try of a failed operation', () => {
     expect(Math.max(...delays) - Math.min(...delays)).toBeGreaterThan(45 * SECOND_MS);
   });
 
-  test('is never sooner than the other side asked, and never later than a day', () => {
+  test('never comes sooner than the vendor asked, and never later than a day', () => {
     fc.assert(
       fc.property(fc.nat(11), fc.nat(3 * DAY_MS), fractions, (attempts, retryAfterMs, fraction) => {
         const { delayMs, parked } = nextTry(failure({ retryAfterMs }), attempts, () => fraction);
@@ -45,7 +45,7 @@ describe('the next try of a failed operation', () => {
     );
   });
 
-  test('is at once when the error says so, and only the first time', () => {
+  test('comes at once when the error allows it, and only the first time', () => {
     const conflict = failure({ actor: 'conflict', retry: 'now' });
     expect(nextTry(conflict, 0, () => 0.5)).toEqual({ delayMs: 0, parked: false });
     expect(nextTry(conflict, 1, () => 0.5).delayMs).toBeGreaterThan(0);
@@ -62,13 +62,13 @@ describe('the next try of a failed operation', () => {
   });
 });
 
-test('a target that is away is tried again within half an hour however long it was', () => {
+test('an unreachable target is retried within half an hour, however long the outage was', () => {
   const { delayMs, parked } = nextTry(failure(), 500, () => 0.999);
   expect(parked).toBe(false);
   expect(delayMs).toBeLessThan(HOUR_MS / 2);
 });
 
-describe('the rest of a whole target', () => {
+describe('the pause of a whole target', () => {
   test('is short after a passing error', () => {
     expect(targetBackoffMs(failure(), () => 0)).toBe(SECOND_MS);
     expect(targetBackoffMs(failure(), () => 0.5)).toBe(1.5 * SECOND_MS);
@@ -82,14 +82,14 @@ describe('the rest of a whole target', () => {
     expect(targetBackoffMs(failure(), () => 0.999_999, 2 * HOUR_MS)).toBeLessThan(10 * MINUTE_MS);
   });
 
-  test('grows to an hour when a person must act, who may have acted just now', () => {
+  test('grows to an hour when action is required, since the operator may have just acted', () => {
     const refused = failure({ actor: 'authorization', retry: 'never' });
     expect(targetBackoffMs(refused, () => 0)).toBe(SECOND_MS);
     expect(targetBackoffMs(refused, () => 0, DAY_MS)).toBe(HOUR_MS / 2);
     expect(targetBackoffMs(refused, () => 0.999_999, DAY_MS)).toBeLessThanOrEqual(HOUR_MS);
   });
 
-  test('is what the other side asked for, up to a day', () => {
+  test('is as long as the vendor asked, up to a day', () => {
     expect(targetBackoffMs(failure({ retryAfterMs: 90 * SECOND_MS }), () => 0)).toBe(90 * SECOND_MS);
     expect(targetBackoffMs(failure({ retryAfterMs: 30 * DAY_MS }), () => 0)).toBe(DAY_MS);
     expect(targetBackoffMs(failure({ retryAfterMs: 90 * SECOND_MS }), () => 0.5)).toBe(90.5 * SECOND_MS);

@@ -9,7 +9,7 @@ import { cycle, drain, NEVER, pull, targetOf } from './cycle.ts';
 import { writeToEspoCrm } from './rest-crm-targets.ts';
 import { type CrmWorld, openCrmWorld, patientOf } from './world.ts';
 
-/** A CRM whose search shows what was written only so late. */
+/** Delay until the CRM's search shows a write. */
 const LAG_SECONDS = 60;
 
 const redis = useRedis();
@@ -46,7 +46,7 @@ function write(tenant: OpenTenant): void {
 const contacts = () => sandbox.records('Contact');
 const pushContacts = (tenant: OpenTenant) => drain(tenant, targetOf(tenant, 'contacts'));
 
-/** Lets a process try again every second, as often as it likes. */
+/** Makes a process retry every second. */
 async function tryFor(tenant: OpenTenant, seconds: number): Promise<void> {
   for (let second = 0; second < seconds; second += 1) {
     world.clock.now += SECOND_MS;

@@ -5,10 +5,10 @@ import type { SharesOf } from '../../src/jobs/workers.ts';
 import { type JobHandlers, startWorkers, type Workers, type WorkersOptions } from '../../src/jobs/workers.ts';
 import { noSpans, silentLogger } from '../../src/log/logger.ts';
 
-/** What of the workers a test is about. */
+/** Options of the workers under test. */
 export interface SomeWorkers
   extends Partial<Pick<WorkersOptions, 'turns' | 'log' | 'lockMs' | 'isNeedless' | 'spans'>> {
-  /** Turns at once; one of each kind that isn't named. */
+  /** Concurrent jobs per kind; default: one. */
   inFlight?: Partial<Record<JobName, number>>;
   /** None of the kinds that aren't named. */
   sharesOf?: Partial<SharesOf>;

@@ -56,7 +56,7 @@ async function forget(world: ReturnType<typeof createWorld>, patientId: string):
 }
 
 describe('a state that was emptied', () => {
-  it('writes a forgotten patient back into no target, says so, and goes on when a person decides', async () => {
+  it('writes no forgotten patient back into a target, reports the loss, and continues after an administrator’s decision', async () => {
     const world = createWorld();
     await cycle(world.open());
     expect(world.shown()).toBe(6);
@@ -68,7 +68,7 @@ describe('a state that was emptied', () => {
     world.clinic.appointments.set('block', appointmentOf('block', { inHours: 31, patientId: null }));
     const tenant = world.open();
     const run = await cycle(tenant);
-    // Blocked time is nobody's, so it goes on.
+    // Blocked time contains no patient data, so its writes continue.
     expect(run.targets[0]).toMatchObject({ planned: { new: 1 }, held: 2 });
     expect(world.shown()).toBe(6);
     const installation = openInstallation({ tenants: [tenant] });
@@ -91,7 +91,7 @@ describe('a state that was emptied', () => {
     });
   });
 
-  it('is decided for the whole tenant by whoever approves the hold', async () => {
+  it('is decided for the whole tenant by approving the hold', async () => {
     const world = createWorld();
     await cycle(world.open());
     await redis.connect().flushall();
@@ -119,7 +119,7 @@ describe('a state that was emptied', () => {
     expect((await tenant.tombstones.load())('p2')).toBe(true);
   });
 
-  it('keeps a tombstone that can not be taken out of the data directory too', async () => {
+  it('keeps a tombstone that cannot be removed from the data directory either', async () => {
     const world = createWorld(dataDirectory);
     const tenant = world.open();
     await tenant.tombstones.add('p2', world.clock.now);
@@ -135,7 +135,7 @@ describe('a state that was emptied', () => {
     expect(await tenant.tombstones.remove('p2')).toBe(true);
   });
 
-  it('is told by the process that ran meanwhile, although another one looked first', async () => {
+  it('is reported by the process that ran meanwhile, although another one checked first', async () => {
     const world = createWorld();
     const ran = world.open();
     await cycle(ran);
@@ -147,7 +147,7 @@ describe('a state that was emptied', () => {
     expect(await looked.protection.uncertainty({ lookOnly: true })).toMatchObject({ code: 'state-lost' });
   });
 
-  it('nothing is noted of a tenant that was only looked at', async () => {
+  it('no loss is recorded for a tenant that was only read', async () => {
     const tenant = createWorld(dataDirectory).open();
     expect(await tenant.protection.uncertainty({ lookOnly: true })).toBeNull();
     expect((await redis.connect().keys('*')).filter((key) => key.endsWith(':protection'))).toEqual([]);
@@ -168,7 +168,7 @@ describe('a state that was emptied', () => {
     expect((await cycle(tenant)).targets).toMatchObject([{ held: 0 }, { planned: { new: 6 }, held: 0 }]);
   });
 
-  it('what waited in the outbox of a state that went back stays until it is known who was forgotten', async () => {
+  it('pending writes of a restored older state remain until the forgotten patients are known', async () => {
     const world = createWorld();
     const connection = redis.connect();
     const tenant = world.open();
@@ -188,13 +188,13 @@ describe('a state that was emptied', () => {
   });
 });
 
-/** Takes the proof out of a target's record, as somebody who can write into Redis may. */
+/** Removes the proof from a target's record, as a user with write access to Redis can. */
 async function unprove(target: string): Promise<void> {
   await redis.connect().hdel(keys.target('studio-rossi', target), 'proof');
 }
 
 describe('a record of a target that is not proved, while its links survived', () => {
-  it('has no second calendar made where the first one is not found by our owner tag, and goes on once it is', async () => {
+  it('creates no second calendar if the first one is not found by its owner tag, and continues once it is found', async () => {
     const world = createWorld();
     await cycle(world.open());
     await unprove('doctor');
@@ -219,7 +219,7 @@ describe('a record of a target that is not proved, while its links survived', ()
     expect(world.shown()).toBe(7);
   });
 
-  it('tells of no state that was lost, though another target was never read', async () => {
+  it('reports no lost state, although another target was never read', async () => {
     const world = createWorld();
     const away = createModelTarget();
     away.wholeTargetError = new MirrorError('away', { actor: 'remote', code: 'server-error', retry: 'later' });
@@ -235,7 +235,7 @@ describe('a record of a target that is not proved, while its links survived', ()
 });
 
 describe('a link that does not prove where its object is', () => {
-  /** The object of `0` stands under its second key, and its link has no proof. */
+  /** The object of `0` has its second key, and its link has no proof. */
   async function createUnplaced() {
     const world = createWorld();
     world.model.burnsKeys = true;
@@ -266,7 +266,7 @@ describe('a link that does not prove where its object is', () => {
     expect(await world.tenant.links.count('doctor')).toBe(5);
   });
 
-  it('keeps what waits from being written until then', async () => {
+  it('blocks pending writes until then', async () => {
     const world = await createUnplaced();
     world.cancel();
     await pull(world.tenant);
@@ -279,7 +279,7 @@ describe('a link that does not prove where its object is', () => {
     expect(world.shown()).toBe(5);
   });
 
-  it('is not taken by a change feed for one whose object a person removed', async () => {
+  it('is not mistaken by a change feed for a link whose object a user removed', async () => {
     const world = await createUnplaced();
     await cycle(world.tenant);
     await auditTarget(world.tenant, targetOf(world.tenant), NEVER, { whole: true });

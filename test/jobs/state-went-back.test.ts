@@ -53,7 +53,7 @@ describe('Redis that goes back', () => {
     expect(await world.fate('two')).toBe('sent');
   });
 
-  it('at whatever command of handing over it is lost and comes back, a patient gets one message', async () => {
+  it('a patient gets one message, at whichever delivery command Redis is lost and restored', async () => {
     const connection = redis.connect();
     const world = createReminderWorld(connection, { dataDirectory });
     for (const id of ['one', 'two', 'three']) book(world, id, 48);
@@ -120,7 +120,7 @@ describe('Redis that goes back', () => {
     },
   );
 
-  it('without a data directory, a process that saw more sends nothing until a person decides', async () => {
+  it('without a data directory, a process with newer knowledge sends nothing until an administrator decides', async () => {
     const connection = redis.connect();
     const world = createReminderWorld(connection);
     book(world, 'one', 48);
@@ -137,7 +137,7 @@ describe('Redis that goes back', () => {
     expect(await world.fate()).toBe('planned');
   });
 
-  it('what is not on the disk in time is not handed over, and is tried again', async () => {
+  it('a message that is not on the disk in time is not delivered, and is retried', async () => {
     const connection = redis.connect();
     let isSlow = true;
     const slow = Object.assign(new Error('late'), { code: 'state-not-durable' });

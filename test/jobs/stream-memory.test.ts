@@ -59,7 +59,7 @@ describe('derived properties', () => {
     expect(new Set(held(world.contacts).map(({ next }) => next))).toEqual(new Set([null]));
   });
 
-  test('go on as if nothing had been when the list is itself again', async () => {
+  test('continue without a change when the list is normal again', async () => {
     const world = await openWorld();
     const before = held(world.contacts);
     let isShort = true;
@@ -138,7 +138,7 @@ test('a consent that is withdrawn is honoured while the past can’t be read', a
 });
 
 describe('a whole list', () => {
-  /** The list after a first reading of so many rows. */
+  /** The list after a first fetch of this many rows. */
   const readOnce = (count: number) => {
     const size = createListSize();
     expect(isBelievable(size, count, NOW)).toBe(true);

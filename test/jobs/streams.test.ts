@@ -23,7 +23,7 @@ function change(world: CrmWorld, id: string, changes: Parameters<typeof patientO
   );
 }
 
-/** A cycle after what was read of the patients has become old. */
+/** Runs a cycle after the patient list has become outdated. */
 async function laterCycle(world: CrmWorld) {
   world.clock.now += 15 * MINUTE_MS;
   return cycle(world.tenant);
@@ -81,7 +81,7 @@ describe('patients', () => {
     expect(held(world.contacts).map(({ firstname }) => firstname)).not.toContain('Other');
   });
 
-  test('that the clinic has closed stay, or go where that is asked for', async () => {
+  test('that the clinic has closed remain, or are removed if configured', async () => {
     for (const [inactive, count] of [
       ['keep', 2],
       ['remove', 1],
@@ -95,7 +95,7 @@ describe('patients', () => {
     }
   });
 
-  test('that vanish from a whole list are read alone before they are removed', async () => {
+  test('that are missing from a complete list are fetched singly before removal', async () => {
     const world = open();
     admit(world, '1', '2', '3');
     await cycle(world.tenant);
@@ -131,7 +131,7 @@ describe('patients', () => {
     expect(await world.tenant.holds.list()).toMatchObject([{ target: 'contacts', kind: 'vanished', state: 'open' }]);
   });
 
-  test('that can’t be read leave the contacts as they are, and the report says why', async () => {
+  test('that can’t be read leave the contacts unchanged, and the report contains the reason', async () => {
     const world = open();
     admit(world, '1');
     await cycle(world.tenant);
@@ -216,7 +216,7 @@ describe('appointments', () => {
     expect(run.targets.find(({ target }) => target === 'activities')?.planned).toEqual({ new: 1 });
   });
 
-  test('of nobody, of cancelled bookings and of patients who are left out are no activities', async () => {
+  test('without a patient, of cancelled bookings and of excluded patients are no activities', async () => {
     const world = open();
     admit(world, '1', '2');
     change(world, '2', { consents: {} });
@@ -258,7 +258,7 @@ describe('appointments', () => {
     expect(held(world.activities)).toEqual([]);
   });
 
-  test('of a patient whom the list does not show stay as they are', async () => {
+  test('of a patient who is missing from the list remain unchanged', async () => {
     const world = open();
     admit(world, '1', '2');
     book(world, 'a', '1');
@@ -278,7 +278,7 @@ describe('derived properties', () => {
     visits: 'derived.visits',
   };
 
-  test('tell of visits long ago and of appointments to come, and move with them', async () => {
+  test('contain past visits and future appointments, and move with them', async () => {
     const world = open({ contacts: { mapping } });
     admit(world, '1');
     const put = (id: string, inHours: number, changes = {}) =>
@@ -302,7 +302,7 @@ describe('derived properties', () => {
     expect(world.contacts.calls.operations).toBe(operations);
   });
 
-  test('that could only be computed from a part leave the contacts as they are', async () => {
+  test('with incomplete data leave the contacts unchanged', async () => {
     const world = open({ contacts: { mapping } });
     admit(world, '1');
     const read = world.clinic.readAppointments.bind(world.clinic);
@@ -331,7 +331,7 @@ test('what is found of a forgotten patient goes past the guard, and is erased', 
   expect(sent).toEqual(sent.map(() => expect.objectContaining({ kind: 'delete', erase: true })));
 });
 
-test('a tombstone keeps a patient and what they did out of every target', async () => {
+test('a tombstone keeps a patient and the patient’s activities out of every target', async () => {
   const world = open();
   admit(world, '1', '2');
   world.clinic.appointments.set('a', { ...appointmentOf('a'), patientId: '1' });

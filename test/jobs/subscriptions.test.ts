@@ -32,7 +32,7 @@ interface World {
   open(changes?: Partial<TenantChoice>): OpenTenant;
 }
 
-/** A tenant whose targets have been filled once, each in a calendar of its own. */
+/** A tenant whose targets have been filled once, each in a separate calendar. */
 async function filled(...ids: string[]): Promise<World> {
   const clock = { now: NOW };
   const vendor = createModelVendor(() => clock.now);
@@ -94,7 +94,7 @@ function failure(code: string, options: Partial<ConstructorParameters<typeof Mir
 }
 
 describe('a subscription is opened', () => {
-  test('for a target whose calendar is there, under an address that tells nothing', async () => {
+  test('for a target with a calendar, under a URL that reveals nothing', async () => {
     const { vendor, open } = await filled();
     const tenant = open();
     expect(await keep(tenant)).toEqual({ opened: ['doctor'] });
@@ -132,14 +132,14 @@ describe('a subscription is opened', () => {
     expect(seen).toMatchObject([{ isOpening: true, connector: 'model' }]);
   });
 
-  test('once, however often it is looked after and however many daemons run', async () => {
+  test('once, however often it is checked and however many daemons run', async () => {
     const { vendor, open } = await filled();
     await Promise.all([keep(open()), keep(open()), keep(open())]);
     for (let index = 0; index < 3; index += 1) await keep(open());
     expect(vendor.calls).toEqual(['open 1']);
   });
 
-  test('not without a public address, without a calendar, or while paused', async () => {
+  test('not without a public URL, without a calendar, or while paused', async () => {
     const { vendor, targets, open } = await filled();
     expect(await keep(open({ notificationsUrl: null }))).toEqual({ opened: [] });
     expect(await statusOf(open({ notificationsUrl: null }))).toMatchObject({ reason: 'no-public-address' });
@@ -171,8 +171,8 @@ describe('a subscription is opened', () => {
   });
 });
 
-describe('a subscription goes on', () => {
-  test('prolonged when half of its time is over, where the vendor can', async () => {
+describe('a subscription is renewed', () => {
+  test('by extension when half of its time is over, if the vendor allows it', async () => {
     const { vendor, clock, open } = await filled();
     vendor.extends = true;
     vendor.mostMs = 10 * HOUR_MS;
@@ -186,7 +186,7 @@ describe('a subscription goes on', () => {
     expect(await statusOf(open())).toEqual({ sinceAt: NOW, untilAt: clock.now + 10 * HOUR_MS, reason: null });
   });
 
-  test('else by another that is open before this one is closed', async () => {
+  test('otherwise by another that is open before this one is closed', async () => {
     const { vendor, clock, open } = await filled();
     await keep(open());
     const { id } = only(vendor);
@@ -198,7 +198,7 @@ describe('a subscription goes on', () => {
     expect(await statusOf(open())).toEqual({ sinceAt: NOW, untilAt: clock.now + 2 * DAY_MS, reason: null });
   });
 
-  test('at once when the vendor asks for it', async () => {
+  test('at once when the vendor requests it', async () => {
     const { vendor, open } = await filled();
     vendor.extends = true;
     await keep(open());
@@ -212,7 +212,7 @@ describe('a subscription goes on', () => {
     expect(vendor.calls).toEqual(['open 1', 'extend 1']);
   });
 
-  test('after the vendor ended it, as a new one that is looked at', async () => {
+  test('after the vendor ended it, by a new one that is checked', async () => {
     const { vendor, open } = await filled();
     await keep(open());
     const { directory } = open().notifications;
@@ -225,7 +225,7 @@ describe('a subscription goes on', () => {
     expect(vendor.calls).toEqual(['open 1', 'open 1']);
   });
 
-  test('after it ran out while no daemon ran', async () => {
+  test('after it expired while no daemon ran', async () => {
     const { vendor, clock, open } = await filled();
     await keep(open());
     vendor.open.clear();
@@ -235,7 +235,7 @@ describe('a subscription goes on', () => {
     expect(await statusOf(open())).toMatchObject({ sinceAt: clock.now });
   });
 
-  test('in the new calendar when the calendar is another one, or the address has changed', async () => {
+  test('in the new calendar when the calendar was replaced, or the URL has changed', async () => {
     const { vendor, open } = await filled();
     await keep(open());
     await open().targetStore.write('doctor', { container: 'doctor/calendar-2' });
@@ -256,7 +256,7 @@ describe('a subscription goes on', () => {
 });
 
 describe('a subscription is ended', () => {
-  test('when its target is paused, its tenant is paused, or the address is taken away', async () => {
+  test('when its target is paused, its tenant is paused, or the public URL is removed', async () => {
     const { vendor, targets, open } = await filled();
     const paused = targets.map((target) => ({ ...target, configuration: { paused: true } }));
     for (const changes of [{ targets: paused }, { paused: true }, { notificationsUrl: null }]) {
@@ -268,7 +268,7 @@ describe('a subscription is ended', () => {
     }
   });
 
-  test('when its target is no longer configured, by what was kept of it', async () => {
+  test('from its stored data when its target is no longer configured', async () => {
     const { vendor, open } = await filled();
     await keep(open());
     const asked: unknown[] = [];
@@ -282,7 +282,7 @@ describe('a subscription is ended', () => {
     expect(await open().notifications.store.read()).toEqual(new Map());
   });
 
-  test('forgotten when its login is gone as well: it runs out, and what it says is ignored', async () => {
+  test('by its expiry when its connection is gone too; its notifications are ignored', async () => {
     const { vendor, open } = await filled();
     await keep(open());
     await keep(open({ targets: [], subscriptionsOf: () => null }));
@@ -302,7 +302,7 @@ describe('a subscription is ended', () => {
     expect(await open().notifications.store.read()).toEqual(new Map());
   });
 
-  test('before its login is ended, and never keeps that from happening', async () => {
+  test('before its grant is revoked, and never blocks the revocation', async () => {
     const { vendor, open } = await filled();
     for (const fault of [null, failure('server-error')]) {
       vendor.fault = (call) => (call === 'close' ? fault : null);
@@ -323,7 +323,7 @@ describe('a subscription is ended', () => {
     }
   });
 
-  test('not by the end of another login', async () => {
+  test('not by the end of another connection', async () => {
     const { vendor, open } = await filled();
     await keep(open());
     await withoutSubscriptions(open(), 'other', async () => {}, NEVER);
@@ -334,7 +334,7 @@ describe('a subscription is ended', () => {
 });
 
 describe('failure', () => {
-  test('of one target rests it with its code, and leaves the others alone', async () => {
+  test('of one target pauses it with its code, and does not affect the others', async () => {
     const { vendor, clock, open } = await filled('doctor', 'nurse');
     vendor.fault = (call, container) =>
       call === 'open' && container?.startsWith('doctor') ? failure('server-error') : null;
@@ -359,7 +359,7 @@ describe('failure', () => {
     expect(await keep(open())).toEqual({ opened: ['doctor'] });
   });
 
-  test('that needs a person is tried more and more seldom, at least hourly, and at once when the person has acted', async () => {
+  test('that requires action is retried less and less often, at least hourly, and at once after the action', async () => {
     const { vendor, clock, open } = await filled();
     vendor.fault = () => failure('scope-missing', { actor: 'authorization', retry: 'never' });
     await keep(open());
@@ -377,7 +377,7 @@ describe('failure', () => {
     expect(vendor.calls).toEqual(Array.from({ length: 5 }, () => 'open failed'));
   });
 
-  test('in prolonging leaves the subscription as it is until its end', async () => {
+  test('to extend a subscription keeps the subscription until its expiry', async () => {
     const { vendor, clock, open } = await filled();
     vendor.extends = true;
     await keep(open());
@@ -391,7 +391,7 @@ describe('failure', () => {
     expect(await statusOf(open())).toEqual({ sinceAt: NOW, untilAt: clock.now + 2 * DAY_MS, reason: null });
   });
 
-  test('in closing an old one does not keep the new one from being opened', async () => {
+  test('to close an old one does not block a new one', async () => {
     const { vendor, clock, open } = await filled();
     await keep(open());
     vendor.fault = (call) => (call === 'close' ? failure('server-error') : null);
@@ -405,7 +405,7 @@ describe('failure', () => {
     expect(await statusOf(open())).toMatchObject({ reason: null });
   });
 
-  test('that may have opened a subscription after all is not tried again within the hour', async () => {
+  test('that may have opened a subscription after all is not retried within the hour', async () => {
     const { vendor, clock, open } = await filled();
     vendor.onOpen = () => {
       throw failure('answer-missing', { ambiguous: true });
@@ -448,7 +448,7 @@ test.each([true, false])(
   },
 );
 
-test('a daemon that is told to end lets the vendor finish its answer, and begins nothing new', async () => {
+test('a stopping daemon waits for the vendor’s answer, and starts nothing new', async () => {
   const { vendor, open } = await filled('doctor', 'nurse');
   const stop = new AbortController();
   vendor.onOpen = () => stop.abort();

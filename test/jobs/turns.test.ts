@@ -10,7 +10,7 @@ import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { startSomeWorkers } from './some-workers.ts';
 
-/** Turns whose work ends when it is told to, and that come again when they are called. */
+/** Turns whose work ends on request, and that come again when called. */
 function open() {
   const turns = new Turns();
   const working = new Map<string, PromiseWithResolvers<void>>();
@@ -41,14 +41,14 @@ const two: Share = { name: 'two at once', most: 2 };
 const other: Share = { name: 'another', most: 2 };
 
 describe('a share', () => {
-  test('that is full leaves the others alone', () => {
+  test('that is full does not block the other shares', () => {
     const { come, begun } = open();
     for (const work of ['a', 'b', 'c']) come(work, [two]);
     come('d', [other]);
     expect(begun).toEqual(['a', 'b', 'd']);
   });
 
-  test('has room again after each end, failed or not, for whoever came first', async () => {
+  test('has a free slot after each end, failed or not, for the first waiter', async () => {
     const { come, begun, end } = open();
     for (const work of ['a', 'b', 'c', 'd', 'e']) come(work, [two]);
     await end('b', new Error('failed'));
@@ -58,7 +58,7 @@ describe('a share', () => {
     expect(begun).toEqual(['a', 'b', 'c', 'd', 'e']);
   });
 
-  test('is not taken by a newcomer from whoever was called', async () => {
+  test('is not taken by a newcomer from the waiter that was called', async () => {
     const turns = new Turns();
     const one: Share = { name: 'one at once', most: 1 };
     const gate = Promise.withResolvers<void>();
@@ -75,7 +75,7 @@ describe('a share', () => {
     expect(ask('second').turn).toBe('begin');
   });
 
-  test('goes to the next one when whoever was called can not come', async () => {
+  test('goes to the next waiter when the called one cannot come', async () => {
     const { turns, come, begun, end } = open();
     come('a', [two]);
     come('b', [two]);
@@ -110,7 +110,7 @@ describe('a turn', () => {
     expect(begun).toContain('both');
   });
 
-  test('comes, for whoever needs two shares that are never free at the same time', async () => {
+  test('comes to a waiter with two shares that are never free together', async () => {
     const one: Share = { name: 'one at once', most: 1 };
     const only: Share = { name: 'only one', most: 1 };
     const { come, begun, end } = open();
@@ -140,7 +140,7 @@ describe('a turn', () => {
     expect(begun).toEqual(['a', 'b']);
   });
 
-  test('that waits in line for a budget keeps others from beginning, and not from going on', async () => {
+  test('that waits for a budget blocks others from starting, and not from continuing', async () => {
     const turns = new Turns();
     const share: Share = { name: 'client', most: 4, mostInLine: 1 };
     const answers = new Map<string, PromiseWithResolvers<void>>();
@@ -178,7 +178,7 @@ describe('a turn', () => {
     expect(steps.slice(3).toSorted()).toEqual(['b ends', 'c begins', 'd begins']);
   });
 
-  test('is none for whoever waits in line outside of one', async () => {
+  test('is not held by a waiter outside of a turn', async () => {
     expect(await new Turns().inLine(async () => 'an answer')).toBe('an answer');
   });
 });
@@ -206,7 +206,7 @@ const IN_FLIGHT = {
   'refresh-tokens': 4,
 };
 
-/** What the shares of a turn are told by, of a clinic whose targets, channels and client bear the given names. */
+/** Data that determines the shares of a turn, of a clinic whose targets, channels and client have the given names. */
 function clinicOf(id: string, { client = 'main', vendor = 'google', gateway = 'sms', records = 10 } = {}): OpenTenant {
   const target = (id: string) => [id, { configuration: { connector: vendor, connection: vendor } }] as const;
   const known = {
@@ -236,7 +236,7 @@ function stuckWorkers(tenants: ReadonlyMap<string, OpenTenant>) {
   const all: Partial<JobHandlers> = { pull: work, push: work, 'check-target': work, remind: work, triggers: work };
   const shares: SharesOf = sharesOf(tenants, IN_FLIGHT);
   const workers = startSomeWorkers(redis.url, all, { inFlight: IN_FLIGHT, sharesOf: shares, turns });
-  // Closed in the opposite order: nobody waits for an answer then.
+  // Closed in the opposite order: no work waits for an answer then.
   opened.push(workers, { close: async () => gate.resolve() });
   const queues = openQueues(redis.url, neverNeedless);
   opened.push(queues);
@@ -247,16 +247,16 @@ async function waitingIn(name: JobName): Promise<number> {
   const queue = new Queue(name, { connection: redis.connect(), prefix: QUEUE_PREFIX });
   const { wait = 0, delayed = 0 } = await queue.getJobCounts('wait', 'delayed');
   await queue.close();
-  // Who still stands in the queue has not been told to wait outside.
+  // A job that is still in the queue has not been told to wait outside.
   return wait > 0 ? Number.NaN : delayed;
 }
 
 interface Case {
   name: JobName;
-  /** Who is stuck, and what asks for them. */
+  /** The stuck resource, and its requests. */
   stuck: Parameters<typeof clinicOf>[1];
   stuckTenants: number;
-  /** How many of these are under way at once. */
+  /** Number of these that run at once. */
   underWay: number;
   ask(queues: WorkQueues, tenant: string, index: number): Promise<void>;
 }

@@ -31,7 +31,7 @@ async function takeOver(left: LeftBehind) {
   return { ...world, tenant: world.open() };
 }
 
-/** Workers of this version that pull and push as the daemon does, and note what other jobs they were given. */
+/** Workers of this version that pull and push as the daemon does, and record their other jobs. */
 function work({ tenant }: Awaited<ReturnType<typeof takeOver>>) {
   const errors: { data: object; message: string }[] = [];
   const log: Logger = { ...silentLogger, error: (data, message) => errors.push({ data, message }), child: () => log };
@@ -59,11 +59,11 @@ function work({ tenant }: Awaited<ReturnType<typeof takeOver>>) {
   return { seen, errors };
 }
 
-describe.each(readdirSync(FIXTURES))('what version %s left behind', (version) => {
+describe.each(readdirSync(FIXTURES))('the Redis content of version %s', (version) => {
   const left = JSON.parse(readFileSync(new URL(`${version}/redis.json`, FIXTURES), 'utf8')) as LeftBehind;
 
-  test('is worked off: every job is understood, what waited is written once, and decisions stand', async () => {
-    // A version follows the one before: whatever the date of the tests, it is later than what that one left.
+  test('is processed: every job is understood, pending writes happen once, and decisions remain', async () => {
+    // A version follows the previous one: the test date must be later than the recorded content.
     const date = shiftDate(Math.max(0, dueAtIn(left) - Date.now()));
     onTestFinished(() => date.restore());
     const world = await takeOver(left);

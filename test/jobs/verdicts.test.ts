@@ -20,7 +20,7 @@ const ACTIVITIES = {
   mapping: { title: { value: 'Visit' }, status: 'status' },
 };
 
-/** A calendar of one agenda, a small one of another, a CRM of contacts and what they did, and reminders, over one clinic. */
+/** Opens a calendar of one agenda, a small one of another agenda, a CRM of contacts and activities, and reminders, for one clinic. */
 async function open(large: number, small: number) {
   const connection = redis.connect();
   await connection.flushall();
@@ -74,7 +74,7 @@ function book(clinic: ModelClinic, prefix: string, agendaId: string, count: numb
 describe('a calendar that loses too much', () => {
   const lose = (clinic: ModelClinic, ...ids: string[]) => ids.map((id) => clinic.appointments.delete(id));
 
-  test('holds the removals of that reading in the tenant’s other targets, in CRMs and of reminders', async () => {
+  test('holds the removals of that fetch in the tenant’s other targets, in CRMs and of reminders', async () => {
     const { clinic, models, tenant, everything, waiting, holds } = await open(60, 8);
     await cycle(tenant);
     const before = everything();
@@ -119,7 +119,7 @@ describe('a calendar that loses too much', () => {
   });
 });
 
-describe('a reading that replaces nearly everything of one calendar', () => {
+describe('a fetch that replaces nearly everything of one calendar', () => {
   test.each(['l', 'x'])(
     'changes nothing in the tenant’s others, too small to tell, nor in CRMs and reminders (ids %s)',
     async (prefix) => {
@@ -147,7 +147,7 @@ describe('a reading that replaces nearly everything of one calendar', () => {
     },
   );
 
-  test('leaves what contacts are computed from as it was', async () => {
+  test('leaves the data of contacts unchanged', async () => {
     const { clinic, models, tenant, clock, holds } = await open(60, 3);
     await cycle(tenant);
     const before = JSON.stringify(models.contacts.objects());

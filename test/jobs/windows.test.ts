@@ -28,7 +28,7 @@ type World = Awaited<ReturnType<typeof open>>;
 describe('a block of a month', () => {
   const month = { kind: 'timed', startAt: NOW + HOUR_MS, endAt: NOW + 30 * DAY_MS } as const;
 
-  test('is looked after until its end leaves the window', async () => {
+  test('is kept in sync until its end leaves the window', async () => {
     const { clinic, model, clock, start } = await open();
     clinic.appointments.set('block', appointmentOf('block', { time: month, patientId: null, patient: null }));
     const tenant = start();
@@ -44,7 +44,7 @@ describe('a block of a month', () => {
     expect(model.objects()).toEqual([]);
   });
 
-  test('whose link tells no end is told its end by the next cycle', async () => {
+  test('without an end in its link gets its end from the next cycle', async () => {
     const { connection, clinic, clock, start } = await open();
     clinic.appointments.set('block', appointmentOf('block', { time: month }));
     const tenant = start();
@@ -61,7 +61,7 @@ describe('a block of a month', () => {
   });
 });
 
-describe('what lies beyond the far end of the window', () => {
+describe('a record after the end of the window', () => {
   const far = (id: string, index = 0) => appointmentOf(id, { inHours: 50 * 24 + index });
 
   test.for([
@@ -83,7 +83,7 @@ describe('what lies beyond the far end of the window', () => {
     expect(model.objects()).toEqual([]);
   });
 
-  test('is read alone a few at a time, each in its turn, and moved when the clinic moves it', async () => {
+  test('is fetched singly, a few records at a time in rotation, and moved when the clinic moves it', async () => {
     const { clinic, model, clock, start } = await open();
     for (let index = 0; index < 50; index += 1) clinic.appointments.set(`${index}`, far(`${index}`, index));
     await cycle(start());
@@ -144,7 +144,7 @@ describe('what waits in an outbox', () => {
         await cycle(tenant);
         world.clock.now += HOUR_MS;
       }
-      // What may have been written is taken away.
+      // A possibly written event is removed.
       expect(kinds).toEqual(isSent ? ['delete'] : []);
       expect(idsOf(world)).not.toContain('waits');
       expect((await tenant.outbox.pending('doctor')).size).toBe(0);

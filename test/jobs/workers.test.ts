@@ -42,7 +42,7 @@ function workers(
   return started;
 }
 
-/** Keeps what is said at the level of errors. */
+/** Collects log messages at the level of errors. */
 function listeningLogger() {
   const errors: { data: object; message: string }[] = [];
   const log: Logger = { ...silentLogger, error: (data, message) => errors.push({ data, message }), child: () => log };
@@ -120,7 +120,7 @@ describe('the workers', () => {
     expect(large.model.objects().length).toBeLessThan(4_500);
   });
 
-  test('drop a job whose data cannot be used, and go on with the next', async () => {
+  test('drop a job whose data cannot be used, and continue with the next', async () => {
     const { log, errors } = listeningLogger();
     const seen: string[] = [];
     const queue = new Queue('push', { connection: redis.connect(), prefix: QUEUE_PREFIX });
@@ -147,7 +147,7 @@ describe('the workers', () => {
     expect([seen, errors]).toEqual([[1, 2, 3], []]);
   });
 
-  test('report a job that fails by what is known of it, and keep it for another try', async () => {
+  test('report a failed job with its known data, and keep it for another attempt', async () => {
     const { log, errors } = listeningLogger();
     workers({ push: () => Promise.reject(new Error('Mario Rossi')) }, { log });
     const waking = queues();
@@ -167,7 +167,7 @@ describe('the workers', () => {
 });
 
 describe('the end', () => {
-  test('comes when what runs has come to its own', async () => {
+  test('comes when the running work has ended', async () => {
     const gate = Promise.withResolvers<void>();
     let ended = false;
     const started = workers({
@@ -179,12 +179,12 @@ describe('the end', () => {
     });
     await queues().wake('studio-rossi', 'doctor', 0);
     await gate.promise;
-    // Longer than this test may take: it isn't waited for.
+    // Longer than this test may take: the end does not wait for it.
     await started.close(600_000);
     expect(ended).toBe(true);
   });
 
-  test('comes within the grace time when what runs listens to nothing else', async () => {
+  test('comes within the grace time when running work ignores its signal', async () => {
     const { log, errors } = listeningLogger();
     const gate = Promise.withResolvers<void>();
     const started = workers(
@@ -206,7 +206,7 @@ describe('the end', () => {
 });
 
 describe('a pull', () => {
-  test('that is asked for while one is under way follows it', async () => {
+  test('that is requested during a run follows that run', async () => {
     const gate = Promise.withResolvers<void>();
     let pulls = 0;
     workers({
@@ -224,7 +224,7 @@ describe('a pull', () => {
     await waitFor(() => pulls === 2, { what: 'the second pull' });
   });
 
-  test('repeats for each tenant at a moment of its own, and for none that is gone', async () => {
+  test('repeats for each tenant at a separate moment, and not for a removed tenant', async () => {
     const waking = queues();
     const tenants = Array.from({ length: 12 }, (_, index) => `tenant-${index}`);
     const everyMs = new Map(tenants.map((tenant) => [tenant, 300_000]));
@@ -241,7 +241,7 @@ describe('a pull', () => {
   });
 });
 
-test.each([1_000, 1_001])('a job that a dead worker left is taken up by another (a lock of %i ms)', async (lockMs) => {
+test.each([1_000, 1_001])('a job of a dead worker is taken over by another one (a lock of %i ms)', async (lockMs) => {
   const waking = queues();
   const left = new Worker('push', null, { connection: redis.connect(), prefix: QUEUE_PREFIX, autorun: false });
   opened.push({ close: () => left.close(true) });

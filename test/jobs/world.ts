@@ -68,7 +68,7 @@ export function openCalendarWorld(
   return { model, ...openTenantWorld(redis, createModelClinic(booked), [{ model, ...choice }]) };
 }
 
-/** The same beside an event that somebody else made, with a policy for changes by hand. */
+/** The same world with a foreign event and a policy for user edits. */
 export function openDriftWorld(
   redis: RedisClient,
   booked: number,
@@ -90,7 +90,7 @@ export function auditOf(tenant: OpenTenant, options: { whole?: boolean } = {}): 
   return auditTarget(tenant, targetOf(tenant), NEVER, options);
 }
 
-/** The object of a record, if it lies in the calendar. */
+/** Returns the object of a record, if the calendar contains it. */
 export function objectIn(
   { model, tenant }: Pick<CalendarWorld, 'model' | 'tenant'>,
   recordId: string,
@@ -149,7 +149,7 @@ export interface Habits {
   withoutTags?: boolean;
 }
 
-/** Lets the target keep another spelling than it was sent, and say so in its answers. */
+/** Makes the target store another spelling than it received, and return this spelling in its answers. */
 export function giveHabits(tenant: OpenTenant, { spell = (item) => item, withoutTags = false }: Habits): void {
   const target = targetOf(tenant);
   const { connector } = target;
@@ -181,11 +181,11 @@ function untagged(tag: (versionTag: string | null) => string | null) {
   return (remote: RemoteItem<Item>): RemoteItem<Item> => ({ ...remote, versionTag: tag(remote.versionTag) });
 }
 
-/** A clinic, the CRM that holds its patients, and another that holds what they did. */
+/** A clinic, the CRM with its patients, and another CRM with their activities. */
 export interface CrmWorld extends TenantWorld {
   contacts: ModelTarget;
   activities: ModelTarget;
-  /** Of a doctor; where it was asked for. */
+  /** Calendar of a doctor; only on request. */
   calendar: ModelTarget;
 }
 
@@ -228,7 +228,7 @@ export function openCrmWorld(
   return { contacts, activities, calendar, ...openTenantWorld(redis, createModelClinic(), targets) };
 }
 
-/** A patient who agreed to be told things. */
+/** A patient who consented to messages. */
 export function patientOf(id: string, changes: Partial<Patient> = {}): Patient {
   return {
     id,
@@ -266,7 +266,7 @@ export const SIGNALS = { stop: NEVER, abort: NEVER };
 export const CLINICS = 20;
 export const CYCLE_EVERY_MS = 5 * MINUTE_MS;
 
-/** How a host that is out fails whoever asks it. */
+/** Scope of a failure when a host is down. */
 type Failure = 'whole' | 'each';
 
 /** A clinic with one calendar. */
@@ -277,7 +277,7 @@ export interface Clinic {
   outages: Outages;
 }
 
-/** What tests do with them. */
+/** An outage, with controls for tests. */
 export interface OutageWorld {
   clinics: Clinic[];
   clock: { now: number };
@@ -285,15 +285,18 @@ export interface OutageWorld {
   isOut: { vendor: boolean; clinic: boolean };
   /** Wait that the vendor's answers name. */
   namedWaitMs: number | null;
-  /** What the log got at its usual level: the message, with the data beside it. */
+  /** Log lines at the usual level: the message, with its data. */
   lines: [message: string, data: object][];
   /** Calls of the vendor that failed. */
   refused: number;
-  /** Lets time pass in steps, with the turns of lanes and cycles that come due, until something is so. @returns how long it took */
+  /**
+   * Advances the time in steps, with due lanes and cycles, until the condition holds.
+   * @returns the elapsed time
+   */
   runUntil(isSo: () => boolean, atMostMs: number): Promise<number>;
 }
 
-/** Clinics, each the work of a process of its own, whose calendars are at one host and whose systems are at another. */
+/** Clinics, each with a separate process, whose calendars are at one host and whose systems are at another. */
 export function openOutageWorld(
   redis: { connect(): RedisClient },
   how: Failure = 'whole',

@@ -19,7 +19,7 @@ test('a passphrase fits however its letters are written, and nothing else does',
   expect(await store.fits('perch\u00e9 no, quattro parole')).toBe(false);
 });
 
-test('a guess costs what it is said to, also of one that was set when it cost less', async () => {
+test('a guess costs as much as specified, also for a password set at a lower cost', async () => {
   const connection = redis.connect();
   const store = createPassphraseStore(connection, sealer);
   await store.set('correct horse battery staple');
@@ -30,7 +30,7 @@ test('a guess costs what it is said to, also of one that was set when it cost le
   expect(await store.fits('of earlier days, and cheap')).toBe(true);
 });
 
-test('neither the value in Redis tells it, nor can another one be put there', async () => {
+test('the value in Redis does not reveal the password, and another value is refused', async () => {
   const connection = redis.connect();
   const store = createPassphraseStore(connection, sealer, CHEAP);
   await store.set('canary battery staple');

@@ -7,7 +7,7 @@ import { NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis({ appendOnly: false });
 
-test('the link of a reminder is found by its token alone, which Redis does not hold', async () => {
+test('the link of a reminder is found by its token only, which Redis does not contain', async () => {
   const connection = redis.connect();
   const directory = createAnswerDirectory(connection);
   const link = { tenant: 'rossi', reminder: 'r1', patientId: null, proof: 'p' };

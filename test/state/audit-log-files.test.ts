@@ -26,7 +26,7 @@ async function written(count: number): Promise<AuditLogFiles> {
 }
 
 describe('the files of an audit log', () => {
-  test('give each number to the first writer alone, and leave no draft', async () => {
+  test('give each number to the first writer only, and leave no draft', async () => {
     const files = new AuditLogFiles(path, 3);
     const others = Array.from({ length: 5 }, () => new AuditLogFiles(path, 3));
     const won = await Promise.all(others.map((one, index) => one.write(CHAIN, 1, lineWith(`${index}`))));
@@ -51,7 +51,7 @@ describe('the files of an audit log', () => {
     expect(await Array.fromAsync(files.numbers(CHAIN))).toEqual([4, 5, 6, 7]);
   });
 
-  test('are of chains alone: other names in the directory are no chains and no entries', async () => {
+  test('contain chains only: other names in the directory are no chains and no entries', async () => {
     const files = await written(1);
     for (const name of ['notes.txt', '2026-ABC', '.2026-abc']) await writeFile(join(path, name), 'x');
     await writeFile(join(path, CHAIN, '00000', '1.json'), 'x');
@@ -78,7 +78,7 @@ describe('the files of an audit log', () => {
   );
 });
 
-test('a line is genuine unchanged and under its key alone, whatever the entry says', () => {
+test('a line is genuine only if unchanged and under its key, whatever the entry contains', () => {
   const other = createSecretKey(Buffer.alloc(32, 8));
   fc.assert(
     fc.property(fc.string(), fc.nat(), (why, position) => {

@@ -37,7 +37,7 @@ function draft(hold: number): AuditDraft {
   return { ...act, outcome: 'done', code: null };
 }
 
-/** The log's own first entry and so many of ours. */
+/** Writes the log's first entry and this number of test entries. */
 async function write(log: AuditLog, entries: number): Promise<string> {
   let chain = '';
   for (let hold = 0; hold < entries; hold += 1) ({ chain } = await log.append(draft(hold)));
@@ -62,7 +62,7 @@ async function faultsOf(log: AuditLog): Promise<Pick<AuditLogFault, 'from' | 'to
 const at = (sequence: number, fault: AuditLogFault['fault']) => ({ from: sequence, to: sequence, fault });
 
 describe('an entry', () => {
-  test('tells who did what, when and why, is one line of JSON, and nobody else may read its file', async () => {
+  test('records actor, action, time and reason, is one line of JSON, and its file is private', async () => {
     const log = open();
     const { chain } = await log.append(draft(1));
     const file = await fileOf(chain, 2);
@@ -75,14 +75,14 @@ describe('an entry', () => {
     expect(text.split('\n')).toHaveLength(2);
   });
 
-  test('that can not be written is told, with what to do', async () => {
+  test('that cannot be written is reported with the remedy', async () => {
     await writeFile(join(directory, 'audit-log'), 'a file where a folder should be');
     await expect(open().append(draft(1))).rejects.toMatchObject({ actor: 'settings', code: 'audit-log-unwritable' });
   });
 });
 
-describe('a look at the whole log', () => {
-  test('finds nothing in what many processes wrote at the same moment, and each number once', async () => {
+describe('a check of the whole log', () => {
+  test('finds no fault in entries that many processes wrote at one moment, and each number once', async () => {
     const logs = Array.from({ length: 6 }, () => open());
     await logs[0]?.append(draft(0));
     const written = await Promise.all(logs.flatMap((log) => [1, 2, 3, 4].map((hold) => log.append(draft(hold)))));
@@ -92,7 +92,7 @@ describe('a look at the whole log', () => {
     expect(verdict.chains).toMatchObject([{ first: 1, last: 26, entries: 26, head: { sequence: 26 } }]);
   });
 
-  test('names what was changed, taken out or put elsewhere, by its number and by no other', async () => {
+  test('reports changed, removed or moved entries by their numbers, and no other entry', async () => {
     const entries = 20;
     const damage = fc.record({
       kind: fc.constantFrom('change', 'garble', 'remove', 'swap'),
@@ -127,7 +127,7 @@ describe('a look at the whole log', () => {
     );
   });
 
-  test('finds an entry that was written anew without the identity key', async () => {
+  test('finds an entry that was rewritten without the identity key', async () => {
     const log = open();
     const chain = await write(log, 5);
     const other = open({ identityKey: Buffer.alloc(32, 8) });
@@ -137,7 +137,7 @@ describe('a look at the whole log', () => {
     expect(await faultsOf(log)).toEqual([at(6, 'changed')]);
   });
 
-  test('finds that the end was cut off, by what Redis knows; what is written then begins another chain', async () => {
+  test('finds a missing end by the record in Redis; later entries begin another chain', async () => {
     const log = open();
     const chain = await write(log, 9);
     for (const sequence of [9, 10]) await unlink(await fileOf(chain, sequence));
@@ -149,11 +149,11 @@ describe('a look at the whole log', () => {
     expect(begins.map(({ entry }) => entry?.what)).toContainEqual({ follows: chain, known: 10, found: 8 });
   });
 
-  test('finds that an older copy of the directory was put back, also after it went on', async () => {
+  test('finds that an older copy of the directory was restored, also after later entries', async () => {
     const log = open();
     const chain = await write(log, 5);
     await unlink(await fileOf(chain, 6));
-    // Redis, asked by somebody who hides it from the log, would have to be changed as well.
+    // An attacker who hides this from the log must change Redis too.
     const head = await redis.connect().hget(keys.auditLog(), chain);
     await redis.connect().del(keys.auditLog());
     await log.append(draft(98));
@@ -161,7 +161,7 @@ describe('a look at the whole log', () => {
     expect(await faultsOf(log)).toEqual([at(6, 'replaced')]);
   });
 
-  test('finds an entry of another course of the same chain, which somebody put among these', async () => {
+  test('finds an inserted entry of another version of the chain', async () => {
     const log = open();
     const chain = await write(log, 5);
     const file = await fileOf(chain, 6);
@@ -174,7 +174,7 @@ describe('a look at the whole log', () => {
     expect(await faultsOf(log)).toEqual([at(7, 'unlinked')]);
   });
 
-  test('finds that a whole chain is gone, unless it is said to be kept elsewhere', async () => {
+  test('finds that a whole chain is missing, unless it is declared as kept elsewhere', async () => {
     const chain = await write(open(), 3);
     await rm(join(directory, 'audit-log'), { recursive: true });
     const { chain: next } = await open().append(draft(1));
@@ -183,7 +183,7 @@ describe('a look at the whole log', () => {
     expect((await open().verify(new Set([chain]))).faults).toEqual([]);
   });
 
-  test('goes on without Redis remembering, and says that nothing is known of the end', async () => {
+  test('continues without the record in Redis, and reports that the end is unknown', async () => {
     const log = open();
     const chain = await write(log, 3);
     await redis.connect().flushall();
@@ -194,7 +194,7 @@ describe('a look at the whole log', () => {
 });
 
 describe('entries that are too old', () => {
-  test('go in whole folders; the log says so, and a look at it goes by that', async () => {
+  test('are deleted in whole folders; the log records this, and a check accepts it', async () => {
     const log = open();
     const chain = await write(log, 15);
     clock.now += 400 * DAY_MS;
@@ -206,14 +206,14 @@ describe('entries that are too old', () => {
     expect(told.filter(({ verb }) => verb === 'trim-log').map(({ what }) => what.through)).toEqual([8, 16]);
   });
 
-  test('that somebody else took out are missing', async () => {
+  test('that another program deleted are missing', async () => {
     const log = open();
     const chain = await write(log, 15);
     await rm(join(directory, 'audit-log', chain, '00000'), { recursive: true });
     expect(await faultsOf(log)).toEqual([{ from: 1, to: 8, fault: 'missing' }]);
   });
 
-  test('do not go by an age that somebody wrote into them', async () => {
+  test('are not determined by a forged age in the entries', async () => {
     const log = open();
     const chain = await write(log, 7);
     const file = await fileOf(chain, 8);

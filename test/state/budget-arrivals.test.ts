@@ -13,7 +13,7 @@ const MINUTE_MS = 60_000;
 /** The way of one request is longer than that of another by less than this. */
 const WAY_VARIES_MS = 1_000;
 
-/** A connection whose server has the time of the test, and whether it owes an answer: time stands still for that long. */
+/** A connection whose server has the time of the test, and whether it owes an answer: the clock stops until the answer. */
 function clocked(connection: RedisClient): { client: RedisClient; owesAnswer: () => boolean } {
   const run = connection.eval.bind(connection) as (...given: unknown[]) => Promise<never>;
   let asked = 0;
@@ -32,8 +32,8 @@ function clocked(connection: RedisClient): { client: RedisClient; owesAnswer: ()
 }
 
 /**
- * When somebody who always wants more is granted it, in milliseconds.
- * @param slowly pauses before each of the first so many, so that what is granted ahead of them is used late
+ * Returns the times of grants for a participant that always requests more, in milliseconds.
+ * @param slowly pauses before each of the first requests, so that their advance grants are used late
  */
 async function grantsWithin(ms: number, slowly = { times: 0, pauseMs: 0 }): Promise<number[]> {
   const connection = redis.connect();
@@ -107,7 +107,7 @@ test.each([100, 166, 249, 499])(
   },
 );
 
-test('all that fits at once is granted at once, at whatever rate', async () => {
+test('requests that fit together are granted at once, at any rate', async () => {
   const rates = fc.record({
     requestsPerMinute: fc.integer({ min: 1, max: 10_000 }),
     burst: fc.integer({ min: 1, max: 500 }),

@@ -42,7 +42,7 @@ function unitsOf({ run }: ReturnType<typeof open>): unknown {
 const GRANTED: Answer = [0, 0, 0];
 
 describe('a share of a budget', () => {
-  test('tells that it waits in line from the first answer that says so until it is granted, however often it asks', async () => {
+  test('reports that it is queued from the first such answer until the grant, however often it asks', async () => {
     const { share, time, asked, waits } = open('background', GRANTED, [1_000, 0, 0], [1_000, 0, 0], GRANTED);
     await share.take(NEVER);
     expect(waits).toEqual([]);
@@ -57,7 +57,7 @@ describe('a share of a budget', () => {
     expect(waits).toEqual(['begun', 'over']);
   });
 
-  test('asks for no more units than can be had at once: background work leaves a tenth to persons', async () => {
+  test('requests at most the units available at once: background work leaves a tenth to users', async () => {
     for (const [priority, units, taken] of [
       ['background', 1_000, 18],
       ['interactive', 1_000, 20],
@@ -70,7 +70,7 @@ describe('a share of a budget', () => {
     }
   });
 
-  test('looks again after a quarter of its wait, and after a second at the earliest', async () => {
+  test('asks again after a quarter of its wait, and after a second at the earliest', async () => {
     const { share, run, time, asked } = open('background', [20_000, 0, 0], [2_000, 0, 0], [300, 0, 0], GRANTED);
     const taken = share.take(NEVER);
     for (const [index, pauseMs] of [5_000, 1_000, 300].entries()) {
@@ -83,7 +83,7 @@ describe('a share of a budget', () => {
     expect(run).toHaveBeenCalledTimes(4);
   });
 
-  test('lets a person wait for half a minute in all, and no longer', async () => {
+  test('allows a user’s request to wait for half a minute in total, and no longer', async () => {
     const { share, time, asked } = open('interactive', [30_000, 0, 0], [22_500, 0, 0], GRANTED);
     const taken = share.take(NEVER);
     await asked(1);
@@ -101,7 +101,7 @@ describe('a share of a budget', () => {
     expect(longer.hdel).toHaveBeenCalledTimes(1);
   });
 
-  test('sits through a pause of half a minute, and tells of a longer one in seconds, then in minutes', async () => {
+  test('waits through a pause of half a minute, and reports a longer one in seconds, then in minutes', async () => {
     const { share, time, asked } = open('background', [30_000, 1, 0], GRANTED);
     const taken = share.take(NEVER);
     await asked(1);
@@ -121,14 +121,14 @@ describe('a share of a budget', () => {
     }
   });
 
-  test('gives its place back when it may not wait, also where Redis is away', async () => {
+  test('releases its place when it must not wait, also while Redis is unavailable', async () => {
     const { share, hdel } = open('background', [60_000, 1, 0]);
     hdel.mockRejectedValue(new Error('away'));
     await expect(share.take(NEVER)).rejects.toMatchObject({ code: 'budget-paused' });
     expect(hdel).toHaveBeenCalledTimes(1);
   });
 
-  test('tells that a trial was answered, once, and of no other answer', async () => {
+  test('reports the answer to a trial once, and no other answer', async () => {
     const { share, run } = open('background', GRANTED, [0, 0, 1], GRANTED);
     await share.accepted();
     await share.take(NEVER);
@@ -140,7 +140,7 @@ describe('a share of a budget', () => {
     expect(run).toHaveBeenCalledTimes(3);
   });
 
-  test('is granted what follows with one question, as much as has followed, and tells what was not used', async () => {
+  test('gets the following requests granted in one query, as many as have followed, and returns unused grants', async () => {
     const one: Answer = [0, 0, 0, 1];
     const three: Answer = [0, 0, 0, 3];
     const opened = open('background', GRANTED, one, three, three, GRANTED, GRANTED);
@@ -163,11 +163,11 @@ describe('a share of a budget', () => {
     expect(questions().at(-1)).toEqual([1, 0]);
   });
 
-  test('counts what was granted ahead from when it asked, and has none of it after a refusal', async () => {
+  test('counts advance grants from their request, and gets none after a refusal', async () => {
     const { share, run, time } = open('background', GRANTED, [0, 0, 0, 1], GRANTED, [0, 0, 0, 3], GRANTED, GRANTED);
     await share.take(NEVER);
     const taking = share.take(NEVER);
-    // The process stands still before it reads the answer.
+    // The process is suspended before it reads the answer.
     time.jump(500);
     await taking;
     await share.take(NEVER);
@@ -178,7 +178,7 @@ describe('a share of a budget', () => {
     expect(run).toHaveBeenCalledTimes(6);
   });
 
-  test('asks by itself for what charges more than a unit', async () => {
+  test('asks separately for requests that cost more than a unit', async () => {
     const { share, run } = open('background', GRANTED, [0, 0, 0, 1], GRANTED);
     await share.take(NEVER);
     await share.take(NEVER);

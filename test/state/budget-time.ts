@@ -13,7 +13,7 @@ export function useBudget(connect: () => RedisClient, limits: { requestsPerMinut
   const granted: string[] = [];
   const failed: { who: string; error: unknown }[] = [];
 
-  /** Waits until every question that is under way is answered. */
+  /** Waits until every pending query is answered. */
   async function settled(): Promise<void> {
     await untilSeen(() => asked.every((one) => one.settled), 'Redis to answer');
     await new Promise((resolve) => setImmediate(resolve));
@@ -22,7 +22,7 @@ export function useBudget(connect: () => RedisClient, limits: { requestsPerMinut
 
   const move = (ms: number) => moveBudget(redis, 'client-1', ms);
 
-  /** A connection of its own, as in another process. `isDead`: the process asks no more. */
+  /** Opens a separate connection, as in another process. `isDead`: the process sends no more queries. */
   function connectTold(dead: { isDead: boolean } = { isDead: false }): RedisClient {
     const connection = connect();
     for (const command of ['eval', 'hdel'] as const) {
@@ -50,7 +50,7 @@ export function useBudget(connect: () => RedisClient, limits: { requestsPerMinut
     failed,
     open,
     settled,
-    /** Asks, and goes on when the question has its place or its grant. */
+    /** Asks, and resolves when the request has its place or its grant. */
     async ask(who: string, share: BudgetShare = open(who), { units = 1, signal = new AbortController().signal } = {}) {
       share.take(signal, units).then(
         () => void granted.push(who),
@@ -58,7 +58,7 @@ export function useBudget(connect: () => RedisClient, limits: { requestsPerMinut
       );
       await settled();
     },
-    /** The clock of Redis is put back: what it has noted lies so much further ahead. */
+    /** Sets the clock of Redis back: recorded times lie this much further in the future. */
     putBack: (ms: number) => move(-ms),
     /** Lets minutes pass, second by second, as all processes see them. */
     async pass(ms: number, stepMs = 1_000) {

@@ -8,7 +8,7 @@ const redis = useRedis();
 
 const NEVER = new AbortController().signal;
 
-/** One request a minute: what the test itself takes is nothing beside it. */
+/** One request a minute: the duration of the test is negligible. */
 const SLOW = { requestsPerMinute: 1, burst: 1 };
 
 const MINUTE = 60_000;
@@ -62,7 +62,7 @@ describe('a budget', () => {
     }).take(NEVER);
   });
 
-  test('charges a batch with what it counts, and what is more than fits at once with what fits', async () => {
+  test('charges a batch with its units, and a batch above the limit with the limit', async () => {
     const { ask, pass, granted } = budget({ requestsPerMinute: 1, burst: 5 });
     await ask('batch', undefined, { units: 3 });
     await ask('two', undefined, { units: 2 });
@@ -74,7 +74,7 @@ describe('a budget', () => {
     expect(granted).toEqual(['batch', 'two', 'all']);
   });
 
-  test('goes on when the clock of Redis ran ahead and is put back', async () => {
+  test('continues when the clock of Redis ran ahead and is set back', async () => {
     const { open, ask, pass, putBack, granted, failed } = budget();
     await ask('first');
     await open('paused').refused(MINUTE);
@@ -85,7 +85,7 @@ describe('a budget', () => {
     expect([granted, failed]).toEqual([['first', 'next', 'paused'], []]);
   });
 
-  test('tries again after a pause though the clock of Redis is put back while a trial is under way', async () => {
+  test('tries again after a pause although the clock of Redis is set back during a trial', async () => {
     const { open, ask, pass, putBack, granted } = budget({ requestsPerMinute: 60_000, burst: 1_000 });
     const share = open('a');
     await share.refused(10);
@@ -105,8 +105,8 @@ describe('a budget', () => {
   });
 });
 
-describe('whoever waits for a budget', () => {
-  test('goes in the order of asking, and nobody who comes later passes', async () => {
+describe('a waiter for a budget', () => {
+  test('is served in order of arrival, and no later waiter passes', async () => {
     const { ask, pass, granted } = budget();
     const order = ['first', 'd', 'b', 'c', 'a'];
     for (const who of order) await ask(who);
@@ -117,7 +117,7 @@ describe('whoever waits for a budget', () => {
     }
   });
 
-  test('waits for as long as it takes when nobody waits for it', async () => {
+  test('waits without a time limit when no user waits for it', async () => {
     const { ask, pass, granted, failed } = budget();
     for (let index = 0; index <= 30; index += 1) await ask(`t${index}`);
     await pass(29 * MINUTE, 10_000);
@@ -138,7 +138,7 @@ describe('whoever waits for a budget', () => {
     expect(granted).toEqual(['greedy', 'greedy', 'modest', 'greedy', 'modest', 'greedy']);
   });
 
-  test('takes turns with the other kinds of work of its tenant, each of which asks again at once', async () => {
+  test('alternates with the other kinds of work of its tenant, each of which asks again at once', async () => {
     const { open, ask, pass, granted } = budget();
     const tenantOf = { cycle: 'a', patients: 'a', triggers: 'a', other: 'b' };
     const shares = new Map(Object.entries(tenantOf).map(([kind, tenant]) => [kind, open(tenant)]));
@@ -166,7 +166,7 @@ describe('whoever waits for a budget', () => {
     expect(granted.join(' ')).toBe('first batches singles singles singles batches singles');
   });
 
-  test('has no debts from what it took while nobody else wanted it', async () => {
+  test('has no debts from units used while there was no other waiter', async () => {
     const { open, ask, pass, granted } = budget({ requestsPerMinute: 1, burst: 20 });
     const busy = open('busy');
     for (let index = 0; index < 18; index += 1) await ask('busy', busy);
@@ -179,7 +179,7 @@ describe('whoever waits for a budget', () => {
     expect(granted.slice(18)).toEqual(['other', 'busy', 'other', 'busy']);
   });
 
-  test('goes in turn with those who wait already, however little it had before', async () => {
+  test('alternates with earlier waiters, however few units it used before', async () => {
     const { open, ask, pass, granted } = budget();
     const [one, other, newcomer] = ['one', 'other', 'newcomer'].map((who) => open(who));
     await ask('first');
@@ -193,7 +193,7 @@ describe('whoever waits for a budget', () => {
     expect(granted.slice(6).sort()).toEqual(['newcomer', 'one', 'other']);
   });
 
-  test('gives its place back when it is told to stop', async () => {
+  test('releases its place when it is stopped', async () => {
     const { ask, pass, granted, failed, redis: connection } = budget();
     const stop = new AbortController();
     await ask('first');
@@ -206,7 +206,7 @@ describe('whoever waits for a budget', () => {
     expect(await connection.hlen('cm:{budget-client-1}:budget:waiting')).toBe(0);
   });
 
-  test('takes no place at all when it was told to stop before', async () => {
+  test('takes no place when it was stopped before', async () => {
     const { ask, failed, redis: connection } = budget();
     await ask('first');
     await ask('stopped', undefined, { signal: AbortSignal.abort(new Error('stopped')) });
@@ -225,7 +225,7 @@ describe('whoever waits for a budget', () => {
     expect(granted).toEqual(['first', 'next']);
   });
 
-  test('has its turn reserved while it is a little late, and the one after it goes by its own time', async () => {
+  test('keeps its slot while it is a little late, and the next waiter has its own time', async () => {
     const { open, ask, pass, granted } = budget({ requestsPerMinute: 1, burst: 2 });
     const process = { isDead: false };
     await ask('first', undefined, { units: 2 });
@@ -241,7 +241,7 @@ describe('whoever waits for a budget', () => {
   });
 });
 
-describe('a person who waits', () => {
+describe('a waiting user’s request', () => {
   test('goes ahead of all background work, but every fourth unit is for that', async () => {
     const { open, ask, pass, granted } = budget({ requestsPerMinute: 6, burst: 1 });
     await ask('first');
@@ -258,7 +258,7 @@ describe('a person who waits', () => {
     expect(granted.join(' ')).toBe('first person person person job-0 person person person job-1 person job-2');
   });
 
-  test('is told the wait of its own place: one behind many of another has its turn after the first of them', async () => {
+  test('gets the wait of its own place: behind many requests of one participant it comes after the first of them', async () => {
     const { open, ask, failed } = budget({ requestsPerMinute: 6, burst: 1 });
     const busy = open('busy', 'interactive');
     await ask('first');
@@ -267,7 +267,7 @@ describe('a person who waits', () => {
     expect(failed).toEqual([]);
   });
 
-  test('is told the wait of its own place in units: two single requests go before a second batch', async () => {
+  test('gets the wait of its own place in units: two single requests come before a second batch', async () => {
     const { open, ask, failed } = budget({ requestsPerMinute: 12, burst: 3 });
     const [batches, singles] = [open('batches', 'interactive'), open('singles', 'interactive')];
     await ask('first', undefined, { units: 3 });
@@ -289,7 +289,7 @@ describe('a person who waits', () => {
     expect(granted.slice(1, 8).join(' ')).toBe('person person person person person person batch');
   });
 
-  test('finds a part of the burst that background work leaves alone', async () => {
+  test('can use a part of the burst that is reserved from background work', async () => {
     const { open, ask, granted } = budget({ requestsPerMinute: 1, burst: 20 });
     const job = open('job');
     for (let index = 0; index < 20; index += 1) await ask('job', job);
@@ -299,7 +299,7 @@ describe('a person who waits', () => {
     expect(granted.slice(18)).toEqual(['person', 'person']);
   });
 
-  test('is told how long it takes when that is more than half a minute, and leaves no place behind', async () => {
+  test('gets the expected wait if that is more than half a minute, and leaves no place behind', async () => {
     const { open, ask, failed, granted, redis: connection } = budget();
     await ask('first');
     await ask('person', open('person', 'interactive'));
@@ -318,7 +318,7 @@ describe('a person who waits', () => {
     expect(await connection.hlen('cm:{budget-client-1}:budget:waiting')).toBe(0);
   });
 
-  test('is told so too when it has waited already', async () => {
+  test('gets this answer also after it has waited already', async () => {
     const { open, ask, pass, failed, granted } = budget({ requestsPerMinute: 6, burst: 1 });
     const person = open('person', 'interactive');
     await ask('first');
@@ -334,10 +334,10 @@ describe('a person who waits', () => {
   });
 });
 
-describe('a pause that the other side asked for', () => {
+describe('a pause that the vendor requested', () => {
   const WIDE = { requestsPerMinute: 60_000, burst: 1_000 };
 
-  test('is for whoever was told, in both classes, and for nobody else', async () => {
+  test('applies to the refused participant in both classes, and to no other', async () => {
     const { open } = budget(WIDE);
     const told = open('told');
     await told.take(NEVER);
@@ -355,7 +355,7 @@ describe('a pause that the other side asked for', () => {
     await open('person', 'interactive').take(NEVER);
   });
 
-  test('that names no time grows while trials are refused: two of them in 20 seconds, and begins anew after one that is not', async () => {
+  test('without a duration grows while trials are refused: two of them in 20 seconds, and starts again after a success', async () => {
     const { open, ask, pass, granted } = budget(WIDE);
     const [one, other] = [open('told'), open('told')];
     await Promise.all([one.refused(null), other.refused(null)]);
@@ -377,7 +377,7 @@ describe('a pause that the other side asked for', () => {
     expect(granted).toContain('anew');
   });
 
-  test('is told with the time left, for one participant or for all, and not once it is over', async () => {
+  test('is reported with the remaining time, for one participant or for all, and not after its end', async () => {
     const { open, pass } = budget(WIDE);
     const [told, other] = [open('told'), open('other')];
     expect(await told.pause()).toBeNull();
@@ -389,7 +389,7 @@ describe('a pause that the other side asked for', () => {
     expect(await told.pause()).toBeNull();
   });
 
-  test('that several were told is told to each participant', async () => {
+  test('of several participants is reported to each of them', async () => {
     const { open } = budget(WIDE);
     for (const one of ['a', 'b', 'c']) await open(one).refused(30_000);
     expect(await open('other').pause()).toEqual({
@@ -422,7 +422,7 @@ describe('a pause that the other side asked for', () => {
     expect(failed).toHaveLength(1);
   });
 
-  test('is sat through to its end by a cycle, which would have to read its pages again, and not by a person', async () => {
+  test('is awaited to its end by a cycle, which would have to fetch its pages again, and not by a user’s request', async () => {
     const { connect, ask, pass, granted, failed } = budget(WIDE);
     const cycle = openBudgetShare(
       connect(),
@@ -478,7 +478,7 @@ describe('a pause that the other side asked for', () => {
     expect(granted).toEqual(['trial', 'again']);
   });
 
-  test('is tried by somebody else when nobody answers the trial', async () => {
+  test('is tried by another process when the trial gets no answer', async () => {
     const { open, ask, pass, granted } = budget(WIDE);
     const told = open('told');
     await told.refused(MINUTE);
@@ -491,7 +491,7 @@ describe('a pause that the other side asked for', () => {
     expect(granted).toEqual(['trial', 'next']);
   });
 
-  test('is not ended by an answer to what was sent before it', async () => {
+  test('is not ended by an answer to an earlier request', async () => {
     const { open } = budget(WIDE);
     const told = open('told');
     await told.take(NEVER);
@@ -500,7 +500,7 @@ describe('a pause that the other side asked for', () => {
     expect(await failureOf(told.take(NEVER))).toMatchObject({ code: 'budget-paused' });
   });
 
-  test('is for all once three were told so within a minute, until the first of them may ask again', async () => {
+  test('applies to all participants after three of them were refused within a minute, until the first may ask again', async () => {
     const { open, ask, pass, granted } = budget(WIDE);
     await open('a').refused(10 * MINUTE);
     await open('b').refused(2 * MINUTE);
@@ -524,7 +524,7 @@ describe('a pause that the other side asked for', () => {
     expect(await failureOf(open('a').take(NEVER))).toMatchObject({ code: 'budget-paused' });
   });
 
-  test('is not for all when three were told so over a longer time', async () => {
+  test('does not apply to all when three were refused over a longer time', async () => {
     const { open, pass } = budget(WIDE);
     for (const who of ['a', 'b', 'c', 'd']) {
       await open(who).refused(10 * MINUTE);
@@ -556,7 +556,7 @@ const DAY = 24 * HOUR;
 /** Half past an hour, at half of a day. */
 const NOON = 20_000 * DAY + DAY / 2;
 
-test('what a budget granted is counted as it is granted, by participant and together, and forgotten after two days', async () => {
+test('granted units are counted at the grant, by participant and in total, and deleted after two days', async () => {
   const connection = redis.connect();
   const { used } = keys.budget('client-1');
   await connection.hset(used, { 'hour:1': 7, 'day:1:aurora': 7 });
@@ -578,12 +578,12 @@ test('what a budget granted is counted as it is granted, by participant and toge
       ['belvedere', 1],
     ]),
   });
-  // Of hours and days that count no more nothing is left.
+  // Expired hours and days are deleted.
   expect(await connection.hlen(used)).toBe(3);
   expect(await connection.pttl(used)).toBeGreaterThan(DAY);
 });
 
-test('of the hour and the day before counts as much as lies within the last hour and the last 24', () => {
+test('the previous hour and day are included as far as they lie within the last hour and the last 24 hours', () => {
   const now = NOON + HOUR / 4;
   const [hour, day] = [Math.floor(now / HOUR), Math.floor(now / DAY)];
   const granted = {

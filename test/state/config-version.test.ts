@@ -12,7 +12,7 @@ function begin(hashOf: (tenant: string) => string) {
   return new Map(TENANTS.map((tenant) => [tenant, createConfigVersion({ ...options, tenant, hash: hashOf(tenant) })]));
 }
 
-test('a process whose files are as they were looks once at each tenant, and writes for the one whose file changed', async () => {
+test('a process with unchanged files checks each tenant once, and writes for the tenant whose file changed', async () => {
   const connection = redis.connect();
   await joinAll(
     connection,
@@ -32,7 +32,7 @@ test('a process whose files are as they were looks once at each tenant, and writ
   expect(await connection.get(keys.lease('tenant-7', 'plan'))).toBeNull();
 });
 
-test('a tenant that was taken out and comes back as it was is no longer missed, before its generation is looked at', async () => {
+test('a tenant that was removed and restored unchanged is no longer missing, before a check of its generation', async () => {
   const connection = redis.connect();
   await joinAll(
     connection,
@@ -46,7 +46,7 @@ test('a tenant that was taken out and comes back as it was is no longer missed, 
   expect(Object.keys(await connection.hgetall(keys.removedTenants()))).toEqual(['gone']);
 });
 
-test('a process whose configuration came back after another one goes on with its number', async () => {
+test('a process whose configuration returned after another one keeps its number', async () => {
   const of = (hash: string) =>
     createConfigVersion({ redis: redis.connect(), tenant: 'came-back', hash, targets: ['doctor'], clock: Date.now });
   const [stayed, changing] = [of('a'), of('b')];
@@ -59,7 +59,7 @@ test('a process whose configuration came back after another one goes on with its
   expect(await changing.isNewest()).toBe(false);
 });
 
-test('a process that is told to have the newest configuration has it, and takes the leases of the other', async () => {
+test('a process that is declared newest becomes newest, and takes the leases of the other', async () => {
   const connection = redis.connect();
   const [told] = [...begin(() => 'a').entries()].map(([tenant, generation]) => new Map([[tenant, generation]]));
   if (told === undefined) throw new Error('there is none');
@@ -76,7 +76,7 @@ test('a process that is told to have the newest configuration has it, and takes 
   expect(await connection.get(keys.lease(tenant, 'plan'))).toBeNull();
 });
 
-test('a process that let go of a tenant takes the leases of planner and lanes from whoever holds them', async () => {
+test('a process that released a tenant takes the leases of planner and lanes from their holders', async () => {
   const connection = redis.connect();
   const options = { redis: connection, tenant: 'let-go', hash: 'a', targets: ['doctor'], clock: Date.now };
   const generation = createConfigVersion(options);

@@ -52,7 +52,7 @@ function credential(changes: Partial<Credential> = {}): Credential {
 }
 
 describe('a stored credential', () => {
-  test('reads as it was written', async () => {
+  test('is read as it was written', async () => {
     const connection = redis.connect();
     const store = openStore(connection);
     const lease = await takeLease(connection);
@@ -146,7 +146,7 @@ describe('writing', () => {
     expect(await store.read('clinic')).toEqual(credential());
   });
 
-  test('a note changes where the login stands and nothing else', async () => {
+  test('a note changes the state of the connection and nothing else', async () => {
     const connection = redis.connect();
     const store = openStore(connection);
     const lease = await takeLease(connection);
@@ -171,7 +171,7 @@ describe('writing', () => {
     expect(await openStore(redis.connect()).read('clinic'), `Redis ${major}.${minor}`).toEqual(credential());
   });
 
-  test('waits for the disk with WAITAOF, says so when the disk is slow, and does without where it is unknown', async () => {
+  test('waits for the disk with WAITAOF, reports a slow disk, and skips the wait if the command is unknown', async () => {
     const connection = redis.connect();
     const warnings: string[] = [];
     const log = { ...silentLogger, warn: (_data: object, message: string) => void warnings.push(message) };
@@ -191,7 +191,7 @@ describe('writing', () => {
     expect(warnings).toHaveLength(1);
   });
 
-  test('says that the store is away, in words of ours, when Redis is', async () => {
+  test('reports an unavailable store with a MirrorError when Redis is unavailable', async () => {
     const connection = redis.connect();
     const lease = await takeLease(connection);
     connection.disconnect();
@@ -203,8 +203,8 @@ describe('writing', () => {
   });
 });
 
-describe('the sealing key', () => {
-  test('a credential sealed with an old key is sealed again when it is read', async () => {
+describe('the encryption key', () => {
+  test('a credential encrypted with an old key is encrypted again when it is read', async () => {
     const connection = redis.connect();
     await openStore(connection, [OLD_KEY]).write(await takeLease(connection), 'clinic', null, credential());
     expect(await openStore(connection, [NEW_KEY, OLD_KEY]).read('clinic')).toEqual(credential());
@@ -250,7 +250,7 @@ describe('a backup', () => {
 
 const DAY_MS = 86_400_000;
 
-/** A login in two processes, and how often the first one reads it. */
+/** A connection in two processes, and the number of reads by the first one. */
 async function open() {
   const server = await startTokenServer();
   const rotating = rotatingTokens();
@@ -269,10 +269,10 @@ async function open() {
   return { server, rotating, worker, peer, time, readings, headers };
 }
 
-/** As when a person has logged out, in whatever process. */
+/** As after a disconnection by a user, in any process. */
 const logOut = ({ credentials }: Worker) => credentials.remove('clinic');
 
-test('requests that follow one another within a second read their login once', async () => {
+test('consecutive requests within a second read their credential once', async () => {
   const { headers, readings, time } = await open();
   expect(await headers(17)).toEqual(['Bearer access-0']);
   expect(readings).toHaveBeenCalledTimes(1);
@@ -284,7 +284,7 @@ test('requests that follow one another within a second read their login once', a
   expect(readings).toHaveBeenCalledTimes(2);
 });
 
-test('what this process stores counts with the next request', async () => {
+test('a credential stored by this process is used by the next request', async () => {
   const { headers, worker } = await open();
   await headers(1);
   await worker.authorizer.renew(NEVER);
@@ -293,7 +293,7 @@ test('what this process stores counts with the next request', async () => {
   await expect(headers(1)).rejects.toMatchObject({ code: 'not-connected' });
 });
 
-test('what another one stores counts after a second, and at once after a 401, without a refresh of its own', async () => {
+test('a credential stored by another process is used after a second, and at once after a 401, without a refresh here', async () => {
   const { headers, worker, peer, rotating, time } = await open();
   await headers(1);
   await peer.authorizer.renew(NEVER);
@@ -306,7 +306,7 @@ test('what another one stores counts after a second, and at once after a 401, wi
   expect(rotating.seen).toEqual({ refreshes: 1, revocations: 0 });
 });
 
-test('whoever is not logged in is looked at with each request', async () => {
+test('a missing connection is checked at each request', async () => {
   const { headers, worker, peer } = await open();
   const login = await peer.credentials.read('clinic');
   await logOut(peer);
@@ -320,18 +320,18 @@ test('whoever is not logged in is looked at with each request', async () => {
   expect(await worker.credentials.recent('clinic')).toMatchObject({ state: 'connected' });
 });
 
-test('a refresh that is due goes by the login as it stands, so that a token which a peer has used up is never sent', async () => {
+test('a due refresh uses the current credential, so that a token that a peer has used is never sent', async () => {
   const { server, headers, worker, peer, rotating } = await open();
   await headers(1);
   const { version } = (await worker.credentials.recent('clinic')) ?? { version: 0 };
   await peer.authorizer.renew(NEVER);
-  // As a peer's version that this process still goes by.
+  // As a peer's version that this process still uses.
   expect((await worker.refresher.refresh(version)).tokens.accessToken).toBe('access-1');
   expect(server.forms('/token').map((form) => form.get('refresh_token'))).toEqual(['refresh-0']);
   expect(rotating.seen).toEqual({ refreshes: 1, revocations: 0 });
 });
 
-test('an answer that was on its way while the login changed is not kept', async () => {
+test('a pending answer is not stored when the credential changed', async () => {
   const { worker, readings } = await open();
   const before = await redis.connect().hgetall(keys.credential(TENANT, 'clinic'));
   const answered = Promise.withResolvers<Record<string, string>>();

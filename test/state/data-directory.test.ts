@@ -26,7 +26,7 @@ test('a mark is the highest that any process left of its counter and part of the
   expect(await one.readMark({ name: 'managed', shard: 0 })).toBe(0);
 });
 
-test('marks of three days stay when the directory is opened again, and nobody else may read its files', async () => {
+test('marks of three days remain when the directory is opened again, and its files are private', async () => {
   const directory = await openDataDirectory(path);
   for (let day = 0; day < 5; day += 1) await directory.leaveMark(DECISIONS, day + 1, NOW + day * DAY_MS);
   const again = await openDataDirectory(path);
@@ -36,7 +36,7 @@ test('marks of three days stay when the directory is opened again, and nobody el
   for (const name of files) expect((await stat(join(path, name))).mode & 0o077).toBe(0);
 });
 
-test('what protects people is known of a tenant from when it is kept whole, without what went', async () => {
+test('safeguards of a tenant are known from its first complete storage, without the expired ones', async () => {
   const directory = await openDataDirectory(path);
   const put = (table: 'tombstones' | 'optOuts', name: string, value: string | null) =>
     directory.storeSafeguards(ROSSI, [{ table, name, value }]);
@@ -56,7 +56,7 @@ test('what protects people is known of a tenant from when it is kept whole, with
   expect(await again.readSafeguards('studio-bianchi')).toBeNull();
 });
 
-test('half a line, as a crash leaves it, spoils neither what stands before it nor what comes after', async () => {
+test('an incomplete line after a crash damages neither the lines before it nor those after it', async () => {
   const directory = await openDataDirectory(path);
   await directory.storeIdentity('first');
   await directory.leaveMark(DECISIONS, 7, NOW);

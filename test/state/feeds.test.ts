@@ -15,7 +15,7 @@ function open() {
   return { connection, feedsOf, feeds: feedsOf('rossi'), directory: createFeedDirectory(connection) };
 }
 
-describe('the address of a feed', () => {
+describe('the URL of a feed', () => {
   test('is found by its token until another one is made or it is withdrawn', async () => {
     const { feeds, directory } = open();
     expect(await feeds.access('door')).toBeNull();
@@ -68,7 +68,7 @@ describe('the requests of a minute', () => {
 describe('an entry of a feed', () => {
   const entryOf = (revision: number, text: string) => ({ revision, text }) as never;
 
-  test('is not replaced or taken out by an earlier write, and each change has another version', async () => {
+  test('is not replaced or removed by an earlier write, and each change has another version', async () => {
     const { feeds, connection } = open();
     const store = feeds.feedStore('door');
     expect(await store.version()).toBe('0');

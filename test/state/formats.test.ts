@@ -19,7 +19,7 @@ function linkOf(changes: Partial<Link> = {}): Link {
 /** What is left of a place that is not proved. */
 const UNPLACED = { idAttempt: 0, remoteId: null, isUnplaced: true };
 
-test('a link reads as it was stored, whatever is in it', () => {
+test('a link is read as it was stored, with any content', () => {
   fc.assert(
     fc.property(someLinks, (links) => {
       for (const link of links)
@@ -33,20 +33,20 @@ test('how often an object had to be made again is kept', () => {
   expect(format.decode('doctor', '1', format.encode('doctor', link))).toEqual(link);
 });
 
-describe('where the object of a link is', () => {
+describe('the location of a link’s object', () => {
   test('is proved in the same way by each version, so that an upgrade looks for nothing', () => {
     const stored = format.encode('doctor', linkOf({ idAttempt: 1, remoteId: 'AAMk=' }));
     expect(stored.split('\t').at(-1)).toBe('wQXGj7mzAAMk=');
   });
 
-  test('needs no proof where it follows from the record alone, and costs no byte', () => {
+  test('requires no proof if it follows from the record, and costs no byte', () => {
     const stored = format.encode('doctor', linkOf());
     expect(stored).toBe(`${'f'.repeat(22)}\t${(NOW / 60_000).toString(36)}.1o\tk7\t3`);
     expect(format.decode('nurse', 'another', stored)).toEqual(linkOf({ recordId: 'another' }));
   });
 
   test.each([{ remoteId: 'AAMk=' }, { idAttempt: 2 }, { idAttempt: 1, remoteId: 'AAMk=' }])(
-    'is told as it was noted: %o',
+    'is read as it was stored: %o',
     (location) => {
       const link = linkOf(location);
       expect(format.decode('doctor', '1', format.encode('doctor', link))).toEqual(link);

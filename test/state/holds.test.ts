@@ -77,7 +77,7 @@ describe('a hold', () => {
     });
   });
 
-  test('that grew since a person looked is not approved unseen', async () => {
+  test('that grew after the administrator’s view is not approved unseen', async () => {
     const holds = open();
     const hold = await holds.cover('doctor', 'vanished', ['1', '2'], CONTEXT);
     await holds.cover('doctor', 'vanished', ['1', '2', '3'], CONTEXT);
@@ -120,7 +120,7 @@ describe('a hold', () => {
     });
   });
 
-  test('of removals is decided in part: the rest goes on waiting, under the same id', async () => {
+  test('of removals is decided in part: the rest keeps waiting, under the same ID', async () => {
     const holds = open();
     const hold = await holds.cover('doctor', 'vanished', ['1', '2', '3'], CONTEXT);
     const only = new Set(['1', '3']);
@@ -174,7 +174,7 @@ describe('a hold', () => {
     expect(await holds.list()).toEqual(expect.arrayContaining([decided, second]));
   });
 
-  test('that nobody decides is rejected at its end, and a decision is forgotten at its own', async () => {
+  test('without a decision is rejected at its deadline, and a decision is deleted at its own deadline', async () => {
     const holds = open();
     const hold = await holds.cover('doctor', 'vanished', ['1'], CONTEXT);
     expect(await holds.expire(NOW + DAY_MS - 1, NOW)).toEqual([]);
@@ -186,7 +186,7 @@ describe('a hold', () => {
   });
 });
 
-/** Holds whose next reading of the whole list is followed at once by `then`. */
+/** Holds whose next read of the whole list is followed at once by `then`. */
 function interrupted(then: () => Promise<unknown>) {
   const connection = redis.connect();
   const hgetall = connection.hgetall.bind(connection);
@@ -211,7 +211,7 @@ test.for([
   expect(await holds.list()).toMatchObject([{ id: hold!.id, state: 'approved', recordIds: ['1', '2'] }]);
 });
 
-test('a first run that nobody decided in time can be asked for again', async () => {
+test('a first run without a decision in time can be requested again', async () => {
   const holds = open();
   await holds.cover('doctor', 'first-run', ['1'], CONTEXT);
   expect(await holds.expire(NOW + DAY_MS, NOW + 8 * DAY_MS)).toEqual([]);
@@ -219,7 +219,7 @@ test('a first run that nobody decided in time can be asked for again', async () 
   expect(await holds.list()).toEqual([next]);
 });
 
-test('an erasure takes records out of holds of their target, also while a person decides; an empty one ends', async () => {
+test('an erasure removes records from the holds of their target, also during a decision; an empty hold ends', async () => {
   const holds = open();
   const context = { linkCount: 9, now: NOW, expiresAt: NOW + 1_000 };
   const hold = await holds.cover('doctor', 'vanished', ['one', 'two'], context);

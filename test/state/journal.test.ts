@@ -13,7 +13,7 @@ const IDENTITY_KEY = Buffer.alloc(32, 7);
 const NOW = Date.parse('2026-06-15T10:00:00Z');
 
 describe('an erasure of records', () => {
-  test('takes lines and pins under the ids of today and of before, each target by its own records', async () => {
+  test('deletes lines and pins under current and previous IDs, in each target for its own records', async () => {
     const connection = redis.connect();
     const formerly = { tenant: 'rossi', target: () => 'old-doctor' };
     const journal = createJournal(connection, TENANT, IDENTITY_KEY, { formerly });

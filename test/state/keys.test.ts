@@ -28,7 +28,10 @@ const sealer = createProofSealer(IDENTITY_KEY, TENANT);
 const LIFE = { idleMs: 60_000, mostMs: 600_000 };
 const LATER = NOW + 3_600_000;
 
-/** Writes something of ours. @returns what reads it: null, empty or an error where it is refused */
+/**
+ * Writes a key of clinic-mirror.
+ * @returns its reader: null, empty or an error for a refused value
+ */
 type Make = (connection: Redis) => Promise<() => Promise<unknown>>;
 const ISSUER = 'https://id.test';
 const PLACE = { endpoint: 'mail', event: 'booked' } as never;
@@ -139,7 +142,7 @@ async function changeAll(connection: Redis, kind: string): Promise<number> {
 }
 
 interface Stand {
-  /** The cells of another value and of a value of before: `**held:** …`, `**nothing need:** …` or `**left:** …`. */
+  /** Cells for another value and for an earlier value: `**held:** …`, `**nothing need:** …` or `**left:** …`. */
   change: string;
   rollback: string;
   /** The test that tries what is refused, below `test/`; null where nothing refuses anything. */
@@ -170,7 +173,7 @@ function kindOf(name: keyof typeof keys): string {
 }
 
 describe('each key of keys.ts', () => {
-  test('states in docs/design/redis-keys.md what stands against change and rollback', () => {
+  test('lists its protection against change and rollback in docs/design/redis-keys.md', () => {
     expect([...STANDS.keys()].toSorted()).toEqual(NAMES.toSorted());
     for (const { change, rollback } of STANDS.values())
       for (const stand of [change, rollback]) expect(stand).toMatch(/^\*\*(held|nothing need|left):\*\* .{6}/);
@@ -192,7 +195,7 @@ describe('each key of keys.ts', () => {
     await connection.flushall();
     const read = await (MAKERS[name] as Make)(connection);
     expect(await read()).not.toBeNull();
-    // A login's key has no kind: nothing else lies there.
+    // The key of a connection has no kind: it contains nothing else.
     const changed = await changeAll(connection, name === 'login' ? '' : kindOf(name));
     expect(changed).toBeGreaterThan(0);
     expect(await read().catch(() => null)).toBeNull();

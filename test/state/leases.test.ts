@@ -48,7 +48,7 @@ describe('a lease', () => {
     expect(numbers).toEqual([1, 2, 3, 4]);
   });
 
-  test('ends by itself when its holder died', async () => {
+  test('expires when its holder died', async () => {
     const holder = redis.connect();
     const lease = await createLeases(holder, TENANT, 300).tryTake('plan');
     expect(lease).not.toBeNull();
@@ -58,7 +58,7 @@ describe('a lease', () => {
     expect(numberOf(next.token)).toBe(2);
   });
 
-  test('released late is not taken from whoever holds it now', async () => {
+  test('released late is not taken from its current holder', async () => {
     const connection = redis.connect();
     const leases = createLeases(connection, TENANT, 60_000);
     const late = await leases.tryTake('plan');
@@ -72,7 +72,7 @@ describe('a lease', () => {
   });
 });
 
-describe('whoever waits for a lease', () => {
+describe('a waiter for a lease', () => {
   test('gets it when it is free', async () => {
     const leases = createLeases(redis.connect(), TENANT, 60_000);
     const first = await leases.tryTake('plan');
@@ -81,7 +81,7 @@ describe('whoever waits for a lease', () => {
     expect(numberOf((await waiting).token)).toBe(2);
   });
 
-  test('is told that somebody else is at work when the wait is over', async () => {
+  test('is informed at the end of the wait that another process holds it', async () => {
     const leases = createLeases(redis.connect(), TENANT, 60_000);
     await leases.tryTake('plan');
     await expect(leases.take('plan', 50, NEVER)).rejects.toMatchObject({
@@ -92,14 +92,14 @@ describe('whoever waits for a lease', () => {
     });
   });
 
-  test('and was told to stop before takes nothing, though it is free', async () => {
+  test('that was stopped before takes nothing, although the lease is free', async () => {
     const leases = createLeases(redis.connect(), TENANT, 60_000);
     const stopped = AbortSignal.abort(new Error('stopped'));
     await expect(leases.take('plan', 60_000, stopped)).rejects.toThrow('stopped');
     expect(await leases.tryTake('plan')).not.toBeNull();
   });
 
-  test('waits no longer when it is told to stop, not to the end of a pause either', async () => {
+  test('stops waiting when it is stopped, even during a pause', async () => {
     const leases = createLeases(redis.connect(), TENANT, 60_000);
     await leases.tryTake('plan');
     useFakeTime();
@@ -131,8 +131,8 @@ describe('whoever waits for a lease', () => {
   });
 });
 
-describe('whoever waits for a lease has a place', () => {
-  test('so that work which is begun again as soon as it has ended keeps nobody waiting', async () => {
+describe('the place of a waiter for a lease', () => {
+  test('ensures that work that restarts at once does not block other work', async () => {
     const time = useFakeTime();
     const busy = createLeases(redis.connect(), TENANT, 600_000);
     const first = await busy.tryTake('plan');
@@ -148,7 +148,7 @@ describe('whoever waits for a lease has a place', () => {
     expect(await busy.tryTake('plan')).not.toBeNull();
   });
 
-  test('in the order of coming, also who comes again by itself: the lease goes to the first that had nobody before it', async () => {
+  test('follows the order of arrival, also for returning waiters: the lease goes to the first without a predecessor', async () => {
     const connection = redis.connect();
     const leases = createLeases(connection, TENANT, 600_000);
     const places = ['', 'check-target', 'push', 'sync'];
@@ -181,7 +181,7 @@ describe('whoever waits for a lease has a place', () => {
     );
   });
 
-  test('and keeps no other from theirs once it asks no more', async () => {
+  test('blocks no other waiter once its waiter stops asking', async () => {
     const connection = redis.connect();
     const leases = createLeases(connection, TENANT, 600_000);
     const first = await leases.tryTake('plan');
@@ -193,13 +193,13 @@ describe('whoever waits for a lease has a place', () => {
     expect(await leases.tryTake('plan')).not.toBeNull();
   });
 
-  test('that counts no more, nor less, when the clock of Redis is put back', async () => {
+  test('keeps its rank when the clock of Redis is set back', async () => {
     const connection = redis.connect();
     const leases = createLeases(connection, TENANT, 600_000);
     const first = await leases.tryTake('plan');
     await leases.tryTake('plan', 'early');
     await passFor(connection, -3_600_000);
-    // It had waited for two hours when the clock was put back by one.
+    // It had waited for two hours when the clock was set back by one hour.
     const notedAt = [-1, 1].map((hours) => (Date.now() + hours * 3_600_000) * 1_000);
     await connection.hset(WAITING, 'dead', notedAt.join(' '));
     expect(await leases.tryTake('plan', 'early')).toBeNull();
@@ -209,7 +209,7 @@ describe('whoever waits for a lease has a place', () => {
     expect(await leases.tryTake('plan', 'early')).not.toBeNull();
   });
 
-  test('and gives it back when it is told to stop, or the wait is over', async () => {
+  test('is released when its waiter is stopped, or the wait is over', async () => {
     const connection = redis.connect();
     const leases = createLeases(connection, TENANT, 600_000);
     const first = await leases.tryTake('plan');
@@ -224,7 +224,7 @@ describe('whoever waits for a lease has a place', () => {
     expect(await leases.tryTake('plan')).not.toBeNull();
   });
 
-  test('of that lease alone', async () => {
+  test('applies to that lease only', async () => {
     const leases = createLeases(redis.connect(), TENANT, 600_000);
     const first = await leases.tryTake('plan');
     await leases.tryTake('plan', 'check-target');
@@ -243,7 +243,7 @@ async function passFor(connection: ReturnType<typeof redis.connect>, ms: number)
   }
 }
 
-/** A connection that tells how often a script was run over it. */
+/** A connection that counts its script runs. */
 function countEvals() {
   const client = redis.connect();
   const run = vi.spyOn(client, 'eval');
@@ -259,7 +259,7 @@ describe("a lease's deadline", () => {
     return lease;
   }
 
-  test('is that of the last renewal that was sent and answered, with a tenth of its time to spare', async () => {
+  test('follows the last answered renewal, with a margin of a tenth', async () => {
     const { client, count } = countEvals();
     const looking = redis.connect();
     const time = useFakeTime();
@@ -282,7 +282,7 @@ describe("a lease's deadline", () => {
     expect(unanswered).toHaveBeenCalledTimes(1);
   });
 
-  test('counts from when the take was sent, not from when it was answered', async () => {
+  test('is measured from the sending of the request, not from the answer', async () => {
     const time = useFakeTime();
     const client = redis.connect();
     const run = client.eval.bind(client) as (...args: unknown[]) => Promise<unknown>;
@@ -299,7 +299,7 @@ describe("a lease's deadline", () => {
     expect(lease.signal.aborted).toBe(true);
   });
 
-  test('counts from when a renewal was sent, not from when it was answered', async () => {
+  test('is measured from the sending of a renewal, not from the answer', async () => {
     const time = useFakeTime();
     const client = redis.connect();
     const lease = await hold(client);
@@ -316,7 +316,7 @@ describe("a lease's deadline", () => {
     expect(lease.signal.aborted).toBe(true);
   });
 
-  test('stops a call that is under way, though nobody looks at the lease meanwhile', async () => {
+  test('stops a running call, although no code checks the lease meanwhile', async () => {
     const time = useFakeTime();
     const client = redis.connect();
     const renewed = async () => {
@@ -344,7 +344,7 @@ describe("a lease's deadline", () => {
     expect(twice.signal.aborted).toBe(true);
   });
 
-  test('is seen by a process that stood still, before any of its timers rings', async () => {
+  test('is noticed by a suspended process before any of its timers fires', async () => {
     const time = useFakeTime();
     const lease = await hold();
     const before = lease.signal;
@@ -355,7 +355,7 @@ describe("a lease's deadline", () => {
     expect(before.aborted).toBe(true);
   });
 
-  test('holds through renewals that fail: each is tried again after a ninth of its time', async () => {
+  test('survives failed renewals: each is retried after a ninth of its time', async () => {
     const time = useFakeTime();
     const client = redis.connect();
     const lease = await hold(client);
@@ -374,7 +374,7 @@ describe("a lease's deadline", () => {
     expect(lease.signal.aborted).toBe(false);
   });
 
-  test('is there no more once somebody else holds it: the next renewal tells, and prolongs nothing of theirs', async () => {
+  test('is over when another process holds the lease: the next renewal reports it, and extends nothing', async () => {
     const time = useFakeTime();
     const connection = redis.connect();
     const client = redis.connect();
@@ -390,7 +390,7 @@ describe("a lease's deadline", () => {
     expect(renewals).toHaveBeenCalledTimes(1);
   });
 
-  test('ends with the release: no renewal follows, also of one that was under way', async () => {
+  test('ends at the release: no renewal follows, also from a running one', async () => {
     const time = useFakeTime();
     const client = redis.connect();
     const lease = await hold(client);

@@ -53,7 +53,7 @@ function many(count: number, changes: Partial<Link> = {}): Link[] {
 }
 
 describe('links', () => {
-  test('read as they were written, all of them and some of them', async () => {
+  test('are read as they were written, in whole or in part', async () => {
     const { connection, links } = await open();
     await fc.assert(
       fc.asyncProperty(someLinks, async (written) => {
@@ -123,7 +123,7 @@ describe('links', () => {
     expect(await links.count('doctor')).toBe(3);
   });
 
-  test('take the time of their record as it is now, unless they tell of another item by then', async () => {
+  test('take the current time of their record, unless they belong to another item by then', async () => {
     const { connection, links, lease } = await open();
     const place = `cm:{${TENANT}}:links:doctor:0:0`;
     await links.writeAll('doctor', [linkOf('old', { versionTag: '"3"', idAttempt: 1, remoteId: 'remote' })], lease);
@@ -145,7 +145,7 @@ describe('links', () => {
     expect(await links.read('doctor')).toEqual(new Map(expected.map((link) => [link.recordId, link])));
   });
 
-  test('that are let go of are forgotten, the others stay', async () => {
+  test('that are released are deleted, the others remain', async () => {
     const { links, lease } = await open();
     await links.writeAll('doctor', many(1_200), lease);
     const ids = many(1_200).map(({ recordId }) => recordId);
@@ -192,7 +192,7 @@ describe('a table of links', () => {
     expect(new Set(encodings)).toEqual(new Set(['listpack']));
   });
 
-  test('is left as it is while it has room', async () => {
+  test('remains unchanged while it has free space', async () => {
     const { links, lease } = await open();
     await links.fit('doctor', 8_000, lease);
     const before = await links.layout('doctor');
@@ -218,7 +218,7 @@ describe('a table of links', () => {
   });
 });
 
-describe('whoever lost the lease', () => {
+describe('a process without the lease', () => {
   test.each<[string, (links: ReturnType<typeof createLinkStore>, lease: Lease) => Promise<void>]>([
     ['writes no link', (links, lease) => links.writeAll('doctor', many(1, { idAttempt: 5 }), lease)],
     [
@@ -254,7 +254,7 @@ test('a link takes at most 80 bytes of Redis, its share of its bucket included',
   expect(await links.count('doctor')).toBe(count);
 });
 
-describe('links that are kept in memory', () => {
+describe('links that are cached in memory', () => {
   async function openKept(entries = 1_000) {
     const { connection, lease, links: plain } = await open();
     const links = createLinkStore(connection, TENANT, IDENTITY_KEY, new CacheBudget(entries));
@@ -286,7 +286,7 @@ describe('links that are kept in memory', () => {
     expect(await links.read('doctor')).toEqual(await plain.read('doctor'));
   });
 
-  test('are read again when Redis went back and came to as many changes', async () => {
+  test('are read again when Redis was restored and reached the same number of changes', async () => {
     const { connection, lease, links, plain } = await openKept();
     const before = await copyState(connection);
     await links.writeAll('doctor', [linkOf('lost')], lease);
@@ -299,7 +299,7 @@ describe('links that are kept in memory', () => {
     ]);
   });
 
-  test('are not read again for what this process settles and lets go of, and are then another map', async () => {
+  test('are not read again after this process settles or releases some, and are then another map', async () => {
     const { connection, lease, links, plain } = await openKept();
     const outbox = createOutbox(connection, TENANT, SEALERS, links);
     const before = await links.read('doctor');
@@ -313,7 +313,7 @@ describe('links that are kept in memory', () => {
     expect(before.get('appointment-1')?.idAttempt).toBe(0);
   });
 
-  test('are those of Redis, whoever changes them how and whenever they are read', async () => {
+  test('equal those in Redis, after any change by any process at any time', async () => {
     const { connection, lease } = await openKept();
     const lanes = await Promise.all([0, 1, 2].map((by) => take(connection, 60_000, `lane-${by}`)));
     const stores = [1_000, 1_000, 3].map((entries) =>
@@ -345,13 +345,13 @@ describe('links that are kept in memory', () => {
     );
   });
 
-  test('are not kept where there is no room', async () => {
+  test('are not cached without free space', async () => {
     const { links } = await openKept(4);
     expect(await links.read('doctor')).not.toBe(await links.read('doctor'));
   });
 });
 
-describe('a walk over the links of a target in pages', () => {
+describe('a scan of the links of a target in pages', () => {
   async function walk(links: LinkStore, limit: number, between: () => Promise<void> = async () => {}) {
     const pages: string[][] = [];
     let place: Awaited<ReturnType<LinkStore['page']>>['next'] = null;
@@ -406,7 +406,7 @@ describe('a walk over the links of a target in pages', () => {
     expect(stayed.filter((id) => found.filter((each) => each === id).length !== 1)).toEqual([]);
   });
 
-  test('is to be begun again once the table is laid out anew', async () => {
+  test('must restart once the layout of the table changes', async () => {
     const { links, lease } = await open();
     await links.writeAll('doctor', many(130), lease);
     const { next } = await links.page('doctor', null, 10);
@@ -416,7 +416,7 @@ describe('a walk over the links of a target in pages', () => {
   });
 });
 
-/** Settles changes that were carried out: of those whose objects are there with their links, of the others without. */
+/** Settles successful changes: existing objects with their links, the others without. */
 async function settle(outbox: Outbox, links: readonly Link[], lease: Lease, removed: readonly string[] = []) {
   const changed = links.map((link) => ({ recordId: link.recordId, link }));
   const gone = removed.map((recordId) => ({ recordId, link: null }));

@@ -9,7 +9,7 @@ const redis = useRedis();
 const ring = [{ id: 'k1', key: Buffer.alloc(32, 1) }];
 const login = { tenant: 'studio-rossi', connection: 'clinic', codeVerifier: 'verifier-canary' };
 
-test('a begun login is given once, to whoever comes first', async () => {
+test('a started sign-in is given once, to the first request', async () => {
   const logins = createLoginStore<typeof login>(redis.connect(), ring);
   const elsewhere = createLoginStore<typeof login>(redis.connect(), ring);
   await logins.put('state-1', login);
@@ -18,7 +18,7 @@ test('a begun login is given once, to whoever comes first', async () => {
   expect(await logins.take('state-2')).toBeNull();
 });
 
-test('a begun login is forgotten after ten minutes', async () => {
+test('a started sign-in is deleted after ten minutes', async () => {
   const connection = redis.connect();
   await createLoginStore(connection, ring).put('state-1', login);
   const [key = ''] = await connection.keys('*');
@@ -27,14 +27,14 @@ test('a begun login is forgotten after ten minutes', async () => {
   expect(lifeMs).toBeLessThanOrEqual(600_000);
 });
 
-test('neither names nor values in Redis let one finish the login', async () => {
+test('neither names nor values in Redis allow finishing the sign-in', async () => {
   const connection = redis.connect();
   await createLoginStore(connection, ring).put('state-canary', login);
   const [key = ''] = await connection.keys('*');
   expect(`${key} ${await connection.get(key)}`).not.toMatch(/canary|studio-rossi/);
 });
 
-test('a login moved to another state does not open', async () => {
+test('a sign-in moved to another state does not open', async () => {
   const connection = redis.connect();
   const logins = createLoginStore(connection, ring);
   await logins.put('state-1', login);
@@ -54,8 +54,8 @@ function open() {
   return { clock, connection, links: of(), elsewhere: of() };
 }
 
-describe('a login link', () => {
-  test('is given once, to whoever comes first; looking uses nothing up', async () => {
+describe('a sign-in link', () => {
+  test('is given once, to the first request; a preview does not consume it', async () => {
     const { links, elsewhere } = open();
     const { id } = await links.put('ticket-1', LINK);
     for (let at = 0; at < 3; at += 1) expect(await elsewhere.find('ticket-1')).toEqual({ ...LINK, id });
@@ -69,7 +69,7 @@ describe('a login link', () => {
     expect(await links.take('ticket-2')).toBeNull();
   });
 
-  test('is listed with who made it, oldest first, until it is withdrawn; then its address is worth nothing', async () => {
+  test('is listed with its creator, oldest first, until it is withdrawn; then its URL is useless', async () => {
     const { links } = open();
     const second = await links.put('ticket-2', { ...LINK, madeAt: NOW + 1 });
     const first = await links.put('ticket-1', LINK);

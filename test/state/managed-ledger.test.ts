@@ -25,12 +25,12 @@ function openMark() {
   };
 }
 
-describe('an older state that somebody else put back', () => {
+describe('a restored older state', () => {
   const FORGED = expect.objectContaining({ code: 'record-forged' });
   const stateOf = async (connection: Redis) =>
     [await connection.hgetall(keys.managedRevisions()), await connection.hgetall(keys.managedTenants())] as const;
 
-  /** `uno` was changed, `due` removed and `tre` left as it is, after what is told as `older`. */
+  /** `uno` was changed, `due` removed and `tre` left unchanged, after the state in `older`. */
   async function changed() {
     const connection = redis.connect();
     await connection.flushall();
@@ -45,7 +45,7 @@ describe('an older state that somebody else put back', () => {
     const older = await stateOf(connection);
     await store.put('uno', contentOf('paused'), uno);
     await store.remove('due', due ?? '');
-    /** All of it, or only some fields; daemons look, since the version is another one. */
+    /** Restores all fields, or only some; daemons check, since the version differs. */
     const putBack = async (only?: readonly string[]) => {
       const chosen = (all: Record<string, string>) =>
         Object.fromEntries(Object.entries(all).filter(([id]) => only?.includes(id) ?? true));
@@ -56,7 +56,7 @@ describe('an older state that somebody else put back', () => {
     return { connection, mark, store, openStore, putBack };
   }
 
-  /** What opens, and what does not. */
+  /** Lists documents that open, and documents that are refused. */
   async function readBy(store: ManagedTenantStore) {
     const { tenants, forged } = await store.read();
     for (const id of forged) expect(() => tenants.get(id)?.open()).toThrow(FORGED);
@@ -73,7 +73,7 @@ describe('an older state that somebody else put back', () => {
     expect(await readBy(openStore())).toEqual(found);
   });
 
-  test('with its own sealed head opens nowhere where the mark, or the process, knows a newer one', async () => {
+  test('with its encrypted head is refused if the mark, or the process, knows a newer one', async () => {
     const { store, openStore, putBack, mark } = await changed();
     await store.read();
     await putBack();
@@ -97,7 +97,7 @@ describe('an older state that somebody else put back', () => {
     expect((await late.read()).forged).toContain('uno');
   });
 
-  test('without a head, or with a document alone, opens nowhere', async () => {
+  test('without a head, or with a document only, is refused', async () => {
     const { connection, openStore, store } = await changed();
     const now = await stateOf(connection);
     await connection.hdel(keys.managedRevisions(), '*head');
@@ -124,7 +124,7 @@ describe('an older state that somebody else put back', () => {
     expect(await store.accept('uno', await shown('uno'))).toBe(false);
   });
 
-  test('counts for nobody without the head: none of them is believed', async () => {
+  test('without the head is not accepted: every document is refused', async () => {
     const { connection } = await changed();
     await connection.hdel(keys.managedRevisions(), '*head');
     expect(await readBy(openManagedStore(connection, RING, openMark().given))).toEqual({
@@ -133,13 +133,13 @@ describe('an older state that somebody else put back', () => {
   });
 });
 
-describe('a look at the ledger', () => {
+describe('a check of the ledger', () => {
   const look = (stored: Record<string, string>, counted: Record<string, string>): Looked => ({
     ...{ version: 'v', sealed: 's', marked: 0, revisions: new Map(Object.entries(stored)) },
     head: { counter: 1, revisions: new Map(Object.entries(counted)) },
   });
 
-  test('tells tenants that are as they were from those to read and those that are forged', () => {
+  test('distinguishes unchanged tenants, changed tenants and forged tenants', () => {
     const now = look(
       { same: 'r1', changed: 'r2', added: 'r3', forged: 'x' },
       { same: 'r1', changed: 'r2', added: 'r3', lost: 'r4' },
@@ -163,7 +163,7 @@ describe('a look at the ledger', () => {
     expect(new Set([...shown, 'x', 'y', 'r']).size).toBe(7);
   });
 
-  test('takes a change that means what is shown, what counts, or nothing where Redis has nothing', () => {
+  test('interprets a change as the shown value, the effective value, or none if Redis has no value', () => {
     expect(meantBy(look({}, {}), 'a')).toEqual(['']);
     const [forged, lost] = [look({ a: 'x' }, { a: 'r' }), look({}, { a: 'r' })];
     expect(meantBy(forged, 'a')).toEqual([revisionShown(forged, 'a'), 'r']);

@@ -14,7 +14,7 @@ async function open() {
   return { connection, one: openManagedStore(connection), other: openManagedStore(connection) };
 }
 
-test('what one process keeps, others read, sealed on the way, and nothing of it stands there in clear', async () => {
+test('a document stored by one process is read by others, encrypted in transit and in Redis', async () => {
   const { connection, one, other } = await open();
   const revision = await one.put('uno', CONTENT, null);
   expect(revision).toMatch(/^[\w-]{22}$/);
@@ -27,7 +27,7 @@ test('what one process keeps, others read, sealed on the way, and nothing of it 
   expect(stored).not.toMatch(/correct-horse|Studio/);
 });
 
-test('of two who change a tenant at once one does, and the other one learns it', async () => {
+test('of two concurrent changes of a tenant one succeeds, and the other is rejected', async () => {
   const { one, other } = await open();
   const both = await Promise.all([one.put('uno', contentOf('A'), null), other.put('uno', contentOf('B'), null)]);
   expect(both.filter((revision) => revision !== null)).toHaveLength(1);
@@ -41,7 +41,7 @@ test('of two who change a tenant at once one does, and the other one learns it',
   expect(await one.put('uno', contentOf('E'), null)).toBeNull();
 });
 
-test('a reading asks for what changed alone, and is the same while nothing did', async () => {
+test('a read requests changes only, and returns the same object without changes', async () => {
   const { one, other } = await open();
   await one.put('uno', contentOf('A'), null);
   await one.put('due', contentOf('B'), null);
@@ -56,7 +56,7 @@ test('a reading asks for what changed alone, and is the same while nothing did',
   expect([...(await other.read()).tenants.keys()]).toEqual(['due']);
 });
 
-test("a document that was put in another's place, or changed, does not open", async () => {
+test("a document in another document's place, or changed, does not open", async () => {
   const { connection, one, other } = await open();
   await one.put('uno', CONTENT, null);
   await one.put('due', CONTENT, null);
@@ -67,7 +67,7 @@ test("a document that was put in another's place, or changed, does not open", as
   expect(tenants.get('uno')?.open()).toEqual(CONTENT);
 });
 
-test('a Redis that was emptied is told from one from which all were removed', async () => {
+test('an emptied Redis is distinguished from one in which every tenant was removed', async () => {
   const { connection, one } = await open();
   await one.put('uno', CONTENT, null);
   const { tenants } = await one.read();
@@ -81,7 +81,7 @@ test('a Redis that was emptied is told from one from which all were removed', as
   expect((await one.read()).tenants.size).toBe(1);
 });
 
-test('what Redis lost is known as lost until it is there again, whoever writes first', async () => {
+test('a document that Redis lost is reported as lost until it exists again, whichever process writes first', async () => {
   const { connection, one, other } = await open();
   for (const id of ['uno', 'due', 'tre']) await one.put(id, contentOf(id), null);
   const before = await one.read();
@@ -90,7 +90,7 @@ test('what Redis lost is known as lost until it is there again, whoever writes f
   await connection.flushall();
   await expect(one.read()).rejects.toMatchObject({ code: 'managed-tenants-lost' });
   expect((await one.find('due'))?.open().yaml).toBe('name: due\n');
-  // Looked at or not in between: whoever reads next finds one of two.
+  // With or without a check in between, the next reader finds one of two.
   const first = await other.put('uno', contentOf('uno'), null);
   const partly = await one.read();
   expect([[...partly.tenants.keys()], [...partly.lost.keys()]]).toEqual([['uno'], ['due']]);
@@ -107,7 +107,7 @@ test('what Redis lost is known as lost until it is there again, whoever writes f
   expect(first).not.toBeNull();
 });
 
-test('what an old key sealed is sealed with the active one when it is read', async () => {
+test('a document encrypted with an old key is encrypted with the active key when it is read', async () => {
   const { connection, one } = await open();
   await one.put('uno', CONTENT, null);
   const rotated = openManagedStore(connection, [{ id: 'k2', key: Buffer.alloc(32, 3) }, ...RING]);
@@ -118,7 +118,7 @@ test('what an old key sealed is sealed with the active one when it is read', asy
   expect((await rotated.read()).tenants.get('uno')?.revision).toBe(read?.revision);
 });
 
-test('what an old key sealed can be read from a Redis that takes no writes', async () => {
+test('a document encrypted with an old key is readable from a read-only Redis', async () => {
   const { connection, one } = await open();
   await one.put('uno', CONTENT, null);
   await connection.config('SET', 'maxmemory', '1mb');

@@ -16,7 +16,7 @@ function open() {
   return { store, wait };
 }
 
-describe('a host that is away', () => {
+describe('a host that is down', () => {
   test('is tried by one work each ten seconds, and its begin and its duration are answered once', async () => {
     const { wait } = open();
     expect(await wait(LANE)).toEqual({ isChosen: true, became: 'began' });
@@ -26,13 +26,13 @@ describe('a host that is away', () => {
     expect(await wait(LANE, NOW + 16 * MINUTE_MS)).toMatchObject({ became: null });
   });
 
-  test('is no outage while the works that wait may not try it', async () => {
+  test('is no outage while the waiting jobs must not try it', async () => {
     const { store, wait } = open();
     expect(await wait(LANE, NOW, false)).toEqual({ isChosen: false, became: null });
     expect([await store.works(HOST), await store.list(NOW)]).toEqual([[LANE], []]);
   });
 
-  test('gives back each work that waited once, of whatever kind, and the outage', async () => {
+  test('returns each waiting job once, of any kind, and the outage', async () => {
     const { store, wait } = open();
     const other = { tenant: 'rossi', target: null, other: { kind: 'channel', id: 'sms' } } as const;
     for (const work of [LANE, CYCLE, other]) await wait(work);
@@ -55,7 +55,7 @@ describe('a host that is away', () => {
     expect(await wait(LANE, NOW + 6_000 + 15 * MINUTE_MS)).toMatchObject({ became: 'lasts' });
   });
 
-  test('is listed, longest first, until nobody has tried it for two hours', async () => {
+  test('is listed, longest first, until no job has tried it for two hours', async () => {
     const { store, wait } = open();
     await wait(LANE, NOW + 1);
     await store.wait('older.example', CYCLE, { now: NOW, code: 'x', mayTry: true, lastsAfterMs: DAY_MS });
@@ -64,14 +64,14 @@ describe('a host that is away', () => {
     expect(await store.list(NOW + 2 * HOUR_MS + 1)).toEqual([]);
   });
 
-  test('of which Redis has other facts than were sealed for it is not listed', async () => {
+  test('with data in Redis other than the encrypted data is not listed', async () => {
     const { wait } = open();
     await wait(LANE);
     expect(await createOutageStore(redis.connect(), Buffer.alloc(32, 8)).list(NOW)).toEqual([]);
   });
 });
 
-test('an unanswered write is due at the latest of its times, until it was looked at', async () => {
+test('an unanswered write is due at the latest of its times, until it was checked', async () => {
   const store = createUnansweredStore(redis.connect(), 'rossi');
   expect(await store.nextAt('doctor')).toBeNull();
   await store.record(

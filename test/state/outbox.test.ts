@@ -50,7 +50,7 @@ function itemOf(title: string): CalendarItem {
   return { title, description: 'notes-canary', location: null, time, busy: true };
 }
 
-/** Tells titles apart without showing them, as a keyed hash does. */
+/** Distinguishes titles without revealing them, as a keyed hash does. */
 function fingerprintOf(title: string): string {
   return createHash('sha256').update(title).digest('base64url').slice(0, 21);
 }
@@ -87,7 +87,7 @@ type Opened = Awaited<ReturnType<typeof open>>;
 
 const takeDue = async ({ outbox }: Opened, now = NOW) => only(await outbox.due('doctor', now, 10));
 
-describe('what is put in', () => {
+describe('an added entry', () => {
   test('comes out whole, oldest first, when it is due', async () => {
     const { outbox, planner } = await open();
     await outbox.put('doctor', [present('2', 'later')], { now: NOW + 5, lease: planner });
@@ -112,7 +112,7 @@ describe('what is put in', () => {
     expect(await outbox.oldestAt('doctor')).toBe(NOW);
   });
 
-  test('is the newest of what was put in for a record', async () => {
+  test('is the newest of the entries added for a record', async () => {
     const opened = await open();
     await opened.outbox.put('doctor', [present('1', 'first'), present('1', 'second')], {
       now: NOW,
@@ -158,7 +158,7 @@ describe('what is put in', () => {
     expect(new Set((await outbox.due('doctor', NOW, 5_000)).map(({ recordId }) => recordId)).size).toBe(2_000);
   });
 
-  test('shows nothing of a patient anywhere in Redis', async () => {
+  test('reveals no patient data anywhere in Redis', async () => {
     const { connection, outbox, planner, lane } = await open();
     await outbox.put('doctor', [present('1', 'Mario Rossi +39 333 1234567 mario@example.org')], {
       now: NOW,
@@ -175,7 +175,7 @@ describe('what is put in', () => {
     expect(everything).not.toMatch(/Mario|Rossi|1234567|example\.org|notes-canary/);
   });
 
-  test('does not open under another record, target or tenant: it is taken out, and the next plan puts it in again', async () => {
+  test('does not open under another record, target or tenant: it is removed, and the next plan adds it again', async () => {
     const { connection, links, outbox, planner } = await open();
     await outbox.put('doctor', [present('1')], { now: NOW, lease: planner });
     const from = `cm:{${TENANT}}:outbox:doctor`;
@@ -194,7 +194,7 @@ describe('what is put in', () => {
 });
 
 describe('an entry that is in flight', () => {
-  test('is done: it is gone, and its link is there', async () => {
+  test('succeeded: it is gone, and its link exists', async () => {
     const opened = await open();
     await opened.outbox.put('doctor', [present('1')], { now: NOW, lease: opened.planner });
     const entry = await takeDue(opened);
@@ -206,7 +206,7 @@ describe('an entry that is in flight', () => {
     expect([...(await opened.links.read('doctor')).keys()]).toEqual(['1']);
   });
 
-  test('is done while a newer one came: the link is there and the newer one stays', async () => {
+  test('succeeded after a newer one came: the link exists and the newer one remains', async () => {
     const opened = await open();
     await opened.outbox.put('doctor', [present('1', 'old')], { now: NOW, lease: opened.planner });
     const entry = await takeDue(opened);
@@ -224,7 +224,7 @@ describe('an entry that is in flight', () => {
   test('is done twice, the second time after the newer one: what is newer stays', async () => {
     const opened = await open();
     await opened.outbox.put('doctor', [present('1', 'old')], { now: NOW, lease: opened.planner });
-    // As a connection does that fell silent: what was sent over it arrives once more, late.
+    // As with a silent connection: its command arrives once more, late.
     const send = vi.spyOn(opened.connection, 'eval');
     await opened.outbox.complete('doctor', [done(await takeDue(opened))], { now: NOW, lease: opened.lane });
     const [sent] = send.mock.calls.slice(-1);
@@ -240,7 +240,7 @@ describe('an entry that is in flight', () => {
     expect(await opened.links.count('doctor')).toBe(0);
   });
 
-  test('takes an object out: that is known, where it is noted, until one is made again or the record is forgotten', async () => {
+  test('removes an object: the removal is known, if recorded, until a new object or the erasure of the record', async () => {
     const opened = await open();
     const takeOut = async (...ids: string[]) => {
       await opened.outbox.put('doctor', ids.map(absent), { now: NOW, lease: opened.planner });
@@ -274,7 +274,7 @@ describe('an entry that is in flight', () => {
     expect(await opened.outbox.counts('doctor')).toEqual({ pending: 1, failing: 0 });
   });
 
-  test('failed: it is tried later, and counted as failing until it is done', async () => {
+  test('failed: it is retried later, and counted as failing until it succeeds', async () => {
     const opened = await open();
     await opened.outbox.put('doctor', [present('1')], { now: NOW, lease: opened.planner });
     const entry = await takeDue(opened);
@@ -288,7 +288,7 @@ describe('an entry that is in flight', () => {
     expect(await opened.outbox.counts('doctor')).toEqual({ pending: 0, failing: 0 });
   });
 
-  test('keeps what its last failure is about, until it fails otherwise or is decided anew', async () => {
+  test('keeps the cause of its last failure, until it fails with another one or has a new plan', async () => {
     const opened = await open();
     await opened.outbox.put('doctor', [present('1')], { now: NOW, lease: opened.planner });
     const about = async () => (await opened.outbox.pendingOf('doctor', '1'))?.about;
@@ -318,7 +318,7 @@ describe('an entry that is in flight', () => {
     expect(await takeDue(opened, NOW + 1)).toMatchObject({ recordId: '1' });
   });
 
-  test('met a burnt key: it goes at once under the next one, and so does what comes after it', async () => {
+  test('met a burnt key: it continues at once under the next one, and so does the following entry', async () => {
     const opened = await open();
     await opened.outbox.put('doctor', [present('1')], { now: NOW, lease: opened.planner });
     const entry = await takeDue(opened);
@@ -364,7 +364,7 @@ test('what nothing was written of is as if it had never been sent', async () => 
   expect(only(await outbox.due('doctor', NOW, 10))).toEqual(entry);
 });
 
-describe('whoever lost the lease', () => {
+describe('a process without the lease', () => {
   test.each<[string, (opened: Opened, entry: OutboxEntry) => Promise<void>]>([
     ['puts nothing in', ({ outbox, planner }) => outbox.put('doctor', [absent('1')], { now: NOW, lease: planner })],
     ['notes nothing as sent', ({ outbox, lane }, entry) => outbox.markSent('doctor', [entry], NOW, lane)],
@@ -385,7 +385,7 @@ describe('whoever lost the lease', () => {
   });
 });
 
-test('an outbox that is emptied leaves nothing behind, and the others alone', async () => {
+test('an emptied outbox leaves nothing behind, and does not affect the others', async () => {
   const { connection, outbox, planner } = await open();
   await outbox.put('doctor', [present('1')], { now: NOW, lease: planner });
   await outbox.put('nurse', [present('1')], { now: NOW, lease: planner });

@@ -17,13 +17,13 @@ const TEN_MINUTES_MS = 600_000;
 
 const SILENT_MS = 6_000;
 
-/** Looks at the register, each of which sees every process: more than a death without a proof needs. */
+/** Checks of the register, each of which sees every process: more than an unproved death requires. */
 const MANY_LOOKS = 9;
 
 /** Fewer than that. */
 const SOME_LOOKS = 3;
 
-/** A lease that another process holds, and how this one asks for it. */
+/** A lease that another process holds, and this process's request for it. */
 async function held() {
   const holder = spawn(process.execPath, [HOLDER, redis.url], { stdio: ['ignore', 'pipe', 'inherit'] });
   onTestFinished(() => void holder.kill('SIGKILL'));
@@ -41,7 +41,7 @@ async function kill(holder: ChildProcess): Promise<void> {
   await once(holder, 'exit');
 }
 
-/** Waits until the register was looked at so many times. */
+/** Waits until the register was checked this number of times. */
 async function looks(client: ReturnType<typeof redis.connect>, times = MANY_LOOKS): Promise<void> {
   const count = async () => Number(/cmdstat_hgetall:calls=(\d+)/.exec(await client.info('commandstats'))?.[1] ?? 0);
   const before = await count();
@@ -53,11 +53,11 @@ test('a lease of a process that was killed is free long before it expires', asyn
   expect(await tryTake()).toBeNull();
   await kill(holder);
   const lease = await waitFor(tryTake, { what: 'the lease', intervalMs: 100 });
-  // A late write of the dead one is told apart.
+  // The token distinguishes a late write of the dead process.
   expect(lease.token).toMatch(/^2:/);
 });
 
-test('a place in the line of a process that was killed is free too', async () => {
+test('a queue place of a killed process is free too', async () => {
   const { holder, client, processes, tryTake } = await held();
   await tryTake();
   const { id: own } = await processes.join();
@@ -70,7 +70,7 @@ test('a place in the line of a process that was killed is free too', async () =>
   expect(await tryTake()).not.toBeNull();
 });
 
-test('a process that stands still has not died; unheard of for long it is succeeded, and knows it when it goes on', async () => {
+test('a suspended process is not dead; after a long silence it is replaced, and notices this when it resumes', async () => {
   const { holder, client, processes, tryTake } = await held();
   holder.kill('SIGSTOP');
   await tryTake();
@@ -112,7 +112,7 @@ test('a process whose id another one has by now has died', async () => {
   await waitFor(() => processes.dead().includes(id), { what: 'the death' });
 });
 
-test('a copy of a process, which goes on elsewhere, lives: it beats', async () => {
+test('a copy of a process that continues elsewhere is alive: it sends heartbeats', async () => {
   const { holder, client, processes, tryTake } = await held();
   await kill(holder);
   const [[id = '', entry = '{}'] = []] = Object.entries(await client.hgetall(keys.processes()));
@@ -136,7 +136,7 @@ function heardOf() {
   return { time, life };
 }
 
-test('a life ends a tenth before others may take over, though nobody looks', async () => {
+test('a life ends a tenth before others may take over, even without a check', async () => {
   const { time, life } = heardOf();
   const { over } = life;
   await time.pass(8_999);
@@ -146,7 +146,7 @@ test('a life ends a tenth before others may take over, though nobody looks', asy
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a life that is heard of goes on, counted from when the beat was sent', async () => {
+test('a confirmed life continues, measured from the sending of the heartbeat', async () => {
   const { time, life } = heardOf();
   for (let beat = 0; beat < 5; beat += 1) {
     const sentAt = performance.now();
@@ -169,7 +169,7 @@ test('an answer to an earlier beat that comes later shortens nothing', async () 
   expect(life.over.aborted).toBe(false);
 });
 
-test('a process that stood still sees before any of its timers rings that its life is over', () => {
+test('a suspended process notices the end of its life before any of its timers fires', () => {
   const { time, life } = heardOf();
   const before = life.over;
   time.jump(8_999);
@@ -179,7 +179,7 @@ test('a process that stood still sees before any of its timers rings that its li
   expect(before.aborted).toBe(true);
 });
 
-test('an answer that waited while the process stood still revives nothing', () => {
+test('an answer that waited while the process was suspended revives nothing', () => {
   const { time, life } = heardOf();
   const { over } = life;
   time.jump(9_000);
@@ -243,7 +243,7 @@ function settled(spy: { mock: { settledResults: readonly { type: string }[] } })
   return spy.mock.settledResults.filter(({ type }) => type !== 'incomplete').length;
 }
 
-test('a holder that nobody hears of gives up before another can take its lease, and the other takes it then', async () => {
+test('a silent holder gives up before another process can take its lease, and the other then takes it', async () => {
   const { client, take, takeOther, second } = await twoProcesses();
   const lease = await take();
   vi.spyOn(client, 'hset').mockRejectedValue(new Error('away'));
@@ -277,7 +277,7 @@ test('a holder that is heard of keeps its lease, whatever time passes', async ()
   expect(await takeOther()).toBeNull();
 });
 
-test('a process that stood still begins another life: what it held is free to all, its workers go on', async () => {
+test('a suspended process begins another life: its leases are free for all, its workers continue', async () => {
   const { client, processes, other, told, take, takeOther, time, second } = await twoProcesses();
   const before = await processes.join();
   const lease = await take();
@@ -297,7 +297,7 @@ test('a process that stood still begins another life: what it held is free to al
   expect((await take())?.token).toMatch(new RegExp(`^3:${after.id}/`));
 });
 
-test('a process that stood still takes again at once what it held, though the lease was not given back', async () => {
+test('a suspended process takes its leases again at once, although they were not released', async () => {
   const { take, time } = await twoProcesses();
   const lease = await take();
   time.jump(SILENT_MS);
@@ -308,7 +308,7 @@ test('a process that stood still takes again at once what it held, though the le
   expect(again?.signal.aborted).toBe(false);
 });
 
-test('a waiter that stood still keeps on waiting, with a place of its new life', async () => {
+test('a suspended waiter keeps waiting, with a place of its new life', async () => {
   const { client, processes, takeOther, time } = await twoProcesses();
   const held = await takeOther();
   const waiting = createLeases(client, 'studio', TEN_MINUTES_MS, processes).take('lane', TEN_MINUTES_MS, NEVER);
@@ -324,7 +324,7 @@ test('a waiter that stood still keeps on waiting, with a place of its new life',
   expect(lease.token).not.toContain(first?.split('/')[0]);
 });
 
-test('when Redis comes back nobody has died before the beats had time to come', async () => {
+test('after Redis returns no process is dead before the heartbeats had time to arrive', async () => {
   const { client, processes, other, told, looked, second } = await twoProcesses();
   const { id } = await processes.join();
   const beats = vi.spyOn(client, 'hset').mockRejectedValue(new Error('away'));
@@ -340,7 +340,7 @@ test('when Redis comes back nobody has died before the beats had time to come', 
   expect(told.flat()).toEqual([]);
 });
 
-test('looks that waited for Redis tell of no death when they are all answered before the beats', async () => {
+test('checks that waited for Redis report no death when they are all answered before the heartbeats', async () => {
   const { client, other, told, looked, time, passBeat } = await twoProcesses();
   const register = await client.hgetall(keys.processes());
   const back = Promise.withResolvers<void>();
@@ -355,7 +355,7 @@ test('looks that waited for Redis tell of no death when they are all answered be
   expect(told).toEqual([]);
 });
 
-test('a process whose clocks stood still too lives again by its next beat, and keeps what it takes from then on', async () => {
+test('a process whose clocks stopped too is alive again at its next heartbeat, and keeps leases taken after it', async () => {
   const { client, processes, other, told, take, takeOther, second } = await twoProcesses();
   const { id } = await processes.join();
   const entry = JSON.parse((await client.hget(keys.processes(), id)) ?? '');
@@ -373,7 +373,7 @@ test('a process whose clocks stood still too lives again by its next beat, and k
   expect(told.flat()).toEqual(['holder-worker']);
 });
 
-test('workers that are named together, in the first life, are all told before any of them takes a job', async () => {
+test('workers that are named together, in the first life, are all informed before any of them takes a job', async () => {
   const client = redis.connect();
   const processes = openProcesses(client, SILENT_MS);
   onTestFinished(() => processes.leave());

@@ -30,8 +30,8 @@ function open(path: string | null) {
   return { connection, clock, openProcess, protection: openProcess() };
 }
 
-describe('what protects people', () => {
-  test('is certain in a new state, which a look leaves new', async () => {
+describe('the state of the safeguards', () => {
+  test('is certain in a new state, which a preview leaves new', async () => {
     const { connection, protection } = open(null);
     expect(await protection.uncertainty({ lookOnly: true })).toBeNull();
     expect(await connection.exists(keys.protection(TENANT))).toBe(0);
@@ -39,7 +39,7 @@ describe('what protects people', () => {
     expect(await connection.exists(keys.protection(TENANT))).toBe(1);
   });
 
-  test('stays as it was stored first, and is answered as changed once', async () => {
+  test('keeps its first stored value, and is reported as changed once', async () => {
     const { protection, openProcess } = open(directory);
     expect([await protection.store(ENTRY), await protection.store({ ...ENTRY, value: '2' })]).toEqual([true, false]);
     expect((await openProcess().read()).tombstones).toEqual({ p1: '1' });
@@ -60,7 +60,7 @@ describe('what protects people', () => {
     expect(await other.wentBackAt()).toBe(NOW);
   });
 
-  test('is uncertain without a copy until a person accepts the state', async () => {
+  test('is uncertain without a copy until an administrator accepts the state', async () => {
     const { connection, clock, protection } = open(null);
     await protection.store(ENTRY);
     await connection.flushall();
@@ -81,7 +81,7 @@ describe('what protects people', () => {
     expect(await protection.restore(backup)).toBe(0);
   });
 
-  test('that somebody else changed is record-forged, until a person accepts it', async () => {
+  test('that another program changed is record-forged, until an administrator accepts it', async () => {
     const { connection, protection, openProcess } = open(null);
     await protection.store(ENTRY);
     await connection.hset(keys.optOuts(TENANT), 'made-up', '1');

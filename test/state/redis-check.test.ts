@@ -15,7 +15,7 @@ import { DAEMON, refusedCommands, shippedUsers, TESTER, writeUsersFile } from '.
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const BULLMQ = dirname(fileURLToPath(import.meta.resolve('bullmq')));
 
-/** Whatever a connection says by itself, and commands that are written in no source by their name. */
+/** Commands that a connection sends automatically, and commands that no source names. */
 const OF_CONNECTIONS = [
   'ASKING',
   'CLIENT|SETINFO',
@@ -59,7 +59,7 @@ describe('the commands that the daemon may give', () => {
   });
 });
 
-test('each of them is asked for by whoever looks whether a user may do what work takes, but for those of connections', () => {
+test('the check of a Redis user’s permissions contains each of them, except those of connections', () => {
   const source = readFileSync(join(ROOT, 'src/state/redis-check.ts'), 'utf8');
   const samples = /const COMMANDS = `([\s\S]*?)`\n/.exec(source)?.[1] ?? '';
   const asked = allMatches(samples, /(?:^|\|)\s*([a-z]+)/gm);

@@ -31,7 +31,7 @@ import { waitFor } from '../support/wait-for.ts';
 
 const NEVER = new AbortController().signal;
 
-describe('a Redis that keeps what it is given', () => {
+describe('a Redis that keeps its data', () => {
   const redis = useRedis();
 
   test('is accepted', async () => {
@@ -50,7 +50,7 @@ describe('a Redis that keeps what it is given', () => {
     await connection.config('SET', 'maxmemory-policy', 'noeviction');
   });
 
-  test('is looked at again while the daemon runs: what takes over may evict', async () => {
+  test('is checked again while the daemon runs: a replica that takes over may evict', async () => {
     const connection = redis.connect();
     const error = vi.fn();
     const stop = checkRepeatedly(connection, { error } as unknown as Logger, 5);
@@ -63,7 +63,7 @@ describe('a Redis that keeps what it is given', () => {
     expect(error.mock.calls[0]?.[0]).toMatchObject({ code: 'redis-evicts' });
   });
 
-  test('is sent the text of a script once by each connection, and runs it also where it has forgotten it', async () => {
+  test('receives the text of a script once per connection, and runs it also after it has forgotten it', async () => {
     const onlooker = redis.connect();
     const ADD = "return redis.call('HINCRBY', KEYS[1], ARGV[1], ARGV[2])";
     const callsOf = async (name: string) =>
@@ -99,7 +99,7 @@ describe('a Redis that keeps what it is given', () => {
     connection.disconnect();
   });
 
-  test('is said to be out of reach by every failure that means so', async () => {
+  test('is reported as unreachable by every failure with this meaning', async () => {
     const [ended, away] = [connectRedis(redis.url), new Redis(redis.url, { maxRetriesPerRequest: 0 })];
     away.on('error', () => {});
     await Promise.all([ended.ping(), away.ping()]);
@@ -125,7 +125,7 @@ describe('a Redis without an append-only file', () => {
   });
 });
 
-describe('a Redis that falls silent without closing its connections', () => {
+describe('a Redis that stops answering without closing its connections', () => {
   const redis = useRedis();
 
   async function open(connect: (url: string) => RedisClient = connectRedis) {
@@ -151,7 +151,7 @@ describe('a Redis that falls silent without closing its connections', () => {
     expect(ended.mock.calls.map(([error]) => asMirrorError(error).code)).toEqual(['redis-unreachable']);
   });
 
-  test('is reached over another connection as soon as it speaks again, although nobody closed the old one', async () => {
+  test('is reached over another connection as soon as it answers again, although the old one was never closed', async () => {
     const { proxy, client } = await open();
     const time = useFakeTime();
     proxy.fallSilent();
@@ -166,7 +166,7 @@ describe('a Redis that falls silent without closing its connections', () => {
     expect(proxy.connections).toBe(2);
   });
 
-  test('leaves the copies that wait for jobs alone: BullMQ watches those', async () => {
+  test('does not affect the copies that wait for jobs: BullMQ monitors those', async () => {
     const { proxy, client } = await open(connectForWorkers);
     const copy = (client as Redis).duplicate();
     onTestFinished(() => copy.disconnect());
@@ -180,7 +180,7 @@ describe('a Redis that falls silent without closing its connections', () => {
     expect(copy.status).toBe('ready');
   });
 
-  test('is said to be out of reach, with the time, in at most ten seconds; its loss and its return are logged once each', async () => {
+  test('is reported as unreachable, with the time, in at most ten seconds; its loss and its return are logged once each', async () => {
     const { proxy, client } = await open();
     const lines: [level: string, message: string, silentForMs: unknown][] = [];
     const note = (level: string) => (data: object, message: string) =>
@@ -219,7 +219,7 @@ describe('a Redis that falls silent without closing its connections', () => {
   });
 });
 
-test('a Redis that does not answer is waited for until the wait is ended, and is then said to be out of reach', async () => {
+test('a Redis without an answer is awaited until the wait is cancelled, and is then reported as unreachable', async () => {
   const client = connectRedis('redis://127.0.0.1:1');
   const stop = new AbortController();
   const checked = checkRedis(client, stop.signal);
@@ -228,10 +228,10 @@ test('a Redis that does not answer is waited for until the wait is ended, and is
   client.disconnect();
 });
 
-/** Long enough for any replica on this machine that is at work. */
+/** Long enough for any working replica on this host. */
 const PATIENCE_MS = 5_000;
 
-/** Nobody waits longer for one that is known not to answer. */
+/** Maximum wait for a replica that is known not to answer. */
 const SHORT_MS = 100;
 
 const redis = useRedis();
@@ -242,7 +242,7 @@ let replica: Redis;
 
 let directory: string;
 
-/** What is answered of a safe write: a Redis older than 7.2 can't tell of its disk. */
+/** Result of a safe write: a Redis older than 7.2 cannot report its disk state. */
 let safe: Durability;
 
 beforeAll(async () => {
@@ -272,7 +272,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-/** Lets the replica stand still, as behind a network that is cut, while it is still taken for connected. */
+/** Suspends the replica, as behind a cut network, while it still appears connected. */
 async function whileItStandsStill(work: () => Promise<void>): Promise<void> {
   const [, pid] = /process_id:(\d+)/.exec(await replica.info('server')) ?? [];
   process.kill(Number(pid), 'SIGSTOP');
@@ -305,15 +305,15 @@ function openEpoch(client: Redis, replicas: number | null, clock = Date.now) {
   });
 }
 
-describe.each([null, 1])('with %s as the number of replicas that must know a decision', (replicas) => {
-  test('it is durable when the replica that is connected has it', async () => {
+describe.each([null, 1])('a required number of %s replicas for each decision', (replicas) => {
+  test('makes a write durable when the connected replica has it', async () => {
     const writer = redis.connect();
     await writer.set('decided', 'yes');
     expect(await createAwaitDurable(writer, { replicas, patienceMs: PATIENCE_MS })('decided')).toBe(safe);
     expect(await replica.get('decided')).toBe('yes');
   });
 
-  test('it is late as long as a connected replica lags, and durable once that goes on', async () => {
+  test('makes a write late while a connected replica lags, and durable once the replica continues', async () => {
     const writer = redis.connect();
     await whileItStandsStill(async () => {
       await writer.set('decided', 'yes');
@@ -325,7 +325,7 @@ describe.each([null, 1])('with %s as the number of replicas that must know a dec
 });
 
 describe('a replica that is gone', () => {
-  test('is not waited for unless its number is configured', async () => {
+  test('causes no wait unless its number is configured', async () => {
     const writer = redis.connect();
     await part();
     await writer.set('decided', 'yes');
@@ -342,7 +342,7 @@ describe('a replica that takes over', () => {
     expect(await openEpoch(replica, 0).check()).toBe(0);
   });
 
-  test('and lacks a decision that nobody waited for at replicas is known to have gone back', async () => {
+  test('without a decision for which no replica was awaited is known to have gone back', async () => {
     const primary = redis.connect();
     await openEpoch(primary, 1).confirm();
     await part();
@@ -364,7 +364,7 @@ describe('a replica that takes over', () => {
 
   test('a decision that it never had, while the wait for it was answered, is known to be lost', async () => {
     const primary = redis.connect();
-    // What took over between the write and the wait answers for all that it has.
+    // A replica that took over between the write and the wait confirms its own data.
     vi.spyOn(primary, 'call').mockImplementationOnce(async () => {
       await primary.hincrby(keys.epoch(0), 'counter', -1);
       return 1;
@@ -374,8 +374,8 @@ describe('a replica that takes over', () => {
   });
 });
 
-describe('a Redis that speaks TLS alone', () => {
-  /** The one name in the certificate: who is reached by an address instead is not trusted. */
+describe('a Redis that accepts TLS only', () => {
+  /** The only name in the certificate: a server reached by an IP address is not trusted. */
   const HOST = 'localhost';
 
   const MASTER = 'clinic-mirror';
@@ -402,7 +402,7 @@ describe('a Redis that speaks TLS alone', () => {
 
   afterAll(() => setDefaultCACertificates(trusted));
 
-  /** A Redis that speaks TLS alone. */
+  /** A Redis that accepts TLS only. */
   async function startSecure(settings: Record<string, string> = {}): Promise<number> {
     const redis = await onFreePort((port) =>
       startRedis({ port, settings: { ...tls, 'tls-port': String(port), ...settings }, server: inject('redisServer') }),
@@ -411,7 +411,7 @@ describe('a Redis that speaks TLS alone', () => {
     return redis.port;
   }
 
-  /** A sentinel that speaks TLS alone, and tells names rather than addresses. */
+  /** A sentinel that accepts TLS only, and returns names rather than IP addresses. */
   async function startSecureSentinel(masterPort: number): Promise<number> {
     return await onFreePort((port) => startSecureSentinelOn(port, masterPort));
   }
@@ -433,7 +433,7 @@ describe('a Redis that speaks TLS alone', () => {
     return port;
   }
 
-  /** One server that is a cluster by itself. */
+  /** A cluster of a single server. */
   async function startSecureCluster(): Promise<number> {
     const port = await startSecure({
       ...{ 'cluster-enabled': 'yes', 'tls-cluster': 'yes', 'cluster-port': String(await freePort()) },
@@ -457,7 +457,7 @@ describe('a Redis that speaks TLS alone', () => {
     'a cluster': async () => ({ ...NOBODY, cluster: [{ host: HOST, port: await startSecureCluster() }], tls: true }),
   };
 
-  describe.for(Object.entries(PLACES))('%s that speaks TLS alone', ([, start]) => {
+  describe.for(Object.entries(PLACES))('%s that accepts TLS only', ([, start]) => {
     test.for([
       ['', connectRedis],
       [' by workers', connectForWorkers],
@@ -468,7 +468,7 @@ describe('a Redis that speaks TLS alone', () => {
       expect(await client.get('key')).toBe('value');
     });
 
-    test('is told nothing while its certificate is not trusted', async () => {
+    test('receives no command while its certificate is not trusted', async () => {
       const place = await start();
       setDefaultCACertificates(trusted);
       onTestFinished(() => setDefaultCACertificates([...trusted, certificate]));

@@ -21,7 +21,7 @@ beforeEach(async () => {
   world = await open();
 });
 
-test('a part has the time at which it was first missed, until it is there again', async () => {
+test('a part has the time at which it was first missed, until it exists again', async () => {
   const { removed, lease } = world;
   await removed.recordParts(TENANT, { missed: [ROOM], ended: [] }, NOW, lease);
   await removed.recordParts(TENANT, { missed: [ROOM, 'connection/mail'], ended: [] }, NOW + 5, lease);
@@ -35,7 +35,7 @@ test('a part has the time at which it was first missed, until it is there again'
   expect(await removed.parts('studio-bianchi')).toEqual(new Map());
 });
 
-test('a tenant has the time at which it was first missed, until it is there again', async () => {
+test('a tenant has the time at which it was first missed, until it exists again', async () => {
   const { removed } = world;
   await removed.recordTenants({ missed: [TENANT], ended: [] }, NOW);
   await removed.recordTenants({ missed: [TENANT, 'other'], ended: [] }, NOW + 5);
@@ -59,7 +59,7 @@ test('the holders of keys are the tenant itself, its targets and its connections
   expect(holders.get(TENANT)?.get(ROOM)).toEqual(new Set(['pins', 'drifted']));
 });
 
-describe('a release', () => {
+describe('a deletion', () => {
   const ofRoom = [keys.pins(TENANT, 'room'), keys.drifted(TENANT, 'room')];
   const others = [keys.pins(TENANT, 'doctor'), keys.credential(TENANT, 'room'), keys.pins('studio-bianchi', 'room')];
 
@@ -71,7 +71,7 @@ describe('a release', () => {
     for (const key of [...ofRoom, ...others]) await world.connection.set(key, '1');
   });
 
-  test('of a part unlinks its keys alone, without those of spared kinds', async () => {
+  test('of a part unlinks its keys only, without those of spared kinds', async () => {
     const { removed, lease } = world;
     expect(await removed.releasePart(TENANT, ROOM, new Set(['pins']), lease)).toBe(1);
     expect(await countOf(...ofRoom)).toBe(1);
@@ -80,14 +80,14 @@ describe('a release', () => {
     expect(await countOf(...others)).toBe(3);
   });
 
-  test('of a tenant unlinks all of it while it is missed', async () => {
+  test('of a tenant unlinks all of its keys while it is missed', async () => {
     const { removed, lease } = world;
     await removed.recordTenants({ missed: [TENANT], ended: [] }, NOW);
     expect(await removed.releaseTenant(TENANT, new Set(['credential']), lease)).not.toBeNull();
     expect(await countOf(...ofRoom, ...others)).toBe(2);
   });
 
-  test('of a tenant that is taken up again unlinks nothing but its configuration number, and says so', async () => {
+  test('of a restored tenant unlinks only its configuration number, and reports this', async () => {
     const { removed, lease } = world;
     expect(await removed.releaseTenant(TENANT, new Set(), lease)).toBeNull();
     expect(await countOf(...ofRoom, ...others)).toBe(5);

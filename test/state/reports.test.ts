@@ -19,7 +19,7 @@ describe('the memory of an alert channel', () => {
   }
   const stored = { memory: 'm', failure: null, forgedAt: null };
 
-  test('reads as it was written, in another process too, and is removed with its channel', async () => {
+  test('is read as it was written, in another process too, and is removed with its channel', async () => {
     const { store, openStore } = open();
     await store.write('mail', stored);
     await store.write('hook', { ...stored, failure: { code: 'refused', sinceAt: NOW } });
@@ -30,7 +30,7 @@ describe('the memory of an alert channel', () => {
     expect([...(await store.read()).keys()]).toEqual(['mail']);
   });
 
-  test('counts for two hours without a write; its failure stays', async () => {
+  test('counts for two hours without a write; its failure remains', async () => {
     const { store, clock } = open();
     await store.write('mail', { ...stored, failure: { code: 'refused', sinceAt: NOW } });
     clock.now = NOW + 2 * HOUR_MS - 1;
@@ -43,7 +43,7 @@ describe('the memory of an alert channel', () => {
     });
   });
 
-  test('that is older than this process saw, or not sealed, is record-forged', async () => {
+  test('that is older than this process saw, or not encrypted, is record-forged', async () => {
     const { store, connection, openStore } = open();
     await store.write('mail', stored);
     const before = (await connection.hget(keys.alerts(), 'mail')) ?? '';
@@ -77,7 +77,7 @@ test('certificates replace all that were stored, and expire after seven days', a
   expect(await createCertificateStore(connection, Buffer.alloc(32, 8)).read()).toEqual([]);
 });
 
-test('a report on refused files counts for a minute, until its process takes it back, and under the identity key alone', async () => {
+test('a report on refused files is valid for a minute, until its process withdraws it, and under the identity key only', async () => {
   const connection = redis.connect();
   const clock = { now: NOW };
   const openReports = (key = IDENTITY_KEY) => createReloadReports(connection, () => clock.now, key);

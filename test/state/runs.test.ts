@@ -5,7 +5,7 @@ import { countsUntil, NO_CHANGES, STORED_HOURS, withChanges } from '../../src/st
 
 const START = Date.UTC(2026, 5, 15, 8);
 
-test('every change of the last day is counted once, in its hour, and none of before', () => {
+test('every change of the last day is counted once, in its hour, and no earlier change', () => {
   const happened = fc.array(fc.tuple(fc.integer({ min: 0, max: 60 }), fc.integer({ min: 0, max: 50 })), {
     maxLength: 60,
   });
@@ -26,7 +26,7 @@ test('every change of the last day is counted once, in its hour, and none of bef
   );
 });
 
-test('a clock that was put back loses no count', () => {
+test('a clock that was set back loses no count', () => {
   const before = withChanges(NO_CHANGES, START, 5);
   const after = withChanges(before, START - 3 * HOUR_MS, 2);
   expect(countsUntil(after, START).at(-1)).toBe(7);

@@ -15,8 +15,8 @@ function open() {
   return { connection, tables: openSafeguards(connection, TENANT, Buffer.alloc(32, 7)) };
 }
 
-describe('the tables that protect people', () => {
-  test('are as proved after any changes, and not after a change by somebody else', async () => {
+describe('the safeguard tables', () => {
+  test('match their proof after any own changes, and not after a foreign change', async () => {
     const { connection, tables } = open();
     const change = fc.record({
       table: fc.constantFrom(...SAFEGUARD_TABLES),
@@ -49,7 +49,7 @@ describe('the tables that protect people', () => {
     );
   });
 
-  test('that are only counted miss a changed value, which a look at each entry finds', async () => {
+  test('that are only counted miss a changed value, which a check of each entry finds', async () => {
     const { connection, tables } = open();
     await tables.put({ table: 'optOuts', name: 'a', value: '1' });
     await connection.hset(keys.optOuts(TENANT), 'a', '2');
@@ -70,7 +70,7 @@ describe('the tables that protect people', () => {
     expect((await other.look(false)).record).toBe('forged');
   });
 
-  test('put back what is missing, and leave what is there', async () => {
+  test('restore missing entries, and keep existing ones', async () => {
     const { connection, tables } = open();
     await connection.hset(keys.tombstones(TENANT), 'a', 'there');
     const copy = { ...NONE, tombstones: { a: 'copy', b: 'copy' }, optOuts: { c: 'copy' } };

@@ -3,13 +3,13 @@ import { createLeases } from '../../src/state/leases.ts';
 import { askEach, countOne, fencedScript, isFenced, keysLike, pairsOf, scoresOf } from '../../src/state/script.ts';
 import { useRedis } from '../support/redis.ts';
 
-/** A module beside the scripts. */
+/** A module next to the scripts. */
 const SCRIPTS = new URL('../../src/state/script.ts', import.meta.url).href;
 
 const TENANT = 'studio-rossi';
 const redis = useRedis();
 
-test('a fenced script runs for the holder of the lease alone', async () => {
+test('a fenced script runs for the holder of the lease only', async () => {
   const connection = redis.connect();
   const lease = await createLeases(connection, TENANT, 60_000).tryTake('plan');
   const setFields = fencedScript<number>(SCRIPTS, 'fenced-set');
@@ -28,7 +28,7 @@ test('only the refusal of a fenced script is taken for one', () => {
   expect(isFenced('FENCED')).toBe(false);
 });
 
-test('each item is asked for in one go and answered in order; the first error is thrown', async () => {
+test('all items are requested in one batch and answered in order; the first error is thrown', async () => {
   const connection = redis.connect();
   await connection.mset('{t}:one', '1', '{t}:two', '2');
   const ask = (keys: string[]) => askEach<string | null>(connection, keys, (pipeline, key) => pipeline.get(key));

@@ -16,7 +16,7 @@ function failure(open: () => unknown): MirrorError {
   throw new Error('expected a MirrorError');
 }
 
-describe('a sealed value', () => {
+describe('an encrypted value', () => {
   test('opens to what it was, and looks different each time', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.string(), (text, context) => {
@@ -27,7 +27,7 @@ describe('a sealed value', () => {
     );
   });
 
-  test('shows nothing of what it holds', () => {
+  test('reveals nothing of its content', () => {
     const sealed = sealer.seal('Mario Rossi', 'outbox/doctor/1');
     expect(sealed).toMatch(/^s1\.k1\.[\w-]+$/);
     expect(Buffer.from(sealed.split('.')[2] ?? '', 'base64url').toString('latin1')).not.toContain('Rossi');
@@ -61,15 +61,15 @@ describe('a sealed value', () => {
     expect(error.message).not.toContain('Rossi');
   });
 
-  test('claiming to be sealed with another key of the ring does not open', () => {
+  test('that claims another key of the ring does not open', () => {
     const both = createSealer([OLD, NEW], 'studio-rossi');
     const sealed = both.seal('x', 'x').replace('.k1.', '.k2.');
     expect(failure(() => both.open(sealed, 'x')).code).toBe('seal-broken');
   });
 });
 
-describe('content that is read if it is ours', () => {
-  test('is what was sealed, and nothing where it was moved, is of another making, or its key is gone', () => {
+describe('optional encrypted content', () => {
+  test('is decrypted, and null if it was moved, has another origin, or its key is gone', () => {
     const sealed = sealer.seal(JSON.stringify({ a: 1 }), 'c');
     expect(openSealed(sealer, sealed, 'c')).toEqual({ a: 1 });
     expect(openSealed(sealer, sealed, 'd')).toBeNull();
@@ -78,7 +78,7 @@ describe('content that is read if it is ours', () => {
       expect(openSealed(sealer, other, 'c')).toBeNull();
   });
 
-  test('hides no defect of ours', () => {
+  test('does not hide a defect of the program', () => {
     expect(() => openSealed(sealer, sealer.seal('no JSON', 'c'), 'c')).toThrow(SyntaxError);
   });
 });
@@ -93,14 +93,14 @@ describe('a key', () => {
     expect(createSealer([NEW], 'studio-rossi').open(rotated.seal('x', 'c'), 'c')).toBe('x');
   });
 
-  test('that was removed too early is named, with what to do', () => {
+  test('that was removed too early is reported with the remedy', () => {
     const error = failure(() => createSealer([NEW], 'studio-rossi').open(sealer.seal('x', 'c'), 'c'));
     expect(error).toMatchObject({ actor: 'settings', code: 'sealing-key-unknown' });
     expect(error.message).toContain('"k1"');
     expect(error.remedy).toContain('sealingKeys');
   });
 
-  test('must be there', () => {
+  test('is required', () => {
     expect(failure(() => createSealer([], 'studio-rossi'))).toMatchObject({
       actor: 'settings',
       code: 'no-sealing-key',

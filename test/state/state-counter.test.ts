@@ -62,7 +62,7 @@ describe('a Redis that was emptied', () => {
   });
 });
 
-test('a Redis whose counter goes on did not go back', async () => {
+test('a Redis whose counter continues did not go back', async () => {
   const { counter, openCounter } = open();
   await counter.confirm();
   await counter.confirm();
@@ -94,15 +94,15 @@ describe('the identity key', () => {
     });
   });
 
-  test('is shown by a fingerprint of 16 characters alone', () => {
+  test('is shown as a fingerprint of 16 characters only', () => {
     const fingerprint = identityFingerprint(Buffer.alloc(32, 7));
     expect(fingerprint).toMatch(/^[0-9a-v]{16}$/);
     expect(identityFingerprint(Buffer.alloc(32, 8))).not.toBe(fingerprint);
   });
 });
 
-describe('a data directory that can not be used', () => {
-  test('is logged once, and data-directory-unusable stops only what may not go on without it', async () => {
+describe('a data directory that cannot be used', () => {
+  test('is logged once, and data-directory-unusable stops only work that requires it', async () => {
     const path = join(directory, 'file');
     await writeFile(path, 'no folder');
     const { counter, error } = open({ path });
@@ -122,7 +122,7 @@ describe('a data directory that can not be used', () => {
     expect(await counter.view()).toMatchObject({ directory: 'kept', directoryFailure: null });
   });
 
-  test('is required of nobody where none is configured', async () => {
+  test('is not required if none is configured', async () => {
     await expect(open({ path: null }).counter.requireDirectory(async () => {})).resolves.toBeUndefined();
   });
 });

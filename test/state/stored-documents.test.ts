@@ -18,7 +18,7 @@ function open(key = 9) {
   return { clock, connection, documents };
 }
 
-test('a document is kept sealed, and the one of today takes the place of the one before', async () => {
+test('a document is stored encrypted, and the current one replaces the previous one', async () => {
   const { connection, documents } = open();
   await documents.put('a', { n: 1 });
   await documents.put('a', { n: 2 });

@@ -18,7 +18,7 @@ const TENANT = 'rossi';
 const IDENTITY_KEY = Buffer.alloc(32, 7);
 const FAILED = { ...NO_SUBSCRIPTIONS, failure: { code: 'no', sinceAt: NOW, retryAt: NOW } };
 
-test('subscriptions are written under the lease alone, and go when nothing is left of them', async () => {
+test('subscriptions are written under the lease only, and their key is deleted with the last of them', async () => {
   const connection = redis.connect();
   const store = createSubscriptionStore(connection, TENANT, createProofSealer(IDENTITY_KEY, TENANT));
   const lease = await createLeases(connection, TENANT, 30_000).tryTake('subscriptions');
@@ -57,7 +57,7 @@ test('the directory knows an addressee until its time is over or it is removed, 
   expect(await connection.pttl(key)).toBeGreaterThan(MINUTE_MS / 2);
 });
 
-test('a secret fits its own hash alone', () => {
+test('a secret matches its own hash only', () => {
   const secretHash = subscriptionSecretHash('secret');
   expect(secretHash).not.toContain('secret');
   const fits = ['secret', 'Secret', '', secretHash].map((secret) => isSubscriptionSecret(secret, secretHash));

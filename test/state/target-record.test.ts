@@ -21,14 +21,14 @@ describe('a stored target', () => {
     pausedUntil: '6',
   });
 
-  test('holds the failure, the gaps and the outage that were sealed for it', () => {
+  test('contains the failure, the gaps and the outage that were encrypted for it', () => {
     expect(recordOf(fieldsOf('doctor'), PROOF, HERE)).toMatchObject({
       ...{ failure: FAILURE, gaps: [], outage: 'crm.example', pausedUntil: 6 },
       ...{ container: 'c1', firstRunApprovedAt: 4, isForged: false },
     });
   });
 
-  test('with sealed fields of another target fails as record-forged since its pause, and is tried at once', () => {
+  test('with encrypted fields of another target fails as record-forged since its pause, and is tried at once', () => {
     expect(recordOf(fieldsOf('nurse'), PROOF, HERE)).toMatchObject({
       failure: { code: 'record-forged', sinceAt: 5 },
       gaps: [{ code: 'record-forged' }],
@@ -47,10 +47,10 @@ describe('a stored target', () => {
   );
 });
 
-describe('what left a target', () => {
+describe('the removals from a target', () => {
   const NONE = { cancelled: 0, excluded: 0, vanished: 0, released: 0 };
 
-  test('is counted by reason, a record that comes and goes each time, for an hour and for seven days', async () => {
+  test('are counted by reason, a recurring record each time, for an hour and for seven days', async () => {
     const targets = createTargetStore(redis.connect(), 'studio-rossi', PROOFS);
     await targets.recordGone('doctor', { ...NONE, vanished: 3 }, NOW);
     await targets.recordGone('doctor', { ...NONE, vanished: 3, released: 1 }, NOW);
@@ -70,7 +70,7 @@ describe('what left a target', () => {
     expect((await targets.gone('nurse', NOW)).week).toEqual(NONE);
   });
 
-  test('is told day by day, the newest first', async () => {
+  test('are listed day by day, the newest first', async () => {
     const targets = createTargetStore(redis.connect(), 'studio-rossi', PROOFS);
     await targets.recordGone('doctor', { ...NONE, vanished: 3 }, NOW);
     await targets.recordGone('doctor', { ...NONE, cancelled: 4, excluded: 2 }, NOW + 2 * DAY_MS);
@@ -86,13 +86,13 @@ describe('what left a target', () => {
     ]);
   });
 
-  test('does not pile up where something is deleted every hour, and is forgotten in the end', async () => {
+  test('do not accumulate under hourly deletions, and expire in the end', async () => {
     const connection = redis.connect();
     const targets = createTargetStore(connection, 'studio-rossi', PROOFS);
     for (let hour = 0; hour < 200; hour += 1) {
       await targets.recordGone('doctor', { ...NONE, vanished: 5 }, NOW + hour * HOUR_MS);
     }
-    // 169 hours, each with its reason and count, sealed.
+    // 169 hours, each with its reason and count, encrypted.
     expect(await connection.hstrlen('cm:{studio-rossi}:target:doctor', 'proof')).toBeLessThan(5_000);
     await targets.recordGone('nurse', NONE, NOW);
     expect(await connection.exists('cm:{studio-rossi}:target:nurse')).toBe(0);

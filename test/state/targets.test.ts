@@ -43,12 +43,12 @@ const UNTOUCHED: StoredTarget = {
   refusedThere: {},
 };
 
-describe('what is known of a target', () => {
+describe('the record of a target', () => {
   test('is nothing at first', async () => {
     expect(await createTargetStore(redis.connect(), 'studio-rossi', PROOFS).read('doctor')).toEqual(UNTOUCHED);
   });
 
-  test('reads as it was written, and null clears a field', async () => {
+  test('is read as it was written, and null clears a field', async () => {
     const targets = createTargetStore(redis.connect(), 'studio-rossi', PROOFS);
     const texts = { message: 'm', remedy: null };
     const failure = { code: 'login-refused', actor: 'authorization', ...texts, texts, sinceAt: NOW } as const;
@@ -76,8 +76,8 @@ describe('what is known of a target', () => {
   });
 });
 
-describe('a record that is not as we wrote it', () => {
-  test('is set aside and counted once', async () => {
+describe('a record that differs from the written one', () => {
+  test('is skipped and counted once', async () => {
     const connection = redis.connect();
     const targets = createTargetStore(connection, 'studio-rossi', PROOFS);
     await connection.hset('cm:{studio-rossi}:target:doctor', { container: 'c1', adoptedAt: 1 });
@@ -87,7 +87,7 @@ describe('a record that is not as we wrote it', () => {
     expect(await targets.read('doctor')).toEqual({ ...UNTOUCHED, forged: 1 });
   });
 
-  test('keeps what a person approved between the look and that', async () => {
+  test('keeps an approval given between the check and the skip', async () => {
     const connection = redis.connect();
     const targets = createTargetStore(connection, 'studio-rossi', PROOFS);
     await connection.hset('cm:{studio-rossi}:target:doctor', { proof: 'not ours', container: 'c1' });
@@ -98,7 +98,7 @@ describe('a record that is not as we wrote it', () => {
     expect(await targets.read('doctor')).toMatchObject({ firstRunApprovedAt: NOW, isForged: false, forged: 0 });
   });
 
-  test('keeps what a person approves in the moment of that', async () => {
+  test('keeps an approval given at the moment of the skip', async () => {
     const connection = redis.connect();
     const targets = createTargetStore(connection, 'studio-rossi', PROOFS);
     await connection.hset('cm:{studio-rossi}:target:doctor', { proof: 'not ours', container: 'c1' });

@@ -12,7 +12,7 @@ const TENANT = 'studio-rossi';
 const IDENTITY_KEY = Buffer.alloc(32, 7);
 const NOW = Date.parse('2026-06-15T10:00:00Z');
 
-/** What makes changes last for a tenant. */
+/** The storage that makes changes of a tenant durable. */
 function protectionOf(connection: RedisClient, tenant = TENANT) {
   const clock = () => NOW;
   const epoch = openEpoch(connection, clock);
