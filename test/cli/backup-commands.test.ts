@@ -74,7 +74,7 @@ test('a restore of some tenants alone restores no other, and ends with 1 for one
   expect(ran.code).toBe(1);
   expect(ran.out).toMatch(/^verdi /m);
   expect(ran.out).not.toMatch(/^rossi /m);
-  expect(ran.out).toContain('nobody is not as in the file (not-in-backup).');
+  expect(ran.out).toContain('nobody differs from the file (not-in-backup).');
 });
 
 test('a tenant that fails keeps no other from being restored, and ends the command with 1 and its code', async () => {

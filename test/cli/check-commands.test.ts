@@ -72,14 +72,14 @@ describe('doctor', () => {
     const { code, out } = await run(['doctor'], { state: stateWith({ lacksTrustedProxies: () => true }) });
     expect(code).toBe(0);
     expect(out).toMatch(/^warning +/m);
-    expect(out).toMatch(/Nothing stands in the way\.\n\nWhat to do, in this order:\n1\. /);
+    expect(out).toMatch(/Nothing stands in the way\.\n\nFix in this order:\n1\. /);
   });
 
   test('ends with 1 at a problem, with its code, and says what to do first', async () => {
     const { code, out } = await run(['doctor'], { state: AWAY });
     expect(code).toBe(1);
     expect(out).toMatch(/^PROBLEM +Redis: .*\(redis-unreachable\)/m);
-    expect(out).toContain(`What to do, in this order:\n1. Redis:\n   ${REMEDY}`);
+    expect(out).toContain(`Fix in this order:\n1. Redis:\n   ${REMEDY}`);
     expect(out).not.toContain('Nothing stands in the way');
   });
 

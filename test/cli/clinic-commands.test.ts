@@ -235,7 +235,7 @@ describe('a change', () => {
     expect(thrown).toMatchObject({ code: 'call-refused', status: 400 });
     const failure = thrown as MirrorError;
     expect(failure.vendorMessages()).toEqual(['The request is malformed', expect.stringMatching(/^email: /)]);
-    expect(renderError(failure, { asksForData: true })).toMatch(/\n {2}The other side says: email: /);
+    expect(renderError(failure, { asksForData: true })).toMatch(/\n {2}Vendor message: email: /);
     // Of any other command the words would end in the log of what started it.
     expect(renderError(failure, {})).toContain('the answer names the field email');
     expect(renderError(failure, {})).not.toContain('The other side says');

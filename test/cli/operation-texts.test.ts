@@ -18,9 +18,9 @@ describe('the sentence of an operation', () => {
 
   test('says of an opt-out whether anything was changed, and in which direction', async () => {
     const text = await textOf('optOut');
-    expect(text({ lift: false, changed: true }, {})).toBe('The address is opted out.');
-    expect(text({ lift: true, changed: true }, {})).toBe('The opt-out is lifted.');
-    expect(text({ lift: true, changed: false }, {})).toBe('It was so already.');
+    expect(text({ lift: false, changed: true }, {})).toBe('The opt-out is saved.');
+    expect(text({ lift: true, changed: true }, {})).toBe('The opt-out is removed.');
+    expect(text({ lift: true, changed: false }, {})).toBe('Nothing changed.');
   });
 
   test('says of a reopened endpoint whether it was closed, and what becomes of what waits', async () => {
@@ -44,14 +44,14 @@ describe('the sentence of an operation', () => {
   test('says of an empty list of reminders what was asked for', async () => {
     const text = await textOf('listReminders');
     const none = { tenant: 'aurora', day: null, complete: true, reminders: [] };
-    expect(text(none, { state: 'upcoming' })).toBe('Nothing is planned.');
-    expect(text(none, { state: 'past' })).toBe('Nothing was sent or dropped yet.');
+    expect(text(none, { state: 'upcoming' })).toBe('No reminders are planned.');
+    expect(text(none, { state: 'past' })).toBe('No reminders were sent or dropped.');
   });
 
   test('shows the faults of a configuration, or that there are none', async () => {
     const text = await textOf('checkConfiguration');
     const fault = { file: 'aurora', line: 2, path: 'zone', message: 'is no zone', remedy: 'correct it' };
-    expect(text({ faults: [] }, {})).toBe('It has no faults.');
+    expect(text({ faults: [] }, {})).toBe('No faults found.');
     expect(text({ faults: [fault] }, {})).toContain('is no zone');
   });
 });

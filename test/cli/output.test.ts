@@ -86,7 +86,7 @@ describe('times', () => {
 
   test('are UTC where no zone is known, and no zone is named where no time is told', () => {
     expect(inZone(null, () => renderTime(AT))).toBe('2026-07-01 12:30:00Z');
-    expect(inZone('Europe/Rome', () => 'Nothing is held.')).toBe('Nothing is held.');
+    expect(inZone('Europe/Rome', () => 'No holds exist.')).toBe('No holds exist.');
   });
 
   test('of one clinic are in its zone; of several in that which they share', () => {

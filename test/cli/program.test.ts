@@ -185,9 +185,9 @@ describe('sealed copies of logins', () => {
     const ran = await run(['credentials', 'restore', 'studio-rossi', 'a-file'], {
       backups: { ...FILE, backup, restore },
     });
-    expect(ran.out).toContain('Restored: clinic. Newer ones kept: none.\n');
+    expect(ran.out).toContain('Connections restored: clinic. Newer connections kept: none.\n');
     expect(ran.out).toContain(
-      'Tombstones, receipts and opt-outs put back: 3; put back by hand before: 1; rejections: 2.\n',
+      'Restored tombstones, receipts and opt-outs: 3; objects restored by undo: 1; rejections: 2.\n',
     );
   });
 });

@@ -20,13 +20,13 @@ describe('access', () => {
     const text = renderTokens({ tokens });
     expect(text).toMatch(/^erp +read +aurora, belvedere +ada +2026/m);
     expect(text).toMatch(/^all +read +all +ada/m);
-    expect(renderTokens({ tokens: [] })).toBe('There is no token.');
+    expect(renderTokens({ tokens: [] })).toBe('No tokens exist.');
   });
 
   test('has links that wait to be opened', () => {
     const links = [{ id: 'l1', connection: 'clinic', by: 'ada', madeAt: NOW, endsAt: NOW }];
     expect(renderLinks({ links } as Parameters<typeof renderLinks>[0])).toMatch(/^l1 +clinic +ada/m);
-    expect(renderLinks({ links: [] } as Parameters<typeof renderLinks>[0])).toBe('No link waits to be opened.');
+    expect(renderLinks({ links: [] } as Parameters<typeof renderLinks>[0])).toBe('No unused links exist.');
   });
 });
 
@@ -45,7 +45,7 @@ describe('the configuration of tenants', () => {
     expect(text).toMatch(/^belvedere +managed +3$/m);
     expect(shown({})).toBe('aurora: managed, revision 3.\n\nname: Aurora');
     expect(shown({ file: 'tenants/aurora.yaml', yaml: null })).toBe(
-      'aurora: configured by tenants/aurora.yaml, which is edited there.',
+      'aurora: configured by tenants/aurora.yaml; edit this file.',
     );
   });
 

@@ -25,7 +25,7 @@ const route = (location: string): Finding => ({ ...FINDING, area: 'routes', resu
 test('the profile is shown where something differs, and not where it fits', () => {
   expect(shown({ findings: [FINDING] })).toMatch(/The profile that says it:\n\nlistPath: elenco$/);
   expect(shown({ findings: [{ ...FINDING, result: 'fits' }] })).not.toContain('listPath');
-  expect(shown({})).toContain('Nothing differs from the profile.');
+  expect(shown({})).toContain('No differences from the profile.');
 });
 
 test('what a person is to decide comes first, and the same question once', () => {
@@ -63,6 +63,6 @@ test('rows of a clinic have how many were read, those that were set aside with w
   const text = shown({ rows });
   expect(flat(text)).toContain('of 3 rows: 2 read, 1 set aside (bad-time: start). States: none.');
   expect(text).toMatch(/^notes +–/m);
-  expect(text).toMatch(/Not read of this row: telefono\.$/);
+  expect(text).toMatch(/Not read in this record: telefono\.$/);
   expect(shown({ rows: { ...rows, of: 'document' } })).not.toContain('States:');
 });

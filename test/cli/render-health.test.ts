@@ -56,7 +56,7 @@ const rendered = (changes: Partial<typeof someTarget>) =>
 
 test('names a property that differs and is not known as such', () => {
   expect(rendered({ heldOtherwise: { unknown: 2 } })).toContain(
-    'Held otherwise than it was sent: a field that is not known (2)',
+    'Objects that differ from the last write: a field that is not known (2)',
   );
 });
 
@@ -68,7 +68,7 @@ test('names the first twenty records of a list and counts the rest', () => {
 });
 
 test.each([
-  ['egress-name', 'it would tell more of the patient than it may: it stays as it is (egress-name)'],
+  ['egress-name', 'the change contains more patient data than the target allows: record unchanged (egress-name)'],
   ['not-in-any-list', 'Excluded, 1: not-in-any-list'],
 ])('shows the code of a rule without words of its own: %s', (code, says) => {
   expect(rendered({ excluded: { counts: { [code]: 1 }, records: [] } })).toContain(says);
@@ -85,7 +85,7 @@ test('says of a parked record that it waits, and has the page of an object whole
 
 test('says that excluded records are not known where the target was not read (server-error)', () => {
   expect(rendered({ unread: 'server-error' })).toContain(
-    'Not read now (server-error): excluded records are not known.',
+    'The clinic was not read (server-error): excluded records are unknown.',
   );
   expect(rendered({ unread: null })).not.toContain('Not read now');
 });

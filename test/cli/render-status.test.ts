@@ -227,8 +227,8 @@ describe('the installation', () => {
   test.each([
     ['a state of before', { wentBackAt: NOW }, /state-went-back: .*reminders due until then are not sent again/],
     ['lost writes', { writesLostAt: NOW }, /lost memory of writes: .*read again/],
-    ['no directory', { directory: 'none' }, /no dataDirectory is set, so there is no audit log either/],
-    ['a directory that fails', { directory: 'failed' }, /dataDirectory can not be written to$/],
+    ['no directory', { directory: 'none' }, /no dataDirectory is set; the audit log is off/],
+    ['a directory that fails', { directory: 'failed' }, /dataDirectory is not writable$/],
     ['a Redis that does not tell', { durability: 'unsupported' }, / → /],
   ] as const)('has %s among what keeps decisions', (_, changes, says) => {
     const { state } = statusOf([]);
@@ -238,7 +238,7 @@ describe('the installation', () => {
 
   test('says until when it holds what is of a tenant that is no longer configured', () => {
     expect(shown({ removed: [{ name: 'corallo', missedAt: NOW, releaseAt: NOW }] })).toContain(
-      'tenant corallo is no longer configured: what is kept of it here goes after 2026-06-15',
+      'tenant corallo is no longer configured: its state is deleted after 2026-06-15',
     );
   });
 });

@@ -24,7 +24,7 @@ test('targets that were left as they are since a list is yet to be read are name
   const result = resultOf({});
   expect(isWhole(result)).toBe(true);
   const left = { ...result, run: { ...result.run, awaiting: ['contacts'] } };
-  expect(renderSync(left)).toContain('left as they are until what they follow is read: contacts');
+  expect(renderSync(left)).toContain('unchanged until their source is read: contacts');
   expect(isWhole(left)).toBe(false);
 });
 

@@ -43,7 +43,7 @@ describe('an endpoint', () => {
 
   test('whose messages fail while it does not rest has the next try of each event', () => {
     const failing = { failing: 3, lastCode: 'webhook-refused', nextTryAt: NOW };
-    expect(flat(shown({}, failing))).toContain('portal: report.available: 3 failing (webhook-refused), next try 2026');
+    expect(flat(shown({}, failing))).toContain('portal: report.available: 3 failed (webhook-refused), next retry 2026');
     expect(flat(shown({ restUntil: NOW }, failing))).not.toContain('3 failing');
   });
 

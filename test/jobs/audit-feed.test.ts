@@ -302,7 +302,7 @@ describe('drift', () => {
   });
 
   test.for(['keep', 'report'] as const)(
-    'goes when the edit is put back by hand, and nothing is written (%s)',
+    'goes when the edit is restored by undo, and nothing is written (%s)',
     async (policy) => {
       const world = await synced(2, policy);
       const { title } = objectOf(world, '0').item;
