@@ -23,6 +23,7 @@ export interface DoctorCommand {
 type EnglishFinding = ReturnType<typeof inEnglish>;
 
 const SIGNS = { ok: 'ok', warning: 'warning', problem: 'PROBLEM', 'not-asked': 'not checked' } as const;
+const SIGN_WIDTH = 12;
 
 /** Adds `doctor`, which exits with code 1 if there is a problem. */
 export function addDoctor(program: Command, options: DoctorCommand): void {
@@ -64,8 +65,11 @@ async function askAll(
 /** Renders a finding in one or two lines. */
 function renderFinding({ tenant, subject, result, what, code }: EnglishFinding): string {
   const who = tenant === null ? subject : `${tenant}, ${subject}`;
-  const [first = '', ...more] = wrap(`${who}: ${what}${code === null ? '' : ` (${code})`}`, '           ').split('\n');
-  return [stateWord(SIGNS[result].padEnd(11)) + first.trimStart(), ...more].join('\n');
+  const [first = '', ...more] = wrap(
+    `${who}: ${what}${code === null ? '' : ` (${code})`}`,
+    ' '.repeat(SIGN_WIDTH),
+  ).split('\n');
+  return [stateWord(SIGNS[result].padEnd(SIGN_WIDTH)) + first.trimStart(), ...more].join('\n');
 }
 
 /** Renders the next steps in order, or the result without problems. */

@@ -50,7 +50,7 @@ describe('what the clinic has', () => {
   ])('%s are shown as a table and as JSON, and says that they are sensitive', async (resource) => {
     const ran = await run(['aurora', resource]);
     expect(ran.thrown).toBe(null);
-    expect(ran.err).toContain('of patients too');
+    expect(ran.err).toContain('patient data');
     expect(Math.max(...ran.out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
     const rows = await listed(resource, '--limit', '3');
     expect(rows.length).toBeGreaterThan(0);
@@ -361,7 +361,7 @@ describe('a report', () => {
     const { out, thrown } = await create(pdf);
     expect(thrown).toBe(null);
     expect(out).toContain('"title": "Anteprima"');
-    expect(out).toContain('the file referto.pdf, 16 bytes');
+    expect(out).toContain('Attached file: referto.pdf, 16 bytes');
     expect(JSON.parse((await create(pdf, '--json')).out)).toMatchObject({
       ...{ sent: false, method: 'POST', body: { title: 'Anteprima' } },
       file: { name: 'referto.pdf', sizeBytes: 16 },

@@ -15,13 +15,13 @@ test('a person is asked to open the address, and is given the redirect URL and c
   const asked = askToOpen(url);
   expect(asked).toContain(`\n\n${url}\n\n`);
   expect(asked.replaceAll(/\s+/g, ' ')).toContain(
-    'register http://127.0.0.1:4000/callback (any port) with the client abc',
+    'register http://127.0.0.1:4000/callback (any port) with the provider for client abc',
   );
 });
 
 test('of an address without a redirect, and of none, nothing is said that could be registered', () => {
   for (const url of ['https://login.example/authorize?client_id=abc', 'no address'])
-    expect(askToOpen(url)).toBe(`Open this address in a browser on this machine:\n\n${url}\n\n\nWaiting …`);
+    expect(askToOpen(url)).toBe(`Open this URL in a browser on this host:\n\n${url}\n\n\nWaiting …`);
 });
 
 /** A connection `clinic` that accounts log in to, one after another; the person goes wherever the command leads. */
@@ -82,7 +82,7 @@ test('a login of which it is not known whether it can be used ends with 1, with 
   const ran = await login();
   expect(ran.code).toBe(1);
   expect(ran.out.replaceAll(/\s+/g, ' ')).toContain(
-    'is not known: the clinic is away (server-error). What to do: no action: the next cycle checks again',
+    'Cannot confirm that this user has access: the clinic is away (server-error). What to do: no action: the next cycle checks again',
   );
   const json = await login('--json');
   expect([json.code, JSON.parse(json.out)]).toMatchObject([

@@ -7,10 +7,10 @@ const textOf = async (name: keyof typeof OPERATION_TEXTS) => (await OPERATION_TE
 
 describe('the sentence of an operation', () => {
   test.each([
-    ['revoked', /^The provider has revoked it\. /],
-    ['not-supported', /do so in its own pages/],
-    ['failed', /could not be asked to revoke it: do so in its own pages/],
-    ['nothing-to-revoke', /^There was no login\. /],
+    ['revoked', /^The provider revoked the connection\. /],
+    ['not-supported', /no revocation service: revoke access in the provider's account settings/],
+    ['failed', /^Cannot revoke the connection with the provider/],
+    ['nothing-to-revoke', /^No connection existed\. /],
   ])('says of a logout whether the provider ended the login too: %s', (revocation, says) => {
     const logOut = OPERATION_SENTENCES.logOut as unknown as Text;
     expect(logOut({ connection: 'dav', revocation }, {})).toMatch(says);
@@ -26,17 +26,17 @@ describe('the sentence of an operation', () => {
   test('says of a reopened endpoint whether it was closed, and what becomes of what waits', async () => {
     const text = await textOf('reopenTriggerEndpoint');
     expect(text({ endpoint: 'erp', closed: null, skip: false }, {})).toBe(
-      'The endpoint erp was not closed. What waits for it is tried now.',
+      'Endpoint erp was not closed. The daemon sends pending messages now.',
     );
     expect(text({ endpoint: 'erp', closed: { code: 'webhook-gone', at: NOW }, skip: true }, {})).toBe(
-      'The endpoint erp is used again. What is there by now is not sent.',
+      'Endpoint erp is open again. Pending messages are dropped.',
     );
   });
 
   test('says of a new address of a feed whether there was one, and that it is shown this once', async () => {
     const text = await textOf('rotateFeed');
     expect(text({ url: 'https://a.example/f', hadOne: true }, {})).toMatch(
-      /^https:\/\/a\.example\/f\n\nThe previous address has ended\. It is shown this once/,
+      /^https:\/\/a\.example\/f\n\nThe previous URL is revoked\. The URL is shown only once/,
     );
     expect(text({ url: 'https://a.example/f', hadOne: false }, {})).not.toContain('previous');
   });
@@ -65,7 +65,9 @@ describe('what goes to standard error beside the answer', () => {
 
   test('is how a token is used and until when, so that standard output is the token alone', () => {
     const remark = OPERATION_REMARKS.createAccessToken as unknown as Text;
-    expect(remark({ token: { endsAt: NOW } }, {})).toMatch(/^Good until 2026-06-15 .*Authorization: Bearer <token>\n$/);
+    expect(remark({ token: { endsAt: NOW } }, {})).toMatch(
+      /^Valid until 2026-06-15 .*Authorization: Bearer <token>\n$/,
+    );
     expect((OPERATION_SENTENCES.createAccessToken as unknown as Text)({ shown: 'cm_secret' }, {})).toBe('cm_secret');
   });
 });

@@ -41,17 +41,17 @@ describe('a table', () => {
     const plain = withOutputOptions(terminal(80, false), () =>
       renderTable(COLUMNS, [
         ['a', 'in-sync'],
-        ['b', 'failing'],
+        ['b', 'stopped'],
       ]),
     );
     const coloured = withOutputOptions(terminal(80), () =>
       renderTable(COLUMNS, [
         ['a', 'in-sync'],
-        ['b', 'failing'],
+        ['b', 'stopped'],
       ]),
     );
     expect(coloured).toContain('\u001B[32min-sync');
-    expect(coloured).toContain('\u001B[31mfailing');
+    expect(coloured).toContain('\u001B[31mstopped');
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what colours are made of
     expect(coloured.replaceAll(/\u001B\[\d+m/g, '')).toBe(plain);
     expect(plain).not.toContain('\u001B');

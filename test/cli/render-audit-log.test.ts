@@ -131,7 +131,7 @@ describe('audit-log verify', () => {
     await writeFile(join(directory, 'audit-log', chain, '00000', '00000003.json'), '{}\n');
     const { out, code } = await run(acting, 'verify');
     expect([code, out]).toEqual([1, expect.stringMatching(/FAULT +\S+, entry 3: was changed/)]);
-    expect((await run(acting, 'show')).out).toContain('Not as they were written: 1');
+    expect((await run(acting, 'show')).out).toContain('Changed entries: 1');
   });
 
   test('stays within the width of a terminal', () => {

@@ -63,7 +63,7 @@ test('names a property that differs and is not known as such', () => {
 test('names the first twenty records of a list and counts the rest', () => {
   const records = Array.from({ length: 23 }, (_, index) => ({ record: `r${index}`, why: 'no-consent' }));
   const text = rendered({ excluded: { counts: { 'no-consent': 23 }, records } });
-  expect(text).toContain('Excluded, 23: the patient has not given, or has withdrawn, the consent');
+  expect(text).toContain('Excluded, 23: no patient consent for this target');
   expect(text).toContain('r19 … and 3 more (--all)');
 });
 
@@ -80,7 +80,7 @@ test('says of a parked record that it waits, and has the page of an object whole
   const view = { ...oneOf(healths), targets: [{ ...someTarget, failing: [{ ...failing, parked: true }] }] };
   const lines = renderHealth(view).split('\n');
   expect(lines).toContain(`      ${page}`);
-  expect(lines).toContainEqual(expect.stringMatching(/^ {4}p1 +refused \(waits for other data or a person\)/));
+  expect(lines).toContainEqual(expect.stringMatching(/^ {4}p1 +refused \(waits for other data or for an admini/));
 });
 
 test('says that excluded records are not known where the target was not read (server-error)', () => {

@@ -33,8 +33,8 @@ describe('a list of reminders', () => {
   });
 
   test('warns that some may be missing where the list of the clinic was not whole, also when none is there', () => {
-    for (const reminders of [[], [LINE]]) expect(listed(reminders, null, false)).toContain('some may be missing');
-    expect(listed([LINE])).not.toContain('some may be missing');
+    for (const reminders of [[], [LINE]]) expect(listed(reminders, null, false)).toContain('reminders may be missing');
+    expect(listed([LINE])).not.toContain('reminders may be missing');
   });
 });
 
@@ -67,7 +67,7 @@ describe('the story of the reminders of an appointment', () => {
       ...{ report: { state: 'undelivered', code: '30003', at: NOW }, answer: { at: NOW, is: 'confirmed' } },
     } as unknown as ReminderLine;
     const text = told({ reminders: [line] });
-    expect(text).toContain('the gateway did not accept the message in time (channel-failed), handed over 2 times');
+    expect(text).toContain('the gateway did not accept the message in time (channel-failed), 2 attempts');
     expect(text).toContain('last failure sms-busy, gateway id SM7');
     expect(text).toContain('not delivered (30003) answered 2026-06-15 10:00+02:00 by the patient: confirmed');
   });
