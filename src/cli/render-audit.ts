@@ -90,7 +90,7 @@ function whyOf({ kind, by, isHeldByOurs, heldBy }: Duplicate): string {
   const relative = heldBy === null ? 'another contact of clinic-mirror' : `the contact of ${heldBy}`;
   switch (kind) {
     case 'lacks': {
-      const who = isHeldByOurs ? relative : 'another contact, probably of the same patient';
+      const who = isHeldByOurs ? relative : 'a contact that clinic-mirror did not create';
       return `without ${by.join(', ')}: the value belongs to ${who}`;
     }
     case 'copied':

@@ -70,7 +70,7 @@ const REASONS: Readonly<Record<string, string>> = {
   unusable: "the clinic's record is not usable",
   arrived: 'the patient had arrived, or the visit was over',
   'rule-gone': 'the rule or channel is no longer configured',
-  'patient-gone': 'the clinic no longer has the patient',
+  'patient-gone': 'the patient was removed from the clinic',
   'no-consent': 'the patient has not given consent',
   'no-address': 'the clinic has no phone number or e-mail address for this channel',
   'opted-out': 'the patient opted out of reminders',

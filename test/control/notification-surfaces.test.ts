@@ -50,7 +50,7 @@ test('status and metrics say who is told of changes, since when and until when, 
   vendor.fault = () => failure;
   clock.now += DAY_MS;
   await maintainSubscriptions(tenant, { hurry: false }, { stop: NEVER, abort: NEVER });
-  expect(renderStatus(await status(installation))).toMatch(/doctor: told of changes since [^)]*server-error/);
+  expect(renderStatus(await status(installation))).toMatch(/doctor: change notifications since [^)]*server-error/);
   clock.now += DAY_MS;
   expect(renderStatus(await status(installation))).toContain(
     'polling alone: doctor (server-error); room (not-offered)',

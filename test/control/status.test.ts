@@ -126,7 +126,7 @@ describe('a list that lacks records which the clinic shows one by one (records-u
         gaps: [gap],
       });
       expect(told).toContain('partial (records-unlisted)');
-      expect(told).toMatch(/list lacks \d records? that the clinic shows one by one/);
+      expect(told).toMatch(/list lacks \d records? that the clinic shows individually/);
       expect(whole).toBe(false);
     }
     expect(model?.objects()).toHaveLength(3);

@@ -126,7 +126,9 @@ describe('a refresh', () => {
     expect(asked).toEqual(['refresh-0']);
     expect(events).toEqual([`note connected null ${NOW}`, 'ask', 'write clinic 1']);
     expect(world.leases).toBe(0);
-    expect(told(log.info)).toEqual([[{ connection: 'clinic', accessExpiresAt: NOW + 3_600_000 }, 'tokens refreshed']]);
+    expect(told(log.info)).toEqual([
+      [{ connection: 'clinic', accessExpiresAt: NOW + 3_600_000 }, 'tokens were refreshed'],
+    ]);
     expect(told(log.warn)).toEqual([]);
   });
 
