@@ -82,7 +82,7 @@ function reportRefused(refused: readonly RefusedChange[], tenant: string | null,
   const ofIt = refused.filter((change) => tenant === null || change.tenant === null || change.tenant === tenant);
   if (ofIt.length === 0) return;
   const faults = renderFaults(ofIt.flatMap((change) => change.faults));
-  host.stderr.write(`${faults}\n\nWhat a daemon ran before counts until that is mended.\n\n`);
+  host.stderr.write(`${faults}\n\nA running daemon uses the previous configuration until these faults are fixed.\n\n`);
 }
 
 /** @returns the exit code */
@@ -182,7 +182,7 @@ async function checkConfiguration(host: CommandHost, options: GlobalOptions) {
   const unread: string[] = [];
   const managedOf = (settings: Settings) =>
     readManaged(settings, within(host, REDIS_PATIENCE_MS), { isPatient: false }).catch((error: unknown) => {
-      unread.push(`Managed tenants are not checked, if there are any: ${asMirrorError(error).message}.`);
+      unread.push(`Managed tenants, if any, were not checked: ${asMirrorError(error).message}.`);
       return new Map();
     });
   try {
@@ -314,7 +314,7 @@ export function renderError(
   const { message, code } = error;
   const remedy = forTenant(error.remedy, tenant ?? '<tenant>');
   const vendorMessages = asksForData ? error.vendorMessages() : [];
-  const lines = vendorMessages.map((words) => wrap(`The other side says: ${words}`, '  '));
+  const lines = vendorMessages.map((words) => wrap(`Vendor message: ${words}`, '  '));
   return [wrap(`${message} (${code})${remedy === null ? '' : `. What to do: ${remedy}`}`), ...lines].join('\n');
 }
 

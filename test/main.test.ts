@@ -110,7 +110,7 @@ test('ports are open before tenants are checked; each runs from when it is check
   expect([...installation.tenants.keys()]).toHaveLength(TENANTS - 1);
 });
 
-test('a reload waits until all tenants are checked, and then takes up what changed meanwhile', async () => {
+test('a reload waits until every tenant is checked, and then takes up what changed meanwhile', async () => {
   const { daemon, installation, file, checkSlice } = await open();
   await checkSlice();
   const renamed = await readFile(file(FIRST), 'utf8').then((text) => text.replace(/^name: .*$/m, 'name: Another'));

@@ -29,7 +29,7 @@ const GOALS = {
 const SETTLE_MS = 5_000;
 const TIMES = 3;
 
-/** How long the daemon takes until its ports are open and until all tenants are checked, and what it holds then, for tenants whom nobody has logged in; and the command line beside it. */
+/** How long the daemon takes until its ports are open and until every tenant is checked, and what it holds then, for tenants whom nobody has logged in; and the command line beside it. */
 export async function measureStart({ tenants }: { tenants: number }, say: (text: string) => void): Promise<Figure[]> {
   await using started = await startTwice(tenants, say);
   const { dir, env, daemon } = started;
@@ -92,7 +92,7 @@ async function daemonOnce(dir: string, env: NodeJS.ProcessEnv): Promise<Started[
   return { seconds: daemon.seconds, checkedSeconds, megabytes: residentMegabytes(daemon.child) };
 }
 
-/** A daemon, and how long it took until it said that it runs, and that all tenants are checked. */
+/** A daemon, and how long it took until it said that it runs, and that every tenant is checked. */
 export async function runDaemon(dir: string, env: NodeJS.ProcessEnv) {
   const startedAt = performance.now();
   const child = spawn(process.execPath, [PROGRAM, '-c', dir, 'run'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
@@ -107,7 +107,7 @@ export async function runDaemon(dir: string, env: NodeJS.ProcessEnv) {
       });
       child.once('exit', () => reject(new Error('the daemon ended')));
     });
-  const checked = said('all tenants are checked').then((end) => end.seconds);
+  const checked = said('every tenant is checked').then((end) => end.seconds);
   // Not everybody waits for it.
   checked.catch(() => {});
   const { line, seconds } = await said('the daemon runs');

@@ -21,28 +21,28 @@ interface BackupCommands {
 export function addBackups(program: Command, { withBackups, lines, write, print, exit }: BackupCommands): void {
   program
     .command('backup')
-    .description('write what of all tenants can not be rebuilt into one new file, sealed')
-    .requiredOption('--all <file>', 'the file')
-    .option('--json', 'as JSON')
+    .description('write an encrypted backup of every tenant to a new file')
+    .requiredOption('--all <file>', 'file for the backup')
+    .option('--json', 'print JSON')
     .action(({ all: file, json = false }: { all: string; json?: boolean }) =>
       withBackups(async (installation, backups, acting) => {
         const { backUpAll } = await import('../features/backup/file.ts');
         await write(file, Readable.from(backUpAll(acting, installation, backups)));
         const without = installation.unusable.map(({ id }) => id);
         const report = { file, tenants: [...installation.tenants.keys()].length, without };
-        const lacking = `Not in it, since their files have faults: ${without.join(', ')}.`;
+        const lacking = `Not included because of faults in the configuration: ${without.join(', ')}.`;
         print({ json }, report, () =>
-          [`${report.tenants} tenants are in ${file}.`, ...(without.length === 0 ? [] : [wrap(lacking)])].join('\n'),
+          [`${file} contains ${report.tenants} tenants.`, ...(without.length === 0 ? [] : [wrap(lacking)])].join('\n'),
         );
         if (without.length > 0) exit(1);
       }),
     );
   program
     .command('restore')
-    .description('put back what such a file holds and what is missing; nothing that stands is replaced or removed')
-    .requiredOption('--all <file>', 'the file')
-    .option('--only <tenant...>', 'these tenants of it alone')
-    .option('--json', 'as JSON')
+    .description('restore missing state from such a file; replaces and removes nothing')
+    .requiredOption('--all <file>', 'file with the backup')
+    .option('--only <tenant...>', 'only these tenants of the file')
+    .option('--json', 'print JSON')
     .action(({ all: file, only, json = false }: { all: string; only?: string[]; json?: boolean }) =>
       withBackups(async (installation, backups, acting) => {
         const { restoreAll } = await import('../features/backup/file.ts');
@@ -56,15 +56,15 @@ export function addBackups(program: Command, { withBackups, lines, write, print,
 /** Renders the result of restoring one tenant. */
 export function renderRestored({ restored, unchanged, protections, pins, rejections, at }: Restored): string {
   return [
-    `Restored: ${restored.join(', ') || 'none'}. Newer ones kept: ${unchanged.join(', ') || 'none'}.`,
-    `Tombstones, receipts and opt-outs put back: ${protections}; put back by hand before: ${pins}; rejections: ${rejections}.`,
-    `The backup is of ${renderTime(at)}: who was forgotten or opted out after that has to be given again.`,
+    `Connections restored: ${restored.join(', ') || 'none'}. Newer connections kept: ${unchanged.join(', ') || 'none'}.`,
+    `Restored tombstones, receipts and opt-outs: ${protections}; objects restored by undo: ${pins}; rejections: ${rejections}.`,
+    `Backup time: ${renderTime(at)}. Repeat each forget and opt-out that came later.`,
   ].join('\n');
 }
 
 /** Renders the result of restoring a file of all tenants. */
 function renderAllRestored({ at, restored, failed }: AllRestored): string {
-  const columns = ['tenant', 'logins', 'newer kept', 'protections', 'put back by hand', 'rejections'];
+  const columns = ['tenant', 'connections', 'newer kept', 'protections', 'restored by undo', 'rejections'];
   const rows = restored.map((one) => [
     one.tenant,
     one.restored.length,
@@ -75,9 +75,7 @@ function renderAllRestored({ at, restored, failed }: AllRestored): string {
   ]);
   return [
     renderTable(columns, rows),
-    ...failed.map(({ tenant, code }) => wrap(`${tenant} is not as in the file (${code}).`)),
-    wrap(
-      `The backup is of ${renderTime(Date.parse(at))}: who was forgotten or opted out after that has to be given again.`,
-    ),
+    ...failed.map(({ tenant, code }) => wrap(`${tenant} differs from the file (${code}).`)),
+    wrap(`Backup time: ${renderTime(Date.parse(at))}. Repeat each forget and opt-out that came later.`),
   ].join('\n');
 }

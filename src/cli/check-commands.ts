@@ -22,16 +22,15 @@ export interface DoctorCommand {
 
 type EnglishFinding = ReturnType<typeof inEnglish>;
 
-const SIGNS = { ok: 'ok', warning: 'warning', problem: 'PROBLEM', 'not-asked': 'not asked' } as const;
+const SIGNS = { ok: 'ok', warning: 'warning', problem: 'PROBLEM', 'not-asked': 'not checked' } as const;
+const SIGN_WIDTH = 12;
 
 /** Adds `doctor`, which exits with code 1 if there is a problem. */
 export function addDoctor(program: Command, options: DoctorCommand): void {
   program
     .command('doctor [tenant]')
-    .description(
-      'ask Redis, clinics and targets whether work can go on, change nothing, and say what to do in which order',
-    )
-    .option('--json', 'as JSON')
+    .description('check Redis, clinics and targets, and list the steps to fix problems')
+    .option('--json', 'print JSON')
     .action((tenant: string | undefined, { json = false }: { json?: boolean }) =>
       askAll(options, tenant, json).then((findings) => {
         if (json) options.out(toJson({ findings }));
@@ -66,14 +65,17 @@ async function askAll(
 /** Renders a finding in one or two lines. */
 function renderFinding({ tenant, subject, result, what, code }: EnglishFinding): string {
   const who = tenant === null ? subject : `${tenant}, ${subject}`;
-  const [first = '', ...more] = wrap(`${who}: ${what}${code === null ? '' : ` (${code})`}`, '           ').split('\n');
-  return [stateWord(SIGNS[result].padEnd(11)) + first.trimStart(), ...more].join('\n');
+  const [first = '', ...more] = wrap(
+    `${who}: ${what}${code === null ? '' : ` (${code})`}`,
+    ' '.repeat(SIGN_WIDTH),
+  ).split('\n');
+  return [stateWord(SIGNS[result].padEnd(SIGN_WIDTH)) + first.trimStart(), ...more].join('\n');
 }
 
 /** Renders the next steps in order, or the result without problems. */
 function renderEnd(findings: readonly EnglishFinding[]): string {
   const isWell = findings.every(({ result }) => result !== 'problem');
-  const head = isWell ? ['', 'Nothing stands in the way.'] : [];
+  const head = isWell ? ['', 'No problems found.'] : [];
   const toDo = findings.filter(({ result }) => result === 'problem' || result === 'warning');
   if (toDo.length === 0) return head.join('\n');
   const steps = toDo.map(({ tenant, subject, next, code }, index) => {
@@ -82,7 +84,7 @@ function renderEnd(findings: readonly EnglishFinding[]): string {
     const head = wrap(`${index + 1}. ${who}:`, '');
     return `${head}\n   ${/^(?:clinic-mirror|chmod) /.test(what) ? what : wrap(what, '   ').trimStart()}`;
   });
-  return [...head, '', 'What to do, in this order:', ...steps].join('\n');
+  return [...head, '', 'Fix in this order:', ...steps].join('\n');
 }
 
 /** Functions that the command line supplies to `config`. */
@@ -96,14 +98,11 @@ export interface ConfigCommand extends DoctorCommand {
 export function addConfig(program: Command, options: ConfigCommand): void {
   program
     .command('config')
-    .description('look after the configuration')
+    .description('check the configuration')
     .command('check')
-    .description('check every file and name all faults at once')
-    .option(
-      '--live [tenant]',
-      'then ask what doctor asks: Redis, clinics, targets, and ids of the files; of one tenant or all',
-    )
-    .option('--json', 'as JSON')
+    .description('check every configuration file and list every fault')
+    .option('--live [tenant]', 'also check Redis, clinics, targets and configured ids, for one tenant or every tenant')
+    .option('--json', 'print JSON')
     .action(async ({ live = false, ...asked }: Asked & { live?: string | boolean }) => {
       const { faults, warnings, text } = await options.check();
       const ok = faults.length === 0;
@@ -128,17 +127,17 @@ export interface ProfileCommands {
 }
 
 /** Option of commands that propose a profile. */
-export const WRITE_OPTION = ['--write <file>', 'write the proposed profile there'] as const;
+export const WRITE_OPTION = ['--write <file>', 'write the proposed profile to this file'] as const;
 
 /** Adds `check-spec`. */
 export function addProfiles(program: Command, options: ProfileCommands): void {
   program
     .command('check-spec <file>')
-    .description("compare a clinic system's OpenAPI document with a profile, and propose one that fits")
-    .option('--profile <name>', 'a profile of the configuration; else documented')
-    .option('--rows <file>', 'an answer of the list of appointments, as JSON: shows what of it can be read')
+    .description('compare an OpenAPI document with a profile and propose a profile')
+    .option('--profile <name>', 'a profile of the configuration; default: documented')
+    .option('--rows <file>', 'JSON response of the appointment list; shows the readable fields')
     .option(...WRITE_OPTION)
-    .option('--json', 'as JSON')
+    .option('--json', 'print JSON')
     .action(async (file: string, choice: { profile?: string; rows?: string; write?: string; json?: boolean }) => {
       const { checkSpecification } = await import('../profile-finder/check-spec.ts');
       const { renderProfileCheck } = await import('./render-check-spec.ts');
@@ -159,6 +158,6 @@ export async function writeProposal(
 ): Promise<void> {
   if (file === undefined) return;
   await write(file, check.proposedProfile);
-  const first = check.toDecide.length === 0 ? '' : ' Decide first what stands at its head.';
-  err(`The proposed profile is in ${file}.${first} Put it into profiles/ and name it in clinicClients.`);
+  const first = check.toDecide.length === 0 ? '' : ' First make the decisions listed at its top.';
+  err(`The proposed profile is in ${file}.${first} Move the file to profiles/ and set its name in clinicClients.`);
 }

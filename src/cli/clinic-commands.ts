@@ -45,26 +45,26 @@ interface Choice extends Asked {
 
 /** Adds `clinic show`, the default command of `clinic <tenant>`. */
 export function addClinic(clinic: Command, options: ClinicCommands): void {
-  const write = new Option('--write <verb>', 'change something; shows what would be sent unless --yes');
+  const write = new Option('--write <verb>', 'change data; without --yes only shows the request');
   clinic
     .command('show <tenant> <resource> [ids...]', { isDefault: true })
-    .description(`show or change what the clinic has: ${CLINIC_RESOURCES.join(', ')}`)
+    .description(`show or change clinic data: ${CLINIC_RESOURCES.join(', ')}`)
     .option(
       '--params <source>',
-      "query parameters of a list as JSON, by the clinic's names: @ and a file, or - for standard input",
+      "query parameters of a list as JSON, with the clinic's names: @file, or - for standard input",
     )
-    .option('--limit <count>', `rows of a list; else ${SHOWN}, 0 for all`, wholeNumber)
-    .option('--all', 'every row of a list')
-    .option('--raw', 'as the clinic sends it, as JSON')
-    .option('--json', 'as JSON')
+    .option('--limit <count>', `maximum number of list records; default: ${SHOWN}; 0: every record`, wholeNumber)
+    .option('--all', 'every record of a list')
+    .option('--raw', 'print the original JSON of the clinic')
+    .option('--json', 'print JSON')
     .addOption(write.choices(CLINIC_WRITES))
     .option(
       '--data <json>',
-      'values by our names: @ and a file, or - for standard input; instants as 2026-03-20T10:00:00+01:00',
+      'values as JSON, with clinic-mirror names: @file, or - for standard input; times as 2026-03-20T10:00:00+01:00',
     )
-    .option('--yes', 'send it')
-    .option('--pdf <file>', 'where the PDF of a record goes; with --write create the one that is sent')
-    .option('--doctors', 'of an invoice: who took part in what each of its lines bills')
+    .option('--yes', 'send the request')
+    .option('--pdf <file>', 'output file for the PDF of a record; with --write create, the PDF to upload')
+    .option('--doctors', 'for an invoice: doctors of the services in each line')
     .action((tenant: string, resource: string, ids: string[], choice: Choice) =>
       options.withClinic(tenant, (access, acting) => act(access, acting, { resource, ids, choice }, options)),
     );
@@ -74,16 +74,16 @@ export function addClinic(clinic: Command, options: ClinicCommands): void {
 export function addProbe(clinic: Command, options: ClinicCommands & ProbeCommands): void {
   clinic
     .command('probe <tenant>')
-    .description('find out by reading how the clinic answers, and propose a profile; changes nothing')
+    .description('send read requests to the clinic and propose a profile')
     .option(...WRITE_OPTION)
-    .option('--json', 'as JSON')
+    .option('--json', 'print JSON')
     .action((tenant: string, choice: { write?: string; json?: boolean }) =>
       options.withClinic(tenant, async (access) => {
         const { probeClinic } = await import('../profile-finder/probe.ts');
         const { renderProfileCheck } = await import('./render-check-spec.ts');
         const progress = options.progress();
         const probe = await probeClinic(access, progress, options.signal).finally(() => progress.end());
-        options.print(choice, probe, () => `${probe.requests} requests were sent.\n\n${renderProfileCheck(probe)}`);
+        options.print(choice, probe, () => `Requests sent: ${probe.requests}.\n\n${renderProfileCheck(probe)}`);
         await writeProposal(probe, choice.write, options);
         if (!probe.fits) options.exit(1);
       }),
@@ -110,11 +110,11 @@ async function act(
     const record = await writeClinic(acting, access, question, signal);
     return out(choice.json === true ? JSON.stringify(record, null, 2) : renderRecords([record], true));
   }
-  err('These are data of the clinic, of patients too: keep them where such data may be.');
+  err('The output contains clinic and patient data: store it only where patient data is allowed.');
   if (choice.pdf !== undefined) {
     const { chunks } = await readClinicPdf(access, question, signal);
     await options.write(choice.pdf, Readable.from(chunks));
-    return err(`The PDF is in ${choice.pdf}.`);
+    return err(`PDF saved: ${choice.pdf}.`);
   }
   if (choice.doctors === true) {
     const rows = await readInvoiceDoctors(access, question, signal);
@@ -151,11 +151,11 @@ async function show(
   }
   if (json !== true && raw !== true) out(renderRecords(shownRecords, isSingle));
   else if (!isSingle) out(count === 0 ? '[]' : ']');
-  if (hasMore || (count >= most && !isSingle)) err(`Shown: ${count}. There may be more (--limit, --all).`);
+  if (hasMore || (count >= most && !isSingle)) err(`Shown: ${count}. More records may exist (--limit, --all).`);
   for (const { recordId, code, field } of asides.slice(0, NAMED_ROWS)) {
-    err(wrap(`Set aside: ${recordId ?? 'a row without id'}, ${code} in ${field}.`));
+    err(wrap(`Skipped: ${recordId ?? 'record without id'}, ${code} in ${field}.`));
   }
-  if (asides.length > NAMED_ROWS) err(`Set aside: ${asides.length} rows in all.`);
+  if (asides.length > NAMED_ROWS) err(`Skipped records in total: ${asides.length}.`);
 }
 
 function isRead(question: ClinicQuestion): boolean {
@@ -220,7 +220,7 @@ const MOST_COLUMNS = 7;
 /** Renders records as a table: the first non-empty fields of a list, or every field of a single record. */
 function renderRecords(records: readonly object[], isSingle: boolean): string {
   const [first] = records;
-  if (first === undefined) return 'There is none.';
+  if (first === undefined) return 'No records found.';
   if (isSingle) {
     const rows = Object.entries(first).map(([name, value]) => [name, cell(value)]);
     return renderTable(['field', 'value'], rows);
@@ -236,8 +236,8 @@ function renderRecords(records: readonly object[], isSingle: boolean): string {
 /** Renders a request that waits for confirmation. */
 function renderPreview({ method, path, body, file }: PreviewedRequest): string {
   const shown = body === null ? '' : `\n${JSON.stringify(body, null, 2)}`;
-  const carried = file === null ? '' : `\n${wrap(`With it goes the file ${file.name}, ${file.sizeBytes} bytes.`)}`;
-  return `${wrap(`This would be sent: ${method} ${path}`)}${shown}${carried}\nNothing was changed. Add --yes to send it.`;
+  const carried = file === null ? '' : `\n${wrap(`Attached file: ${file.name}, ${file.sizeBytes} bytes.`)}`;
+  return `${wrap(`Request: ${method} ${path}`)}${shown}${carried}\nNothing was changed. Add --yes to send the request.`;
 }
 
 function memberOf(record: object, name: string): unknown {

@@ -42,12 +42,9 @@ complete -c clinic-mirror -a '(__clinic_mirror)'`,
 export function addCompletion(program: Command, { names, out }: CompletionCommand): void {
   program
     .command('completion')
-    .addArgument(new Argument('<shell>', 'which shell').choices(SHELLS))
-    .argument(
-      '[words...]',
-      'behind --: the words of a command line so far, and what can come in place of the last one is printed',
-    )
-    .description('print what has a shell complete commands, options, tenants, targets and connections')
+    .addArgument(new Argument('<shell>', 'shell to complete for').choices(SHELLS))
+    .argument('[words...]', 'after --: the words of the command line; prints completions for the last word')
+    .description('print a completion script for commands, options, tenants and targets')
     .action(async (shell: (typeof SHELLS)[number], words: string[]) => {
       if (words.length === 0) return out(SCRIPTS[shell]);
       const found = await completionsOf(program, words, names);

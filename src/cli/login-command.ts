@@ -21,15 +21,11 @@ interface Choice extends Asked {
 export function addLogin(program: Command, commands: OperationCommands): void {
   program
     .command('login <tenant> [connection]')
-    .description('log in: to the clinic (default) or to a connection of the tenant file')
-    .option('--device', 'by a code that is typed in on another device')
-    .option('--link', 'by an address for a browser anywhere; the running daemon, at http.publicUrl, ends the login')
-    .option(
-      '--hours <hours>',
-      'with --link: how long it is good, 168 at most, to be sent to somebody; else ten minutes',
-      wholeNumber,
-    )
-    .option('--json', 'as JSON')
+    .description('connect the clinic (default) or a connection of the tenant file')
+    .option('--device', 'show a code to enter on another device')
+    .option('--link', 'print a link for any browser; requires the daemon and http.publicUrl')
+    .option('--hours <hours>', 'with --link: validity in hours, at most 168; default: ten minutes', wholeNumber)
+    .option('--json', 'print JSON')
     .action((tenant: string, connection = 'clinic', choice: Choice) =>
       commands.outside.withInstallation(commands.options(), (open) =>
         (choice.link === true ? showLink : login)(commands, open, { tenant, connection }, choice),
@@ -47,7 +43,7 @@ async function showLink(
   const context = await contextOf(open, { progress: () => {}, signals });
   const made = await LOGIN_OPERATIONS.makeLoginLink.run({ ...login, hours }, context);
   outside.err(
-    `Open this address in a browser until ${renderTime(made.endsAt)}, and stay in that browser. Looking uses nothing up: its button can be pressed once, and the page at the end says how the login went. To take it back: clinic-mirror logins links withdraw ${login.tenant} ${made.link}\n`,
+    `Open this URL in a browser before ${renderTime(made.endsAt)}, and finish in the same browser. Viewing the page does not use the link; the button works once, and the last page shows the result. To withdraw the link: clinic-mirror logins links withdraw ${login.tenant} ${made.link}\n`,
   );
   print(asked, made, () => made.url);
 }
@@ -66,7 +62,7 @@ async function login(
         services,
         { tenant, connection },
         ({ userCode, verificationUri, verificationUriComplete, expiresAt }) => {
-          outside.err(`Open ${verificationUri} on any device and type in the code  ${userCode}`);
+          outside.err(`Open ${verificationUri} on any device and enter the code  ${userCode}`);
           if (verificationUriComplete !== null) outside.err(`or open ${verificationUriComplete}`);
           outside.err(`Waiting until ${renderTime(expiresAt)} …`);
         },
@@ -106,9 +102,9 @@ export function askToOpen(url: string): string {
     redirect == null
       ? ''
       : wrap(
-          `If that page refuses the redirect address, register ${redirect} (any port) with the client ${client ?? ''} of clinic-mirror.yaml at the provider, and give this command again.`,
+          `If the page refuses the redirect URL, register ${redirect} (any port) with the provider for client ${client ?? ''} of clinic-mirror.yaml, and run this command again.`,
         );
-  return `Open this address in a browser on this machine:\n\n${url}\n\n${hint}\nWaiting …`;
+  return `Open this URL in a browser on this host:\n\n${url}\n\n${hint}\nWaiting …`;
 }
 
 /** Result of a `login` command. */
@@ -120,22 +116,26 @@ interface LoginReport extends Login {
 }
 
 function renderLogin({ tenant, connection, account, isUnconfirmed, missingScopes, uncertainty }: LoginReport): string {
-  const lines = [`Logged in: ${connection} of ${tenant}, account ${account}.`];
+  const lines = [`Connected: ${connection} of ${tenant}, account ${account}.`];
   if (isUnconfirmed) {
     // The operator must type the account. A complete command to copy would not prove that the operator checked the account.
     const command = `clinic-mirror accept-account ${tenant} ${connection} <account>`;
-    lines.push(wrap(`Nothing is read or written through it before a person says that this is right: ${command}`));
+    lines.push(wrap(`The connection is not used until you confirm the account: ${command}`));
   }
   if (uncertainty !== null) {
-    const act = uncertainty.remedy ?? 'the next cycle asks again';
+    const act = uncertainty.remedy ?? 'no action: the next cycle checks again';
     lines.push(
       wrap(
-        `Whether this user can be used is not known: ${uncertainty.message} (${uncertainty.code}). What to do: ${act}`,
+        `Cannot confirm that this user has access: ${uncertainty.message} (${uncertainty.code}). What to do: ${act}`,
       ),
     );
   }
   if (missingScopes.length > 0) {
-    lines.push(wrap(`Not granted: ${missingScopes.join(' ')}. What needs them stays off; log in again to grant them.`));
+    lines.push(
+      wrap(
+        `Not granted: ${missingScopes.join(' ')}. Features that need these permissions stay off; connect again to grant them.`,
+      ),
+    );
   }
   return lines.join('\n');
 }

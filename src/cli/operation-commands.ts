@@ -26,17 +26,17 @@ type AnyText = OperationText<unknown, unknown>;
 
 /** Descriptions of command groups. */
 const ABOUT_GROUPS: Readonly<Record<string, string>> = {
-  access: 'who may look at the pages and call the API',
-  logins: 'look after logins',
-  links: 'links that were made with login --link, and that nobody has opened',
-  tenants: 'where tenants are configured, and those that no file configures',
-  token: 'tokens by which programs call the API',
-  holds: 'decide deletions that were held back',
-  credentials: 'keep a sealed copy of one tenant outside Redis',
-  feeds: 'calendars that others fetch: their addresses, and who fetched',
-  reminders: 'what patients are reminded of, and why or why not',
-  'audit-log': 'what persons did, when and why',
-  triggers: 'what receivers are told of reports, invoices and appointments',
+  access: 'manage access to the pages and the API',
+  logins: 'manage connections',
+  links: 'manage unused links from login --link',
+  tenants: 'manage tenant configurations',
+  token: 'manage tokens for the API',
+  holds: 'decide held changes',
+  credentials: 'back up and restore one tenant',
+  feeds: 'manage the URLs of calendar feeds',
+  reminders: 'show reminders and manage opt-outs',
+  'audit-log': 'show who did what, when and why',
+  triggers: 'show and reopen webhook triggers',
 };
 
 /** One operation of a command. */
@@ -92,7 +92,7 @@ function addCommand(program: Command, supplied: OperationCommands, usage: string
   }
   if (variants.some(({ operation, binding }) => binding.isList === true || 'limit' in operation.input.shape))
     paged(command, first.binding.options?.limit?.about);
-  if (variants.some(({ binding }) => binding.isText !== true)) command.option('--json', 'as JSON');
+  if (variants.some(({ binding }) => binding.isText !== true)) command.option('--json', 'print JSON');
   command.action(async (...args: unknown[]) => {
     const asked = args[names.length] as Asked & Record<string, unknown>;
     const variant = selectedOf(variants, asked) ?? first;
@@ -130,7 +130,7 @@ async function runOperation(
   const remark = OPERATION_REMARKS[name] as AnyText | undefined;
   await outside.withInstallation(wanted, async (open) => {
     const fields = { ...(await withFiles(outside, binding, typed, asked)), ...binding.fixed };
-    const input = limited(inputOf(operation, fields, 'add --help to see what the command takes'), operation, asked);
+    const input = limited(inputOf(operation, fields, 'add --help for the usage of the command'), operation, asked);
     const progress = outside.progress();
     const context = await contextOf(open, { progress, signals: { stop: outside.signal, abort: outside.signal } });
     const result = await operation.run(input, context).finally(() => progress.end());
@@ -207,7 +207,7 @@ function argumentOf(words: string, { input }: AnyOperation): Argument {
   const schema = input.shape[words.replaceAll(/[<>[\].]/g, '')] as z.ZodType | undefined;
   const argument = new Argument(
     words,
-    schema?.description ?? (words === '[file]' ? 'its document; else standard input' : ''),
+    schema?.description ?? (words === '[file]' ? 'document; default: standard input' : ''),
   );
   if (schema instanceof z.ZodEnum) argument.choices(schema.options.map(String));
   return argument;

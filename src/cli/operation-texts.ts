@@ -12,27 +12,26 @@ type TextOf<Name extends OperationName> = OperationText<
 >;
 
 const REVOCATIONS: Readonly<Record<Revocation, string>> = {
-  revoked: 'The provider has revoked it.',
-  'not-supported': 'The provider offers no way to revoke it: do so in its own pages.',
-  failed: 'The provider could not be asked to revoke it: do so in its own pages.',
-  'nothing-to-revoke': 'There was no login.',
+  revoked: 'The provider revoked the connection.',
+  'not-supported': "The provider has no revocation service: revoke access in the provider's account settings.",
+  failed: "Cannot revoke the connection with the provider: revoke access in the provider's account settings.",
+  'nothing-to-revoke': 'No connection existed.',
 };
 
 /** Results that fit in one sentence. */
 export const OPERATION_SENTENCES: { [Name in OperationName]?: TextOf<Name> } = {
-  acceptAccount: ({ tenant, connection, account }) =>
-    `The account of ${connection} of ${tenant} is accepted: ${account}.`,
-  logOut: ({ connection, revocation }) => `${REVOCATIONS[revocation]} The login of ${connection} is forgotten here.`,
-  withdrawLoginLink: ({ link }) => `The link ${link} is good for nothing any more.`,
+  acceptAccount: ({ tenant, connection, account }) => `Account confirmed for ${connection} of ${tenant}: ${account}.`,
+  logOut: ({ connection, revocation }) => `${REVOCATIONS[revocation]} The stored tokens of ${connection} are deleted.`,
+  withdrawLoginLink: ({ link }) => `Link ${link} is withdrawn.`,
   exportConfiguration: ({ yaml }) => yaml.trimEnd(),
-  addTenant: ({ tenant }) => `The tenant ${tenant} is added. Log in for it: clinic-mirror login ${tenant} clinic`,
-  replaceConfiguration: ({ tenant }) => `The tenant ${tenant} is configured so from now on.`,
+  addTenant: ({ tenant }) => `Tenant ${tenant} is added. Connect the clinic: clinic-mirror login ${tenant} clinic`,
+  replaceConfiguration: ({ tenant }) => `The new configuration of tenant ${tenant} is active.`,
   adoptTenant: ({ tenant, file }) =>
-    `The tenant ${tenant} is managed from now on. Remove ${file}: it does not count any more.`,
+    `Tenant ${tenant} is now managed. Remove ${file}: clinic-mirror ignores this file.`,
   makeSignInLink: ({ url }) => url,
-  releaseAccount: () => 'The next account that signs in with this address gets its rule.',
+  releaseAccount: () => 'The next account that signs in with this e-mail address gets its access rule.',
   createAccessToken: ({ shown }) => shown,
-  revokeAccessToken: ({ name }) => `The token ${name} is good for nothing any more.`,
+  revokeAccessToken: ({ name }) => `Token ${name} is revoked.`,
 };
 
 /**
@@ -45,7 +44,7 @@ export const OPERATION_TEXTS: { [Name in OperationName]?: () => Promise<TextOf<N
   readConfiguration: async () => (await import('./render-administration.ts')).renderDocument,
   async checkConfiguration() {
     const { renderFaults } = await import('../settings/faults.ts');
-    return ({ faults }) => (faults.length === 0 ? 'It has no faults.' : renderFaults(faults));
+    return ({ faults }) => (faults.length === 0 ? 'No faults found.' : renderFaults(faults));
   },
   removeTenant: async () => (await import('./render-administration.ts')).renderRemoved,
   acceptTenants: async () => (await import('./render-administration.ts')).renderAccepted,
@@ -66,7 +65,7 @@ export const OPERATION_TEXTS: { [Name in OperationName]?: () => Promise<TextOf<N
   },
   retryServer: async () => {
     return ({ host, clinics }) => {
-      const who = clinics.length === 1 ? '1 clinic tries' : `${clinics.length} clinics try`;
+      const who = clinics.length === 1 ? '1 clinic retries' : `${clinics.length} clinics retry`;
       return `${who} ${host} now, if the daemon runs: ${clinics.join(', ')}`;
     };
   },
@@ -74,7 +73,7 @@ export const OPERATION_TEXTS: { [Name in OperationName]?: () => Promise<TextOf<N
   listChangingRuns: async () => (await import('./render-decisions.ts')).renderRuns,
   undoRun: async () => (await import('./render-decisions.ts')).renderUndo,
   releaseRun: async () => {
-    return ({ released, tenant }) => `${released} items of ${tenant} go by the rules again.`;
+    return ({ released, tenant }) => `Rules apply again to ${released} objects of ${tenant}.`;
   },
   listHolds: async () => (await import('./render-decisions.ts')).renderHolds,
   readHold: async () => (await import('./render-decisions.ts')).renderHold,
@@ -82,23 +81,23 @@ export const OPERATION_TEXTS: { [Name in OperationName]?: () => Promise<TextOf<N
   async listReminders() {
     const { renderReminders } = await import('./render-reminders.ts');
     return (list, { state }) =>
-      renderReminders(list, state === 'upcoming' ? 'Nothing is planned.' : 'Nothing was sent or dropped yet.');
+      renderReminders(list, state === 'upcoming' ? 'No reminders are planned.' : 'No reminders were sent or dropped.');
   },
   explainReminders: async () => (await import('./render-reminders.ts')).renderReminderExplanation,
   optOut: async () => {
     return ({ lift, changed }) => {
-      if (!changed) return 'It was so already.';
-      return lift ? 'The opt-out is lifted.' : 'The address is opted out.';
+      if (!changed) return 'Nothing changed.';
+      return lift ? 'The opt-out is removed.' : 'The opt-out is saved.';
     };
   },
   reopenReminderChannel: async () => {
-    return ({ channel, changed }) => `The channel ${channel} ${changed ? 'is used again' : 'was not closed'}.`;
+    return ({ channel, changed }) => `Channel ${channel} ${changed ? 'is open again' : 'was not closed'}.`;
   },
   listTriggers: async () => (await import('./render-triggers.ts')).renderTriggers,
   reopenTriggerEndpoint: async () => {
     return ({ endpoint, closed, skip }) => {
-      const was = closed === null ? 'was not closed' : 'is used again';
-      return `The endpoint ${endpoint} ${was}. ${skip ? 'What is there by now is not sent.' : 'What waits for it is tried now.'}`;
+      const was = closed === null ? 'was not closed' : 'is open again';
+      return `Endpoint ${endpoint} ${was}. ${skip ? 'Pending messages are dropped.' : 'The daemon sends pending messages now.'}`;
     };
   },
   async showAuditLog() {
@@ -113,18 +112,18 @@ export const OPERATION_TEXTS: { [Name in OperationName]?: () => Promise<TextOf<N
   listFeeds: async () => (await import('./render-administration.ts')).renderFeeds,
   rotateFeed: async () => {
     return ({ url, hadOne }) => {
-      const before = hadOne ? 'The previous address has ended.' : 'Whoever has it reads the calendar.';
-      return `${url}\n\n${before} It is shown this once, and stored nowhere.`;
+      const before = hadOne ? 'The previous URL is revoked.' : 'Anyone with this URL can read the calendar.';
+      return `${url}\n\n${before} The URL is shown only once and is not stored.`;
     };
   },
   withdrawFeed: async () => {
     return ({ target, hadOne }) =>
-      `The feed ${target} ${hadOne ? 'ended. What calendars have fetched stays with them.' : 'had no address.'}`;
+      `Feed ${target} ${hadOne ? 'is withdrawn. Calendars keep events that they fetched earlier.' : 'had no URL.'}`;
   },
   previewForgetting: async () => (await import('./render-decisions.ts')).renderForgetPreview,
   forgetPatient: async () => (await import('./render-decisions.ts')).renderReceipt,
   followAgain: async () => {
-    return ({ changed }) => (changed ? 'The patient is followed again.' : 'There was no tombstone.');
+    return ({ changed }) => (changed ? 'The patient is synced again.' : 'The patient was not forgotten.');
   },
   listReceipts: async () => (await import('./render-decisions.ts')).renderReceipts,
   backUp: async () => {
@@ -132,8 +131,7 @@ export const OPERATION_TEXTS: { [Name in OperationName]?: () => Promise<TextOf<N
   },
   restore: async () => (await import('./backup-commands.ts')).renderRestored,
   acceptLoss: async () => {
-    return ({ changed }) =>
-      changed ? 'What waited of people goes with the next cycle.' : 'Nothing was lost that had to be accepted.';
+    return ({ changed }) => (changed ? 'The next cycle sends pending patient data.' : 'No loss was recorded.');
   },
   async proposeMatches() {
     const { renderMatches } = await import('./render-decisions.ts');
@@ -153,7 +151,7 @@ export const OPERATION_TEXTS: { [Name in OperationName]?: () => Promise<TextOf<N
 export const OPERATION_REMARKS: { [Name in OperationName]?: TextOf<Name> } = {
   exportConfiguration: ({ file, variables }) =>
     variables.length === 0 ? '' : `Set before ${file} is read: ${variables.join(', ')}.\n`,
-  makeSignInLink: () => 'Open this address in a browser within ten minutes. It signs the owner in, once.\n',
+  makeSignInLink: () => 'Open this URL in a browser within ten minutes. The URL signs in the owner, once.\n',
   createAccessToken: ({ token: { endsAt } }) =>
-    `Good until ${renderTime(endsAt)}. A program shows it so: Authorization: Bearer <token>\n`,
+    `Valid until ${renderTime(endsAt)}. API header: Authorization: Bearer <token>\n`,
 };

@@ -95,15 +95,15 @@ const TONES = {
     'held',
     'on hold',
     'incomplete',
-    'not asked',
+    'not checked',
+    'RETRYING',
     'resting',
+    'retrying',
     'stale',
     'unconfirmed',
     'unknown',
-    'retrying',
-    'RETRYING',
   ],
-  red: ['ACTION REQUIRED', 'action required', 'failing', 'FAULT', 'needs-login', 'no-tenant', 'PROBLEM', 'stopped'],
+  red: ['ACTION REQUIRED', 'action required', 'failed', 'FAULT', 'needs-login', 'no-tenant', 'PROBLEM', 'stopped'],
 } as const;
 
 /** Colours a state word if the output has colours. Other words remain unchanged. */
@@ -150,14 +150,14 @@ export function zoneOf({ outlines }: Pick<Installation, 'outlines'>, tenant?: st
 }
 
 /** Adds options for the number of rows. */
-export function paged(command: Command, about = 'most rows of each list'): Command {
-  return command.option('--limit <count>', about, wholeNumber).option('--all', 'every row of each list');
+export function paged(command: Command, about = 'maximum number of rows per list'): Command {
+  return command.option('--limit <count>', about, wholeNumber).option('--all', 'show full lists');
 }
 
 /** Parses a number argument. @throws InvalidArgumentError */
 export function wholeNumber(text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('write a whole number');
+  throw new InvalidArgumentError('use a whole number');
 }
 
 /** Loads a package on first use, because most commands never show a progress bar. */

@@ -17,16 +17,16 @@ import { outputOptions, type Print, printer } from './output.ts';
 import { type CliOutside, type GlobalOptions, USUAL_CONFIG } from './outside.ts';
 
 const ROLE_HELP =
-  'a part of it, where several processes share the work: scheduler puts work into the queues in its time, worker does it, http takes logins, notifications and answers of patients; all have the probes';
+  'run one role, if several processes share the work: scheduler queues jobs on time, worker runs jobs, http serves connections, notifications and reminder answers; each role has the health probes';
 
 function withoutCommands(): Command {
   return new Command('clinic-mirror')
-    .description('Keeps calendars and a CRM in step with a clinic management system.')
+    .description('Keeps calendars and a CRM in sync with a clinic management system.')
     .version(manifest.version, '--version', 'show the version')
-    .option('-c, --config <directory>', 'directory of the configuration; else CLINIC_MIRROR_CONFIG, else ./config')
-    .option('--as <name>', 'who you are, where several persons are one user of the machine; else CLINIC_MIRROR_AS')
-    .option('--reason <text>', 'why, for the audit log: best the number of a ticket, and nothing of patients')
-    .option('--utc', 'times in UTC, not as the clinic’s clocks show them')
+    .option('-c, --config <directory>', 'configuration directory; default: CLINIC_MIRROR_CONFIG or ./config')
+    .option('--as <name>', 'your name, if several people share an OS user; default: CLINIC_MIRROR_AS')
+    .option('--reason <text>', 'reason for the audit log, such as a ticket number; no patient data')
+    .option('--utc', 'show times in UTC, not in the clinic’s time zone')
     .configureHelp({ helpWidth: outputOptions().textColumns, subcommandTerm: (command) => command.name() })
     .helpOption('-h, --help', 'show this help')
     .configureOutput({ outputError: (text, write) => write(hinted(text)) });
@@ -34,7 +34,7 @@ function withoutCommands(): Command {
 
 /** Adds a single hint to an error: the probable name, or where to find every name. A page of help would hide the error. */
 function hinted(text: string): string {
-  return text.includes('(Did you mean') ? text : `${text.trimEnd()}\nAdd --help to see how it is used.\n`;
+  return text.includes('(Did you mean') ? text : `${text.trimEnd()}\nAdd --help for the usage of the command.\n`;
 }
 
 /** Builds the command line. Command modules load when a command runs, so that help and typing errors answer at once. */
@@ -61,7 +61,7 @@ export function createProgram(outside: CliOutside): Command {
   addRun(program, outside, options);
   addOperations(program, operations, 'plan', 'apply', 'sync', 'retry', 'audit');
 
-  program.commandsGroup('See what is the matter:');
+  program.commandsGroup('Find problems:');
   addOperations(program, operations, 'status', 'explain');
   addDoctor(program, doctor);
   addOperations(program, operations, 'health', 'duplicates', 'reminders', 'triggers', 'feeds', 'audit-log');
@@ -84,7 +84,7 @@ export function createProgram(outside: CliOutside): Command {
   program.commandsGroup('More reports:');
   addOtherOperations(program, operations);
 
-  program.commandsGroup('For other programs:');
+  program.commandsGroup('Integrations:');
   addMcp(program, outside, options);
   addCompletion(program, { ...outside, names: (directory) => outside.names(directory ?? options().config) });
   program.helpCommand('help [command]', 'show the help of a command');
@@ -121,7 +121,7 @@ function addSetUp(program: Command, operations: OperationCommands): DoctorComman
 }
 
 function addClinicCommands(program: Command, outside: CliOutside, options: () => GlobalOptions, print: Print): void {
-  const clinic = program.command('clinic').description("look into a tenant's clinic system");
+  const clinic = program.command('clinic').description('show or test the clinic system of a tenant');
   const commands = {
     ...outside,
     print,
@@ -135,7 +135,7 @@ function addClinicCommands(program: Command, outside: CliOutside, options: () =>
 function addRun(program: Command, outside: CliOutside, options: () => GlobalOptions): void {
   program
     .command('run')
-    .description('run the daemon until it is told to end')
+    .description('run the daemon until a stop signal')
     .addOption(new Option('--role <role>', ROLE_HELP).choices(ROLES).default('all'))
     .action(({ role }: { role: Role }) => outside.run(options(), role));
 }
@@ -143,7 +143,7 @@ function addRun(program: Command, outside: CliOutside, options: () => GlobalOpti
 function addMcp(program: Command, outside: CliOutside, options: () => GlobalOptions): void {
   program
     .command('mcp')
-    .description('answer questions of an assistant over standard input and output (Model Context Protocol); read-only')
+    .description('serve read-only tools for AI assistants over stdio (Model Context Protocol)')
     .action(() =>
       outside.withInstallation(options(), async (open) => {
         const signals = { stop: outside.signal, abort: outside.signal };
@@ -154,20 +154,20 @@ function addMcp(program: Command, outside: CliOutside, options: () => GlobalOpti
 
 /** Exit codes of every command. */
 export const EXIT_CODES = {
-  0: 'done; of what only looks: it could be told, whatever it is',
-  1: 'something failed, was refused, is left to do or needs a person; or the command line is not understood',
-  2: 'the settings, or the file of the tenant that is named, have faults',
-  130: 'ended by Ctrl-C',
+  0: 'success; read-only commands exit with 0 even if they report problems, unless the command lists an exit code',
+  1: 'failure, refusal, unfinished work or action required; or an invalid command line',
+  2: 'faults in the settings or in the file of the selected tenant',
+  130: 'stopped by Ctrl-C',
 } as const;
 
 /** Successful commands that exit with code 1, by usage. */
 const ENDS_WITH_ONE: Readonly<Record<string, string>> = {
-  'check-spec': 'the document differs from the profile, or leaves something to decide',
-  'clinic probe': 'the clinic answers otherwise than the profile says',
-  'config check': 'with --live something does not answer, or an id is not known to the clinic',
-  doctor: 'something is in the way',
+  'check-spec': 'the document differs from the profile, or decisions are open',
+  'clinic probe': 'the clinic differs from the profile',
+  'config check': 'with --live, a server does not respond or the clinic does not know an id',
+  doctor: 'a problem prevents work',
   login:
-    'a permission was not granted, the account waits for accept-account, or whether the user can be used is not known',
+    'a permission is missing, the account needs accept-account, or clinic-mirror cannot confirm that the user has access',
 };
 
 /** Lists commands that have an action, in the order of the help. Groups are omitted. */
@@ -191,7 +191,7 @@ export function endsWithOne(words: string): string | null {
 function describeExitCodes(program: Command): void {
   for (const { words, command } of commandsOf(program)) {
     const when = endsWithOne(words);
-    if (when !== null) command.addHelpText('after', `\nEnds with 1 when ${when}.`);
+    if (when !== null) command.addHelpText('after', `\nExits with code 1 if ${when}.`);
   }
 }
 
@@ -199,12 +199,10 @@ function describeExitCodes(program: Command): void {
 function addInit(program: Command, options: InitCommand): void {
   program
     .command('init [directory]')
-    .description(
-      'set up a clinic by questions: makes keys and files, logs in, and lets you choose what feeds which calendar',
-    )
-    .option('--answers <file>', 'answers from a YAML file, in place of questions')
-    .option('--device', 'log in by codes that are typed in on another device, where this machine has no browser')
-    .option('--json', 'what was made, as JSON')
+    .description('set up a clinic with questions: keys, files, connections, calendars')
+    .option('--answers <file>', 'answers from a YAML file, instead of questions')
+    .option('--device', 'connect with codes for another device, if this host has no browser')
+    .option('--json', 'print the created files and ids as JSON')
     .action(async (directory = 'clinic', choice: InitChoice) => {
       const { initialise } = await import('./init/initialise.ts');
       await initialise(directory, choice, options);

@@ -9,9 +9,9 @@ import { renderTable, renderTime, wrap } from './table.ts';
 
 /** Renders API tokens. */
 export function renderTokens({ tokens }: ResultOf<typeof ACCESS_OPERATIONS.listAccessTokens>): string {
-  if (tokens.length === 0) return 'There is no token.';
+  if (tokens.length === 0) return 'No tokens exist.';
   return renderTable(
-    ['token', 'level', 'tenants', 'made by', 'good until'],
+    ['token', 'level', 'tenants', 'created by', 'valid until'],
     tokens.map(({ name, level, tenants, by, endsAt }) => [
       name,
       level,
@@ -24,9 +24,9 @@ export function renderTokens({ tokens }: ResultOf<typeof ACCESS_OPERATIONS.listA
 
 /** Renders login links. */
 export function renderLinks({ links }: ResultOf<typeof LOGIN_OPERATIONS.listLoginLinks>): string {
-  if (links.length === 0) return 'No link waits to be opened.';
+  if (links.length === 0) return 'No unused links exist.';
   return renderTable(
-    ['link', 'connection', 'made by', 'made at', 'good until'],
+    ['link', 'connection', 'created by', 'created at', 'valid until'],
     links.map(({ id, connection, by, madeAt, endsAt }) => [id, connection, by, renderTime(madeAt), renderTime(endsAt)]),
   );
 }
@@ -35,7 +35,7 @@ type Operations = typeof CONFIGURATION_OPERATIONS;
 
 /** Renders where each tenant is configured. */
 export function renderSources({ items }: ResultOf<Operations['listConfigurations']>): string {
-  if (items.length === 0) return 'There is no tenant.';
+  if (items.length === 0) return 'No tenants exist.';
   const { shown, more } = firstRows(items, Number.POSITIVE_INFINITY);
   const table = renderTable(
     ['tenant', 'configured by', 'revision'],
@@ -47,10 +47,10 @@ export function renderSources({ items }: ResultOf<Operations['listConfigurations
 /** Renders the configuration of a tenant, with faults. */
 export function renderDocument(document: ResultOf<Operations['readConfiguration']>): string {
   const { tenant, file, revision, yaml, secrets, faults } = document;
-  const where = file === null ? `managed, revision ${revision}` : `configured by ${file}, which is edited there`;
+  const where = file === null ? `managed, revision ${revision}` : `configured by ${file}; edit this file`;
   return [
     wrap(`${tenant}: ${where}.`),
-    ...(secrets.length === 0 ? [] : [wrap(`Kept sealed: ${secrets.join(', ')}.`)]),
+    ...(secrets.length === 0 ? [] : [wrap(`Stored encrypted: ${secrets.join(', ')}.`)]),
     ...(faults.length === 0 ? [] : [renderFaults(faults)]),
     ...(yaml === null ? [] : ['', yaml.trimEnd()]),
   ].join('\n');
@@ -58,13 +58,13 @@ export function renderDocument(document: ResultOf<Operations['readConfiguration'
 
 /** Renders the tenants whose Redis records the operator accepted. */
 export function renderAccepted({ accepted }: ResultOf<Operations['acceptTenants']>): string {
-  if (accepted.length === 0) return 'None of them is record-forged: nothing was changed.';
+  if (accepted.length === 0) return 'No tenant is record-forged: nothing was changed.';
   return accepted
     .map(({ tenant, revision }) =>
       wrap(
         revision === null
-          ? `The tenant ${tenant} counts as removed from now on.`
-          : `The tenant ${tenant} counts as Redis has it from now on, revision ${revision}.`,
+          ? `Tenant ${tenant} is accepted as removed.`
+          : `Tenant ${tenant} is accepted with the configuration in Redis, revision ${revision}.`,
       ),
     )
     .join('\n');
@@ -74,16 +74,18 @@ export function renderAccepted({ accepted }: ResultOf<Operations['acceptTenants'
 export function renderRemoved({ tenant, file }: ResultOf<Operations['removeTenant']>): string {
   if (file !== null) {
     return wrap(
-      `The tenant ${tenant} is configured by ${file} from now on; its state and logins stay. That it has no faults is told by: clinic-mirror config check`,
+      `Tenant ${tenant} is now configured by ${file}; its state and connections remain. To check the file: clinic-mirror config check`,
     );
   }
-  return wrap(`The tenant ${tenant} is removed. What is kept of it goes later, and what it wrote elsewhere stays.`);
+  return wrap(
+    `Tenant ${tenant} is removed. The daemon deletes its state later; calendars and CRMs keep their objects.`,
+  );
 }
 
 /** Renders feeds as a table. */
 export function renderFeeds({ feeds }: ResultOf<typeof FEED_OPERATIONS.listFeeds>): string {
-  if (feeds.length === 0) return 'No target is a feed: add one with connector: feed (docs/feeds.md).';
-  const columns = ['tenant', 'target', 'address made', 'last fetched'];
+  if (feeds.length === 0) return 'No target is a feed: add a target with connector: feed (docs/feeds.md).';
+  const columns = ['tenant', 'target', 'URL created', 'last fetched'];
   const rows = feeds.map(({ tenant, target, access }) => [
     tenant,
     target,

@@ -13,15 +13,15 @@ interface ShownAct {
  * @param changed number of log records that fail verification
  */
 export function renderAuditLog(entries: readonly AuditEntry[], changed: number): string {
-  const columns = ['entry', 'when', 'who', 'what', 'tenant', 'came to'];
+  const columns = ['entry', 'when', 'who', 'what', 'tenant', 'result'];
   const blocks = [...Map.groupBy(entries, ({ chain }) => chain)].map(([chain, own]) => {
     const acts = actsOf(own);
     const [heading = '', rule = '', ...rows] = renderTable(columns, acts.map(rowOf)).split('\n');
     const lines = rows.flatMap((row, index) => [row, ...detailsOf(acts[index] as ShownAct)]);
     return [`Chain ${chain}`, heading, rule, ...lines].join('\n');
   });
-  if (blocks.length === 0) blocks.push('Nothing of that was done.');
-  if (changed > 0) blocks.push(wrap(`Not as they were written: ${changed} (clinic-mirror audit-log verify).`));
+  if (blocks.length === 0) blocks.push('No recorded action matches.');
+  if (changed > 0) blocks.push(wrap(`Changed entries: ${changed} (clinic-mirror audit-log verify).`));
   return blocks.join('\n\n');
 }
 
@@ -63,29 +63,28 @@ function factsText(what: ActFacts): string {
 }
 
 const FAULTS: Readonly<Record<AuditLogCheck['faults'][number]['fault'], string>> = {
-  changed: 'is not as it was written',
-  misplaced: 'stands in the place of another one',
-  unlinked: 'does not follow the one before it',
-  missing: 'is gone',
-  'cut-off': 'is gone from the end: Redis knows of it',
-  replaced: 'is not the one that Redis knows',
-  absent: 'the chain is not in this directory (--elsewhere, where another machine keeps it)',
+  changed: 'was changed',
+  misplaced: 'is in the position of another entry',
+  unlinked: 'does not follow the previous entry',
+  missing: 'is missing',
+  'cut-off': 'is missing at the end, but recorded in Redis',
+  replaced: 'differs from the entry recorded in Redis',
+  absent: 'the chain is not in this directory (--elsewhere, if another host has the chain)',
 };
 
 /** Renders the result of a check of the complete log. */
 export function renderChainCheck({ chains, faults }: AuditLogCheck): string {
   const lines = chains.map(({ chain, first, last, entries, mac, head }) => {
-    const recorded = head === null ? 'Redis knows nothing of its end' : `Redis knows entry ${head.sequence} as its end`;
-    return wrap(`Chain ${chain}: ${entries} entries, ${first} to ${last}. ${recorded}. Its last MAC: ${mac}`);
+    const recorded =
+      head === null ? 'Redis has no record of the end' : `Redis records entry ${head.sequence} as the end`;
+    return wrap(`Chain ${chain}: ${entries} entries, ${first} to ${last}. ${recorded}. Last MAC: ${mac}`);
   });
-  if (chains.length === 0) lines.push('Nothing was recorded yet.');
+  if (chains.length === 0) lines.push('The audit log is empty.');
   const found = faults.map(({ chain, from, to, fault }) => {
     const which = from === null ? '' : from === to ? `, entry ${from}` : `, entries ${from} to ${to}`;
     return wrap(`FAULT  ${chain}${which}: ${FAULTS[fault]}`);
   });
   const sum =
-    faults.length === 0
-      ? 'Each entry is as it was written, and follows the one before it.'
-      : `${faults.length} faults.`;
+    faults.length === 0 ? 'Every entry is unchanged and follows the previous entry.' : `${faults.length} faults.`;
   return [...lines, ...found, sum].join('\n');
 }

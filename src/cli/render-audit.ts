@@ -10,7 +10,7 @@ export function renderAudit(view: AuditView): string {
   const columns = ['target', 'policy', 'checked', 'edited', 'removed', 'churning', 'fields'];
   const rows = view.targets.map(({ target, policy, drift, failure }) =>
     drift === null
-      ? [target, policy, '–', '–', '–', '–', `${failure === null ? 'busy or new' : failure.code}: not looked at`]
+      ? [target, policy, '–', '–', '–', '–', `${failure === null ? 'busy or new' : failure.code}: not read`]
       : [target, policy, drift.checked, drift.edited, drift.removed, drift.churning, fieldsOf(drift)],
   );
   const unseen = view.targets.flatMap(({ target, failure }) =>
@@ -26,13 +26,13 @@ export function renderAudit(view: AuditView): string {
       ? []
       : [
           wrap(
-            `${target}: ${drift.churning} entries were restored too often today and are left alone until tomorrow; they diverge in ${drift.churningFields.map((field) => fieldName(field)).join(', ')}.`,
+            `${target}: ${drift.churning} objects were restored too often today; clinic-mirror stops until tomorrow. Fields that differ: ${drift.churningFields.map((field) => fieldName(field)).join(', ')}.`,
           ),
         ],
   );
   const replaced = view.targets.flatMap(({ target, drift }) =>
     drift?.calendarReplaced === true
-      ? [wrap(`${target}: the calendar is another one than before; the next cycle fills it.`)]
+      ? [wrap(`${target}: the calendar was replaced; the next cycle fills the new calendar.`)]
       : [],
   );
   return [renderTable(columns, rows), ...unseen, ...replaced, ...own, ...churning].join('\n');
@@ -43,10 +43,12 @@ function ownWrites({ overwritten = 0, duplicatesRemoved = 0 }: DriftReport): str
   return [
     ...(overwritten === 0
       ? []
-      : [`${overwritten} entries held another write of ours than the last one; the next cycle writes them again.`]),
+      : [
+          `${overwritten} objects contained an older write of clinic-mirror; the next cycle writes these objects again.`,
+        ]),
     ...(duplicatesRemoved === 0
       ? []
-      : [`${duplicatesRemoved} second entries were removed; each of those records has one again.`]),
+      : [`${duplicatesRemoved} duplicate objects were removed; each record has one object again.`]),
   ];
 }
 
@@ -85,15 +87,15 @@ function linesOf(duplicate: Duplicate): string[] {
 }
 
 function whyOf({ kind, by, isHeldByOurs, heldBy }: Duplicate): string {
-  const relative = heldBy === null ? 'another contact of ours' : `the contact of ${heldBy}`;
+  const relative = heldBy === null ? 'another contact of clinic-mirror' : `the contact of ${heldBy}`;
   switch (kind) {
     case 'lacks': {
-      const who = isHeldByOurs ? relative : 'a contact that somebody else made, most likely of the same person';
-      return `lacks ${by.join(', ')}, which is with ${who}`;
+      const who = isHeldByOurs ? relative : 'a contact that clinic-mirror did not create';
+      return `without ${by.join(', ')}: the value belongs to ${who}`;
     }
     case 'copied':
-      return 'was copied by a person: the copy carries our stamp, is not kept up to date, and goes with a deletion only if it carries our key';
+      return 'manual copy with the clinic-mirror stamp: not updated; deleted with the record only if the copy has the clinic-mirror key';
     case 'alike':
-      return `looks like a contact that somebody else made (same ${by.join(', ')})`;
+      return `similar to a contact created by another user (equal ${by.join(', ')})`;
   }
 }

@@ -11,25 +11,25 @@ export function renderProfileCheck(check: ProfileCheck): string {
   const differs = findings.filter(({ result }) => result === 'differs');
   return [
     ...(toDecide.length === 0 ? [] : [renderAsked(toDecide)]),
-    ...(differs.length === 0 ? ['Nothing differs from the profile.'] : [renderDiffering(differs)]),
+    ...(differs.length === 0 ? ['No differences from the profile.'] : [renderDiffering(differs)]),
     ...renderAbsentRoutes(findings),
     renderCounts(findings),
     ...(omitted.length === 0
       ? []
-      : [wrap(`No profile can hold all of this together; left out: ${omitted.join(', ')}`)]),
+      : [wrap(`No profile can contain these values together; left out: ${omitted.join(', ')}`)]),
     ...remarks.map((remark) => wrap(`Not read: ${remark}.`)),
-    ...(differs.length === 0 ? [] : [`The profile that says it:\n\n${check.proposedProfile.trimEnd()}`]),
+    ...(differs.length === 0 ? [] : [`Proposed profile:\n\n${check.proposedProfile.trimEnd()}`]),
     ...(rows === null ? [] : [renderRows(rows)]),
   ].join('\n\n');
 }
 
 function renderAsked(findings: readonly Finding[]): string {
   const asks = findings.map(({ location, ask }) => wrap(`- ${location}: ${ask}`));
-  return ['To decide or to ask the clinic, what costs most when it is wrong first:', ...new Set(asks)].join('\n');
+  return ["Decide, or ask the clinic's vendor; the most expensive mistakes first:", ...new Set(asks)].join('\n');
 }
 
 function renderDiffering(findings: readonly Finding[]): string {
-  const columns = ['differs', 'profile', 'clinic', 'how sure'];
+  const columns = ['differs', 'profile', 'clinic', 'confidence'];
   return renderTable(
     columns,
     byWeight(findings).map(({ location, here, there, certainty }) => [location, here, there, certainty]),
@@ -44,11 +44,7 @@ function renderAbsentRoutes(findings: readonly Finding[]): string[] {
   if (routes.length === 0) return [];
   const more = routes.length > NAMED ? ' …' : '';
   const named = `${routes.slice(0, NAMED).join(', ')}${more}`;
-  return [
-    wrap(
-      `Operations that the daemon can do without and that were not found: ${routes.length} (${named}; all by --json).`,
-    ),
-  ];
+  return [wrap(`Optional operations that were not found: ${routes.length} (${named}; full list: --json).`)];
 }
 
 function renderCounts(findings: readonly Finding[]): string {
@@ -57,26 +53,24 @@ function renderCounts(findings: readonly Finding[]): string {
     const count = (result: Finding['result']) => `${found.filter((one) => one.result === result).length}`;
     return [area, count('fits'), count('differs'), count('undecided'), count('absent')];
   });
-  return renderTable(['area', 'fits', 'differs', 'to ask', 'not told'], rows);
+  return renderTable(['area', 'fits', 'differs', 'to ask', 'not stated'], rows);
 }
 
 function renderRows(read: RowsRead): string {
-  const columns = ['field', 'in the clinic', 'its value', 'read as'];
+  const columns = ['field', 'clinic field', 'clinic value', 'read as'];
   const fields = read.fields.map(({ field, path, value, read: made }) => [field, path ?? '–', value, made]);
-  const notRead = read.notRead.length === 0 ? [] : [wrap(`Not read of this row: ${read.notRead.join(', ')}.`)];
+  const notRead = read.notRead.length === 0 ? [] : [wrap(`Not read in this record: ${read.notRead.join(', ')}.`)];
   return [...headOf(read), renderTable(columns, fields), ...notRead].join('\n');
 }
 
 function headOf({ of, rows, read, unusable, statuses }: RowsRead): string[] {
   if (of === 'document') {
-    return [
-      wrap('What this profile can read of a row that is made of the document’s examples (--rows reads real ones):'),
-    ];
+    return [wrap('Values that this profile reads in a record of the document’s examples (for real records: --rows):')];
   }
-  const asides = unusable.map(({ code, field, rows: count }) => `${count} set aside (${code}: ${field})`);
+  const asides = unusable.map(({ code, field, rows: count }) => `${count} skipped (${code}: ${field})`);
   const states = statuses.map(({ status, values, rows: count }) => `${count} ${status} (${values.join(', ')})`);
   return [
-    wrap(`What this profile can read of ${rows} rows: ${[`${read} read`, ...asides].join(', ')}.`),
-    wrap(`States: ${states.join(', ') || 'none'}. One row, patients' values masked:`),
+    wrap(`Result of this profile for ${rows} records: ${[`${read} read`, ...asides].join(', ')}.`),
+    wrap(`States: ${states.join(', ') || 'none'}. Example record, with masked patient values:`),
   ];
 }

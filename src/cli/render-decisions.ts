@@ -14,14 +14,14 @@ const SHOWN_HOLDS = 100;
 
 /** Renders holds as a table, with the commands that decide the holds. */
 export function renderHolds({ items: holds }: ResultOf<typeof HOLD_OPERATIONS.listHolds>): string {
-  if (holds.length === 0) return 'Nothing is held.';
+  if (holds.length === 0) return 'No holds exist.';
   const columns = [
     'hold',
     'tenant',
     'target',
     'kind',
-    'items',
-    'of links',
+    'records',
+    'total links',
     { heading: 'state', isState: true },
     'seen',
     'expires',
@@ -54,32 +54,32 @@ export function renderHold({ records }: ResultOf<typeof HOLD_OPERATIONS.readHold
 /** Renders a decision. */
 export function renderDecision({ hold }: ResultOf<typeof HOLD_OPERATIONS.decideHold>): string {
   const { id, tenant, target, state, items, partOf } = hold;
-  const next = state === 'approved' ? ` They go with the next cycle (now: clinic-mirror sync ${tenant}).` : '';
-  const rest = partOf === null ? '' : ` The others go on waiting as hold ${partOf}.`;
-  return `Hold ${id} of ${target} is ${state}: ${items} items.${next}${rest}`;
+  const next = state === 'approved' ? ` The next cycle writes these changes (now: clinic-mirror sync ${tenant}).` : '';
+  const rest = partOf === null ? '' : ` The remaining records wait in hold ${partOf}.`;
+  return `Hold ${id} of ${target} is ${state}: ${items} records.${next}${rest}`;
 }
 
 /** Reasons for unchanged pairs, by code. */
 const WHY: Readonly<Record<string, string>> = {
-  'patient-left-out': "the target's rules leave the patient out, or the clinic has them no more",
-  'patient-has-contact': 'the patient has a contact of ours',
-  'patient-changed': 'the patient is no longer as in the file',
-  'contact-gone': 'the contact is not there any more',
-  'contact-taken': "the contact carries another one's key or stamp",
-  'contact-changed': 'the contact is no longer as in the file',
-  'contact-not-ours': "the contact does not carry this patient's key",
+  'patient-left-out': '"the target\'s rules exclude the patient, or the clinic no longer has the patient"',
+  'patient-has-contact': 'the patient already has a contact created by clinic-mirror',
+  'patient-changed': 'the patient differs from the file',
+  'contact-gone': 'the contact no longer exists',
+  'contact-taken': 'the contact has the key or stamp of another patient',
+  'contact-changed': 'the contact differs from the file',
+  'contact-not-ours': "the contact does not have this patient's key",
 };
 
 /** Renders found matches. @param file path of the written file; null without a file */
 export function renderMatches(view: MatchView, file: string | null): string {
   const { tenant, target, connector, asOf, contacts, patients, alike, pairs, ambiguous, tooCommon } = view;
   const rows = [
-    ['contacts that are not ours', contacts],
-    ['patients without a contact of ours', patients],
-    ['of these, patients who look like a contact', alike],
+    ['contacts not created by clinic-mirror', contacts],
+    ['patients without a contact from clinic-mirror', patients],
+    ['patients similar to a contact', alike],
     ['pairs', pairs],
-    ['of these, ambiguous: for a person to tell apart', ambiguous],
-    ['addresses, telephones, names that too many share to tell anything', tooCommon],
+    ['ambiguous pairs, for an administrator to decide', ambiguous],
+    ['e-mail addresses, phone numbers and names shared by too many contacts', tooCommon],
   ].map((row) => row.map(String));
   const columns = [`${target} (${connector})`, ''];
   return [
@@ -93,11 +93,10 @@ export function renderMatches(view: MatchView, file: string | null): string {
 
 function nextStep({ tenant, target, pairs }: MatchView, file: string | null): string {
   const command = `clinic-mirror match ${tenant} ${target}`;
-  if (pairs === 0) return 'Nothing is to be decided.';
-  if (file === null)
-    return wrap(`Nothing was written. For the pairs, with patient data in them: ${command} --out <file>`);
+  if (pairs === 0) return 'No decisions are open.';
+  if (file === null) return wrap(`Nothing was written. To save the pairs with patient data: ${command} --out <file>`);
   return wrap(
-    `The pairs are in ${file}, which holds patient data: delete it when you are done. Write "adopt" into the column decision of those that are one person, then: ${command} --apply ${file}`,
+    `${file} contains the pairs with patient data: delete the file after use. Write "adopt" into the column decision of each correct pair, then run: ${command} --apply ${file}`,
   );
 }
 
@@ -106,13 +105,13 @@ export function renderMatchResult(result: MatchResult, verb: 'apply' | 'undo'): 
   const { tenant, target, approved, done, already, refused } = result;
   const what =
     verb === 'apply'
-      ? `contacts are their patients' now; the next sync updates them`
-      : `contacts are nobody's again; what a sync wrote into them stays, and the next one makes others for these patients`;
-  const head = `${tenant} ${target}: of ${approved} approved, ${done} ${what}; ${already} were so already.`;
+      ? 'linked to patients (the next sync updates these contacts)'
+      : 'unlinked from patients (the contacts keep synced values, and the next sync creates new contacts for these patients)';
+  const head = `${tenant} ${target}: approved ${approved}, ${done} ${what}, unchanged ${already}.`;
   if (refused.length === 0) return wrap(head);
   const rows = refused.map(({ line, record, why }) => [line, record, WHY[why] ?? why]);
   const columns = ['line', 'patient', 'why'];
-  return [wrap(head), wrap(`Left as they are, ${refused.length}:`), renderTable(columns, rows)].join('\n');
+  return [wrap(head), wrap(`Not changed, ${refused.length}:`), renderTable(columns, rows)].join('\n');
 }
 
 /** Default number of runs. */
@@ -121,11 +120,11 @@ const SHOWN_RUNS = 50;
 /** Renders the runs that can be undone, as a table. */
 export function renderRuns({ runs }: { runs: readonly TenantRun[] }): string {
   const [first] = runs;
-  if (first === undefined) return 'No run changed or deleted anything within the time that journals are kept.';
+  if (first === undefined) return 'No run changed or deleted objects within the retention time of journals.';
   const columns = ['run', 'tenant', 'first change', 'changed', 'deleted'];
   const { shown, more } = firstRows(runs, SHOWN_RUNS);
   const rows = shown.map(({ run, tenant, at, updated, deleted }) => [run, tenant, renderTime(at), updated, deleted]);
-  return `${[renderTable(columns, rows), ...more].join('\n')}\n\nSee what undoing would do:  clinic-mirror undo ${first.run} --dry-run`;
+  return `${[renderTable(columns, rows), ...more].join('\n')}\n\nTo preview an undo:  clinic-mirror undo ${first.run} --dry-run`;
 }
 
 /** Renders the result of an undo: counts per target and result. */
@@ -140,51 +139,51 @@ export function renderUndo({ run, tenant, dryRun, pinnedUntil, records }: UndoVi
     const becomes = UNDO_RESULTS.en[result === 'waiting' && !dryRun ? 'waitingStill' : result];
     return [target, effect, count, becomes];
   });
-  const columns = ['target', 'run had', 'items', 'now'];
+  const columns = ['target', 'run effect', 'objects', 'now'];
   const head = dryRun ? `Run ${run} of ${tenant}; nothing was written.` : `Run ${run} of ${tenant} is undone.`;
   const pin =
     pinnedUntil === null
       ? ''
       : `\n\n${wrap(
-          `What was put back stays until ${renderTime(pinnedUntil)} whatever the target's rules say; to let them decide again: clinic-mirror undo ${run} --release`,
+          `Restored objects remain until ${renderTime(pinnedUntil)}, regardless of the target's rules. To apply the rules again: clinic-mirror undo ${run} --release`,
         )}`;
   return `${head}\n\n${renderTable(columns, rows)}${pin}`;
 }
 
 const WARNING_TEXTS: Readonly<Record<ForgetWarning, string>> = {
   'clinic-has-no-patient':
-    'The clinic has no such patient. Appointments and invoices that it lists no more could not be told, but for what CRMs join to the contact.',
-  'patient-unread': 'The login may not read patients: only their appointments tell of them.',
-  'patient-unusable': "The clinic has the patient, and the row can't be used.",
-  'appointments-partial': 'The list of appointments was not whole: do it again later.',
-  'invoices-partial': 'The list of invoices was not whole: do it again later.',
-  'invoices-unread': 'The login may not read invoices: those are not looked for.',
+    'The clinic has no patient with this id. Appointments and invoices that the clinic no longer lists were found only if a CRM links them to the contact.',
+  'patient-unread': 'The connection has no permission to read patients: only appointments show the patient.',
+  'patient-unusable': 'The clinic has the patient, but the patient record is not usable.',
+  'appointments-partial': 'The list of appointments was incomplete: repeat the command later.',
+  'invoices-partial': 'The list of invoices was incomplete: repeat the command later.',
+  'invoices-unread': 'The connection has no permission to read invoices: invoices were not searched.',
   'target-not-searched':
-    'A target could not be searched for objects that no link tells of. When it can be reached again, do it again.',
-  'still-in-clinic': 'The clinic still has the patient. The tombstone keeps them out of every target.',
-  'opt-outs-stay': 'What the patient asked not to be sent stays, as a keyed hash: it protects them.',
-  'erasures-wait': 'Not all is erased yet. The daemon goes on; the same command tells how it stands.',
+    'A target could not be searched for objects without a stored link. Repeat the command when the target is reachable.',
+  'still-in-clinic': 'The clinic still has the patient. The tombstone excludes the patient from every target.',
+  'opt-outs-stay': 'The opt-outs of the patient remain, as keyed hashes, to protect the patient.',
+  'erasures-wait': 'The erasure is not complete. The daemon continues; run the same command to see the progress.',
 };
 
 /** Default number of receipts. */
 const SHOWN_RECEIPTS = 100;
 
-const REACHES = { wholly: 'wholly', bin: "the vendor's bin keeps it for a while" } as const;
+const REACHES = { wholly: 'complete', bin: "the vendor's bin keeps a copy for some time" } as const;
 
 const TRACES: Readonly<Record<keyof ErasedTraces, string>> = {
-  journalLines: 'lines of journals',
+  journalLines: 'journal lines',
   pins: 'pins',
-  holds: 'places in holds',
-  auditFindings: 'notes of audits and the guard',
+  holds: 'records in holds',
+  auditFindings: 'audit and guard notes',
   reminders: 'reminders',
-  answerLinks: 'links to answer by',
-  examples: 'examples in reports',
+  answerLinks: 'answer links',
+  examples: 'report examples',
 };
 
 /** Renders the data that `forget` would erase, and the next command. */
 export function renderForgetPreview(preview: ForgetPreview): string {
   const { tenant, isForgotten, appointments, invoices, upcoming, reminders, answerLinks, targets, warnings } = preview;
-  const columns = ['target', 'connector', 'known there', 'to look for', 'reach'];
+  const columns = ['target', 'connector', 'known objects', 'to search', 'reach'];
   const rows = targets.map(({ target, connector, linked, toLookFor, reach }) => [
     target,
     connector,
@@ -193,13 +192,13 @@ export function renderForgetPreview(preview: ForgetPreview): string {
     REACHES[reach],
   ]);
   return [
-    `One patient of ${tenant}; nothing was written.${isForgotten ? ' A tombstone stands already.' : ''}`,
+    `One patient of ${tenant}; nothing was written.${isForgotten ? ' A tombstone already exists.' : ''}`,
     wrap(
-      `Found: ${appointments} appointments, ${invoices} invoices, ${reminders} reminders, ${answerLinks} links to answer by. ${upcomingLine(upcoming)}`,
+      `Found: ${appointments} appointments, ${invoices} invoices, ${reminders} reminders, ${answerLinks} answer links. ${upcomingLine(upcoming)}`,
     ),
     renderTable(columns, rows),
     ...warnings.map((warning) => wrap(WARNING_TEXTS[warning])),
-    'To go on, give the same command with --yes.',
+    'To continue, run the same command with --yes.',
   ].join('\n\n');
 }
 
@@ -222,7 +221,7 @@ export function renderReceipt({
     erased,
     waiting,
     failed,
-    failure === null ? REACHES[reach] : `kept back: ${failure}`,
+    failure === null ? REACHES[reach] : `on hold: ${failure}`,
   ]);
   const traces = Object.entries(TRACES).flatMap(([name, words]) => {
     const count = state[name as keyof ErasedTraces];
@@ -231,19 +230,19 @@ export function renderReceipt({
   return [
     `Receipt ${receipt} of ${tenant}, ${renderTime(at)}\nTombstone ${tombstone}`,
     renderTable(columns, rows),
-    wrap(`Taken out of the state: ${traces.join(', ') || 'nothing'}. ${upcomingLine(upcoming)}`),
+    wrap(`Deleted from the state: ${traces.join(', ') || 'nothing'}. ${upcomingLine(upcoming)}`),
     ...warnings.map((warning) => wrap(WARNING_TEXTS[warning])),
   ].join('\n\n');
 }
 
 function upcomingLine(upcoming: number): string {
-  if (upcoming === 0) return 'No appointment to come leaves a calendar.';
-  return `${upcoming} appointments to come leave the calendars; the clinic still has them.`;
+  if (upcoming === 0) return 'No future appointments are removed from calendars.';
+  return `Future appointments removed from calendars: ${upcoming}. The clinic keeps them.`;
 }
 
 /** Renders receipts as a table: erased and pending data. */
 export function renderReceipts({ receipts }: { receipts: readonly ForgetReceipt[] }): string {
-  if (receipts.length === 0) return 'Nobody was forgotten.';
+  if (receipts.length === 0) return 'No patient was forgotten.';
   const columns = ['receipt', 'at', 'targets', 'objects', 'erased', 'waiting'];
   const sum = (numbers: readonly number[]) => String(numbers.reduce((total, number) => total + number, 0));
   const { shown, more } = firstRows(receipts, SHOWN_RECEIPTS);

@@ -14,27 +14,37 @@ const INDENT = '  ';
 /** Words for rule codes. */
 const WHY: Readonly<Record<string, string>> = {
   agenda: render(DECISIONS.agenda),
-  treatment: 'its treatment is not shown',
-  'blocked-time': 'blocked time, of no patient',
-  status: 'its status is not shown',
-  'no-consent': 'the patient has not given, or has withdrawn, the consent that this target asks for',
-  inactive: 'the clinic has closed the patient',
-  forgotten: 'an operator had the patient forgotten',
-  'no-patient': 'it belongs to no patient',
-  'patient-left-out': "the patient is left out of the contacts' target",
-  'patient-vanished': 'the clinic has the patient no more',
-  'patient-unknown': 'the list of patients does not show the patient (yet): it stays as it is',
-  'contact-held': "a person is to decide on the contact's removal, or rejected it: it stays as it is",
-  'contact-unwritten': 'its contact is not written yet: it waits for that',
-  'history-unread': 'what derived properties are computed from was not read whole: it stays as it is',
-  'expression-too-slow': 'an expression of the mapping took too long: it stays as it is',
-  'expression-failed': 'an expression of the mapping failed: it stays as it is',
-  'expression-wrong-type': 'an expression of the mapping gave something else than its kind: it stays as it is',
+  treatment: 'the target excludes the treatment',
+  'blocked-time': 'blocked time without a patient',
+  status: 'the target excludes the status',
+  'no-consent': 'no patient consent for this target',
+  inactive: 'the patient is inactive in the clinic',
+  forgotten: 'an administrator used forget for the patient',
+  'no-patient': 'the record has no patient',
+  'patient-left-out': 'the target of contacts excludes the patient',
+  'patient-vanished': 'the clinic no longer has the patient',
+  'patient-unknown': "the patient is not (yet) in the clinic's list: record unchanged",
+  'contact-held': 'the removal of the contact waits for approval or was rejected: record unchanged',
+  'contact-unwritten': 'the contact is not written yet: the record waits',
+  'history-unread': 'the data for derived properties was read incompletely: record unchanged',
+  'expression-too-slow': 'a mapping expression exceeded its time limit: record unchanged',
+  'expression-failed': 'a mapping expression failed: record unchanged',
+  'expression-wrong-type': 'a mapping expression returned the wrong type: record unchanged',
 };
 
 /** Renders the lists in sync, excluded and failing of each target. */
 export function renderHealth({ tenant, asOf, connections, remarks = [], targets }: HealthView): string {
-  const columns = ['target', 'connector', 'follows', 'in sync', 'excluded', 'failing', 'pending', 'by hand', 'held'];
+  const columns = [
+    'target',
+    'connector',
+    'follows',
+    'in sync',
+    'excluded',
+    'failed',
+    'pending',
+    'manual changes',
+    'on hold',
+  ];
   const rows = targets.map((target) => [
     target.target,
     target.connector,
@@ -47,7 +57,7 @@ export function renderHealth({ tenant, asOf, connections, remarks = [], targets 
     target.held,
   ]);
   const lists = targets.flatMap((target) => listsOf(target, asOf));
-  const logins = connections.map((connection) => line(`login ${renderConnection(connection, asOf)}`));
+  const logins = connections.map((connection) => line(`connection ${renderConnection(connection, asOf)}`));
   const shown = remarks.map((remark) => wrap(render(sentenceOfRemark(remark)), INDENT));
   return [`${tenant} as of ${renderTime(asOf)}`, ...logins, ...shown, '', renderTable(columns, rows), ...lists].join(
     '\n',
@@ -56,20 +66,22 @@ export function renderHealth({ tenant, asOf, connections, remarks = [], targets 
 
 function listsOf(target: TargetHealth, asOf: number): string[] {
   const lines: string[] = [];
-  if (target.unread !== null) lines.push(line(`Not read now (${target.unread}): excluded records are not known.`));
-  lines.push(...countLine('Held otherwise than it was sent', target.heldOtherwise));
-  lines.push(...countLine('Left empty, since it is no telephone number', target.unusable));
+  if (target.unread !== null)
+    lines.push(line(`The clinic was not read (${target.unread}): excluded records are unknown.`));
+  lines.push(...countLine('Objects that differ from the last write', target.heldOtherwise));
+  lines.push(...countLine('Invalid phone numbers, left empty', target.unusable));
   for (const [property, records] of Object.entries(target.refusedThere))
     lines.push(
-      ...recordLines(`Refuse in the CRM itself (${property}), and stay so until it is taken back there`, records),
+      ...recordLines(`Refused by the CRM (${property}); only a change in the CRM removes the refusal`, records),
     );
-  lines.push(...recordLines('Copied by a person; the copies go when the record does', target.copied));
+  lines.push(...recordLines('Copied manually; deletion of the record also deletes the copies', target.copied));
   lines.push(...excludedLines(target), ...failingLines(target.failing, asOf));
   return lines.length === 0 ? [] : ['', `${target.target}:`, ...lines];
 }
 
 function whyOf(code: string): string {
-  if (code.startsWith('egress-')) return `it would tell more of the patient than it may: it stays as it is (${code})`;
+  if (code.startsWith('egress-'))
+    return `the change contains more patient data than the target allows: record unchanged (${code})`;
   return WHY[code] ?? code;
 }
 
@@ -97,22 +109,22 @@ function idsLine(ids: readonly string[]): string {
 
 function failingLines(failing: readonly FailingRecord[], asOf: number): string[] {
   if (failing.length === 0) return [];
-  const columns = ['record', 'why', 'since', 'tries', 'next try'];
+  const columns = ['record', 'why', 'since', 'attempts', 'next retry'];
   const { shown, more } = firstRows(failing, SHOWN_RECORDS);
   const rows = shown.map(({ record, why, sinceAt, attempts, nextTryAt, parked }) => [
     record,
-    parked ? `${why} (waits for other data or a person)` : why,
+    parked ? `${why} (waits for other data or for an administrator)` : why,
     `${renderAge(sinceAt, asOf)} ago`,
     attempts,
     renderTime(nextTryAt),
   ]);
   const details = shown.flatMap(({ record, about, page }) => [
-    ...(about === null && page === null ? [] : [wrap(`${record}: ${about ?? 'its page'}`, INDENT + INDENT)]),
+    ...(about === null && page === null ? [] : [wrap(`${record}: ${about ?? 'page of the object'}`, INDENT + INDENT)]),
     // URLs are not wrapped, so that the user can open the URL.
     ...(page === null ? [] : [`${INDENT}${INDENT}${INDENT}${page}`]),
   ]);
   const rest = more.map((text) => `${INDENT}${INDENT}${text}`);
-  return [line(`Failing, ${failing.length}:`), renderTable(columns, rows, INDENT + INDENT), ...details, ...rest];
+  return [line(`Failed, ${failing.length}:`), renderTable(columns, rows, INDENT + INDENT), ...details, ...rest];
 }
 
 function sum(counts: Readonly<Record<string, number>>): number {

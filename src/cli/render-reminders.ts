@@ -10,8 +10,8 @@ const SHOWN_REMINDERS = 100;
 
 /** Renders reminders as a table. */
 export function renderReminders({ day, complete, reminders }: ReminderList, none: string): string {
-  const warning = complete ? '' : '\n\nThe clinic did not give its whole list: some may be missing.';
-  if (reminders.length === 0) return `${day === null ? none : `Nothing is due on ${day}.`}${warning}`;
+  const warning = complete ? '' : "\n\nThe clinic's list was incomplete: reminders may be missing.";
+  if (reminders.length === 0) return `${day === null ? none : `No reminders are due on ${day}.`}${warning}`;
   const columns = ['due', 'appointment', 'starts', 'rule', 'channel', 'state'];
   const { shown, more } = firstRows(reminders, SHOWN_REMINDERS);
   const rows = shown.map((line) => [
@@ -37,19 +37,19 @@ export function renderReminderExplanation({
   const head = `${wrap(`Reminders of appointment ${appointment} of ${tenant}`)}\n${wrap(`clinic: ${plainText(sourceText(source, 'en'))}`, '  ')}`;
   const said = rules.map((rule) => wrap(`rule ${rule.rule}, ${rule.channel}: ${ruleText(rule)}`, '  '));
   const lived = reminders.map(renderJourney);
-  return [head, said.join('\n'), ...(lived.length === 0 ? ['Nothing was planned for it yet.'] : lived)]
+  return [head, said.join('\n'), ...(lived.length === 0 ? ['No reminder was planned for this appointment.'] : lived)]
     .filter((part) => part !== '')
     .join('\n\n');
 }
 
 const EXCLUSIONS: Readonly<Record<string, string>> = {
-  'no-patient': 'it has no patient',
-  'all-day': 'it has no time of day',
-  agenda: 'the rule leaves out its agenda',
-  treatment: 'the rule leaves out its treatment',
-  status: 'the rule leaves out its status',
-  'too-close': 'the time for it is too near the start',
-  'quiet-hours': 'the night leaves no time for it',
+  'no-patient': 'the appointment has no patient',
+  'all-day': 'the appointment has no time of day',
+  agenda: 'the rule excludes the agenda',
+  treatment: 'the rule excludes the treatment',
+  status: 'the rule excludes the status',
+  'too-close': 'the reminder time is too close to the start',
+  'quiet-hours': 'quiet hours leave no time for the reminder',
 };
 
 function ruleText(rule: RuleView): string {
@@ -60,28 +60,28 @@ function ruleText(rule: RuleView): string {
 const REASONS: Readonly<Record<string, string>> = {
   cancelled: 'the appointment was cancelled',
   moved: 'the appointment was moved',
-  vanished: 'the clinic has no such appointment any more',
-  excluded: 'the rule leaves the appointment out',
-  'booked-late': 'it was booked or moved so late that the reminder would have come at once',
-  missed: 'its time had passed before it was planned',
-  'too-late': 'its time had passed, and the grace with it',
-  'quiet-hours': 'it was late, and only the night was left',
-  'source-unreachable': 'the clinic could not be asked in time',
-  unusable: "the clinic's row can't be used",
-  arrived: 'the patient was there already, or the visit over',
-  'rule-gone': 'its rule or channel is no longer configured',
-  'patient-gone': 'the clinic no longer has the patient',
-  'no-consent': 'the patient did not agree to it',
-  'no-address': 'the clinic has no address that the channel can reach',
-  'opted-out': 'the patient wants no reminders',
-  refused: "the other side won't take it",
-  'channel-gone': 'the other side takes nothing any more',
-  'channel-failed': 'the other side could not take it in time',
-  'egress-stopped': 'its text would have told more of the patient than it may',
-  'other-patient': 'the previous message went to another patient',
-  outdated: 'it is not true any more, or another message said the same',
-  'record-forged': 'what Redis had of it was not written by us: see who else may write into Redis',
-  'hourly-limit': "the tenant's limit was reached",
+  vanished: 'the clinic no longer has the appointment',
+  excluded: 'the rule excludes the appointment',
+  'booked-late': 'the appointment was booked or moved after the reminder time',
+  missed: 'the reminder time was past before planning',
+  'too-late': 'the reminder time and the grace period were past',
+  'quiet-hours': 'the reminder was late, and only quiet hours remained',
+  'source-unreachable': 'the clinic did not respond in time',
+  unusable: "the clinic's record is not usable",
+  arrived: 'the patient had arrived, or the visit was over',
+  'rule-gone': 'the rule or channel is no longer configured',
+  'patient-gone': 'the patient was removed from the clinic',
+  'no-consent': 'the patient has not given consent',
+  'no-address': 'the clinic has no phone number or e-mail address for this channel',
+  'opted-out': 'the patient opted out of reminders',
+  refused: 'the gateway refused the message',
+  'channel-gone': 'the gateway no longer accepts messages',
+  'channel-failed': 'the gateway did not accept the message in time',
+  'egress-stopped': 'the text contained more patient data than allowed',
+  'other-patient': 'the previous message was sent to another patient',
+  outdated: 'the message was outdated, or another message had the same content',
+  'record-forged': 'the record in Redis was not written by clinic-mirror: check who else can write to Redis',
+  'hourly-limit': 'the tenant reached the hourly limit',
 };
 
 function renderJourney(line: ReminderLine): string {
@@ -90,9 +90,9 @@ function renderJourney(line: ReminderLine): string {
   const steps = [`${rule}, ${channel}:${what} for ${localTime(startAt, zone)}, due ${localTime(dueAt, zone)}`];
   const when = finishedAt === null ? '' : ` ${localTime(finishedAt, zone)}`;
   const because = reason === null ? '' : `: ${REASONS[reason] ?? reason} (${reason})`;
-  const tried = attempts === 0 ? '' : `, handed over ${attempts} ${attempts === 1 ? 'time' : 'times'}`;
+  const tried = attempts === 0 ? '' : `, ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`;
   const failureText = lastCode === null ? '' : `, last failure ${lastCode}`;
-  const referenceText = reference === null ? '' : `, known there as ${reference}`;
+  const referenceText = reference === null ? '' : `, gateway id ${reference}`;
   steps.push(`${line.state}${when}${because}${tried}${failureText}${referenceText}`);
   if (line.report !== null) {
     const { state, code, at } = line.report;

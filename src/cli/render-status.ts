@@ -36,8 +36,8 @@ export function renderStatus(status: Status, { problemsOnly = false } = {}): str
 /** Renders the changed files that daemons refused, with file, line and field. */
 function renderRefused({ refused, awaitsRestart }: Pick<Status, 'refused' | 'awaitsRestart'>): string[] {
   const blocks = refused.map(({ tenant, sinceAt, faults, more }) => {
-    const who = tenant ?? 'all tenants';
-    const what = `CHANGED FILE REFUSED since ${renderTime(sinceAt)}: what it held before goes on`;
+    const who = tenant ?? 'every tenant';
+    const what = `CHANGED FILE REFUSED since ${renderTime(sinceAt)}: the previous configuration stays active`;
     const lines = faults.map(({ file, line, path, message }) =>
       wrap([file, ...(line === null ? [] : [`line ${line}`]), path, message].filter(Boolean).join(', '), '  '),
     );
@@ -45,7 +45,7 @@ function renderRefused({ refused, awaitsRestart }: Pick<Status, 'refused' | 'awa
     return [wrap(`${who}  ${what}`), ...lines].join('\n');
   });
   if (awaitsRestart.length > 0) {
-    blocks.push(wrap(`changed settings wait for a restart of the daemon: ${awaitsRestart.join(', ')}`));
+    blocks.push(wrap(`changed settings need a restart of the daemon: ${awaitsRestart.join(', ')}`));
   }
   return blocks;
 }
@@ -54,7 +54,7 @@ function renderRefused({ refused, awaitsRestart }: Pick<Status, 'refused' | 'awa
 function renderRemoved(removed: readonly RemovedStatus[], indent = ''): string[] {
   return removed.map(({ name, releaseAt }) =>
     wrap(
-      `${name.replace('/', ' ')} is no longer configured: what is kept of it here goes after ${renderTime(releaseAt)}`,
+      `${name.replace('/', ' ')} is no longer configured: its state is deleted after ${renderTime(releaseAt)}`,
       indent,
     ),
   );
@@ -64,20 +64,20 @@ function renderRemoved(removed: readonly RemovedStatus[], indent = ''): string[]
 function renderState({ durability, directory, wentBackAt, wentBackTo, writesLostAt }: Status['state']): string[] {
   const lines: string[] = [];
   if (wentBackAt !== null) {
-    const since = wentBackTo === null ? '' : `, to what it was at ${renderTime(wentBackTo)}`;
+    const since = wentBackTo === null ? '' : `, to its state at ${renderTime(wentBackTo)}`;
     lines.push(
-      `state-went-back: noticed at ${renderTime(wentBackAt)}${since}; reminders due until then are not sent again`,
+      `state-went-back: detected at ${renderTime(wentBackAt)}${since}; reminders due before the detection are not sent again`,
     );
   }
   if (writesLostAt !== null) {
     lines.push(
-      `lost memory of writes: noticed at ${renderTime(writesLostAt)}; targets are read again before they count as in sync`,
+      `lost record of writes: detected at ${renderTime(writesLostAt)}; the daemon reads targets again before they are in sync`,
     );
   }
   if (directory !== 'kept') {
-    const why = directory === 'none' ? 'no dataDirectory is set' : 'dataDirectory can not be written to';
-    const noAuditLog = directory === 'none' ? ', so there is no audit log either' : '';
-    lines.push(`nothing is kept outside Redis: ${why}${noAuditLog}`);
+    const why = directory === 'none' ? 'no dataDirectory is set' : 'dataDirectory is not writable';
+    const noAuditLog = directory === 'none' ? '; the audit log is off' : '';
+    lines.push(`state is stored only in Redis: ${why}${noAuditLog}`);
   }
   if (durability === 'unsupported') {
     lines.push(`${render(DURABILITY_UNSUPPORTED.sentence)} → ${render(DURABILITY_UNSUPPORTED.remedy)}`);
@@ -88,9 +88,9 @@ function renderState({ durability, directory, wentBackAt, wentBackTo, writesLost
 
 function renderFeed({ target, feed }: TargetStatus, tenant: string, now: Instant): string {
   if (feed == null)
-    return wrap(`${target}: no address yet; make one: clinic-mirror feeds rotate ${tenant} ${target}`, '  ');
+    return wrap(`${target}: the feed has no URL; create a URL: clinic-mirror feeds rotate ${tenant} ${target}`, '  ');
   const fetched = feed.fetchedAt === null ? 'never fetched' : `last fetched ${renderAge(feed.fetchedAt, now)} ago`;
-  return wrap(`${target}: ${fetched}, its address was made ${renderTime(feed.madeAt)}`, '  ');
+  return wrap(`${target}: ${fetched}, URL created ${renderTime(feed.madeAt)}`, '  ');
 }
 
 function renderTenant(tenant: TenantStatus, now: Instant): string {
@@ -101,16 +101,16 @@ function renderTenant(tenant: TenantStatus, now: Instant): string {
   const lines = [wrap(`${tenant.tenant}  ${tenant.name}${tenant.paused ? '  (paused)' : ''}`)];
   lines.push(wrap(`sync: ${step}; health: ${health}`, '  '));
   lines.push(...renderConfiguration(tenant));
-  lines.push(...tenant.connections.map((connection) => wrap(`login ${renderConnection(connection, now)}`, '  ')));
+  lines.push(...tenant.connections.map((connection) => wrap(`connection ${renderConnection(connection, now)}`, '  ')));
   if (tenant.uncertainty !== null) {
-    const what = `${tenant.uncertainty.code} since ${renderTime(tenant.uncertainty.sinceAt)}: it is not known who was forgotten or opted out`;
+    const what = `${tenant.uncertainty.code} since ${renderTime(tenant.uncertainty.sinceAt)}: Redis lost the list of forgotten and opted-out patients`;
     const next = `restore a backup, or "clinic-mirror accept-loss ${tenant.tenant}"`;
-    lines.push(wrap(`${what}. Nothing is written or sent of people until somebody decides: ${next}`, '  '));
+    lines.push(wrap(`${what}. Patient data is neither written nor sent until an administrator decides: ${next}`, '  '));
   }
   for (const { verb, what, by, expiresAt } of tenant.approvals) {
     const which = typeof what.hold === 'string' ? ` hold ${what.hold}` : '';
     const who = by.claimed ?? by.name;
-    const says = `${verb}${which} WAITS FOR A SECOND PERSON: ${who} wants it; until ${renderTime(expiresAt)}`;
+    const says = `${verb}${which} WAITS FOR A SECOND ADMINISTRATOR: requested by ${who}; until ${renderTime(expiresAt)}`;
     lines.push(wrap(says, '  '));
   }
   lines.push(...renderRun(tenant, now));
@@ -123,12 +123,12 @@ function renderTenant(tenant: TenantStatus, now: Instant): string {
     if (target.drift !== null && target.drift.edited + target.drift.removed > 0) lines.push(renderDrift(target, now));
     if (target.feed !== undefined) lines.push(renderFeed(target, tenant.tenant, now));
     if (target.ambiguous > 0) {
-      const what = `${target.ambiguous} objects carry our owner tag and match no record for certain`;
+      const what = `${target.ambiguous} objects have the clinic-mirror owner tag, but no certain match with a record`;
       lines.push(wrap(`${target.target}: ${what}`, '  '));
     }
     if (target.forged > 0) {
-      const what = `${target.forged} records of it in Redis were not as we wrote them, and nothing was done by any (record-forged)`;
-      lines.push(wrap(`${target.target}: ${what}; see who else may write into Redis`, '  '));
+      const what = `${target.forged} records in Redis were not written by clinic-mirror and are ignored (record-forged)`;
+      lines.push(wrap(`${target.target}: ${what}; check who else can write to Redis`, '  '));
     }
   }
   lines.push(...renderRemoved(tenant.removed, '  '));
@@ -148,14 +148,14 @@ function renderNotifications(targets: readonly TargetStatus[]): string[] {
       const why = reason ?? 'not-yet';
       polled.set(why, [...(polled.get(why) ?? []), target]);
     } else {
-      const failure = reason === null ? '' : `, upkeep failed: ${reason}`;
+      const failure = reason === null ? '' : `, renewal failed: ${reason}`;
       const since = renderTime(sinceAt);
-      lines.push(wrap(`${target}: told of changes since ${since}, until ${renderTime(untilAt)}${failure}`, '  '));
+      lines.push(wrap(`${target}: change notifications since ${since}, until ${renderTime(untilAt)}${failure}`, '  '));
     }
   }
   if (polled.size > 0) {
     const groups = [...polled].map(([reason, names]) => `${names.join(', ')} (${reason})`);
-    lines.push(wrap(`changes by hand found by polling alone: ${groups.join('; ')}`, '  '));
+    lines.push(wrap(`manual changes are found only by polling: ${groups.join('; ')}`, '  '));
   }
   return lines.length === 0 ? [] : ['', ...lines];
 }
@@ -165,17 +165,17 @@ function renderConfiguration({ configuration: { supersededAt, isOurs } }: Tenant
   const lines: string[] = [];
   if (supersededAt !== null)
     lines.push(
-      "configuration-superseded: a process with an older configuration does nothing for this tenant until it has today's files",
+      'configuration-superseded: a process with an older configuration skips this tenant until it has the current files',
     );
   if (!isOurs)
-    lines.push('these files are not those of the last cycle: a daemon that has them takes them up in seconds');
+    lines.push('these files differ from the last cycle: a daemon with these files applies them within seconds');
   return lines.map((line) => wrap(line, '  '));
 }
 
 /** Renders reminder channels that require action. */
 function renderClosedChannels({ tenant, reminders }: TenantStatus): string[] {
   const lines = (reminders?.closedChannels ?? []).map(({ channel, code, at }) => {
-    const opened = `once that is mended, "clinic-mirror reminders reopen ${tenant} ${channel}" opens it`;
+    const opened = `after the fix, run "clinic-mirror reminders reopen ${tenant} ${channel}"`;
     return wrap(`reminders by ${channel}: closed since ${renderTime(at)} (${code}); ${opened}`, '  ');
   });
   return lines.length === 0 ? [] : ['', ...lines];
@@ -192,7 +192,7 @@ function renderTriggers({ tenant, triggers }: TenantStatus): string[] {
   );
   for (const { endpoint, event, code, remedy } of off) {
     const act = remedy === null ? '' : `; ${remedy}`;
-    lines.push(wrap(`not readable, and so off: ${event} to ${endpoint} (${code})${act}`, '  '));
+    lines.push(wrap(`not readable, trigger off: ${event} to ${endpoint} (${code})${act}`, '  '));
   }
   return lines.length === 0 ? [] : ['', ...lines];
 }
@@ -202,14 +202,14 @@ export function renderConnection(connection: ConnectionStatus, now: Instant): st
   const { connection: id, kind, state, reason, account, nextTryAt, pause, accessExpiresAt, missingScopes } = connection;
   const parts = [`${id} (${kind}): ${state}`];
   if (reason !== null) parts.push(reason);
-  if (nextTryAt !== null) parts.push(`next try at ${renderTime(nextTryAt)}`);
-  if (pause !== null) parts.push(`retrying (${pause.code}), next try at ${renderTime(pause.untilAt)}`);
+  if (nextTryAt !== null) parts.push(`next retry at ${renderTime(nextTryAt)}`);
+  if (pause !== null) parts.push(`retrying (${pause.code}), next retry at ${renderTime(pause.untilAt)}`);
   if (state === 'connected' && accessExpiresAt !== null) {
-    parts.push(`token ends in ${renderAge(now, accessExpiresAt)}`);
+    parts.push(`token expires in ${renderAge(now, accessExpiresAt)}`);
   }
   if (missingScopes.length > 0) parts.push(`missing scopes: ${missingScopes.join(' ')}`);
   if (account !== null) parts.push(`account ${account}`);
-  if (state === 'unconfirmed') parts.push('nothing goes through it before "clinic-mirror accept-account"');
+  if (state === 'unconfirmed') parts.push('not used until "clinic-mirror accept-account"');
   return parts.join(', ');
 }
 
@@ -226,19 +226,19 @@ function renderRun({ lastRun }: TenantStatus, now: Instant): string[] {
   } else if (lastRun.snapshot !== null) {
     const { completeness, reason, records, requests, repeated = 0 } = lastRun.snapshot;
     const why = reason === null ? '' : ` (${reason})`;
-    const twice = repeated === 0 ? '' : `, ${repeated} rows came twice`;
-    const read = completeness === 'changes' ? 'by what changed since all was read' : completeness;
+    const twice = repeated === 0 ? '' : `, ${repeated} duplicate records`;
+    const read = completeness === 'changes' ? 'changes since the last full read' : completeness;
     lines.push(
       wrap(`last cycle ${age} ago: ${records} appointments, ${read}${why}, ${requests} requests${twice}`, '  '),
     );
   }
   if (lastRun.pace.soonPerWhole > 0) {
-    const all = `all is read with one cycle in ${lastRun.pace.soonPerWhole + 1}`;
-    lines.push(wrap(`cycles come late: ${all}, the others read the next 48 hours`, '  '));
+    const all = `one cycle in ${lastRun.pace.soonPerWhole + 1} is a full read`;
+    lines.push(wrap(`cycles start late: ${all}, the other cycles read the next 48 hours`, '  '));
   }
   lines.push(...renderReading(lastRun, '  '));
   if (lastRun.unknownStatuses.length > 0) {
-    lines.push(wrap(`statuses the profile does not name: ${lastRun.unknownStatuses.join(', ')}`, '  '));
+    lines.push(wrap(`statuses missing in the profile: ${lastRun.unknownStatuses.join(', ')}`, '  '));
   }
   for (const remark of lastRun.remarks ?? []) lines.push(wrap(render(sentenceOfRemark(remark)), '  '));
   return lines;
@@ -252,8 +252,8 @@ function renderTargets(targets: readonly TargetStatus[]): string {
     { heading: 'health', isState: true },
     IN_SYNC_AS_OF,
     'pending',
-    'failing',
-    'held',
+    'failed',
+    'on hold',
   ];
   const rows = targets.map((target) => [
     target.target,
@@ -277,7 +277,7 @@ function renderNext48h({ target, inSyncAsOf, soonAsOf }: TargetStatus, now: Inst
 function renderFailure({ target, failure, nextTryAt, outage }: TargetStatus, now: Instant): string[] {
   if (failure === null) return [];
   const since = renderAge(failure.sinceAt, now);
-  const again = nextTryAt === null ? '' : ` Retrying, next try at ${renderTime(nextTryAt)}.`;
+  const again = nextTryAt === null ? '' : ` Retrying, next retry at ${renderTime(nextTryAt)}.`;
   const remedy = failure.remedy === null ? '' : ` What to do: ${failure.remedy}.`;
   const server = outage === null ? '' : `: ${outage}`;
   return [wrap(`${target}: ${failure.message}${server} (${failure.code}, for ${since}).${again}${remedy}`, '  ')];
@@ -285,14 +285,14 @@ function renderFailure({ target, failure, nextTryAt, outage }: TargetStatus, now
 
 const POLICY_TEXTS: Readonly<Record<DriftPolicy, string>> = {
   repair: '',
-  keep: ', kept until their appointments change',
-  report: ', left for a person to look at',
+  keep: ', kept until the appointments change',
+  report: ', reported for an administrator',
 };
 
 function renderDrift({ target, drift, policy }: TargetStatus, now: Instant): string {
   if (drift === null) return '';
   const { edited, removed, churning, checkedAt } = drift;
-  const churningText = churning === 0 ? '' : `, ${churning} restored too often today and left alone`;
-  const text = `${target}: by hand ${edited} edited, ${removed} removed${POLICY_TEXTS[policy]}${churningText} (read back ${renderAge(checkedAt, now)} ago)`;
+  const churningText = churning === 0 ? '' : `, ${churning} restored too often today and skipped`;
+  const text = `${target}: manual changes: ${edited} edited, ${removed} removed${POLICY_TEXTS[policy]}${churningText} (last audit ${renderAge(checkedAt, now)} ago)`;
   return wrap(text, '  ');
 }

@@ -28,7 +28,7 @@ function renderProblem(problem: Problem, now: Instant): string {
     ...(breaksAt === null || breaksAt <= now ? [] : [`in ${renderAge(now, breaksAt)}, at ${renderTime(breaksAt)}`]),
     ...(nextTryAt === null ? [] : [render(message('next-try', { time: renderTime(nextTryAt) }))]),
     ...(clinics === undefined ? [] : [clinicsText(clinics.map((clinic) => clinic.tenant))]),
-    ...(waiting === 0 ? [] : [`${waiting} ${waiting === 1 ? 'change waits' : 'changes wait'}`]),
+    ...(waiting === 0 ? [] : [`${waiting} ${waiting === 1 ? 'pending change' : 'pending changes'}`]),
   ];
   const what = wrap(`${who}: ${[`${sentence} (${code})`, ...more].join(', ')}`, '  ');
   // A command is printed complete and on a separate line, so that the user can copy the command.
@@ -40,7 +40,7 @@ function renderProblem(problem: Problem, now: Instant): string {
 function clinicsText(ids: readonly string[]): string {
   const more = ids.length - NAMED_CLINICS;
   const named = [...ids.slice(0, NAMED_CLINICS), ...(more > 0 ? [`and ${more} more`] : [])];
-  return `${ids.length} ${ids.length === 1 ? 'clinic waits' : 'clinics wait'} (${named.join(', ')})`;
+  return `${ids.length} ${ids.length === 1 ? 'affected clinic' : 'affected clinics'} (${named.join(', ')})`;
 }
 
 function isCommand(next: string): boolean {
@@ -77,8 +77,8 @@ export function renderClinics(tenants: readonly TenantStatus[], now: Instant): s
     { heading: 'ago', right: true },
     'targets',
     'pending',
-    'failing',
-    'held',
+    'failed',
+    'on hold',
   ];
   const { shown, more } = firstRows(tenants, Number.POSITIVE_INFINITY);
   const rows = shown.map(({ tenant, paused, targets, ...state }) => [
@@ -91,7 +91,7 @@ export function renderClinics(tenants: readonly TenantStatus[], now: Instant): s
     state.failing,
     state.held,
   ]);
-  return `${[renderTable(columns, rows), ...more].join('\n')}\n\nOne clinic in full: clinic-mirror status <clinic>`;
+  return `${[renderTable(columns, rows), ...more].join('\n')}\n\nDetails of one clinic: clinic-mirror status <clinic>`;
 }
 
 /** Renders sync status and health in standard terms, with the progress of a first sync. */

@@ -22,9 +22,9 @@ export function renderSync({ tenant, run, targets }: SyncResult, settings = `ten
     'new',
     'changed',
     'removed',
-    'held',
+    'on hold',
     'pending',
-    'failing',
+    'failed',
     'links',
   ];
   const rows = targets.map((target) => {
@@ -39,25 +39,21 @@ export function renderSync({ tenant, run, targets }: SyncResult, settings = `ten
       ? []
       : [
           wrap(
-            `${target}: ${failure.message} (${failure.code}). ${failure.remedy ?? 'It is tried again by itself.'}${failure.actor === 'settings' ? `; see targets.${target} in ${settings}` : ''}`,
+            `${target}: ${failure.message} (${failure.code}). ${failure.remedy ?? 'The daemon retries automatically.'}${failure.actor === 'settings' ? `; see targets.${target} in ${settings}` : ''}`,
           ),
         ],
   );
   const held = targets.flatMap((target) =>
     target.held === 0
       ? []
-      : [
-          wrap(
-            `${target.target}: ${target.held} changes wait for a person's decision: clinic-mirror holds list ${tenant}`,
-          ),
-        ],
+      : [wrap(`${target.target}: ${target.held} changes wait for approval: clinic-mirror holds list ${tenant}`)],
   );
   const replaced = targets.flatMap(({ target, calendarReplacedAt: at }) =>
     at === null || at < run.startedAt
       ? []
       : [
           wrap(
-            `${target}: its calendar was gone, and another one is written to: share it with whoever looked at the old one.`,
+            `${target}: the calendar was deleted, and a new calendar replaces it: share the new calendar with its users.`,
           ),
         ],
   );
@@ -81,16 +77,16 @@ export function renderReading(
   indent = '',
 ): string[] {
   const lines: string[] = [];
-  if (snapshot?.completeness === 'partial' && indent === '') lines.push(`the reading is partial (${snapshot.reason})`);
+  if (snapshot?.completeness === 'partial' && indent === '') lines.push(`the read was incomplete (${snapshot.reason})`);
   const rows = Object.entries(unusable).map(([code, count]) => `${count} ${code}`);
-  if (rows.length > 0) lines.push(`rows set aside: ${rows.join(', ')}`);
+  if (rows.length > 0) lines.push(`skipped records: ${rows.join(', ')}`);
   const values = Object.entries(unread).map(([field, count]) => `${count} ${field}`);
-  if (values.length > 0) lines.push(`values that cannot be read, left empty: ${values.join(', ')}`);
+  if (values.length > 0) lines.push(`unreadable values, left empty: ${values.join(', ')}`);
   for (const { part, code, remedy } of withheld) {
     const act = remedy === null ? '' : `; ${remedy}`;
-    lines.push(`not readable, and so left out of entries: ${part} (${code})${act}`);
+    lines.push(`not readable, and left out of events: ${part} (${code})${act}`);
   }
-  if (awaiting.length > 0) lines.push(`left as they are until what they follow is read: ${awaiting.join(', ')}`);
+  if (awaiting.length > 0) lines.push(`unchanged until their source is read: ${awaiting.join(', ')}`);
   return lines.map((line) => wrap(line, indent));
 }
 
@@ -100,7 +96,7 @@ export function renderGaps(
   othersAsOf: Instant | null = null,
   indent = '',
 ): string[] {
-  const rest = othersAsOf === null ? '' : `; but for that in sync as of ${renderTime(othersAsOf)}`;
+  const rest = othersAsOf === null ? '' : `; otherwise in sync as of ${renderTime(othersAsOf)}`;
   return Object.entries(gaps).flatMap(([owner, found]) =>
     found.map((gap) => wrap(`${owner}: ${sentenceOf(gap)} (${gap.code})${rest}`, indent)),
   );
@@ -113,7 +109,7 @@ export function renderUnconfirmed(
 ): string[] {
   if (unconfirmed === 0) return [];
   const records = unconfirmed === 1 ? '1 record is' : `${unconfirmed} records are`;
-  return [wrap(`${target}: ${records} missing from the clinic's list and not confirmed as gone yet`, indent)];
+  return [wrap(`${target}: ${records} missing from the clinic's list and not confirmed as deleted`, indent)];
 }
 
 function sentenceOf({ code, count, what, soon }: TargetGap): string {
@@ -121,19 +117,19 @@ function sentenceOf({ code, count, what, soon }: TargetGap): string {
   const asked = render(withSimilarIds(ids, soon));
   switch (code) {
     case 'rows-unread':
-      return `${count} ${count === 1 ? 'record' : 'records'} can't be read: ${ids}`;
+      return `${count} unreadable ${count === 1 ? 'record' : 'records'}: ${ids}`;
     case 'records-unlisted':
-      return `the clinic's list lacks ${count} ${count === 1 ? 'record' : 'records'} that the clinic shows one by one`;
+      return `the clinic's list lacks ${count} ${count === 1 ? 'record' : 'records'} that the clinic returns individually`;
     case 'record-forged':
       return FORGED.message;
     case 'egress-stopped':
-      return `${count} kept back, since what would be written tells more of patients than it may: ${what.join(', ')}`;
+      return `${count} on hold, because the change contains more patient data than allowed: ${what.join(', ')}`;
     case 'agenda-unknown':
       return `the clinic has no agenda ${asked}`;
     case 'treatment-unknown':
       return `the clinic has no treatment ${asked}`;
     case 'agenda-unconfirmed':
     case 'treatment-unconfirmed':
-      return `whether the clinic has ${code.split('-')[0]} ${ids} is not known: the catalogue may not be read`;
+      return `cannot confirm that the clinic has ${code.split('-')[0]} ${ids}: no permission to read the catalogue`;
   }
 }

@@ -4,11 +4,11 @@ import { renderTable, renderTime, wrap } from './table.ts';
 
 /** Renders trigger endpoints and their events. */
 export function renderTriggers({ tenant, everyMinutes, endpoints }: TriggerList): string {
-  const columns = ['endpoint', 'event', 'state', 'last read', 'sent', 'waiting', 'failing', 'dropped'];
+  const columns = ['endpoint', 'event', 'state', 'last read', 'sent', 'pending', 'failed', 'dropped'];
   const rows = endpoints.flatMap((endpoint) => endpoint.events.map((event) => rowOf(endpoint, event)));
   const remarks = endpoints.flatMap((endpoint) => remarksOf(tenant, endpoint));
   const table = renderTable(columns, rows);
-  const every = `The clinic's lists are read every ${everyMinutes} ${everyMinutes === 1 ? 'minute' : 'minutes'}.`;
+  const every = `The daemon reads the clinic's lists every ${everyMinutes} ${everyMinutes === 1 ? 'minute' : 'minutes'}.`;
   return [table, ...(remarks.length === 0 ? [] : [remarks.join('\n')]), every].join('\n\n');
 }
 
@@ -31,14 +31,14 @@ function remarksOf(tenant: string, endpoint: TriggerEndpointStatus): string[] {
   if (closed !== null)
     remarks.push(`closed since ${renderTime(closed.at)} (${closed.code}); ${remedyOf(tenant, name, closed.code)}`);
   else if (restUntil !== null)
-    remarks.push(`failing since ${renderTime(failingSince)} (${code}), next try ${renderTime(restUntil)}`);
+    remarks.push(`failing since ${renderTime(failingSince)} (${code}), next retry ${renderTime(restUntil)}`);
   for (const { event, off, failing, lastCode, nextTryAt } of events) {
     if (off !== null) {
       const act = off.remedy === null ? '' : `; ${off.remedy}`;
       remarks.push(`${event} is off since ${renderTime(off.at)} (${off.code})${act}`);
     }
     if (failing > 0 && closed === null && restUntil === null) {
-      remarks.push(`${event}: ${failing} failing (${lastCode}), next try ${renderTime(nextTryAt)}`);
+      remarks.push(`${event}: ${failing} failed (${lastCode}), next retry ${renderTime(nextTryAt)}`);
     }
   }
   if (lastSentAt !== null) remarks.push(`last sent ${renderTime(lastSentAt)}`);
@@ -48,6 +48,6 @@ function remarksOf(tenant: string, endpoint: TriggerEndpointStatus): string[] {
 /** Returns the remedy for a closed endpoint. */
 export function remedyOf(tenant: string, endpoint: string, code: string): string {
   const command = `"clinic-mirror triggers reopen ${tenant} ${endpoint}"`;
-  if (code === 'too-many-at-once') return `${command} lets them through, with --skip they are never sent`;
-  return `once that is mended, ${command} opens it`;
+  if (code === 'too-many-at-once') return `${command} sends them; with --skip they are dropped`;
+  return `after the fix, run ${command}`;
 }

@@ -72,9 +72,9 @@ export async function announceFirstSignIn(
       true,
     );
     show(`${render(message('start.sign-in'))}\n\n${url}\n`);
-    log.warn({}, 'nobody can sign in yet: where to, was shown once; shown again by: clinic-mirror access sign-in');
+    log.warn({}, 'no administrator can sign in yet: to show the sign-in URL again, run clinic-mirror access sign-in');
   } catch (error) {
-    log.error({ error }, 'nobody can sign in yet, and where to could not be shown');
+    log.error({ error }, 'no administrator can sign in yet, and the sign-in URL could not be shown');
   }
 }
 

@@ -94,7 +94,7 @@ export async function recordSealingKeys(services: ActServices, { secrets }: Sett
     const acting = { who: principalOfDaemon(), why: null, actServices: services };
     await recordEntry(acting, { verb: 'change-keys', tenant: null, what: { sealingKeys } }, { outcome: 'done' });
   } catch (error) {
-    log.error({ error }, 'the audit log could not be told which sealing keys are used');
+    log.error({ error }, 'encryption keys in use could not be recorded in the audit log');
   }
 }
 

@@ -267,7 +267,7 @@ function scopesOfTriggers({ triggers }: TenantConfiguration): string[] {
 }
 
 async function neverEvaluated(): Promise<never> {
-  throw new Error('a mapping was only to be looked at');
+  throw new Error('a mapping was opened for inspection only');
 }
 
 /** Decides whether a reminder channel requires patient data. */

@@ -64,7 +64,7 @@ export function openWork(parts: {
       // In parallel, so that a check of an unreachable Redis takes no time from the work.
       const ends = [workers?.close(STOP_GRACE_MS), end(), reloading?.end(), upkeep?.end()];
       const isEnded = await within(STOP_GRACE_MS + SECOND_MS, ends);
-      if (!isEnded) composition.log.warn({}, 'work was left under way: it is taken up again at the next start');
+      if (!isEnded) composition.log.warn({}, 'daemon stopped during work: the work continues after the next startup');
     },
   };
 }
@@ -172,7 +172,7 @@ function openWorkers(composition: Composition, turns: Turns, spans: Spans): Work
 export function logAllowances(outlines: Iterable<readonly [string, TenantOutline]>, log: Logger): void {
   for (const [tenant, { sensitive }] of outlines) {
     for (const { target, field, reason } of sensitive) {
-      log.info({ tenant, target, field, reason }, 'a sensitive field is mapped');
+      log.info({ tenant, target, field, reason }, 'sensitive field is mapped');
     }
   }
 }

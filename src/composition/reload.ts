@@ -76,7 +76,7 @@ export function startReloading(parts: ReloadParts): Reloading {
       })
       .catch((error: unknown) => {
         // Retried by the next check; logged once.
-        if (!signal.aborted && !isFailing) log.warn({ error }, 'the files of the configuration do not all count yet');
+        if (!signal.aborted && !isFailing) log.warn({ error }, 'the configuration files are incomplete');
         isFailing = true;
       })
       .finally(() => {
@@ -183,7 +183,7 @@ class ReloadSteps {
       await this.#finish();
     }
     const { outlines, unusable } = composition.configuration;
-    log.info({ tenants: outlines.size, unusable: unusable.length }, 'all tenants are checked');
+    log.info({ tenants: outlines.size, unusable: unusable.length }, 'every tenant is checked');
   }
 
   /** Keeps the known managed tenants while Redis is unreachable or has lost them: a partial restore must not remove tenants. */
@@ -198,11 +198,12 @@ class ReloadSteps {
       if (size > 0 === (this.#lostAt !== null)) return;
       this.#lostAt = size > 0 ? this.#clock() : null;
       this.#reportedAt = null;
-      if (size > 0) log.error({ tenants: size }, 'Redis lost managed tenants: they go on until this process ends');
+      if (size > 0) log.error({ tenants: size }, 'Redis lost managed tenants: they run until this process exits');
     } catch (error) {
       const { code, message, remedy } = asMirrorError(error);
       if (code !== 'managed-tenants-lost') {
-        if (code !== 'redis-unreachable' && !this.#isUnreadable) log.warn({ error }, 'managed tenants can not be read');
+        if (code !== 'redis-unreachable' && !this.#isUnreadable)
+          log.warn({ error }, 'managed tenants are not readable');
         this.#isUnreadable ||= code !== 'redis-unreachable';
         return;
       }
@@ -219,8 +220,8 @@ class ReloadSteps {
     const { log } = this.#parts.composition;
     if (forged.length > 0) {
       const details = { code: 'record-forged', tenants: forged.slice(0, MOST_NAMED), count: forged.length };
-      log.error(details, 'managed tenants in Redis are not as clinic-mirror wrote them last: none of them is taken up');
-    } else log.info({}, 'managed tenants in Redis are as clinic-mirror wrote them again');
+      log.error(details, 'managed tenants in Redis differ from the last write of clinic-mirror: none is applied');
+    } else log.info({}, 'managed tenants in Redis match the last write of clinic-mirror again');
   }
 
   async #readAgain(stamps: FileStamps): Promise<void> {
@@ -310,21 +311,21 @@ function logChanges(log: Logger, next: Configuration, changes: ConfigurationChan
   for (const { tenant, faults } of next.refused) {
     for (const { file, line, path, message, remedy } of faults.slice(0, MOST_REPORTED)) {
       const fault = { tenant, file, line, path, fault: message, remedy, faults: faults.length };
-      log.error(fault, 'a changed file is refused: what it held before goes on');
+      log.error(fault, 'changed file was refused: the previous configuration stays active');
     }
   }
   logInvalidTenants(next.unusable, log);
   if (next.awaitsRestart.length > 0) {
-    log.warn({ settings: next.awaitsRestart }, 'changed settings wait for a restart: they are as they were until then');
+    log.warn({ settings: next.awaitsRestart }, 'changed settings need a restart: the previous values stay active');
   }
   const counts = Object.fromEntries(Object.entries(others).map(([what, ids]) => [what, ids.length]));
-  log.info({ ...counts, unchanged, refused: next.refused.length }, 'configuration taken up');
+  log.info({ ...counts, unchanged, refused: next.refused.length }, 'configuration was applied');
 }
 
 /** Logs the tenants that do not run. */
 export function logInvalidTenants(invalidTenants: Configuration['unusable'], log: Logger): void {
   for (const { id, faults } of invalidTenants) {
-    log.error({ tenant: id, faults: faults.length }, 'a tenant is not run: its configuration has faults');
+    log.error({ tenant: id, faults: faults.length }, 'tenant does not run: its configuration has faults');
   }
 }
 

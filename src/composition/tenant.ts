@@ -249,7 +249,10 @@ export function composeTenant(tenant: TenantConfiguration, cache: TenantCache, s
       ...boundsOfWork(settings),
       memory: cache.memory,
       leases: leasesUnder(configVersion, leases, () =>
-        log.error({}, 'the tenant is left to a process with a newer configuration, until this one has it too'),
+        log.error(
+          {},
+          'tenant was left to a process with a newer configuration until this process has the same configuration',
+        ),
       ),
       notifications: openNotifications({ ...parts, redis, id: tenant.id, proofs }, settings.notifications.url ?? null),
       reminders,

@@ -47,7 +47,7 @@ export async function watchStateCounter({
     .confirm()
     .then(() => reportDurability(stateCounter, reportedBefore, log))
     .catch((error) => {
-      if (!isEnded) log.warn({ error }, 'it is not known yet whether Redis keeps decisions');
+      if (!isEnded) log.warn({ error }, 'durability of Redis is not known yet');
     });
   return () => {
     isEnded = true;
@@ -119,7 +119,7 @@ export function startForecasts(composition: Composition): () => Promise<void> {
   };
   const look = () => {
     running = lookAtCertificates(composition.configuration, composition.certificates, end.signal)
-      .catch((error) => composition.log.warn({ error }, 'it is not known when certificates end'))
+      .catch((error) => composition.log.warn({ error }, 'expiry of certificates could not be read'))
       .then(() => {
         if (!end.signal.aborted) wait(CERTIFICATES_EVERY_MS);
       });
@@ -144,6 +144,6 @@ async function reportDurability(
     log.warn({ durability, remedy: render(remedy) }, render(sentence));
   }
   if (directory !== 'kept') {
-    log.warn({ directory }, 'nothing is kept outside Redis: what it loses while no daemon looks is not noticed');
+    log.warn({ directory }, 'state is stored only in Redis: losses while no daemon runs are not detected');
   }
 }

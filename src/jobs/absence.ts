@@ -110,7 +110,7 @@ function asker<Source>(
       return answer;
     } catch (error) {
       signal.throwIfAborted();
-      tenant.log.warn({ code: asMirrorError(error).code }, 'an absent record could not be read alone');
+      tenant.log.warn({ code: asMirrorError(error).code }, 'missing record could not be read individually');
       failedInTurn += 1;
       return null;
     }

@@ -77,7 +77,7 @@ async function read(
     signal.throwIfAborted();
     const failure = asMirrorError(error);
     if (query.cursor === null || failure.actor !== 'contract') throw failure;
-    tenant.log.warn({ target: target.id, code: failure.code }, 'a change feed is unreadable: all is read instead');
+    tenant.log.warn({ target: target.id, code: failure.code }, 'change feed is unreadable: full read instead');
     return await target.connector.changes(container, { ...query, cursor: null }, signal);
   }
 }
@@ -282,7 +282,7 @@ async function removeDuplicates(
     const outcomes = await connector.apply(container, deletions.slice(start, start + supports.batchSize), signal);
     removed += outcomes.filter(({ result }) => result === 'deleted').length;
   }
-  tenant.log.warn({ target: id, removed, found: surplus.length }, 'second objects of appointments were removed');
+  tenant.log.warn({ target: id, removed, found: surplus.length }, 'duplicate objects of appointments were removed');
   return removed;
 }
 
@@ -316,9 +316,9 @@ async function storeAudit(
 /** Logs each object once, when the audit finds it. */
 function logDrift(tenant: Pick<OpenTenant, 'log'>, target: OpenTarget, drift: DriftCounts): void {
   const { edited, removed, fields, churning, churningFields } = drift;
-  tenant.log.warn({ target: target.id, edited, removed, fields }, 'objects were changed by hand in a target');
+  tenant.log.warn({ target: target.id, edited, removed, fields }, 'objects were changed manually in a target');
   if (churning > 0) {
-    tenant.log.error({ target: target.id, churning, churningFields }, 'objects are not restored any more today');
+    tenant.log.error({ target: target.id, churning, churningFields }, 'objects are not restored again today');
   }
 }
 

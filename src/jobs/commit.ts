@@ -73,7 +73,7 @@ async function recordProtection(
   if (uncertainty === null) return void (await protection.copyOut());
   log.error(
     uncertainty,
-    'it is not known who was forgotten: nothing is written or sent of people until a person decides',
+    'list of forgotten patients is uncertain: patient data is not written or sent until an administrator decides',
   );
 }
 
@@ -158,10 +158,7 @@ async function recordFreshness(tenant: Committed, cycle: Cycle, plans: readonly 
 function logStopped({ log }: Pick<OpenTenant, 'log'>, { target, omitted }: TargetPlan): void {
   const stopped = Object.fromEntries(egressStopped(omitted));
   if (Object.keys(stopped).length === 0) return;
-  log.error(
-    { target: target.id, stopped },
-    'entries would tell more of patients than their target may know: kept back',
-  );
+  log.error({ target: target.id, stopped }, 'changes contain more patient data than the target allows: on hold');
 }
 
 /** Updates the time of the next two days despite pending changes; the other times remain. */

@@ -76,7 +76,7 @@ export async function recordFailure(tenant: FailureContext, target: OpenTarget, 
   // A host outage has its own log message for all targets. Other failures are logged when they begin or change their code.
   tenant.log[outage === null && !isSameFailure ? 'warn' : 'debug'](
     { target: target.id, code, actor, status, host: outage, backoffMs, ...(remedy === null ? {} : { remedy }) },
-    'a target rests',
+    'target backs off',
   );
   return backoffMs;
 }
@@ -123,7 +123,7 @@ export async function discardForged(
     if (!record.isForged || !(await tenant.targetStore.invalidate(target))) continue;
     tenant.log.error(
       { code: 'record-forged', target },
-      'what Redis had of a target was not written by this version as it is: its calendar is looked for and read anew',
+      'record of a target in Redis was not written by this version: daemon searches and reads the calendar again',
     );
   }
 }
@@ -140,7 +140,7 @@ export async function recordUnlocated(
   for (const { isUnplaced = false } of links) {
     if (!isUnplaced) continue;
     await targetStore.write(target, { adoptedAt: null });
-    log.warn({ target }, 'what Redis had of an entry does not prove where that is: the target is read anew');
+    log.warn({ target }, 'link of a record in Redis is invalid: daemon reads the target again');
     return true;
   }
   return false;
@@ -192,7 +192,7 @@ export async function openCalendar(
   if (storedContainer !== null) {
     await links.clear(target.id, lease);
     await outbox.clear(target.id);
-    log.warn({ target: target.id }, 'the calendar is another one: its links are built again');
+    log.warn({ target: target.id }, 'calendar was replaced: daemon rebuilds the links');
   }
   // An earlier approval applied to the first run of the other calendar.
   const replaced = storedContainer === null ? {} : { firstRunApprovedAt: null, replacedAt: clock() };

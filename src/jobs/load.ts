@@ -241,7 +241,7 @@ async function pinnedIn(
     await targetStore.count(target, { forged: 1 });
     log.error(
       { code: 'record-forged', target },
-      'what was put back into a target by hand is not in Redis as it was written there: its rules decide again',
+      'restored objects in Redis differ from the last write of clinic-mirror: target rules apply again',
     );
   }
   return pinned;

@@ -100,8 +100,9 @@ export class Outages {
     const mayTry = this.#current.getStore()?.answered.has(host) !== true;
     const facts = { now: clock(), code, mayTry, lastsAfterMs: lastsAfterMs() };
     const { isChosen, became } = await store.wait(host, work, facts);
-    if (became === 'began') log.warn({ host, code }, 'a server is away: what waits for it is woken when it answers');
-    if (became === 'lasts') log.warn({ host, code, minutes: minutesOf(facts.lastsAfterMs) }, 'a server is still away');
+    if (became === 'began') log.warn({ host, code }, 'server is unreachable: work waits until the server answers');
+    if (became === 'lasts')
+      log.warn({ host, code, minutes: minutesOf(facts.lastsAfterMs) }, 'server is still unreachable');
     return isChosen ? PROBE_EVERY_MS : null;
   }
 
@@ -121,7 +122,10 @@ export class Outages {
     const { works, outage } = await store.end(host, now);
     if (outage !== null) {
       const clinics = new Set(outage.works.map(({ tenant }) => tenant)).size;
-      log.info({ host, code: outage.code, clinics, minutes: minutesOf(now - outage.sinceAt) }, 'a server is back');
+      log.info(
+        { host, code: outage.code, clinics, minutes: minutesOf(now - outage.sinceAt) },
+        'server is reachable again',
+      );
     }
     await this.#wakeAll(
       host,

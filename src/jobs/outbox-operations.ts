@@ -269,7 +269,7 @@ export async function lookForLate(
     await tenant.links.writeAll(target.id, late, lease);
     await tenant.unanswered.done(target.id, keys);
     if (late.length > 0) {
-      tenant.log.warn({ target: target.id, count: late.length }, 'writes arrived after later ones');
+      tenant.log.warn({ target: target.id, count: late.length }, 'writes arrived after later writes');
       // The last plan did not include these objects.
       await tenant.targetStore.recordOvertaken(target.id);
     }

@@ -127,7 +127,7 @@ async function planInput(
 ): Promise<Planned> {
   const { plans, failed, gone } = await spanned(spans, 'cycle plan', {}, () => inPieces(planTargets(input), signal));
   for (const [contacts, patients] of gone) loadContext.clinicReading.streams.patients?.gone.set(contacts, patients);
-  for (const [target, { code, actor }] of failed) log.warn({ target, code, actor }, 'a target could not be planned');
+  for (const [target, { code, actor }] of failed) log.warn({ target, code, actor }, 'target could not be planned');
   return { plans, failed: [...failed].map(([target, { code }]) => ({ target, code })) };
 }
 

@@ -99,11 +99,14 @@ async function runCycle(
     const now = tenant.clock();
     const forged = await tenant.holds.dropForged();
     if (forged > 0)
-      tenant.log.error({ code: 'record-forged', holds: forged }, 'holds in Redis were not ours: they approve nothing');
+      tenant.log.error(
+        { code: 'record-forged', holds: forged },
+        'holds in Redis were not written by clinic-mirror: they approve nothing',
+      );
     for (const hold of await tenant.holds.expire(now, now + REJECTION_MS)) {
       tenant.log.warn(
         { hold: hold.id, target: hold.target, kind: hold.kind },
-        'a hold expired undecided: nothing was removed',
+        'hold expired without a decision: nothing was removed',
       );
     }
     for (const follower of tenant.followers) await follower.resume();
@@ -130,7 +133,7 @@ async function runCycle(
     // A host outage is logged once for all work that waits for the host.
     tenant.log[tenant.outages.causeOf(failure) === null ? 'warn' : 'debug'](
       { tenant: tenant.id, code: failure.code, actor: failure.actor, status: failure.status },
-      'a cycle ended early',
+      'cycle ended early',
     );
     if (lease.signal.aborted || failure.code === 'lease-lost') throw fencedError();
     await tenant.outages.waitCycle(tenant.id, failure);
@@ -147,7 +150,7 @@ async function runCycle(
 function logDecisions({ log }: Pick<OpenTenant, 'log'>, run: string, { plans }: Cycle): SpanFacts {
   const changes = plans.reduce((sum, { passed }) => sum + passed.length, 0);
   const held = plans.reduce((sum, plan) => sum + Object.values(plan.held).flat().length, 0);
-  if (changes + held > 0) log.info({ run, changes, held }, 'a cycle decided changes');
+  if (changes + held > 0) log.info({ run, changes, held }, 'cycle planned changes');
   return { 'clinic_mirror.changes': changes, 'clinic_mirror.held': held };
 }
 

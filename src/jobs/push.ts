@@ -168,7 +168,7 @@ async function drain(
     const { failed, ...others } = written;
     const isDone = Object.values(others).some((count) => count > 0);
     const level = isDone || tenant.outages.failed() === null ? 'info' : 'debug';
-    if (isDone || failed > 0) tenant.log[level]({ target: target.id, ...written }, 'a target was written to');
+    if (isDone || failed > 0) tenant.log[level]({ target: target.id, ...written }, 'daemon wrote to a target');
   }
   const times = [await tenant.outbox.nextDueAt(target.id), lookAt].filter((at) => at !== null);
   return {
@@ -368,7 +368,7 @@ function logDeletions(
     if (outcome.result !== 'deleted' || outcome.effect !== 'deleted') continue;
     const { reason, run } = sent.get(outcome.recordId)?.entry ?? {};
     const record = reason === 'forgotten' ? null : outcome.recordId;
-    log.info({ target: target.id, record, reason, run }, 'an entry was deleted');
+    log.info({ target: target.id, record, reason, run }, 'object was deleted');
   }
 }
 

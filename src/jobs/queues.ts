@@ -333,6 +333,6 @@ export async function beginWork(
       await Promise.all(some.map(begin));
     }
   } catch (error) {
-    log.warn({ error }, 'not every tenant could be asked to begin');
+    log.warn({ error }, 'start could not be requested for every tenant');
   }
 }

@@ -30,7 +30,7 @@ async function refresh(
   const other = { kind: 'connection', id: connection } as const;
   try {
     const refreshed = await refreshIfDue(signal);
-    if (refreshed) log.info({ connection }, 'a login was refreshed');
+    if (refreshed) log.info({ connection }, 'connection was refreshed');
     await outages.recordOther(id, other, null);
   } catch (thrown) {
     const error = asMirrorError(thrown);
@@ -40,7 +40,7 @@ async function refresh(
     const { host, isNews } = await outages.recordOther(id, other, error);
     log[host === null && isNews ? 'warn' : 'debug'](
       { connection, code, actor, status, host },
-      'a login could not be refreshed',
+      'connection could not be refreshed',
     );
   }
 }

@@ -76,8 +76,7 @@ async function attempt({ log }: ReleaseParts, tenant: string, work: () => Promis
     await work();
   } catch (error) {
     const { code } = asMirrorError(error);
-    if (code !== SUPERSEDED)
-      log.warn({ tenant, code }, 'what was removed could not be looked after; tried again in an hour');
+    if (code !== SUPERSEDED) log.warn({ tenant, code }, 'removed parts could not be checked; next attempt in an hour');
   }
 }
 
@@ -107,10 +106,13 @@ async function releaseParts(
     for (const part of due) {
       const count = await removed.releasePart(tenant.id, part, spared.get(part) ?? NOTHING_SPARED, lease);
       await removed.recordParts(tenant.id, { missed: [], ended: [part] }, now, lease);
-      log.info({ part, keys: count }, 'what was kept of something that was removed is released');
+      log.info({ part, keys: count }, 'state of a removed part was deleted');
     }
     for (const part of missed)
-      log.info({ part, releaseAt: now + retentionMs }, 'no longer configured: its state is kept until then');
+      log.info(
+        { part, releaseAt: now + retentionMs },
+        'part is no longer configured: its state is kept until releaseAt',
+      );
   } finally {
     await lease.release();
   }
@@ -130,7 +132,10 @@ async function releaseTenants(parts: ReleaseParts, holders: ReadonlyMap<string, 
   const ended = [...missedBefore.keys()].filter((tenant) => !missing.includes(tenant));
   await removed.recordTenants({ missed, ended }, now);
   for (const tenant of missed)
-    log.info({ tenant, releaseAt: now + retentionMs }, 'no longer configured: its state is kept until then');
+    log.info(
+      { tenant, releaseAt: now + retentionMs },
+      'tenant is no longer configured: its state is kept until releaseAt',
+    );
   // An invalid file does not show its tenant's former id.
   if (unusable.length > 0) return;
   for (const tenant of missing.filter((each) => (missedBefore.get(each) ?? now) <= now - retentionMs)) {
@@ -140,7 +145,7 @@ async function releaseTenants(parts: ReleaseParts, holders: ReadonlyMap<string, 
         const count = await removed.releaseTenant(tenant, sparedOf(tenant), lease);
         if (count === null) return;
         await removed.recordTenants({ missed: [], ended: [tenant] }, now);
-        log.info({ tenant, keys: count }, 'what was kept of a tenant that was removed is released');
+        log.info({ tenant, keys: count }, 'state of a removed tenant was deleted');
       } finally {
         await lease.release();
       }

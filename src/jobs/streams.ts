@@ -233,7 +233,7 @@ async function attemptReading(
     memory.failures.set(name, { error: failure, failedAt: clock(), inTurn });
     // A host outage is logged once.
     const level = inTurn === 1 || tenant.outages.causeOf(failure) === null ? 'warn' : 'debug';
-    tenant.log[level]({ stream: name, code: failure.code, inTurn }, 'what CRMs follow could not be read');
+    tenant.log[level]({ stream: name, code: failure.code, inTurn }, 'clinic data for CRMs could not be read');
     return false;
   }
 }

@@ -143,7 +143,7 @@ export async function maintainSubscriptions(
     if (forged > 0)
       tenant.log.error(
         { code: 'record-forged', subscriptions: forged },
-        'subscriptions in Redis were not ours: others are opened',
+        'subscriptions in Redis were not written by clinic-mirror: daemon opens new subscriptions',
       );
     const all = await tenant.notifications.store.read();
     const calendars = await wantedCalendars(tenant);
@@ -173,7 +173,7 @@ export async function withoutSubscriptions<Result>(
   const lease = await tenant.leases.take(LEASE, FAREWELL_MS, signal).catch(() => null);
   try {
     await sayGoodbye(tenant, connection, lease, farewell).catch((error) => {
-      tenant.log.warn({ connection, code: asMirrorError(error).code }, 'notifications could not be ended');
+      tenant.log.warn({ connection, code: asMirrorError(error).code }, 'notifications could not be stopped');
     });
     return await logOut();
   } finally {
@@ -248,7 +248,7 @@ async function attempt(run: SubscriptionRun, calendar: HeardCalendar | undefined
     await save(run, { failure: { code: failure.code, sinceAt, retryAt } });
     if (before?.code === failure.code) return;
     const { code, actor, status } = failure;
-    tenant.log.warn({ target, code, actor, status }, 'notifications of a target could not be looked after');
+    tenant.log.warn({ target, code, actor, status }, 'notifications of a target could not be renewed');
   }
 }
 

@@ -152,7 +152,7 @@ async function handle(
 ): Promise<void> {
   const parsed = JOBS[name].data.safeParse(job.data);
   if (!parsed.success) {
-    options.log.error({ job: name, id: job.id }, 'a job without usable data was dropped');
+    options.log.error({ job: name, id: job.id }, 'job without usable data was dropped');
     return;
   }
   const startedAt = performance.now();
@@ -173,13 +173,13 @@ async function handle(
       return await leaveToNext(job, token, HANDOFF_DELAY_MS);
     options.log.error(
       { job: name, ...parsed.data, code: failure.code, actor: failure.actor, error: failure },
-      'a job failed',
+      'job failed',
     );
     throw failure;
   } finally {
     options.log.debug(
       { job: name, ...parsed.data, durationMs: Math.round(performance.now() - startedAt) },
-      'a job ended',
+      'job ended',
     );
   }
 }

@@ -30,7 +30,7 @@ class OAuthFailure extends Error {
   readonly oauthError: string | null;
 
   constructor(oauthError: string | null, libraryCode: string | null) {
-    super(`OAuth failure ${printable(oauthError) ?? libraryCode ?? 'of another kind'}`);
+    super(`OAuth failure ${printable(oauthError) ?? libraryCode ?? 'of unknown kind'}`);
     this.oauthError = printable(oauthError);
   }
 }

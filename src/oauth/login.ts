@@ -77,7 +77,7 @@ export async function beginLogin(
   redirectUri: string,
   browserKey: string | null = null,
 ): Promise<URL> {
-  requireSecureUrl(redirectUri, 'the redirect address');
+  requireSecureUrl(redirectUri, 'the redirect URL');
   const { server, context, scopes } = target;
   const state = randomState();
   const codeVerifier = randomPKCECodeVerifier();
@@ -316,7 +316,7 @@ async function revokeStored(
     if (server === null) return 'not-supported';
     return (await server.revoke(mainToken(credential.tokens), signal)) ? 'revoked' : 'not-supported';
   } catch (error) {
-    log.warn({ connection, code: asMirrorError(error).code }, 'the login could not be revoked at the provider');
+    log.warn({ connection, code: asMirrorError(error).code }, 'connection could not be revoked with the provider');
     return 'failed';
   }
 }

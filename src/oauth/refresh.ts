@@ -96,7 +96,7 @@ class LeasedRefresher implements Refresher {
       waitMsAfter: (error, attempt) => {
         if (this.#unsaved === null) return null;
         const { code } = asMirrorError(error);
-        log.warn({ connection: this.#connection, attempt, code }, 'new tokens are not stored yet, trying again');
+        log.warn({ connection: this.#connection, attempt, code }, 'new tokens are not stored yet, retrying');
         return 0;
       },
     });
@@ -180,7 +180,7 @@ class LeasedRefresher implements Refresher {
     }
     const next = this.#stillConnected(before, error.code, mayHaveRotated, before.refusedAt ?? null);
     await this.#record(lease, before, next).catch(() =>
-      this.#options.log.warn({ connection: this.#connection }, 'a failed refresh could not be noted'),
+      this.#options.log.warn({ connection: this.#connection }, 'failed refresh could not be recorded'),
     );
     throw error;
   }
@@ -216,10 +216,7 @@ class LeasedRefresher implements Refresher {
   async #awaitConfirmation(lease: HeldLease, before: Credential, mayHaveRotated: boolean): Promise<Credential> {
     const next = this.#stillConnected(before, REFUSAL_UNCONFIRMED, mayHaveRotated, this.#options.clock());
     if (!(await this.#record(lease, before, next))) return this.#readStored();
-    this.#options.log.warn(
-      { connection: this.#connection },
-      'the provider refused the login, which is asked about again',
-    );
+    this.#options.log.warn({ connection: this.#connection }, 'provider refused the connection: daemon checks again');
     throw refusalUnconfirmed(this.#connection, this.#options.confirmAfterMs);
   }
 
@@ -233,7 +230,7 @@ class LeasedRefresher implements Refresher {
     if (!(await this.#record(lease, before, ended))) return this.#readStored();
     this.#options.log.warn(
       { connection: this.#connection, reason },
-      'the login has ended, a person must connect again',
+      'connection expired: an administrator must connect again',
     );
     throw loginEnded(this.#connection, reason);
   }
@@ -256,8 +253,11 @@ class LeasedRefresher implements Refresher {
   #reportChange(before: Credential, next: Credential): void {
     const lost = missingScopes(before.grantedScopes, next.grantedScopes);
     if (lost.length > 0)
-      this.#options.log.warn({ connection: this.#connection, lostScopes: lost }, 'the provider took scopes away');
-    this.#options.log.info({ connection: this.#connection, accessExpiresAt: next.accessExpiresAt }, 'tokens refreshed');
+      this.#options.log.warn({ connection: this.#connection, lostScopes: lost }, 'provider removed scopes');
+    this.#options.log.info(
+      { connection: this.#connection, accessExpiresAt: next.accessExpiresAt },
+      'tokens were refreshed',
+    );
   }
 
   async whenIdle(): Promise<void> {

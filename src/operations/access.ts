@@ -11,8 +11,8 @@ const MOST_DAYS = 366;
 const token = z.object({
   name: z.string(),
   level: z.enum(ACCESS_LEVELS),
-  tenants: z.array(z.string()).nullable().describe('Null for all'),
-  by: z.string().describe('Who made it'),
+  tenants: z.array(z.string()).nullable().describe('Null: every tenant'),
+  by: z.string().describe('Creator'),
   madeAt: instant,
   endsAt: instant,
 });
@@ -20,7 +20,7 @@ const token = z.object({
 /** Operations on access to the pages and the API. Only an administrator of the host may run them. */
 export const ACCESS_OPERATIONS = {
   makeSignInLink: operation({
-    summary: 'show a URL at which the owner signs in once, and may choose another passphrase',
+    summary: 'show a sign-in URL for the owner; valid once',
     level: 'owner',
     input: z.strictObject({}),
     output: z.object({ url: z.string() }),
@@ -33,7 +33,7 @@ export const ACCESS_OPERATIONS = {
     },
   }),
   releaseAccount: operation({
-    summary: 'let the next account that the provider verifies with this address sign in by its rule',
+    summary: 'allow the next verified account with this e-mail address to sign in',
     level: 'owner',
     input: z.strictObject({ address: z.string() }),
     output: z.object({ address: z.string() }),
@@ -48,21 +48,21 @@ export const ACCESS_OPERATIONS = {
     },
   }),
   createAccessToken: operation({
-    summary: 'make a token, and show it: it is shown this once',
+    summary: 'create an access token; the token is shown only once',
     level: 'owner',
     input: z.strictObject({
-      name: z.string().regex(NAME, issueText(NAME_REMEDY)).describe('As it is listed, and named in the audit log'),
-      level: z.enum(ACCESS_LEVELS).default('viewer').describe('What it may do; default: viewer'),
-      tenants: z.array(z.string()).nullable().default(null).describe('These tenants alone; default: all'),
+      name: z.string().regex(NAME, issueText(NAME_REMEDY)).describe('Name in lists and in the audit log'),
+      level: z.enum(ACCESS_LEVELS).default('viewer').describe('Permission level; default: viewer'),
+      tenants: z.array(z.string()).nullable().default(null).describe('Only these tenants; default: every tenant'),
       days: z
         .number()
         .int()
         .min(1)
         .max(MOST_DAYS)
         .default(90)
-        .describe(`How long it is good, at most ${MOST_DAYS}; default: 90`),
+        .describe(`Validity in days, at most ${MOST_DAYS}; default: 90`),
     }),
-    output: z.object({ token, shown: z.string().describe('What a program shows') }),
+    output: z.object({ token, shown: z.string().describe('The token, for the header `Authorization: Bearer`') }),
     http: null,
     commands: [
       {
@@ -81,7 +81,7 @@ export const ACCESS_OPERATIONS = {
     },
   }),
   listAccessTokens: operation({
-    summary: 'show the tokens that are good, not what they are',
+    summary: 'list valid tokens, without their values',
     level: 'owner',
     input: z.strictObject({}),
     output: z.object({ tokens: z.array(token) }),
@@ -90,7 +90,7 @@ export const ACCESS_OPERATIONS = {
     run: async (_, { services }) => ({ tokens: await (await services.access()).tokens.list() }),
   }),
   revokeAccessToken: operation({
-    summary: 'end a token at once',
+    summary: 'revoke a token immediately',
     level: 'owner',
     input: z.strictObject({ name: z.string() }),
     output: z.object({ name: z.string() }),

@@ -8,7 +8,7 @@ const entry = z.object({
   chain: z.string(),
   sequence: z.number(),
   at: z.string().describe('RFC 3339, UTC'),
-  previous: z.string().nullable().describe('MAC of the entry before; null in the first of a chain'),
+  previous: z.string().nullable().describe('MAC of the previous entry; null for the first entry of a chain'),
   verb: z.string(),
   tenant: z.string().nullable(),
   who: principal,
@@ -16,18 +16,18 @@ const entry = z.object({
   why: z.string().nullable(),
   outcome: z.enum(['requested', 'refused', 'begun', 'done', 'failed']),
   code: z.string().nullable(),
-  act: z.number().nullable().describe('Number of the entry in which the act was begun'),
+  act: z.number().nullable().describe('Number of the entry that recorded the beginning of the action'),
 });
 
 const filter = {
-  tenant: z.string().nullable().default(null).describe('Of one tenant'),
-  verb: z.string().nullable().default(null).describe('What was done, such as forget'),
+  tenant: z.string().nullable().default(null).describe('Only actions of this tenant'),
+  verb: z.string().nullable().default(null).describe('Only actions of this kind, for example forget'),
   record: z
     .string()
     .max(200)
     .nullable()
     .default(null)
-    .describe('Of one record of that tenant, by the id that the clinic gives it'),
+    .describe("Only actions on this record; the value is the clinic's id"),
 };
 
 /** A filter as the user types the values. */
@@ -36,10 +36,10 @@ const typedFilter = {
   sinceAt: z
     .string()
     .transform((text) => Date.parse(text))
-    .refine((at) => !Number.isNaN(at), 'write 2026-11-30, or 2026-11-30T08:00:00Z')
+    .refine((at) => !Number.isNaN(at), 'use 2026-11-30 or 2026-11-30T08:00:00Z')
     .nullable()
     .default(null)
-    .describe('From then on: a day such as 2026-11-30 (UTC), or a time of RFC 3339'),
+    .describe('Only actions from this time on: a day such as 2026-11-30 (UTC), or an RFC 3339 time'),
 };
 
 const filterOptions = { sinceAt: { flags: '--since <time>' }, record: { flags: '--record <id>' } };
@@ -51,13 +51,11 @@ const SHOWN = 100;
 export const AUDIT_LOG_OPERATIONS = {
   listActs: operation({
     summary:
-      'list acts of the audit log, newest first, each once: its end, or its beginning while it has none; what concerns no tenant is for those who may see all',
+      'list actions of the audit log, newest first; each action once, by its end or, while it runs, by its beginning; actions without a tenant are visible only to users with access to every tenant',
     level: 'viewer',
     input: z.strictObject({ ...filter, sinceAt: z.coerce.number().pipe(instant).nullable().default(null), ...paging }),
     output: pageOfItems(entry).extend({
-      changed: z
-        .number()
-        .describe('Entries met for this page that are not as they were written; audit-log verify tells more'),
+      changed: z.number().describe('Changed entries found for this page; audit-log verify gives details'),
     }),
     http: { method: 'GET', path: '/audit-log' },
     // The command prints begin and end of each action, oldest first.
@@ -71,7 +69,7 @@ export const AUDIT_LOG_OPERATIONS = {
     },
   }),
   showAuditLog: operation({
-    summary: 'show what was done, oldest first',
+    summary: 'list recorded actions, oldest first',
     level: 'viewer',
     input: z.strictObject({
       ...typedFilter,
@@ -83,7 +81,7 @@ export const AUDIT_LOG_OPERATIONS = {
       {
         words: 'audit-log show',
         isDefault: true,
-        options: { ...filterOptions, limit: { about: `the newest entries; default: ${SHOWN}; 0: all` } },
+        options: { ...filterOptions, limit: { about: `number of newest entries; default: ${SHOWN}; 0: every entry` } },
       },
     ],
     async run({ limit, ...filter }, { acting }) {
@@ -94,7 +92,7 @@ export const AUDIT_LOG_OPERATIONS = {
     },
   }),
   exportAuditLog: operation({
-    summary: 'print entries as JSON lines, each with its MAC, as they stand in the log',
+    summary: 'print the original entries as JSON lines, each with its MAC',
     level: 'viewer',
     input: z.strictObject(typedFilter),
     output: z.object({ lines: z.array(z.string()) }),
@@ -107,10 +105,10 @@ export const AUDIT_LOG_OPERATIONS = {
     },
   }),
   verifyAuditLog: operation({
-    summary: 'check that no entry was changed, moved or removed, by their MACs and by what Redis knows of the end',
+    summary: 'check by MACs and Redis that no entry was changed, moved or removed',
     level: 'viewer',
     input: z.strictObject({
-      elsewhere: z.array(z.string()).default([]).describe('Chains that are kept in the directory of another machine'),
+      elsewhere: z.array(z.string()).default([]).describe('Chains in the data directory of another host'),
     }),
     output: z.object({
       ok: z.boolean(),

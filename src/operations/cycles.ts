@@ -14,7 +14,7 @@ const fieldValue = z
     z.object({ kind: z.literal('text'), text: z.string() }),
   ])
   .describe(
-    '`withheld`: it may tell of a patient; `unread`: the target was not asked, or what stands there can not be read',
+    '`withheld`: the value can contain patient data; `unread`: the target was not read, or the value is not readable',
   );
 
 const planLine = z.object({
@@ -25,13 +25,15 @@ const planLine = z.object({
   fields: z.array(z.string()),
   fieldChanges: z
     .array(z.object({ field: z.string(), before: fieldValue, after: fieldValue }))
-    .describe('What would change; of what comes or goes all that it has'),
+    .describe('Changed fields; for a created or deleted record, every field'),
   startAt: instant.nullable(),
-  decision: z.enum(['go', 'held', 'refused']).describe('`go`: would be written; `held` for a person; `refused` by one'),
+  decision: z
+    .enum(['go', 'held', 'refused'])
+    .describe('`go`: would be written; `held`: waits for approval; `refused`: rejected by an administrator'),
 });
 
 const plan = z.object({
-  id: z.string().describe('A digest of its lines and of what they were made of'),
+  id: z.string().describe('Digest of the lines and of the data behind them'),
   tenant: z.string(),
   asOf: instant,
   storedAt: instant,
@@ -54,26 +56,26 @@ const plan = z.object({
       existing: z
         .union([z.object({ contacts: z.number(), alike: z.number() }), z.object({ unread: z.string() })])
         .nullable(),
-      lines: z.number().describe('How many lines there are, whatever their verdict'),
-      operations: countsByCode.describe('Lines that would be written, by operation'),
-      excluded: countsByCode.describe('Records that rules leave out, by rule'),
+      lines: z.number().describe('Number of lines with any decision'),
+      operations: countsByCode.describe('Number of lines to write, by operation'),
+      excluded: countsByCode.describe('Number of records that rules exclude, by rule'),
     }),
   ),
   skippedTargets: z.array(z.object({ target: z.string(), code: z.string() })),
 });
 
 const UNFINISHED = {
-  when: 'the cycle ended early, a target is not in-sync, a scope was refused, or an id of the files is unknown',
+  when: 'the cycle ended early, a target is not in sync, a scope was refused, or the clinic does not know an id of the configuration',
 };
 
 /** Operations that plan and run cycles, or audit targets. */
 export const CYCLE_OPERATIONS = {
   planTenant: operation({
-    summary: 'show what a cycle would write and why; writes nothing',
+    summary: 'show the planned changes of a cycle and the reasons; writes nothing',
     level: 'operator',
     input: z.strictObject({
       tenant,
-      save: z.boolean().default(false).describe('Keep it for an hour, so that exactly it can be applied'),
+      save: z.boolean().default(false).describe('Save the plan for one hour, for apply'),
     }),
     output: z.custom<PlanView | StoredPlan>(),
     // Programs get a plan without its lines, and the lines in pages.
@@ -91,7 +93,7 @@ export const CYCLE_OPERATIONS = {
     document: async () => (await import('../documents/plan.ts')).planDocument,
   }),
   makePlan: operation({
-    summary: 'read the clinic, plan a cycle and keep the plan for an hour; writes nothing elsewhere',
+    summary: 'read the clinic, plan a cycle and save the plan for one hour; does not change the clinic or a target',
     level: 'operator',
     input: z.strictObject({ tenant }),
     output: plan,
@@ -103,7 +105,7 @@ export const CYCLE_OPERATIONS = {
     },
   }),
   readPlan: operation({
-    summary: 'read a plan that is kept, without its lines',
+    summary: 'show a saved plan without its lines',
     level: 'viewer',
     input: z.strictObject({ tenant, plan: id }),
     output: plan,
@@ -115,9 +117,9 @@ export const CYCLE_OPERATIONS = {
     },
   }),
   listPlanLines: operation({
-    summary: 'list the lines of a plan: what would be written to which target, and why',
+    summary: 'list the lines of a plan: target, change and reason',
     level: 'viewer',
-    input: z.strictObject({ tenant, plan: id, target: z.string().optional().describe('Of one target'), ...paging }),
+    input: z.strictObject({ tenant, plan: id, target: z.string().optional().describe('Only this target'), ...paging }),
     output: pageOfItems(planLine),
     http: { method: 'GET', path: '/tenants/{tenant}/plans/{plan}/lines' },
     commands: [],
@@ -137,7 +139,7 @@ export const CYCLE_OPERATIONS = {
     },
   }),
   applyPlan: operation({
-    summary: 'run one cycle now, if it does exactly what a kept plan says; else nothing is done',
+    summary: 'run a cycle only if its changes equal a saved plan',
     level: 'operator',
     input: z.strictObject({ tenant, plan: id }),
     output: syncReply,
@@ -161,7 +163,7 @@ export const CYCLE_OPERATIONS = {
     endsWithOne: { ...UNFINISHED, holds: ({ isWhole }) => !isWhole },
   }),
   syncTenant: operation({
-    summary: 'run one cycle now, to its end',
+    summary: 'run one cycle now and wait for its end',
     level: 'operator',
     input: z.strictObject({ tenant }),
     output: syncReply,
@@ -180,7 +182,7 @@ export const CYCLE_OPERATIONS = {
     endsWithOne: { ...UNFINISHED, holds: ({ isWhole }) => !isWhole },
   }),
   retryServer: operation({
-    summary: 'have all that waits for a server that is away try it now, in the running daemon',
+    summary: 'retry an unreachable server now, in the running daemon',
     level: 'operator',
     input: z.strictObject({ server: id }),
     output: z.object({ host: z.string(), clinics: z.array(z.string()), targets: z.number() }),
@@ -197,7 +199,7 @@ export const CYCLE_OPERATIONS = {
     auditResult: ({ clinics, targets }) => ({ clinics: clinics.length, targets }),
   }),
   auditTenant: operation({
-    summary: 'read back what the targets hold, and show what was changed there by hand',
+    summary: 'read the targets and show manual changes',
     level: 'operator',
     input: z.strictObject({ tenant }),
     output: auditReply,
@@ -213,6 +215,6 @@ export const CYCLE_OPERATIONS = {
       return { ...view, isLookedAt: isLookedAt(view) };
     },
     auditResult: ({ targets }) => ({ targets: targets.length }),
-    endsWithOne: { when: 'a target could not be looked at', holds: ({ isLookedAt }) => !isLookedAt },
+    endsWithOne: { when: 'a target could not be read', holds: ({ isLookedAt }) => !isLookedAt },
   }),
 };

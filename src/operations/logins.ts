@@ -6,7 +6,7 @@ import { id, instant, tenant } from './schemas.ts';
 
 const ofConnection = z.strictObject({
   tenant,
-  connection: id.describe('Id of a connection; `clinic` for the login to the clinic'),
+  connection: id.describe('Id of a connection; `clinic` for the connection to the clinic'),
 });
 const ofConnectionOrClinic = ofConnection.extend({ connection: id.default('clinic') });
 
@@ -24,16 +24,16 @@ async function about(
 /** Operations on connections, except those that an operator makes in a terminal. */
 export const LOGIN_OPERATIONS = {
   makeLoginLink: operation({
-    summary: 'make a link at which a person logs in; it can be used once',
+    summary: 'create a link that connects an account; valid once',
     level: 'operator',
     input: ofConnection.extend({
-      hours: z.number().nullable().default(null).describe('How long it is good, at most 168; null: ten minutes'),
+      hours: z.number().nullable().default(null).describe('Validity in hours, at most 168; null: ten minutes'),
     }),
     output: z.object({
       tenant: z.string(),
       connection: z.string(),
       url: z.string(),
-      link: z.string().describe('Names the link'),
+      link: z.string().describe('Id of the link'),
       endsAt: instant,
     }),
     http: { method: 'POST', path: '/tenants/{tenant}/connections/{connection}/login-link' },
@@ -49,10 +49,10 @@ export const LOGIN_OPERATIONS = {
     auditResult: ({ link }) => ({ link }),
   }),
   acceptAccount: operation({
-    summary: 'say that the account of a login is the right one: what waits for that goes on',
+    summary: 'confirm the account of a connection; pending work starts',
     level: 'operator',
     input: ofConnection.extend({
-      account: z.string().describe('Its id or address, as status and the connections show it'),
+      account: z.string().describe('Account id or e-mail address, from status or the list of connections'),
     }),
     output: z.object({ tenant: z.string(), connection: z.string(), account: z.string() }),
     http: { method: 'POST', path: '/tenants/{tenant}/connections/{connection}/account' },
@@ -70,7 +70,7 @@ export const LOGIN_OPERATIONS = {
     auditResult: ({ account }) => ({ account }),
   }),
   logOut: operation({
-    summary: 'end a login: revoke it at the provider and forget it here',
+    summary: 'revoke a connection at the vendor and delete its tokens',
     level: 'operator',
     input: ofConnectionOrClinic,
     output: z.object({
@@ -89,15 +89,14 @@ export const LOGIN_OPERATIONS = {
     auditResult: ({ revocation }) => ({ revocation }),
   }),
   listLoginLinks: operation({
-    summary:
-      'show links that were made with login --link and that nobody has opened: who made them, and until when they are good',
+    summary: 'list unused links from login --link, with creator and expiry',
     level: 'operator',
     input: z.strictObject({ tenant }),
     output: z.object({
       links: z.array(
         z.object({
           ...{ id: z.string(), tenant: z.string(), connection: z.string() },
-          by: z.string().describe('Who made it'),
+          by: z.string().describe('Creator'),
           ...{ madeAt: instant, endsAt: instant },
         }),
       ),
@@ -110,7 +109,7 @@ export const LOGIN_OPERATIONS = {
     },
   }),
   withdrawLoginLink: operation({
-    summary: 'withdraw a link that nobody has opened',
+    summary: 'withdraw an unused link',
     level: 'operator',
     input: z.strictObject({ tenant, link: id }),
     output: z.object({ tenant: z.string(), link: z.string() }),

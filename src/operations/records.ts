@@ -5,11 +5,11 @@ import { connectionStatus, driftPolicy, readingRemark } from './status-schemas.t
 
 const recordLine = z.object({
   record: z.string(),
-  code: z
+  code: z.string().nullable().describe('Code of the last failure, reason, kind of hold, rule or manual change'),
+  about: z
     .string()
     .nullable()
-    .describe('The last failure, the reason, the kind of hold, the rule, what was done by hand'),
-  about: z.string().nullable().describe('Names of fields, rules and permissions; of what is held the id of the hold'),
+    .describe('Names of fields, rules and permissions; for a held record, the id of the hold'),
   startAt: instant.nullable(),
   sinceAt: instant.nullable(),
   nextTryAt: instant.nullable(),
@@ -20,21 +20,21 @@ const recordState = z.enum(['in-sync', 'waiting', 'failing', 'held', 'excluded',
 /** Path of an appointment into a target, after the decision. */
 const way = z.object({
   compared: z.object({
-    at: instant.nullable().describe('When the target was last planned'),
+    at: instant.nullable().describe('Time of the last plan for the target'),
     found: z.enum(['none', 'same', 'newer', 'gone', 'new', 'differs', 'removal']),
-    fields: z.array(z.string()).describe('Names of the fields that differ, as far as known'),
+    fields: z.array(z.string()).describe('Names of the known different fields'),
   }),
   written: z.object({
-    at: instant.nullable().describe('The last write, where that is known'),
-    version: z.string().nullable().describe('The version tag that the target gave'),
-    revision: z.number().nullable().describe('Our count of decisions that stands on the object'),
+    at: instant.nullable().describe('Time of the last write, if known'),
+    version: z.string().nullable().describe('Version tag from the target'),
+    revision: z.number().nullable().describe('Revision number that clinic-mirror wrote into the object'),
     changes: z
       .array(z.object({ at: instant, effect: z.enum(['updated', 'deleted']), reason: z.string(), run: z.string() }))
-      .describe('Changes and removals that runs made, newest first'),
+      .describe('Changes and deletions by runs, newest first'),
   }),
   readBack: z.object({
-    at: instant.nullable().describe('When the target was last read back'),
-    covers: z.boolean().nullable().describe('Whether that was after the last write; null: nothing was written'),
+    at: instant.nullable().describe('Time of the last audit of the target'),
+    covers: z.boolean().nullable().describe('True if the audit was after the last write; null: no write yet'),
   }),
 });
 
@@ -70,11 +70,11 @@ const targetHealth = z.object({
   connector: z.string(),
   stream: z.string(),
   inSync: z.number(),
-  heldOtherwise: countsByCode.describe('Objects that the target holds otherwise than they were sent, by property'),
-  unusable: countsByCode.describe('Values that were left empty, by property'),
+  heldOtherwise: countsByCode.describe('Number of objects that differ from the written version, by property'),
+  unusable: countsByCode.describe('Number of invalid values that were left empty, by property'),
   excluded: z.object({
     counts: countsByCode,
-    records: z.array(z.object({ record: z.string(), why: z.string() })).describe('None for calendars'),
+    records: z.array(z.object({ record: z.string(), why: z.string() })).describe('Empty for calendars'),
   }),
   failing: z.array(
     z.object({
@@ -93,26 +93,26 @@ const targetHealth = z.object({
   copied: z.array(z.string()),
   refusedThere: z.record(z.string(), z.array(z.string())),
   held: z.number(),
-  unread: z.string().nullable().describe('Why the clinic was not read for it'),
+  unread: z.string().nullable().describe('Reason why the clinic was not read'),
 });
 
 /** Operations that show records of targets, and the reason for each state. */
 export const RECORD_OPERATIONS = {
   listRecords: operation({
     summary:
-      'list records of a target in one state, with codes, from what is known here; neither clinic nor target is asked',
+      'list the records of a target in one state, with codes; uses saved state only and reads neither the clinic nor the target',
     level: 'viewer',
     input: z.strictObject({
       tenant,
       target: id,
-      state: recordState.describe('`excluded` tells of the plan that was kept last'),
+      state: recordState.describe('`excluded` is based on the last saved plan'),
       ...paging,
     }),
     output: pageOfItems(recordLine).extend({
       target: z.string(),
       state: recordState,
-      asOf: instant.nullable().describe('Of what is excluded: when that was planned; null: as of now'),
-      counts: countsByCode.nullable().describe('Of what is excluded: how many, by rule; calendars tell no more'),
+      asOf: instant.nullable().describe('Time of the plan behind `excluded`; null: the state is current'),
+      counts: countsByCode.nullable().describe('Number of excluded records by rule; calendars have only this number'),
     }),
     http: { method: 'GET', path: '/tenants/{tenant}/targets/{target}/records' },
     commands: [],
@@ -122,20 +122,20 @@ export const RECORD_OPERATIONS = {
     },
   }),
   explainAppointment: operation({
-    summary: 'tell why an appointment is, or is not, in each target; asks the clinic for it',
+    summary: 'explain the state of an appointment in each target; reads the clinic',
     level: 'viewer',
-    input: z.strictObject({ tenant, appointment: id.describe("The appointment's id in the clinic system") }),
+    input: z.strictObject({ tenant, appointment: id.describe('Appointment id in the clinic system') }),
     output: z.object({
       tenant: z.string(),
       appointment: z.string(),
       source,
-      askedAt: instant.describe('When the clinic was asked'),
+      askedAt: instant.describe('Time of the request to the clinic'),
       lastCycle: z
         .object({
           run: z.string(),
           startedAt: instant,
-          completeness: z.string().nullable().describe('How much the reading of all showed; null: it failed'),
-          error: z.string().nullable().describe('Code of what ended it early'),
+          completeness: z.string().nullable().describe('Completeness of the last full read; null: the read failed'),
+          error: z.string().nullable().describe('Code of the error that ended the last cycle early'),
         })
         .nullable(),
       targets: z.array(explainedTarget),
@@ -150,7 +150,7 @@ export const RECORD_OPERATIONS = {
     assistants: [
       {
         name: 'explain',
-        about: 'Why an appointment is, or is not, in each target, by its id in the clinic system',
+        about: "Why an appointment is or is not in each target, by the clinic's appointment id",
         output: z.object({
           tenant: z.string(),
           appointment: z.string(),
@@ -159,7 +159,7 @@ export const RECORD_OPERATIONS = {
             explainedTarget.pick({ target: true, connector: true, failure: true }).extend({
               ...decision.shape,
               isThere: z.boolean(),
-              byHand: z.string().nullable().describe('What somebody did to the entry by hand'),
+              byHand: z.string().nullable().describe('Manual change of the event'),
               pending: pendingChange
                 .pick({ reason: true, want: true, attempts: true, lastError: true, dueAt: true })
                 .nullable(),
@@ -180,7 +180,7 @@ export const RECORD_OPERATIONS = {
     ],
   }),
   readHealth: operation({
-    summary: 'list per target what is in sync, excluded and why, and failing since when; reads the clinic',
+    summary: 'list synced, excluded and failing records per target; reads the clinic',
     level: 'viewer',
     input: z.strictObject({ tenant, target: optionalTarget }),
     output: z.object({
@@ -204,7 +204,7 @@ export const RECORD_OPERATIONS = {
     assistants: [
       {
         name: 'health',
-        about: 'Per target: how many records are in sync, left out and why, failing and why; reads the clinic',
+        about: 'Per target: number of records in sync, excluded and failing, with reasons; reads the clinic',
         output: z.object({
           tenant: z.string(),
           asOf: instant,

@@ -15,7 +15,7 @@ export function toJson(answer: object, indent = 2): string {
 /** Id of a configured object, in an input. */
 export const id = z.string().min(1).max(200);
 export const tenant = id.describe('Id of a tenant');
-export const optionalTarget = id.optional().describe('Id of a target; default: all of them');
+export const optionalTarget = id.optional().describe('Id of a target; default: every target');
 export const changed = z.object({ changed: z.boolean() });
 
 /** Largest and default number of items on a page. */
@@ -25,7 +25,7 @@ const ITEMS = 100;
 /** Input fields of a paged list. The CLI fetches every page. */
 export const paging = {
   after: z.string().max(2_000).nullable().default(null).describe('`next` of the previous page'),
-  limit: z.coerce.number().int().min(1).max(MOST_ITEMS).default(ITEMS).describe('Most items of the page'),
+  limit: z.coerce.number().int().min(1).max(MOST_ITEMS).default(ITEMS).describe('Maximum number of results per page'),
 };
 
 /** Current state of a record in the clinic. */
@@ -51,23 +51,26 @@ export const health = z.enum(['ok', 'retrying', 'action-required']);
 
 /** A problem, with the sentence that all interfaces show. */
 export const problem = z.object({
-  tenant: z.string().nullable().describe('Null: the whole installation'),
-  subject: z.string().describe('What it concerns: `target <id>`, `connection <id>`, `configuration`, …'),
+  tenant: z.string().nullable().describe('Null: the problem concerns the whole installation'),
+  subject: z.string().describe('Object with the problem: `target <id>`, `connection <id>`, `configuration`, …'),
   code: z.string(),
   health: z
     .enum(['action-required', 'retrying'])
     .describe('Who must act: an administrator, or no one because the daemon retries'),
   sinceAt: instant.nullable(),
-  breaksAt: instant.nullable().describe('When it begins to do harm, where it does not yet'),
-  nextTryAt: instant.nullable().describe('When it is tried again by itself'),
+  breaksAt: instant.nullable().describe('Time when a future problem starts to cause harm'),
+  nextTryAt: instant.nullable().describe('Time of the next automatic retry'),
   sentence: z.string(),
-  next: z.string().nullable().describe('What a person does next'),
-  syncHealth: z.object({ sync, health }).nullable().describe('Where its tenant stands; null where it is of none'),
-  waiting: z.number().describe('Changes that wait for it'),
+  next: z.string().nullable().describe('Next step for the administrator'),
+  syncHealth: z
+    .object({ sync, health })
+    .nullable()
+    .describe('State of the tenant; null if the problem concerns no tenant'),
+  waiting: z.number().describe('Number of pending changes'),
   clinics: z
     .array(z.object({ tenant: z.string(), waiting: z.number() }))
     .optional()
-    .describe('Of a server that is away: which tenants wait for it; `tenant` is null then'),
+    .describe('For an unreachable server: the waiting tenants; `tenant` is then null'),
 });
 
 /** Cause of an early end. */
@@ -82,7 +85,7 @@ export const failure = z.object({
 export const configurationFault = z.object({
   file: z.string(),
   line: z.number().nullable(),
-  path: z.string().describe('Where in the file; empty for the file as a whole'),
+  path: z.string().describe('Path in the file; empty for the whole file'),
   message: z.string(),
   remedy: z.string(),
 });
@@ -91,6 +94,6 @@ export const configurationFault = z.object({
 export function pageOfItems<Item extends z.ZodType>(item: Item) {
   return z.object({
     items: z.array(item),
-    next: z.string().nullable().describe('Give it as `after` to get the next page; null: there is none'),
+    next: z.string().nullable().describe('Pass this value as `after` for the next page; null: last page'),
   });
 }

@@ -47,11 +47,13 @@ export const auditReply = z.object({
 export const syncState = {
   sync,
   health,
-  inSyncAsOf: instant.nullable().describe('It showed what the clinic showed then'),
+  inSyncAsOf: instant.nullable().describe('Time of the clinic data that the target shows'),
   firstSync: z
     .object({ written: z.number(), of: z.number().nullable() })
     .nullable()
-    .describe('With first-sync: objects that stand there, and how many are to; null while the clinic is first read'),
+    .describe(
+      'During the first sync: number of written and expected objects; null during the first read of the clinic',
+    ),
   ...{ pending: z.number(), failing: z.number(), held: z.number() },
 };
 
@@ -68,17 +70,17 @@ export const targetStatus = z.object({
   gaps: z.array(gap),
   exceptGapsAsOf: instant.nullable(),
   links: z.number().meta(LINKS_COUNT),
-  pausedErasures: z.number().describe('Of a paused target: erasures of who is forgotten that wait'),
-  heldSinceAt: instant.nullable().describe('Since when a person has to decide'),
+  pausedErasures: z.number().describe('For a paused target: number of pending erasures of forgotten patients'),
+  heldSinceAt: instant.nullable().describe('Time since when changes wait for approval'),
   oldestPendingAt: instant.nullable(),
-  unconfirmed: z.number().describe('Records that the list lacks and that are not confirmed as gone yet'),
+  unconfirmed: z.number().describe("Records missing from the clinic's list, and not yet confirmed as deleted"),
   failure: failure.extend({ sinceAt: instant }).nullable(),
-  outage: z.string().nullable().describe('The server that it, or changes of it, wait for'),
-  nextTryAt: instant.nullable().describe('While it rests or is stopped'),
-  calendarReplacedAt: instant.nullable().describe('When another calendar took the place of one that was gone'),
+  outage: z.string().nullable().describe('Unreachable server that blocks the target or some of its changes'),
+  nextTryAt: instant.nullable().describe('Time of the next attempt, if the target backs off or is stopped'),
+  calendarReplacedAt: instant.nullable().describe('Time when a new calendar replaced a deleted calendar'),
   policy: driftPolicy,
   drift: drift.nullable(),
-  isDriftUnrepaired: z.boolean().describe('Changes by hand wait for a person'),
+  isDriftUnrepaired: z.boolean().describe('True if manual changes wait for an administrator'),
   notifications: z.object({
     sinceAt: instant.nullable(),
     untilAt: instant.nullable(),
@@ -88,7 +90,7 @@ export const targetStatus = z.object({
     .object({ madeAt: instant, fetchedAt: instant.nullable(), fetches: z.number() })
     .nullable()
     .optional()
-    .describe('Of a feed: its address; null while it has none'),
+    .describe('For a feed: its URL; null if the feed has no URL'),
   created: z.number(),
   updated: z.number(),
   deleted: z.number(),
@@ -108,10 +110,10 @@ export const connectionStatus = z.object({
   pause: z
     .object({ code: z.enum(['rate-limited', 'client-rate-limited']), sinceAt: instant, untilAt: instant })
     .nullable()
-    .describe('The server refused requests for haste: nothing is asked before `untilAt`'),
+    .describe('The server limits the request rate: no requests before `untilAt`'),
   accessExpiresAt: instant.nullable(),
   refreshExpiresAt: instant.nullable(),
-  isEndFixed: z.boolean().describe('That end does not move with use'),
+  isEndFixed: z.boolean().describe('True if use does not extend the expiry'),
   obtainedAt: instant.nullable(),
   usedAt: instant.nullable(),
   missingScopes: z.array(z.string()),
@@ -165,13 +167,15 @@ export const runReport = z.object({
   ),
   pace: z
     .object({ soonPerWhole: z.number(), late: z.number(), inTime: z.number(), isPlain: z.boolean() })
-    .describe('How often cycles read all; the others read the next two days'),
+    .describe('Share of cycles with a full read; the other cycles read the next 48 hours'),
   clinic: z
     .object({ tenantId: z.string(), catalogue: z.string().describe('A hash') })
     .nullable()
-    .describe("The clinic's own id, and its catalogue as it was last read"),
-  crmPlanner: z.string().nullable().describe('The process that planned CRMs last'),
-  hourly: z.object({ lastHourAt: instant, counts: z.array(z.number()) }).describe('Changes by hour of the last day'),
+    .describe("The clinic's own id, and a hash of its last catalogue"),
+  crmPlanner: z.string().nullable().describe('Process that last planned a CRM'),
+  hourly: z
+    .object({ lastHourAt: instant, counts: z.array(z.number()) })
+    .describe('Number of changes per hour, for the last day'),
   awaiting: z.array(z.string()),
   error: failure.nullable(),
 });
@@ -182,9 +186,7 @@ export const syncReply = z.object({ tenant: z.string(), run: runReport, targets:
 const removed = z.array(z.object({ name: z.string(), missedAt: instant, releaseAt: instant }));
 
 export const principal = z.object({
-  kind: z
-    .string()
-    .describe('`os-user`, `account` of an administrator, `browser` with a link, `holder` of a token, `daemon`'),
+  kind: z.string().describe('`os-user`, `account` (administrator), `browser` (link), `holder` (token) or `daemon`'),
   name: z.string(),
   id: z.string(),
   claimed: z.string().nullable(),
@@ -201,7 +203,7 @@ export const tenantStatus = z.object({
   configuration: z.object({ number: z.number(), isOurs: z.boolean(), supersededAt: instant.nullable() }),
   connections: z.array(connectionStatus),
   lastRun: runReport.nullable(),
-  cycleEveryMs: z.number().describe('Time from the beginning of a cycle to that of the next'),
+  cycleEveryMs: z.number().describe('Time between the beginnings of two cycles'),
   targets: z.array(targetStatus),
   removed,
   uncertainty: z.object({ code: z.string(), sinceAt: instant }).nullable(),
@@ -222,19 +224,21 @@ export const tenantStatus = z.object({
       hold: z
         .object({ id: z.string(), appointments: z.number(), sinceAt: instant })
         .nullable()
-        .describe('Corrections that wait for a decision'),
+        .describe('Number of corrections that wait for approval'),
       wrong: z
         .array(
           z.object({
             appointmentId: z.string(),
             channel: z.string(),
             sinceAt: instant,
-            correctsAt: instant.nullable().describe('When a message is due that corrects it; null when none will'),
+            correctsAt: instant
+              .nullable()
+              .describe('Due time of the correction message; null: no correction is planned'),
             reason: z.string().nullable(),
             untilAt: instant,
           }),
         )
-        .describe('Patients who were told what is not true now'),
+        .describe('Patients whose last message is outdated'),
     })
     .nullable(),
   triggers: z
@@ -253,7 +257,7 @@ export const tenantStatus = z.object({
             sinceAt: instant.nullable(),
           }),
         )
-        .describe('Receivers that refuse the signature of messages'),
+        .describe('Receivers that refuse the message signature'),
     })
     .nullable(),
   problems: z.array(problem),
@@ -261,12 +265,14 @@ export const tenantStatus = z.object({
 
 export const tenantLine = z.object({
   tenant: z.string(),
-  name: z.string().nullable().describe('Null where its configuration has faults, or is not checked yet'),
+  name: z.string().nullable().describe('Null if the configuration has faults or is not checked yet'),
   paused: z.boolean(),
   ...syncState,
   targets: z.number(),
-  checked: z.boolean().describe('Whether its configuration is checked since the daemon started; it runs from then on'),
-  faults: z.number().describe('Faults of its configuration, for which it is not run'),
+  checked: z
+    .boolean()
+    .describe('True if the daemon has checked the configuration since startup; the tenant runs from that time'),
+  faults: z.number().describe('Number of configuration faults; a tenant with faults does not run'),
   problems: z.array(problem),
 });
 
@@ -293,9 +299,9 @@ export const statusReply = z.object({
         unread: z.array(z.string()),
       }),
     )
-    .describe('Servers that are away'),
+    .describe('Unreachable servers'),
   unusable: z.array(z.object({ tenant: z.string(), faults: z.number() })),
-  unchecked: z.number().describe('Tenants that the daemon has not checked since it started'),
+  unchecked: z.number().describe('Number of tenants that the daemon has not checked since startup'),
   refused: z.array(
     z.object({
       tenant: z.string().nullable(),

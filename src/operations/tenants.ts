@@ -16,23 +16,20 @@ const task = z.object({
   beganAt: instant,
   state: z
     .enum(['running', 'done', 'failed', 'lost'])
-    .describe('`lost`: its process ended without a word; it is safe to begin it again'),
-  step: z.string().nullable().describe('What it is at, or was last'),
-  result: z.unknown().describe('What the route answers; null until it is done'),
+    .describe('`lost`: the process stopped without a result; starting again is safe'),
+  step: z.string().nullable().describe('Current or last step'),
+  result: z.unknown().describe('Response of the route; null until the job is done'),
   error: failure.nullable(),
 });
 
 /** Operations that show the state of tenants. */
 export const TENANT_OPERATIONS = {
   readStatus: operation({
-    summary: 'show what needs you, and per clinic, or target of one, what is in sync as of when',
+    summary: 'show required actions, and the state of tenants and targets',
     level: 'viewer',
     input: z.strictObject({
       tenant: tenant.optional(),
-      problems: z
-        .boolean()
-        .default(false)
-        .describe('Only what is the matter; ends with 1 when something needs a person'),
+      problems: z.boolean().default(false).describe('Only problems; exit code 1 if action is required'),
     }),
     output: statusReply,
     // Programs get tenants and problems in pages.
@@ -50,14 +47,14 @@ export const TENANT_OPERATIONS = {
         : statuses.ofTenant(installation, tenant);
     },
     endsWithOne: {
-      when: 'with --problems something needs a person',
+      when: 'with --problems, action is required',
       holds: ({ problems }, { problems: isAskedOnly }) =>
         isAskedOnly && problems.some(({ health }) => health === 'action-required'),
     },
     assistants: [
       {
         name: 'status',
-        about: 'Per clinic and target: in step as of when, can it go on, what waits',
+        about: 'Sync and health per tenant and target, and pending work',
         fixed: { problems: false },
         output: z.object({
           at: instant,
@@ -86,14 +83,14 @@ export const TENANT_OPERATIONS = {
       },
       {
         name: 'problems',
-        about: 'What is the matter or will be, who ends it, and the next action',
+        about: 'Current and expected problems, who must act, and the next action',
         fixed: { problems: true },
         output: statusReply.pick({ at: true, problems: true }),
       },
     ],
   }),
   listTenants: operation({
-    summary: 'list tenants with both syncHealth of their state and what is the matter, by their ids',
+    summary: 'list tenants by id, with sync, health and problems',
     level: 'viewer',
     input: z.strictObject(paging),
     output: pageOfItems(tenantLine),
@@ -105,7 +102,7 @@ export const TENANT_OPERATIONS = {
     },
   }),
   listProblems: operation({
-    summary: 'list what is the matter: of the installation, then tenant by tenant; `limit` counts tenants',
+    summary: 'list problems: first of the installation, then per tenant; `limit` is a number of tenants',
     level: 'viewer',
     input: z.strictObject({ tenant: tenant.optional(), ...paging }),
     output: z.object({ problems: z.array(problem), next: z.string().nullable() }),
@@ -129,7 +126,7 @@ export const TENANT_OPERATIONS = {
     run: ({ tenant }, { services }) => tenantOf(services, tenant),
   }),
   listConnections: operation({
-    summary: 'list the logins of a tenant with their state',
+    summary: 'list the connections of a tenant with their state',
     level: 'viewer',
     input: ofTenant,
     output: z.object({ connections: z.array(connectionStatus) }),
@@ -149,7 +146,7 @@ export const TENANT_OPERATIONS = {
     run: ({ tenant }, { services }) => tenantOf(services, tenant),
   }),
   readTask: operation({
-    summary: 'show the state of long work that a caller began',
+    summary: 'show the state of a long job',
     level: 'operator',
     input: z.strictObject({ tenant, task: id }),
     output: task,

@@ -73,7 +73,7 @@ export function createAuditLog(parts: AuditLogParts): AuditLog {
         if (entry.sequence % folderEntries === 1) await chains.trim(chain);
         return entry;
       }
-      throw new Error('others write without end');
+      throw new Error('other processes write without end');
     },
     async *read() {
       for (const chain of await files.chains()) {
@@ -152,7 +152,7 @@ function openChains({ clock, log, retentionMonths }: AuditLogParts, { files, hea
     if (!(await files.write(chain, sequence, line))) return null;
     await heads.raise(chain, { sequence, mac, at: now });
     // Additional copy of the chain's end, in the operator's logs.
-    log.info({ chain, sequence, mac, verb, outcome, tenant }, 'an entry of the audit log');
+    log.info({ chain, sequence, mac, verb, outcome, tenant }, 'audit log entry');
     return entry;
   }
 

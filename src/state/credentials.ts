@@ -78,7 +78,7 @@ export function createCredentialStore(options: CredentialStoreOptions): Credenti
 
   async function awaitDisk(connection: string): Promise<void> {
     if ((await options.awaitDurable(keyOf(connection)).catch(() => 'late')) === 'late')
-      log.warn({}, 'a credential is stored but not on the disk yet');
+      log.warn({}, 'credential is stored but not on the disk yet');
   }
 
   async function readNow(connection: string): Promise<Credential | null> {

@@ -185,10 +185,7 @@ function openShard(shard: number, { redis, writer, clock, log, directory, awaitD
     const answer = await advanceCounter(client, [keyOf[name]], [existing, now, by]);
     const [counter = 0, at = 0, wentBackAt = 0, wentBackTo = 0] = answer.map(Number);
     if (wentBackAt === now) {
-      log.error(
-        { code: STATE_WENT_BACK, wentBackTo: wentBackTo || null },
-        `Redis is older than it was: it lost ${name}`,
-      );
+      log.error({ code: STATE_WENT_BACK, wentBackTo: wentBackTo || null }, `Redis has an older state: it lost ${name}`);
     }
     return { counter, at, now, wentBackAt };
   }
@@ -258,7 +255,7 @@ function openOnce(path: string | null, log: Logger) {
   let opened: DataDirectory | null = null;
   let failed: string | null = null;
   const fail = (error: unknown) => {
-    if (failed === null) log.error({ code: 'data-directory-unusable', error }, 'nothing can be kept outside Redis');
+    if (failed === null) log.error({ code: 'data-directory-unusable', error }, 'data directory is not writable');
     failed = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     return null;
   };

@@ -111,7 +111,7 @@ describe('a stranger opens the link that was meant for a doctor, with an account
     expect((await look()).target).toMatchObject({ state: 'held', links: 0, failure: { actor: 'guard' } });
     for (const command of ['status', 'health']) {
       const { out } = await world.cli(command, TENANT);
-      expect(out.replace(/\s+/g, ' ')).toContain(`login ${target.target} (google): unconfirmed`);
+      expect(out.replace(/\s+/g, ' ')).toContain(`connection ${target.target} (google): unconfirmed`);
       expect(out).toContain(STRANGER);
       expect(out).toContain('accept-account');
     }

@@ -99,7 +99,7 @@ describe('a tenant’s file is refused', () => {
 
   test.each([
     ['the sealing key', 'SEALING_KEY'],
-    ['the address of Redis with its password', 'REDIS_URL'],
+    ['the URL of Redis with its password', 'REDIS_URL'],
     ['another tenant’s password', 'TENANT_DUE__DAV'],
     ['that of a tenant whose id begins like its own', 'TENANT_UNO_ZWEI__DAV'],
     ['what the daemon runs with', 'HOME'],

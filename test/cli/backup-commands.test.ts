@@ -45,14 +45,14 @@ function openWorld(...unusable: string[]) {
 
 test('a backup of all tenants writes one file, and says how many are in it', async () => {
   const ran = await openWorld().run(['backup', '--all', 'all.jsonl']);
-  expect(ran).toMatchObject({ code: 0, thrown: null, out: '2 tenants are in all.jsonl.\n' });
+  expect(ran).toMatchObject({ code: 0, thrown: null, out: 'all.jsonl contains 2 tenants.\n' });
   expect(ran.written['all.jsonl']).toContain('"sealed":"copy of verdi"');
 });
 
 test('a backup that lacks tenants with faults ends with 1 and names them, on paper and as JSON', async () => {
   const { run } = openWorld('bianchi', 'neri');
   const ran = await run(['backup', '--all', 'all.jsonl']);
-  expect(ran).toMatchObject({ code: 1, out: expect.stringContaining('faults: bianchi, neri.') });
+  expect(ran).toMatchObject({ code: 1, out: expect.stringContaining('configuration: bianchi, neri.') });
   const json = await run(['backup', '--all', 'all.jsonl', '--json']);
   expect([json.code, JSON.parse(json.out)]).toEqual([
     1,
@@ -65,7 +65,7 @@ test('a restored file shows what came of each tenant, and of when it is', async 
   const ran = await run(['restore', '--all', 'all.jsonl'], await file());
   expect(ran).toMatchObject({ code: 0, thrown: null });
   for (const tenant of ['rossi', 'verdi']) expect(ran.out).toMatch(new RegExp(`^${tenant} +2 +1 +30 +40 +50$`, 'm'));
-  expect(ran.out.replaceAll(/\s+/g, ' ')).toContain('who was forgotten or opted out after that has to be given again');
+  expect(ran.out.replaceAll(/\s+/g, ' ')).toContain('Repeat each forget and opt-out that came later.');
 });
 
 test('a restore of some tenants alone restores no other, and ends with 1 for one that the file lacks', async () => {
@@ -74,7 +74,7 @@ test('a restore of some tenants alone restores no other, and ends with 1 for one
   expect(ran.code).toBe(1);
   expect(ran.out).toMatch(/^verdi /m);
   expect(ran.out).not.toMatch(/^rossi /m);
-  expect(ran.out).toContain('nobody is not as in the file (not-in-backup).');
+  expect(ran.out).toContain('nobody differs from the file (not-in-backup).');
 });
 
 test('a tenant that fails keeps no other from being restored, and ends the command with 1 and its code', async () => {

@@ -47,7 +47,7 @@ describe('the configuration check', () => {
   test('with --live shows what doctor finds below the summary, and ends with 1 at a problem', async () => {
     const well = await run(['config', 'check', '--live'], { state: stateWith() });
     expect(well.code).toBe(0);
-    expect(well.out).toMatch(/^the summary\n\n[\s\S]*Redis: [\s\S]*\nNothing stands in the way\./);
+    expect(well.out).toMatch(/^the summary\n\n[\s\S]*Redis: [\s\S]*\nNo problems found\./);
     const away = await run(['config', 'check', '--live', '--json'], { state: AWAY });
     expect([away.code, JSON.parse(away.out)]).toMatchObject([
       1,
@@ -72,15 +72,15 @@ describe('doctor', () => {
     const { code, out } = await run(['doctor'], { state: stateWith({ lacksTrustedProxies: () => true }) });
     expect(code).toBe(0);
     expect(out).toMatch(/^warning +/m);
-    expect(out).toMatch(/Nothing stands in the way\.\n\nWhat to do, in this order:\n1\. /);
+    expect(out).toMatch(/No problems found\.\n\nFix in this order:\n1\. /);
   });
 
   test('ends with 1 at a problem, with its code, and says what to do first', async () => {
     const { code, out } = await run(['doctor'], { state: AWAY });
     expect(code).toBe(1);
     expect(out).toMatch(/^PROBLEM +Redis: .*\(redis-unreachable\)/m);
-    expect(out).toContain(`What to do, in this order:\n1. Redis:\n   ${REMEDY}`);
-    expect(out).not.toContain('Nothing stands in the way');
+    expect(out).toContain(`Fix in this order:\n1. Redis:\n   ${REMEDY}`);
+    expect(out).not.toContain('No problems found');
   });
 
   test('as JSON tells the findings alone, and ends the same', async () => {
@@ -97,7 +97,7 @@ describe('the check of a specification', () => {
     expect([ran.code, ran.thrown]).toEqual([1, null]);
     expect(ran.out).toMatch(/appointments\.fields\.start +start +dataOraInizio +likely/);
     expect(ran.out).toContain('what does the state mean: SOSPESO?');
-    const table = ran.out.slice(0, ran.out.indexOf('The profile that says it'));
+    const table = ran.out.slice(0, ran.out.indexOf('Proposed profile:'));
     expect(Math.max(...table.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
     expect(clinicProfileSchema.parse(parse(ran.written['mine.yaml'] ?? ''))).toMatchObject({ listPath: 'elenco' });
   });
@@ -114,9 +114,9 @@ describe('the check of a specification', () => {
     const rows = JSON.stringify({ elenco: [row, { ...row, dataOraInizio: 'x' }] });
     const files = { 'clinic.json': fixture, 'rows.json': rows };
     const ran = await run(['check-spec', 'clinic.json', '--rows', 'rows.json'], { files });
-    const shown = ran.out.slice(ran.out.indexOf('What this profile can read'));
+    const shown = ran.out.slice(ran.out.indexOf('Result of this profile'));
     expect(shown).toMatch(
-      /^What this profile can read of 2 rows: 1 read, 1 set aside \(bad-time: start\)\.\nStates: 1 booked/,
+      /^Result of this profile for 2 records: 1 read, 1 skipped \(bad-time: start\)\.\nStates: 1 booked/,
     );
     expect(shown).toMatch(/^start +dataOraInizio +2026-03-29T09:00:00 +2026-03-29T09:00:00\+02:00$/m);
     expect(shown).not.toContain('Bellini');

@@ -50,7 +50,7 @@ describe('what the clinic has', () => {
   ])('%s are shown as a table and as JSON, and says that they are sensitive', async (resource) => {
     const ran = await run(['aurora', resource]);
     expect(ran.thrown).toBe(null);
-    expect(ran.err).toContain('of patients too');
+    expect(ran.err).toContain('patient data');
     expect(Math.max(...ran.out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
     const rows = await listed(resource, '--limit', '3');
     expect(rows.length).toBeGreaterThan(0);
@@ -235,7 +235,7 @@ describe('a change', () => {
     expect(thrown).toMatchObject({ code: 'call-refused', status: 400 });
     const failure = thrown as MirrorError;
     expect(failure.vendorMessages()).toEqual(['The request is malformed', expect.stringMatching(/^email: /)]);
-    expect(renderError(failure, { asksForData: true })).toMatch(/\n {2}The other side says: email: /);
+    expect(renderError(failure, { asksForData: true })).toMatch(/\n {2}Vendor message: email: /);
     // Of any other command the words would end in the log of what started it.
     expect(renderError(failure, {})).toContain('the answer names the field email');
     expect(renderError(failure, {})).not.toContain('The other side says');
@@ -361,7 +361,7 @@ describe('a report', () => {
     const { out, thrown } = await create(pdf);
     expect(thrown).toBe(null);
     expect(out).toContain('"title": "Anteprima"');
-    expect(out).toContain('the file referto.pdf, 16 bytes');
+    expect(out).toContain('Attached file: referto.pdf, 16 bytes');
     expect(JSON.parse((await create(pdf, '--json')).out)).toMatchObject({
       ...{ sent: false, method: 'POST', body: { title: 'Anteprima' } },
       file: { name: 'referto.pdf', sizeBytes: 16 },

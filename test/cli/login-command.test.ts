@@ -10,18 +10,18 @@ import { runProgram } from './run-program.ts';
 
 const redis = useRedis();
 
-test('a person is asked to open the address, and is given the redirect address and client to register', () => {
+test('a person is asked to open the address, and is given the redirect URL and client to register', () => {
   const url = 'https://login.example/authorize?client_id=abc&redirect_uri=http%3A%2F%2F127.0.0.1%3A4000%2Fcallback';
   const asked = askToOpen(url);
   expect(asked).toContain(`\n\n${url}\n\n`);
   expect(asked.replaceAll(/\s+/g, ' ')).toContain(
-    'register http://127.0.0.1:4000/callback (any port) with the client abc',
+    'register http://127.0.0.1:4000/callback (any port) with the provider for client abc',
   );
 });
 
 test('of an address without a redirect, and of none, nothing is said that could be registered', () => {
   for (const url of ['https://login.example/authorize?client_id=abc', 'no address'])
-    expect(askToOpen(url)).toBe(`Open this address in a browser on this machine:\n\n${url}\n\n\nWaiting …`);
+    expect(askToOpen(url)).toBe(`Open this URL in a browser on this host:\n\n${url}\n\n\nWaiting …`);
 });
 
 /** A connection `clinic` that accounts log in to, one after another; the person goes wherever the command leads. */
@@ -54,7 +54,7 @@ test('a login to the clinic, unless a connection is named, ends with 0 and names
   const { login } = await openLogins(ADA!);
   expect(await login()).toMatchObject({
     ...{ code: 0, thrown: null },
-    out: `Logged in: clinic of ${TENANT}, account ada@practice.example (ada).\n`,
+    out: `Connected: clinic of ${TENANT}, account ada@practice.example (ada).\n`,
   });
 });
 
@@ -82,7 +82,7 @@ test('a login of which it is not known whether it can be used ends with 1, with 
   const ran = await login();
   expect(ran.code).toBe(1);
   expect(ran.out.replaceAll(/\s+/g, ' ')).toContain(
-    'is not known: the clinic is away (server-error). What to do: the next cycle asks again',
+    'Cannot confirm that this user has access: the clinic is away (server-error). What to do: no action: the next cycle checks again',
   );
   const json = await login('--json');
   expect([json.code, JSON.parse(json.out)]).toMatchObject([

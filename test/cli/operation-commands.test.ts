@@ -65,7 +65,7 @@ describe('the options of an operation', () => {
   });
 
   test.each([
-    ['a number that is none', ['echo', 'rossi', '--max-count', 'many'], 'write a whole number'],
+    ['a number that is none', ['echo', 'rossi', '--max-count', 'many'], 'use a whole number'],
     ['a word that is not offered', ['echo', 'rossi', '--state', 'ajar'], 'Allowed choices are open, closed'],
     ['no argument', ['echo'], "missing required argument 'tenant'"],
     ['a field that the command gives', ['echo', 'rossi', '--text', 'x'], "unknown option '--text'"],

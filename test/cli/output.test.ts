@@ -41,17 +41,17 @@ describe('a table', () => {
     const plain = withOutputOptions(terminal(80, false), () =>
       renderTable(COLUMNS, [
         ['a', 'in-sync'],
-        ['b', 'failing'],
+        ['b', 'stopped'],
       ]),
     );
     const coloured = withOutputOptions(terminal(80), () =>
       renderTable(COLUMNS, [
         ['a', 'in-sync'],
-        ['b', 'failing'],
+        ['b', 'stopped'],
       ]),
     );
     expect(coloured).toContain('\u001B[32min-sync');
-    expect(coloured).toContain('\u001B[31mfailing');
+    expect(coloured).toContain('\u001B[31mstopped');
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what colours are made of
     expect(coloured.replaceAll(/\u001B\[\d+m/g, '')).toBe(plain);
     expect(plain).not.toContain('\u001B');
@@ -86,7 +86,7 @@ describe('times', () => {
 
   test('are UTC where no zone is known, and no zone is named where no time is told', () => {
     expect(inZone(null, () => renderTime(AT))).toBe('2026-07-01 12:30:00Z');
-    expect(inZone('Europe/Rome', () => 'Nothing is held.')).toBe('Nothing is held.');
+    expect(inZone('Europe/Rome', () => 'No holds exist.')).toBe('No holds exist.');
   });
 
   test('of one clinic are in its zone; of several in that which they share', () => {

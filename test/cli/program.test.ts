@@ -120,8 +120,8 @@ describe('what is shown', () => {
 
 describe('a hold', () => {
   test.each([
-    ['approve', 'approved', /They go with the next cycle/],
-    ['reject', 'rejected', /is rejected: 30 items\.$/m],
+    ['approve', 'approved', /The next cycle writes these changes/],
+    ['reject', 'rejected', /is rejected: 30 records\.$/m],
   ])('is decided by %s', async (verb, state, says) => {
     const { clinic, installation, tenant } = open(30);
     await cycle(tenant);
@@ -146,8 +146,8 @@ describe('a hold', () => {
     const [hold] = await tenant.holds.list();
     const approve = ['holds', 'approve', 'studio-rossi', hold?.id ?? '', '--only', 'ids.txt'];
     const ran = await run(approve, { installation, files: { 'ids.txt': '3\r\n 7 \n\n' } });
-    expect(ran.out).toContain(`: 2 items.`);
-    expect(ran.out).toContain(`The others go on waiting as hold ${hold?.id}.`);
+    expect(ran.out).toContain(': 2 records.');
+    expect(ran.out).toContain(`The remaining records wait in hold ${hold?.id}.`);
     expect(await tenant.holds.list()).toEqual(
       expect.arrayContaining([
         expect.objectContaining({ state: 'approved', partOf: hold?.id, recordIds: ['3', '7'] }),
@@ -185,9 +185,9 @@ describe('sealed copies of logins', () => {
     const ran = await run(['credentials', 'restore', 'studio-rossi', 'a-file'], {
       backups: { ...FILE, backup, restore },
     });
-    expect(ran.out).toContain('Restored: clinic. Newer ones kept: none.\n');
+    expect(ran.out).toContain('Connections restored: clinic. Newer connections kept: none.\n');
     expect(ran.out).toContain(
-      'Tombstones, receipts and opt-outs put back: 3; put back by hand before: 1; rejections: 2.\n',
+      'Restored tombstones, receipts and opt-outs: 3; objects restored by undo: 1; rejections: 2.\n',
     );
   });
 });
@@ -214,7 +214,7 @@ describe('a command line', () => {
   ])('with %s ends with 1 and says what is wrong, and where help is', async (_, args, says) => {
     const ran = await run(args);
     expect(ran.code).toBe(1);
-    expect(ran.err).toBe(`error: ${says}\nAdd --help to see how it is used.\n`);
+    expect(ran.err).toBe(`error: ${says}\nAdd --help for the usage of the command.\n`);
     expect(ran.out).toBe('');
   });
 
@@ -237,11 +237,11 @@ describe('a command line', () => {
       'Options',
       'Set up',
       'Run',
-      'See what is the matter',
+      'Find problems',
       'Decide, undo and forget',
       'Back up and recover',
       'More reports',
-      'For other programs',
+      'Integrations',
     ]);
   });
 
@@ -262,7 +262,7 @@ describe('exit codes', () => {
     clinic.unusable.add('1');
     expect(await run(['sync', 'studio-rossi'], { installation })).toMatchObject({
       code: 1,
-      out: expect.stringContaining("1 record can't be read"),
+      out: expect.stringContaining('1 unreadable record'),
     });
     clinic.unusable.clear();
     clinic.agendas = async () => {

@@ -20,13 +20,13 @@ describe('access', () => {
     const text = renderTokens({ tokens });
     expect(text).toMatch(/^erp +read +aurora, belvedere +ada +2026/m);
     expect(text).toMatch(/^all +read +all +ada/m);
-    expect(renderTokens({ tokens: [] })).toBe('There is no token.');
+    expect(renderTokens({ tokens: [] })).toBe('No tokens exist.');
   });
 
   test('has links that wait to be opened', () => {
     const links = [{ id: 'l1', connection: 'clinic', by: 'ada', madeAt: NOW, endsAt: NOW }];
     expect(renderLinks({ links } as Parameters<typeof renderLinks>[0])).toMatch(/^l1 +clinic +ada/m);
-    expect(renderLinks({ links: [] } as Parameters<typeof renderLinks>[0])).toBe('No link waits to be opened.');
+    expect(renderLinks({ links: [] } as Parameters<typeof renderLinks>[0])).toBe('No unused links exist.');
   });
 });
 
@@ -45,14 +45,14 @@ describe('the configuration of tenants', () => {
     expect(text).toMatch(/^belvedere +managed +3$/m);
     expect(shown({})).toBe('aurora: managed, revision 3.\n\nname: Aurora');
     expect(shown({ file: 'tenants/aurora.yaml', yaml: null })).toBe(
-      'aurora: configured by tenants/aurora.yaml, which is edited there.',
+      'aurora: configured by tenants/aurora.yaml; edit this file.',
     );
   });
 
   test('names sealed secrets and never their values, and faults before the text', () => {
     const fault = { file: 'aurora', line: 2, path: 'zone', message: 'is no zone', remedy: 'correct it' };
     const text = shown({ secrets: ['sms.token'], faults: [fault] });
-    expect(text).toContain('Kept sealed: sms.token.');
+    expect(text).toContain('Stored encrypted: sms.token.');
     expect(text.indexOf('is no zone')).toBeLessThan(text.indexOf('name: Aurora'));
   });
 
@@ -62,14 +62,14 @@ describe('the configuration of tenants', () => {
       { tenant: 'belvedere', revision: null, file: null },
     ];
     expect(flat(renderAccepted({ accepted }))).toMatch(
-      /aurora counts as Redis has it .* 3\. The tenant belvedere counts as removed/,
+      /aurora is accepted with the configuration in Redis, revision 3\. Tenant belvedere is accepted as removed/,
     );
     expect(renderAccepted({ accepted: [] })).toContain('nothing was changed');
   });
 
   test('removed leaves to its file, where it has one, what was configured', () => {
     expect(flat(renderRemoved({ tenant: 'aurora', file: 'tenants/aurora.yaml', revision: null }))).toContain(
-      'configured by tenants/aurora.yaml from now on; its state and logins stay',
+      'configured by tenants/aurora.yaml; its state and connections remain',
     );
     expect(renderRemoved({ tenant: 'aurora', file: null, revision: null })).toContain('is removed');
   });

@@ -19,17 +19,17 @@ describe('what an audit tells of our own writes', () => {
   };
 
   test('late ones are counted', () => {
-    expect(rendered({ overwritten: 3 })).toMatch(/^room: 3 entries held another write of ours/m);
+    expect(rendered({ overwritten: 3 })).toMatch(/^room: 3 objects contained an older write of clinic-mirror/m);
   });
 
   test('second entries are counted', () => {
-    expect(rendered({ duplicatesRemoved: 2 })).toMatch(/^room: 2 second entries were removed/m);
+    expect(rendered({ duplicatesRemoved: 2 })).toMatch(/^room: 2 duplicate objects were removed/m);
   });
 
   test('a field that diverges and is not known is said to be so', () => {
     const text = rendered({ fields: { title: 3, unknown: 1 }, churning: 1, churningFields: ['title', 'unknown'] });
     expect(text).toContain('title 3, a field that is not known 1');
-    expect(flat(text)).toContain('they diverge in title, a field that is not known.');
+    expect(flat(text)).toContain('Fields that differ: title, a field that is not known.');
   });
 
   test('nothing is said of none', () => {

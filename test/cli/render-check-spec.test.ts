@@ -23,22 +23,22 @@ const shown = (changes: Partial<ProfileCheck>) => renderProfileCheck({ ...CHECK,
 const route = (location: string): Finding => ({ ...FINDING, area: 'routes', result: 'absent', location });
 
 test('the profile is shown where something differs, and not where it fits', () => {
-  expect(shown({ findings: [FINDING] })).toMatch(/The profile that says it:\n\nlistPath: elenco$/);
+  expect(shown({ findings: [FINDING] })).toMatch(/Proposed profile:\n\nlistPath: elenco$/);
   expect(shown({ findings: [{ ...FINDING, result: 'fits' }] })).not.toContain('listPath');
-  expect(shown({})).toContain('Nothing differs from the profile.');
+  expect(shown({})).toContain('No differences from the profile.');
 });
 
 test('what a person is to decide comes first, and the same question once', () => {
   const asked = { ...FINDING, ask: 'what does SOSPESO mean?' };
   const text = shown({ toDecide: [asked, asked], findings: [FINDING] });
-  expect(text.startsWith('To decide or to ask the clinic')).toBe(true);
+  expect(text.startsWith("Decide, or ask the clinic's vendor")).toBe(true);
   expect(text.match(/SOSPESO/g)).toHaveLength(1);
 });
 
 test('of operations that are not there three are named and all are counted', () => {
   const routes = ['a', 'b', 'c', 'd'].map((name) => route(`GET /${name}`));
-  expect(flat(shown({ findings: routes }))).toContain('not found: 4 (GET /a, GET /b, GET /c …; all by --json)');
-  expect(flat(shown({ findings: routes.slice(0, 1) }))).toContain('not found: 1 (GET /a; all by --json)');
+  expect(flat(shown({ findings: routes }))).toContain('not found: 4 (GET /a, GET /b, GET /c …; full list: --json)');
+  expect(flat(shown({ findings: routes.slice(0, 1) }))).toContain('not found: 1 (GET /a; full list: --json)');
   expect(shown({ findings: [{ ...FINDING, result: 'absent' }] })).not.toContain('not found');
 });
 
@@ -61,8 +61,8 @@ test('rows of a clinic have how many were read, those that were set aside with w
     fields: [{ field: 'notes', path: null, value: '', read: '' }],
   } as const satisfies ProfileCheck['rows'] as unknown as NonNullable<ProfileCheck['rows']>;
   const text = shown({ rows });
-  expect(flat(text)).toContain('of 3 rows: 2 read, 1 set aside (bad-time: start). States: none.');
+  expect(flat(text)).toContain('for 3 records: 2 read, 1 skipped (bad-time: start). States: none.');
   expect(text).toMatch(/^notes +–/m);
-  expect(text).toMatch(/Not read of this row: telefono\.$/);
+  expect(text).toMatch(/Not read in this record: telefono\.$/);
   expect(shown({ rows: { ...rows, of: 'document' } })).not.toContain('States:');
 });

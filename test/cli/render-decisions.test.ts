@@ -82,7 +82,7 @@ describe('holds', () => {
   test('of which a part was decided name the hold of the others', () => {
     const decided = { ...hold, id: 'ccccc', target: 'room', items: 2, state: 'rejected' as const, partOf: 'bbbbb' };
     expect(renderDecision({ hold: decided } as Parameters<typeof renderDecision>[0])).toBe(
-      'Hold ccccc of room is rejected: 2 items. The others go on waiting as hold bbbbb.',
+      'Hold ccccc of room is rejected: 2 records. The remaining records wait in hold bbbbb.',
     );
   });
 
@@ -97,9 +97,9 @@ describe('matches', () => {
   test('say how to write the file, what to do with it, or that nothing is to be decided', () => {
     expect(flat(renderMatches(view, null))).toContain('clinic-mirror match aurora crm --out <file>');
     const written = flat(renderMatches(view, 'pairs.csv'));
-    expect(written).toContain('holds patient data: delete it when you are done');
+    expect(written).toContain('pairs with patient data: delete the file after use');
     expect(written).toContain('clinic-mirror match aurora crm --apply pairs.csv');
-    expect(renderMatches({ ...view, pairs: 0 }, 'pairs.csv')).toMatch(/Nothing is to be decided\.$/);
+    expect(renderMatches({ ...view, pairs: 0 }, 'pairs.csv')).toMatch(/No decisions are open\.$/);
   });
 
   test('that were left have their line and why; a code without words is shown itself', () => {
@@ -108,8 +108,8 @@ describe('matches', () => {
       { line: 4, record: 'p2', why: 'another' },
     ] as MatchResult['refused'];
     const text = renderMatchResult({ ...oneOf(matchResults), refused }, 'apply');
-    expect(text).toContain('Left as they are, 2:');
-    expect(text).toMatch(/^ +3 +p1 +the contact is not there any more$/m);
+    expect(text).toContain('Not changed, 2:');
+    expect(text).toMatch(/^ +3 +p1 +the contact no longer exists$/m);
     expect(text).toMatch(/^ +4 +p2 +another$/m);
     expect(renderMatchResult({ ...oneOf(matchResults), refused: [] }, 'apply')).not.toContain('Left as they are');
   });
@@ -159,9 +159,9 @@ describe('a receipt', () => {
   test('names what it took out of the state, and what keeps a target from its erasure', () => {
     const failed = [{ ...target, failure: 'crm-away' }] as unknown as typeof receipt.targets;
     const text = flat(renderReceipt({ ...receipt, targets: failed }));
-    expect(text).toContain('Taken out of the state: 2 lines of journals.');
-    expect(text).toContain('kept back: crm-away');
-    expect(flat(renderReceipt(receipt))).toMatch(/ wholly .*No appointment to come leaves a calendar/);
+    expect(text).toContain('Deleted from the state: 2 journal lines.');
+    expect(text).toContain('on hold: crm-away');
+    expect(flat(renderReceipt(receipt))).toMatch(/ complete .*No future appointments are removed from calendars/);
   });
 
   test('counts failed erasures among those that wait', () => {

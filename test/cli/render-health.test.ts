@@ -56,19 +56,19 @@ const rendered = (changes: Partial<typeof someTarget>) =>
 
 test('names a property that differs and is not known as such', () => {
   expect(rendered({ heldOtherwise: { unknown: 2 } })).toContain(
-    'Held otherwise than it was sent: a field that is not known (2)',
+    'Objects that differ from the last write: a field that is not known (2)',
   );
 });
 
 test('names the first twenty records of a list and counts the rest', () => {
   const records = Array.from({ length: 23 }, (_, index) => ({ record: `r${index}`, why: 'no-consent' }));
   const text = rendered({ excluded: { counts: { 'no-consent': 23 }, records } });
-  expect(text).toContain('Excluded, 23: the patient has not given, or has withdrawn, the consent');
+  expect(text).toContain('Excluded, 23: no patient consent for this target');
   expect(text).toContain('r19 … and 3 more (--all)');
 });
 
 test.each([
-  ['egress-name', 'it would tell more of the patient than it may: it stays as it is (egress-name)'],
+  ['egress-name', 'the change contains more patient data than the target allows: record unchanged (egress-name)'],
   ['not-in-any-list', 'Excluded, 1: not-in-any-list'],
 ])('shows the code of a rule without words of its own: %s', (code, says) => {
   expect(rendered({ excluded: { counts: { [code]: 1 }, records: [] } })).toContain(says);
@@ -80,12 +80,12 @@ test('says of a parked record that it waits, and has the page of an object whole
   const view = { ...oneOf(healths), targets: [{ ...someTarget, failing: [{ ...failing, parked: true }] }] };
   const lines = renderHealth(view).split('\n');
   expect(lines).toContain(`      ${page}`);
-  expect(lines).toContainEqual(expect.stringMatching(/^ {4}p1 +refused \(waits for other data or a person\)/));
+  expect(lines).toContainEqual(expect.stringMatching(/^ {4}p1 +refused \(waits for other data or for an admini/));
 });
 
 test('says that excluded records are not known where the target was not read (server-error)', () => {
   expect(rendered({ unread: 'server-error' })).toContain(
-    'Not read now (server-error): excluded records are not known.',
+    'The clinic was not read (server-error): excluded records are unknown.',
   );
   expect(rendered({ unread: null })).not.toContain('Not read now');
 });

@@ -13,7 +13,7 @@ const LINE: ReminderLine = {
 
 describe('a list of reminders', () => {
   const listed = (reminders: ReminderLine[], day: string | null = null, complete = true) =>
-    renderReminders({ tenant: 'aurora', day, complete, reminders }, 'Nothing is planned.');
+    renderReminders({ tenant: 'aurora', day, complete, reminders }, 'No reminders are planned.');
 
   test('has times as the clock of the clinic shows them', () => {
     expect(listed([LINE])).toMatch(/^2026-06-15 10:00\+02:00 +4711 +2026-06-16 10:00\+02:00 +day-before +sms +sent/m);
@@ -28,13 +28,13 @@ describe('a list of reminders', () => {
   test('counts what is due, and says when nothing is', () => {
     expect(listed([LINE], '2026-06-15')).toMatch(/\n\n1 reminder due on 2026-06-15\.$/);
     expect(listed([LINE, LINE])).toMatch(/\n\n2 reminders\.$/);
-    expect(listed([])).toBe('Nothing is planned.');
-    expect(listed([], '2026-06-15')).toBe('Nothing is due on 2026-06-15.');
+    expect(listed([])).toBe('No reminders are planned.');
+    expect(listed([], '2026-06-15')).toBe('No reminders are due on 2026-06-15.');
   });
 
   test('warns that some may be missing where the list of the clinic was not whole, also when none is there', () => {
-    for (const reminders of [[], [LINE]]) expect(listed(reminders, null, false)).toContain('some may be missing');
-    expect(listed([LINE])).not.toContain('some may be missing');
+    for (const reminders of [[], [LINE]]) expect(listed(reminders, null, false)).toContain('reminders may be missing');
+    expect(listed([LINE])).not.toContain('reminders may be missing');
   });
 });
 
@@ -54,9 +54,11 @@ describe('the story of the reminders of an appointment', () => {
       { rule: 'other', channel: 'sms', excluded: 'of-another-kind' },
     ];
     expect(told({ rules })).toContain(
-      'rule day-before, sms: due 2026-06-15 10:00+02:00 rule hour-before, sms: none, the night leaves no time for it',
+      'rule day-before, sms: due 2026-06-15 10:00+02:00 rule hour-before, sms: none, quiet hours leave no time for the reminder',
     );
-    expect(told({ rules })).toContain('rule other, sms: none, of-another-kind Nothing was planned for it yet.');
+    expect(told({ rules })).toContain(
+      'rule other, sms: none, of-another-kind No reminder was planned for this appointment.',
+    );
   });
 
   test('has reason, tries, last failure and reference of each, and what the gateway and the patient said', () => {
@@ -65,8 +67,8 @@ describe('the story of the reminders of an appointment', () => {
       ...{ report: { state: 'undelivered', code: '30003', at: NOW }, answer: { at: NOW, is: 'confirmed' } },
     } as unknown as ReminderLine;
     const text = told({ reminders: [line] });
-    expect(text).toContain('the other side could not take it in time (channel-failed), handed over 2 times');
-    expect(text).toContain('last failure sms-busy, known there as SM7');
+    expect(text).toContain('the gateway did not accept the message in time (channel-failed), 2 attempts');
+    expect(text).toContain('last failure sms-busy, gateway id SM7');
     expect(text).toContain('not delivered (30003) answered 2026-06-15 10:00+02:00 by the patient: confirmed');
   });
 });

@@ -168,7 +168,9 @@ describe('one clinic', () => {
   test('says who wants an approval, by the name that they claim, and of which hold', () => {
     const by = { kind: 'os-user', name: 'root', id: '0', claimed: 'Ada' } as const;
     const approval = { id: 'a', verb: 'approve', what: { hold: 'k7p2m' }, by, at: NOW, expiresAt: NOW } as const;
-    expect(shown({ approvals: [approval] })).toContain('approve hold k7p2m WAITS FOR A SECOND PERSON: Ada wants it');
+    expect(shown({ approvals: [approval] })).toContain(
+      'approve hold k7p2m WAITS FOR A SECOND ADMINISTRATOR: requested by Ada',
+    );
   });
 
   test('whose state was lost names the command that accepts the loss (state-lost)', () => {
@@ -180,22 +182,22 @@ describe('one clinic', () => {
   test('names the command for a feed without an address, and says of one that has been fetched how long ago', () => {
     const fetched = { madeAt: NOW, fetchedAt: NOW - 5 * MINUTE_MS, fetches: 1 };
     const feedOf = (feed: object | null) => shown({ targets: [targetOf('in-sync', { feed } as object)] });
-    expect(feedOf(null)).toContain('make one: clinic-mirror feeds rotate aurora room');
+    expect(feedOf(null)).toContain('create a URL: clinic-mirror feeds rotate aurora room');
     expect(feedOf(fetched)).toContain('room: last fetched 5 min ago');
     expect(feedOf({ ...fetched, fetchedAt: null })).toContain('room: never fetched');
   });
 
   test('says of records that Redis has otherwise that nothing was done by them (record-forged)', () => {
-    expect(shown({ targets: [targetOf('in-sync', { forged: 2 })] })).toContain('room: 2 records of it in Redis');
+    expect(shown({ targets: [targetOf('in-sync', { forged: 2 })] })).toContain(
+      'room: 2 records in Redis were not written by clinic-mirror',
+    );
     expect(shown({})).not.toContain('record-forged');
   });
 
   test('has a configuration older than a process, or newer than the last cycle, said to be so', () => {
     const configuration = { number: 2, isOurs: false, supersededAt: NOW };
-    expect(shown({ configuration })).toMatch(
-      /configuration-superseded: .* these files are not those of the last cycle/,
-    );
-    expect(shown({})).not.toMatch(/configuration-superseded|these files are not/);
+    expect(shown({ configuration })).toMatch(/configuration-superseded: .* these files differ from the last cycle/);
+    expect(shown({})).not.toMatch(/configuration-superseded|these files differ/);
   });
 });
 
@@ -219,16 +221,20 @@ describe('the installation', () => {
     const fault = { file: 'tenants/aurora.yaml', line: 7, path: 'targets.room', message: 'is needed' };
     const refused = [{ tenant: null, sinceAt: NOW, faults: [fault, { ...fault, line: null }], more: 3 }];
     const text = shown({ refused });
-    expect(text).toContain('all tenants CHANGED FILE REFUSED since');
+    expect(text).toContain('every tenant CHANGED FILE REFUSED since');
     expect(text).toContain('tenants/aurora.yaml, line 7, targets.room, is needed tenants/aurora.yaml, targets.room');
     expect(text).toContain('and 3 more faults: see "clinic-mirror config check"');
   });
 
   test.each([
-    ['a state of before', { wentBackAt: NOW }, /state-went-back: .*reminders due until then are not sent again/],
-    ['lost writes', { writesLostAt: NOW }, /lost memory of writes: .*read again/],
-    ['no directory', { directory: 'none' }, /no dataDirectory is set, so there is no audit log either/],
-    ['a directory that fails', { directory: 'failed' }, /dataDirectory can not be written to$/],
+    [
+      'a state of before',
+      { wentBackAt: NOW },
+      /state-went-back: .*reminders due before the detection are not sent again/,
+    ],
+    ['lost writes', { writesLostAt: NOW }, /lost record of writes: .*reads targets again/],
+    ['no directory', { directory: 'none' }, /no dataDirectory is set; the audit log is off/],
+    ['a directory that fails', { directory: 'failed' }, /dataDirectory is not writable$/],
     ['a Redis that does not tell', { durability: 'unsupported' }, / → /],
   ] as const)('has %s among what keeps decisions', (_, changes, says) => {
     const { state } = statusOf([]);
@@ -238,7 +244,7 @@ describe('the installation', () => {
 
   test('says until when it holds what is of a tenant that is no longer configured', () => {
     expect(shown({ removed: [{ name: 'corallo', missedAt: NOW, releaseAt: NOW }] })).toContain(
-      'tenant corallo is no longer configured: what is kept of it here goes after 2026-06-15',
+      'tenant corallo is no longer configured: its state is deleted after 2026-06-15',
     );
   });
 });

@@ -34,16 +34,16 @@ describe('problems', () => {
     const [problem] = problems(NEEDS_LOGIN);
     const shown = (breaksAt: number, waiting: number) =>
       flat(renderProblems([{ ...problem!, breaksAt, waiting }], NOW)[0]!);
-    expect(shown(NOW + 3 * HOUR_MS, 1)).toMatch(/in 3 h, at .*, 1 change waits/);
+    expect(shown(NOW + 3 * HOUR_MS, 1)).toMatch(/in 3 h, at .*, 1 pending change/);
     expect(shown(NOW, 2)).not.toMatch(/, at 20/);
-    expect(shown(NOW, 2)).toContain('2 changes wait');
+    expect(shown(NOW, 2)).toContain('2 pending changes');
   });
 
   test('that many clinics share name the first thirty', () => {
     const [problem] = problems(NEEDS_LOGIN);
     const clinics = Array.from({ length: 32 }, (_, index) => ({ tenant: `c${index}`, waiting: 0 }));
     const [text = ''] = renderProblems([{ ...problem!, clinics } as NonNullable<typeof problem>], NOW);
-    expect(flat(text)).toMatch(/32 clinics wait \(c0, .*, c29, and 2 more\)/);
+    expect(flat(text)).toMatch(/32 affected clinics \(c0, .*, c29, and 2 more\)/);
   });
 });
 

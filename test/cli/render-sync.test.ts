@@ -24,7 +24,7 @@ test('targets that were left as they are since a list is yet to be read are name
   const result = resultOf({});
   expect(isWhole(result)).toBe(true);
   const left = { ...result, run: { ...result.run, awaiting: ['contacts'] } };
-  expect(renderSync(left)).toContain('left as they are until what they follow is read: contacts');
+  expect(renderSync(left)).toContain('unchanged until their source is read: contacts');
   expect(isWhole(left)).toBe(false);
 });
 
@@ -32,9 +32,7 @@ test('what waits for a person is said with the command that shows it', () => {
   const result = resultOf({});
   const held = { ...result, targets: result.targets.map((target) => ({ ...target, held: 926 })) };
   expect(renderSync(result)).not.toContain('holds list');
-  expect(renderSync(held)).toContain(
-    `926 changes wait for a person's decision: clinic-mirror holds list ${result.tenant}`,
-  );
+  expect(renderSync(held)).toContain(`926 changes wait for approval: clinic-mirror holds list ${result.tenant}`);
 });
 
 function resultOf(planned: Record<string, number>): SyncResult {

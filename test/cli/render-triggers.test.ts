@@ -37,13 +37,13 @@ describe('an endpoint', () => {
 
   test('that is closed names the command that opens it, and no next try', () => {
     const text = flat(shown({ closed: CLOSED, restUntil: NOW }, { failing: 3, lastCode: 'webhook-gone' }));
-    expect(text).toContain('(webhook-gone); once that is mended, "clinic-mirror triggers reopen aurora portal"');
+    expect(text).toContain('(webhook-gone); after the fix, run "clinic-mirror triggers reopen aurora portal"');
     expect(text).not.toContain('next try');
   });
 
   test('whose messages fail while it does not rest has the next try of each event', () => {
     const failing = { failing: 3, lastCode: 'webhook-refused', nextTryAt: NOW };
-    expect(flat(shown({}, failing))).toContain('portal: report.available: 3 failing (webhook-refused), next try 2026');
+    expect(flat(shown({}, failing))).toContain('portal: report.available: 3 failed (webhook-refused), next retry 2026');
     expect(flat(shown({ restUntil: NOW }, failing))).not.toContain('3 failing');
   });
 
@@ -53,9 +53,7 @@ describe('an endpoint', () => {
 });
 
 test('too many documents at once (too-many-at-once) are let through or never sent by the command', () => {
-  expect(remedyOf('aurora', 'portal', 'too-many-at-once')).toMatch(
-    /lets them through, with --skip they are never sent$/,
-  );
+  expect(remedyOf('aurora', 'portal', 'too-many-at-once')).toMatch(/sends them; with --skip they are dropped$/);
   expect(remedyOf('aurora', 'portal', 'webhook-gone')).not.toContain('--skip');
 });
 

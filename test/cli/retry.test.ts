@@ -19,7 +19,7 @@ test('the command that the problem names has the server tried, and says who does
   const [, command = ''] = /clinic-mirror (retry \S+)/.exec(told.out) ?? [];
   const { out, code, thrown } = await runProgram(command.split(' '), { installation });
   expect([code, thrown]).toEqual([0, null]);
-  expect(out).toBe(`1 clinic tries ${AWAY} now, if the daemon runs: studio-rossi\n`);
+  expect(out).toBe(`1 clinic retries ${AWAY} now, if the daemon runs: studio-rossi\n`);
   expect(woken).toEqual([expect.stringContaining(`${AWAY} studio-rossi/`)]);
 });
 

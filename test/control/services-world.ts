@@ -83,7 +83,7 @@ export async function openActsWorld(redis: Redis) {
       await pass();
       return (await listRuns(installation))[0]?.run ?? '';
     },
-    /** The same after a person put the appointment back: it stays as it is. */
+    /** The same after a person put the appointment back: it remains unchanged. */
     async pinnedRun() {
       const run = await this.changedRun();
       await tenant.journal.pin('doctor', ['1'], clock.now + DAY_MS);

@@ -68,7 +68,7 @@ describe('rows that cannot be read', () => {
     expect(doctor).toMatchObject({ state: 'incomplete', inSyncAsOf: null, links: 0 });
     expect(doctor?.gaps).toEqual([{ code: 'rows-unread', count: 3, what: ['bad-time'], soon: [] }]);
     expect(whole).toBe(false);
-    for (const text of [told.sync, told.status]) expect(text).toContain("doctor: 3 records can't be read: bad-time");
+    for (const text of [told.sync, told.status]) expect(text).toContain('doctor: 3 unreadable records: bad-time');
   });
 
   test('one row for good: the clock stands, and status says that all but one record is in sync as of the cycle', async () => {
@@ -79,7 +79,7 @@ describe('rows that cannot be read', () => {
     const during = [await sync(), await sync()];
     for (const { at, doctor, status: told, whole } of during) {
       expect(doctor).toMatchObject({ state: 'incomplete', inSyncAsOf: before.at, exceptGapsAsOf: at, links: 3 });
-      expect(told).toMatch(/doctor: 1 record can't be read: bad-time \(rows-unread\); but for that in sync as of/);
+      expect(told).toMatch(/doctor: 1 unreadable record: bad-time \(rows-unread\); otherwise in sync as of/);
       expect(whole).toBe(false);
     }
     clinic.unusable.clear();
@@ -105,7 +105,7 @@ describe('rows that cannot be read', () => {
     clinic.truncatedAfter = 2;
     const { doctor, whole, sync: told } = await sync();
     expect(doctor).toMatchObject({ state: 'stale', inSyncAsOf: at });
-    expect([whole, told]).toEqual([false, expect.stringContaining('the reading is partial (total-mismatch)')]);
+    expect([whole, told]).toEqual([false, expect.stringContaining('the read was incomplete (total-mismatch)')]);
   });
 });
 
@@ -126,7 +126,7 @@ describe('a list that lacks records which the clinic shows one by one (records-u
         gaps: [gap],
       });
       expect(told).toContain('partial (records-unlisted)');
-      expect(told).toMatch(/list lacks \d records? that the clinic shows one by one/);
+      expect(told).toMatch(/list lacks \d records? that the clinic shows individually/);
       expect(whole).toBe(false);
     }
     expect(model?.objects()).toHaveLength(3);
@@ -211,7 +211,7 @@ describe('ids that the configuration names', () => {
     expect(doctor?.gaps).toEqual([{ code: 'agenda-unconfirmed', count: 1, what: ['a9'], soon: [] }]);
     expect(doctor).toMatchObject({ state: 'incomplete', inSyncAsOf: null });
     expect(whole).toBe(false);
-    expect(told).toContain('not readable, and so left out of entries: agendas (missing-claim)');
+    expect(told).toContain('not readable, and left out of events: agendas (missing-claim)');
   });
 });
 

@@ -160,5 +160,5 @@ function watch(world: SmallWorld) {
 
 /** By the daemon's log. */
 function writesThatFailed(world: SmallWorld): number {
-  return logged(world, 'a target was written to').reduce((sum, { failed }) => sum + Number(failed), 0);
+  return logged(world, 'daemon wrote to a target').reduce((sum, { failed }) => sum + Number(failed), 0);
 }

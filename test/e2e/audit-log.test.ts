@@ -105,13 +105,13 @@ test('without a place for its entry nothing is done by a person, and no configur
   expect([code, err]).toEqual([1, expect.stringContaining('audit-log-unwritable')]);
   await retitle(world, 'clinic-1', 'busy');
   daemon.process.kill('SIGHUP');
-  const failed = () => logged(world, 'the files of the configuration do not all count yet').length > 0;
+  const failed = () => logged(world, 'configuration files are not complete yet').length > 0;
   await waitFor(failed, { what: 'the refusal', intervalMs: 200 });
-  expect(logged(world, 'configuration taken up')).toEqual([]);
+  expect(logged(world, 'configuration was applied')).toEqual([]);
 
   await rm(place);
   await rename(`${place}.away`, place);
-  await waitFor(() => logged(world, 'configuration taken up').length > 0, { what: 'the file', intervalMs: 200 });
+  await waitFor(() => logged(world, 'configuration was applied').length > 0, { what: 'the file', intervalMs: 200 });
   await daemon.stop();
   expect(await world.cli('audit-log', 'verify')).toMatchObject({ code: 0 });
 });

@@ -18,7 +18,7 @@ function tenantsOf(world: SmallWorld): OpenTenant[] {
   return TENANTS.map((id) => world.opened().installation.tenants.get(id) as OpenTenant);
 }
 
-/** Two clinics at work: in the first a patient was forgotten, in the second a removal was rejected and a record put back by hand. */
+/** Two clinics at work: in the first a patient was forgotten, in the second a removal was rejected and a record restored by undo. */
 async function open() {
   const world = await useSmallWorld({ redisUrl: redis.url, tenants: 2, appointments: 20 });
   for (const tenant of TENANTS) await world.cycle(tenant);

@@ -176,7 +176,7 @@ test('bad rows are set aside by their codes while the others go on, and no objec
   await expectExact(world);
   expect(targets[0]?.pending).toBe(0);
   const { out } = await world.cli('status');
-  expect(out).toMatch(/rows set aside: \d+ [a-z-]+/);
+  expect(out).toMatch(/skipped records: \d+ [a-z-]+/);
   const examples = JSON.stringify(run.unusableExamples);
   expect(examples).not.toContain('row unavailable');
 });

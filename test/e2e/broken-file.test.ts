@@ -73,7 +73,7 @@ test('with a broken file of a clinic that runs, commands work on what runs, and 
   };
   await look('before the daemon has looked');
   daemon.process.kill('SIGHUP');
-  const isRefused = () => logged(world, 'a changed file is refused: what it held before goes on').length > 0;
+  const isRefused = () => logged(world, 'changed file was refused: the previous configuration stays active').length > 0;
   await waitFor(isRefused, { what: 'the daemon to refuse the file' });
   await look('after it has');
 

@@ -39,7 +39,7 @@ test('logins of CRMs are made, shown, looked after and ended by the command line
   expect(salesforce.liveGrants(USER)).toBe(1);
   expect(await world.cli('logout', TENANT, 'salesforce')).toMatchObject({
     code: 0,
-    out: expect.stringContaining('The provider has revoked it.'),
+    out: expect.stringContaining('The provider revoked the connection.'),
   });
   expect(salesforce.liveGrants(USER)).toBe(0);
 });

@@ -188,5 +188,5 @@ test('what the command line says of targets in CRMs fits into 100 columns', asyn
   }
   expect(plan.out).toMatch(/hubspot-contacts\n {2}12 to create · 0 unchanged\n/);
   expect(health.out).toMatch(/hubspot-contacts:\n {2}Excluded, 1: the patient has not given/);
-  expect(health.out).toMatch(/hubspot-deals:\n {2}Excluded, \d+: the patient is left out of the contacts' target/);
+  expect(health.out).toMatch(/hubspot-deals:\n {2}Excluded, \d+: the target of contacts excludes the patient/);
 });

@@ -50,7 +50,7 @@ test('a clinic that works has nothing in the way, before its first cycle and aft
     expect(findings.map(({ subject }) => subject)).toEqual(expect.arrayContaining(subjects));
     await world.cycle();
   }
-  expect((await world.cli('doctor')).out).toContain('Nothing stands in the way.');
+  expect((await world.cli('doctor')).out).toContain('No problems found.');
   const secret = join(world.configDir, 'spare.secret');
   await writeFile(secret, 'shh-spare');
   await chmod(secret, 0o644);

@@ -29,7 +29,7 @@ const FILES = [
 ];
 /** Lines of standard error after which the process is killed. */
 const STEPS = [
-  'Testing the address of Redis',
+  'Testing the URL of Redis',
   'Testing the client secret of the clinic',
   'Open this address',
   'Testing the password of dr-bianchi',
@@ -159,11 +159,7 @@ describe('init that was interrupted', () => {
   });
 
   test.each<[string, string, (answers: Answers) => void]>([
-    [
-      'the address of Redis',
-      'keys/redis-url',
-      (answers) => Object.assign(answers, { redisUrl: 'redis://127.0.0.1:1' }),
-    ],
+    ['the URL of Redis', 'keys/redis-url', (answers) => Object.assign(answers, { redisUrl: 'redis://127.0.0.1:1' })],
     [
       'the client secret',
       'keys/clinic-secret',

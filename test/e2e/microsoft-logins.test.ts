@@ -22,7 +22,7 @@ test('a person logs in to Microsoft by a code on another device, and the calenda
 
   // Whoever has the code may use it: an operator says whose account is meant.
   expect(code).toBe(1);
-  expect(out).toContain(`Logged in: doctor-1 of clinic-1, account ${target.account}`);
+  expect(out).toContain(`Connected: doctor-1 of clinic-1, account ${target.account}`);
   expect(await world.cli('accept-account', 'clinic-1', 'doctor-1', target.account)).toMatchObject({ code: 0 });
   // Microsoft gives no address with the code in it.
   expect(err).not.toMatch(/or open|user_code=/);

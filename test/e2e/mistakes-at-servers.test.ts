@@ -73,7 +73,7 @@ const LOGINS: Mistake[] = [
     surface: 'login',
     make: (made) => made.runUntil(/Waiting/, 'login', 'clinic-1', 'clinic'),
     where: /with the client clinic-mirror of clinic-mirror\.yaml/,
-    cause: /refuses the redirect address/,
+    cause: /refuses the redirect URL/,
     next: /register http:\/\/127\.0\.0\.1:\d+\/callback .*give this command again/,
   },
   {

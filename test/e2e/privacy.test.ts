@@ -130,7 +130,9 @@ function expectOneStory({ spans, lines }: OtlpReceiver): void {
     'clinic_mirror.changes': expect.any(Number),
   });
   expect(cycle && above(cycle)).toBe('job pull');
-  expect(lines.some(({ traceId, body }) => traceId === turn?.traceId && body === 'a target was written to')).toBe(true);
+  expect(lines.some(({ traceId, body }) => traceId === turn?.traceId && body === 'daemon wrote to a target')).toBe(
+    true,
+  );
 }
 
 /** Has content wait, and errors come with names in their bodies, from the clinic and from targets. */
@@ -153,7 +155,7 @@ async function spoil(world: SmallWorld, log: () => Promise<string>): Promise<voi
   await daemonSays('a target rests');
   world.clinicProxy.clear();
   world.clinicProxy.add({ times: 1_000, fault: { kind: 'answer', answer: refusal(500) } });
-  await daemonSays('a cycle ended early');
+  await daemonSays('cycle ended early');
 }
 
 /** What commands answer, and what they say when they fail, while the clinic fails with patients in its words. */

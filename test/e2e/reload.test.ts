@@ -74,14 +74,14 @@ test('a running daemon follows its files: one that changes, one that comes, one 
   await follows(world, 'clinic-1', 'busy', 'the calendar to follow the file');
   expect(await idsOf()).toEqual(ids);
   const counts = { added: 0, changed: 1, reopened: 0, removed: 0, unchanged: 0, refused: 0 };
-  expect(logged(world, 'configuration taken up')).toEqual([expect.objectContaining(counts)]);
+  expect(logged(world, 'configuration was applied')).toEqual([expect.objectContaining(counts)]);
   expect((await ask('/readyz')).status).toBe(200);
 
   // Another clinic, by a signal.
   await rename(away, tenantFile(world, 'clinic-2'));
   hangUp();
   await follows(world, 'clinic-2', 'appointment', 'the calendar of the clinic that came');
-  expect(logged(world, 'configuration taken up').at(-1)).toMatchObject({ added: 1, changed: 0, unchanged: 1 });
+  expect(logged(world, 'configuration was applied').at(-1)).toMatchObject({ added: 1, changed: 0, unchanged: 1 });
 
   // A file that is half written.
   const whole = await readFile(tenantFile(world, 'clinic-1'), 'utf8');
@@ -132,7 +132,7 @@ test('a folder that is empty for a moment, and settings that nobody can run unde
   const [folder, elsewhere] = [join(world.configDir, 'tenants'), join(world.dir, 'elsewhere')];
   await rename(folder, elsewhere);
   hangUp();
-  await waitFor(() => logged(world, 'a changed file is refused: what it held before goes on').length > 0, {
+  await waitFor(() => logged(world, 'changed file was refused: the previous configuration stays active').length > 0, {
     what: 'a refusal',
   });
   expect((await status()).refused).toMatchObject([
@@ -156,7 +156,7 @@ test('a folder that is empty for a moment, and settings that nobody can run unde
   hangUp();
   await waitFor(async () => (await status()).awaitsRestart.length > 0, { what: 'a setting to wait' });
   expect(await status()).toMatchObject({ refused: [], awaitsRestart: ['leases.ttlMs'] });
-  expect((await world.cli('status')).out).toContain('changed settings wait for a restart of the daemon: leases.ttlMs');
+  expect((await world.cli('status')).out).toContain('changed settings need a restart of the daemon: leases.ttlMs');
   await rm(elsewhere, { force: true, recursive: true });
   expect(await daemon.stop()).toBe(0);
 });
@@ -168,6 +168,6 @@ test('every part of a daemon follows the files by itself', async () => {
   await follows(world, 'clinic-1', 'appointment', 'the first sync');
   await retitle(world, 'clinic-1', 'busy');
   await follows(world, 'clinic-1', 'busy', 'the calendar to follow the file');
-  await waitFor(() => logged(world, 'configuration taken up').length === 2, { what: 'both parts to tell of it' });
+  await waitFor(() => logged(world, 'configuration was applied').length === 2, { what: 'both parts to tell of it' });
   expect([await daemon.stop(), await worker.stop()]).toEqual([0, 0]);
 });

@@ -35,7 +35,7 @@ const cycle = ({ installation }: Composition) =>
 const forget = ({ installation }: Composition, patient: string) =>
   forgetPatient(installation, TENANT, patient, { progress: () => {}, signals: SIGNALS });
 
-/** A clinic with a calendar and reminders: one patient was forgotten, one address opted out, one record put back by hand. */
+/** A clinic with a calendar and reminders: one patient was forgotten, one address opted out, one record restored by undo. */
 async function useProtected() {
   const world = await startSmallWorld({
     redisUrl: redis.url,

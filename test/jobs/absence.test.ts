@@ -222,7 +222,7 @@ describe('a clinic that fails', () => {
       answer: () => 'away',
     });
     expect(asked).toHaveLength(3);
-    const told = [{ code: 'server-error' }, 'an absent record could not be read alone'];
+    const told = [{ code: 'server-error' }, 'missing record could not be read individually'];
     expect(warn.mock.calls).toEqual([told, told, told]);
     expect([unconfirmed, missedOnce.size]).toEqual([10, 0]);
   });

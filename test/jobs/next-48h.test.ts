@@ -319,7 +319,7 @@ describe('the age of the data', () => {
     clock.now += 20_000;
     const text = renderStatus(await status(openInstallation({ tenants: [tenant] })));
     expect(text).toContain('last cycle 20 s ago: the next 48 hours, 6 appointments, 1 requests');
-    expect(text).toContain('cycles come late: all is read with one cycle in 5, the others read the next 48 hours');
+    expect(text).toContain('cycles start late: one cycle in 5 is a full read, the other cycles read the next 48 hours');
     const { inSyncAsOf } = await targetStatus(tenant, targetOf(tenant), []);
     expect(text).toMatch(new RegExp(`doctor +in-sync +in sync +ok +${renderTime(inSyncAsOf)}`));
     expect(text).toMatch(/doctor: the next 48 hours as of .* \(20 s ago\)/);

@@ -122,16 +122,16 @@ describe('the log of an outage of 20 clinics', () => {
     book(world);
     world.lines.length = 0;
     await world.runUntil(() => false, 60 * MINUTE_MS);
-    const told = world.lines.filter(([message]) => message !== 'a cycle decided changes');
+    const told = world.lines.filter(([message]) => message !== 'cycle planned changes');
     expect(told).toEqual([
-      ['a server is away: what waits for it is woken when it answers', { host: HOST, code: 'server-error' }],
-      ['a server is still away', { host: HOST, code: 'server-error', minutes: 15 }],
+      ['server is unreachable: work waits until the server answers', { host: HOST, code: 'server-error' }],
+      ['server is still unreachable', { host: HOST, code: 'server-error', minutes: 15 }],
     ]);
     world.isOut.vendor = false;
     world.lines.length = 0;
     await world.runUntil(() => areInSync(world), 20 * MINUTE_MS);
-    expect(world.lines.filter(([message]) => message !== 'a target was written to')).toEqual([
-      ['a server is back', { host: HOST, code: 'server-error', clinics: 20, minutes: expect.closeTo(60, -1) }],
+    expect(world.lines.filter(([message]) => message !== 'daemon wrote to a target')).toEqual([
+      ['server is reachable again', { host: HOST, code: 'server-error', clinics: 20, minutes: expect.closeTo(60, -1) }],
     ]);
   });
 
@@ -140,8 +140,8 @@ describe('the log of an outage of 20 clinics', () => {
     world.isOut.clinic = true;
     await world.runUntil(() => false, 60 * MINUTE_MS);
     expect(world.lines.map(([message]) => message)).toEqual([
-      'a server is away: what waits for it is woken when it answers',
-      'a server is still away',
+      'server is unreachable: work waits until the server answers',
+      'server is still unreachable',
     ]);
   });
 
@@ -155,8 +155,8 @@ describe('the log of an outage of 20 clinics', () => {
       await outages.end(HOST);
     }
     expect(world.lines.map(([message]) => message)).toEqual([
-      'a server is away: what waits for it is woken when it answers',
-      'a server is back',
+      'server is unreachable: work waits until the server answers',
+      'server is reachable again',
     ]);
   });
 });

@@ -309,7 +309,7 @@ describe('a lane', () => {
 
 test('a run reports planned and written changes, each deletion by its ids; a run without changes reports nothing', async () => {
   const told: [string, object][] = [];
-  const ours = ['a cycle decided changes', 'a target was written to', 'an entry was deleted'];
+  const ours = ['cycle planned changes', 'daemon wrote to a target', 'object was deleted'];
   const info = (data: object, message: string) => void (ours.includes(message) && told.push([message, data]));
   const log: Logger = { ...silentLogger, info, child: () => log };
   const clinic = createModelClinic();
@@ -318,8 +318,8 @@ test('a run reports planned and written changes, each deletion by its ids; a run
   const tenant = openTenant({ redis: redis.connect(), clinic, targets, clock: () => NOW, log });
   await cycle(tenant);
   expect(told).toMatchObject([
-    ['a cycle decided changes', { changes: 2, held: 0 }],
-    ['a target was written to', { target: 'doctor', created: 2, updated: 0, deleted: 0, failed: 0 }],
+    ['cycle planned changes', { changes: 2, held: 0 }],
+    ['daemon wrote to a target', { target: 'doctor', created: 2, updated: 0, deleted: 0, failed: 0 }],
   ]);
   told.length = 0;
   await cycle(tenant);
@@ -327,9 +327,9 @@ test('a run reports planned and written changes, each deletion by its ids; a run
   clinic.appointments.set('1', appointmentOf('1', { inHours: 25, status: 'cancelled' }));
   await cycle(tenant);
   expect(told).toMatchObject([
-    ['a cycle decided changes', { changes: 1 }],
-    ['an entry was deleted', { target: 'doctor', record: '1', reason: 'cancelled', run: expect.any(String) }],
-    ['a target was written to', { deleted: 1 }],
+    ['cycle planned changes', { changes: 1 }],
+    ['object was deleted', { target: 'doctor', record: '1', reason: 'cancelled', run: expect.any(String) }],
+    ['daemon wrote to a target', { deleted: 1 }],
   ]);
   expect(JSON.stringify(told)).not.toContain('Mario');
 });

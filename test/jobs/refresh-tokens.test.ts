@@ -64,11 +64,11 @@ test('a refresh that an authorization server fails begins an incident of its hos
       works: [{ tenant: 'aurora', target: null, other: { kind: 'connection', id: 'google' } }],
     },
   ]);
-  expect(lines).toEqual([['warn', 'a server is away: what waits for it is woken when it answers']]);
+  expect(lines).toEqual([['warn', 'server is unreachable: work waits until the server answers']]);
   state.now = 'answered';
   await refreshTokens([kept], tenant, NEVER);
   expect(await tenant.outages.list()).toEqual([]);
-  expect(lines.map(([, message]) => message)).toContain('a server is back');
+  expect(lines.map(([, message]) => message)).toContain('server is reachable again');
 });
 
 test('a connection that other work refreshed no longer waits for a server', async () => {

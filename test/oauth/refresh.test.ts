@@ -294,7 +294,7 @@ describe('answers of the token endpoint', () => {
       reason: 'missing-scopes',
       grantedScopes: ['openid', 'svc.agenda'],
     });
-    expect(worker.logged.join('\n')).toMatch(/took scopes away.*svc\.patients/);
+    expect(worker.logged.join('\n')).toMatch(/removed scopes.*svc\.patients/);
   });
 
   test('odd members of a good answer do not lose its rotated token', async () => {

@@ -126,7 +126,9 @@ describe('a refresh', () => {
     expect(asked).toEqual(['refresh-0']);
     expect(events).toEqual([`note connected null ${NOW}`, 'ask', 'write clinic 1']);
     expect(world.leases).toBe(0);
-    expect(told(log.info)).toEqual([[{ connection: 'clinic', accessExpiresAt: NOW + 3_600_000 }, 'tokens refreshed']]);
+    expect(told(log.info)).toEqual([
+      [{ connection: 'clinic', accessExpiresAt: NOW + 3_600_000 }, 'tokens were refreshed'],
+    ]);
     expect(told(log.warn)).toEqual([]);
   });
 
@@ -143,9 +145,7 @@ describe('a refresh', () => {
   test('tells of scopes that the provider took away', async () => {
     const { refresher, log } = open({ answers: [{ ...ANSWER, scopes: ['agenda'] }] });
     expect(await refresher.refresh(1)).toMatchObject({ reason: 'missing-scopes', grantedScopes: ['agenda'] });
-    expect(told(log.warn)).toEqual([
-      [{ connection: 'clinic', lostScopes: ['patients'] }, 'the provider took scopes away'],
-    ]);
+    expect(told(log.warn)).toEqual([[{ connection: 'clinic', lostScopes: ['patients'] }, 'provider removed scopes']]);
   });
 
   test('is waited for at the end', async () => {
@@ -236,7 +236,7 @@ describe('a store that is away when the new tokens came', () => {
     expect(told(log.warn)).toEqual(
       [1, 2, 3].map((attempt) => [
         { connection: 'clinic', attempt, code: 'redis-failed' },
-        'new tokens are not stored yet, trying again',
+        'new tokens are not stored yet, retrying',
       ]),
     );
   });
@@ -344,7 +344,7 @@ describe('a refused token', () => {
     });
     expect(world.stored).toMatchObject({ state: 'needs-login', reason: 'login-ended', since: NOW, version: 1 });
     expect(told(log.warn)).toEqual([
-      [{ connection: 'clinic', reason: 'login-ended' }, 'the login has ended, a person must connect again'],
+      [{ connection: 'clinic', reason: 'login-ended' }, 'connection expired: an administrator must connect again'],
     ]);
   });
 
@@ -375,6 +375,6 @@ describe('a refused token', () => {
       world.notesFail = true;
     };
     expect(await errorOf(refresher.refresh(1))).toMatchObject({ code: 'server-error' });
-    expect(told(log.warn)).toEqual([[{ connection: 'clinic' }, 'a failed refresh could not be noted']]);
+    expect(told(log.warn)).toEqual([[{ connection: 'clinic' }, 'failed refresh could not be recorded']]);
   });
 });

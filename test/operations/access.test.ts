@@ -28,7 +28,7 @@ test('a token is shown once, listed without what it is, and revoked', async () =
   expect(JSON.stringify([listed, await run('token', 'list', '--json')])).not.toContain(shown.slice(-43));
   await expect(run('token', 'create', 'ci')).rejects.toMatchObject({ code: 'token-name-taken' });
   await run('token', 'revoke', 'ci');
-  expect([await desk.tokens.find(shown), (await run('token', 'list')).out]).toEqual([null, 'There is no token.']);
+  expect([await desk.tokens.find(shown), (await run('token', 'list')).out]).toEqual([null, 'No tokens exist.']);
   await expect(run('token', 'revoke', 'ci')).rejects.toMatchObject({ code: 'no-such-token' });
   expect(JSON.stringify(acting.recorded)).not.toContain(shown);
 });

@@ -129,7 +129,7 @@ describe('what a profile reads of some rows', () => {
     const check = { fits: true, toDecide: [], findings: [], proposedProfile: '', omitted: [], remarks: [], rows };
     const lines = renderProfileCheck(check).split('\n');
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(100);
-    expect(lines.at(-1)).toBe('Not read of this row: telefono.');
+    expect(lines.at(-1)).toBe('Not read in this record: telefono.');
   });
 });
 

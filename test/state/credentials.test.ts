@@ -184,7 +184,7 @@ describe('writing', () => {
     expect(asked).toHaveBeenLastCalledWith('WAITAOF', 1, 0, 5_000);
     expect(warnings).toEqual([]);
     await store.write(lease, 'clinic', 1_000, credential({ version: 1_001 }));
-    expect(warnings).toEqual(['a credential is stored but not on the disk yet']);
+    expect(warnings).toEqual(['credential is stored but not on the disk yet']);
     await store.write(lease, 'clinic', 1_001, credential({ version: 1_002 }));
     await store.write(lease, 'clinic', 1_002, credential({ version: 1_003 }));
     expect(asked).toHaveBeenCalledTimes(3);

@@ -68,7 +68,7 @@ export function answersOf(text: string, env: NodeJS.ProcessEnv, show: (text: str
     values.map((value) => {
       const found = question.choices.find((choice) => choice.value === String(value));
       if (found === undefined)
-        throw refused(question, `choose of: ${question.choices.map((one) => one.value).join(', ')}`);
+        throw refused(question, `choose from: ${question.choices.map((one) => one.value).join(', ')}`);
       return found.value;
     });
   return {

@@ -135,7 +135,7 @@ async function prepareSettings(
       remedy: message('no-clinic-client.remedy'),
     });
   }
-  asker.report(`${join(dir, SETTINGS_FILE)} stays as it is.`);
+  asker.report(`${join(dir, SETTINGS_FILE)} remains unchanged.`);
   await checkSettings(existing, registrations, asker, { dir, tests });
   return registrations;
 }
@@ -145,7 +145,7 @@ async function profileOf(document: string, asker: Asker, { read }: InitCommand):
   const { clinicProfileSchema } = await import('../../clinic/schema/profile.ts');
   const { proposedProfile, toDecide } = checkSpecification(await read(document), clinicProfileSchema.parse({}));
   for (const { location, ask } of toDecide)
-    asker.report(`To decide in profiles/clinic.yaml, or to ask the clinic: ${location}: ${ask}`);
+    asker.report(`Decide in profiles/clinic.yaml, or ask the clinic's vendor: ${location}: ${ask}`);
   return proposedProfile;
 }
 
@@ -170,7 +170,7 @@ async function prepareTenant(dir: string, client: string, asker: Asker): Promise
   const id = existing.valueAt(['clinic', 'tenantId']);
   const clinicId = id === undefined ? null : String(id);
   if (keysAt(existing, ['targets']).length > 0) {
-    asker.report(`${join(dir, path)} stays as it is: add calendars to it by hand.`);
+    asker.report(`${join(dir, path)} remains unchanged: add calendars in this file.`);
     return { tenant, clinicId, file: existing };
   }
   if (keysAt(existing, []).every((key) => UNFINISHED_KEYS.has(key))) return { tenant, clinicId, file: null };
@@ -197,7 +197,11 @@ async function connectClinic(
   if (objection === null) return currentSecret;
   if (objection.code !== 'tenant-choice' || file !== null) throw objection;
   const clinicId = await asker.text({
-    ...{ id: 'clinicId', ask: 'Which clinic?', why: objection.remedy ?? 'the login sees several' },
+    ...{
+      id: 'clinicId',
+      ask: 'Which clinic?',
+      why: objection.remedy ?? 'the connection has access to several clinics',
+    },
   });
   await replaceOwnFile(dir, tenantFile(tenant.id), tenantText(tenant, client, clinicId, []));
   return clinicId;
@@ -207,7 +211,7 @@ async function connectClinic(
 async function clinicObjection(setup: Setup, tenant: NewTenant): Promise<MirrorError | null> {
   const { dir, command } = setup;
   if (!(await isConnected(setup, tenant.id, CLINIC_CONNECTION))) {
-    command.err(`\nThe login to the clinic system of ${tenant.name}:`);
+    command.err(`\nConnection to the clinic system of ${tenant.name}:`);
     return (await logIn(setup, tenant.id, CLINIC_CONNECTION)).uncertainty ?? null;
   }
   return command.withInstallation(dir, tenant.id, async ({ tenants }) => {
@@ -229,15 +233,15 @@ async function logInToCalendars(setup: Setup, tenant: string, calendars: readonl
   for (const { id, kind } of calendars) {
     if (kind === 'caldav' || (await isConnected(setup, tenant, id))) continue;
     const when = await asker.choice({
-      ...{ id: `logins.${id}`, ask: `Log in to ${id} now?` },
-      why: `else later: clinic-mirror --config ${dir} login ${tenant} ${id}`,
+      ...{ id: `logins.${id}`, ask: `Connect ${id} now?` },
+      why: `to connect later: clinic-mirror --config ${dir} login ${tenant} ${id}`,
       choices: [
         { value: 'now', label: 'now, in this browser' },
         { value: 'later', label: 'later' },
       ],
     });
     if (when !== 'now') continue;
-    command.err(`\nThe login to ${kind === 'google' ? 'Google' : 'Microsoft'}, for ${id}:`);
+    command.err(`\nConnection to ${kind === 'google' ? 'Google' : 'Microsoft'}, for ${id}:`);
     await logIn(setup, tenant, id);
   }
 }
@@ -251,7 +255,7 @@ function logIn({ dir, choice, command }: Setup, tenant: string, connection: stri
       return loginWithBrowser(acting, services, { tenant, connection }, show, signal);
     }
     const showCode = ({ userCode, verificationUri }: { userCode: string; verificationUri: string }) =>
-      err(`Open ${verificationUri} on any device and type in the code  ${userCode}\nWaiting …`);
+      err(`Open ${verificationUri} on any device and enter the code  ${userCode}\nWaiting …`);
     return loginWithDevice(acting, services, { tenant, connection }, showCode, signal);
   });
 }
@@ -272,12 +276,12 @@ function renderEnd(dir: string, tenant: NewTenant, targets: readonly string[], n
   return [
     wrap(`${tenant.name} is set up in ${dir}: ${targets.join(', ')}.`),
     wrap(
-      `Keep a copy of ${join(dir, 'keys')} where nobody else reads it, apart from Redis: without the identity key every entry would be written again.`,
+      `Back up ${join(dir, 'keys')} to a private place, separate from Redis: without the identity key clinic-mirror writes every event again.`,
     ),
     '',
-    'See what would be written, then write it:',
+    'Show the planned changes, then write them:',
     ...next.map((command) => `  ${command}`),
-    'And from then on, unattended:',
+    'Then start the daemon:',
     `  clinic-mirror --config ${dir} run`,
   ].join('\n');
 }

@@ -18,7 +18,7 @@ export function terminalAsker(terminal: Terminal): Asker {
     (typed: string | undefined) => {
       const answer = typed ?? '';
       if (answer !== '') return check?.(answer);
-      return isOptional || usual !== undefined ? undefined : 'this is needed';
+      return isOptional || usual !== undefined ? undefined : 'this value is required';
     };
   const requireAnswer = <Value>(answer: Value): Exclude<Value, symbol> => {
     if (!isCancel(answer)) return answer as Exclude<Value, symbol>;
@@ -54,7 +54,7 @@ export function terminalAsker(terminal: Terminal): Asker {
     },
     async choices(question) {
       const options = question.choices.map(({ value, label }) => ({ value: value as string, label }));
-      const message = `${messageOf(question)} (space chooses, return ends)`;
+      const message = `${messageOf(question)} (Space selects, Enter confirms)`;
       return requireAnswer(
         await multiselect({ message, options, ...terminal }),
       ) as (typeof question.choices)[number]['value'][];

@@ -32,10 +32,9 @@ export interface SettingsTools {
 /** Size of keys (docs/runbook.md, "Requirements"). */
 const KEY_BYTES = 32;
 const HEAD =
-  '# Made by clinic-mirror init. Every key: docs/configuration.md. Secrets stand in keys/, which nobody else may read.\n\n';
+  '# Created by clinic-mirror init. Every key: docs/configuration.md. Secrets are in the private folder keys/.\n\n';
 
-const AS_DOCUMENTED =
-  '# The clinic answers as its specification suggests. What it does otherwise is written here: docs/clinic-profile.md.\n{}\n';
+const AS_DOCUMENTED = '# The clinic API follows its specification. Add differences here: docs/clinic-profile.md.\n{}\n';
 
 /** Returns the first registration of each section of the existing settings. */
 export function registrationsOf(settings: YamlFile): Registrations | null {
@@ -56,7 +55,7 @@ export async function makeSettings(dir: string, asker: Asker, tools: SettingsToo
   const kinds = await asker.choices({
     id: 'calendarKinds',
     ask: 'Where are the calendars?',
-    why: 'for Google and Microsoft an application is registered there first: docs/connect/google.md, docs/connect/microsoft.md',
+    why: 'Google and Microsoft require an app registration first: docs/connect/google.md, docs/connect/microsoft.md',
     choices: [
       { value: 'caldav', label: 'a CalDAV server, such as iCloud, Nextcloud or Fastmail' },
       { value: 'google', label: 'Google Calendar' },
@@ -91,9 +90,10 @@ export async function makeSettings(dir: string, asker: Asker, tools: SettingsToo
  */
 async function askNetwork(asker: Asker): Promise<{ outbound?: object }> {
   const written = await asker.text({
-    ...{ id: 'calendarNetwork', ask: 'Network of the calendar server, if that is one of your own', isOptional: true },
-    why: 'such as 10.1.0.0/16, or 127.0.0.0/8 for this machine; empty for a server on the internet',
-    check: (text) => (network.safeParse(text).success ? undefined : 'give a network such as 10.1.0.0/16, or nothing'),
+    ...{ id: 'calendarNetwork', ask: 'Private network of the calendar server, if any', isOptional: true },
+    why: 'such as 10.1.0.0/16, or 127.0.0.0/8 for this host; empty for a server on the internet',
+    check: (text) =>
+      network.safeParse(text).success ? undefined : 'enter a network such as 10.1.0.0/16, or leave this field empty',
   });
   return written === '' ? {} : { outbound: { calendars: [written] } };
 }
@@ -124,11 +124,11 @@ const REDIS_FILE = join('keys', 'redis-url');
 
 function redisSecret(asker: Asker, tests: Pick<ValueTests, 'redis'>): TestedSecret {
   return {
-    ...{ file: REDIS_FILE, what: 'the address of Redis', mayBeAway: false },
+    ...{ file: REDIS_FILE, what: 'the URL of Redis', mayBeAway: false },
     ask: () =>
       asker.text({
-        ...{ id: 'redisUrl', ask: 'Address of Redis', usual: 'redis://127.0.0.1:6379' },
-        why: 'the daemon keeps its state there: appendonly yes, maxmemory-policy noeviction, and nobody else uses it',
+        ...{ id: 'redisUrl', ask: 'URL of Redis', usual: 'redis://127.0.0.1:6379' },
+        why: 'stores the state of the daemon; required: appendonly yes, maxmemory-policy noeviction, no other users',
         check: addressOf(['redis:', 'rediss:']),
       }),
     test: tests.redis,
@@ -139,16 +139,20 @@ type VendorKind = 'google' | 'microsoft';
 
 const SECRET_QUESTIONS: Readonly<Record<'clinic' | VendorKind, Omit<TextQuestion, 'id'> & { what: string }>> = {
   clinic: {
-    ...{ what: 'the client secret of the clinic', ask: 'Client secret, if there is one', isOptional: true },
-    why: 'kept in keys/clinic-secret, never in a YAML file',
+    ...{
+      what: 'the client secret of the clinic',
+      ask: 'Client secret, if the registration has a secret',
+      isOptional: true,
+    },
+    why: 'stored in keys/clinic-secret, never in a YAML file',
   },
   google: {
-    ...{ what: 'the client secret at Google', ask: 'Client secret at Google' },
-    why: 'Google gives one to desktop apps too',
+    ...{ what: 'the Google client secret', ask: 'Google client secret' },
+    why: 'Google also creates a secret for desktop apps',
   },
   microsoft: {
-    ...{ what: 'the client secret at Microsoft', ask: 'Client secret at Microsoft', isOptional: true },
-    why: 'none for the platform "mobile and desktop"',
+    ...{ what: 'the Microsoft client secret', ask: 'Microsoft client secret', isOptional: true },
+    why: 'empty for the platform "mobile and desktop"',
   },
 };
 
@@ -185,25 +189,25 @@ async function askClinic(
   const address = addressOf(['https:', 'http:']);
   const baseUrl = await asker.text({
     ...{ id: 'clinic.baseUrl', ask: questionOf(CLINIC_BASE_URL), check: address },
-    why: 'whoever runs the clinic system tells it, such as https://api.clinic.example',
+    why: 'from the vendor of the clinic system, such as https://api.clinic.example',
   });
   const authUrl = await asker.text({
-    ...{ id: 'clinic.authUrl', ask: 'Address of its authorization server', check: address },
-    why: 'logins are made there; often another host than the API',
+    ...{ id: 'clinic.authUrl', ask: 'URL of the authorization server', check: address },
+    why: 'for sign-in; often on another host than the API',
   });
   const clientId = await asker.text({
-    ...{ id: 'clinic.clientId', ask: 'Client id at the clinic system' },
-    why: 'the registration of this daemon there',
+    ...{ id: 'clinic.clientId', ask: 'Client id in the clinic system' },
+    why: 'the registration of this daemon in the clinic system',
   });
   const proof = await secretSettings(dir, asker, { kind: 'clinic', authUrl, clientId, clientSecret: null }, tests);
   const port = await asker.text({
-    ...{ id: 'loginPort', ask: 'Port of the registered redirect address, if it names one', isOptional: true },
-    why: 'for http://127.0.0.1:8765/callback it is 8765; empty where any port is taken (RFC 8252)',
-    check: (text) => (/^\d{1,5}$/.test(text) ? undefined : 'give a number, or nothing'),
+    ...{ id: 'loginPort', ask: 'Port of the registered redirect URL, if the URL has a port', isOptional: true },
+    why: '8765 for http://127.0.0.1:8765/callback; empty if the server accepts any port (RFC 8252)',
+    check: (text) => (/^\d{1,5}$/.test(text) ? undefined : 'enter a number, or leave this field empty'),
   });
   const document = await asker.text({
-    ...{ id: 'clinic.document', ask: "File with the clinic's OpenAPI document, if there is one", isOptional: true },
-    why: 'the profile that says how the clinic answers is proposed from it; without one it is taken to answer as its specification suggests',
+    ...{ id: 'clinic.document', ask: "File with the clinic's OpenAPI document, if available", isOptional: true },
+    why: 'used to propose the profile of the clinic API; without a document, the profile follows the specification',
   });
   const profile = document === '' ? 'documented' : 'clinic';
   const content = document === '' ? AS_DOCUMENTED : await profileOf(document);
@@ -221,8 +225,8 @@ async function askClient(
   tests: Pick<ValueTests, 'client'>,
 ): Promise<object> {
   const clientId = await asker.text({
-    ...{ id: `${kind}.clientId`, ask: `Client id at ${kind === 'google' ? 'Google' : 'Microsoft'}` },
-    why: `docs/connect/${kind}.md says how the application is registered`,
+    ...{ id: `${kind}.clientId`, ask: `Client id for ${kind === 'google' ? 'Google' : 'Microsoft'}` },
+    why: `to register the app, see docs/connect/${kind}.md`,
   });
   const field = kind === 'google' ? 'issuer' : 'authority';
   const address = asker.presetAnswer(`${kind}.${field}`);
@@ -233,5 +237,5 @@ async function askClient(
 /** Returns a check for URLs with one of the protocols. */
 export function addressOf(protocols: readonly string[]): (text: string) => string | undefined {
   const words = protocols.map((protocol) => `${protocol}//…`).join(' or ');
-  return (text) => (protocols.includes(URL.parse(text)?.protocol ?? '') ? undefined : `give an address: ${words}`);
+  return (text) => (protocols.includes(URL.parse(text)?.protocol ?? '') ? undefined : `enter a URL: ${words}`);
 }

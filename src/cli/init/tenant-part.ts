@@ -50,13 +50,13 @@ const CONNECTORS: Readonly<Record<CalendarKind, string>> = {
 
 /** Asks for name and location of a clinic. */
 export async function askTenant(asker: Asker): Promise<NewTenant> {
-  const name = await asker.text({ id: 'name', ask: 'Name of the clinic', why: 'as people call it' });
+  const name = await asker.text({ id: 'name', ask: 'Name of the clinic', why: 'as patients know the clinic' });
   const id = await asker.text({
     ...{ id: 'tenant', ask: 'Short id of the clinic', usual: idOf(name), check: idFault },
-    why: 'names its file and stands in commands; it stays for good',
+    why: 'used in commands and as the file name; cannot be changed later',
   });
   const language = await asker.choice({
-    ...{ id: 'language', ask: questionOf(LANGUAGE), why: 'what calendars and patients read' },
+    ...{ id: 'language', ask: questionOf(LANGUAGE), why: 'for calendars and messages to patients' },
     choices: [
       { value: 'it', label: 'Italian' },
       { value: 'en', label: 'English' },
@@ -64,8 +64,8 @@ export async function askTenant(asker: Asker): Promise<NewTenant> {
   });
   const zone = await asker.text({
     ...{ id: 'zone', ask: 'Time zone of the clinic', usual: Intl.DateTimeFormat().resolvedOptions().timeZone },
-    why: 'an IANA name; appointments stand in calendars as its clocks show them',
-    check: (text) => (isZone(text) ? undefined : `${render(zoneRemedy(text))}; it must be an IANA name`),
+    why: 'an IANA name; calendars show appointments in this zone',
+    check: (text) => (isZone(text) ? undefined : `${render(zoneRemedy(text))}; must be an IANA name`),
   });
   return { id, name, language, zone };
 }
@@ -95,11 +95,11 @@ export async function askCalendars(
   asker: Asker,
 ): Promise<NewCalendar[]> {
   const firstRun = await asker.choice({
-    ...{ id: 'firstRun', ask: 'Before anything is written for the first time' },
-    why: 'either way nothing is written before you give the command for it',
+    ...{ id: 'firstRun', ask: 'Before the first write' },
+    why: 'with both choices, clinic-mirror writes only after your command',
     choices: [
-      { value: 'plan', label: 'hold it until a person has seen the plan and approved it' },
-      { value: 'apply', label: 'write at once with the first sync' },
+      { value: 'plan', label: 'hold the changes until an administrator approves the plan' },
+      { value: 'apply', label: 'write immediately with the first sync' },
     ],
   });
   const locationNames = new Map(locations.map(({ id, name }) => [id, name]));
@@ -108,11 +108,11 @@ export async function askCalendars(
     return { value: id, label: locationName === undefined ? `${name} (${id})` : `${name}, ${locationName} (${id})` };
   });
   const calendars: NewCalendar[] = [];
-  while (await asker.another('calendars', calendars.length, 'One more calendar?')) {
+  while (await asker.another('calendars', calendars.length, 'Add another calendar?')) {
     const at = `calendars.${calendars.length}`;
     const chosen = await asker.choices({
-      ...{ id: `${at}.agendas`, ask: 'Agendas that go into this calendar', choices },
-      why: 'the clinic keeps one for each practitioner, room or service; whoever is chosen together shares one calendar',
+      ...{ id: `${at}.agendas`, ask: 'Agendas for this calendar', choices },
+      why: 'the clinic has one agenda per practitioner, room or service; selected agendas share one calendar',
     });
     const names = agendas.filter(({ id }) => chosen.includes(id)).map(({ name }) => name);
     const taken = new Set(calendars.map(({ id }) => id));
@@ -132,20 +132,20 @@ async function askCalendar(asker: Asker, at: string, chosen: Chosen): Promise<Ne
   const { registrations, agendas, names, taken, firstRun } = chosen;
   const id = await asker.text({
     ...{ id: `${at}.id`, ask: 'Short id of this calendar', usual: idOf(names[0] ?? 'calendar') },
-    why: 'stands in commands and reports; it stays for good',
-    check: (text) => idFault(text) ?? (taken.has(text) ? 'another calendar has it' : undefined),
+    why: 'used in commands and reports; cannot be changed later',
+    check: (text) => idFault(text) ?? (taken.has(text) ? 'another calendar has this id' : undefined),
   });
   const kind = await asker.choice({
     ...{ id: `${at}.kind`, ask: 'Where is this calendar?', choices: kindsOf(registrations) },
-    why: 'Google and Microsoft are offered where the settings have a registration there',
+    why: 'Google and Microsoft are available if the settings contain a registration',
   });
   const calendar = await asker.text({
     ...{ id: `${at}.calendar`, ask: 'Name of the calendar', usual: names.join(', ') },
-    why: 'one of our own is made under it: nothing that is there already is touched',
+    why: 'clinic-mirror creates a calendar with this name; existing events remain unchanged',
   });
   const title = await asker.choice({
-    ...{ id: `${at}.title`, ask: 'What titles tell', choices: TITLES },
-    why: 'whoever may read the calendar reads them; names of patients need a reason, written into the file by hand',
+    ...{ id: `${at}.title`, ask: 'Title of events', choices: TITLES },
+    why: 'visible to every user of the calendar; for patient names, edit the file and add a reason',
   });
   const { connection, settings } =
     kind === 'caldav'
@@ -156,9 +156,9 @@ async function askCalendar(asker: Asker, at: string, chosen: Chosen): Promise<Ne
 }
 
 const TITLES = [
-  { value: 'appointment', label: 'that it is an appointment' },
-  { value: 'busy', label: 'busy, and nothing else' },
-  { value: 'code', label: "the clinic's number of the appointment" },
+  { value: 'appointment', label: 'the word "appointment"' },
+  { value: 'busy', label: 'only "busy"' },
+  { value: 'code', label: "the clinic's appointment number" },
 ] as const;
 
 function kindsOf({ google, microsoft }: Registrations): { value: CalendarKind; label: string }[] {
@@ -175,8 +175,8 @@ async function askAccount(
   { kind, client, calendar }: { kind: 'google' | 'microsoft'; client: string; calendar: string },
 ): Promise<{ connection: object; settings: object }> {
   const address = await asker.text({
-    ...{ id: `${at}.account`, ask: 'E-mail address of its account', isOptional: true },
-    why: 'a login with another account is refused then; empty: whoever logs in',
+    ...{ id: `${at}.account`, ask: 'E-mail address of the account', isOptional: true },
+    why: 'clinic-mirror refuses other accounts; empty: accepts any account',
   });
   const account = address === '' ? {} : { account: { address } };
   const connection = { kind, client, ...account };
@@ -193,11 +193,11 @@ async function askCaldav(
   { id, calendar }: { id: string; calendar: string },
 ) {
   const server = await asker.text({
-    ...{ id: `${at}.server`, ask: 'Address of the CalDAV server', check: addressOf(['https:', 'http:']) },
-    why: 'such as https://caldav.icloud.com; the rest is found there',
+    ...{ id: `${at}.server`, ask: 'URL of the CalDAV server', check: addressOf(['https:', 'http:']) },
+    why: 'such as https://caldav.icloud.com; clinic-mirror finds the calendars there',
   });
   const username = await asker.text({
-    ...{ id: `${at}.username`, ask: 'User name there' },
+    ...{ id: `${at}.username`, ask: 'User name on the CalDAV server' },
     why: 'often an e-mail address',
   });
   const secret = caldavPassword(asker, at, tools, { id, server, username });
@@ -219,7 +219,7 @@ function caldavPassword(
     ask: () =>
       asker.secret({
         ...{ id: `${at}.password`, ask: `Password of ${username}` },
-        why: 'most hosted servers want one made for this application: docs/connect/caldav.md',
+        why: 'most hosted servers require an app password: docs/connect/caldav.md',
       }),
     test: (password) => tests.caldav({ server, username, password }),
   };

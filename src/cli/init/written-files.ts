@@ -69,11 +69,11 @@ export async function prepareSecret(dir: string, secret: TestedSecret, asker: As
   const path = join(dir, file);
   const existing = existsSync(path) ? readFileSync(path, 'utf8').trim() : '';
   if (existing !== '') {
-    asker.report(`Testing ${what}, kept in ${path} …`);
+    asker.report(`Testing ${what} in ${path} …`);
     const failure = await failureOf(test(existing));
     if (failure === null || (mayBeAway && failure.actor === 'remote')) return existing;
     asker.report(
-      `${path} holds ${what}, which is refused: ${failure.message} (${failure.code}). A value that works replaces it.`,
+      `${path}: ${what} was refused: ${failure.message} (${failure.code}). A working value replaces the file.`,
     );
   }
   const value = await ask();

@@ -46,7 +46,7 @@ export function createAlertWatch(): AlertWatch {
         alone.set(channel, sent);
       } catch (error) {
         const { code, remedy } = asMirrorError(error);
-        log.warn({ channel, code, remedy }, 'an alert could not be handed over');
+        log.warn({ channel, code, remedy }, 'channel did not accept an alert');
       }
     }
   }
@@ -58,7 +58,7 @@ export function createAlertWatch(): AlertWatch {
         silentSinceAt = null;
       } catch (error) {
         const { code } = asMirrorError(error);
-        parts.log.warn({ code }, 'it could not be told what needs a person');
+        parts.log.warn({ code }, 'problems could not be read for alerts');
         silentSinceAt ??= parts.clock();
       }
       await alertOfRedis(parts, signal);
@@ -88,7 +88,7 @@ async function checkOnce(parts: AlertParts, signal: AbortSignal): Promise<void> 
       } catch (error) {
         if (ended.aborted) return;
         const { code, remedy } = asMirrorError(error);
-        parts.log.warn({ channel, code, remedy }, 'an alert could not be handed over');
+        parts.log.warn({ channel, code, remedy }, 'channel did not accept an alert');
         await store.write(channel, {
           memory: JSON.stringify(untold),
           failure: { code, remedy, sinceAt: failure?.sinceAt ?? now },

@@ -16,7 +16,7 @@ const BACKUP_LIMIT_BYTES = 33_554_432;
 /** Operations on data that cannot be rebuilt. */
 export const BACKUP_OPERATIONS = {
   backUp: operation({
-    summary: 'make a sealed copy of what of a tenant can not be rebuilt',
+    summary: "create an encrypted backup of a tenant's state that cannot be rebuilt",
     level: 'owner',
     input: z.strictObject({ tenant }),
     output: z.object({ backup: z.string() }),
@@ -24,7 +24,7 @@ export const BACKUP_OPERATIONS = {
     commands: [
       {
         words: 'credentials backup <tenant>',
-        about: 'print, sealed: logins, tombstones, receipts, opt-outs, rejections, and what was put back by hand',
+        about: "print an encrypted backup of one tenant's protected state",
         isText: true,
       },
     ],
@@ -37,22 +37,22 @@ export const BACKUP_OPERATIONS = {
     },
   }),
   restore: operation({
-    summary: 'restore what is missing of a backup; nothing that exists is replaced',
+    summary: 'restore missing state from a backup; replaces nothing',
     level: 'owner',
     input: z.strictObject({ tenant, backup: z.string() }),
     output: z.object({
       restored: z.array(z.string()).describe('Logins'),
-      unchanged: z.array(z.string()).describe('Logins that stay, since newer ones exist'),
-      protections: z.number().describe('Tombstones, receipts and opt-outs'),
+      unchanged: z.array(z.string()).describe('Connections that were not restored because newer connections exist'),
+      protections: z.number().describe('Number of tombstones, receipts and opt-outs'),
       pins: z.number(),
       rejections: z.number(),
-      at: instant.describe('When the backup was made'),
+      at: instant.describe('Time of the backup'),
     }),
     http: { method: 'POST', path: '/tenants/{tenant}/restore', bodyLimit: BACKUP_LIMIT_BYTES },
     commands: [
       {
         words: 'credentials restore <tenant> [file]',
-        about: 'restore what a backup (a file, else standard input) holds and what is missing; nothing is replaced',
+        about: 'restore missing state from a backup (file or standard input); replaces nothing',
         reads: { field: 'backup', argument: 'file' },
       },
     ],
@@ -69,7 +69,7 @@ export const BACKUP_OPERATIONS = {
     },
   }),
   acceptLoss: operation({
-    summary: 'write and send of people again after the state was lost: nobody is known any more who must be kept out',
+    summary: 'resume writing and sending patient data after the list of forgotten patients was lost',
     level: 'owner',
     input: z.strictObject({ tenant }),
     output: z.object({ tenant: z.string(), ...changed.shape }),

@@ -17,7 +17,7 @@ async function feedOf(input: z.output<typeof ofFeed>, { services }: OperationCon
 /** Operations on feeds. */
 export const FEED_OPERATIONS = {
   listFeeds: operation({
-    summary: 'show which feeds have an address, and when they were last fetched',
+    summary: 'list feeds with URL creation and last fetch',
     level: 'viewer',
     input: z.strictObject({ tenant: tenant.optional() }),
     output: z.object({
@@ -28,7 +28,7 @@ export const FEED_OPERATIONS = {
           access: z
             .object({ madeAt: instant, fetchedAt: instant.nullable(), fetches: z.number() })
             .nullable()
-            .describe('Null while it has no address'),
+            .describe('Null if the feed has no URL'),
         }),
       ),
     }),
@@ -41,7 +41,7 @@ export const FEED_OPERATIONS = {
     },
   }),
   rotateFeed: operation({
-    summary: 'make a new address for a feed, shown this once; the previous one ends',
+    summary: 'create a new URL for a feed and revoke the old URL; shown only once',
     level: 'operator',
     input: ofFeed,
     output: z.object({ url: z.string(), hadOne: z.boolean() }),
@@ -56,7 +56,7 @@ export const FEED_OPERATIONS = {
     auditResult: ({ hadOne }) => ({ hadOne }),
   }),
   withdrawFeed: operation({
-    summary: "end a feed's address: its holders get nothing more",
+    summary: 'revoke the URL of a feed',
     level: 'operator',
     input: ofFeed,
     output: z.object({ target: z.string(), hadOne: z.boolean() }),

@@ -5,7 +5,7 @@ import { changed, id, instant, tenant } from '../../operations/schemas.ts';
 
 const FORGET = 'forget <tenant> <patient>';
 
-const ofPatient = z.strictObject({ tenant, patient: id.describe('The id that the clinic gives') });
+const ofPatient = z.strictObject({ tenant, patient: id.describe('Patient id in the clinic system') });
 const reach = z.enum(['wholly', 'bin']);
 const receipt = z.object({
   receipt: z.string(),
@@ -40,7 +40,7 @@ const receipt = z.object({
 /** Operations that exclude a patient from all targets. */
 export const FORGET_OPERATIONS = {
   previewForgetting: operation({
-    summary: 'show in numbers what forgetting a patient would take away; writes nothing',
+    summary: 'show the number of objects that forget would delete; writes nothing',
     level: 'owner',
     input: ofPatient,
     output: z.object({
@@ -60,8 +60,8 @@ export const FORGET_OPERATIONS = {
     commands: [
       {
         words: FORGET,
-        about: 'take a patient out of every target and keep them out; shows what would go unless --yes',
-        by: { flags: '--dry-run', about: 'only show what would go', isUsual: true },
+        about: 'delete a patient from every target and exclude the patient; without --yes only a preview',
+        by: { flags: '--dry-run', about: 'only show the preview', isUsual: true },
       },
     ],
     async run({ tenant, patient }, { services, progress, signals }) {
@@ -70,12 +70,12 @@ export const FORGET_OPERATIONS = {
     },
   }),
   forgetPatient: operation({
-    summary: 'take a patient out of every target and keep them out; again, it tells how that stands',
+    summary: 'delete a patient from every target and exclude the patient; repeat the request to see the progress',
     level: 'owner',
     input: ofPatient,
     output: receipt,
     http: { method: 'POST', path: '/tenants/{tenant}/forget', task: 'forget' },
-    commands: [{ words: FORGET, by: { flags: '--yes', about: 'do it' } }],
+    commands: [{ words: FORGET, by: { flags: '--yes', about: 'start the deletion' } }],
     audit: (input, { services: { installation }, acting }) => {
       const { id } = requireTenant(installation, input.tenant);
       const patient = acting.actServices.keyed(id, input.patient);
@@ -95,15 +95,15 @@ export const FORGET_OPERATIONS = {
       erased: targets.reduce((sum, { erased }) => sum + erased, 0),
       waiting: targets.reduce((sum, { waiting, failed }) => sum + waiting + failed, 0),
     }),
-    endsWithOne: { when: 'not all is erased yet', holds: ({ warnings }) => warnings.includes('erasures-wait') },
+    endsWithOne: { when: 'the erasure is not complete', holds: ({ warnings }) => warnings.includes('erasures-wait') },
   }),
   followAgain: operation({
-    summary: 'follow a forgotten patient again',
+    summary: 'sync a forgotten patient again',
     level: 'owner',
     input: ofPatient,
     output: z.object({ tenant: z.string(), ...changed.shape }),
     http: { method: 'POST', path: '/tenants/{tenant}/follow-again' },
-    commands: [{ words: FORGET, by: { flags: '--undo', about: 'follow the patient again' } }],
+    commands: [{ words: FORGET, by: { flags: '--undo', about: 'sync the patient again' } }],
     audit: (input, { services: { installation }, acting }) => {
       const { id } = requireTenant(installation, input.tenant);
       return { verb: 'follow-again', tenant: id, what: { patient: acting.actServices.keyed(id, input.patient) } };
@@ -115,7 +115,7 @@ export const FORGET_OPERATIONS = {
     auditResult: ({ changed }) => ({ changed }),
   }),
   listReceipts: operation({
-    summary: 'list proofs that patients were forgotten, oldest first, with numbers alone',
+    summary: 'list receipts of forgotten patients, oldest first; numbers only',
     level: 'viewer',
     input: z.strictObject({ tenant }),
     output: z.object({ receipts: z.array(receipt) }),

@@ -16,12 +16,12 @@ const hold = z.object({
   target: z.string(),
   kind: z.enum(HOLD_KINDS),
   state: z.enum(['open', 'approved', 'rejected']),
-  partOf: z.string().nullable().describe('The hold of which this is a part that was decided'),
-  items: z.number().describe('Records in it'),
+  partOf: z.string().nullable().describe('For a partly decided hold: id of the original hold'),
+  items: z.number().describe('Number of records'),
   seen: z
     .string()
-    .describe('Names what it keeps back; another one as soon as that changes. Give it with your decision'),
-  linkCount: z.number().describe('Links of the target when it was held'),
+    .describe('Code for the current content of the hold; changes with the content. Pass this code with your decision'),
+  linkCount: z.number().describe('Number of links of the target when the hold began'),
   createdAt: instant,
   decidedAt: instant.nullable(),
   expiresAt: instant,
@@ -34,12 +34,12 @@ function shown({ recordIds, partOf, content, ...others }: TenantHold) {
 /** Operations on holds. */
 export const HOLD_OPERATIONS = {
   listHolds: operation({
-    summary: 'list holds of all tenants, by tenant and id',
+    summary: 'list holds of every tenant, by tenant and id',
     level: 'viewer',
     input: z.strictObject({ tenant: tenant.optional(), ...paging }),
     output: pageOfItems(hold),
     http: { method: 'GET', path: '/holds', ofTenant: 'listHoldsOfTenant' },
-    commands: [{ words: 'holds list [tenant]', about: 'show holds, open ones first' }],
+    commands: [{ words: 'holds list [tenant]', about: 'list holds, open holds first' }],
     async run({ tenant, ...page }, { services: { installation }, rights }) {
       const [{ listHolds }, { pageOf }] = await Promise.all([import('./holds.ts'), import('../../control/paging.ts')]);
       const holds = (await listHolds(installation, tenant)).filter((each) => maySee(rights, each.tenant)).map(shown);
@@ -48,7 +48,7 @@ export const HOLD_OPERATIONS = {
     assistants: [
       {
         name: 'holds',
-        about: 'Removals and other changes that are held until a person decides',
+        about: 'Removals and other changes that wait for approval',
         output: z.object({
           holds: z.array(
             hold
@@ -61,7 +61,7 @@ export const HOLD_OPERATIONS = {
     ],
   }),
   readHold: operation({
-    summary: 'show a hold with the ids of its records',
+    summary: 'list the record ids of a hold',
     level: 'viewer',
     input: z.strictObject({ tenant, hold: id, ...paging }),
     output: z.object({ hold, records: z.array(z.string()), next: z.string().nullable() }),
@@ -76,24 +76,25 @@ export const HOLD_OPERATIONS = {
     },
   }),
   decideHold: operation({
-    summary: 'approve or reject a hold, completely or in part; a second person may have to decide the same',
+    summary:
+      'approve or reject a hold, completely or in part; dual control requires the same decision by a second administrator',
     level: 'operator',
     input: z.strictObject({
       tenant,
       hold: id,
       decision: z.enum(['approved', 'rejected']),
-      seen: z.string().nullable().default(null).describe('Only if it still keeps back what you saw'),
+      seen: z.string().nullable().default(null).describe('Decide only if the hold still has this code'),
       only: z
         .array(z.string())
         .nullable()
         .default(null)
-        .describe('Only these records; the others go on waiting. Of the kinds `cancelled` and `vanished`'),
+        .describe('Decide only these records, the other records wait; only for the kinds `cancelled` and `vanished`'),
     }),
     output: z.object({ hold, effectiveAt: instant }),
     http: { method: 'POST', path: '/tenants/{tenant}/holds/{hold}/decision', bodyLimit: DECISION_LIMIT_BYTES },
     commands: (
       [
-        { verb: 'approve', decision: 'approved', about: 'let the deletions go' },
+        { verb: 'approve', decision: 'approved', about: 'allow the deletions' },
         { verb: 'reject', decision: 'rejected', about: 'keep the objects' },
       ] as const
     ).map(({ verb, decision, about }) => ({
@@ -101,10 +102,10 @@ export const HOLD_OPERATIONS = {
       about,
       fixed: { decision },
       options: {
-        seen: { flags: '--seen <code>', about: 'only if it still is what you saw: the code that the list has for it' },
+        seen: { flags: '--seen <code>', about: 'decide only if the hold still has this code, from the list of holds' },
         only: {
           flags: '--only <file>',
-          about: 'only the records whose ids this file has, one a line; the others go on waiting',
+          about: 'decide only the records in this file, one id per line',
           fromFile: idsIn,
         },
       },

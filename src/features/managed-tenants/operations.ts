@@ -21,24 +21,26 @@ const REVISION_LINE = /^# revision ([\w-]{22})\n/;
 
 const source = z.object({
   tenant: z.string(),
-  source: z.enum(['file', 'managed']).describe('Where it is configured: what a file says is read-only here'),
-  file: z.string().nullable().describe('The file that configures it; null for one that is managed'),
+  source: z.enum(['file', 'managed']).describe('Where the tenant is configured; a tenant from a file is read-only'),
+  file: z.string().nullable().describe('Configuration file; null for a managed tenant'),
   revision: z.string().nullable().describe('Also the ETag; null for a file'),
 });
 
 const document = {
-  yaml: z.string().describe('What a file in tenants/ would hold. An export has its revision in the first line'),
+  yaml: z
+    .string()
+    .describe('Content in the format of a file in tenants/. An export has the revision in the first line'),
   secrets: z
     .record(z.string(), z.string())
     .default({})
-    .describe('Values of what the document names as { sealed: NAME }; those that are not given stay. Never answered'),
+    .describe('Values for each { sealed: NAME } in the document. Missing names keep their stored values. Write-only'),
 };
 const documentCommand = {
   reads: { field: 'yaml', argument: 'file' },
   options: {
     secrets: {
       flags: '--secrets <file>',
-      about: 'file in YAML with the values of its { sealed: NAME }, by name; those that are not given stay',
+      about: 'YAML file with values for { sealed: NAME }, by name; missing names keep their values',
       fromFile: secretsIn,
     },
   },
@@ -50,13 +52,13 @@ const ifMatch = z.string().nullable().optional();
 const changed = z.object({
   tenant: z.string(),
   revision: z.string().nullable(),
-  file: z.string().nullable().describe('A file of its name: it counts once the tenant is not managed any more'),
+  file: z.string().nullable().describe('A file for the same tenant; used when the tenant is no longer managed'),
 });
 
 /** Operations on the configuration of tenants. */
 export const CONFIGURATION_OPERATIONS = {
   listConfigurations: operation({
-    summary: 'show where each tenant is configured, by their ids',
+    summary: 'list tenants by id, with the place of their configuration',
     level: 'viewer',
     input: z.strictObject(paging),
     output: pageOfItems(source),
@@ -68,13 +70,13 @@ export const CONFIGURATION_OPERATIONS = {
     },
   }),
   readConfiguration: operation({
-    summary: 'show how a tenant is configured, whether it is run or not, and its faults',
+    summary: 'show the configuration of a tenant and its faults',
     level: 'owner',
     input: z.strictObject({ tenant }),
     output: source.extend({
-      yaml: z.string().nullable().describe('As it is written; null if it can not be read'),
-      secrets: z.array(z.string()).describe('Names of what is kept sealed for it'),
-      faults: z.array(configurationFault).describe('Why it is not run as it is written'),
+      yaml: z.string().nullable().describe('Original text; null if the text is not readable'),
+      secrets: z.array(z.string()).describe('Names of the encrypted values'),
+      faults: z.array(configurationFault).describe('Faults that prevent this configuration'),
     }),
     http: { method: 'GET', path: '/tenants/{tenant}/configuration', isRevised: true, isOfAny: true },
     commands: [{ words: 'tenants show <tenant>' }],
@@ -84,19 +86,16 @@ export const CONFIGURATION_OPERATIONS = {
     },
   }),
   exportConfiguration: operation({
-    summary: 'export the configuration of a tenant: to change and replace it, or as a file in tenants/ holds it',
+    summary: 'export the configuration of a tenant, for replace or as a file',
     level: 'owner',
     input: z.strictObject({
       tenant,
-      forFile: z
-        .boolean()
-        .default(false)
-        .describe('As a file in tenants/ holds it: with variables for what is kept sealed'),
+      forFile: z.boolean().default(false).describe('Format of a file in tenants/, with variables for encrypted values'),
     }),
     output: z.object({
       file: z.string(),
       yaml: z.string(),
-      variables: z.array(z.string()).describe('To be set before the file is read'),
+      variables: z.array(z.string()).describe('Variables to set before the file is read'),
     }),
     http: {
       method: 'GET',
@@ -115,7 +114,7 @@ export const CONFIGURATION_OPERATIONS = {
     },
   }),
   checkConfiguration: operation({
-    summary: 'name all faults that a managed tenant would have; nothing is kept',
+    summary: 'check the configuration of a managed tenant; saves nothing',
     level: 'owner',
     input: z.strictObject({ tenant, ...document }),
     output: z.object({ ok: z.boolean(), faults: z.array(configurationFault) }),
@@ -138,7 +137,7 @@ export const CONFIGURATION_OPERATIONS = {
     commands: [
       {
         words: 'tenants add <tenant> [file]',
-        about: 'add a managed tenant, as a file or an export has it',
+        about: 'add a managed tenant from a file or an export',
         ...documentCommand,
       },
     ],
@@ -150,7 +149,7 @@ export const CONFIGURATION_OPERATIONS = {
       }),
   }),
   replaceConfiguration: operation({
-    summary: 'change the configuration of a managed tenant that has the named revision',
+    summary: 'replace the configuration of a managed tenant, if the revision matches',
     level: 'owner',
     input: z.strictObject({ tenant, ifMatch, ...document }),
     output: changed,
@@ -164,12 +163,12 @@ export const CONFIGURATION_OPERATIONS = {
     commands: [
       {
         words: 'tenants replace <tenant> [file]',
-        about: 'configure a managed tenant as a file says, or standard input: an export that was changed',
+        about: 'replace the configuration of a managed tenant (file or standard input)',
         reads: { field: 'yaml', argument: 'file' },
         options: {
           ifMatch: {
             flags: '--revision <revision>',
-            about: 'the one that is replaced; else the one in the first line of an export',
+            about: 'revision to replace; default: revision in the first line of an export',
           },
           ...documentCommand.options,
         },
@@ -184,7 +183,7 @@ export const CONFIGURATION_OPERATIONS = {
       }),
   }),
   removeTenant: operation({
-    summary: 'remove a managed tenant that has the named revision; what it wrote elsewhere stays',
+    summary: 'remove a managed tenant, if the revision matches; calendars and CRMs keep their objects',
     level: 'owner',
     input: z.strictObject({ tenant, ifMatch }),
     output: changed,
@@ -192,8 +191,10 @@ export const CONFIGURATION_OPERATIONS = {
     commands: [
       {
         words: 'tenants remove <tenant>',
-        about: 'remove a managed tenant; what it wrote elsewhere stays, and a file of its name counts from then on',
-        options: { ifMatch: { flags: '--revision <revision>', about: 'only if it still has this one' } },
+        about: 'remove a managed tenant; calendars and CRMs keep their objects',
+        options: {
+          ifMatch: { flags: '--revision <revision>', about: 'remove only if the tenant still has this revision' },
+        },
       },
     ],
     audit: 'itself',
@@ -206,7 +207,7 @@ export const CONFIGURATION_OPERATIONS = {
       }),
   }),
   adoptTenant: operation({
-    summary: 'make the tenant of a file a managed one, as it is configured there; its state and logins stay',
+    summary: 'convert a tenant from a file to a managed tenant; keeps state and connections',
     level: 'owner',
     input: z.strictObject({ tenant }),
     output: changed,
@@ -220,11 +221,11 @@ export const CONFIGURATION_OPERATIONS = {
       }),
   }),
   acceptTenants: operation({
-    summary: 'have a managed tenant that is record-forged count as Redis has it, after you restored an older Redis',
+    summary: 'accept a record-forged managed tenant after Redis was restored',
     level: 'owner',
     input: z.strictObject({
       tenant: tenant.optional(),
-      all: z.boolean().default(false).describe('Every one that is record-forged, one after the other'),
+      all: z.boolean().default(false).describe('Accept every record-forged tenant'),
     }),
     output: z.object({ accepted: z.array(changed) }),
     // Only an administrator of the host can investigate who wrote to Redis.

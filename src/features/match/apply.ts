@@ -108,10 +108,7 @@ async function work(
       const guarded = AbortSignal.any([signal, plan.signal, lane.signal]);
       const matchWork = { ...matchable, tenant, pairs, plan, lane, progress, signal: guarded };
       const { done, already, refused } = await carryOut(matchWork);
-      tenant.log.info(
-        { target: target.id, done, already, refused: refused.length },
-        'contacts were matched by a person',
-      );
+      tenant.log.info({ target: target.id, done, already, refused: refused.length }, 'administrator matched contacts');
       return { ...ids, approved: pairs.length, done, already, refused: refused.sort((a, b) => a.line - b.line) };
     } finally {
       await lane.release();

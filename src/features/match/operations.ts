@@ -21,7 +21,7 @@ const decided = z.object({
   tenant: z.string(),
   target: z.string(),
   approved: z.number(),
-  done: z.number().describe('Contacts that were given to patients, or taken back from them'),
+  done: z.number().describe('Number of contacts linked to patients, or unlinked'),
   already: z.number(),
   refused: z.array(z.object({ line: z.number(), record: z.string(), why: z.string() })),
 });
@@ -31,7 +31,7 @@ function carryOut({ verb, flags, about }: { verb: 'match' | 'unmatch'; flags: st
   return operation({
     summary: about,
     level: 'operator',
-    input: z.strictObject({ ...ofTarget, pairs: z.string().describe('The text of the file') }),
+    input: z.strictObject({ ...ofTarget, pairs: z.string().describe('Content of the file') }),
     output: decided,
     http: null,
     commands: [{ words: MATCH, by: { flags, about, file: 'pairs' } }],
@@ -46,14 +46,14 @@ function carryOut({ verb, flags, about }: { verb: 'match' | 'unmatch'; flags: st
       return work(installation, ids, pairs, { progress, signal: signals.stop });
     },
     auditResult: ({ approved, done, already, refused }) => ({ approved, done, already, refused: refused.length }),
-    endsWithOne: { when: 'something of the file was left as it is', holds: ({ refused }) => refused.length > 0 },
+    endsWithOne: { when: 'some pairs of the file were not changed', holds: ({ refused }) => refused.length > 0 },
   });
 }
 
 /** Operations on existing contacts of a CRM. */
 export const MATCH_OPERATIONS = {
   proposeMatches: operation({
-    summary: 'find contacts that were in a CRM before and look like patients; an administrator decides in a file',
+    summary: 'find CRM contacts similar to patients; an administrator decides in a file',
     level: 'operator',
     input: z.strictObject(ofTarget),
     output: z.object({ view: z.custom<MatchView>() }).transform(({ view }) => view),
@@ -76,16 +76,16 @@ export const MATCH_OPERATIONS = {
   applyMatches: carryOut({
     verb: 'match',
     flags: '--apply <file>',
-    about: 'give the contacts approved in it to their patients',
+    about: 'link the approved contacts of this file to their patients',
   }),
   undoMatches: carryOut({
     verb: 'unmatch',
     flags: '--undo <file>',
-    about: 'take them back: what a sync wrote into them stays',
+    about: 'unlink the contacts of this file; synced values remain',
   }),
   listDuplicates: operation({
     summary:
-      'list contacts that seem to be there twice: copies, alike, or without an address that another has; reads the clinic and the contacts',
+      'list probable duplicate contacts: copies, similar contacts, and contacts without an e-mail address because another contact has it; reads the clinic and the contacts',
     level: 'viewer',
     input: z.strictObject({ tenant, target: optionalTarget }),
     output: z.object({

@@ -127,7 +127,7 @@ async function find(
   if (!answers.isOurs(token, link) || reminders.name(entry) !== link.reminder) {
     tenant.log.error(
       { code: 'record-forged' },
-      'an address in Redis, or its reminder, was not made by us: it opens nothing',
+      'answer link or reminder in Redis was not written by clinic-mirror: link is ignored',
     );
     return bare('unknown');
   }
@@ -189,7 +189,7 @@ async function carryOut(installation: Installation, asked: Asked, answer: Answer
     if (before !== null) return page(`was-${before.is}`, asked);
     const says = await sendToClinic(asked, answer);
     if (says === answer) stored = { answer, at: installation.clock() };
-    tenant.log.info({ reminder: entry.id, answer, says }, 'a patient answered a reminder');
+    tenant.log.info({ reminder: entry.id, answer, says }, 'patient answered a reminder');
     return page(says, asked);
   } finally {
     await answers.store.end(entry.id, claim, stored);
@@ -211,7 +211,7 @@ async function sendToClinic(asked: Asked, answer: Answer): Promise<AnswerWord> {
   } catch (error) {
     const failure = asMirrorError(error);
     const level = failure.actor === 'remote' ? 'warn' : 'error';
-    tenant.log[level]({ reminder: entry.id, answer, error }, 'the clinic did not take an answer');
+    tenant.log[level]({ reminder: entry.id, answer, error }, 'clinic did not accept an answer');
     return failure.ambiguous ? afterSilence(asked, answer) : wordOf(failure);
   }
 }

@@ -27,7 +27,7 @@ export async function takeReminderCallback(
   if (tenant?.reminders == null || channel?.takeCallback === undefined) return 404;
   const { status, events } = channel.takeCallback(callback);
   for (const event of events) await apply(tenant.reminders, event, clock());
-  for (const { kind } of events) tenant.log.info({ channel: channelId, event: kind }, 'a channel reported');
+  for (const { kind } of events) tenant.log.info({ channel: channelId, event: kind }, 'channel sent a report');
   return status;
 }
 

@@ -142,7 +142,10 @@ async function remember(
   if (optedOut && recipient !== null) await optOuts.add(recipient, { source: 'refused', at: clock() });
   if (!channelGone) return;
   await ledger.closeChannel(channel.id, { code, at: clock() });
-  log.error({ channel: channel.id, code }, 'a channel is gone: its reminders are dropped until it is opened again');
+  log.error(
+    { channel: channel.id, code },
+    'channel is gone: reminders are dropped until an operator reopens the channel',
+  );
 }
 
 /** A possibly delivered reminder may only wait, or end as unknown. */
@@ -172,7 +175,7 @@ async function finish(
     state === 'unknown' || reason === 'record-forged' || reason === 'channel-failed' || reason === 'hourly-limit'
       ? 'warn'
       : 'info';
-  tenant.log[level]({ reminder: id, rule, channel, state, reason }, 'a reminder came to its end');
+  tenant.log[level]({ reminder: id, rule, channel, state, reason }, 'reminder finished');
 }
 
 /** Checks all conditions of a delivery. Returns the step if a condition fails. */
@@ -343,7 +346,7 @@ async function deliver({ reminder, channel }: Ready, log: Logger, signal: AbortS
       error instanceof MirrorError && !failure.ambiguous && ['settings', 'authorization'].includes(failure.actor);
     if (isBefore) {
       const { code, remedy, retryAfterMs = null } = failure;
-      log.error({ channel: channel.id, code, remedy }, 'a channel needs a person: its reminders wait');
+      log.error({ channel: channel.id, code, remedy }, 'channel needs an administrator: reminders wait');
       return { result: 'later', code, retryAfterMs };
     }
     return { result: 'unknown', code: failure.code };

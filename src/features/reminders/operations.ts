@@ -5,14 +5,17 @@ import { changed, id, instant, source, tenant } from '../../operations/schemas.t
 
 /** A reminder without name and contact data. */
 const reminder = z.object({
-  id: z.string().nullable().describe('Null before it is planned'),
+  id: z.string().nullable().describe('Null before planning'),
   appointment: z.string(),
   rule: z.string(),
   channel: z.string(),
   dueAt: instant,
   startAt: instant,
   zone: z.string(),
-  correction: z.enum(['moved', 'changed', 'cancelled']).nullable().describe('What it corrects; null for a reminder'),
+  correction: z
+    .enum(['moved', 'changed', 'cancelled'])
+    .nullable()
+    .describe('Reason for the correction; null for a reminder'),
   state: z.enum(['planned', 'sending', 'sent', 'dropped', 'unknown']),
   reason: z.string().nullable(),
   finishedAt: instant.nullable(),
@@ -22,11 +25,11 @@ const reminder = z.object({
   report: z
     .object({ state: z.enum(['delivered', 'failed']), code: z.string().nullable(), at: instant })
     .nullable()
-    .describe('What the gateway reported later'),
+    .describe('Delivery report of the gateway'),
   answer: z
     .object({ is: z.enum(['confirmed', 'cancelled']), at: instant })
     .nullable()
-    .describe('What the patient answered by the link'),
+    .describe('Answer of the patient through the link'),
 });
 
 const rule = z.union([
@@ -37,7 +40,7 @@ const rule = z.union([
 /** Operations on reminders. */
 export const REMINDER_OPERATIONS = {
   listReminders: operation({
-    summary: 'list planned reminders in the order of their time, or ended ones, newest first',
+    summary: 'list planned reminders by due time, or finished reminders, newest first',
     level: 'viewer',
     input: z.strictObject({
       tenant,
@@ -46,20 +49,20 @@ export const REMINDER_OPERATIONS = {
         .string()
         .nullable()
         .default(null)
-        .describe('What is due on a local day, such as 2026-11-30 or `tomorrow`, from the clinic as it is now'),
-      limit: z.coerce.number().int().min(1).max(500).default(100).describe('Most ended reminders'),
+        .describe('Reminders due on a local day, such as 2026-11-30 or `tomorrow`, from current clinic data'),
+      limit: z.coerce.number().int().min(1).max(500).default(100).describe('Maximum number of finished reminders'),
     }),
     output: z.object({
       tenant: z.string(),
-      day: z.string().nullable().describe('The local day that was asked for'),
-      complete: z.boolean().describe("False if the clinic's list was not complete"),
+      day: z.string().nullable().describe('The requested local day'),
+      complete: z.boolean().describe("False if the clinic's list was incomplete"),
       reminders: z.array(reminder),
     }),
     http: { method: 'GET', path: '/tenants/{tenant}/reminders' },
     commands: [
       {
         words: 'reminders upcoming <tenant>',
-        about: 'show what is planned; with --day what is due on a day, from the clinic as it is now',
+        about: 'list planned reminders; with --day, reads the clinic for that day',
         fixed: { state: 'upcoming' },
         options: {
           day: { flags: '--day [date]', preset: 'tomorrow', about: 'tomorrow, or a local day such as 2026-11-30' },
@@ -67,7 +70,7 @@ export const REMINDER_OPERATIONS = {
       },
       {
         words: 'reminders sent <tenant>',
-        about: 'show what was sent, dropped or may have been sent, newest first',
+        about: 'list sent, dropped and uncertain reminders, newest first',
         fixed: { state: 'settled', day: null },
       },
     ],
@@ -80,7 +83,7 @@ export const REMINDER_OPERATIONS = {
     },
   }),
   explainReminders: operation({
-    summary: 'tell why an appointment had, has or will have its reminders, or none; reads it from the clinic',
+    summary: 'explain the reminders of an appointment; reads the clinic',
     level: 'viewer',
     input: z.strictObject({ tenant, appointment: id }),
     output: z.object({
@@ -94,7 +97,7 @@ export const REMINDER_OPERATIONS = {
     commands: [
       {
         words: 'reminders explain <tenant> <appointment>',
-        about: 'tell the story of the reminders of one appointment',
+        about: 'explain the reminders of one appointment',
       },
     ],
     async run({ tenant, appointment }, { services, signals }) {
@@ -103,16 +106,16 @@ export const REMINDER_OPERATIONS = {
     },
   }),
   optOut: operation({
-    summary: 'never remind at an address again, or lift that',
+    summary: 'add or remove an opt-out of a phone number or e-mail address',
     level: 'operator',
     input: z.strictObject({
       tenant,
-      kind: z.enum(['phone', 'email']).describe('Kind of address'),
+      kind: z.enum(['phone', 'email']).describe('Phone number or e-mail address'),
       address: z
         .string()
         .max(500)
-        .describe('A mobile number, best with its international prefix, or an e-mail address'),
-      lift: z.boolean().default(false).describe('Take the address out of the opt-outs'),
+        .describe('A mobile number, preferably with international prefix, or an e-mail address'),
+      lift: z.boolean().default(false).describe('Remove the opt-out'),
     }),
     output: z.object({ tenant: z.string(), kind: z.string(), lift: z.boolean(), changed: z.boolean() }),
     // Contact data of a patient would appear in logs of proxies.
@@ -120,8 +123,8 @@ export const REMINDER_OPERATIONS = {
     commands: [
       {
         words: 'reminders opt-out <tenant> <kind>',
-        about: 'never remind at an address again; the address is read from standard input',
-        options: { lift: { about: 'take the address out of the opt-outs' } },
+        about: 'stop reminders to a number or e-mail address from standard input',
+        options: { lift: { about: 'remove the opt-out' } },
         reads: { field: 'address' },
       },
     ],
@@ -138,7 +141,7 @@ export const REMINDER_OPERATIONS = {
     auditResult: ({ changed }) => ({ changed }),
   }),
   reopenReminderChannel: operation({
-    summary: 'use a channel again that was closed because its receiver was gone',
+    summary: 'reopen a channel that was closed because of its receiver',
     level: 'operator',
     input: z.strictObject({ tenant, channel: id }),
     output: z.object({ tenant: z.string(), channel: z.string(), ...changed.shape }),

@@ -94,9 +94,9 @@ async function planReminders(tenant: ReminderPlanning, learned: Learned): Promis
     now,
   );
   const all = { planned: planned + corrections.planned, withdrawn: withdrawn + corrections.withdrawn };
-  if (corrections.held > 0) tenant.log.warn({ held: corrections.held }, 'corrections of reminders wait for a decision');
+  if (corrections.held > 0) tenant.log.warn({ held: corrections.held }, 'corrections of reminders wait for approval');
   if (all.planned + all.withdrawn > 0)
-    tenant.log.info({ ...all, corrections: corrections.planned }, 'reminders were planned');
+    tenant.log.info({ ...all, corrections: corrections.planned }, 'daemon planned reminders');
   return all;
 }
 

@@ -89,7 +89,7 @@ export async function takeAppointments(
     await store.remove(triggerKey);
     await store.follow(triggerKey, await inPieces(atFirst(parts, triggerKey, list), signal), lease);
     await store.recordReading(triggerKey, { sinceAt: readAt, readAt, off: null, letThrough: false }, lease);
-    tenant.log.info(triggerKey, 'appointments that are there are taken as told of');
+    tenant.log.info(triggerKey, 'existing appointments are recorded without messages');
     return;
   }
   const changes = await inPieces(
@@ -111,7 +111,7 @@ export async function takeAppointments(
     );
     const gone = await store.follow(triggerKey, await lookAtMissing(parts, triggerKey, list, missing), lease);
     if (recorded + gone > 0)
-      tenant.log.info({ ...triggerKey, count: recorded + gone }, 'appointments are to be told of');
+      tenant.log.info({ ...triggerKey, count: recorded + gone }, 'messages about appointments are queued');
   }
   const letThrough = isMany || suspects === 0 ? reading.letThrough : false;
   await store.recordReading(triggerKey, { ...reading, readAt, off: null, letThrough }, lease);
@@ -148,7 +148,10 @@ async function openStored(
     else stored.set(name, appointment);
   }
   if (lost === 0) return stored;
-  tenant.log.error({ ...triggerKey, count: lost }, 'what is kept of appointments can not be opened: it begins again');
+  tenant.log.error(
+    { ...triggerKey, count: lost },
+    'stored appointments could not be decrypted: the trigger starts again',
+  );
   return null;
 }
 

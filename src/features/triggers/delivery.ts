@@ -103,7 +103,7 @@ async function deliver(
   }
   if (typeof subject === 'string') {
     await drop(subject);
-    tenant.log.info({ ...triggerKey, message: entry.id, reason: subject }, 'a message is not sent any more');
+    tenant.log.info({ ...triggerKey, message: entry.id, reason: subject }, 'message was dropped');
     return 'go-on';
   }
   const body = messageOf(tenant.id, triggerKey.event, subject, entry.foundAt);
@@ -147,14 +147,14 @@ async function afterAnswer(
   if (answer.result === 'taken') {
     await tenant.outages.recordOther(tenant.id, { kind: 'endpoint', id: triggerKey.endpoint }, null);
     await triggers.store.finishSent(triggerKey, entry.id, tenant.clock(), lease);
-    tenant.log.info({ ...triggerKey, message: entry.id }, 'a message was taken');
+    tenant.log.info({ ...triggerKey, message: entry.id }, 'receiver accepted a message');
     return 'go-on';
   }
   if (answer.result === 'gone') {
     await triggers.store.close(triggerKey.endpoint, { code: 'webhook-gone', at: tenant.clock() });
     tenant.log.error(
       { endpoint: triggerKey.endpoint, code: 'webhook-gone' },
-      'an endpoint is gone: it is told of nothing until it is opened again',
+      'endpoint is gone: no messages until an operator reopens the endpoint',
     );
     return { againAt: null };
   }
@@ -193,7 +193,7 @@ async function backOff(parts: DeliveryParts, { triggerKey, entry }: Parcel, erro
       host,
       backoffMs: untilAt - now,
     },
-    'an endpoint rests',
+    'endpoint backs off',
   );
   return { againAt: untilAt };
 }

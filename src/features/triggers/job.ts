@@ -29,7 +29,7 @@ export async function runTriggers(
     if (uncertainty !== null) {
       tenant.log.warn(
         uncertainty,
-        'it is not known who was forgotten: no receiver is told of anything until a person decides',
+        'list of forgotten patients is uncertain: no messages until an administrator decides',
       );
       return true;
     }

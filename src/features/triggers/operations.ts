@@ -6,20 +6,20 @@ import { id, instant, tenant } from '../../operations/schemas.ts';
 const closed = z.object({ code: z.string(), at: instant });
 const event = z.object({
   event: z.string(),
-  sinceAt: instant.nullable().describe('What changes from then on is sent'),
-  readAt: instant.nullable().describe('When the clinic was last read for it'),
+  sinceAt: instant.nullable().describe('Only changes after this time are sent'),
+  readAt: instant.nullable().describe('Time of the last read of the clinic'),
   off: z.object({ code: z.string(), at: instant, remedy: z.string().nullable() }).nullable(),
-  waiting: z.number().describe('Messages that no receiver has taken yet'),
-  failing: z.number().describe('Those of them that were refused'),
+  waiting: z.number().describe('Number of messages that the receiver has not accepted'),
+  failing: z.number().describe('Number of refused messages among the pending messages'),
   lastCode: z.string().nullable(),
   nextTryAt: instant.nullable(),
-  sent: z.number().describe('Since the state began'),
+  sent: z.number().describe('Number of sent messages since the state began'),
   dropped: z.number(),
   failedTries: z.number(),
 });
 const endpoint = z.object({
   endpoint: z.string(),
-  closed: closed.nullable().describe('Nothing is sent to it until it is reopened'),
+  closed: closed.nullable().describe('Null if the endpoint is open; a closed endpoint gets no messages until reopened'),
   code: z.string().nullable(),
   failingSince: instant.nullable(),
   restUntil: instant.nullable(),
@@ -30,7 +30,7 @@ const endpoint = z.object({
 /** Operations on triggers. */
 export const TRIGGER_OPERATIONS = {
   listTriggers: operation({
-    summary: 'show endpoints and events: what was sent, what waits and fails, and when it is tried next',
+    summary: 'show trigger endpoints and events, with pending and failed messages',
     level: 'viewer',
     input: z.strictObject({ tenant }),
     output: z.object({ tenant: z.string(), at: instant, everyMinutes: z.number(), endpoints: z.array(endpoint) }),
@@ -42,12 +42,12 @@ export const TRIGGER_OPERATIONS = {
     },
   }),
   reopenTriggerEndpoint: operation({
-    summary: 'use an endpoint again that was closed, and try at once what waits for it',
+    summary: 'reopen a closed endpoint and send its pending messages',
     level: 'operator',
     input: z.strictObject({
       tenant,
       endpoint: id,
-      skip: z.boolean().default(false).describe('Never send what is there by now'),
+      skip: z.boolean().default(false).describe('Drop pending messages instead'),
     }),
     output: z.object({ tenant: z.string(), endpoint: z.string(), closed: closed.nullable(), skip: z.boolean() }),
     http: { method: 'POST', path: '/tenants/{tenant}/trigger-endpoints/{endpoint}/reopen' },

@@ -52,7 +52,7 @@ export async function takeList(
     if (!list.isWhole) return switchOff(parts, triggerKey, reading, baselinePartial());
     await store.know(triggerKey, await namesAtFirst(parts, triggerKey, list), parts.lease);
     await store.recordReading(triggerKey, { sinceAt: now, readAt: now, off: null, letThrough: false }, parts.lease);
-    parts.tenant.log.info(triggerKey, 'documents that are there are taken as told of');
+    parts.tenant.log.info(triggerKey, 'existing documents are recorded without messages');
     return;
   }
   // This list contains the documents again, with equal names.
@@ -68,7 +68,7 @@ export async function takeList(
       return { id, recordId, foundAt: now, attempts: 0, dueAt: now, code: null };
     });
     const recorded = await store.record(triggerKey, entries, parts.lease);
-    if (recorded > 0) parts.tenant.log.info({ ...triggerKey, count: recorded }, 'documents are to be told of');
+    if (recorded > 0) parts.tenant.log.info({ ...triggerKey, count: recorded }, 'messages about documents are queued');
   }
   if (found.absence.size > 0) await store.recordAbsence(triggerKey, found.absence, parts.lease);
   const letThrough = isFlood || found.fresh.length === 0 ? reading.letThrough : false;
@@ -83,7 +83,7 @@ export async function switchOff(
   { code, actor, remedy, texts }: MirrorError,
 ): Promise<void> {
   const at = reading.off?.code === code ? reading.off.at : tenant.clock();
-  if (reading.off?.code !== code) tenant.log.warn({ ...triggerKey, code, actor }, 'a trigger is off');
+  if (reading.off?.code !== code) tenant.log.warn({ ...triggerKey, code, actor }, 'trigger is off');
   await triggers.store.recordReading(
     triggerKey,
     { ...reading, off: { code, remedy: remedy ?? null, texts, at } },
@@ -153,7 +153,10 @@ export async function closeForFlood(
   const { closed } = await triggers.store.endpoint(triggerKey.endpoint);
   if (closed !== null) return;
   await triggers.store.close(triggerKey.endpoint, { code: 'too-many-at-once', at: tenant.clock() });
-  tenant.log.error({ ...triggerKey, count }, 'too many at once: the endpoint is told of none until a person looks');
+  tenant.log.error(
+    { ...triggerKey, count },
+    'too many new documents: endpoint gets no messages until an administrator decides',
+  );
 }
 
 export function baselinePartial(): MirrorError {

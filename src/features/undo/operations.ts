@@ -9,7 +9,7 @@ const STORED_REPORTS = 50;
 /** Makes report names in descending order of time, so that the newest name is first. */
 const LATEST = 1e15;
 
-const ofRun = { run: id, tenant: tenant.optional().describe('Required if two tenants have a run of that id') };
+const ofRun = { run: id, tenant: tenant.optional().describe('Required if two tenants have a run with this id') };
 
 const changingRuns = z.object({
   runs: z.array(
@@ -33,24 +33,24 @@ export const RUN_OPERATIONS = {
     },
   }),
   listChangingRuns: operation({
-    summary: 'list runs that changed or deleted something, newest first, at most a hundred: these can be undone',
+    summary: 'list undoable runs, newest first, at most a hundred: runs that changed or deleted objects',
     level: 'viewer',
     input: z.strictObject({ tenant: tenant.optional() }),
     output: changingRuns,
     http: { method: 'GET', path: '/tenants/{tenant}/changing-runs' },
     commands: [
-      { words: 'runs [tenant]', about: 'show the runs that changed or deleted something, newest first', isList: true },
+      { words: 'runs [tenant]', about: 'list runs that changed or deleted objects, newest first', isList: true },
     ],
     async run({ tenant }, { services }) {
       const { listRuns } = await import('./undo.ts');
       return { runs: await listRuns(services.installation, tenant) };
     },
-    assistants: [{ name: 'runs', about: 'Runs that changed or deleted something, newest first', output: changingRuns }],
+    assistants: [{ name: 'runs', about: 'Runs that changed or deleted objects, newest first', output: changingRuns }],
   }),
   undoRun: operation({
-    summary: 'restore what a run deleted, and bring what it changed to what the clinic says now',
+    summary: 'restore the deleted and changed objects of a run, with current clinic data',
     level: 'operator',
-    input: z.strictObject({ ...ofRun, dryRun: z.boolean().describe('Only show what would come of it') }),
+    input: z.strictObject({ ...ofRun, dryRun: z.boolean().describe('Only show the result') }),
     output: z.object({
       tenant: z.string(),
       run: z.string(),
@@ -61,7 +61,7 @@ export const RUN_OPERATIONS = {
           target: z.string(),
           record: z.string(),
           effect: z.enum(['updated', 'deleted']),
-          result: z.string().describe('`restored`, `waiting`, or why it is not restored'),
+          result: z.string().describe('`restored`, `waiting`, or the reason against a restore'),
         }),
       ),
     }),
@@ -82,13 +82,13 @@ export const RUN_OPERATIONS = {
       restored: records.filter(({ result }) => result === 'restored').length,
     }),
     endsWithOne: {
-      when: 'something is not in place yet, or could not be read',
+      when: 'an object is not restored yet, or could not be read',
       holds: ({ dryRun, records }) =>
         !dryRun && records.some(({ result }) => result === 'waiting' || result === 'unread'),
     },
   }),
   releaseRun: operation({
-    summary: "let the targets' rules decide again about what an undo restored",
+    summary: 'apply the target rules again to objects restored by undo',
     level: 'operator',
     input: z.strictObject(ofRun),
     output: z.object({ tenant: z.string(), released: z.number() }),
@@ -96,7 +96,7 @@ export const RUN_OPERATIONS = {
     commands: [
       {
         words: 'undo <run>',
-        by: { flags: '--release', about: "let the target's rules decide again about what an undo restored" },
+        by: { flags: '--release', about: 'apply the target rules again to objects restored by undo' },
       },
     ],
     async audit({ run, tenant }, { services }) {

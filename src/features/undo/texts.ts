@@ -4,16 +4,16 @@ import type { UndoResult } from './undo.ts';
 /** Results of an undone record; `waiting`: expected result of a dry run. */
 export const UNDO_RESULTS: Texts<Readonly<Record<UndoResult | 'waitingStill', string>>> = {
   en: {
-    restored: 'in place, as the clinic has it now',
-    waiting: 'would be brought to what the clinic has now',
-    waitingStill: 'not yet in place',
-    cancelled: 'the clinic has cancelled it: left out',
-    gone: 'the clinic has it no more: it can not be restored',
-    'no-consent': 'the patient does not agree to it any more: left out',
-    'outside-window': 'outside of the target’s window',
-    unusable: 'its row in the clinic can not be used',
-    unread: 'it could not be read in the clinic: undo again later',
-    'no-target': 'the target is paused, or configured no longer',
+    restored: 'restored with current clinic data',
+    waiting: 'would be restored with current clinic data',
+    waitingStill: 'not restored yet',
+    cancelled: 'not restored: cancelled in the clinic',
+    gone: 'not restored: deleted in the clinic',
+    'no-consent': 'not restored: no patient consent',
+    'outside-window': 'not restored: outside the target’s window',
+    unusable: 'not restored: unusable clinic record',
+    unread: 'not restored: the clinic could not be read; run undo again later',
+    'no-target': 'not restored: the target is paused or no longer configured',
   },
   it: {
     restored: 'al suo posto, come la clinica lo ha ora',

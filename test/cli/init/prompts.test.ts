@@ -37,7 +37,7 @@ describe('a text that a person types', () => {
   test('is needed: nothing is taken only where there is a usual answer, or where it is optional', async () => {
     const needed = openTerminal();
     expect(await needed.typing(needed.asker.text(QUESTION), ENTER, 'Rossi', ENTER)).toBe('Rossi');
-    expect(needed.shown()).toContain('this is needed');
+    expect(needed.shown()).toContain('this value is required');
     const usual = openTerminal();
     expect(await usual.typing(usual.asker.text({ ...QUESTION, usual: 'Verdi' }), ENTER)).toBe('Verdi');
     const optional = openTerminal();

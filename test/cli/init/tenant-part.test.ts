@@ -64,7 +64,7 @@ describe('calendars', () => {
     const { tests } = serversThatRefuse();
     const tools = { dir: newFolder(), tenant: 'aurora', registrations: none, tests };
     const wanted = askCalendars(tools, PLACES, asker({ calendars: [{ agendas: ['14'], kind: 'google' }] }));
-    await expect(wanted).rejects.toMatchObject({ code: 'answer-refused', remedy: 'choose of: caldav' });
+    await expect(wanted).rejects.toMatchObject({ code: 'answer-refused', remedy: 'choose from: caldav' });
   });
 });
 

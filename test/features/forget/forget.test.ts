@@ -210,7 +210,7 @@ describe('a look before', () => {
     expect(counts(world)).toEqual([5, 2, 5, 2]);
     expect(await world.tenant.tombstones.count()).toBe(0);
     const text = renderForgetPreview(preview);
-    expect(text.replaceAll('\n', ' ')).toContain('2 appointments to come leave the calendars');
+    expect(text.replaceAll('\n', ' ')).toContain('Future appointments removed from calendars: 2');
     for (const word of TELLING) expect(text).not.toContain(word);
     expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(PLAIN_COLUMNS);
   });

@@ -29,7 +29,7 @@ describe('the commands', () => {
     const added = await run('add', 'nuova', 'nuova.yaml', '--secrets', 'secrets.yaml');
     expect([added.thrown, added.out]).toEqual([
       null,
-      'The tenant nuova is added. Log in for it: clinic-mirror login nuova clinic\n',
+      'Tenant nuova is added. Connect the clinic: clinic-mirror login nuova clinic\n',
     ]);
     const exported = (await run('export', 'nuova')).out;
     expect(exported).toMatch(/^# revision [\w-]{22}\nname: Nuova\n/);
@@ -60,7 +60,7 @@ describe('the commands', () => {
   test('check a document, and exit with 2 for faults', async () => {
     const { run, files } = open();
     files['good.yaml'] = 'name: Studio\n';
-    expect(await run('check', 'buona', 'good.yaml')).toMatchObject({ code: 0, out: 'It has no faults.\n' });
+    expect(await run('check', 'buona', 'good.yaml')).toMatchObject({ code: 0, out: 'No faults found.\n' });
     const { code, out } = await run('check', 'nuova', 'broken.yaml');
     expect([code, out]).toEqual([2, expect.stringContaining('is broken')]);
     files['list.yaml'] = '- correct-horse\n';

@@ -60,8 +60,8 @@ test('duplicates names contacts without the address that another has, ours or ma
     },
   ]);
   const text = renderDuplicates(view);
-  expect(text).toContain('customer lacks email, which is with a contact that somebody else made');
-  expect(text).toContain('son lacks email, which is with the contact of mother');
+  expect(text).toContain('customer without email: the value belongs to a contact that clinic-mirror did not create');
+  expect(text).toContain('son without email: the value belongs to the contact of mother');
   expect(`${text}${JSON.stringify(view)}`).not.toMatch(/example\.org|Verdi|Anna/);
   await expect(look('activities')).rejects.toMatchObject({ code: 'no-such-target' });
 });
@@ -90,8 +90,8 @@ test('duplicates in Salesforce names copies of ours and contacts that somebody e
     { ...both, kind: 'alike', by: ['email'], isHeldByOurs: false, heldBy: null, heldOn: pageByHand },
   ]);
   const text = renderDuplicates(view);
-  expect(text).toContain('anna was copied by a person');
-  expect(text).toContain('anna looks like a contact that somebody else made (same email)');
+  expect(text).toContain('anna manual copy with the clinic-mirror stamp');
+  expect(text).toContain('anna similar to a contact created by another user (equal email)');
   expect(text).toContain(pageOfCopy);
   expect(`${text}${JSON.stringify(view)}`).not.toMatch(/example\.org|Verdi|Bruni/);
 });

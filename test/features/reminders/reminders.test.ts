@@ -72,7 +72,7 @@ describe('reminders of a tenant', () => {
     const world = await worldWith({ one: 48 });
     world.clinic.truncatedAfter = 0;
     const list = await previewDay(installationOf(world), ID, null, NEVER);
-    expect(renderReminders(list, '')).toContain('some may be missing');
+    expect(renderReminders(list, '')).toContain('reminders may be missing');
   });
 
   test('that came to their end, newest first', async () => {
@@ -109,7 +109,7 @@ describe('the story of an appointment', () => {
     await world.advance(DAY_MS);
     const text = await story(world);
     expect(text).toContain('day-before, text: for 2026-06-17 10:00+02:00, due 2026-06-16 10:00+02:00');
-    expect(text).toContain('sent 2026-06-16 10:00+02:00, handed over 1 time, known there as ref-1');
+    expect(text).toContain('sent 2026-06-16 10:00+02:00, 1 attempt, gateway id ref-1');
   });
 
   test('that was moved: both times', async () => {
@@ -125,7 +125,7 @@ describe('the story of an appointment', () => {
   test('that is of no patient, and of one that the clinic does not have', async () => {
     const world = await worldWith({});
     book(world, 'one', 48, { patientId: null });
-    expect(await story(world)).toContain('none, it has no patient');
+    expect(await story(world)).toContain('none, the appointment has no patient');
     expect(await story(world, 'nobody')).toContain('the appointment does not exist in the clinic');
     expect(await story(world, 'nobody')).toContain('Nothing was planned');
   });

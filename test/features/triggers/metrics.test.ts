@@ -28,7 +28,7 @@ test('an event whose list may not be read is named by status and metrics as off'
   portal.world.documents.errors.reports = new MirrorError('the login lacks a scope', denied);
   await portal.world.turn();
   const text = renderStatus(await status(installation())).replaceAll(/\n */g, ' ');
-  expect(text).toContain('not readable, and so off: report.available to portal (missing-claim); log in again');
+  expect(text).toContain('not readable, trigger off: report.available to portal (missing-claim); log in again');
   expect(await metrics()).toContain(
     'clinic_mirror_trigger_off{tenant="studio-rossi",endpoint="portal",event="report.available"} 1',
   );

@@ -39,7 +39,7 @@ describe('the list of triggers', () => {
     const [first] = (await listTriggers(installation(), ID)).endpoints;
     expect(first?.events[0]).toMatchObject({ waiting: 1, failing: 1, lastCode: 'webhook-unavailable', failedTries: 1 });
     expect(first?.events[0]?.nextTryAt).toBeGreaterThan(portal.world.now);
-    expect(await shown()).toMatch(/portal: failing since .* \(webhook-unavailable\), next try /);
+    expect(await shown()).toMatch(/portal: failing since .* \(webhook-unavailable\), next retry /);
     expect(widest(await shown())).toBeLessThanOrEqual(PLAIN_COLUMNS);
   });
 

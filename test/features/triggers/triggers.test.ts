@@ -96,7 +96,7 @@ describe('too many documents at once', () => {
   });
 
   test('are let through by a person, that once', async () => {
-    expect((await shown()).replaceAll(/\n */g, ' ')).toContain('with --skip they are never sent');
+    expect((await shown()).replaceAll(/\n */g, ' ')).toContain('with --skip they are dropped');
     await reopenEndpoint(
       installation(),
       { tenant: ID, endpoint: 'portal' },

@@ -154,7 +154,7 @@ describe('a run that deleted what it should not have', () => {
       5: 'restored',
     });
     const text = renderUndo(view);
-    expect(text).toContain('can not be restored');
+    expect(text).toContain('not restored: cancelled in the clinic');
     expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
   });
 
