@@ -4,7 +4,7 @@ const NO_CHANGE_PAGES =
   'pages of changes are the choice of a CalDAV server, and this one makes none; seen in the connector’s own tests';
 const NO_NOTIFICATIONS = 'CalDAV servers have no agreed way to tell of changes: they are polled';
 
-/** Cases of the contract that CalDAV cannot have, at whatever server. */
+/** Cases of the contract that no CalDAV server can support. */
 export const CALDAV_SKIPS: Readonly<Record<string, string>> = {
   'answers in another order reach their own operations': NO_BATCH,
   'a server that takes fewer operations at once is met': NO_BATCH,

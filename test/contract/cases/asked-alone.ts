@@ -13,7 +13,7 @@ import {
   updateOperation,
 } from '../contract-kit.ts';
 
-/** Whatever one answer says of all is asked again alone, before it is believed. */
+/** An error for a whole batch is confirmed by one request per member before the connector believes it. */
 export const askedAlone = group('asked alone', {
   'a batch in which one member is refused fails for that one alone': oneRefused(422),
   'a batch that is answered as if the target were gone, for one member, fails for that one alone': oneRefused(404),

@@ -4,7 +4,7 @@ import { MirrorError } from '../../../src/model/errors.ts';
 import { group } from '../contract-case.ts';
 import { type AnyKit, describeOutcome, failure, signal } from '../contract-kit.ts';
 
-/** A login that has run out, once or for good. */
+/** An access token that expired, and a connection that was revoked. */
 export const authorization = group('authorization', {
   'a login that ran out is renewed once and the write goes through': async (kit) => {
     const { authorizer, renewals } = counting(kit);

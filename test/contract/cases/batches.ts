@@ -77,7 +77,10 @@ export const batches = group('many operations', {
   },
 });
 
-/** What this case needs of a target, its dialect or its connector, and what a vendor may not have. @throws Error that says what is missing */
+/**
+ * Returns a part of the target, its dialect or its connector that this case requires and that not every vendor has. @throws Error that
+ * names the missing part
+ */
 export function required<From extends object, Name extends keyof From & string>(from: From, name: Name) {
   const part = from[name];
   if (part === undefined) {

@@ -21,7 +21,7 @@ const WINDOW: TimeWindow = { fromAt: Date.parse('2027-02-01T00:00:00Z'), toAt: D
 const CHANGED = itemWith({ title: 'Changed' });
 const LONG_AGO = itemWith({ time: timed('2026-12-10T09:00:00+01:00', '2026-12-10T09:30:00+01:00', 'Europe/Rome') });
 
-/** What a connector tells of what happened in a calendar since it was last asked. */
+/** Changes of a calendar since the previous cursor, as the connector reports them. */
 export const changes = group<CalendarKit>('changes', {
   'a first reading is whole, of the window, and gives a cursor': async (kit) => {
     const [a] = await kit.create('a');
@@ -211,7 +211,7 @@ async function ask(kit: CalendarKit, cursor: string | null, window = WINDOW): Pr
   return await kit.connector.changes(kit.target.container, { cursor, window }, signal());
 }
 
-/** Creates records and gives the cursor after a first reading. */
+/** Creates records and returns the cursor after a first read. */
 async function begin(kit: CalendarKit, ...recordIds: string[]): Promise<string | null> {
   await kit.create(...recordIds);
   const { items, cursor } = await ask(kit, null);

@@ -4,7 +4,7 @@ import { type ContractCase, group } from '../contract-case.ts';
 import { deleteOperation, describeOutcome, failure, keyOf, updateOperation, written } from '../contract-kit.ts';
 import { type CrmKit, createContact } from '../crm-kit.ts';
 
-/** Appointments become activities and invoices deals, each of a contact that is ours or is not there yet. */
+/** Appointments become activities and invoices become deals. Each belongs to a managed contact, which may not exist yet. */
 export const crmActivities = group<CrmKit>('activities and their contacts', {
   'an activity belongs to its contact': belongs('appointments'),
   'a deal belongs to its contact': belongs('invoices'),

@@ -9,7 +9,7 @@ import type { CrmKit } from '../crm-kit.ts';
 /** Spring 2027, in which the suite's items lie. */
 const WINDOW: TimeWindow = { fromAt: Date.parse('2027-02-01T00:00:00Z'), toAt: Date.parse('2027-05-01T00:00:00Z') };
 
-/** CRMs are read whole: whatever the cursor, the answer is all that is ours. */
+/** A CRM is always read completely: with any cursor, the answer holds all managed objects. */
 export const crmChanges = group<CrmKit>('changes', {
   'every reading is whole and of what is ours': async (kit) => {
     await kit.create('a', 'b');

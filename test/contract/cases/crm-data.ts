@@ -29,7 +29,7 @@ const INSTANTS = [
   '1999-12-31T23:59:59.000Z',
 ];
 
-/** Values arrive as they were sent, or the outcome tells what was stored; what is read back has the fingerprint of that. */
+/** Values arrive as sent, or the outcome reports the stored values. Values read back have the fingerprint of the stored ones. */
 export const crmData = group<CrmKit>('values', {
   ...Object.fromEntries(
     Object.entries(TEXTS).map(([name, text]) => [

@@ -55,7 +55,7 @@ export const crmErasing = group<CrmKit>('erasing', {
   },
 });
 
-/** Not there for anybody; where the connector says that it takes contacts out for good, not in the bin either. */
+/** Expects that no one sees the contact, and that the bin does not hold it if the connector declares permanent deletion. */
 async function expectGone(kit: CrmKit, remoteId: string): Promise<void> {
   const { server, supports, stream } = kit.target;
   expect((await kit.objects()).map((object) => object.remoteId)).not.toContain(remoteId);

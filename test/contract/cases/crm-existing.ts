@@ -4,7 +4,7 @@ import { group } from '../contract-case.ts';
 import { describeOutcome, keyOf, OTHER_MARK, sealedRecordIdOf, signal } from '../contract-kit.ts';
 import type { CrmKit } from '../crm-kit.ts';
 
-/** Contacts that were in a CRM before us, which a person gives to patients. */
+/** Contacts that were in the CRM before clinic-mirror, which an operator matches to patients. */
 export const crmExisting = group<CrmKit>('contacts from before', {
   'are listed with their values; ours, those of another target and those with a key alone are not': async (kit) => {
     const byHand = await kit.target.server.addByHand({ title: 'Rossi', email: 'rossi@clinic.example' });

@@ -6,7 +6,7 @@ import type { CrmKit } from '../crm-kit.ts';
 const SHARED = { email: 'family@clinic.example', phone: '+390551234567' };
 const FAMILY = ['mother', 'father', 'daughter', 'son'];
 
-/** People who share what a CRM takes for a person's own: each stays one object, and nobody's is written over. */
+/** Family members who share values that a CRM treats as personal: each stays one object, and no object is overwritten. */
 export const crmFamilies = group<CrmKit>('families', {
   'a family of four with one e-mail address and one phone becomes four objects': async (kit) => {
     await createFamily(kit);

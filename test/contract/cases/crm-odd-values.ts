@@ -117,7 +117,7 @@ async function requestsOf(kit: CrmKit, operations: Operation<CrmItem>[]): Promis
   return kit.target.proxy.requests.length;
 }
 
-/** Every other value is there; that one is empty, or as it was where the CRM takes it. */
+/** Expects every other value. The odd value is empty, or unchanged if the CRM accepts it. */
 function isLeftOut(odd: Partial<CrmValues>): ContractCase<CrmKit>['run'] {
   return async (kit) => {
     const { title, values } = await expectWritten(kit, kit.row({ title: 'Rossi', ...odd }));
@@ -128,7 +128,7 @@ function isLeftOut(odd: Partial<CrmValues>): ContractCase<CrmKit>['run'] {
   };
 }
 
-/** Expects that an item is written at once, reads back as the outcome tells it, and that nothing of it is in what is logged. */
+/** Expects that an item is written at the first attempt, reads back as its outcome reports, and appears in no log line. */
 async function expectWritten(kit: CrmKit, item: CrmItem) {
   const worker = await prepared(kit);
   const { firstName, list } = kit.target;
@@ -172,7 +172,7 @@ function withValue(item: CrmItem, name: string, value: PropertyValue): CrmItem {
   return { ...item, properties: { ...item.properties, [name]: value } };
 }
 
-/** What is read back, without what the item says nothing of. */
+/** Returns all items read back, without values that the written item leaves open. */
 async function readAll(kit: CrmKit): Promise<(CrmItem | null)[]> {
   const worker = kit.worker({ properties: propertiesOf(kit) });
   const read = (await Array.fromAsync(worker.read(kit.target.container, null, signal()))).flat();

@@ -13,8 +13,8 @@ import type { CrmKit } from '../crm-kit.ts';
 import { required } from './batches.ts';
 
 /**
- * A person's hands in the CRM. There an object is ours by its key, which is unique and written by us alone, and by its stamp, which
- * says for which target: an upsert can't look at the stamp first, reading does.
+ * Manual changes in the CRM. A managed object has a key (unique, written only by clinic-mirror) and a stamp that names the target. An
+ * upsert cannot check the stamp first; a read does.
  */
 export const crmPeople = group<CrmKit>('people and foreign objects', {
   'an object whose key and stamp were emptied is no longer ours: it stays as it is, and an update makes another':
@@ -78,7 +78,7 @@ export const crmPeople = group<CrmKit>('people and foreign objects', {
   },
 });
 
-/** A person takes two contacts for one and joins them. */
+/** A user merges two contacts. */
 export const crmMerging = group<CrmKit>('people and foreign objects', {
   'an object of ours that a person joined into a stranger leaves one object for each of us in the end': async (kit) => {
     const [created] = await kit.create('a', 'b');

@@ -16,7 +16,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   'a line of 300 characters without a space': 'é'.repeat(300),
 };
 
-/** Texts arrive as they are: shown the same, read back the same, and not written again. */
+/** Texts arrive unchanged: shown and read back as sent, and not written a second time. */
 export const data = group<CalendarKit>('texts', {
   ...Object.fromEntries(Object.entries(TEXTS).map(([name, text]) => [`${name} arrive as they are`, arrives(text)])),
   'an empty description and an absent one are the same': async (kit) => {
@@ -84,7 +84,7 @@ async function expectArrival(kit: CalendarKit, item: CalendarItem): Promise<void
   expect((await kit.object('a')).version, 'written once').toBe(object.version);
 }
 
-/** A text is shown as it was sent; one that is longer than the vendor takes ends with an ellipsis where it was cut. */
+/** Expects the text as sent; a text longer than the vendor's limit is cut and ends with an ellipsis. */
 function expectWhole(shown: string, sent: string, longest = Number.POSITIVE_INFINITY): void {
   if (sent.length <= longest) {
     expect(shown).toBe(sent);

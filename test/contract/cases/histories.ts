@@ -9,12 +9,12 @@ import { type AnyKit, keyOf, sealedRecordIdOf } from '../contract-kit.ts';
 const RECORDS = ['r0', 'r1', 'r2', 'r3', 'r4', 'r5'];
 const ROUNDS = 30;
 
-/** What the daemon remembers of a record: what it wants there, and what its last outcome told. */
+/** State of a record in the daemon: the wanted item and the last outcome. */
 interface Memory {
   recordId: string;
-  /** Title of the wanted item; null when nothing is wanted. */
+  /** Title of the wanted item; null if no item is wanted. */
   wanted: string | null;
-  /** An object of ours may be there. */
+  /** A managed object may exist. */
   linked: boolean;
   versionTag: string | null;
   epoch: number;

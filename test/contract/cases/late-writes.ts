@@ -16,7 +16,7 @@ async function held({ target: { proxy, dialect } }: Pick<AnyKit, 'target'>): Pro
   await expect.poll(() => proxy.requests.some((request) => matches(dialect.writes, request))).toBe(true);
 }
 
-/** What becomes of an update that was held on its way while another worker wrote a newer one. */
+/** Returns the outcome of an update that was delayed while another worker wrote a newer one. */
 async function overtakenUpdate(kit: AnyKit) {
   const [created] = await kit.create('a');
   const { remoteId, versionTag } = created!;

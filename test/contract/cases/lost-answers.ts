@@ -6,7 +6,7 @@ import { HOUR_MS } from '../../../src/model/time.ts';
 import { type ContractCase, group } from '../contract-case.ts';
 import { type AnyKit, deleteOperation, describeOutcome, failure, updateOperation } from '../contract-kit.ts';
 
-/** Requests of a look for all creates of a call, and of reading what it found. */
+/** Requests of a lookup for all creates of a call, and of reading the objects found. */
 const LOOK_FOR_ALL = 4;
 
 /** The connection breaks, before or after the server did the work; the same operation is sent again with the same key. */
@@ -39,7 +39,7 @@ export const lostAnswers = group('lost answers', {
   'after a crash creates that nobody confirmed cost a look for all of them, and none for each': async (kit) => {
     const { dialect, proxy } = kit.target;
     const unconfirmed = Array.from({ length: 20 }, (_, index) => ({ ...kit.toCreate(`r${index}`), mayExist: true }));
-    // Half of them arrived before the crash.
+    // Half of the creates arrived before the crash.
     await kit.attempt(unconfirmed.slice(0, 10));
     const worker = kit.worker();
     proxy.forget();

@@ -6,7 +6,7 @@ import { group } from '../contract-case.ts';
 import { type CalendarKit, signal } from '../contract-kit.ts';
 import { required } from './batches.ts';
 
-/** How a vendor is asked to tell of changes, and what it posts. */
+/** Subscriptions at a vendor, and the notifications that the vendor posts. */
 export const notifications = group<CalendarKit>('notifications', {
   'a change by hand is told at the address, with the secret': heard(async ({ kit, open, told }) => {
     const { remoteId } = (await kit.create('a'))[0]!;
@@ -111,7 +111,7 @@ interface Hearing {
   subscriptions: Subscriptions;
   /** Opens a subscription to the receiver, under a fresh id and secret. */
   open(choice?: { expiresAt?: number }): Promise<{ request: SubscriptionRequest; subscription: Subscription }>;
-  /** What was told since the last call, when nothing is on its way any more: event, id in the address and secret. */
+  /** Returns the notifications since the last call after all of them have arrived: event, id in the URL, and secret. */
   told(): Promise<string[]>;
 }
 

@@ -18,7 +18,7 @@ import {
 } from '../contract-kit.ts';
 import { required } from './batches.ts';
 
-/** A person's hands in the calendar, and what is not ours. */
+/** Manual changes in the calendar, and foreign objects. */
 export const people = group('people and foreign objects', {
   'an object edited by hand is overwritten by the next update': async (kit) => {
     const [created] = await kit.create('a');
@@ -85,7 +85,7 @@ export const people = group('people and foreign objects', {
   },
 });
 
-/** Calendars know an object of ours by its owner tag alone: at the place of our key there may be somebody else's. */
+/** Calendars recognize a managed object only by its owner tag: a foreign object may have the same key. */
 export const calendarPeople = group<CalendarKit>('people and foreign objects', {
   'an object whose owner tag was taken off is no longer ours: neither updated, deleted nor read': async (kit) => {
     const [created] = await kit.create('a');

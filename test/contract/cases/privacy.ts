@@ -7,7 +7,7 @@ import type { Outcome } from '../../../src/model/operations.ts';
 import { group } from '../contract-case.ts';
 import { type AnyKit, type CalendarKit, deleteOperation, keyOf, signal, updateOperation } from '../contract-kit.ts';
 
-/** Record ids that would tell whose appointment it is. */
+/** Record ids that would identify the patient. */
 const RECORD_IDS = ['patient-4711-canary', 'patient-0815-canary', 'patient-1234-canary'] as const;
 
 /** Patient data is in the texts that the policy allowed, in request bodies, and nowhere else. */
@@ -48,7 +48,7 @@ export const privacy = group('privacy', {
   },
 });
 
-/** Calendars are looked at by others, and send mails. */
+/** Other users see a calendar, and calendars send mails. */
 export const calendarPrivacy = group<CalendarKit>('privacy', {
   'every object is private, without guests and alarms, and nobody gets a mail': async (kit) => {
     await liveThrough(kit);

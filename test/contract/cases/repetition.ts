@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { group } from '../contract-case.ts';
 import { type CalendarKit, deleteOperation, describeOutcome, updateOperation, written } from '../contract-kit.ts';
 
-/** Doing the same thing twice leaves what doing it once leaves. */
+/** A repeated operation has the same result as a single one. */
 export const repetition = group('repetition', {
   'the same delete twice ends well both times': async (kit) => {
     const [created] = await kit.create('a');

@@ -30,7 +30,7 @@ function projected({ target }: CalendarKit, policy: Partial<ProjectionPolicy>, c
   return item;
 }
 
-/** Writes an item, expects it to be read back as it is and to be written once, and gives the object. */
+/** Writes an item, expects that it reads back unchanged and needs no second write, and returns the object. */
 async function kept(kit: CalendarKit, item: CalendarItem) {
   expect(describeOutcome((await kit.attempt([createOperation('a', item)]))[0])).toBe('written created');
   const object = await kit.object('a');
@@ -40,7 +40,7 @@ async function kept(kit: CalendarKit, item: CalendarItem) {
   return object;
 }
 
-/** How the entries of a target's policy look to whoever opens the calendar. */
+/** Events of a target's policy, as a user of the calendar sees them. */
 export const shownAs = group<CalendarKit>('how entries are shown', {
   'links to the page and to the video visit are shown, wherever the vendor has a place for them': async (kit) => {
     const { description, links } = await kept(kit, projected(kit, { links: ['page', 'teleVisit'] }));

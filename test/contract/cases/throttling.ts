@@ -6,7 +6,7 @@ import { BEGIN, FORMS, LIMIT_MS } from '../../support/limit-forms.ts';
 import { type ContractCase, group } from '../contract-case.ts';
 import { describeOutcome, failure } from '../contract-kit.ts';
 
-/** A server that asks to wait: the connector says so and does not wait itself. */
+/** A server that demands a pause: the connector reports the pause and does not wait itself. */
 export const throttling = group('throttling and outages', {
   'a rate limit with seconds is passed on as a wait': throttled(() => '120', 120),
   'a rate limit with a date is passed on as a wait': throttled(
@@ -76,7 +76,7 @@ function throttled(retryAfter: () => string, seconds: number): ContractCase['run
   };
 }
 
-/** A target that rests after each refusal as its lane lets it writes soon after the limit ended. */
+/** Expects that a target whose lane pauses after each refusal writes soon after the limit ended. */
 function lastsThrough(form: string): ContractCase['run'] {
   return async (kit) => {
     const { proxy, dialect } = kit.target;

@@ -15,7 +15,7 @@ const CUT_GZIP: ProxyFault = {
   }),
 };
 
-/** What the network does to answers. A reading that broke off is an error: nothing less is proof of absence. */
+/** Network faults in answers. A read that broke off is an error: only a complete read proves absence. */
 export const transport = group('transport', {
   'a reset while reading is an error to be tried later': brokenReading({ kind: 'cut' }),
   'an answer that breaks off while reading is an error to be tried later': brokenReading({ kind: 'cut-body' }),
@@ -73,7 +73,7 @@ export const transport = group('transport', {
   },
 });
 
-/** What something in between may answer with 200 in the server's place. */
+/** Answers with 200 that a proxy between daemon and server may give. */
 const NOTHING_PROVED = [
   '',
   'null',
@@ -84,7 +84,7 @@ const NOTHING_PROVED = [
   '{"items":"none","value":7,"results":{}}',
 ];
 
-/** The operation's request is answered in the server's place, which never sees it. */
+/** Answers the operation's request before it reaches the server. */
 async function expectNoSuccess(kit: AnyKit, operation: Operation<Item>, body: string): Promise<void> {
   const answer = { status: 200, headers: { 'content-type': 'application/json' }, body };
   kit.target.proxy.add({ ...kit.target.dialect.writes, fault: { kind: 'answer', answer } });
