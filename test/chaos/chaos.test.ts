@@ -16,7 +16,7 @@ beforeAll(async () => {
 }, TIMEOUT_MS);
 afterAll(() => opened?.close());
 
-test('a script of faults leaves nothing wrong behind', { timeout: TIMEOUT_MS }, async () => {
+test('the world is correct after a script of faults', { timeout: TIMEOUT_MS }, async () => {
   const [park] = opened?.parks ?? [];
   if (park === undefined) throw new Error('there is no park');
   const script = scriptOf(SEED, choiceOf([]));

@@ -48,7 +48,7 @@ async function linesOfStart(told: Durability | null, now: Durability): Promise<R
   return lines.map((line) => JSON.parse(line));
 }
 
-test('a Redis that does not tell when a decision is on its disk is told of with cause and remedy, once', async () => {
+test('a Redis that does not report persisted decisions is reported once, with cause and remedy', async () => {
   expect(await linesOfStart(null, 'unsupported')).toMatchObject([
     {
       level: 'warn',
@@ -62,7 +62,7 @@ test('a Redis that does not tell when a decision is on its disk is told of with 
 });
 
 test.each(['settle', 'view'] as const)(
-  'a start that fails while Redis is asked by %s leaves no rejection and no line',
+  'a failed start during a Redis query by %s leaves no rejection and no log line',
   async (asked) => {
     const rejections: unknown[] = [];
     const note = (reason: unknown) => rejections.push(reason);
@@ -161,7 +161,7 @@ async function remembered(
   );
 }
 
-test('a login that is missing is told when it lasts, and that it is over', async () => {
+test('a missing connection is reported if it lasts, and its end is reported', async () => {
   const opened = await openAlerting();
   const { clock, tenant, login, told, messages } = opened;
   await opened.logOut();
@@ -178,7 +178,7 @@ test('a login that is missing is told when it lasts, and that it is over', async
   expect(told()[1]).toMatchObject({ begun: { count: 0 }, over: { count: 1, problems: [{ ...problem, next: null }] } });
 });
 
-test('a receiver that takes nothing is named in status, and gets the message when it does', async () => {
+test('a receiver that refuses messages is listed in status, and gets the message when it recovers', async () => {
   const opened = await openAlerting();
   const { clock, answer, composition, told } = opened;
   answer.status = 503;
@@ -199,7 +199,7 @@ test('a receiver that takes nothing is named in status, and gets the message whe
   expect(told().at(-1).begun.problems).toMatchObject([{ code: 'not-connected' }]);
 });
 
-test('a Redis that does not answer is told by the process itself', async () => {
+test('the process itself reports a Redis that does not answer', async () => {
   const opened = await openAlerting();
   await remembered(opened, 'a look', () => true);
   await redis.crash();

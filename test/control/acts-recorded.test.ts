@@ -422,7 +422,7 @@ const OF_STATE: GivenByVerb<
 const GIVEN: GivenByVerb = { ...OF_LOGINS, ...OF_TARGETS, ...OF_ACCESS, ...OF_TENANTS, ...OF_STATE };
 
 describe('each verb', () => {
-  test.each(ACT_VERBS)('leaves who, tenant, what and why before it is begun, and how it ended: %s', async (verb) => {
+  test.each(ACT_VERBS)('records user, tenant, action and reason before it begins, and its result: %s', async (verb) => {
     const { act, what = {}, facts = {}, tenant = TENANT } = await GIVEN[verb]();
     const who = person('bruno', 'Bruno');
     const acting = openActing({ who, why: 'INC-7' });
@@ -435,7 +435,7 @@ describe('each verb', () => {
     for (const told of [PATIENT, ADDRESS, 'apt-1']) expect(JSON.stringify(acting.recorded)).not.toContain(told);
   });
 
-  test.each(ACT_VERBS)('is refused where it wants a reason and has none, and that is recorded: %s', async (verb) => {
+  test.each(ACT_VERBS)('is refused without a required reason, and the refusal is recorded: %s', async (verb) => {
     const { act, what = {}, tenant = TENANT } = await GIVEN[verb]();
     const acting = openActing({ reasonFor: [verb] });
     await expect(act(acting)).rejects.toMatchObject({ code: 'reason-missing' });

@@ -221,7 +221,7 @@ async function surfacesOf({ installation, clock }: World) {
   };
 }
 
-describe('every surface says the same two words of a clinic', () => {
+describe('every interface shows the same two states of a clinic', () => {
   test.each(COMBINATIONS)('%s and %s: %s', async (sync, health, how, bring, firstSync = undefined) => {
     const world = await open();
     await bring(world);

@@ -176,7 +176,7 @@ const BREAKS: [what: string, how: (crm: Crm) => void, shows: Faults | 'strangers
 ];
 
 describe('the judge of a CRM', () => {
-  test('finds nothing wrong where everything is right', () => {
+  test('finds no defect in a correct CRM', () => {
     const totals = judge(rightCrm(), expectedAt());
     expect(totals).toEqual({
       contacts: { records: 4, remoteRecords: 4, duplicates: 0, missing: 0, wrong: 0, texts: [] },
@@ -200,14 +200,14 @@ describe('the judge of a CRM', () => {
     });
   });
 
-  test('allows for a day that turned while the cycle ran, and for no other', () => {
+  test('allows for a day that changed during the cycle, and for no other', () => {
     const afterFirst = NOON + 2 * HOUR_MS;
     const crm = rightCrm();
     expect(isExactCrm(judge(crm, expectedAt(NOON, afterFirst)))).toBe(true);
     expect(isExactCrm(judge(crm, expectedAt(afterFirst)))).toBe(false);
   });
 
-  test('takes either of a family for the one with the address, but not both where an address has one owner', () => {
+  test('accepts either family member with the address, but not both if an address has one owner', () => {
     const crm = rightCrm();
     setValues(at(crm.contacts, 0), { email: null });
     setValues(at(crm.contacts, 1), { email: 'family@example.com' });
