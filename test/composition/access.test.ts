@@ -24,7 +24,7 @@ describe('the browser URL of the operator port', () => {
 });
 
 describe('the first sign-in', () => {
-  /** What was shown and logged when a daemon started. */
+  /** Returns the output and the log of a daemon start. */
   async function start({ passphrase = true, isSet = false, publicUrl = 'https://mirror.example' as string | null }) {
     const log = { warn: vi.fn(), error: vi.fn() };
     const { actServices: acts } = openActing();

@@ -63,7 +63,7 @@ targets:
     settings: { mailbox: ${MAILBOX}, calendar: { id: primary } }
 `;
 
-/** The connections of a tenant with both logins at Microsoft, as the daemon opens them from its files. */
+/** Opens a tenant's connections with both kinds of Microsoft authorization, from its files as the daemon does. */
 async function openTenant() {
   const sandbox = await startGraphSandbox();
   onTestFinished(() => sandbox.close());
@@ -116,7 +116,7 @@ describe('connections to Microsoft', () => {
 
 const SECRET = 'a-secret-of-this-test';
 
-/** The connections of a tenant whose every secret is refused by the one server that all addresses lead to. */
+/** Opens a tenant's connections to one server, at every URL, that refuses each secret. */
 async function openRefused() {
   const server = await listenNode(
     createServer((request, response) => {
@@ -170,7 +170,7 @@ oauthClients: { main: { ${secret('oauth')}, authorizationEndpoint: "${url}/a", t
   return openTenantConnections(load(dir, { connectors, env }), redis.connect()).connections;
 }
 
-/** Where an error says that the refused secret is read from; else its code and remedy. */
+/** Returns the place of the refused secret in an error; otherwise the error's code and remedy. */
 async function placeToldBy(refused: Promise<unknown>, secret: string): Promise<string> {
   const error = asMirrorError(await refused.catch((thrown: unknown) => thrown));
   expect(`${error.stack} ${JSON.stringify(error)} ${error.remedy}`).not.toContain(secret);
@@ -318,7 +318,7 @@ const PATIENT: Operation<CrmItem> = {
 };
 const LISTS = { method: /^GET$/, url: /\/crm\/objects\/[\w-]+\/contacts\?/ };
 
-/** The login of a tenant file whose connection `crm` is a Service Key; the application of the settings is for others. */
+/** Returns the authorizer of the connection `crm`, which is a Service Key; the client of the settings serves other connections. */
 function authorizerOf(serviceKey: string, hub: { authorizeUrl: string; tokenUrl: string }) {
   const dir = writeConnections({
     clients: `hubspotClients:
@@ -331,7 +331,7 @@ function authorizerOf(serviceKey: string, hub: { authorizeUrl: string; tokenUrl:
   return connections.get('crm')!.authorizer('contacts');
 }
 
-/** Contacts by a Service Key, in an account behind a proxy, and a server that is nobody's. */
+/** Opens contacts with a Service Key, in an account behind a proxy, and an unrelated server. */
 async function openContacts() {
   const sandbox = await startHubSpotSandbox();
   onTestFinished(() => sandbox.close());
@@ -365,7 +365,7 @@ async function openContacts() {
   return { sandbox, proxy, stranger, serviceKey, said, prepare, write, read };
 }
 
-/** Headers, by name, in which the key stands; addresses and bodies never hold it. */
+/** Returns the names of headers that contain the key, and expects that no URL or body does. */
 function headersWith(serviceKey: string, { requests }: Pick<FaultProxy | Receiver, 'requests'>): string[] {
   return requests.flatMap(({ headers, body, ...address }) => {
     expect(JSON.stringify([address, body])).not.toContain(serviceKey);

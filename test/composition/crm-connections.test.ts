@@ -28,7 +28,7 @@ const redis = useRedis();
 const USER = 'integration@clinic.example';
 const DAY_MS = 86_400_000;
 
-/** The logins of a tenant, as the daemon opens them from its files, and the desk at which people log in. */
+/** Opens a tenant's connections, from its files as the daemon does, and the desk that makes connections. */
 function openTenant(files: { settings: string; connections: string; env?: Record<string, string> }) {
   const dir = writeConnections({ clients: files.settings, connections: files.connections });
   const configuration = load(dir, { env: { ...ENV, ...files.env } });

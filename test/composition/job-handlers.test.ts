@@ -6,7 +6,7 @@ import type { JobHandlers } from '../../src/jobs/workers.ts';
 const NEVER = new AbortController().signal;
 const SIGNALS = { stop: NEVER, abort: NEVER, taken: 0 } as unknown as Parameters<JobHandlers['pull']>[1];
 
-/** A composition that notes what goes into the queues; everything else of a tenant refuses. */
+/** Returns a composition that records queued jobs; any other use of a tenant throws. */
 function composed(tenant: object | null, unchecked: readonly string[] = []) {
   const queued: string[] = [];
   const opened: string[] = [];
@@ -30,7 +30,7 @@ function composed(tenant: object | null, unchecked: readonly string[] = []) {
   return { handlers: jobHandlers(composition), queued, opened };
 }
 
-/** Any use of a tenant but of what is named throws. */
+/** Returns a tenant that throws on any use except of the given members. */
 function tenantOf(named: object): object {
   return new Proxy(named, {
     get: (target, name) => {

@@ -24,7 +24,7 @@ interface World {
   lastError?: { code: string; startedAt: number };
 }
 
-/** Where one login stands. */
+/** Returns the status of one connection. */
 async function statusOf({ credential = CREDENTIAL, connection = {}, pause = null, lastError }: World) {
   const opened = {
     ...{ id: 'calendar', kind: 'google', scopes: ['calendar'], user: null, tokens: { login: { expected: null } } },

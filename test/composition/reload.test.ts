@@ -3,7 +3,7 @@ import { StableStamps } from '../../src/composition/reload.ts';
 import { type FileStamps, isSameStamps } from '../../src/settings/list-files.ts';
 
 const look = (stamp: string): FileStamps => new Map([['a.yaml', stamp]]);
-/** Looks of a process that read the file as `first`. */
+/** Returns the checks of a process that read the file in the state `first`. */
 function began() {
   const looks = new StableStamps((found) => isSameStamps(found, look('first')));
   return (stamp: string, isAsked = false) => looks.isDue(look(stamp), { isAsked });

@@ -11,7 +11,7 @@ describe('unreadable connections', () => {
   const failing = (code: string) => async () => {
     throw new MirrorError(message('no-such-tenant', { id: 'aurora' }), { actor: 'settings', code, retry: 'never' });
   };
-  /** A tenant of which each login is read so; null: a login without tokens. */
+  /** Returns the read errors of a tenant's connections; null stands for a connection without tokens. */
   function unopened(logins: Record<string, (() => Promise<unknown>) | null>, tenant = 'aurora') {
     const connections = Object.entries(logins).map(
       ([id, read]) => [id, { id, tokens: read === null ? null : {} }] as const,

@@ -22,7 +22,7 @@ import { waitFor } from '../support/wait-for.ts';
 
 const redis = useRedis();
 
-/** The lines that a start writes. @param told what an earlier start found; `now`: what this one finds */
+/** Returns the log lines of a start. @param told the finding of an earlier start; `now`: the finding of this one */
 async function linesOfStart(told: Durability | null, now: Durability): Promise<Record<string, unknown>[]> {
   const view: StateCounterView = {
     durability: told,
@@ -81,7 +81,7 @@ test.each(['settle', 'view'] as const)(
       check: async () => 0,
       confirm: async () => {
         if (asked === 'settle') await pending.promise;
-        // What the start itself asks was answered; what comes after it is not.
+        // The query of the start itself was answered; later queries get no answer.
         epoch.view = () => pending.promise;
         return 0;
       },
@@ -106,7 +106,7 @@ const STATUS_LIFE_MS = MINUTE_MS;
 
 type Alerting = Awaited<ReturnType<typeof openAlerting>>;
 
-/** A process that tells a receiver of what needs a person, by a clock of the test. */
+/** Opens a process that reports required actions to a receiver, with a clock of the test. */
 async function openAlerting() {
   const answer = { status: 202 };
   const { url, requests, close } = await startReceiver(() => answer);

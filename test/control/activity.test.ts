@@ -10,7 +10,7 @@ import { openActing, person } from './acting.ts';
 
 const EVERYTHING = { tenant: null, verb: null, sinceAt: null, record: null };
 
-/** A log in memory: what it was given, oldest first. @param looked told of each entry that is looked at */
+/** Returns an in-memory log of the given records, oldest first. @param looked called for each record that is read */
 function logOf(entries: readonly AuditEntry[], looked = (_: number) => {}): AuditLog {
   return {
     ...(openActing().actServices.log as AuditLog),

@@ -15,7 +15,7 @@ const filesIn = (folder: string) =>
     .filter((name) => name.endsWith('.ts'))
     .map((name) => `${folder}/${name}`);
 
-/** What skins import from `control/` and `features/` and is no act of a person, by why that is so. */
+/** Imports of the interfaces (CLI, API, pages) from `control/` and `features/` that are no action of a user, by reason. */
 const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
   'only looks': [
     'readClinic',

@@ -9,7 +9,7 @@ import { addFeatureMetrics } from '../../src/features/metrics.ts';
 /* Every metric and label that the alarms and the dashboard name is one of the daemon's: an expression over another one never fires. */
 
 const read = (path: string) => readFileSync(fileURLToPath(new URL(`../../${path}`, import.meta.url)), 'utf8');
-/** What Prometheus adds to a scrape, or to a histogram. */
+/** Labels that Prometheus adds to a scrape or a histogram. */
 const ADDED = ['job', 'instance', 'le'];
 const KEYWORDS = new Set([
   'by',

@@ -26,7 +26,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   ...{ paziente: 'patientId', stato: 'status' },
 };
 
-/** What a filter of a name asks for, of an appointment in these days that tells it. */
+/** Returns a value for a filter from an appointment in these days that has one. */
 async function valueFor(name: string): Promise<string> {
   const field = FIELDS[name] ?? '';
   const pages = await Array.fromAsync(readClinic(access, ask('appointments', { parameters: window }), unhurried()));

@@ -57,7 +57,7 @@ test('a preview of a refused write gives the reason', async () => {
   expect(failure.code).toBe('no-such-operation');
 });
 
-test('a read operation writes nothing', async () => {
+test('a read operation cannot run as a write', async () => {
   const { access, requests } = await open(204);
   expect((await failureOf(writeClinic(access, ask('patients'), NEVER))).code).toBe('no-such-operation');
   expect(requests.count).toBe(0);

@@ -11,7 +11,7 @@ import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis();
 
-/** Names that are known; of one nobody answers. */
+/** Returns a name lookup for known names; a lookup of `silent` gets no answer. */
 function lookingUp(known: readonly string[], silent = '') {
   const asked: string[] = [];
   const resolve = async (host: string) => {

@@ -27,7 +27,7 @@ function installationOf(world: OutageWorld): Installation {
   return openInstallation({ tenants: world.clinics.map(({ tenant }) => tenant) });
 }
 
-/** Looks every five minutes whether something is to be told. */
+/** Checks every five minutes for messages to send. */
 function openWatch(world: OutageWorld) {
   const installation = installationOf(world);
   const connection = redis.connect();

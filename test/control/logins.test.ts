@@ -14,7 +14,7 @@ import { openActsLogins } from './services-world.ts';
 
 const redis = useRedis();
 
-/** A tenant's login at a scripted provider, which is to be of one account. */
+/** Opens a tenant's connection to a scripted provider, with one expected account. */
 async function open(
   choice: Partial<LoginServices> = {},
   expected: object | null = { address: 'rossi@aurora.example' },

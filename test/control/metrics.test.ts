@@ -13,7 +13,7 @@ import { AWAY, openServerAway } from './server-away.ts';
 
 const redis = useRedis();
 
-/** Samples of our own metrics by name and labels. */
+/** Returns the samples of clinic-mirror's metrics by name and labels. */
 function samplesOf(text: string): Map<string, number> {
   const lines = text.split('\n').filter((line) => line.startsWith('clinic_mirror_'));
   return new Map(

@@ -15,7 +15,7 @@ import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis();
 
-/** Two targets, one of them with a vendor that tells of changes. */
+/** Opens two targets, one of a vendor that sends notifications. */
 async function twoTargets(choice: { notificationsUrl: string | null }) {
   const clock = { now: NOW };
   const vendor = createModelVendor(() => clock.now);

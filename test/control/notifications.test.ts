@@ -14,7 +14,7 @@ const redis = useRedis();
 const ID = '0123456789abcdef0123456789abcdef';
 const SECRET = 'the-secret-of-the-subscription';
 
-/** A vendor's words: `token` in the query is its check, else the body holds events under secrets. */
+/** A vendor's format: `token` in the query is the vendor's check; otherwise the body holds events, grouped by secret. */
 function read({ query, body }: NotificationRequest): ReadNotification {
   const token = query.get('token');
   if (token !== null) return { kind: 'handshake', answer: token };

@@ -54,7 +54,7 @@ test('a plan counts failed and waiting records as not in sync', async () => {
         clinic-mirror health studio-rossi contacts"
   `);
 
-  // What the clinic changed since takes the place of what failed.
+  // The newer change of the clinic replaces the failed one.
   clinic.patientList[2] = patientOf('3', { firstName: 'Ada' });
   world.clock.now += 15 * 60_000;
   expect((await planned()).target).toMatchObject({ unchanged: 2, failing: 1, lines: [{ record: '3' }] });

@@ -24,7 +24,7 @@ function forgetting(subject: string): ActAbout {
   return { verb: 'forget', tenant: 'studio-rossi', what: { patient: subject }, second };
 }
 
-/** Persons before one store of requests, where forgetting takes two. */
+/** Opens users with one store of requests, where forgetting a patient requires two users. */
 function openDesk(choice: ActingChoice = {}) {
   const clock = { now: NOW };
   const store = createApprovalStore(redis.connect(), 'studio-rossi', KEY, () => clock.now);
@@ -37,7 +37,7 @@ function openDesk(choice: ActingChoice = {}) {
   return { clock, store, as };
 }
 
-/** What came of an act: `done`, or the code of what refused it. */
+/** Returns `done`, or the code of the refusal. */
 async function outcomeOf(acting: Acting, about: ActAbout): Promise<string> {
   return recordAct(acting, about, async () => 'done').catch(({ code }: MirrorError) => code);
 }
@@ -162,7 +162,7 @@ describe('approval by two users', () => {
   test('of several simultaneous second users lets one run the requested action', async () => {
     const { as } = openDesk();
     await outcomeOf(as('anna'), forgetting('p1'));
-    // Who comes too late asks anew, and the next of them may be the second person of that.
+    // A user who comes too late starts a new request, which the next user may approve.
     const others = ['bruno', 'carla', 'dora'].map((who) => as(who));
     await Promise.all(others.map((other) => outcomeOf(other, forgetting('p1'))));
     const begun = others.flatMap(({ recorded }) => recorded.filter(({ outcome }) => outcome === 'begun'));

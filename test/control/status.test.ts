@@ -278,7 +278,7 @@ describe('the state of a target', () => {
     expect(await stateOf(tenant)).toMatchObject({ state: 'stale', inSyncAsOf: NOW });
   });
 
-  test('is working while changes wait, with the time at which the last queue was empty', async () => {
+  test('is working while changes wait, with the last time at which no change waited', async () => {
     const { clinic, clock, tenant } = openBooked(redis, 3);
     await cycle(tenant);
     clock.now += HOUR_MS;

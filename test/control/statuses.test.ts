@@ -12,7 +12,7 @@ import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis();
 
-/** So many clinics, and how often each was looked at; one after another may be had to wait. */
+/** Opens `count` tenants and counts the checks of each; `rest` can delay a tenant's check. */
 function openMany(count: number, rest: (tenant: string) => Promise<void> = async () => {}) {
   const connection = redis.connect();
   const clock = { now: NOW };

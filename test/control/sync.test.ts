@@ -118,7 +118,7 @@ describe('a sync on demand', () => {
     let refusals = 0;
     vi.spyOn(leases, 'tryTake').mockImplementation(async (...asked) => {
       const lease = await tryTake(...asked);
-      // The cycle goes on without the lane, what writes does not.
+      // The cycle continues without the lane; writes do not.
       if (lease === null && ++refusals === 2) await another?.release();
       return lease;
     });

@@ -70,7 +70,7 @@ describe('a target', () => {
       health: 'action-required',
       next: 'clinic-mirror holds list aurora',
     });
-    // What waits is counted once.
+    // Each waiting change is counted once.
     expect(found.map(({ waiting }) => waiting).reduce((sum, each) => sum + each, 0)).toBe(3);
   });
 

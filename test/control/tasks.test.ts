@@ -28,7 +28,7 @@ beforeEach(() => {
   world = open();
 });
 
-/** Work that goes on until it is let. */
+/** Work that runs until the test ends it. */
 function waiting() {
   const end = Promise.withResolvers<object>();
   return { work: () => end.promise, end };
