@@ -21,7 +21,7 @@ function visit(id: string, patientId: string | null, start: number, more: Partia
   return { id, patientId, start, end: start + HOUR_MS, ...usual, ...more };
 }
 
-/** Two of a family, one with an address that a stranger has, one alone, one who did not consent. */
+/** Two family members, one patient with a stranger's address, one without relatives, one without consent. */
 const PATIENTS = [
   patient('1', 'family@example.com'),
   patient('2', 'Family@example.com'),
@@ -87,7 +87,7 @@ function setValues(found: Found, values: Found['values']): void {
 
 type Faults = { contacts?: Partial<CrmTotals['contacts']>; activities?: Partial<CrmTotals['activities']> };
 
-/** What can go wrong, and how it shows. */
+/** Possible defects, and the differences that the judge reports for each. */
 const BREAKS: [what: string, how: (crm: Crm) => void, shows: Faults | 'strangers'][] = [
   [
     'a contact twice',

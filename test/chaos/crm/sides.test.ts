@@ -21,7 +21,7 @@ async function useClinic() {
   return { clinic, clinicId };
 }
 
-/** The first patients share an address, the next ones have namesakes in the CRM, whom people made there. */
+/** The first patients share an address; the next ones have namesakes in the CRM, which users created. */
 const [FAMILY, TWINS, WITHOUT_CONSENT_EVERY] = [4, 4, 10];
 
 /** A CRM with four contacts that people made for patients of a clinic. */

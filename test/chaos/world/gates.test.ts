@@ -93,7 +93,7 @@ test('a delayed command arrives after its sender has given up', async () => {
   await snare.spent;
   client.destroy();
   await once(client, 'close');
-  // What comes later has passed: by then the gate knows that the sender is gone.
+  // When the later command has passed, the gate knows that the first sender is gone.
   const other = connect(port, '127.0.0.1');
   other.write(commandOf('set', 'other', '1'));
   await vi.waitFor(() => expect(got).toEqual([commandOf('set', 'other', '1')]));
