@@ -12,9 +12,9 @@ export const CALDAV_SKIPS: Readonly<Record<string, string>> = {
   'a last page that is exactly full is read whole': NO_PAGES,
   'an empty page with a successor is not the end': NO_PAGES,
   'a page that fails is an error, not the end': NO_PAGES,
-  'changes of several pages are told whole': NO_CHANGE_PAGES,
+  'changes of several pages are reported completely': NO_CHANGE_PAGES,
   'a page of changes that fails is an error, not the end': NO_CHANGE_PAGES,
-  'each object has a page of its own where people work with it':
+  'each object has a page on which users edit it':
     'calendars over CalDAV are shown by programs of all kinds: a server tells no address of a page',
   notifications: NO_NOTIFICATIONS,
 };

@@ -57,7 +57,7 @@ async function openFeedTarget(): Promise<ContractTarget> {
 describeConnector('feed', openFeedTarget, {
   groups: ['repetition', 'two workers', 'late writes', 'texts', 'times'],
   skips: {
-    'an update that was held on its way leaves what another worker wrote meanwhile': 'no request is on its way',
+    'a delayed update does not overwrite another worker’s newer write': 'no request is on its way',
     'a create that arrives after the deletion of its record is found by its key, and can be deleted':
       'no request is on its way',
   },

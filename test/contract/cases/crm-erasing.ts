@@ -28,7 +28,7 @@ export const crmErasing = group<CrmKit>('erasing', {
     expect((await kit.attempt([operation]))[0]?.result).toBe('deleted');
     expect(await kit.readAll()).toEqual([]);
   },
-  'many are erased together, and what is erased and what is deleted are told apart': async (kit) => {
+  'many are erased together, and erasure is distinguished from deletion': async (kit) => {
     const created = await kit.create('a', 'b', 'c', 'd');
     const ids = await Promise.all(['a', 'b'].map(async (recordId) => (await kit.object(recordId)).remoteId));
     const [a, b, c] = created;

@@ -12,10 +12,10 @@ const LONG_NAME = 'Montefeltro '.repeat(9).trim().slice(0, 104);
 
 /** Values as people type them, which a CRM may refuse: none keeps its contact out, or another one. */
 export const crmOddValues = group<CrmKit>('odd values', {
-  'an address with a comma for its point is left out, and the rest is written': isLeftOut({
+  'an address with a comma instead of a dot is omitted, and the rest is written': isLeftOut({
     email: 'mario.rossi@gmail,com',
   }),
-  'two addresses in one field are left out, and the rest is written': isLeftOut({
+  'two addresses in one field are omitted, and the rest is written': isLeftOut({
     email: 'a1@example.org; b1@example.org',
   }),
   'a sentence where a telephone number belongs keeps no contact out': isLeftOut({ phone: SENTENCE }),
@@ -32,12 +32,12 @@ export const crmOddValues = group<CrmKit>('odd values', {
     const first = (await readItem(kit))?.properties[firstName.property];
     expect(first).toBe(firstName.isLastRequired ? null : 'Mario');
   },
-  'a first and a last name stay where they are': async (kit) => {
+  'first name and last name stay in their properties': async (kit) => {
     const { title } = await expectWritten(kit, named(kit, 'Mario', 'Rossi'));
     expect(title).toBe('Rossi');
     expect((await readItem(kit))?.properties[kit.target.firstName.property]).toBe('Mario');
   },
-  'a value that the CRM refuses by name is left out, told, and tried again when it changes': async (kit) => {
+  'a value that the CRM refuses by name is omitted, reported, and retried when it changes': async (kit) => {
     const { list } = kit.target;
     await expectWritten(kit, withList(kit, 'east'));
     expect((await readItem(kit))?.properties[list]).toBeNull();

@@ -80,7 +80,7 @@ async function createA(kit: OwnKit, changes: Parameters<typeof itemWith>[0] = {}
 }
 
 /** clinic-mirror owns only the properties it sets: a user's additions to a managed event stay. */
-export const personsOwn = group<OwnKit>("what is a person's own", {
+export const personsOwn = group<OwnKit>('a user’s own settings', {
   'a colour and a reminder stay through ten updates': async (kit) => {
     const { created, remoteId } = await createA(kit);
     expect(await kit.target.own.shown(remoteId)).toEqual(OURS);
@@ -108,7 +108,7 @@ export const personsOwn = group<OwnKit>("what is a person's own", {
     await updateTenTimes(kit, { ...last, versionTag: found!.versionTag }, 1 + UPDATES);
     expect((await kit.target.own.shown(remoteId)).note).toBe(NOTE);
   },
-  'a note stays below ours once we write one, and what we wrote goes when we no longer do': async (kit) => {
+  'a user’s note stays below a managed note, and the managed note is removed when no longer wanted': async (kit) => {
     const { created, remoteId } = await createA(kit);
     await kit.target.own.set(remoteId, { note: NOTE });
     let last: Written = { ...created, versionTag: (await kit.readAll())[0]!.versionTag };
@@ -131,7 +131,7 @@ export const personsOwn = group<OwnKit>("what is a person's own", {
     expect(describeOutcome(again)).toBe('written adopted');
     expect((await kit.object('a')).version, 'nothing was written').toBe(version);
   },
-  'what a person writes around ours is no change of it, and stays': async (kit) => {
+  'a user’s text around the managed text is no change of it, and stays': async (kit) => {
     const description = 'Dr. Verdi\nStatus: booked';
     const { created, remoteId } = await createA(kit, { description });
     await kit.target.own.set(remoteId, { note: `Bring the keys\n${description}, by the side door` });
@@ -147,7 +147,7 @@ export const personsOwn = group<OwnKit>("what is a person's own", {
     written(cleared);
     expect((await kit.target.own.shown(remoteId)).note).toBe('Bring the keys\n, by the side door');
   },
-  'what we wrote goes when we no longer do, but for what a person made of it': async (kit) => {
+  'managed values are removed when no longer wanted, except those that a user changed': async (kit) => {
     const { created, remoteId } = await createA(kit, { description: 'Status: booked' });
     const without = { ...updateOperation('a', itemWith(), created.versionTag, created.remoteId), revision: 2 };
     const cleared = written((await kit.attempt([without]))[0]);
@@ -162,7 +162,7 @@ export const personsOwn = group<OwnKit>("what is a person's own", {
     expect((await kit.target.own.shown(remoteId)).note).toBe('Status: comes at ten');
     expect((await kit.readAll()).map(({ item }) => item)).toEqual([itemWith()]);
   },
-  'what a person set is no change of what is ours': async (kit) => {
+  'a user’s setting is no change of managed values': async (kit) => {
     const { remoteId } = await createA(kit);
     await kit.target.own.set(remoteId, { ...THEIRS, note: NOTE, guests: GUESTS });
     expect((await kit.readAll()).map(({ item }) => item)).toEqual([itemWith()]);
@@ -171,7 +171,7 @@ export const personsOwn = group<OwnKit>("what is a person's own", {
     expect(describeOutcome(again)).toBe('written adopted');
     expect((await kit.object('a')).version, 'nothing was written').toBe(version);
   },
-  'guests stay, and nobody is mailed': async (kit) => {
+  'guests stay, and no one gets mail': async (kit) => {
     const { created, remoteId } = await createA(kit);
     await kit.target.own.set(remoteId, { guests: GUESTS });
     const mails = await kit.target.server.mails();

@@ -28,7 +28,7 @@ export const privacy = group('privacy', {
       }
     }
   },
-  'a request that says nothing of an item holds none of its texts': async (kit) => {
+  'a request without item content contains none of its texts': async (kit) => {
     await liveThrough(kit);
     kit.target.proxy.forget();
     await kit.readAll();
@@ -37,7 +37,7 @@ export const privacy = group('privacy', {
     const sent = JSON.stringify(kit.target.proxy.requests);
     for (const text of kit.telling().texts) expect(sent).not.toContain(text);
   },
-  'logs and errors hold no texts, no record ids and no login': async (kit) => {
+  'logs and errors contain no texts, record ids or credentials': async (kit) => {
     const { log, lines } = recordingLog();
     const worker = kit.worker({ log });
     const outcomes = await liveThroughFaults(kit, worker);
@@ -50,7 +50,7 @@ export const privacy = group('privacy', {
 
 /** Other users see a calendar, and calendars send mails. */
 export const calendarPrivacy = group<CalendarKit>('privacy', {
-  'every object is private, without guests and alarms, and nobody gets a mail': async (kit) => {
+  'every object is private, without guests and alarms, and no one gets mail': async (kit) => {
     await liveThrough(kit);
     const objects = await kit.objects();
     expect(objects.length).toBeGreaterThan(0);

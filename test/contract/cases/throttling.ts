@@ -27,7 +27,7 @@ export const throttling = group('throttling and outages', {
     'X-RateLimit-Reset in epoch seconds',
   ),
   'a limit of 20 seconds that names no wait refuses two requests at most': lastsThrough('no header'),
-  'a rate limit met while reading is an error, not an empty target': async (kit) => {
+  'a rate limit during a read is an error, not an empty target': async (kit) => {
     await kit.create('a');
     kit.target.proxy.add({ ...kit.target.dialect.reads, fault: answer(kit.target.dialect.throttled('60')) });
     await expect(kit.readAll()).rejects.toMatchObject({
@@ -43,7 +43,7 @@ export const throttling = group('throttling and outages', {
     expect(error).toMatchObject({ actor: 'remote', retry: 'later', ambiguous: true });
     expect(describeOutcome((await kit.attempt([kit.toCreate('a')]))[0])).toBe('written created');
   },
-  'a server failing while reading is an error, not an empty target': async (kit) => {
+  'a server failure during a read is an error, not an empty target': async (kit) => {
     kit.target.proxy.add({ ...kit.target.dialect.reads, fault: answer(kit.target.dialect.unavailable()) });
     await expect(kit.readAll()).rejects.toMatchObject({ actor: 'remote', retry: 'later' });
   },
