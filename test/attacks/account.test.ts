@@ -25,8 +25,9 @@ interface Settings {
 }
 
 /**
- * A clinic whose doctor's calendar names patients, with a daemon that takes logins by link. Nobody is connected to the calendar yet.
- * @param options.account whose login the settings expect
+ * Opens a clinic whose doctor's calendar names patients, with a daemon that accepts connections by link. The calendar has no connection
+ * yet.
+ * @param options.account the account that the settings expect
  * @param options.workspaceDomains domains of organisations at Google
  */
 async function open({ account, workspaceDomains = [] }: Settings = {}) {
@@ -55,7 +56,7 @@ async function open({ account, workspaceDomains = [] }: Settings = {}) {
     (await beginRemoteLogin(desk, { tenant: TENANT, connection: target.target }, 'anna', null)).url;
   const accept = (account: string) =>
     acceptAccount(desk, { tenant: TENANT, connection: target.target }, account, new AbortController().signal);
-  /** A person opens the link and logs in. @returns where the provider leads the browser, with what the browser keeps */
+  /** Opens the link and signs in. @returns the provider's redirect, with the browser's cookies */
   const logInBy = async (link: string, who: string) => {
     const { authorizationUrl, cookie } = await openLoginLink(link);
     return { back: await world.google.authorizeInBrowser(authorizationUrl, { account: who }), cookie };
@@ -71,7 +72,7 @@ async function open({ account, workspaceDomains = [] }: Settings = {}) {
   };
   const settled = (code: string) =>
     waitFor(async () => (await look()).target?.failure?.code === code, { what: `the target to stand: ${code}` });
-  /** What the audit log tells of links: verb, outcome, code, and whose account came. */
+  /** Returns the audit log's records about links: verb, outcome, code, and account. */
   const told = async () => {
     const lines = await Array.fromAsync(world.opened().acts.log?.read() ?? []);
     const entries = lines.flatMap(({ entry }) => (entry?.verb.endsWith('-link') === true ? [entry] : []));
@@ -97,8 +98,8 @@ const REFUSED = { status: 400, title: 'Not connected' };
 const HELD = { status: 200, title: 'Almost done' };
 const CONNECTED = { status: 200, title: 'Connected' };
 
-describe('a stranger opens the link that was meant for a doctor, with an account of their own', () => {
-  test('nothing goes there, everybody sees whose account it is, and an operator decides', async () => {
+describe('a stranger who opens a doctor’s connection link with the stranger’s own account', () => {
+  test('receives nothing, every page shows the account, and an operator decides', async () => {
     const { world, target, connect, logInBy, look, settled } = await open();
 
     const { out: link } = await world.cli('login', TENANT, target.target, '--link');
@@ -128,7 +129,7 @@ describe('a stranger opens the link that was meant for a doctor, with an account
     });
   });
 
-  test('it stays in the audit log who made the link, that a browser opened it, and whose account came', async () => {
+  test('leaves in the audit log the creator of the link, the opening by a browser, and the account', async () => {
     const { world, target, told, callback, logInBy } = await open({ account: (address) => ({ address }) });
     await visit(`${callback}?state=${'x'.repeat(43)}&code=y`);
     await expect(logInBy(`${callback.replace('callback', 'login')}/${'x'.repeat(43)}`, STRANGER)).rejects.toThrow();
@@ -151,7 +152,7 @@ describe('a stranger opens the link that was meant for a doctor, with an account
     ]);
   });
 
-  test('where the settings name the account, nothing of the stranger is kept', async () => {
+  test('is rejected if the settings name the account', async () => {
     const { world, target, connect, look } = await open({ account: (address) => ({ address }) });
 
     expect(await connect(STRANGER)).toEqual(REFUSED);
@@ -165,7 +166,7 @@ describe('a stranger opens the link that was meant for a doctor, with an account
     await expectExact(world);
   });
 
-  test('an account under an address of the clinic’s domain is a stranger’s too, unless it is of that organisation', async () => {
+  test('is rejected with an account of the clinic’s e-mail domain outside the clinic’s organisation', async () => {
     const account = () => ({ domain: 'clinic-1.example' });
     const { connect, look } = await open({ account });
     expect(await connect('former@clinic-1.example')).toEqual(REFUSED);
@@ -174,7 +175,7 @@ describe('a stranger opens the link that was meant for a doctor, with an account
     expect(await organised.connect('former@clinic-1.example')).toEqual(CONNECTED);
   });
 
-  test('after the doctor: what stands there stays, and nothing follows', async () => {
+  test('changes nothing after the doctor’s connection: existing events stay, and no event follows', async () => {
     const { world, target, connect, accept, look, settled } = await open();
     await connect(target.account);
     await accept(target.account);
@@ -197,8 +198,8 @@ describe('a stranger opens the link that was meant for a doctor, with an account
   });
 });
 
-describe('an address that was intercepted or forwarded', () => {
-  test('the link is good for the first browser that presses its button, and for no other', async () => {
+describe('an intercepted or forwarded connection link', () => {
+  test('works only for the first browser that presses its button', async () => {
     const { newLink, logInBy } = await open();
     const link = await newLink();
     const first = await logInBy(link, STRANGER);
@@ -206,7 +207,7 @@ describe('an address that was intercepted or forwarded', () => {
     expect(await visit(first.back, first.cookie)).toEqual(HELD);
   });
 
-  test('what the provider sent back is worth nothing in another browser, and then nowhere', async () => {
+  test('the provider’s answer is refused in another browser, and afterwards in every browser', async () => {
     const { world, target, newLink, logInBy, look } = await open();
     const { back, cookie } = await logInBy(await newLink(), target.account);
 
@@ -217,7 +218,7 @@ describe('an address that was intercepted or forwarded', () => {
     expect((await look()).login).toMatchObject({ state: 'never' });
   });
 
-  test("a stranger's own answer is not taken from the doctor's browser", async () => {
+  test("a stranger's own answer is refused in the doctor's browser", async () => {
     const { world, target, newLink, logInBy, look } = await open();
     const doctor = await logInBy(await newLink(), target.account);
     const stranger = await logInBy(await newLink(), STRANGER);
@@ -228,7 +229,7 @@ describe('an address that was intercepted or forwarded', () => {
     expect((await look()).login).toMatchObject({ state: 'never' });
   });
 
-  test("a stranger's code that is slipped into the doctor's login is found out by the nonce", async () => {
+  test("the nonce exposes a stranger's code inserted into the doctor's authorization", async () => {
     const { world, target, callback, newLink, logInBy, look } = await open();
     const doctor = await logInBy(await newLink(), target.account);
     const { searchParams } = new URL(doctor.back);

@@ -18,8 +18,8 @@ import { readYaml } from '../../src/settings/yaml-file.ts';
 import { ENV, faultLines, load, SETTINGS, TENANT, writeConfiguration } from '../settings/configuration-directory.ts';
 
 /*
- * Who may write one tenant's file, or a managed tenant, names an address inside the operator's network, by a number, by a name that leads there,
- * or by the answer of a name server that changes.
+ * Attack: a user who may edit one tenant's file, or a managed tenant, enters an address inside the operator's network: a number, a name
+ * that resolves into the network, or a name whose DNS answer changes.
  */
 
 const NONE = outboundSection.parse(undefined);
@@ -69,13 +69,13 @@ function accepted(address: string, purpose: string, settings = SETTINGS): boolea
   }
 }
 
-describe.each(['calendars', 'webhooks'])('an address of a tenant for %s', (purpose) => {
-  test('inside the own network is refused when it is written, in every spelling', () => {
+describe.each(['calendars', 'webhooks'])('a tenant’s URL for %s', (purpose) => {
+  test('is refused at load if it points into the operator’s network, in every spelling', () => {
     expect(INSIDE.filter((address) => accepted(address, purpose))).toEqual([]);
     expect(accepted('https://dav.example.org', purpose)).toBe(true);
   });
 
-  test('in a network that the operator allows is taken; link-local and metadata addresses never are', () => {
+  test('is accepted in a network that the operator allows; link-local and metadata addresses never are', () => {
     expect(accepted('https://10.1.2.3', purpose, `${SETTINGS}outbound: { ${purpose}: [10.1.0.0/16] }\n`)).toBe(true);
     expect(accepted('https://10.2.2.3', purpose, `${SETTINGS}outbound: { ${purpose}: [10.1.0.0/16] }\n`)).toBe(false);
     const other = purpose === 'calendars' ? 'webhooks' : 'calendars';
@@ -85,7 +85,7 @@ describe.each(['calendars', 'webhooks'])('an address of a tenant for %s', (purpo
   });
 });
 
-/** A part of a tenant's file for each purpose whose files have more to be filled in than an address. */
+/** Parts of a tenant's file for the purposes that require more fields than a URL. */
 const PARTS: Readonly<Record<string, (address: string) => object>> = {
   crms: (address) => ({ targets: { contacts: { crm: {}, settings: { baseUrl: `${address}/api` } } } }),
   sms: (address) => ({ reminders: { channels: { text: { kind: 'sms', settings: { server: address } } } } }),
@@ -95,21 +95,21 @@ const PARTS: Readonly<Record<string, (address: string) => object>> = {
   },
 };
 
-describe.each(Object.entries(PARTS))('an address of a tenant for %s', (purpose, part) => {
+describe.each(Object.entries(PARTS))('a tenant’s URL for %s', (purpose, part) => {
   const isRefused = (address: string, written: object = {}) => {
     const read = readYaml('tenants/uno.yaml', Buffer.from(stringify(part(address))));
     if ('faults' in read) throw new Error('the file is no YAML');
     return [...checkAddresses(new FilePart(read.file), { outbound: outboundSection.parse(written) })].length > 0;
   };
-  // A mail server is named by its host alone; what a name stands for is checked with each connection.
+  // A mail server is configured by its host name only; the resolved address is checked at each connection.
   const spoken = purpose === 'mail' ? INSIDE.filter((address) => address.startsWith('https:')) : INSIDE;
 
-  test('inside the own network is refused when it is written, in every spelling', () => {
+  test('is refused at load if it points into the operator’s network, in every spelling', () => {
     expect(spoken.filter((address) => !isRefused(address))).toEqual([]);
     expect(isRefused('https://server.example.org')).toBe(false);
   });
 
-  test('in a network that the operator allows is taken; link-local and metadata addresses never are', () => {
+  test('is accepted in a network that the operator allows; link-local and metadata addresses never are', () => {
     expect(isRefused('https://10.1.2.3', { [purpose]: ['10.1.0.0/16'] })).toBe(false);
     expect(isRefused('https://10.2.2.3', { [purpose]: ['10.1.0.0/16'] })).toBe(true);
     expect(isRefused('https://10.1.2.3', { webhooks: ['10.1.0.0/16'] })).toBe(true);
@@ -118,7 +118,7 @@ describe.each(Object.entries(PARTS))('an address of a tenant for %s', (purpose, 
   });
 });
 
-test('a file that still allows itself private addresses is told where this stands now', () => {
+test('a file that still allows private addresses for itself gets a fault that names the new setting', () => {
   const file =
     at('https://hooks.example').webhooks?.replace('portal: {', 'portal: { allowPrivateAddresses: true,') ?? '';
   const dir = writeConfiguration({ 'tenants/uno.yaml': file });
@@ -130,7 +130,7 @@ test('a file that still allows itself private addresses is told where this stand
   ]);
 });
 
-test('link-local and metadata networks are no value of the setting', () => {
+test('the setting refuses link-local and metadata networks as values', () => {
   for (const network of ['169.254.0.0/16', '169.254.169.254', 'fe80::/10', 'fd00:ec2::254', '100.100.100.200'])
     expect(
       faultLines(writeConfiguration({ 'clinic-mirror.yaml': `${SETTINGS}outbound: { calendars: ["${network}"] }\n` })),
@@ -158,14 +158,14 @@ const failure = (work: Promise<unknown>) =>
     (error: MirrorError) => error,
   );
 
-describe.each(PURPOSES)('a name that leads inside, for %s', (purpose) => {
+describe.each(PURPOSES)('a name that resolves into the operator’s network, for %s', (purpose) => {
   test.each([
     ['this machine', '127.0.0.1', 'loopback'],
     ['an own network', '10.0.0.7', 'private'],
     ['metadata', '169.254.169.254', 'metadata|link-local'],
     ['mapped metadata', '::ffff:169.254.169.254', 'metadata|link-local'],
     ['metadata by NAT64', '64:ff9b::a9fe:a9fe', 'metadata|link-local'],
-  ])('%s: nothing is connected to, and a person is told what to change', async (_, address, kind) => {
+  ])('%s: no connection is opened, and the operator reads the required change', async (_, address, kind) => {
     const { port, connections } = await inside();
     const resolve = async () => [
       { address: '93.184.215.14', family: 4 },
@@ -182,7 +182,7 @@ describe.each(PURPOSES)('a name that leads inside, for %s', (purpose) => {
   });
 });
 
-test('a connection that was kept for the operator’s own address is given to no tenant', async () => {
+test('no tenant gets a connection that was kept open for the operator’s own URL', async () => {
   const { port, connections } = await inside();
   const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
   const options = { userAgent: 'test', clock: Date.now, resolve };
@@ -198,7 +198,7 @@ test('a connection that was kept for the operator’s own address is given to no
   expect(connections()).toBe(2);
 });
 
-test('what the operator names may be inside, and is no metadata service either', async () => {
+test('a URL of the operator may be inside the network, but not a metadata service', async () => {
   const http = (address: string) =>
     createHttpClient({ userAgent: 'test', clock: Date.now, resolve: async () => [{ address, family: 4 }] });
   const { port } = await inside();
@@ -207,7 +207,7 @@ test('what the operator names may be inside, and is no metadata service either',
     expect(await failure(http('169.254.169.254').send(request(url)))).toMatchObject({ code: 'address-not-allowed' });
 });
 
-test('a mail server inside gets no connection', async () => {
+test('a mail server inside the network gets no connection', async () => {
   let connections = 0;
   const server = createServer((socket) => {
     connections += 1;
@@ -275,14 +275,14 @@ test.each([
     'address-not-allowed',
   ],
   ['another host', (port: number) => `http://127.0.0.2:${port}/`, 'redirected-elsewhere'],
-])('a redirect of the discovery of calendars to %s is not followed', async (_, location, code) => {
+])('a redirect of calendar discovery to %s is not followed', async (_, location, code) => {
   const { error, asked, connections } = await redirected(location);
   expect(error).toMatchObject({ actor: 'settings', code });
   expect(asked).toBe(1);
   expect(connections).toBe(0);
 });
 
-/** Asks for addresses in a process that sends through a proxy, as the environment tells Node. @returns what became of each, and the proxy's log */
+/** Sends requests in a process with an outgoing proxy in Node's environment. @returns the outcome of each, and the proxy's log */
 async function throughProxy(addresses: readonly string[]) {
   const asked: string[] = [];
   const proxy = createHttpServer().on('connect', (request, socket) => {
@@ -313,14 +313,14 @@ async function throughProxy(addresses: readonly string[]) {
   const env = {
     ...process.env,
     ...{ NODE_USE_ENV_PROXY: '1', NO_PROXY: '', no_proxy: '' },
-    // By name, as operators write it: which addresses tenants may name does not concern it.
+    // By name, as operators configure a proxy: the rule for tenants' addresses does not apply to the proxy.
     HTTPS_PROXY: `http://localhost:${(proxy.address() as AddressInfo).port}`,
   };
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], { env });
   return { codes: JSON.parse(stdout) as string[], asked };
 }
 
-test('an outgoing proxy is asked for nothing inside, as far as that is known here', async () => {
+test('an outgoing proxy gets no request for an address known to be inside', async () => {
   const inside = ['https://inside.example/', 'https://10.1.2.3/', 'https://0x7f.1/', 'https://redis/'];
   const { codes, asked } = await throughProxy([...inside, 'https://known-to-the-proxy.example/']);
   expect(codes.slice(0, -1)).toEqual(inside.map(() => 'address-not-allowed'));

@@ -14,9 +14,9 @@ import { MOST_VALUES, parseJson } from '../../src/model/json.ts';
 import { readYaml } from '../../src/settings/yaml-file.ts';
 
 /*
- * A vendor's server, or who answers in its place, sends what takes a hundred times its size in memory, or seconds of the one thread that
- * serves all tenants. Nothing is measured by a clock here: what is refused has not been parsed, what is allowed is counted, so are the
- * turns of others, and processor time is compared with that of parsing in the same process.
+ * Attack: a vendor's server, or an attacker in its position, sends an answer that needs a hundred times its size in memory, or seconds of
+ * the one thread that serves all tenants. No test here depends on the clock: a refused answer has not been parsed, an allowed one is
+ * counted, as are the turns of other jobs, and processor time is compared with parsing in the same process.
  */
 
 const TOO_LARGE = { actor: 'contract', code: 'answer-too-large', retry: 'later' };
@@ -53,31 +53,31 @@ async function* times(count: number, piece: Buffer): AsyncGenerator<Buffer> {
   for (let sent = 0; sent < count; sent += 1) yield piece;
 }
 
-describe('an answer that goes on and on', () => {
-  /** What lies in the buffers of two sockets meanwhile. */
+describe('an endless answer', () => {
+  /** Maximum content of the buffers of two sockets. */
   const ON_THE_WAY = 16 * MEBIBYTE;
 
-  test('of a gigabyte costs as much as may be read of it, and its connection is ended', async () => {
+  test('of a gigabyte is read up to the limit, and its connection is closed', async () => {
     const { told, url } = await openServer({}, () => times(1_024, Buffer.alloc(MEBIBYTE, 32)));
     await expect(ask(url)).rejects.toMatchObject(TOO_LARGE);
     await told.isHungUp.promise;
     expect(told.sentBytes).toBeLessThan(MEBIBYTE + ON_THE_WAY);
   });
 
-  test('when it is unpacked is ended as soon', async () => {
+  test('that grows when decompressed is closed at the same limit', async () => {
     const bomb = gzipSync(Buffer.alloc(64 * MEBIBYTE));
     const { url } = await openServer({ 'content-encoding': 'gzip' }, () => times(1, bomb));
     await expect(ask(url)).rejects.toMatchObject(TOO_LARGE);
   });
 
-  test('when it is unpacked once, and is little when unpacked twice, is ended too', async () => {
+  test('that is compressed twice, and small after one decompression, is closed too', async () => {
     // Members of 20 bytes, of which each unpacks to nothing.
     const members = gzipSync(Buffer.alloc(8 * MEBIBYTE, gzipSync('')));
     const { url } = await openServer({ 'content-encoding': 'gzip, gzip' }, () => times(1, members));
     await expect(ask(url)).rejects.toMatchObject(TOO_LARGE);
   });
 
-  test('packed, of which nothing is ever unpacked, is ended as well', async () => {
+  test('that is compressed and never decompressed is closed too', async () => {
     const member = gzipSync('');
     const empty = Buffer.alloc(member.length * 50_000, member);
     const { told, url } = await openServer({ 'content-encoding': 'gzip' }, () => times(1_024, empty));
@@ -86,7 +86,7 @@ describe('an answer that goes on and on', () => {
     expect(told.sentBytes).toBeLessThan(MEBIBYTE + ON_THE_WAY);
   });
 
-  test('packed more often than anybody packs is taken as it came', async () => {
+  test('that is compressed more often than usual is read as raw bytes', async () => {
     const coding = Array(1_000).fill('gzip').join(', ');
     const { url } = await openServer({ 'content-encoding': coding }, () => times(1, Buffer.from('packed')));
     expect((await ask(url)).body.toString()).toBe('packed');
@@ -108,7 +108,7 @@ describe('JSON', () => {
     expect(parseJson(text())).toBeUndefined();
   });
 
-  test('of as many values as may be is read, signs in texts are none, and those of one more are refused', () => {
+  test('of the maximum number of values is read, one more is refused, and signs in strings do not count', () => {
     const texts = `["${'[{,'.repeat(MOST_VALUES)}\\"[[["${',0'.repeat(MOST_VALUES - 2)}`;
     expect(readJson(answer(`${texts}]`), 'x')).toHaveLength(MOST_VALUES - 1);
     expect(() => readJson(answer(`${texts},0]`), 'x')).toThrow(expect.objectContaining(TOO_LARGE));
@@ -125,17 +125,17 @@ describe('XML', () => {
     ['references', () => `<a>${'&amp;'.repeat(MOST_ELEMENTS)}</a>`],
     ['references in attributes', () => `<a b="${'&#65;'.repeat(MOST_ELEMENTS)}"/>`],
     ['a long name in every name', () => `<a xmlns="${'u'.repeat(2_000)}">${'<a/>'.repeat(100)}</a>`],
-  ])('of %s is refused where it goes too far', (_, document) => {
+  ])('of %s is refused at the limit', (_, document) => {
     expect(() => parseXml(document())).toThrow(expect.objectContaining(TOO_LARGE));
   });
 
-  test('of as many elements as may be is read, and one more is refused', () => {
+  test('of the maximum number of elements is read, and one more is refused', () => {
     const children = (count: number) => `<a>${'<b/>'.repeat(count)}</a>`;
     expect(parseXml(children(MOST_ELEMENTS - 1)).children).toHaveLength(MOST_ELEMENTS - 1);
     expect(() => parseXml(children(MOST_ELEMENTS))).toThrow(expect.objectContaining(TOO_LARGE));
   });
 
-  test('of a calendar with ten thousand events lets others have their turn', async () => {
+  test('of a calendar with ten thousand events lets other jobs run in between', async () => {
     const member = (index: number) =>
       `<response><href>/c/${index}.ics</href><propstat><prop><getetag>"1"</getetag></prop><status>HTTP/1.1 200 OK</status></propstat></response>`;
     const body = Buffer.from(
@@ -165,8 +165,8 @@ describe('a large answer that costs more than its size', () => {
     `[${Array.from({ length: 4_900 }, (_, index) => `{${keysOf(index).join()}}`).join()}]`;
 
   /**
-   * Processor time of this thread alone, which serves all tenants: the least of three tries, as other work of the process (the collection
-   * of garbage of earlier files) counts too.
+   * Processor time of the main thread, which serves all tenants: the minimum of three runs, because other work of the process (garbage of
+   * earlier files) adds to it.
    */
   async function costOf(work: () => unknown): Promise<{ milliseconds: number; met: unknown }> {
     let [milliseconds, met] = [Infinity, undefined as unknown];
@@ -182,7 +182,7 @@ describe('a large answer that costs more than its size', () => {
   }
   const attributes = () => many((n) => ` a${n}=""`, '');
 
-  /** What the largest permitted answer would cost this thread if this thread parsed it, on this machine at this moment. */
+  /** Cost of parsing the largest permitted answer on the main thread, on this host at this moment. */
   const costOfParsing = async () => (await costOf(() => parseXml(multistatus('', attributes())))).milliseconds;
 
   test.each([
@@ -199,7 +199,7 @@ describe('a large answer that costs more than its size', () => {
       '490 objects of a thousand members',
       () => rows((n) => (n < 490 ? Array.from({ length: 1_000 }, (_, at) => `"f${at}":0`) : [])),
     ],
-  ])('as JSON (%s) is refused for less than half of what parsing costs the one thread', async (_, text) => {
+  ])('as JSON (%s) is refused for less than half of the cost of parsing on the main thread', async (_, text) => {
     const packed = gzipSync(text());
     const { url } = await openServer({ 'content-encoding': 'gzip' }, () => times(1, packed));
     const { milliseconds, met } = await costOf(() => ask(url, { maxResponseBytes: 24 * MEBIBYTE }));
@@ -231,7 +231,7 @@ describe('a large answer that costs more than its size', () => {
     expect(milliseconds).toBeLessThan((await costOfParsing()) / 2);
   });
 
-  test('as XML of 490,000 attributes, or names, costs the one thread less than half of what parsing costs', async () => {
+  test('as XML of 490,000 attributes or names costs the main thread less than half of parsing', async () => {
     for (const body of [multistatus('', attributes()), multistatus(many((n) => `<a${n}/>`, ''))]) {
       const { milliseconds, met } = await asked(body);
       expect(met).toMatchObject({ members: [] });
@@ -254,7 +254,7 @@ describe('a calendar object', () => {
     ['on a day that no year has', zoned('FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30')],
     ['on a first Monday that is the 15th', zoned('FREQ=YEARLY;BYMONTH=4;BYDAY=1MO;BYMONTHDAY=15')],
     ['each year since the first', zoned('FREQ=YEARLY;BYMONTH=3;BYDAY=-1SU', '00010101T000000')],
-  ])('whose clocks change %s has no time that is known', (_, text) => {
+  ])('whose clocks change %s has no known time', (_, text) => {
     expect(fromCalendarObject(text)).toMatchObject({ uid: '1', item: null });
   });
 
@@ -270,16 +270,16 @@ describe('a calendar object', () => {
     ['parameters without end', event(`X-A${';a=b'.repeat(200_000)}:c\r\n`)],
     ['lines without end', event('X-A:b\r\n'.repeat(20_000))],
     ['components that never end', 'BEGIN:VCALENDAR\r\n'.repeat(9_000)],
-  ])('of %s is none that can be read', (_, text) => {
+  ])('of %s cannot be read', (_, text) => {
     expect(fromCalendarObject(text)).toBeNull();
   });
 
-  test('that lasts for ever has no end but that of its day', () => {
+  test('that repeats forever ends with its own day', () => {
     const text = event('DTSTART;VALUE=DATE:20260301\r\nDURATION:P999999999W\r\n');
     expect(fromCalendarObject(text)?.item?.time).toMatchObject({ startDate: '2026-03-01', endDate: '2026-03-02' });
   });
 
-  test('with a file of a megabyte that somebody put there is still ours to read', () => {
+  test('that is managed and has a foreign attachment of a megabyte is still read', () => {
     const file = `ATTACH;ENCODING=BASE64;VALUE=BINARY:${'QUJD'.repeat(250_000)}\r\n`;
     expect(fromCalendarObject(event(`DTSTART:20260301T100000Z\r\n${file}`))?.item?.title).toBe('a');
   });
@@ -292,7 +292,7 @@ test('a body of HTML that opens and never closes reads as its text', () => {
 });
 
 describe('a tenant’s file', () => {
-  test('with a fault in each of its signs tells of the first', () => {
+  test('with a fault in each of its signs reports the first', () => {
     const read = readYaml('tenants/a.yaml', Buffer.from(`"${'\n\\z'.repeat(10_000)}"`));
     expect('faults' in read && read.faults).toHaveLength(1);
   });
@@ -308,7 +308,7 @@ describe('a tenant’s file', () => {
     ['that nests deeper than the parser can go', `${'- '.repeat(12_000)}a\n- b`, /too many levels/],
     ['that nests without end', `${'- '.repeat(500)}a`, /too many levels/],
     ['whose key comes twice', 'a: 1\nb: 2\na: 3', /the key occurs twice/],
-  ])('%s is refused, and says so', (_, text, message) => {
+  ])('%s is refused with a fault', (_, text, message) => {
     const read = readYaml('tenants/a.yaml', Buffer.from(text));
     expect('faults' in read && read.faults.map((fault) => fault.message)).toEqual([expect.stringMatching(message)]);
   });

@@ -6,13 +6,13 @@ import { prepareCalendar } from '../../src/connectors/owner.ts';
 import { found, MARK, multistatus, openOn, type Script, serve, signal } from '../connectors/caldav/scripted-server.ts';
 
 /*
- * Whoever sees a calendar of ours reads its owner tag. They write it into a calendar of their own and share that with the account of the clinic,
- * so that a daemon whose state was lost takes it for ours: what patients book would go to them.
+ * Attack: a reader of a managed calendar copies its owner tag into the reader's own calendar and shares that calendar with the clinic's
+ * account. A daemon whose state was lost would then treat it as managed and send patients' appointments to the attacker.
  */
 
 const REFUSED = { actor: 'settings', code: 'calendar-of-another', retry: 'never' };
 
-describe('at Google', () => {
+describe('Google', () => {
   const own = {
     id: 'own',
     accessRole: 'owner',
@@ -50,13 +50,13 @@ describe('at Google', () => {
     expect(await prepare(own, copied)).toEqual({ container: 'own', made: 0 });
   });
 
-  test('a calendar of our own is found, whatever it tells of its owner', async () => {
+  test('finds its own calendar, for any reported owner', async () => {
     expect((await prepare({ id: 'own', description: own.description })).container).toBe('own');
     expect((await prepare(own)).container).toBe('own');
   });
 });
 
-describe('at Microsoft', () => {
+describe('Microsoft', () => {
   const tag = { singleValueExtendedProperties: [{ id: PROPERTIES.ownerTag, value: MARK }] };
 
   function prepare(mailbox: string, ...value: object[]): Promise<string> {
@@ -73,7 +73,7 @@ describe('at Microsoft', () => {
   });
 });
 
-describe('at a CalDAV server', () => {
+describe('a CalDAV server', () => {
   const href = (name: string, path: string) => `<d:${name}><d:href>${path}</d:href></d:${name}>`;
   const calendar = (owner: string) =>
     `<d:resourcetype><d:collection/><c:calendar/></d:resourcetype>${href('owner', owner)}${href('current-user-principal', '/p/clinic/')}<c:calendar-description>clinic-mirror ${MARK}</c:calendar-description>`;

@@ -13,7 +13,8 @@ import { CHANNELS, ENV, TENANT, writeConfiguration } from '../settings/configura
 import { paced } from '../support/pace.ts';
 
 /*
- * Whoever may write a tenant's file writes expressions that take JSONata seconds to parse. The thread that serves all tenants parses none.
+ * Attack: an editor of a tenant's file writes expressions that JSONata parses for seconds. The thread that serves all tenants parses no
+ * expression.
  */
 
 const OPTIONS = { env: ENV, connectors, reminderChannels: CHANNELS, mode: 'set-aside' as const };
@@ -46,7 +47,7 @@ async function opened(expressions: readonly string[], apart: OutlineApart = outl
 }
 
 describe('a tenant’s file of expressions', () => {
-  test('that name parents without end is refused, and says where and by which limit', async () => {
+  test('with endless parent references is refused, with the position and the limit', async () => {
     const parents = Array.from({ length: 50 }, (_, index) => `a${index}.${'b.%.'.repeat(990)}c`);
     const { milliseconds, told, fileNames, dir } = await opened([...parents, 'a'.repeat(LONGEST_EXPRESSION + 1)]);
     expect(told).toHaveLength(51);
@@ -58,7 +59,7 @@ describe('a tenant’s file of expressions', () => {
     expect(milliseconds).toBeLessThan(paced(1_000));
   });
 
-  test('as costly as they may be is parsed in a thread, each once', async () => {
+  test('of the maximum cost is parsed in a worker thread, each expression once', async () => {
     const dear = Array.from(
       { length: 50 },
       (_, index) => `a${index}.${'b.%.'.repeat(MOST_PARENTS)}${'b.'.repeat(1_900)}c`,
@@ -75,7 +76,7 @@ describe('a tenant’s file of expressions', () => {
     expect(expressionsToOutline({ mapping: { p: { expression: dear[0] } } })).toEqual([]);
   });
 
-  test('that is no JSONata is refused by what the thread says', async () => {
+  test('that is no JSONata is refused with the message of the thread', async () => {
     const { told } = await opened(['a.b.(']);
     expect(told).toMatchObject([
       ['targets.people.crm.mapping.p0.expression', 'is not a JSONata expression', expect.any(String)],

@@ -17,13 +17,13 @@ const redis = useRedis();
 const LEAKING = fileURLToPath(new URL('leaking-mapper.ts', import.meta.url));
 const LEAKING_TEXTS = fileURLToPath(new URL('leaking-texts.ts', import.meta.url));
 const REMINDING = fileURLToPath(new URL('remind-by-channel.ts', import.meta.url));
-/** The program that reminds has a minute: it ends what hangs, and not after the test. */
+/** Time limit of the process that sends the reminder: a process that hangs ends before the test does. */
 const REMINDED_WITHIN_MS = 60_000;
 const LAST_NAME = 'Zwxyquist';
 const TAX_CODE = 'ZWXNNA80E52H501X';
 
 describe('a mapper that leaks', () => {
-  test('names patients to no calendar: nothing of them is sent, and it is said what was kept back', async () => {
+  test('names patients to no calendar: no patient data is sent, and the withheld fields are reported', async () => {
     const targets = ['google-calendar', 'outlook-calendar'] as const;
     const world = await useSmallWorld({ redisUrl: redis.url, targets });
     callAllPatients(world, LAST_NAME);
@@ -48,7 +48,7 @@ describe('a mapper that leaks', () => {
     await expectExact(world);
   });
 
-  test('tells a CRM nothing that its mapping does not name, nor of somebody else, and leaves what it holds', async () => {
+  test('sends a CRM only the mapped fields of the same patient, and keeps the stored values', async () => {
     const { tenant, clinic, contacts } = openCrmWorld(redis, {
       contacts: { consents: [], mapping: { note: 'firstName' } },
     });
@@ -82,7 +82,7 @@ describe('a text that leaks', () => {
     ['a text message', 'sms', 'egress-last-name'],
     ['an e-mail', 'email', 'egress-tax-code'],
     ['a webhook', 'webhook', 'egress-last-name'],
-  ] as const)('leaves by no channel, is counted, and it is said what it told: %s', async (_, channel, code) => {
+  ] as const)('leaves by no channel, is counted, and the leaked field is reported: %s', async (_, channel, code) => {
     const told = await remindedBy(channel, [`--import=${LEAKING_TEXTS}`]);
     expect(told).toMatchObject({ fate: 'dropped egress-stopped', lastCode: code, arrived: [] });
     expect(told.counted).toEqual([
@@ -94,13 +94,13 @@ describe('a text that leaks', () => {
     for (const fact of [LAST_NAME, TAX_CODE]) expect(JSON.stringify(told)).not.toContain(fact);
   });
 
-  test.each(['sms', 'email', 'webhook'] as const)('arrives by %s as it should be', async (channel) => {
+  test.each(['sms', 'email', 'webhook'] as const)('arrives by %s unchanged if correct', async (channel) => {
     const told = await remindedBy(channel);
     expect(told).toMatchObject({ fate: 'sent', lastCode: null, arrived: [expect.stringContaining('16:00')] });
   });
 });
 
-/** One patient is reminded in a program of its own, which Node starts with `flags`. */
+/** Sends a reminder to one patient in a separate process, which Node starts with `flags`. */
 async function remindedBy(channel: string, flags: readonly string[] = []): Promise<Told> {
   const { stdout } = await promisify(execFile)(process.execPath, [...flags, REMINDING, channel], {
     env: { ...process.env, REDIS_URL: redis.url },

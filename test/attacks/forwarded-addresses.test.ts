@@ -10,8 +10,8 @@ import { FROM_HERE, openPort, PEOPLE } from '../http-server/access/open-port.ts'
 import { useRedis } from '../support/redis.ts';
 
 /*
- * Limits count requests by address. A client can write any address into `X-Forwarded-For`, so that header counts only from a proxy that the
- * operator named in `http.trustedProxies`. Without that setting every client behind a proxy has one budget, and never no limit.
+ * Limits count requests by address. A client can write any address into `X-Forwarded-For`, so the header is valid only from a proxy in
+ * `http.trustedProxies`. Without that setting all clients behind a proxy share one budget, and are always limited.
  */
 
 const redis = useRedis();
@@ -34,8 +34,8 @@ const invented = [
   ['of the internet', (at: number) => `8.8.${Math.floor(at / 250)}.${at % 250}`],
 ] as const;
 
-describe.each(invented)('from a peer that is no trusted proxy, with an address %s in each request,', (_, addressOf) => {
-  test('20 of 40 passphrases are compared', async () => {
+describe.each(invented)('an untrusted peer with an address %s in each request', (_, addressOf) => {
+  test('gets 20 of 40 passphrases compared', async () => {
     const { browser } = await open();
     const { post } = browser();
     const answers = Array.from({ length: 40 }, (_, at) =>
@@ -45,7 +45,7 @@ describe.each(invented)('from a peer that is no trusted proxy, with an address %
     expect(statuses.filter((status) => status !== 429)).toHaveLength(20);
   });
 
-  test('120 of 300 tokens are looked up', async () => {
+  test('gets 120 of 300 tokens looked up', async () => {
     const { app } = await open();
     const answers = Array.from({ length: 300 }, (_, at) => {
       const authorization = `Bearer cmt_monitor_${`${at}`.padEnd(43, 'A')}`;
@@ -56,7 +56,7 @@ describe.each(invented)('from a peer that is no trusted proxy, with an address %
     expect(statuses.filter((status) => status !== 429)).toHaveLength(120);
   });
 
-  test('60 of 200 feeds are looked up', async () => {
+  test('gets 60 of 200 feeds looked up', async () => {
     const directory = createFeedDirectory(redis.connect());
     const installation = openInstallation({ tenants: [] });
     const verbs = {
@@ -73,7 +73,7 @@ describe.each(invented)('from a peer that is no trusted proxy, with an address %
 });
 
 describe('behind a trusted proxy', () => {
-  test('each client has its own limit, whatever it writes into the header itself', async () => {
+  test('each client has its own limit, with any value that the client writes into the header', async () => {
     const { browser } = await open(['127.0.0.1']);
     const { post } = browser();
     const tryFrom = (client: string, at: number) =>
@@ -117,7 +117,7 @@ describe('a browser in which the owner signed in before', () => {
     return own;
   }
 
-  /** Strangers use up all tries of the account, by many addresses, and all requests of the address that the owner shares. */
+  /** Strangers use all tries of the account, from many addresses, and all requests of the owner's shared address. */
   async function attack({ browser }: Opened) {
     const addresses = ['8.8.8.8', ...Array.from({ length: 9 }, (_, at) => `9.9.9.${at}`)];
     for (const address of addresses) {
@@ -137,7 +137,7 @@ describe('a browser in which the owner signed in before', () => {
     expect((await own.post('/sign-in', right, from('8.8.8.8'))).statusCode).toBe(303);
   });
 
-  test('has a cookie that no script reads, no other site sends along in a form, and that opens no page', async () => {
+  test('has a cookie that no script reads, that no form of another site sends, and that opens no page', async () => {
     const opened = await open();
     const { browser } = opened;
     const answer = await browser().post('/sign-in', right);
@@ -149,7 +149,7 @@ describe('a browser in which the owner signed in before', () => {
     expect((await stolen.get('/api/v1/tenants')).statusCode).not.toBe(200);
   });
 
-  test('gives a thief 20 tries in all, from however many addresses and browsers', async () => {
+  test('gives a thief 20 tries in total, from any number of addresses and browsers', async () => {
     const opened = await open(['127.0.0.1']);
     const own = await signedInBefore(opened);
     await attack(opened);
@@ -166,7 +166,7 @@ describe('a browser in which the owner signed in before', () => {
     ['changed', (cookie) => `${cookie.slice(0, -2)}${cookie.endsWith('AA') ? 'BB' : 'AA'}`],
     ['invented', () => 's1.k1.AAAA'],
     ['of nothing', () => ''],
-  ])('is told from a cookie that was %s', async (_, change) => {
+  ])('is distinguished from a cookie that was %s', async (_, change) => {
     const opened = await open(['127.0.0.1']);
     const own = await signedInBefore(opened);
     await attack(opened);
@@ -182,7 +182,7 @@ describe('a browser in which the owner signed in before', () => {
     expect((await own.post('/sign-in', right, from('7.7.7.8'))).statusCode).toBe(429);
   });
 
-  test('as another account has no tries at the passphrase of the owner beside those of strangers', async () => {
+  test('has no extra tries at the owner’s passphrase if it remembers another account', async () => {
     const opened = await open(['127.0.0.1']);
     await attack(opened);
     const viewer = opened.browser();
@@ -205,7 +205,7 @@ describe('forwarding headers', () => {
     lines.filter((line) => line.includes('proxy-not-trusted'));
 
   test.each(['x-forwarded-for', 'forwarded', 'x-real-ip'])(
-    'of a peer that is not trusted are logged once, by the setting and no address of a client: %s',
+    'of an untrusted peer are logged once, with the setting and no client address: %s',
     async (name) => {
       const opened = await open();
       for (let at = 0; at < 3; at += 1) await opened.browser().get('/sign-in', { [name]: '8.8.8.8' });
@@ -219,7 +219,7 @@ describe('forwarding headers', () => {
     },
   );
 
-  test('of a trusted proxy are not', async () => {
+  test('of a trusted proxy are not logged', async () => {
     const opened = await open(['127.0.0.0/8']);
     await opened.browser().get('/sign-in', { 'x-forwarded-for': '8.8.8.8' });
     expect(told(opened)).toEqual([]);

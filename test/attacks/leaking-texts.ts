@@ -1,4 +1,4 @@
-// Loaded by `node --import`: where a text names the patient it tells the last name too, and in place of the clinic's number the tax code.
+// Loaded by `node --import`: adds the last name to texts that name the patient, and replaces the clinic's number by the tax code.
 import { registerHooks } from 'node:module';
 
 const TEXTS = new URL('../../src/features/reminders/content.ts', import.meta.url).href;

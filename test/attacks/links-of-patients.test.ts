@@ -15,17 +15,17 @@ const storeOf = ({ world }: AnswerBed) => {
   return answers.store;
 };
 
-describe('whoever opens links without end', () => {
-  test('with one link takes nothing from the clinic’s other patients', async () => {
+describe('a client that opens links endlessly', () => {
+  test('with one link uses no budget of the clinic’s other patients', async () => {
     const bed = await openAnswerBed(redis.connect());
     for (let at = 0; at < 1_000; at += 1) await bed.desk.show(bed.token, '198.18.0.1');
     expect((await bed.desk.show(bed.token, '198.18.0.1')).says).toBe('limited');
-    // A patient at another address, and one behind the same.
+    // A patient at another address, and one at the attacker's address.
     for (const caller of ['another', 'a third'])
       expect(await storeOf(bed).admit('other', caller, bed.world.now)).toBe(true);
   });
 
-  test('with many links from one address takes a third of what the clinic’s patients have together', async () => {
+  test('with many links from one address uses a third of the budget of all the clinic’s patients', async () => {
     const bed = await openAnswerBed(redis.connect());
     const store = storeOf(bed);
     const admitted = [];
@@ -82,7 +82,7 @@ describe('a request is counted for', () => {
     expect(from(peer, forwarded)).toBe(expected);
   });
 
-  test('the address reaches the limit from the port', async () => {
+  test('the port passes the address to the limit', async () => {
     const bed = await openAnswerBed(redis.connect());
     const seen: string[] = [];
     const log = createLogger({ level: 'debug', destination: { write: () => {} } });
@@ -110,7 +110,7 @@ describe('a request is counted for', () => {
   });
 });
 
-describe('a link that somebody finds later', () => {
+describe('a link that a stranger finds later', () => {
   test.each([
     ['that nobody answered', async () => {}],
     ['that was answered', (bed: AnswerBed) => press(bed, 'confirmed')],
@@ -120,7 +120,7 @@ describe('a link that somebody finds later', () => {
         for (let at = 0; at < 30; at += 1) await bed.desk.show(bed.token);
       },
     ],
-  ])('tells neither clinic nor time: one %s', async (_, before) => {
+  ])('reveals neither clinic nor time: one %s', async (_, before) => {
     const bed = await openAnswerBed(redis.connect());
     await before(bed);
     const during = await bed.desk.show(bed.token);

@@ -16,8 +16,8 @@ export interface MailboxEvent {
 }
 
 /**
- * A mailbox of several calendars in memory. As in Outlook, an event is addressed by its id alone, in whichever calendar it is, and whoever
- * knows its version tag, or writes `*`, changes it without looking.
+ * Creates an in-memory mailbox of several calendars. As in Outlook, an event is addressed only by its id, in any calendar, and a client
+ * that knows its version tag, or writes `*`, changes the event without a read.
  */
 export function createMailbox() {
   const calendars = new Set<string>();
@@ -65,7 +65,7 @@ export function createMailbox() {
     changes: async (calendar) => ({ scope: 'whole', items: shown(calendar, ownerTag), removed: [], cursor: null }),
   });
   return {
-    /** Somebody else's calendar, into which the login may write. */
+    /** Adds another user's calendar, which the connection may write. */
     addCalendar: (id: string) => void calendars.add(id),
     events: () => [...events.values()],
     /** A target's own calendar in it. */

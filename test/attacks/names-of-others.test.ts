@@ -15,15 +15,15 @@ import {
 } from '../settings/configuration-directory.ts';
 
 /*
- * Whose reminders, opt-outs, tombstones and entries something is is told by a name. A second file or target that says it had that name
- * before would share them.
+ * The name of a tenant or target owns reminders, opt-outs, tombstones and events. A second file or target that claims the name as a former
+ * name would share them.
  */
 
 const tenant = (clinic: string, formerly?: string) =>
   TENANT.replace('tenantId: "7"', `tenantId: "${clinic}"`) + (formerly === undefined ? '' : `formerly: ${formerly}\n`);
 
-describe('a name of before that is somebody’s', () => {
-  test('by the name of their file is refused', () => {
+describe('a former name that belongs to another tenant', () => {
+  test('by the name of its file is refused', () => {
     const dir = writeConfiguration({ 'tenants/zwei.yaml': tenant('8', 'uno') });
     expect(faultLines(dir)).toEqual([
       expect.stringMatching(
@@ -32,7 +32,7 @@ describe('a name of before that is somebody’s', () => {
     ]);
   });
 
-  test('by the name of their file is refused, whoever comes first in the alphabet', () => {
+  test('by the name of its file is refused, in any alphabetical order', () => {
     const dir = writeConfiguration({ 'tenants/a.yaml': tenant('8', 'uno') });
     expect(faultLines(dir)).toEqual([
       expect.stringMatching(/^tenants\/a\.yaml:14 formerly: the tenant uno already exists/),
@@ -40,26 +40,26 @@ describe('a name of before that is somebody’s', () => {
     expect([...load(dir, { mode: 'set-aside' }).tenants.keys()]).toEqual(['uno']);
   });
 
-  test('because they had it before is refused in the later file', () => {
+  test('because the other tenant had it before is refused in the later file', () => {
     const dir = writeConfiguration({ 'tenants/a.yaml': tenant('8', 'alt'), 'tenants/b.yaml': tenant('9', 'alt') });
     expect(faultLines(dir)).toEqual([
       expect.stringMatching(/^tenants\/b\.yaml:14 formerly: the tenant a previously had the same name/),
     ]);
   });
 
-  test('and is set aside is refused too: their state waits for them', () => {
+  test('is refused too if that tenant is skipped for faults: its state is kept', () => {
     const dir = writeConfiguration({ 'tenants/uno.yaml': 'name: [', 'tenants/zwei.yaml': tenant('8', 'uno') });
     const { tenants, unusable } = load(dir, { mode: 'set-aside' });
     expect([...tenants.keys(), ...unusable.map(({ id }) => id)]).toEqual(['uno', 'zwei']);
   });
 
-  test('and is nobody’s any more is taken, as is one’s own', () => {
+  test('is accepted after the tenant is gone, as is a tenant’s own former name', () => {
     const dir = writeConfiguration({ 'tenants/uno.yaml': tenant('7', 'uno'), 'tenants/zwei.yaml': tenant('8', 'alt') });
     expect([...load(dir).tenants.keys()]).toEqual(['uno', 'zwei']);
   });
 });
 
-test('a fault tells whose a name or a clinic is to nobody who may not see that tenant', () => {
+test('a fault names the owner of a name or clinic only to users who may see that tenant', () => {
   const faultsOf = (file: string) => {
     const dir = writeConfiguration({ 'tenants/zwei.yaml': file });
     return load(dir, { mode: 'set-aside' }).unusable.flatMap(({ faults }) => faults);
@@ -72,7 +72,7 @@ test('a fault tells whose a name or a clinic is to nobody who may not see that t
   expect(JSON.stringify(faultsAsSeen(faults, (id) => id === 'zwei'))).not.toContain('uno');
 });
 
-describe('while the daemon runs, who has a name keeps it', () => {
+describe('a running daemon keeps a name with its tenant', () => {
   function running(files: Record<string, string>) {
     const dir = writeConfiguration(files);
     const read = new ConfigurationFiles({
@@ -83,14 +83,14 @@ describe('while the daemon runs, who has a name keeps it', () => {
     return { dir, write, again };
   }
 
-  test('against a file that says it had the name before', () => {
+  test('against a file that claims the name as a former name', () => {
     const { write, again } = running({});
     write('tenants/zwei.yaml', tenant('8', 'uno'));
     const { tenants, unusable, refused } = again();
     expect([[...tenants.keys()], unusable.map(({ id }) => id), refused]).toEqual([['uno'], ['zwei'], []]);
   });
 
-  test('against a running tenant that now says so: it goes on as it was', () => {
+  test('against a running tenant that newly claims the name: that tenant keeps running unchanged', () => {
     const { write, again } = running({ 'tenants/zwei.yaml': tenant('8') });
     write('tenants/zwei.yaml', tenant('8', 'uno'));
     const { outlines, refused } = again();
@@ -98,7 +98,7 @@ describe('while the daemon runs, who has a name keeps it', () => {
     expect(refused).toMatchObject([{ tenant: 'zwei', faults: [{ path: 'formerly' }] }]);
   });
 
-  test('against a new file of that name, when it was given another one', () => {
+  test('against a new file of that name, after a rename', () => {
     const { write, again, dir } = running({});
     rmSync(join(dir, 'tenants/uno.yaml'));
     write('tenants/zwei.yaml', tenant('7', 'uno'));
@@ -112,12 +112,12 @@ describe('while the daemon runs, who has a name keeps it', () => {
   });
 });
 
-describe('a target’s name of before', () => {
+describe('a target’s former name', () => {
   const target = (id: string, calendar: string, formerly: string) =>
     `  ${id}: { connector: calendar, connection: work, agendas: all, formerly: ${formerly}, settings: { calendar: ${calendar} } }\n`;
   const faults = (more: string) => faultLines(writeConfiguration({ 'tenants/uno.yaml': TENANT + more })).join('\n');
 
-  test('that is another target’s is refused', () => {
+  test('of another target is refused', () => {
     expect(faults(target('verdi', 'b', 'rossi'))).toMatch(
       /targets\.verdi\.formerly: the target rossi already exists → remove formerly/,
     );
@@ -126,7 +126,7 @@ describe('a target’s name of before', () => {
     );
   });
 
-  test('that is nobody’s any more is taken', () => {
+  test('of no existing target is accepted', () => {
     const dir = writeConfiguration({
       'tenants/uno.yaml': TENANT + target('verdi', 'b', 'alt') + target('bianchi', 'c', 'bianchi'),
     });

@@ -10,8 +10,8 @@ import { silentLogger } from '../../src/log/logger.ts';
 import { ENV, faultLines, load, SETTINGS, writeConfiguration } from '../settings/configuration-directory.ts';
 
 /*
- * Metrics name every tenant and target, and writing them out takes the one thread that serves all tenants. They are for operators: the
- * port that patients and vendors reach knows nothing of them, and nobody holds up the other one.
+ * Metrics name every tenant and target, and rendering them occupies the one thread that serves all tenants. Metrics are for operators: the
+ * public port does not serve them, and neither port delays the other.
  */
 
 const TOKEN = '0123456789abcdef0123456789abcdef';
@@ -24,7 +24,7 @@ interface Ports {
   written(): number;
 }
 
-/** Both ports of a daemon, whose metrics are written out when the test says so. */
+/** Opens both ports of a daemon that renders metrics when the test allows. */
 async function open(token: string | null, metrics: () => Promise<string> = async () => 'tenants 3\n'): Promise<Ports> {
   let written = 0;
   const verbs: OperatorVerbs = {
@@ -54,7 +54,7 @@ interface Answer {
   body: string;
 }
 
-/** Node's own client, since fetch lets nobody choose the Host header. */
+/** Uses Node's HTTP client, because fetch does not set the Host header. */
 async function ask(
   port: number,
   path: string,
@@ -66,8 +66,8 @@ async function ask(
   return { status: answer.statusCode, body: (await answer.toArray()).join('') };
 }
 
-describe('whoever reaches the port for the outside', () => {
-  test.each(['/metrics', '/healthz', '/readyz'])('finds no %s there, with the token neither', async (path) => {
+describe('a client of the public port', () => {
+  test.each(['/metrics', '/healthz', '/readyz'])('finds no %s, even with the token', async (path) => {
     const { outside, written } = await open(TOKEN);
     for (const headers of [{}, { authorization: `Bearer ${TOKEN}` }, { host: 'localhost' }]) {
       expect(await ask(outside, path, headers)).toEqual({ status: 404, body: '{"error":"not-found"}' });
@@ -75,7 +75,7 @@ describe('whoever reaches the port for the outside', () => {
     expect(written()).toBe(0);
   });
 
-  test('takes all of its connections, and operators still get theirs', async () => {
+  test('uses all of its connections, and operators still connect to their port', async () => {
     const { outside, operator } = await open(null);
     const held: Socket[] = Array.from({ length: 20 }, () => connect(outside, '127.0.0.1'));
     onTestFinished(() => held.forEach((socket) => void socket.destroy()));
@@ -97,7 +97,7 @@ test(`${SCRAPES} scrapes at once are one`, async () => {
   expect(written()).toBe(1);
 });
 
-describe('whoever reaches the port for operators without the token', () => {
+describe('a client of the operator port without the token', () => {
   test.each([
     ['none', {}],
     ['another one', { authorization: 'Bearer 0123456789abcdef0123456789abcdeg' }],
@@ -113,15 +113,15 @@ describe('whoever reaches the port for operators without the token', () => {
     expect(written()).toBe(0);
   });
 
-  test('gets none in the address either', async () => {
+  test('gets no metrics with the token in the URL', async () => {
     const { operator } = await open(TOKEN);
     expect((await ask(operator, `/metrics?token=${TOKEN}&access_token=${TOKEN}`)).status).toBe(401);
   });
 });
 
-describe('a page of the web whose name is made to lead to this machine', () => {
+describe('a web page whose name resolves to this host', () => {
   test.each(['evil.test:8090', 'localhost.evil.test', '127.0.0.1.evil.test', '10.0.0.1'])(
-    'reads nothing by the browser of an operator: %s',
+    'reads nothing through an operator’s browser: %s',
     async (host) => {
       const { operator, written } = await open(null);
       expect((await ask(operator, '/metrics', { host })).status).toBe(401);
@@ -130,10 +130,13 @@ describe('a page of the web whose name is made to lead to this machine', () => {
     },
   );
 
-  test.each(['localhost', 'LOCALHOST:8090', '127.0.0.1:8090', '[::1]:8090'])('programs do: %s', async (host) => {
-    const { operator } = await open(null);
-    expect((await ask(operator, '/metrics', { host })).body).toBe('tenants 3\n');
-  });
+  test.each(['localhost', 'LOCALHOST:8090', '127.0.0.1:8090', '[::1]:8090'])(
+    'a program on this host reads metrics: %s',
+    async (host) => {
+      const { operator } = await open(null);
+      expect((await ask(operator, '/metrics', { host })).body).toBe('tenants 3\n');
+    },
+  );
 });
 
 describe('settings', () => {
@@ -143,7 +146,7 @@ describe('settings', () => {
   const token = (text: string) => load(written(text), { env }).settings.operator.token?.reveal();
 
   test.each(['0.0.0.0', '::', '10.1.2.3', 'mirror', '127.0.0.1.evil.test'])(
-    'that show metrics to other machines without a token are refused: %s',
+    'that show metrics to other hosts without a token are refused: %s',
     (host) => {
       expect(faults(`operator: { host: "${host}" }`)).toEqual([
         expect.stringMatching(/operator\.host: other hosts can read the metrics → add operator\.token/),
@@ -152,11 +155,11 @@ describe('settings', () => {
     },
   );
 
-  test.each(['127.0.0.1', '127.1.2.3', 'localhost', '::1'])('need none on this machine alone: %s', (host) => {
+  test.each(['127.0.0.1', '127.1.2.3', 'localhost', '::1'])('for this host only need no token: %s', (host) => {
     expect(token(`operator: { host: "${host}" }`)).toBeUndefined();
   });
 
-  test.each(['guessed', `${TOKEN} ${TOKEN}`])('are refused with a token that is short, or no token: %s', (given) => {
+  test.each(['guessed', `${TOKEN} ${TOKEN}`])('with a short token or no token are refused: %s', (given) => {
     const dir = written('operator: { token: { env: TOKEN } }');
     const found = faultLines(dir, { env: { ...ENV, TOKEN: given } });
     expect(found).toEqual([expect.stringMatching(/operator\.token: .*openssl rand -hex 32/)]);
@@ -164,7 +167,7 @@ describe('settings', () => {
   });
 
   test.each(['http: { publicUrl: "https://mirror.test" }', 'notifications: { url: "https://mirror.test" }'])(
-    'that name an address for the outside say which port it leads to: %s',
+    'with a public URL name the port that it leads to: %s',
     (text) => {
       expect(faults(text)).toEqual([expect.stringMatching(/no port is open for this URL → set http\.port/)]);
     },

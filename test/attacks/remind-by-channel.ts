@@ -1,6 +1,6 @@
 /**
- * Reminds one patient by the kind of channel that is named, before a server of its own, and writes as JSON what became of it. A program of
- * its own, so that what is loaded into it changes no other test. Redis is the one of the variable `REDIS_URL`.
+ * Reminds one patient by the given kind of channel, with a local server, and prints the result as JSON. A separate process, so that loaded
+ * modules affect no other test. `REDIS_URL` names the Redis.
  */
 import { Redis } from 'ioredis';
 import { renderReminderExplanation } from '../../src/cli/render-reminders.ts';
@@ -19,20 +19,20 @@ import {
 import { book, createReminderWorld, patientOf } from '../features/reminders/reminder-world.ts';
 import { NEVER } from '../jobs/cycle.ts';
 
-/** What became of one reminder. */
+/** Result of one reminder. */
 export interface Told {
   /** State and reason. */
   fate: string;
   lastCode: string | null;
-  /** What reached the channel's other side. */
+  /** Messages that the channel's server received. */
   arrived: string[];
-  /** Lines of the metrics that count reminders which came to their end. */
+  /** Lines of the metrics that count finished reminders. */
   counted: string[];
   /** The story of it, as an operator reads it. */
   shown: string;
 }
 
-/** The texts of the rule: each channel's tells something else of what it may. */
+/** Texts of the rule: each channel's text uses a different permitted field. */
 const TEXTS = {
   sms: { text: 'Gentile {firstName}, alle {time}.' },
   email: { subject: 'Domani. {phone}', text: 'La aspettiamo alle {time}.' },

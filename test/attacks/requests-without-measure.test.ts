@@ -4,8 +4,8 @@ import { account, openPort, PEOPLE, refusalIn } from '../http-server/access/open
 import { useRedis } from '../support/redis.ts';
 
 /*
- * Whoever asks for pages or of the API without end, with a token, in a session or as a stranger, is held back by all processes together, and
- * keeps nobody else from theirs.
+ * Attack: endless requests for pages or the API, with a token, in a session or as a stranger. All processes together limit the client, and
+ * no other client is affected.
  */
 
 const redis = useRedis();
@@ -22,7 +22,7 @@ async function open() {
     await openPort(redis.connect(), { access: ACCESS, trustedProxies: ['127.0.0.1'] }),
   ] as const;
   let turn = 0;
-  /** One request, to the two in turn; from an address of the internet, by a proxy of one's own. */
+  /** Sends one request, to the two processes alternately, with an internet address from a trusted proxy. */
   const ask = (url: string, headers: Record<string, string> = {}, caller = '198.41.0.4') => {
     turn += 1;
     const { app } = ports[turn % 2] ?? ports[0];
@@ -44,8 +44,8 @@ function expectRetryAfter(headers: object): void {
   expect(seconds).toBeLessThanOrEqual(60);
 }
 
-describe('whoever asks more often than they may', () => {
-  test('with a token is told when to ask again, by whichever process, and another token is answered', async () => {
+describe('a client above the request limit', () => {
+  test('with a token learns from each process when to retry, and another token gets an answer', async () => {
     const { ports, ask, statusesOf } = await open();
     const [port] = ports;
     const [busy, other] = [await port.token('busy'), await port.token('other')];
@@ -59,7 +59,7 @@ describe('whoever asks more often than they may', () => {
     expect((await ask(TENANTS, withToken(other))).statusCode).toBe(200);
   });
 
-  test('in a session gets a page that says so; events are followed, others and other browsers of theirs see all', async () => {
+  test('in a session gets a page with the limit; event streams, other users and the user’s other browsers continue', async () => {
     const { ports, ask, statusesOf } = await open();
     const [port] = ports;
     const [mine, elsewhere] = [await port.signedIn(account('vera')), await port.signedIn(account('vera'))];
@@ -76,7 +76,7 @@ describe('whoever asks more often than they may', () => {
     expect((await ask('/', inSession(session))).statusCode).toBe(200);
   });
 
-  test('opens no more streams either than pages in a minute', async () => {
+  test('opens at most as many streams as pages in a minute', async () => {
     const { ports, ask, statusesOf } = await open();
     const { session } = await ports[0].signedIn(account('vera'));
     const answers = await statusesOf(LIMITS.session + 1, () => ask('/events?tenant=nobody', inSession(session)));
@@ -84,7 +84,7 @@ describe('whoever asks more often than they may', () => {
     expect((await ask('/', inSession(session))).statusCode).toBe(200);
   });
 
-  test('as a stranger is held back whatever they show, and nobody who is signed in at the same address', async () => {
+  test('as a stranger is limited with any credentials, and signed-in users at the same address are not', async () => {
     const { ports, ask, statusesOf } = await open();
     const { session } = await ports[0].signedIn(account('olga'));
     const token = await ports[0].token('monitor');
@@ -109,7 +109,7 @@ describe('whoever asks more often than they may', () => {
     expect((await ask('/sign-in', {}, '198.41.0.5')).statusCode).toBe(200);
   });
 
-  test('keeps no probe, no scrape and no file of a page from its answer', async () => {
+  test('delays no probe, no scrape and no static file', async () => {
     const { ask, statusesOf } = await open();
     expect((await statusesOf(LIMITS.address + 1, () => ask('/sign-in'))).get(429)).toHaveLength(1);
     for (const url of ['/healthz', '/readyz', '/metrics', '/assets/pages.css']) {
@@ -119,7 +119,7 @@ describe('whoever asks more often than they may', () => {
   });
 });
 
-test('tries to sign in are told when they count no more', async () => {
+test('a client above the sign-in limit gets 429 with the time to wait', async () => {
   const { ports } = await open();
   const [port] = ports;
   await port.desk.passphrase.set('correct horse battery staple');
@@ -131,7 +131,7 @@ test('tries to sign in are told when they count no more', async () => {
   expect(Number(held[0]?.headers['retry-after'])).toBeGreaterThan(600);
 });
 
-test('what is counted tells Redis nothing of who asks, and is gone within a minute', async () => {
+test('request counters in Redis are anonymous, and expire within a minute', async () => {
   const { connection, ports, ask } = await open();
   const token = await ports[0].token('monitor');
   const { session } = await ports[0].signedIn(account('vera'));
@@ -148,7 +148,7 @@ test('what is counted tells Redis nothing of who asks, and is gone within a minu
   expect((await ask(TENANTS, withToken(token))).statusCode).toBe(200);
 });
 
-test('while Redis does not answer nobody is let in, and probes are', async () => {
+test('while Redis does not answer, no one can sign in, and probes are answered', async () => {
   const away = redis.connect();
   const port = await openPort(away, { access: ACCESS, trustedProxies: ['127.0.0.1'] });
   const { session } = await port.signedIn(account('olga'));

@@ -20,8 +20,8 @@ import {
 } from '../settings/configuration-directory.ts';
 
 /*
- * Who may write one tenant's file points a login at a server of their own, and names as its password whatever they would like to be sent:
- * the sealing key, another tenant's password, a file of the machine. What is refused here is never read.
+ * Attack: an editor of one tenant's file points a connection at the editor's server, and names as its password any other secret: the
+ * sealing key, another tenant's password, a file of the host. A refused secret is never read.
  */
 
 const CANARY = 'canary-of-another-5f1c';
@@ -32,7 +32,10 @@ const PASSWORDS = {
 const ENVIRONMENT = { ...ENV, ...PASSWORDS };
 const connectors = new Map([...CONNECTORS].filter(([name]) => name === 'dav'));
 
-/** A configuration in which the tenant `uno` names its password so; beside it `due`, and what an attacker may know of. */
+/**
+ * Writes a configuration in which the tenant `uno` refers to its password this way, with the tenant `due` and other files that an attacker
+ * may know.
+ */
 function directory(reference: string, settings = SETTINGS): string {
   const dir = writeConfiguration({
     'clinic-mirror.yaml': settings,
@@ -57,7 +60,7 @@ const passwordOf = (dir: string) => {
   return work?.kind === 'caldav' ? work.password.reveal() : null;
 };
 
-describe('a tenant’s file is told its own secrets', () => {
+describe('a tenant’s file reads its own secrets', () => {
   test.each([
     ['{ env: TENANT_UNO__DAV }', 'of uno'],
     ['{ file: secrets/uno/dav }', 'of uno'],
@@ -66,7 +69,7 @@ describe('a tenant’s file is told its own secrets', () => {
     expect(passwordOf(directory(reference))).toBe(expected);
   });
 
-  test('by its absolute path too', () => {
+  test('by the absolute path too', () => {
     const dir = directory('{ env: TENANT_UNO__DAV }');
     const other = TENANT.replace('"7"', '"8"').replace(
       '{ kind: google, client: main }',
@@ -81,7 +84,7 @@ describe('a tenant’s file is told its own secrets', () => {
     expect(load(dir, options).tenants.size).toBe(2);
   });
 
-  test('through links within its folder, as an orchestrator makes them', () => {
+  test('through links within its folder, as an orchestrator creates them', () => {
     const dir = directory('{ file: secrets/uno/mounted }');
     symlinkSync('nested', join(dir, 'secrets/uno/..data'));
     symlinkSync('..data/dav', join(dir, 'secrets/uno/mounted'));
@@ -144,7 +147,7 @@ describe('a tenant’s file is refused', () => {
   test.each([
     ['of a key of the settings', 'keys/sealing'],
     ['of another tenant’s file', 'secrets/due/dav'],
-  ])('a hard link %s: it lies in the tenant’s folder and nothing leads out of it', (_, target) => {
+  ])('a hard link %s: it is in the tenant’s folder and does not point outside', (_, target) => {
     const dir = directory('{ file: secrets/uno/dav-link }');
     linkSync(join(dir, target), join(dir, 'secrets/uno/dav-link'));
     expect(refused(dir)).toMatch(/is a hard link to another file → replace the hard link with a copy/);
@@ -158,14 +161,14 @@ describe('a tenant’s file is refused', () => {
     expect(scoped.as('due', () => scoped.secretAt({ file: 'secrets/due/dav' }))).toBe(CANARY);
   });
 
-  test('what the settings use, though it bears the tenant’s name or lies in its folder', () => {
+  test('a file that the settings use, even with the tenant’s name or in its folder', () => {
     const byVariable = SETTINGS.replaceAll('CLIENT_SECRET', 'TENANT_UNO__DAV');
     expect(refused(directory('{ env: TENANT_UNO__DAV }', byVariable))).toMatch(/the settings use the same secret/);
     const byFile = SETTINGS.replaceAll('{ env: CLIENT_SECRET }', '{ file: keys/../secrets/uno/dav }');
     expect(refused(directory('{ file: secrets/uno/dav }', byFile))).toMatch(/the settings use the same secret/);
   });
 
-  test('a link that leads elsewhere since the file was found to be without faults', () => {
+  test('a link whose target moved outside after validation', () => {
     const dir = directory('{ file: secrets/uno/dav-link }');
     mkdirSync(join(dir, 'data'));
     writeFileSync(join(dir, 'clinic-mirror.yaml'), `${SETTINGS}dataDirectory: ${join(dir, 'data')}\n`);
@@ -177,7 +180,7 @@ describe('a tenant’s file is refused', () => {
   });
 });
 
-test('a file in the place of a link that led elsewhere is taken up by the running daemon', () => {
+test('the running daemon applies a file that replaces a link to the outside', () => {
   const dir = directory('{ file: secrets/uno/dav-link }');
   symlinkSync('../due/dav', join(dir, 'secrets/uno/dav-link'));
   const files = new ConfigurationFiles({ ...options, dir, reminderChannels: CHANNELS, mode: 'set-aside' });
@@ -190,11 +193,11 @@ test('a file in the place of a link that led elsewhere is taken up by the runnin
   expect([...atOnce(files.readAgain(look)).tenants.keys()]).toEqual(['uno']);
 });
 
-describe('no name is two tenants’', () => {
+describe('no name belongs to two tenants', () => {
   const id = fc.stringMatching(NAME);
   const own = fc.stringMatching(/^[A-Z0-9_]{1,20}$/);
 
-  test('of variables, whatever ids they have', () => {
+  test('of variables, for any tenant ids', () => {
     const allowed = (tenant: string, name: string) => {
       const scoped = tenantSecrets({ env: { [name]: 'x' }, dir: '/nowhere' }, []);
       return scoped.as(tenant, () => scoped.secretAt({ env: name })) !== null;
@@ -213,7 +216,7 @@ describe('no name is two tenants’', () => {
     );
   });
 
-  test('of files, whatever ids they have', () => {
+  test('of files, for any tenant ids', () => {
     fc.assert(
       fc.property(id, id, (one, other) => {
         fc.pre(one !== other);
@@ -223,13 +226,13 @@ describe('no name is two tenants’', () => {
     );
   });
 
-  test('and nothing is told in nobody’s name', () => {
+  test('and a read outside of any tenant is refused', () => {
     const scoped = tenantSecrets({ env: { TENANT_UNO__X: 'x' }, dir: '/' }, []);
     expect(() => scoped.secretAt({ env: 'TENANT_UNO__X' })).toThrow(TypeError);
   });
 });
 
-test('the settings are told what they name, and a pipe or a folder is no secret’s file', () => {
+test('the settings read each secret they name, but no pipe or folder', () => {
   const dir = directory('{ env: TENANT_UNO__DAV }');
   const { secretAt } = secretSchemas({ env: ENVIRONMENT, dir });
   expect(secretAt({ file: 'keys/sealing' })).toBe(CANARY);

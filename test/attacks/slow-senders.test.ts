@@ -11,8 +11,8 @@ import { silentLogger } from '../../src/log/logger.ts';
 import { paced } from '../support/pace.ts';
 
 /*
- * Anybody can open connections and send their requests slowly, or never to an end. Each holds memory and a file handle of the one process
- * that serves all tenants, so it is not the sender who decides for how long.
+ * Attack: connections that send requests slowly, or never to the end. Each connection holds memory and a file handle of the one process
+ * that serves all tenants, so the process, not the sender, limits the duration.
  */
 
 const LIMITS: ConnectionLimits = {
@@ -22,7 +22,7 @@ const LIMITS: ConnectionLimits = {
 
 type Port = 'http' | 'operator';
 
-/** A port alone: no request of these comes so far that a verb would be asked. */
+/** A port without verbs: no request of these tests is complete. */
 function build(
   which: Port,
   limits?: ConnectionLimits,
@@ -52,12 +52,12 @@ function send(port: number, text: string, localAddress = '127.0.0.1'): Socket {
   return socket;
 }
 
-/** Ends with the connection, also where the server resets it: `once` would reject for an error. */
+/** Resolves when the connection ends, even if the server resets it: `once` would reject for an error. */
 function closed(socket: Socket): Promise<void> {
   return new Promise((resolve) => void socket.once('close', () => resolve()));
 }
 
-/** By itself Node looks for late senders every half minute: whoever waits so long has not been looked after. */
+/** Node's default check for late senders runs every 30 seconds: a connection that stays open longer than this limit was not checked. */
 const AT_MOST = { timeout: 20_000 };
 
 describe.each(['http', 'operator'] as const)('a connection to the port of %s is closed', (which) => {
@@ -71,7 +71,7 @@ describe.each(['http', 'operator'] as const)('a connection to the port of %s is 
     expect(socket.destroyed).toBe(true);
   });
 
-  test('that goes on sending a little', AT_MOST, async () => {
+  test('that keeps sending slowly', AT_MOST, async () => {
     const socket = send(await open(which, LIMITS), 'GET /healthz HTTP/1.1\r\nHost: mirror.test\r\n');
     const trickle = setInterval(() => socket.write('X-Slow: 1\r\n'), 20);
     onTestFinished(() => clearInterval(trickle));
@@ -79,7 +79,7 @@ describe.each(['http', 'operator'] as const)('a connection to the port of %s is 
     expect(socket.destroyed).toBe(true);
   });
 
-  test('that is one too many, while those that are open go on', AT_MOST, async () => {
+  test('that exceeds the limit, while open connections stay', AT_MOST, async () => {
     const port = await open(which, { ...LIMITS, headersTimeoutMs: 60_000, requestTimeoutMs: 60_000 });
     const held = Array.from({ length: LIMITS.mostConnections }, () => send(port, ''));
     await Promise.all(held.map((socket) => once(socket, 'connect')));
@@ -90,18 +90,18 @@ describe.each(['http', 'operator'] as const)('a connection to the port of %s is 
   });
 });
 
-test('without limits of a test’s own, headers have five seconds and requests ten', async () => {
+test('the default timeouts are five seconds for headers and ten for requests', async () => {
   const app = await build('http');
   onTestFinished(() => app.close());
   const { headersTimeout, requestTimeout } = app.server;
   expect({ headersTimeout, requestTimeout }).toEqual({ headersTimeout: 5_000, requestTimeout: 10_000 });
 });
 
-test('one peer holds 100 connections, all together 1,000, and peers that hold none 50 more', {
+test('one peer holds at most 100 connections, all peers 1,000, and peers without one 50 more', {
   timeout: 60_000,
 }, async () => {
   const app = await build('http');
-  // None of them ends while the test counts.
+  // No connection ends while the test counts.
   Object.assign(app.server, { headersTimeout: 0, requestTimeout: 0 });
   const server = await listen(Promise.resolve(app), 'http', { host: '127.0.0.1', port: 0 });
   onTestFinished(() => server.close(0));
@@ -129,9 +129,9 @@ test('one peer holds 100 connections, all together 1,000, and peers that hold no
 describe.each(['http', 'operator'] as const)(
   '1,100 slow connections of one peer to the port of %s, opened again when they end,',
   (which) => {
-    test('keep no other peer from its answer', { timeout: paced(60_000) }, async () => {
+    test('do not prevent answers to other peers', { timeout: paced(60_000) }, async () => {
       const app = await build(which);
-      // This process is the attacker too: on a busy machine an honest request takes longer to be written than the 5 s of headers.
+      // This process is the attacker too: on a busy host, writing an honest request takes longer than the 5 s limit of headers.
       Object.assign(app.server, { headersTimeout: paced(20_000), requestTimeout: paced(20_000) });
       const server = await listen(Promise.resolve(app), which, { host: '127.0.0.1', port: 0 });
       onTestFinished(() => server.close(0));
@@ -166,7 +166,7 @@ async function answerTo(port: number, text: string, from: string): Promise<strin
   return parts.join('').slice(0, 12);
 }
 
-test('a port that many peers fill answers a probe of a peer that holds none', AT_MOST, async () => {
+test('a port full of connections from many peers answers the probe of another peer', AT_MOST, async () => {
   const port = await open('operator', IDLE);
   const held = Array.from({ length: 5 }, (_, at) => send(port, '', `127.0.1.${at + 1}`));
   await Promise.all(held.map((socket) => once(socket, 'connect')));
@@ -187,7 +187,7 @@ describe('a trusted proxy', () => {
     `GET /nothing HTTP/1.1\r\nHost: mirror.test\r\nX-Forwarded-For: ${client}\r\nConnection: close\r\n\r\n`;
 
   test(
-    'may hold more connections than another peer, and each client behind it as many requests as one',
+    'holds more connections than another peer, and each client behind it has the request limit of one',
     AT_MOST,
     async () => {
       const port = await openBehind();

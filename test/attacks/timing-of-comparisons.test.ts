@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 /*
- * A comparison of texts ends at the first letter that differs, so its time tells how much of a guess was right. What somebody shows as a proof is
+ * A comparison of strings stops at the first different letter, so its duration reveals how much of a guess is right. A client's proof is
  * compared by `timingSafeEqual`, or looked up by its hash.
  */
 
@@ -14,7 +14,7 @@ const SECRET = "\\b[\\w.]*(?:token|secret|proof|signature|csrf|passphrase|ticket
 const CONSTANT = "(?!null\\b|undefined\\b|true\\b|false\\b|['`\\d])";
 const COMPARED = new RegExp(`${SECRET}\\s*[!=]==\\s*${CONSTANT}\\S|[!=]==\\s*${SECRET}(?!\\()`, 'i');
 
-/** Comparisons that are none of what a stranger shows, with why. */
+/** Comparisons that involve no client's proof, with the reason. */
 const NONE_OF_A_STRANGERS: Readonly<Record<string, string>> = {
   'control/notifications.ts: secret === own': 'own is one of the same request, which was compared by its hash before',
   'features/reminders/views.ts: entry.locationProof !== proof': 'both come from our own state',
@@ -23,7 +23,7 @@ const NONE_OF_A_STRANGERS: Readonly<Record<string, string>> = {
   'http-server/access/sign-in.ts: passphrase !== again': 'both are of one form',
 };
 
-test('no source compares what somebody shows as a proof letter by letter', () => {
+test('no source compares a proof letter by letter', () => {
   const files = globSync(PLACES, { cwd: src });
   expect(files.length).toBeGreaterThan(150);
   const found = files.flatMap((file) =>
@@ -43,11 +43,11 @@ test('no source compares what somebody shows as a proof letter by letter', () =>
 });
 
 test.each(['shown === token', 'given !== proof', 'request.csrf === expected', 'given === settings.secret'])(
-  'such a comparison would be found: %s',
+  'such a comparison is found: %s',
   (line) => expect(COMPARED.test(line)).toBe(true),
 );
 
 test.each(['token === null', 'secret !== undefined', "proof === ''", 'proof.length === 32', 'token === true'])(
-  'what compares no secret is left alone: %s',
+  'a comparison without a secret is ignored: %s',
   (line) => expect(COMPARED.test(line)).toBe(false),
 );

@@ -7,14 +7,14 @@ import { subscriptionSecretHash } from '../../src/state/subscriptions.ts';
 import { openChannel, openEmailBed, reminderOf, unsubscribeProof } from '../features/reminders/channels/bed.ts';
 
 /*
- * Anybody can post to the addresses of gateways, mail programs and vendors. What nobody signed costs a look at it, never work that grows
- * faster than it does: one thread serves all tenants.
+ * Anyone can post to the URLs of gateways, mail programs and vendors. An unsigned request costs one check, never work that grows faster
+ * than the request: one thread serves all tenants.
  */
 
 const ADDRESS = 'https://clinic.example/reminders/studio-rossi/sms';
 const ACCOUNT = `AC${'0'.repeat(32)}`;
 
-/** A token that notes when it is asked for: nothing is hashed before. */
+/** A token that records its use: no hash is computed before. */
 function watchedToken() {
   const token = new Secret('the-token');
   let asked = 0;
@@ -43,13 +43,13 @@ const form = (count: number) => {
 };
 const FORBIDDEN = { status: 403, events: [] };
 
-describe('a text message gateway’s address', () => {
+describe('the URL for a text message gateway', () => {
   test.each([
     ['without a signature', undefined],
     ['with what is none', 'x'.repeat(28)],
     ['with a longer one', `${'A'.repeat(27)}==`],
     ['with a whole text for one', 'A'.repeat(60_000)],
-  ])('a report %s is put aside before it is taken apart', (_, signature) => {
+  ])('rejects a report %s before parsing', (_, signature) => {
     expect(post(form(20).toString(), signature)).toEqual({ answer: FORBIDDEN, asked: 0 });
   });
 
@@ -57,18 +57,18 @@ describe('a text message gateway’s address', () => {
     ['of one name', 'a=&'.repeat(21_000)],
     ['of as many names', Array.from({ length: 9_000 }, (_, index) => `a${index}=`).join('&')],
     ['that are empty', '&'.repeat(64_000)],
-  ])('a body of thousands of parameters %s is put aside before it is taken apart', (_, body) => {
+  ])('rejects a body of thousands of parameters %s before parsing', (_, body) => {
     expect(post(body, `${'A'.repeat(27)}=`)).toEqual({ answer: FORBIDDEN, asked: 0 });
   });
 
-  test('what the gateway signed is taken with up to a hundred parameters', () => {
+  test('accepts a signed report with up to a hundred parameters', () => {
     const signed = (count: number) => post(form(count).toString(), signatureOf('the-token', ADDRESS, form(count)));
     expect(signed(100).answer).toEqual({ status: 204, events: [{ kind: 'delivered', reference: 'SM1' }] });
     expect(signed(101).answer).toEqual(FORBIDDEN);
   });
 });
 
-test('a tenant without reminders is not opened for whoever guesses its name', async () => {
+test('opens no tenant without reminders for a guessed name', async () => {
   const opened: string[] = [];
   const tenants = { get: (id: string) => void opened.push(id) };
   const outlines = new Map(
@@ -88,7 +88,7 @@ test('a tenant without reminders is not opened for whoever guesses its name', as
   expect(opened).toEqual(['uno']);
 });
 
-describe('a vendor’s address for notifications', () => {
+describe('the URL for a vendor’s notifications', () => {
   const ID = '0123456789abcdef0123456789abcdef';
   let read: number;
   let looked: string[];
@@ -134,14 +134,14 @@ describe('a vendor’s address for notifications', () => {
     events = [{ secret: 'the-secret', event: 'changed' }];
   });
 
-  test('what is for nobody is not taken apart', async () => {
+  test('parses no notification without a subscription', async () => {
     for (const id of ['f'.repeat(32), 'x', '../budget', '']) expect(await posted(id)).toBeNull();
     expect(read).toBe(0);
     await posted(ID);
     expect([read, looked]).toEqual([1, ['doctor']]);
   });
 
-  test('whoever guesses secrets by the thousand in one request is not heard out', async () => {
+  test('stops reading a request that guesses thousands of secrets', async () => {
     const guessed = Array.from({ length: 7_000 }, (_, index) => ({
       secret: `guess-${index}`,
       event: 'changed' as const,
@@ -152,7 +152,7 @@ describe('a vendor’s address for notifications', () => {
   });
 });
 
-describe('a mail’s address for wanting no more', () => {
+describe('the unsubscribe URL of a mail', () => {
   let bed: Awaited<ReturnType<typeof openEmailBed>>;
   beforeEach(async () => {
     bed = await openEmailBed();
@@ -167,7 +167,7 @@ describe('a mail’s address for wanting no more', () => {
       body: CLICK,
     });
 
-  test('is opened by what stands in the mail, and not by the reminder’s id, which logs and headers tell', () => {
+  test('opens with the secret in the mail, and not with the reminder’s id, which logs and headers contain', () => {
     const { id } = reminderOf();
     const { id: other } = reminderOf();
     const proof = unsubscribeProof(id);

@@ -9,13 +9,13 @@ import { sourceFile } from '../support/architecture.ts';
 import { vendorLoopBreaches } from '../support/vendor-loops.ts';
 
 /*
- * A server that answers ever more pages, or leads in a circle, would be asked for ever: each reading comes to an end that is not its
- * choice.
+ * A server that answers endless pages, or leads in a circle, would get endless requests: each read has a limit that the server cannot
+ * choose.
  */
 
 const SOURCE = fileURLToPath(new URL('../../src', import.meta.url));
 
-/** Counts how often it is asked; more often than any walk may ask is told from asking for ever. */
+/** Counts the requests, and throws above the number that any walk may send. */
 function endless<Answer>(next: (asked: number) => Answer) {
   let asked = 0;
   return {
@@ -36,19 +36,19 @@ const TOKENS: readonly [name: string, tokenOf: (asked: number) => string, mostAs
 ];
 
 describe.each(TOKENS)('a vendor that leads to %s', (_, tokenOf, mostAsked) => {
-  test('is asked no more by the change feed of Google', async () => {
+  test('gets no endless requests from the change feed of Google', async () => {
     const vendor = endless((asked) => ({
       status: 200,
       retryAfterMs: null,
       body: { items: [], nextPageToken: tokenOf(asked) },
     }));
     const calls = { ownerTag: 'tag', list: vendor.ask, find: async () => [], async *readAll() {} };
-    // All is read instead, by a walk that is guarded.
+    // A guarded walk reads everything instead.
     expect(await readChanges(calls as never, 'calendar', null)).toMatchObject({ scope: 'whole' });
     expect(vendor.asked()).toBeLessThanOrEqual(200);
   });
 
-  test('is asked no more by the list of HubSpot', async () => {
+  test('gets no endless requests from the list of HubSpot', async () => {
     const vendor = endless((asked) => ({ results: [], paging: { next: { after: tokenOf(asked) } } }));
     const scope = {
       client: { demand: vendor.ask },
@@ -64,7 +64,7 @@ describe.each(TOKENS)('a vendor that leads to %s', (_, tokenOf, mostAsked) => {
     expect(vendor.asked()).toBeLessThanOrEqual(mostAsked);
   });
 
-  test('is asked no more by any walk that is guarded', async () => {
+  test('gets no endless requests from a guarded walk', async () => {
     const vendor = endless(tokenOf);
     const visit = guardWalk(() => new Error('lost'));
     const walk = async () => {
@@ -75,7 +75,7 @@ describe.each(TOKENS)('a vendor that leads to %s', (_, tokenOf, mostAsked) => {
   });
 });
 
-describe('every loop that asks other people’s servers', () => {
+describe('every loop that sends requests to external servers', () => {
   const breaches = (source: string) => vendorLoopBreaches([sourceFile('src/connectors/one/a.ts', source)], {});
 
   test('is guarded or counted', () => {
@@ -97,22 +97,22 @@ describe('every loop that asks other people’s servers', () => {
       'a function that calls itself',
       'async function f(p: string): Promise<{ a: 1 }> {\n return p === null ? [] : await f(await ask(p)); }',
     ],
-  ])('is found when it is not: %s', (_, source) => {
+  ])('is found if unguarded: %s', (_, source) => {
     expect(breaches(source)).toEqual([expect.stringMatching(/^src\/connectors\/one\/a\.ts:2 asks for as long as/)]);
   });
 
   test.each([
-    ['guarded', 'async function f() { while (p !== null) { visit(p); p = await ask(p); } }'],
-    ['guarded, at its end', 'async function f() { do { visit(p); p = await ask(p); } while (p !== null); }'],
-    ['counted', 'async function f() { for (let n = 0; n < MOST; n += 1) await ask(n); }'],
-    ['over what is there', 'async function f() { for (const each of all) await ask(each); }'],
-    ['over what comes in pages', 'async function f() { for await (const page of pages()) await keep(page); }'],
-    ['one that asks nobody', 'function f() { while (at < text.length) at += 1; }'],
-  ])('is none: %s', (_, source) => {
+    ['that is guarded', 'async function f() { while (p !== null) { visit(p); p = await ask(p); } }'],
+    ['that is guarded at its end', 'async function f() { do { visit(p); p = await ask(p); } while (p !== null); }'],
+    ['that is counted', 'async function f() { for (let n = 0; n < MOST; n += 1) await ask(n); }'],
+    ['over an existing list', 'async function f() { for (const each of all) await ask(each); }'],
+    ['over pages', 'async function f() { for await (const page of pages()) await keep(page); }'],
+    ['that sends no request', 'function f() { while (at < text.length) at += 1; }'],
+  ])('excludes a loop %s', (_, source) => {
     expect(breaches(source)).toEqual([]);
   });
 
-  test('and what is said to end otherwise is there, and no more of it', () => {
+  test('the list of exceptions matches the source exactly', () => {
     const loop = 'async function f() { while (p !== null) p = await ask(p); }';
     const one = (source: string) =>
       vendorLoopBreaches([sourceFile('src/oauth/a.ts', source)], { 'src/oauth/a.ts': [1, 'why'] });

@@ -18,7 +18,7 @@ const HERE = '{ url: "redis://127.0.0.1:6390" }';
 
 const settingsWith = (section: string) => writeConfiguration({ 'clinic-mirror.yaml': SETTINGS.replace(HERE, section) });
 
-describe('a Redis on another machine', () => {
+describe('a Redis on another host', () => {
   const ONE = '[{ host: redis-1 }]';
   const SECRET = '{ env: CLIENT_SECRET }';
 
@@ -73,7 +73,7 @@ describe('a Redis on another machine', () => {
       'of sentinels in a private network',
       `{ sentinels: ${ONE}, name: m, password: ${SECRET}, sentinelPassword: ${SECRET}, plaintext: private-network }`,
     ],
-  ])('is taken %s', (_, section) => {
+  ])('is accepted %s', (_, section) => {
     expect(() => load(settingsWith(section), { env: ENV })).not.toThrow();
   });
 
@@ -82,12 +82,12 @@ describe('a Redis on another machine', () => {
     '{ url: "redis://[::1]:6379" }',
     '{ url: /run/redis/redis.sock }',
     '{ sentinels: [{ host: 127.0.0.1 }], name: m }',
-  ])('is not meant by %s', (section) => {
+  ])('is not assumed for %s', (section) => {
     expect(() => load(settingsWith(section), { env: ENV })).not.toThrow();
   });
 });
 
-describe('the users that we ship', () => {
+describe('the Redis users in the shipped files', () => {
   let folder = '';
   let server: PrivateRedis;
 
@@ -107,19 +107,19 @@ describe('the users that we ship', () => {
   const as = (username: string, password: string) =>
     opened(new Redis({ port: server.port, host: '127.0.0.1', username, password, enableReadyCheck: false }));
 
-  test('hold the password as its hash alone, and let nobody in without it', async () => {
+  test('hold the password only as its hash, and refuse sign-in without it', async () => {
     expect(await readFile(join(folder, 'redis_users'), 'utf8')).not.toContain(PASSWORD);
     await expect(as('', '').get('cm:x')).rejects.toThrow('NOAUTH');
     const guessing = as('clinic-mirror', 'guess');
     await expect(guessing.get('cm:x')).rejects.toThrow();
   });
 
-  test('are closed enough for the daemon to start', async () => {
+  test('have few enough permissions for the daemon to start', async () => {
     const client = opened(connectRedis(`redis://clinic-mirror:${PASSWORD}@127.0.0.1:${server.port}`));
     await expect(checkRedis(client, AbortSignal.timeout(paced(60_000)))).resolves.toBeUndefined();
   });
 
-  test('let the health check ask for nothing but a sign of life', async () => {
+  test('allow the health check only a PING', async () => {
     const health = as('health', 'anything');
     expect(await health.ping()).toBe('PONG');
     await expect(health.get('cm:{aurora}:holds')).rejects.toThrow('NOPERM');
@@ -152,7 +152,7 @@ describe('the users that we ship', () => {
     ['EVAL', 'return redis.call("GET", KEYS[1])', '1', 'another-program'],
     ['EVAL', 'return redis.call("FLUSHALL")', '0'],
   ];
-  test.each(others.map((given) => [given.join(' '), given] as const))('refuse to the daemon: %s', async (_, given) => {
+  test.each(others.map((given) => [given.join(' '), given] as const))('refuse the daemon: %s', async (_, given) => {
     const [command = '', ...rest] = given;
     await expect(as('clinic-mirror', PASSWORD).call(command, ...rest)).rejects.toThrow(
       /NOPERM|can't run this command|can't access/,
@@ -160,7 +160,7 @@ describe('the users that we ship', () => {
   });
 });
 
-test('a Redis that knows our password and lets in whoever gives none is refused', async () => {
+test('a Redis that knows the password and also accepts clients without one is refused', async () => {
   const open = await startRedis({ server: inject('redisServer') });
   onTestFinished(() => open.stop());
   const admin = opened(new Redis(open.url));
@@ -183,7 +183,7 @@ async function usersAsDocumented(folder: string): Promise<string> {
 }
 
 function opened<Client extends RedisClient>(client: Client): Client {
-  // What is refused is told by the commands.
+  // The commands report the refusal.
   (client as Redis).on('error', () => {});
   onTestFinished(() => client.disconnect());
   return client;

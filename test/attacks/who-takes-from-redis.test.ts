@@ -26,7 +26,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(directory, { recursive: true }));
 
-/** A clinic in which somebody was forgotten and two people opted out. @param kept whether there is a copy outside Redis */
+/** Opens a clinic with one forgotten patient and two opt-outs. @param kept whether there is a copy outside Redis */
 async function openClinic(kept: boolean) {
   const connection = redis.connect();
   const clinic = createModelClinic();
@@ -78,8 +78,8 @@ const ATTACKS: [string, Attack][] = [
   ],
 ];
 
-describe.each(ATTACKS)('who takes away %s', (_, attack) => {
-  test('has it come back from the copy outside Redis, and nobody who was forgotten is written', async () => {
+describe.each(ATTACKS)('an attacker who deletes %s from Redis', (_, attack) => {
+  test('sees the data return from the copy outside Redis, and no forgotten patient is written', async () => {
     const world = await openClinic(true);
     await attack(world.connection, world);
     await cycle(world.tenant);
@@ -90,7 +90,7 @@ describe.each(ATTACKS)('who takes away %s', (_, attack) => {
     expect(await world.tenant.protection.uncertainty({ whole: true })).toBeNull();
   });
 
-  test('has nothing written of people until a person decides, where there is no copy', async () => {
+  test('stops all writes of patient data until an operator decides, if there is no copy', async () => {
     const world = await openClinic(false);
     await attack(world.connection, world);
     await cycle(world.tenant);
@@ -104,14 +104,14 @@ describe.each(ATTACKS)('who takes away %s', (_, attack) => {
   });
 });
 
-test('what was taken away while no daemon ran is noticed by the next one', async () => {
+test('a deletion while no daemon ran is noticed by the next daemon', async () => {
   const world = await openClinic(false);
   await world.connection.hdel(keys.optOuts(TENANT), world.hash);
   expect(await world.open().protection.uncertainty()).toMatchObject({ code: 'record-forged' });
   expect(world.told).toContainEqual({ code: 'record-forged' });
 });
 
-test('an older state of the tables that is put back with its own record is noticed: by who saw a later one, and by the copy', async () => {
+test('an older state of the tables, restored with its own record, is noticed by a process that saw a later state, and by the copy', async () => {
   const world = await openClinic(true);
   const [record, before] = [
     await world.connection.hgetall(keys.protection(TENANT)),
@@ -131,13 +131,13 @@ test('an older state of the tables that is put back with its own record is notic
   }
 });
 
-test('what is missing is noticed between two cycles too, by the number of entries', async () => {
+test('a deletion is noticed between two cycles too, by the number of records', async () => {
   const world = await openClinic(false);
   await world.connection.hdel(keys.optOuts(TENANT), world.hash);
   expect(await world.tenant.protection.uncertainty()).toMatchObject({ code: 'record-forged' });
 });
 
-test('what several processes put in and take out at once adds up', async () => {
+test('concurrent additions and removals of several processes add up', async () => {
   const world = await openClinic(false);
   const others = Array.from({ length: 3 }, () => world.open());
   await Promise.all(

@@ -55,11 +55,11 @@ async function open() {
 }
 
 const idOf = ({ tenant, texts, code }: Problem) => JSON.stringify([tenant, texts.subject, code]);
-/** Whoever writes into Redis says that all six problems were told often enough. */
+/** Attack: a forged record in Redis claims that all six problems were reported often enough. */
 const SILENCING: AlertMemory = { open: Object.fromEntries(PROBLEMS.map((each) => [idOf(each), TOLD])), lastSentAt: 1 };
 const PLAIN = JSON.stringify({ memory: JSON.stringify(SILENCING), failure: null });
 
-test('a memory in plain text silences none of six problems', async () => {
+test('a plaintext memory of alerts silences none of six problems', async () => {
   const { connection, clock, told, errors, check, store } = await open();
   await connection.hset(keys.alerts(), CHANNEL, PLAIN);
   for (let look = 0; look < 2; look += 1) {
@@ -73,7 +73,7 @@ test('a memory in plain text silences none of six problems', async () => {
   expect((await store.read()).get(CHANNEL)?.forgedAt).toBeNull();
 });
 
-test('an invented sentence is told to nobody, in plain text or under the seal of another key', async () => {
+test('an invented sentence reaches no one, in plain text or encrypted with another key', async () => {
   const { connection, clock, told, check } = await open();
   const id = JSON.stringify(['aurora', LURE, 'login-ended']);
   const memory: AlertMemory = { open: { [id]: { ...TOLD, goneAt: 1 } }, lastSentAt: null };
@@ -87,7 +87,7 @@ test('an invented sentence is told to nobody, in plain text or under the seal of
   expect(told).toEqual([]);
 });
 
-test('an older memory of its own does not silence what is the matter again', async () => {
+test('a restored older memory of alerts does not silence a recurring problem', async () => {
   const { connection, clock, told, errors, check, stored } = await open();
   for (let hour = 0; hour < 15 * 24; hour += 1) {
     clock.now += HOUR_MS;
@@ -109,7 +109,7 @@ test('an older memory of its own does not silence what is the matter again', asy
   expect(errors).toEqual([{ code: 'record-forged', channel: CHANNEL }]);
 });
 
-test('an older memory of its own silences nothing after a restart either', async () => {
+test('a restored older memory of alerts silences nothing after a restart either', async () => {
   const { connection, clock, check, stored, restarted } = await open();
   for (let hour = 0; hour < 15 * 24; hour += 1) {
     clock.now += HOUR_MS;
@@ -129,7 +129,7 @@ test('an older memory of its own silences nothing after a restart either', async
   expect(told.map(({ begun }) => begun.length)).toEqual([6]);
 });
 
-test('a memory that its process wrote last is believed after a restart: nothing is told twice', async () => {
+test('the last memory of the process is valid after a restart: no alert is sent twice', async () => {
   const { clock, check, told: before, restarted } = await open();
   for (let look = 0; look < 2; look += 1) {
     clock.now += HOUR_MS;
@@ -142,7 +142,7 @@ test('a memory that its process wrote last is believed after a restart: nothing 
   expect(told).toEqual([]);
 });
 
-test('ids, codes and times are kept, and the text on what is over is made of them', async () => {
+test('ids, codes and times are kept, and the text about solved problems is built from them', async () => {
   const { clock, told, check, store, stored } = await open();
   for (const problems of [PROBLEMS, PROBLEMS, [], []]) {
     clock.now += HOUR_MS;
@@ -169,7 +169,7 @@ async function openClinic() {
   const installation = openInstallation({ tenants: [tenant] });
   const cycle = () => runCycle(tenant);
   await cycle();
-  /** What is shown, and what whoever is told reads, of two looks. */
+  /** Returns the pages and the alerts of two checks. */
   const shown = async () => {
     for (let look = 0; look < 2; look += 1) {
       await check((await status(installation)).problems);
@@ -216,7 +216,7 @@ test.each(Object.keys(TEXTS))('an invented %s of a calendar is neither shown nor
   expect((await tenant.targetStore.read('doctor')).gaps).toBeNull();
 });
 
-test('the failure of one calendar is not that of another one', async () => {
+test('the failure of one calendar is not valid for another one', async () => {
   const { connection, tenant, shown, keyOf } = await openClinic();
   await tenant.targetStore.write('other', { failure: { ...INVENTED, message: 'the calendar of other is gone' } });
   await connection.hset(keyOf('doctor'), 'failure', (await connection.hget(keyOf('other'), 'failure')) ?? '');
@@ -227,7 +227,7 @@ test('the failure of one calendar is not that of another one', async () => {
   ]);
 });
 
-test('an invented cycle is neither shown nor sent, and hides no problem of the one before', async () => {
+test('an invented cycle is neither shown nor sent, and hides no earlier problem', async () => {
   const { connection, tenant, shown, cycle } = await openClinic();
   const [last] = await tenant.runs.list(1);
   const error = { code: 'locked', actor: 'settings', message: LURE, remedy: LURE };
@@ -241,7 +241,7 @@ test('an invented cycle is neither shown nor sent, and hides no problem of the o
   expect((await tenant.runs.list(50)).length).toBe(2);
 });
 
-test('an invented sentence is not read from what else is shown of the installation, of triggers and of reminders', async () => {
+test('an invented sentence is ignored in the other views of the installation, of triggers and of reminders', async () => {
   const { connection } = await open();
   const sealer = createProofSealer(IDENTITY_KEY, 'aurora');
   const clock = () => NOW;
@@ -272,7 +272,7 @@ test('an invented sentence is not read from what else is shown of the installati
     wrong: await ledger.wrong(NOW),
   };
   expect(JSON.stringify(read)).not.toContain(LURE);
-  // What is not forged beside a sentence counts: an event is not taken for new, and what is closed stays closed.
+  // Genuine fields next to a forged sentence stay valid: an event is not new, and a closed hold stays closed.
   expect(read).toMatchObject({
     reading: { sinceAt: 1, readAt: 2, off: { code: 'record-forged' } },
     endpoint: { closed: { code: 'record-forged', at: NOW } },

@@ -60,11 +60,11 @@ async function touch(connection: Redis, target: string, record: string, link: st
   await connection.hset(keys.linksMeta(TENANT, target), 'version', `9999 forged`);
 }
 
-describe('a link that names another object', () => {
+describe('a forged link to another object', () => {
   test.each([
     ['as it stands in the link of the other', (link: string) => link],
     ['and any version of it', (link: string) => link.replace(/\t(v\d+)\t/, '\t*\t')],
-  ])('has no entry written over another one, %s', async (_, forge) => {
+  ])('does not overwrite another event, %s', async (_, forge) => {
     const { connection, book, tenant, told, mailbox } = await openPractice();
     const before = mailbox.events();
     await touch(connection, 'a1', '1', forge((await connection.hget(bucket('a2'), '3')) ?? ''));
@@ -74,14 +74,14 @@ describe('a link that names another object', () => {
     expect(mailbox.events().filter((event) => before.includes(event))).toHaveLength(2);
   });
 
-  test('deletes nothing when the clinic does not know its record', async () => {
+  test('deletes nothing if the clinic does not know its record', async () => {
     const { connection, tenant, told } = await openPractice();
     await touch(connection, 'a1', 'made-up', (await connection.hget(bucket('a1'), '2')) ?? '');
     for (let turn = 0; turn < 3; turn += 1) await cycle(tenant);
     expect(told()).toEqual(['1 in a1', '2 in a1', '3 in a2']);
   });
 
-  test('makes no second entry when it is taken away, or says that its key is burnt', async () => {
+  test('creates no second event if removed, or if changed to report a burnt key', async () => {
     const { connection, book, tenant, told } = await openPractice();
     const own = (await connection.hget(bucket('a1'), '1')) ?? '';
     await connection.hdel(bucket('a1'), '2');
@@ -92,13 +92,13 @@ describe('a link that names another object', () => {
   });
 });
 
-describe('the record of a target', () => {
-  test('that names another calendar has nothing written there, and is read anew', async () => {
+describe('a forged record of a target', () => {
+  test('that names another calendar causes no writes there, and the target is read again', async () => {
     const { connection, book, open, mailbox, told, tenant } = await openPractice();
     mailbox.addCalendar('of the reception');
     const place = keys.target(TENANT, 'a1');
     const others = (await connection.hget(keys.target(TENANT, 'a2'), 'proof')) ?? '';
-    // In clear, as the proof of another target, and as one of its own making.
+    // In plain text, as the proof of another target, and as a self-made proof.
     for (const forged of [
       { container: 'of the reception' },
       { proof: others },
@@ -116,7 +116,7 @@ describe('the record of a target', () => {
     expect(await tenant.targetStore.read('a2')).toMatchObject({ forged: 0 });
   });
 
-  test('that says that a person approved its first run is not believed', async () => {
+  test('that claims approval of its first run is rejected', async () => {
     const connection = redis.connect();
     const clinic = createModelClinic();
     clinic.appointments.set('1', appointmentOf('1'));
@@ -130,7 +130,7 @@ describe('the record of a target', () => {
     expect((await tenant.holds.list()).map(({ kind, state }) => [kind, state])).toEqual([['first-run', 'open']]);
   });
 
-  test('keeps what left a target whoever takes it away: it goes with the calendar alone', async () => {
+  test('if removed, loses no deleted records: those are kept per calendar', async () => {
     const { connection, tenant } = await openPractice();
     const gone = { cancelled: 0, excluded: 0, vanished: 4, released: 0 };
     await tenant.targetStore.recordGone('a1', gone, NOW);
@@ -139,15 +139,15 @@ describe('the record of a target', () => {
   });
 });
 
-describe('what a person put back into a target', () => {
+describe('a record that an operator restored into a target', () => {
   const UNTIL = NOW + 30 * DAY_MS;
   const pins = (target: string) => keys.pins(TENANT, target);
 
-  test('is not added to by somebody else: what the rules leave out stays out', async () => {
+  test('gets no forged additions: a record excluded by the rules stays excluded', async () => {
     const { connection, book, tenant, told } = await openPractice();
     await connection.zadd(pins('a1'), UNTIL, '3');
     await cycle(tenant);
-    // One of ours, but of another target.
+    // A genuine record, but of another target.
     await tenant.journal.pin('a2', ['3'], UNTIL);
     await connection.copy(pins('a2'), pins('a1'));
     book('1', 'a1', 30);
@@ -161,9 +161,9 @@ describe('what a person put back into a target', () => {
   });
 
   test.each([
-    ['taken away', (connection: Redis, _before: string) => connection.del(pins('a1'))],
-    ['as it was before', (connection: Redis, before: string) => connection.set(pins('a1'), before)],
-  ])('is not %s without being told', async (_, change) => {
+    ['deleted', (connection: Redis, _before: string) => connection.del(pins('a1'))],
+    ['reset to an earlier state', (connection: Redis, before: string) => connection.set(pins('a1'), before)],
+  ])('is not %s without a report', async (_, change) => {
     const { connection, tenant } = await openPractice();
     await tenant.journal.pin('a1', ['1'], UNTIL);
     const before = (await connection.get(pins('a1'))) ?? '';
@@ -177,7 +177,7 @@ describe('what a person put back into a target', () => {
   });
 });
 
-test('a miss that nobody of ours noted is none: a record is missed twice before it counts', async () => {
+test('a forged miss is ignored: only a second genuine miss counts', async () => {
   const { connection, clinic, tenant, told } = await openPractice();
   await connection.hset(keys.misses(TENANT, 'appointments'), '1', NOW - 3_600_000);
   clinic.appointments.delete('1');
@@ -186,7 +186,7 @@ test('a miss that nobody of ours noted is none: a record is missed twice before 
   expect(told()).toContain('1 in a1');
 });
 
-test('another clinic that is bound in Redis is not read: the binding is as if there were none', async () => {
+test('a forged binding to another clinic is ignored, as if there were none', async () => {
   const connection = redis.connect();
   const store = createClinicTenantStore(connection, TENANT, createProofSealer(IDENTITY_KEY, TENANT));
   await store.bind('our-clinic', false);
@@ -207,7 +207,7 @@ describe('subscriptions', () => {
     ...{ isOpening: false, asked: null },
   };
 
-  test('of the making of somebody else are known to no receiver', async () => {
+  test('created by an attacker reach no receiver', async () => {
     const connection = redis.connect();
     const directory = createSubscriptionDirectory(connection, IDENTITY_KEY, () => NOW);
     await directory.put('ours', ADDRESSEE, NOW + 3_600_000);
@@ -218,7 +218,7 @@ describe('subscriptions', () => {
     expect(await directory.find('theirs')).toBeNull();
   });
 
-  test('are neither ended nor prolonged, and are taken out', async () => {
+  test('of an attacker are neither cancelled nor renewed, and are removed', async () => {
     const { connection, tenant } = await openPractice();
     const { store } = tenant.notifications;
     const lease = await tenant.leases.tryTake('subscriptions');

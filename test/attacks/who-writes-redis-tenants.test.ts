@@ -21,7 +21,7 @@ const radicale = useRadicale({ users: RADICALE_USERS });
 const NEVER = new AbortController().signal;
 const ID = 'clinic-2';
 
-/** A daemon with one managed clinic, `dataDirectory` and audit log, and what Redis had of the clinic before it was paused. */
+/** Opens a daemon with one managed clinic, `dataDirectory` and audit log, and the clinic's state in Redis before the pause. */
 async function open() {
   const connection = redis.connect();
   await connection.flushall();
@@ -58,7 +58,7 @@ async function open() {
   const state = () =>
     Promise.all([connection.hgetall(keys.managedRevisions()), connection.hgetall(keys.managedTenants())]);
   const [revisionsKey, tenantsKey] = [keys.managedRevisions(), keys.managedTenants()];
-  /** As whoever writes into Redis does it: the older document and revision, and a version that daemons look at. */
+  /** Restores as an attacker with write access to Redis: the older document and revision, and a new version that daemons read. */
   const putBack = async ([revisions, tenants]: Awaited<ReturnType<typeof state>>) => {
     await connection.hset(revisionsKey, { [ID]: revisions[ID] ?? '', '*': `${revisions['*']}9` });
     await connection.hset(tenantsKey, ID, tenants[ID] ?? '');
@@ -68,7 +68,7 @@ async function open() {
 
 const FAULT = { file: `managed tenant ${ID}`, message: expect.stringContaining('record-forged') };
 
-test('a paused tenant stays paused, and a removed one away, whatever older document is put back', async () => {
+test('a restored older document neither resumes a paused tenant nor returns a removed one', async () => {
   const { world, document, given, begin, state, putBack, errors } = await open();
   expect(await world.cli('tenants', 'add', ID, await given(document))).toMatchObject({ code: 0 });
   const older = await state();
@@ -102,7 +102,7 @@ test('a paused tenant stays paused, and a removed one away, whatever older docum
   expect(new Set(counters).size).toBe(3);
 }, 120_000);
 
-test('all of an older Redis, with its head, is not run where dataDirectory has the mark, until a person accepts it', async () => {
+test('a complete older Redis does not run against the mark in dataDirectory, until an operator accepts it', async () => {
   const { connection, world, document, given, begin, state } = await open();
   await world.cli('tenants', 'add', ID, await given(document));
   const older = await state();
@@ -118,7 +118,7 @@ test('all of an older Redis, with its head, is not run where dataDirectory has t
   expect((await world.cli('tenants', 'accept', '--all')).out).toContain('nothing was changed');
 }, 120_000);
 
-test('all managed tenants taken away while no daemon runs are missed at the next start, until a person accepts it', async () => {
+test('the next start notices that all managed tenants are gone, until an operator accepts it', async () => {
   const { connection, world, document, given, begin, errors } = await open();
   await world.cli('tenants', 'add', ID, await given(document));
   await connection.del(keys.managedRevisions(), keys.managedTenants());

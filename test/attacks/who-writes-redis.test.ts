@@ -45,13 +45,13 @@ const FORGED = {
   ...{ i: false, z: null, k: 0, u: null },
 };
 
-describe('an entry of the outbox that no plan put in', () => {
+describe('a forged entry of the outbox', () => {
   test.each([
     ['without a seal', { ...FORGED, x: null }],
     ['with a seal of its own making', { ...FORGED, x: `s1.k1.${Buffer.alloc(40, 1).toString('base64url')}` }],
     ['of which nothing can be read', { x: 5 }],
     ['as an erasure', { ...FORGED, why: 'forgotten' }],
-  ])('deletes nothing %s, is counted and out of the way', async (_, entry) => {
+  ])('deletes nothing %s, is counted and removed', async (_, entry) => {
     const { model, connection, tenant, doctor } = await openWritten();
     await plant(connection, '1', entry);
     await drain(tenant, doctor);
@@ -60,7 +60,7 @@ describe('an entry of the outbox that no plan put in', () => {
     expect(await tenant.outbox.counts('doctor')).toEqual({ pending: 0, failing: 0 });
   });
 
-  test('keeps no other from being written', async () => {
+  test('does not block other writes', async () => {
     const { model, clinic, connection, tenant } = await openWritten();
     await plant(connection, '1', { ...FORGED, x: null });
     clinic.appointments.set('4', appointmentOf('4'));
@@ -68,7 +68,7 @@ describe('an entry of the outbox that no plan put in', () => {
     expect(model.objects()).toHaveLength(4);
   });
 
-  test('that is one of ours for another record does nothing there', async () => {
+  test('copied from another record does nothing', async () => {
     const { model, clinic, connection, tenant, doctor } = await openWritten();
     clinic.appointments.set('1', appointmentOf('1', { status: 'cancelled' }));
     await pull(tenant);
@@ -79,7 +79,7 @@ describe('an entry of the outbox that no plan put in', () => {
     expect(await tenant.targetStore.read('doctor')).toMatchObject({ forged: 1, deleted: 1 });
   });
 
-  test('that was put in by us and changed in anything that was decided does nothing', async () => {
+  test('changed in any decided field does nothing', async () => {
     const { clinic, connection, tenant } = await openWritten();
     clinic.appointments.set('1', appointmentOf('1', { inHours: 30 }));
     clinic.appointments.set('2', appointmentOf('2', { status: 'cancelled' }));
@@ -117,7 +117,7 @@ describe('an entry of the outbox that no plan put in', () => {
     );
   });
 
-  test('what scripts note in an entry of ours leaves it ours', async () => {
+  test('a genuine outbox entry stays valid with the notes of scripts', async () => {
     const { clinic, connection, tenant } = await openWritten();
     clinic.appointments.set('2', appointmentOf('2', { status: 'cancelled' }));
     await pull(tenant);
@@ -137,8 +137,8 @@ describe('an entry of the outbox that no plan put in', () => {
   });
 });
 
-describe('a hold that nobody of ours wrote', () => {
-  test('approves nothing, and is out of the way', async () => {
+describe('a forged hold', () => {
+  test('approves nothing, and is removed', async () => {
     const clinic = createModelClinic();
     for (let id = 1; id <= 30; id += 1) clinic.appointments.set(String(id), appointmentOf(String(id)));
     const model = createModelTarget();
@@ -150,7 +150,7 @@ describe('a hold that nobody of ours wrote', () => {
     await cycle(tenant);
     const [open] = await tenant.holds.list();
     if (open === undefined) throw new Error('nothing is held');
-    // As an approval that is written in its place, and as one of another id.
+    // As an approval under the hold's own id, and under another id.
     const approved = { ...open, state: 'approved', decidedAt: NOW };
     await connection.hset(
       keys.holds(TENANT),
@@ -169,11 +169,11 @@ describe('a hold that nobody of ours wrote', () => {
   });
 });
 
-describe('an address in a reminder that we did not make', () => {
+describe('a forged link in a reminder', () => {
   const TOKEN = 'A'.repeat(22);
   const place = (token: string) => keys.answerLink(createHash('sha256').update(token).digest('base64url'));
 
-  test('opens nothing, although it names a reminder that is there', async () => {
+  test('opens nothing, although it names an existing reminder', async () => {
     const bed = await openAnswerBed(redis.connect());
     const own = JSON.parse((await redis.connect().get(place(bed.token))) ?? '{}') as { reminder: string };
     await redis.connect().set(place(TOKEN), JSON.stringify(own));
@@ -182,7 +182,7 @@ describe('an address in a reminder that we did not make', () => {
     expect(bed.world.clinic.appointments.get('one')?.status).toBe('booked');
   });
 
-  test('opens nothing of an appointment that an attacker wrote into the ledger', async () => {
+  test('opens no appointment that an attacker wrote into the ledger', async () => {
     const bed = await openAnswerBed(redis.connect());
     book(bed.world, 'two', 30);
     const forged = {
@@ -199,21 +199,21 @@ describe('an address in a reminder that we did not make', () => {
     expect(await bed.desk.show(TOKEN)).toMatchObject({ says: 'unknown', about: null });
   });
 
-  test('lets nobody answer for another patient than it was made for', async () => {
+  test('gives no answer for another patient', async () => {
     const bed = await openAnswerBed(redis.connect());
     const own = JSON.parse((await redis.connect().get(place(bed.token))) ?? '{}') as object;
     await redis.connect().set(place(bed.token), JSON.stringify({ ...own, patientId: 'p2' }));
     expect(await bed.desk.show(bed.token)).toMatchObject({ says: 'unknown' });
   });
 
-  test('while ours opens what it was made for', async () => {
+  test('opens the appointment only if genuine', async () => {
     const bed = await openAnswerBed(redis.connect(), ANSWER_FILE);
     expect(await press(bed, 'confirmed')).toMatchObject({ says: 'confirmed' });
   });
 });
 
-describe('a reminder that no plan wrote down', () => {
-  test('is handed to nobody, however its job came, and says why', async () => {
+describe('a forged reminder', () => {
+  test('is not sent, for any origin of its job, and reports the reason', async () => {
     const connection = redis.connect();
     const world = createReminderWorld(connection);
     book(world, 'one', 48);
@@ -222,7 +222,7 @@ describe('a reminder that no plan wrote down', () => {
     const own = (await world.entries()).find(({ appointmentId }) => appointmentId === 'one');
     if (own === undefined) throw new Error('there is no reminder');
     const ids = ['0'.repeat(32), own.id];
-    // One of its own, and one of ours that speaks of another appointment.
+    // A forged reminder, and a genuine one changed to another appointment.
     const stored = await connection.hgetall(keys.reminder(TENANT, own.id));
     for (const id of ids)
       await connection.hset(keys.reminder(TENANT, id), { ...stored, id, appointmentId: 'two', state: 'planned' });

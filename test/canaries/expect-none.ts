@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { type Canaries, saveReport, scanPlaces } from './scan.ts';
 
-/** No canary is met in any place, and each that was planted there is. The figures are kept for the table. */
+/** Expects that no place contains a canary, and that every planted one is found. Saves the figures for the table. */
 export function expectNone(journey: string, places: ReadonlyMap<string, string>, canaries: Canaries): void {
   const scanned = scanPlaces(places, canaries);
   saveReport({ journey, places: scanned });

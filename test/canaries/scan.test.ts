@@ -6,7 +6,7 @@ import { renderCanaries, scanPlaces } from './scan.ts';
 const CANARIES = { patients: ['Canarinella', 'Zwxyquist', '345 98765'], secrets: ['shh-7Kq2m9XvB4'] };
 const BASE64_OF_NAME = Buffer.from('{"name":"Zwxyquist"}').toString('base64');
 
-test('a place that tells of a patient, in whatever form, is named with what it tells', () => {
+test('a place with patient data in any form is reported with that data', () => {
   const places = new Map([
     ['log', 'all is well here, and nobody is named'],
     ['metrics', 'errors_total{about="ZWXYQUIST"} 1'],
@@ -21,7 +21,7 @@ test('a place that tells of a patient, in whatever form, is named with what it t
   ]);
 });
 
-test('what is planted into a place is met there, whatever else stands in it', () => {
+test('text planted into a place is found there, among any other text', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ maxLength: 300 }), { minLength: 1, maxLength: 8 }), (texts) => {
       const places = new Map(texts.map((text, index) => [`${index}`, text] as const));
@@ -31,7 +31,7 @@ test('what is planted into a place is met there, whatever else stands in it', ()
   );
 });
 
-test('the table tells of each place its bytes and findings, within the width of a terminal', () => {
+test('the table lists bytes and findings of each place, within the width of a terminal', () => {
   const places = scanPlaces(new Map([['log', `${'x'.repeat(1_234_567)} Zwxyquist`]]), CANARIES);
   const table = renderCanaries([{ journey: 'calendars', places }]);
   expect(table).toMatch(/calendars +log +1,234,577 +1 +4 +4/);

@@ -4,19 +4,19 @@ import { join } from 'node:path';
 import { renderTable } from '../../src/cli/table.ts';
 import { tracesIn } from '../e2e/support/crm-traces.ts';
 
-/** What must be met nowhere: parts of what a clinic tells of patients, and secrets. */
+/** Strings that may appear in no place: patient data of a clinic, and secrets. */
 export interface Canaries {
   patients: readonly string[];
   secrets: readonly string[];
 }
 
-/** What a scan of one place came to. */
+/** Result of one place's scan. */
 export interface ScannedPlace {
   place: string;
   bytes: number;
   /** Canaries that were met, in whichever form. */
   found: string[];
-  /** Canaries that were planted into a copy of the place, each in some form, and how many of them were met there. */
+  /** Canaries planted into a copy of the place, each in some form, and the number of them that the scan found. */
   planted: number;
   foundPlanted: number;
 }
@@ -27,7 +27,7 @@ export interface CanaryReport {
   places: ScannedPlace[];
 }
 
-/** Forms in which something slips through: each canary is planted in one of them. */
+/** Forms of a leaked string: each canary is planted in one of them. */
 const FORMS: readonly ((canary: string) => string)[] = [
   (canary) => canary,
   (canary) => canary.toUpperCase(),
@@ -39,7 +39,7 @@ const FORMS: readonly ((canary: string) => string)[] = [
   (canary) => Buffer.from(`xy${canary}z`).toString('base64url'),
 ];
 
-/** Looks for canaries in every place, and in a copy of it into which all of them were planted: there each must be met. */
+/** Searches every place for canaries, and also a copy with all canaries planted, in which the scan must find each. */
 export function scanPlaces(places: ReadonlyMap<string, string>, { patients, secrets }: Canaries): ScannedPlace[] {
   const canaries = [...new Set([...patients, ...secrets])];
   return [...places].map(([place, text], turn) => ({
@@ -72,7 +72,7 @@ export async function filesBelow(directory: string): Promise<string> {
 /** Where reports are kept, one JSON file per journey. */
 export const REPORT_DIRECTORY = join(import.meta.dirname, '../../.cache/canaries');
 
-/** Keeps the places of a journey for `npm run canaries`, in place of its last ones. */
+/** Saves the places of a journey for `npm run canaries`, replacing the previous ones. */
 export function saveReport(report: CanaryReport): void {
   mkdirSync(REPORT_DIRECTORY, { recursive: true });
   writeFileSync(join(REPORT_DIRECTORY, `${report.journey}.json`), JSON.stringify(report));
@@ -84,7 +84,7 @@ export function loadReports(): CanaryReport[] {
   return names.map((name) => JSON.parse(readFileSync(join(REPORT_DIRECTORY, name), 'utf8')) as CanaryReport);
 }
 
-/** Each place with its size, what was met there, and what its control met. */
+/** Renders each place with its size, its findings, and the findings of its control. */
 export function renderCanaries(reports: readonly CanaryReport[]): string {
   const columns = [
     'journey',

@@ -4,9 +4,9 @@ import { play } from './run/run.ts';
 import { choiceOf, describeScript, scriptOf } from './script/generate.ts';
 import { openParks, type Parks } from './world/world.ts';
 
-/** It ends what hangs. A run takes some fifteen seconds on a machine of its own, and as long as it takes on a busy one. */
+/** Limit for a run that hangs. A run takes about fifteen seconds on an idle host, and any time on a busy one. */
 const TIMEOUT_MS = 1_200_000;
-/** One daemon that is killed twice, is answered in HTML, and whose Redis restarts while a person edits a calendar. */
+/** One daemon that is killed twice, gets HTML as an answer, and whose Redis restarts while a user edits a calendar. */
 const SEED = 1871;
 
 let opened: Parks | null = null;
@@ -16,7 +16,7 @@ beforeAll(async () => {
 }, TIMEOUT_MS);
 afterAll(() => opened?.close());
 
-test('a script of faults leaves nothing wrong behind', { timeout: TIMEOUT_MS }, async () => {
+test('the world is correct after a script of faults', { timeout: TIMEOUT_MS }, async () => {
   const [park] = opened?.parks ?? [];
   if (park === undefined) throw new Error('there is no park');
   const script = scriptOf(SEED, choiceOf([]));

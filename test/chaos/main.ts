@@ -10,7 +10,7 @@ import { focusedScript } from './without/scripts.ts';
 import { openParks, type Park } from './world/world.ts';
 
 const MINUTE_MS = 60_000;
-/** Beyond so many failing scripts the rest is not made shorter: something is wrong everywhere. */
+/** After this many failing scripts the others are not shortened: the cause is general. */
 const MOST_SHRUNK = 3;
 const SHOWN_DEFECTS = 4;
 
@@ -28,7 +28,7 @@ async function main(): Promise<number> {
     return reports;
   };
   const { parks, close } = await openParks(Math.min(options.worlds, options.runs), say, options.redis);
-  // Whoever ends it before its time learns what is known by then.
+  // An early end prints the results so far.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
       tell();
@@ -93,7 +93,7 @@ interface Run {
   isShrunk: () => boolean;
 }
 
-/** What it comes to is told at once: each line says of which seed it is. */
+/** Prints the result at once: each line names its seed. */
 async function runOne(park: Park, options: Options, { seed, reporter, isShrunk }: Run): Promise<void> {
   const { without } = options;
   const script = without === null ? scriptOf(seed, options.choice) : focusedScript(without, seed);

@@ -6,7 +6,7 @@ import { choiceOf, scriptOf } from './script/generate.ts';
 
 const long = (text: string) => text.split('\n').filter((line) => line.length > 100);
 
-test('the command line is read, and what is not understood is refused', () => {
+test('reads the command line, and refuses unknown options', () => {
   expect(readOptions(['--runs', '3', '--seed', '7', '--json'])).toMatchObject({ runs: 3, seed: 7, json: true });
   expect(readOptions(['--help'])).toBeNull();
   expect(readOptions(['--redis', 'cluster'])).toMatchObject({ redis: 'cluster' });
@@ -67,7 +67,7 @@ test('a trial counts the defects that its safety prevents, and names the others'
   );
 });
 
-test('trials are a table with a line for each safety, and a proof when each of its runs found what it prevents', () => {
+test('trials are a table with a line for each safety, and a proof if each run found the prevented defects', () => {
   const guard = { safety: 'guard', runs: 3, detected: 3, byKind: { unjustifiedDeletes: 3, missing: 1 } };
   const fencing = { safety: 'own-keys', runs: 3, detected: 2, byKind: { duplicates: 2 } };
   const trials = [
@@ -83,6 +83,6 @@ test('trials are a table with a line for each safety, and a proof when each of i
   expect(isProved({ ...guard, control: { runs: 3, defects: 1 } })).toBe(false);
 });
 
-test('a word that is longer than a line is left whole', () => {
+test('a word longer than a line stays whole', () => {
   expect(wrap(`one ${'x'.repeat(150)} two`, '  ')).toEqual(['one', `  ${'x'.repeat(150)}`, '  two']);
 });

@@ -6,7 +6,7 @@ import { type Choice, choiceOf } from './script/generate.ts';
 import { MECHANISMS } from './without/mechanisms.ts';
 import { REDIS_KINDS, type RedisKind } from './world/world.ts';
 
-/** What was asked for on the command line. */
+/** Options of the command line. */
 export interface Options {
   seed: number;
   runs: number;
@@ -14,7 +14,7 @@ export interface Options {
   minutes: number | null;
   choice: Choice;
   redis: RedisKind;
-  /** A safety that the daemons run without; null for none, {@link ALL} for each of them in turn. */
+  /** A safety that the daemons run without; null for none, {@link ALL} for each safety in turn. */
   without: string | null;
   /** Whether each of those scripts is played with the safety in its place as well. */
   control: boolean;
@@ -26,7 +26,7 @@ export interface Options {
   logs: string | null;
 }
 
-/** In place of one safety. */
+/** Stands for every safety. */
 export const ALL = 'all';
 
 /** Shown by `--help`, and when something can't be understood. */
@@ -69,7 +69,7 @@ function usualWorlds(): number {
   return Math.min(availableParallelism() + 1, USUAL_WORLDS);
 }
 
-/** @returns null when help was asked for. @throws RangeError for what can't be understood, with the word */
+/** @returns null if help was requested. @throws RangeError for an unknown option or value, with that word */
 export function readOptions(args: readonly string[]): Options | null {
   const { values } = parse(args);
   if (values.help) return null;

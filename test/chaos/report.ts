@@ -10,11 +10,11 @@ export interface Example {
   defects: Defect[];
   unsettled: string[];
   script: Script;
-  /** The shortest script that still fails; null when it did not fail again, or nobody tried. */
+  /** The shortest script that still fails; null if it did not fail again, or was not replayed. */
   shortest: Script | null;
 }
 
-/** What all runs came to. */
+/** Result of all runs. */
 export interface Report extends Tally {
   runs: number;
   seconds: number;
@@ -22,13 +22,10 @@ export interface Report extends Tally {
   byFault: Record<string, number>;
   /** Different awaits that were met, and at how many of them something happened. */
   awaits: { met: number; struck: number };
-  /**
-   * Runs that only came to rest after the daemons' clocks were set ahead: whatever hides there is a delay that is longer than it has
-   * to be.
-   */
+  /** Runs that settled only after the daemons' clocks were set ahead: each contains a delay that is longer than necessary. */
   timePassed: { runs: number; seeds: { seed: number; times: TimePassed[] }[] };
   examples: Example[];
-  /** Null unless a safety was taken out. */
+  /** Null unless a safety was removed. */
   without: Trial | null;
 }
 
@@ -56,12 +53,12 @@ export class Reporter {
   readonly #control = { runs: 0, defects: 0 };
   #runs = 0;
 
-  /** @param without the safety that was taken out */
+  /** @param without the removed safety */
   constructor(without: string | null = null) {
     this.#without = without;
   }
 
-  /** The same script with the safety in its place. */
+  /** Adds a run of the same script with the safety active. */
   addControl({ defects }: RunResult): void {
     this.#control.runs += 1;
     if (defects.length > 0) this.#control.defects += 1;
@@ -119,7 +116,7 @@ const WORDS: Readonly<Record<keyof Tally, string>> = {
   falseInSync: 'differences while a target said "in sync"',
 };
 
-/** The report as a person reads it. */
+/** Renders the report as text. */
 export function renderReport(report: Report): string {
   const { runs, seconds, faultsInjected, byFault, awaits, examples } = report;
   const faults = Object.entries(byFault).map(([name, count]) => `${name} ${count}`);

@@ -4,27 +4,27 @@ import type { Composition } from '../../src/composition/compose.ts';
 import type { AccessServices } from '../../src/control/access.ts';
 import { openActing } from '../control/acting.ts';
 
-describe('how browsers reach the port for operators', () => {
+describe('the browser URL of the operator port', () => {
   const urlOf = (port: number, publicUrl: string | null, taken: number | null) =>
     publicUrlOf({ configuration: { settings: { operator: { port, publicUrl } } } } as unknown as Composition, taken);
 
-  test('is what the settings say, whichever port was taken', () => {
+  test('comes from the settings, for any bound port', () => {
     expect(urlOf(8081, 'https://mirror.example', 9000)).toBe('https://mirror.example');
   });
 
-  test('is else this machine, by the port that was taken before the one of the settings', () => {
+  test('otherwise is this host with the bound port, or with the configured port if none is bound', () => {
     expect(urlOf(8081, null, 9000)).toBe('http://localhost:9000');
     expect(urlOf(8081, null, null)).toBe('http://localhost:8081');
   });
 
-  test('is not known while any free port may be taken', () => {
+  test('is unknown before a free port is chosen', () => {
     expect(urlOf(0, null, null)).toBeNull();
     expect(urlOf(0, null, 9000)).toBe('http://localhost:9000');
   });
 });
 
 describe('the first sign-in', () => {
-  /** What was shown and logged when a daemon started. */
+  /** Returns the output and the log of a daemon start. */
   async function start({ passphrase = true, isSet = false, publicUrl = 'https://mirror.example' as string | null }) {
     const log = { warn: vi.fn(), error: vi.fn() };
     const { actServices: acts } = openActing();
@@ -40,7 +40,7 @@ describe('the first sign-in', () => {
     return { shown, links, log };
   }
 
-  test('is shown with an address that is not logged and that sets the passphrase', async () => {
+  test('is shown with an unlogged URL that sets the passphrase', async () => {
     const { shown, links, log } = await start({});
     const [[ticket, link] = []] = links;
     expect(link).toEqual({ mustSet: true });
@@ -49,15 +49,12 @@ describe('the first sign-in', () => {
     expect(JSON.stringify(log.warn.mock.calls)).not.toContain(ticket);
   });
 
-  test.each([{ passphrase: false }, { isSet: true }])(
-    'is not shown where nobody has to set a passphrase: %o',
-    async (own) => {
-      const { shown, links, log } = await start(own);
-      expect([shown, links.size, log.warn.mock.calls, log.error.mock.calls]).toEqual([[], 0, [], []]);
-    },
-  );
+  test.each([{ passphrase: false }, { isSet: true }])('is not shown if no passphrase is required: %o', async (own) => {
+    const { shown, links, log } = await start(own);
+    expect([shown, links.size, log.warn.mock.calls, log.error.mock.calls]).toEqual([[], 0, [], []]);
+  });
 
-  test('that has no address is an error of the log, and the daemon starts', async () => {
+  test('without a URL is an error in the log, and the daemon starts', async () => {
     const { shown, log } = await start({ publicUrl: null });
     expect(shown).toEqual([]);
     expect(log.error).toHaveBeenCalledOnce();

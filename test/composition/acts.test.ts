@@ -10,7 +10,7 @@ const CONFIGURATION = {
   settings: { secrets: { identityKey: { reveal: () => new Uint8Array(32) } }, auditLog: { reasonFor: [] } },
 } as unknown as Configuration;
 
-test('an act where no audit log exists is one JSON line when it begins and one when it ends, with who and why', async () => {
+test('an action without an audit log writes one JSON line at its begin and one at its end, with user and reason', async () => {
   const written: string[] = [];
   const stores = { auditLog: null } as unknown as Stores;
   const lines = { write: (line: string) => written.push(line) };

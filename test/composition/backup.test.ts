@@ -13,7 +13,7 @@ function open() {
 }
 
 describe('a backup', () => {
-  test('brings back what a person restored by undo, and counts it', async () => {
+  test('returns manually restored records, and counts them', async () => {
     const { tenant, backups } = open();
     const at = tenant.clock();
     await tenant.journal.pin('rossi', ['a', 'b'], at + DAY_MS);
@@ -26,7 +26,7 @@ describe('a backup', () => {
     expect(Object.keys(await tenant.journal.pins('verdi', at))).toEqual(['c']);
   });
 
-  test('that was changed is refused with seal-broken, and nothing is put back', async () => {
+  test('that was changed is refused with seal-broken, and no data is restored', async () => {
     const { tenant, backups } = open();
     await tenant.journal.pin('rossi', ['a'], tenant.clock() + DAY_MS);
     const text = await backups.backup('uno');
@@ -43,7 +43,7 @@ describe('a backup', () => {
   });
 });
 
-test('a file of all tenants is opened as it was sealed, and is no backup of a single one', async () => {
+test('a file of all tenants opens as encrypted, and is no backup of a single tenant', async () => {
   const { backups } = open();
   const sealed = backups.seal('all');
   expect(backups.open(sealed)).toBe('all');
@@ -52,6 +52,6 @@ test('a file of all tenants is opened as it was sealed, and is no backup of a si
   expect(() => backups.open(own)).toThrow(expect.objectContaining({ code: 'seal-broken' }));
 });
 
-test('tenants are added from a backup only where configurations can be changed', () => {
+test('a restore adds tenants only where configurations can be changed', () => {
   expect(open().backups.managed).toBeUndefined();
 });

@@ -60,7 +60,7 @@ async function ownerTagOf(tenant: string, target: string, formerly: { tenant?: s
   }
 }
 
-test('a target or tenant of another name is another one, unless it says what it was formerly', async () => {
+test('a renamed target or tenant is a new one, unless its file gives the former name', async () => {
   const tag = await ownerTagOf('rossi', 'doctor');
   expect(tag).toMatch(/^[0-9a-v]{16}$/);
   expect(await ownerTagOf('rossi', 'dr-rossi')).not.toBe(tag);

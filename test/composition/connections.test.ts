@@ -63,7 +63,7 @@ targets:
     settings: { mailbox: ${MAILBOX}, calendar: { id: primary } }
 `;
 
-/** The connections of a tenant with both logins at Microsoft, as the daemon opens them from its files. */
+/** Opens a tenant's connections with both kinds of Microsoft authorization, from its files as the daemon does. */
 async function openTenant() {
   const sandbox = await startGraphSandbox();
   onTestFinished(() => sandbox.close());
@@ -90,8 +90,8 @@ async function openTenant() {
   return { sandbox, tenant, connections, spent };
 }
 
-describe('logins at Microsoft', () => {
-  test('of a person wait for that person, and ask for who they are, for what the targets need and for a lasting login', async () => {
+describe('connections to Microsoft', () => {
+  test('of a user wait for sign-in, and request identity, the targets’ scopes and offline access', async () => {
     const { connections, sandbox } = await openTenant();
     const person = connections.get('person');
     expect(person).toMatchObject({
@@ -102,7 +102,7 @@ describe('logins at Microsoft', () => {
     await expect(person?.authorizer('own').header(NEVER)).rejects.toMatchObject({ actor: 'authorization' });
   });
 
-  test('of the application work at once, and draw from its budget', async () => {
+  test('of the application work at once, and use its budget', async () => {
     const { connections, tenant, spent } = await openTenant();
     const application = connections.get('application');
     expect(application).toMatchObject({ kind: 'microsoft-app', scopes: [], tokens: null });
@@ -116,7 +116,7 @@ describe('logins at Microsoft', () => {
 
 const SECRET = 'a-secret-of-this-test';
 
-/** The connections of a tenant whose every secret is refused by the one server that all addresses lead to. */
+/** Opens a tenant's connections to one server, at every URL, that refuses each secret. */
 async function openRefused() {
   const server = await listenNode(
     createServer((request, response) => {
@@ -170,7 +170,7 @@ oauthClients: { main: { ${secret('oauth')}, authorizationEndpoint: "${url}/a", t
   return openTenantConnections(load(dir, { connectors, env }), redis.connect()).connections;
 }
 
-/** Where an error says that the refused secret is read from; else its code and remedy. */
+/** Returns the place of the refused secret in an error; otherwise the error's code and remedy. */
 async function placeToldBy(refused: Promise<unknown>, secret: string): Promise<string> {
   const error = asMirrorError(await refused.catch((thrown: unknown) => thrown));
   expect(`${error.stack} ${JSON.stringify(error)} ${error.remedy}`).not.toContain(secret);
@@ -194,7 +194,7 @@ const PLACES = {
   token: 'the environment variable TENANT_UNO__TOKEN',
 };
 
-test('a refused secret of any connection is told with the file or variable that it is read from, and never shown', async () => {
+test('a refused secret of any connection is reported with its file or variable, and never shown', async () => {
   const connections = await openRefused();
   const told: Record<string, string> = {};
   for (const [id, connection] of connections) {
@@ -278,7 +278,7 @@ const OTHER_PLACES = {
   'alerts by webhook': 'the file keys/new or the file keys/old',
 };
 
-test('a refused secret of a reminder channel, a trigger or an alert is told with where it is read from, and never shown', async () => {
+test('a refused secret of a reminder channel, a trigger or an alert is reported with its source, and never shown', async () => {
   const told: Record<string, string> = {};
   for (const [name, attempt] of Object.entries(await openOtherSecrets())) {
     told[name] = await placeToldBy(attempt(), SIGNING);
@@ -286,7 +286,7 @@ test('a refused secret of a reminder channel, a trigger or an alert is told with
   expect(told).toEqual(OTHER_PLACES);
 });
 
-test('the login to the clinic asks for the scopes that the operator wants, each once', () => {
+test('the connection to the clinic requests the configured scopes, each once', () => {
   const text = TENANT.replace('tenantId: "7"', 'tenantId: "7", scopes: [invoices, agenda, fhir]');
   const tenant = load(writeConfiguration({ 'tenants/uno.yaml': text })).tenants.get('uno');
   if (tenant === undefined) throw new Error('no tenant');
@@ -303,7 +303,7 @@ test.each([
   ['a webhook that is told the text', `{ ${HOOK}, fields: [text] } }`, true],
   ['a webhook for those who agreed', `{ consent: privacy, ${HOOK} } }`, true],
   ['mails', '{ kind: email, settings: { host: mail.test, from: us@clinic.test } }', true],
-])('%s: whether the login to the clinic needs its patients', (_, channel, needsPatients) => {
+])('%s: whether the connection to the clinic needs its patients', (_, channel, needsPatients) => {
   const reminders = `reminders: { channels: { one: ${channel} }, rules: { r: { before: P1D, channels: [one] } } }\n`;
   const dir = writeConfiguration({ 'tenants/uno.yaml': channel === null ? TENANT : TENANT + reminders });
   const tenant = load(dir, { reminderChannels, env: { ...ENV, TENANT_UNO__HOOK: HOOK_SECRET } }).tenants.get('uno');
@@ -318,7 +318,7 @@ const PATIENT: Operation<CrmItem> = {
 };
 const LISTS = { method: /^GET$/, url: /\/crm\/objects\/[\w-]+\/contacts\?/ };
 
-/** The login of a tenant file whose connection `crm` is a Service Key; the application of the settings is for others. */
+/** Returns the authorizer of the connection `crm`, which is a Service Key; the client of the settings serves other connections. */
 function authorizerOf(serviceKey: string, hub: { authorizeUrl: string; tokenUrl: string }) {
   const dir = writeConnections({
     clients: `hubspotClients:
@@ -331,7 +331,7 @@ function authorizerOf(serviceKey: string, hub: { authorizeUrl: string; tokenUrl:
   return connections.get('crm')!.authorizer('contacts');
 }
 
-/** Contacts by a Service Key, in an account behind a proxy, and a server that is nobody's. */
+/** Opens contacts with a Service Key, in an account behind a proxy, and an unrelated server. */
 async function openContacts() {
   const sandbox = await startHubSpotSandbox();
   onTestFinished(() => sandbox.close());
@@ -365,7 +365,7 @@ async function openContacts() {
   return { sandbox, proxy, stranger, serviceKey, said, prepare, write, read };
 }
 
-/** Headers, by name, in which the key stands; addresses and bodies never hold it. */
+/** Returns the names of headers that contain the key, and expects that no URL or body does. */
 function headersWith(serviceKey: string, { requests }: Pick<FaultProxy | Receiver, 'requests'>): string[] {
   return requests.flatMap(({ headers, body, ...address }) => {
     expect(JSON.stringify([address, body])).not.toContain(serviceKey);
@@ -373,7 +373,7 @@ function headersWith(serviceKey: string, { requests }: Pick<FaultProxy | Receive
   });
 }
 
-test('a Service Key writes and reads contacts, and stands in the one header of each call', async () => {
+test('a Service Key writes and reads contacts, and is in exactly one header of each call', async () => {
   const { sandbox, proxy, stranger, serviceKey, said, prepare, write, read } = await openContacts();
   const container = await prepare();
   expect(await write(container)).toMatchObject([{ result: 'written', effect: 'created' }]);
@@ -385,16 +385,19 @@ test('a Service Key writes and reads contacts, and stands in the one header of e
   expect(JSON.stringify(said.mock.calls)).not.toContain(serviceKey);
 });
 
-test.each([301, 302, 307, 308])('a Service Key does not follow HubSpot elsewhere (%d)', async (status) => {
-  const { proxy, stranger, prepare, write } = await openContacts();
-  const container = await prepare();
-  const moved = { ...jsonAnswer(status, {}), headers: { location: `${stranger.url}/crm` } };
-  proxy.add({ method: /^POST$/, times: Number.POSITIVE_INFINITY, fault: { kind: 'answer', answer: moved } });
-  await expect(write(container)).rejects.toMatchObject({ name: 'MirrorError' });
-  expect(stranger.requests).toEqual([]);
-});
+test.each([301, 302, 307, 308])(
+  'a Service Key is not sent to another host after a redirect by HubSpot (%d)',
+  async (status) => {
+    const { proxy, stranger, prepare, write } = await openContacts();
+    const container = await prepare();
+    const moved = { ...jsonAnswer(status, {}), headers: { location: `${stranger.url}/crm` } };
+    proxy.add({ method: /^POST$/, times: Number.POSITIVE_INFINITY, fault: { kind: 'answer', answer: moved } });
+    await expect(write(container)).rejects.toMatchObject({ name: 'MirrorError' });
+    expect(stranger.requests).toEqual([]);
+  },
+);
 
-test('a Service Key does not follow the address of a next page', async () => {
+test('a Service Key is not sent to the URL of a next page', async () => {
   const { proxy, stranger, prepare, write, read } = await openContacts();
   const container = await prepare();
   await write(container);
@@ -411,7 +414,7 @@ test('a Service Key does not follow the address of a next page', async () => {
   expect(stranger.requests).toEqual([]);
 });
 
-test('a Service Key that was deleted is renewed nowhere, and told without being shown', async () => {
+test('a deleted Service Key is not renewed, and is reported without its value', async () => {
   const { sandbox, proxy, stranger, serviceKey, said, prepare, write } = await openContacts();
   const container = await prepare();
   sandbox.revokePrivateToken(serviceKey);

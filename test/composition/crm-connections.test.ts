@@ -28,7 +28,7 @@ const redis = useRedis();
 const USER = 'integration@clinic.example';
 const DAY_MS = 86_400_000;
 
-/** The logins of a tenant, as the daemon opens them from its files, and the desk at which people log in. */
+/** Opens a tenant's connections, from its files as the daemon does, and the desk that makes connections. */
 function openTenant(files: { settings: string; connections: string; env?: Record<string, string> }) {
   const dir = writeConnections({ clients: files.settings, connections: files.connections });
   const configuration = load(dir, { env: { ...ENV, ...files.env } });
@@ -116,8 +116,8 @@ async function readsSalesforce(sandbox: SalesforceSandbox, authorizer: Authorize
 
 const authorizerOf = (connection: OpenConnection): Authorizer => connection.authorizer('patients');
 
-describe('logins at HubSpot', () => {
-  test('of a person are made at the desk, work, draw from the budget of their client, and end at HubSpot', async () => {
+describe('connections to HubSpot', () => {
+  test('of a user are made at the desk, work, use the budget of their client, and are revoked at HubSpot', async () => {
     const { sandbox, connection, desk, login, told, budgets } = await openHubSpot();
     expect(connection('crm')).toMatchObject({ kind: 'hubspot', scopes: ['oauth'] });
     await login('crm', (url) => sandbox.authorizeInBrowser(url, { account: 'admin@clinic.example' }));
@@ -128,13 +128,13 @@ describe('logins at HubSpot', () => {
     await expect(authorizerOf(connection('crm')).header(NEVER)).rejects.toMatchObject({ code: 'not-connected' });
   });
 
-  test('by the token of a private app need none', async () => {
+  test('with the token of a private app need no sign-in', async () => {
     const { sandbox, connection } = await openHubSpot();
     expect(connection('private')).toMatchObject({ kind: 'bearer', scopes: [], tokens: null, budget: null });
     expect(await readsHubSpot(sandbox, authorizerOf(connection('private')))).toBe(200);
   });
 
-  test('by a link begin at the port for browsers, and are refused where there is none', async () => {
+  test('by link start at the browser port, and are refused without one', async () => {
     const { desk } = await openHubSpot();
     const { url } = await beginRemoteLogin(desk, { tenant: 'uno', connection: 'crm' }, 'anna', null);
     expect(url).toMatch(/^https:\/\/mirror\.example\/oauth\/login\/[\w-]{20,}$/);
@@ -155,8 +155,8 @@ describe('logins at HubSpot', () => {
   });
 });
 
-describe('logins at Salesforce', () => {
-  test('of a person ask for the API and for a lasting login, and know their place', async () => {
+describe('connections to Salesforce', () => {
+  test('of a user request the API and a refresh token, and know their instance URL', async () => {
     const { sandbox, connection, desk, login } = await openSalesforce();
     expect(connection('crm').scopes).toEqual(['api', 'refresh_token']);
     await login('crm', (url) => sandbox.authorizeInBrowser(url, { account: USER }));
@@ -175,7 +175,7 @@ describe('logins at Salesforce', () => {
     );
   });
 
-  test('that nobody uses are refreshed well within 30 days, whatever the settings say', async () => {
+  test('without use are refreshed well within 30 days, with any settings', async () => {
     const monthly = 'tokens: { keepAliveAfterHours: 720 }\n';
     const { sandbox, connection, login, time } = await openSalesforce({}, monthly);
     await login('crm', (url) => sandbox.authorizeInBrowser(url, { account: USER }));
@@ -187,8 +187,8 @@ describe('logins at Salesforce', () => {
   });
 });
 
-describe('logins at any server', () => {
-  test('of a person ask for the scopes of the settings, by browser or by device code', async () => {
+describe('connections to a configured server', () => {
+  test('of a user request the scopes of the settings, by browser or by device code', async () => {
     const server = await startTokenServer();
     server.onToken = () => ({ body: { ...tokensNamed(1), expires_in: 600 } });
     server.onDevice = () => ({
@@ -225,8 +225,8 @@ describe('logins at any server', () => {
   });
 });
 
-describe('logins that never change', () => {
-  test('reach a CRM that wants its key in a header of its own', async () => {
+describe('static connections', () => {
+  test('reach a CRM that requires its key in a custom header', async () => {
     const sandbox = await startRestCrmSandbox({ dialect: 'espocrm' });
     onTestFinished(() => sandbox.close());
     const { connection } = openTenant({
@@ -243,7 +243,7 @@ describe('logins that never change', () => {
     expect(await reads(authorizerOf(connection('wrong')))).toBe(401);
   });
 
-  test('are a key in its own header, or a name and a password', async () => {
+  test('are a key in a custom header, or a name and a password', async () => {
     const { connection } = openTenant({
       settings: '',
       connections: `  key: { kind: api-key, header: X-Api-Key, key: { env: TENANT_UNO__KEY } }

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { within } from '../../src/composition/daemon-work.ts';
 
-test('the end of a daemon waits for work that ends, and no longer than its time for work that does not', async () => {
+test('the end of a daemon waits for unfinished work, for a limited time', async () => {
   expect(await within(60_000, [Promise.resolve(), undefined])).toBe(true);
   const ended = vi.fn();
   const stuck = within(20, [Promise.resolve(), new Promise(() => {})]).then(ended);
@@ -10,6 +10,6 @@ test('the end of a daemon waits for work that ends, and no longer than its time 
   expect(ended).toHaveBeenCalledExactlyOnceWith(false);
 });
 
-test('a failure while it ends is told', async () => {
+test('a failure during shutdown is reported', async () => {
   await expect(within(60_000, [Promise.reject(new Error('Redis is away'))])).rejects.toThrow('Redis is away');
 });

@@ -18,7 +18,7 @@ const requestOf = (expression: string) => ({
 });
 
 describe('a thread for expressions', () => {
-  test('answers in order, and is silent when there is no more to say', async () => {
+  test('answers in order, and sends nothing after the last answer', async () => {
     const thread = start();
     thread.ask(requestOf('a & "!"'));
     expect(await thread.next(PATIENCE_MS)).toBe('ready');
@@ -27,7 +27,7 @@ describe('a thread for expressions', () => {
     expect(await thread.processorMs()).toBeGreaterThan(0);
   });
 
-  test('that was ended in the middle of its work says so, again and again, and tells no time', async () => {
+  test('that was ended during its work reports this repeatedly, and reports no time', async () => {
     const thread = start();
     thread.ask(requestOf('($f := function($n) { $n = 0 ? "x" : $f($n - 1) }; $f(1e9))'));
     expect(await thread.next(PATIENCE_MS)).toBe('ready');
@@ -44,7 +44,7 @@ describe('a thread for expressions', () => {
   });
 });
 
-test('outlines that were made apart are the same as here, in order; what is no expression is refused', async () => {
+test('outlines made in the thread equal those made here, in order; an invalid expression is refused', async () => {
   const expressions = ['a.b & c', 'a.(', 'd'];
   expect(await outlineApart(expressions)).toEqual(expressions.map(plainOutline));
 });

@@ -5,7 +5,7 @@ import { connectRedis } from '../../src/state/redis.ts';
 import { openApi } from '../clinic/open-api.ts';
 import { profileOf, unhurried } from '../clinic/open-client.ts';
 
-/** What the writer is told, as JSON in its first argument. */
+/** Settings of the writer, as JSON in its first argument. */
 export interface WriterTask {
   redisUrl: string;
   baseUrl: string;
@@ -16,10 +16,10 @@ export interface WriterTask {
   perSection: number;
 }
 
-/** What became of one invoice. */
+/** Result of one invoice. */
 export type WriterResult = { sectionId: string; number: string | null } | { sectionId: string; code: string };
 
-/** Creates invoices in all sections at the same time and prints what became of each as JSON. */
+/** Creates invoices in all sections at the same time and prints the results as JSON. */
 async function write(task: WriterTask): Promise<WriterResult[]> {
   const redis = connectRedis(task.redisUrl);
   const serialise = serialiseSections(createLeases(redis, 'clinic-a', 10_000));

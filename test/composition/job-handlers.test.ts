@@ -6,7 +6,7 @@ import type { JobHandlers } from '../../src/jobs/workers.ts';
 const NEVER = new AbortController().signal;
 const SIGNALS = { stop: NEVER, abort: NEVER, taken: 0 } as unknown as Parameters<JobHandlers['pull']>[1];
 
-/** A composition that notes what goes into the queues; everything else of a tenant refuses. */
+/** Returns a composition that records queued jobs; any other use of a tenant throws. */
 function composed(tenant: object | null, unchecked: readonly string[] = []) {
   const queued: string[] = [];
   const opened: string[] = [];
@@ -30,7 +30,7 @@ function composed(tenant: object | null, unchecked: readonly string[] = []) {
   return { handlers: jobHandlers(composition), queued, opened };
 }
 
-/** Any use of a tenant but of what is named throws. */
+/** Returns a tenant that throws on any use except of the given members. */
 function tenantOf(named: object): object {
   return new Proxy(named, {
     get: (target, name) => {
@@ -53,7 +53,7 @@ async function doAll(handlers: JobHandlers, names: readonly (keyof JobHandlers)[
 }
 
 describe('a job', () => {
-  test('of a tenant that is gone does nothing', async () => {
+  test('of a removed tenant does nothing', async () => {
     const { handlers, queued } = composed(null);
     await doAll(handlers, Object.keys(handlers) as (keyof JobHandlers)[]);
     expect(queued).toEqual([]);
@@ -66,27 +66,27 @@ describe('a job', () => {
     expect(queued).toEqual([]);
   });
 
-  test('of a paused target does not read it back', async () => {
+  test('of a paused target does not audit it', async () => {
     const { handlers, queued } = composed(tenantOf({ configuration: { paused: false }, targets: TARGETS }));
     await handlers['check-target']({ tenant: 'aurora', target: 'room' }, SIGNALS);
     await expect(handlers['check-target']({ tenant: 'aurora', target: 'doctor' }, SIGNALS)).rejects.toThrow('used');
     expect(queued).toEqual([]);
   });
 
-  test('of a tenant that is not checked yet waits, and does not open it (tenant-unchecked)', async () => {
+  test('of an unchecked tenant waits, and does not open the tenant (tenant-unchecked)', async () => {
     const { handlers, opened } = composed(null, ['aurora']);
     await expect(handlers.pull({ tenant: 'aurora' }, SIGNALS)).rejects.toMatchObject({ code: 'tenant-unchecked' });
     expect(opened).toEqual([]);
   });
 
-  test('has its tenant open until it ends', async () => {
+  test('keeps its tenant open until the job ends', async () => {
     const { handlers, opened } = composed(null);
     await handlers.pull({ tenant: 'aurora' }, SIGNALS);
     expect(opened).toEqual(['aurora']);
   });
 });
 
-test('an audit gives each target a turn of its own', async () => {
+test('an audit gives each target a separate turn', async () => {
   const { handlers, queued } = composed(tenantOf({ configuration: { paused: false }, targets: TARGETS }));
   await handlers.audit({ tenant: 'aurora' }, SIGNALS);
   expect(queued).toEqual(['checkTarget aurora room', 'checkTarget aurora doctor']);

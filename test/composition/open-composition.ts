@@ -23,7 +23,7 @@ targets:
   verdi: { connector: caldav, connection: dav, agendas: ["2"], settings: { calendar: { url: "https://dav.example/a/" } } }
 `;
 
-/** The product over the tenant `uno`, at which nobody is logged in, until the test is over. */
+/** Opens the composition of the tenant `uno`, without any connection, until the test ends. */
 export function openComposition(redisUrl: string, more: { settings?: string; tenant?: string } = {}): Composition {
   const dir = writeConfiguration({
     'clinic-mirror.yaml': `${SETTINGS.replace('redis://127.0.0.1:6390', redisUrl)}${more.settings ?? ''}`,

@@ -24,7 +24,7 @@ interface World {
   lastError?: { code: string; startedAt: number };
 }
 
-/** Where one login stands. */
+/** Returns the status of one connection. */
 async function statusOf({ credential = CREDENTIAL, connection = {}, pause = null, lastError }: World) {
   const opened = {
     ...{ id: 'calendar', kind: 'google', scopes: ['calendar'], user: null, tokens: { login: { expected: null } } },
@@ -46,28 +46,28 @@ async function statusOf({ credential = CREDENTIAL, connection = {}, pause = null
   return status;
 }
 
-describe('the status of a login', () => {
-  test('has whose it is and never its tokens', async () => {
+describe('the status of a connection', () => {
+  test('contains the account and never the tokens', async () => {
     const status = await statusOf({});
     expect(status).toMatchObject({ state: 'connected', reason: null, nextTryAt: null, usedAt: NOW - HOUR_MS });
     expect(status?.account).toContain('rossi@clinic.example');
     expect(JSON.stringify(status)).not.toContain('canary');
   });
 
-  test('is never where nobody logged in, and static where there are no tokens in our care', async () => {
+  test('is never if no one connected, and static without managed tokens', async () => {
     expect(await statusOf({ credential: null })).toMatchObject({ state: 'never', account: null, usedAt: null });
     const fixed = await statusOf({ connection: { tokens: null, user: 'rossi' } });
     expect(fixed).toMatchObject({ state: 'static', account: 'rossi', missingScopes: [] });
   });
 
-  test('that cannot be read needs a login, with the code of the error, and hides no other (sealing-key-unknown)', async () => {
+  test('that cannot be read requires a new connection, with the code of the error, and hides no other (sealing-key-unknown)', async () => {
     const error = new MirrorError('no key', { actor: 'settings', code: 'sealing-key-unknown', retry: 'never' });
     expect(await statusOf({ credential: error })).toMatchObject({
       ...{ state: 'needs-login', reason: 'sealing-key-unknown', account: null },
     });
   });
 
-  test('that was refused once is retried, with when', async () => {
+  test('that was refused once is retried, with the time', async () => {
     const refused = { ...CREDENTIAL, refusedAt: NOW - 1_000 };
     expect(await statusOf({ credential: refused })).toMatchObject({
       ...{ state: 'retrying', nextTryAt: NOW - 1_000 + MINUTE_MS },
@@ -76,7 +76,7 @@ describe('the status of a login', () => {
     expect(await statusOf({ credential: ended })).toMatchObject({ state: 'needs-login', reason: 'refresh-refused' });
   });
 
-  test('whose account nobody confirmed is unconfirmed although it works (account-unconfirmed)', async () => {
+  test('whose account no one confirmed is unconfirmed even if it works (account-unconfirmed)', async () => {
     const unconfirmed = { ...CREDENTIAL, tokens: { ...CREDENTIAL.tokens, isUnconfirmed: true } };
     expect(await statusOf({ credential: unconfirmed })).toMatchObject({
       ...{ state: 'unconfirmed', reason: 'account-unconfirmed' },
@@ -89,7 +89,7 @@ describe('the status of a login', () => {
     });
   });
 
-  test('of a clinic has no tenant when the last cycle since it was made said so (tenant-choice)', async () => {
+  test('of a clinic has no tenant if the last cycle since the connection reported that (tenant-choice)', async () => {
     const connection = { id: 'clinic', kind: 'clinic' };
     const lastError = { code: 'tenant-choice', startedAt: NOW };
     expect(await statusOf({ connection, lastError })).toMatchObject({ state: 'no-tenant', reason: 'tenant-choice' });
@@ -103,17 +103,17 @@ describe('the status of a login', () => {
   test.each([
     [false, 'rate-limited'],
     [true, 'client-rate-limited'],
-  ])('has the pause after refusals for haste, of all participants: %s (%s)', async (isOfAll, code) => {
+  ])('contains the pause after rate-limit refusals, of all participants: %s (%s)', async (isOfAll, code) => {
     const pause = { remainingMs: MINUTE_MS, lastedMs: HOUR_MS, isOfAll };
     expect((await statusOf({ pause }))?.pause).toEqual({ code, sinceAt: NOW - HOUR_MS, untilAt: NOW + MINUTE_MS });
   });
 
-  test('is none for a tenant that is not run', async () => {
+  test('is absent for a tenant that does not run', async () => {
     expect(await connectionStatuses(undefined, MINUTE_MS, () => NOW)).toEqual([]);
   });
 });
 
-test('scopes of identity are asked for only with others', () => {
+test('identity scopes are requested only with other scopes', () => {
   expect(withIdentity(['openid'], ['calendar'])).toEqual(['openid', 'calendar']);
   expect(withIdentity(['openid'], [])).toEqual([]);
 });

@@ -19,7 +19,7 @@ const errorOf = (work: () => unknown) => {
   return null;
 };
 
-describe('a login', () => {
+describe('a connection', () => {
   test('at the clinic is verified before it is stored; others are not', () => {
     const { composition, services } = open();
     const { connections, verifyClinicLogin } = composition.composed.get('uno')!;
@@ -28,7 +28,7 @@ describe('a login', () => {
   });
 
   test.each(['dav', 'gone'])(
-    'that nobody can make (%s) is refused with no-such-login and the names of those that can be made',
+    'that cannot be made (%s) is refused with no-such-login and the names of possible connections',
     (id) => {
       const error = errorOf(() => open().services.target('uno', id));
       expect(error).toMatchObject({ actor: 'settings', code: 'no-such-login', retry: 'never' });
@@ -40,13 +40,13 @@ describe('a login', () => {
     expect(errorOf(() => open().services.target('due', 'clinic'))).toMatchObject({ code: 'no-such-tenant' });
   });
 
-  test('is used by the clinic always, else by targets', () => {
+  test('is in use if it is the clinic’s, or if a target uses it', () => {
     const { services } = open();
     const used = ['clinic', 'work', 'dav', 'spare'].filter((id) => services.isUsed('uno', id));
     expect(used).toEqual(['clinic', 'work', 'dav']);
   });
 
-  test('is for the targets that use it, by what they hold', () => {
+  test('serves the targets that use it, by their content', () => {
     const { services } = open();
     const ofClinic = { clinic: 'Studio Uno', language: 'it' };
     const targets = [{ connector: 'google-calendar', holds: 'events' }];
@@ -54,7 +54,7 @@ describe('a login', () => {
     expect(services.about('uno', 'spare')).toEqual({ ...ofClinic, targets: [] });
   });
 
-  test('is made on another machine only by a public address', () => {
+  test('can be made on another host only with a public URL', () => {
     expect(open().services.remote).toBeNull();
     expect(open('http: { port: 8080, publicUrl: "https://mirror.example" }\n').services.remote).toEqual({
       callbackUrl: 'https://mirror.example/oauth/callback',

@@ -13,7 +13,7 @@ import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();
 
-test('status knows when certificates and secrets end, and what of each quota is used', async () => {
+test('status shows when certificates and secrets expire, and the used part of each quota', async () => {
   const { certificate, privateKey } = createCertificate('localhost');
   const server = createServer({ cert: certificate, key: privateKey }).listen(0, '127.0.0.1');
   onTestFinished(() => void server.close());

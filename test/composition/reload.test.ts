@@ -3,34 +3,34 @@ import { StableStamps } from '../../src/composition/reload.ts';
 import { type FileStamps, isSameStamps } from '../../src/settings/list-files.ts';
 
 const look = (stamp: string): FileStamps => new Map([['a.yaml', stamp]]);
-/** Looks of a process that read the file as `first`. */
+/** Returns the checks of a process that read the file in the state `first`. */
 function began() {
   const looks = new StableStamps((found) => isSameStamps(found, look('first')));
   return (stamp: string, isAsked = false) => looks.isDue(look(stamp), { isAsked });
 }
 
-test('files that are as they were read are not read again', () => {
+test('files that did not change are not read again', () => {
   const isDue = began();
   expect(['first', 'first', 'first'].map((stamp) => isDue(stamp))).toEqual([false, false, false]);
 });
 
-test('a file that changes is read when two looks in a row found the same, and once', () => {
+test('a changed file is read once, when two checks in a row found the same state', () => {
   const isDue = began();
   const looks = ['first', 'half', 'more', 'whole', 'whole', 'whole'];
   expect(looks.map((stamp) => isDue(stamp))).toEqual([false, false, false, false, true, false]);
 });
 
-test('a file that was gone for a moment was never gone', () => {
+test('a file that was missing for a moment counts as present', () => {
   const isDue = began();
   expect(['first', 'ENOENT', 'first', 'first'].map((stamp) => isDue(stamp))).toEqual([false, false, false, false]);
 });
 
-test('what changed between the start and the first look is read', () => {
+test('a change between startup and the first check is read', () => {
   const isDue = began();
   expect(['second', 'second', 'second'].map((stamp) => isDue(stamp))).toEqual([false, true, false]);
 });
 
-test('whoever asks does not wait, and what is written on is read again', () => {
+test('a request does not wait, and a file that is still being written is read again', () => {
   const isDue = began();
   expect(isDue('half', true)).toBe(true);
   expect(['whole', 'whole', 'whole'].map((stamp) => isDue(stamp))).toEqual([false, true, false]);

@@ -19,12 +19,12 @@ describe('the patient is read before a channel is used', () => {
   test.each([
     ['for an address', module('email'), {}],
     ['for a consent', module('nothing'), { consent: 'sms' }],
-    ['for what its settings tell', module('nothing', (settings) => settings === 'names'), { settings: 'names' }],
+    ['for a field in its settings', module('nothing', (settings) => settings === 'names'), { settings: 'names' }],
   ])('%s', (_why, one, file) => {
     expect(needsPatient(one, file)).toBe(true);
   });
 
-  test('but not where it needs, asks and tells nothing of them', () => {
+  test('but not if the channel needs no patient data', () => {
     expect(needsPatient(module('nothing'), {})).toBe(false);
     expect(
       needsPatient(
@@ -35,7 +35,7 @@ describe('the patient is read before a channel is used', () => {
   });
 });
 
-test('a kind of channel that does not exist is an error of the program, by its name', () => {
+test('an unknown kind of channel is an error of the program, with the name of the kind', () => {
   expect(channelModule('dry').needs).toBe('nothing');
   expect(() => channelModule('pigeon')).toThrow('"pigeon"');
 });
@@ -61,18 +61,18 @@ describe('reminders of a tenant', () => {
     return { connection, parts, opened: openReminders(parts)! };
   }
 
-  test('are none where its file has none', () => {
+  test('do not exist if its file has none', () => {
     const { parts } = open({});
     expect(openReminders({ ...parts, tenant: { ...parts.tenant, reminders: undefined } })).toBeNull();
   });
 
-  test('carry no link where none is configured or patients can not reach us', () => {
+  test('carry no link if no link is configured or patients cannot reach the server', () => {
     expect(open({ file: { links: undefined } }).opened.answers).toBeNull();
     expect(open({ publicUrl: null }).opened.answers).toBeNull();
     expect(open({}).opened.answers).not.toBeNull();
   });
 
-  test('carry an address that is known until its appointment and as long as the ledger after it', async () => {
+  test('carry a link that is valid until the appointment, and in the ledger as long afterwards', async () => {
     const { connection, opened } = open({});
     const link = await opened.answers!.linkFor(APPOINTMENT);
     expect(link).toEqual({ url: expect.stringMatching(/^https:\/\/mirror\.example\/r\/[\w-]+$/), cancels: true });
@@ -88,7 +88,7 @@ describe('reminders of a tenant', () => {
     expect(lifeMs).toBeLessThanOrEqual(3 * DAY_MS + 5 * HOUR_MS);
   });
 
-  test('of a tenant under another name carry the same address, if it says what it was formerly', async () => {
+  test('of a renamed tenant carry the same link, if the file gives the former name', async () => {
     const urlOf = async (formerly: string | null) =>
       (await open({ formerly }).opened.answers!.linkFor(APPOINTMENT))?.url;
     expect(await urlOf('bianchi')).not.toBe(await urlOf(null));

@@ -7,11 +7,11 @@ import { MirrorError } from '../../src/model/errors.ts';
 const probeOf = (composition: object) =>
   stateProbe(composition as unknown as Composition, async () => {}, { openSecrets: () => [] });
 
-describe('logins that do not open', () => {
+describe('unreadable connections', () => {
   const failing = (code: string) => async () => {
     throw new MirrorError(message('no-such-tenant', { id: 'aurora' }), { actor: 'settings', code, retry: 'never' });
   };
-  /** A tenant of which each login is read so; null: a login without tokens. */
+  /** Returns the read errors of a tenant's connections; null stands for a connection without tokens. */
   function unopened(logins: Record<string, (() => Promise<unknown>) | null>, tenant = 'aurora') {
     const connections = Object.entries(logins).map(
       ([id, read]) => [id, { id, tokens: read === null ? null : {} }] as const,
@@ -22,7 +22,7 @@ describe('logins that do not open', () => {
     );
   }
 
-  test('are told by how their seals fail, one error each', async () => {
+  test('are reported by the cause of the decryption failure, one error each', async () => {
     const errors = await unopened({
       changed: failing('seal-broken'),
       old: failing('sealing-key-unknown'),
@@ -33,7 +33,7 @@ describe('logins that do not open', () => {
     expect(errors.map(({ code }) => code)).toEqual(['seal-broken', 'sealing-key-unknown']);
   });
 
-  test('are none of a tenant that is not open', async () => {
+  test('are not reported for a tenant that is not open', async () => {
     expect(await unopened({ changed: failing('seal-broken') }, 'bianchi')).toEqual([]);
   });
 });
@@ -42,7 +42,7 @@ test('the time of Redis is in whole milliseconds', async () => {
   expect(await probeOf({ redis: { time: async () => ['1700000000', '123999'] } }).time()).toBe(1_700_000_000_123);
 });
 
-test('what Redis lost is looked for before the state is told', async () => {
+test('looks for data that Redis lost before reporting the state', async () => {
   let lost = 0;
   const stateCounter = {
     async lostAt() {
@@ -59,7 +59,7 @@ test.each([
   [false, 'https://mirror.example', null, ['10.0.0.1']],
   [false, 'http://mirror.example', null, []],
   [false, null, null, []],
-])('proxies are lacking (%s) by addresses %s and %s with proxies %j', (expected, http, operator, trustedProxies) => {
+])('proxies are missing (%s) by addresses %s and %s with proxies %j', (expected, http, operator, trustedProxies) => {
   const settings = { http: { publicUrl: http, trustedProxies }, operator: { publicUrl: operator } };
   expect(probeOf({ configuration: { settings } }).lacksTrustedProxies()).toBe(expected);
 });

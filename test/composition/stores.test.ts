@@ -10,7 +10,7 @@ import { openComposition } from './open-composition.ts';
 
 const redis = useRedis();
 
-test('sealing keys are in the order of the settings: the first one seals, each opens', () => {
+test('sealing keys are in the order of the settings: the first one encrypts, each decrypts', () => {
   const secretOf = (id: string, byte: number) => ({ id, key: { reveal: () => Buffer.alloc(32, byte) } });
   const ringOf = (...sealingKeys: object[]) =>
     sealingRing({ secrets: { sealingKeys } } as unknown as Parameters<typeof sealingRing>[0]);
@@ -22,7 +22,7 @@ test('sealing keys are in the order of the settings: the first one seals, each o
   );
 });
 
-test('acts are logged where a data directory is configured, and nowhere else', () => {
+test('actions are logged only if a data directory is configured', () => {
   const openAuditLog = (settings: string) => {
     const { configuration } = openComposition(redis.url, { settings });
     const { auditLog, ...stores } = openStores(() => configuration.settings, Date.now, silentLogger);

@@ -61,14 +61,14 @@ const tenantOf = (...targets: TargetConfiguration[]) =>
 describe('scopes of a connection', () => {
   const { connectors } = openWorld().parts;
 
-  test('are those of its own targets, each once, by what each follows', () => {
+  test('are those of its own targets, each once, by the changes that each watches', () => {
     const crm = { crm: { stream: 'patients' } };
     const tenant = tenantOf(targetOf('one'), targetOf('two', crm), targetOf('other', { connection: 'private' }));
     expect(scopesOfTargets(tenant, 'work', connectors)).toEqual(['read', 'appointments:one', 'patients:two']);
     expect(scopesOfTargets(tenant, 'private', connectors)).toEqual(['read', 'appointments:other']);
   });
 
-  test('are none where no target uses it', () => {
+  test('are empty if no target uses it', () => {
     expect(scopesOfTargets(tenantOf(targetOf('one')), 'clinic', connectors)).toEqual([]);
   });
 });
@@ -83,7 +83,7 @@ describe('a target', () => {
     return { ...world, known, target };
   }
 
-  test('opens its connector when it is first asked for, once, by the way of what it is for', () => {
+  test('opens its connector once, at first use, as its purpose requires', () => {
     const { opened, target } = open();
     expect(opened).toEqual([]);
     expect(target.connector).toBe(target.connector);
@@ -94,26 +94,26 @@ describe('a target', () => {
     expect(crm.opened).toMatchObject([{ http: 'the way to CRMs' }]);
   });
 
-  test('of another name is another one, unless it says what it was formerly', () => {
+  test('with another name is a new one, unless its file gives the former name', () => {
     const tagOf = (own: object) => open(own).target.identity.ownerTag;
     expect(tagOf({ formerly: 'two' })).not.toBe(tagOf({}));
     expect(tagOf({ formerly: 'one' })).toBe(tagOf({}));
   });
 
-  test('promises what its connector promises, and under its own settings something else', () => {
+  test('has the guarantees of its connector, and different ones under special settings', () => {
     expect(open().target.supports).toMatchObject({ keys: 'enforced', erases: ['appointments'] });
     const own = { keysOf: () => 'searched', erasesOf: () => [] };
     expect(open({}, own).target.supports).toMatchObject({ keys: 'searched', erases: [] });
   });
 
-  test('leaves what is known of it to the one that is opened after it', () => {
+  test('passes its known state to its replacement', () => {
     const { known, target } = open();
     target.preparedContainer = 'a calendar' as never;
     expect(known.preparedContainer).toBe('a calendar');
   });
 });
 
-describe('a subscription that is kept', () => {
+describe('a stored subscription', () => {
   const KEPT = { connector: 'calendars', connection: 'work', settings: { calendar: 'of before' } };
 
   function subscriptionsOf(own: Partial<typeof KEPT> = {}, module: object = {}) {
@@ -125,18 +125,18 @@ describe('a subscription that is kept', () => {
     return { opened, subscriptions };
   }
 
-  test('is ended under the settings that it was opened with, and touches nothing of ours', () => {
+  test('is cancelled under the settings that created it, and changes no managed object', () => {
     const { opened, subscriptions } = subscriptionsOf();
     expect(subscriptions).toBe(SUBSCRIPTIONS);
     expect(opened).toMatchObject([{ settings: { calendar: 'of before' }, ownerTag: '' }]);
   });
 
   test.each([
-    ['of a login that is gone', { connection: 'gone' }, {}],
-    ['of a connector that is gone', { connector: 'gone' }, {}],
-    ['with settings that are refused by now', { settings: { calendar: 7 as unknown as string } }, {}],
-    ['of a login of another kind by now', {}, { connectionKinds: ['microsoft'] }],
-  ])('%s is left alone', (_what, own, module) => {
+    ['of a deleted connection', { connection: 'gone' }, {}],
+    ['of a removed connector', { connector: 'gone' }, {}],
+    ['with settings that became invalid', { settings: { calendar: 7 as unknown as string } }, {}],
+    ['of a connection whose kind changed', {}, { connectionKinds: ['microsoft'] }],
+  ])('%s is not changed', (_what, own, module) => {
     const { opened, subscriptions } = subscriptionsOf(own, module);
     expect(subscriptions).toBeNull();
     expect(opened).toEqual([]);

@@ -10,7 +10,7 @@ import { RING } from '../oauth/connection.ts';
 
 type Parts = Parameters<typeof openConnections>[0];
 
-/** The connections of the tenant `uno`, as the daemon opens them from its files, on a state of their own. */
+/** Opens the connections of the tenant `uno` from its files as the daemon does, on separate state. */
 export function openTenantConnections(
   configuration: Configuration,
   redis: RedisClient,

@@ -6,7 +6,7 @@ import { silentLogger } from '../../src/log/logger.ts';
 import { CacheBudget } from '../../src/model/cache.ts';
 import type { Protection } from '../../src/state/protection.ts';
 
-describe('a tenant at which nobody works', () => {
+describe('an idle tenant', () => {
   const isClosed = (targets: ('calendar' | 'crm')[], connections: boolean[]) =>
     mayClose({
       tenant: {
@@ -17,21 +17,21 @@ describe('a tenant at which nobody works', () => {
       ),
     });
 
-  test('is closed when it has calendars alone and no login holds anything', () => {
+  test('is closed if it has only calendars and no connection holds a token', () => {
     expect(isClosed(['calendar', 'calendar'], [true, true])).toBe(true);
     expect(isClosed([], [true])).toBe(true);
   });
 
-  test('stays open while one login may hold a token in memory alone', () => {
+  test('stays open while a connection may hold a token only in memory', () => {
     expect(isClosed(['calendar'], [true, false])).toBe(false);
   });
 
-  test('stays open when one of its targets is in a CRM', () => {
+  test('stays open if one of its targets is in a CRM', () => {
     expect(isClosed(['calendar', 'crm'], [true])).toBe(false);
   });
 });
 
-describe('what a process knows of a tenant', () => {
+describe('the in-memory state of a tenant', () => {
   const cacheOf = (formerly: string | null, earlier: { protection: Protection } | null) => {
     const asked: unknown[] = [];
     const parts = {
@@ -53,7 +53,7 @@ describe('what a process knows of a tenant', () => {
     return { asked, cache };
   };
 
-  test('under another configuration keeps what protects people, and nothing else', () => {
+  test('keeps only patient protection under another configuration', () => {
     const first = cacheOf(null, null);
     const { cache, asked } = cacheOf(null, first.cache);
     expect(cache.protection).toBe(first.cache.protection);
@@ -62,13 +62,13 @@ describe('what a process knows of a tenant', () => {
     expect(cache.targets.get('one')).not.toBe(first.cache.targets.get('one'));
   });
 
-  test('of each target is its own', () => {
+  test('is separate for each target', () => {
     const { targets } = cacheOf(null, null).cache;
     expect([...targets.keys()]).toEqual(['one', 'two']);
     expect(targets.get('one')?.fingerprints).not.toBe(targets.get('two')?.fingerprints);
   });
 
-  test('of those who are protected goes by the name that the tenant had formerly', () => {
+  test('about protected patients uses the tenant’s former name', () => {
     expect(cacheOf('bianchi', null).asked).toEqual([['aurora', 'bianchi']]);
     expect(cacheOf(null, null).asked).toEqual([['aurora', 'aurora']]);
   });

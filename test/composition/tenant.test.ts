@@ -19,24 +19,24 @@ test.each([
   [30, HOUR_MS, 15 * SECOND_MS],
   [3_600, 2 * HOUR_MS, 5 * MINUTE_MS],
 ])(
-  'cycles each %d s: a plan counts for an hour or two cycles, a miss for half a cycle or five minutes',
+  'cycles each %d s: a plan is valid for an hour or two cycles, a miss for half a cycle or five minutes',
   (seconds, planLifeMs, missedForMs) => {
     const tenant = open(`schedule: { pullEverySeconds: ${seconds} }\n`);
     expect(tenant).toMatchObject({ pullEveryMs: seconds * SECOND_MS, planLifeMs, missedForMs });
   },
 );
 
-test('a turn of a lane ends as the settings say', () => {
+test('a lane’s turn ends after the time of the settings', () => {
   const tenant = open('push: { sliceOperations: 17, sliceSeconds: 9 }\n');
   expect(tenant.slice).toEqual({ operations: 17, durationMs: 9 * SECOND_MS });
 });
 
-test('nobody follows appointments to remind of them where a tenant has no reminders', () => {
+test('a tenant without reminders watches no appointments for them', () => {
   expect(open()).toMatchObject({ reminders: null, followers: [] });
   expect(open('', REMINDERS.replace(/ {2}links.*\n/, '')).followers).toHaveLength(1);
 });
 
-test('what is asked of a clinic for a person, and for cycles, is asked by one source each', () => {
+test('queries of a clinic for users and those for cycles have one source each', () => {
   const composed = openComposition(redis.url).composed.get('uno')!;
   expect(composed.promptClinic).toBe(composed.promptClinic);
   expect(composed.tenant.clinic).toBe(composed.tenant.clinic);

@@ -37,7 +37,7 @@ async function open() {
 
 const entry = ({ composed }: Composition, id: string) => requireEntry(composed, id);
 
-test('who did not change stays open; who did is opened anew, under another generation, with what protects people', async () => {
+test('an unchanged tenant stays open; a changed one reopens under another generation, with patient protection', async () => {
   const { world, composition, takeUp } = await open();
   const [one, two] = [entry(composition, 'clinic-1'), entry(composition, 'clinic-2')];
   await retitle(world, 'clinic-1', 'busy');
@@ -54,7 +54,7 @@ test('who did not change stays open; who did is opened anew, under another gener
   expect(await changed.tenant.leases.tryTake('plan')).not.toBeNull();
 });
 
-test('what changes no plan opens the tenants anew, with all that is known of them and under their generations', async () => {
+test('a change without effect on plans reopens the tenants, with their state and generations', async () => {
   const { composition, settings, takeUp } = await open();
   const before = entry(composition, 'clinic-1');
   await writeFile(settings, `${await readFile(settings, 'utf8')}push: { sliceOperations: 17 }\n`);
@@ -67,7 +67,7 @@ test('what changes no plan opens the tenants anew, with all that is known of the
   expect(before.tenant.configVersion.hasEnded()).toBe(false);
 });
 
-test('who is taken out is gone for all who ask, and who comes is there', async () => {
+test('a removed tenant is gone for every caller, and an added one exists', async () => {
   const { world, composition, takeUp } = await open();
   const { tenants } = composition.installation;
   const content = await readFile(tenantFile(world, 'clinic-2'), 'utf8');
@@ -88,7 +88,7 @@ test('who is taken out is gone for all who ask, and who comes is there', async (
   expect((await composition.configVersions.get('clinic-2')?.newest())?.isOurs).toBe(true);
 });
 
-test('nothing is replaced while a rotated token is in memory alone', async () => {
+test('no tenant is replaced while a rotated token is only in memory', async () => {
   const { world, composition, takeUp } = await open();
   const before = entry(composition, 'clinic-1');
   const { refresher } = before.connections.get('clinic')?.tokens ?? {};

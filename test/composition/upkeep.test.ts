@@ -22,7 +22,7 @@ import { waitFor } from '../support/wait-for.ts';
 
 const redis = useRedis();
 
-/** The lines that a start writes. @param told what an earlier start found; `now`: what this one finds */
+/** Returns the log lines of a start. @param told the finding of an earlier start; `now`: the finding of this one */
 async function linesOfStart(told: Durability | null, now: Durability): Promise<Record<string, unknown>[]> {
   const view: StateCounterView = {
     durability: told,
@@ -48,7 +48,7 @@ async function linesOfStart(told: Durability | null, now: Durability): Promise<R
   return lines.map((line) => JSON.parse(line));
 }
 
-test('a Redis that does not tell when a decision is on its disk is told of with cause and remedy, once', async () => {
+test('a Redis that does not report persisted decisions is reported once, with cause and remedy', async () => {
   expect(await linesOfStart(null, 'unsupported')).toMatchObject([
     {
       level: 'warn',
@@ -62,7 +62,7 @@ test('a Redis that does not tell when a decision is on its disk is told of with 
 });
 
 test.each(['settle', 'view'] as const)(
-  'a start that fails while Redis is asked by %s leaves no rejection and no line',
+  'a failed start during a Redis query by %s leaves no rejection and no log line',
   async (asked) => {
     const rejections: unknown[] = [];
     const note = (reason: unknown) => rejections.push(reason);
@@ -81,7 +81,7 @@ test.each(['settle', 'view'] as const)(
       check: async () => 0,
       confirm: async () => {
         if (asked === 'settle') await pending.promise;
-        // What the start itself asks was answered; what comes after it is not.
+        // The query of the start itself was answered; later queries get no answer.
         epoch.view = () => pending.promise;
         return 0;
       },
@@ -106,7 +106,7 @@ const STATUS_LIFE_MS = MINUTE_MS;
 
 type Alerting = Awaited<ReturnType<typeof openAlerting>>;
 
-/** A process that tells a receiver of what needs a person, by a clock of the test. */
+/** Opens a process that reports required actions to a receiver, with a clock of the test. */
 async function openAlerting() {
   const answer = { status: 202 };
   const { url, requests, close } = await startReceiver(() => answer);
@@ -161,7 +161,7 @@ async function remembered(
   );
 }
 
-test('a login that is missing is told when it lasts, and that it is over', async () => {
+test('a missing connection is reported if it lasts, and its end is reported', async () => {
   const opened = await openAlerting();
   const { clock, tenant, login, told, messages } = opened;
   await opened.logOut();
@@ -178,7 +178,7 @@ test('a login that is missing is told when it lasts, and that it is over', async
   expect(told()[1]).toMatchObject({ begun: { count: 0 }, over: { count: 1, problems: [{ ...problem, next: null }] } });
 });
 
-test('a receiver that takes nothing is named in status, and gets the message when it does', async () => {
+test('a receiver that refuses messages is listed in status, and gets the message when it recovers', async () => {
   const opened = await openAlerting();
   const { clock, answer, composition, told } = opened;
   answer.status = 503;
@@ -199,7 +199,7 @@ test('a receiver that takes nothing is named in status, and gets the message whe
   expect(told().at(-1).begun.problems).toMatchObject([{ code: 'not-connected' }]);
 });
 
-test('a Redis that does not answer is told by the process itself', async () => {
+test('the process itself reports a Redis that does not answer', async () => {
   const opened = await openAlerting();
   await remembered(opened, 'a look', () => true);
   await redis.crash();

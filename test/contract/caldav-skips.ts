@@ -4,7 +4,7 @@ const NO_CHANGE_PAGES =
   'pages of changes are the choice of a CalDAV server, and this one makes none; seen in the connector’s own tests';
 const NO_NOTIFICATIONS = 'CalDAV servers have no agreed way to tell of changes: they are polled';
 
-/** Cases of the contract that CalDAV cannot have, at whatever server. */
+/** Cases of the contract that no CalDAV server can support. */
 export const CALDAV_SKIPS: Readonly<Record<string, string>> = {
   'answers in another order reach their own operations': NO_BATCH,
   'a server that takes fewer operations at once is met': NO_BATCH,
@@ -12,9 +12,9 @@ export const CALDAV_SKIPS: Readonly<Record<string, string>> = {
   'a last page that is exactly full is read whole': NO_PAGES,
   'an empty page with a successor is not the end': NO_PAGES,
   'a page that fails is an error, not the end': NO_PAGES,
-  'changes of several pages are told whole': NO_CHANGE_PAGES,
+  'changes of several pages are reported completely': NO_CHANGE_PAGES,
   'a page of changes that fails is an error, not the end': NO_CHANGE_PAGES,
-  'each object has a page of its own where people work with it':
+  'each object has a page on which users edit it':
     'calendars over CalDAV are shown by programs of all kinds: a server tells no address of a page',
   notifications: NO_NOTIFICATIONS,
 };

@@ -9,11 +9,11 @@ import { createContact, createCrmKit } from './crm-kit.ts';
 import type { CrmTarget } from './crm-target.ts';
 import { type CaseResult, saveReport } from './report.ts';
 
-/** What a connector's test file may say beside its target. */
+/** Options of a connector's test file. */
 export interface ContractOptions {
   /** Cases that cannot exist for this vendor or its test server: title, or group → the reason, which is printed and kept. */
   skips?: Readonly<Record<string, string>>;
-  /** Groups of cases that are run, where another run has all of them; default: every group. */
+  /** Groups of cases to run, if another run covers the others; default: every group. */
   groups?: readonly string[];
 }
 
@@ -32,17 +32,17 @@ export function describeConnector(
 }
 
 /**
- * Runs the cases of what people set on events of ours, for connectors of calendars whose target has a person's hands, and keeps the results
- * in `.cache/contract/<name>-own.json`.
+ * Runs the cases about properties that users set on managed events, for calendar connectors whose target can make a user's changes. Keeps
+ * the results in `.cache/contract/<name>-own.json`.
  */
 export function describePersonsOwn(name: string, open: () => Promise<OwnTarget>, options: ContractOptions = {}): void {
   describeCases(`${name}-own`, [...personsOwn, ...presets], open, createOwnKit, options);
 }
 
 /**
- * The same for a connector of a CRM, twice: with contacts, to which cases of families and of what belongs to contacts are added, and as
+ * Runs the contract for a CRM connector twice: with contacts, including cases of families and of objects that belong to contacts, and as
  * `<name>-activities` with activities of one contact.
- * @param options skips of the contacts; those of the activities stand beside
+ * @param options skips of the contacts, and separately those of the activities
  */
 export function describeCrmConnector(
   name: string,
@@ -53,7 +53,7 @@ export function describeCrmConnector(
   describeCases(`${name}-activities`, activityCases, () => openActivities(open), createCrmKit, activities);
 }
 
-/** The activities of one contact that is there. */
+/** Opens the activities of one existing contact. */
 async function openActivities(open: () => Promise<CrmTarget>): Promise<CrmTarget> {
   const patients = await open();
   const { key } = await createContact(createCrmKit(patients), 'patient');

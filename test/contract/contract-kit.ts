@@ -40,13 +40,13 @@ export interface ContractKit<Wanted extends Item = CalendarItem, Shown extends S
   worker(choice?: WorkerChoice): Connector<Wanted>;
   /** An ordinary item with this title ("Appointment"). */
   item(title?: string): Wanted;
-  /** An item whose texts, all of them in `texts`, would tell of a patient, and another version of it. */
+  /** An item whose texts, all listed in `texts`, would identify a patient, and another version of the item. */
   telling(): { item: Wanted; changed: Wanted; texts: readonly string[] };
   /** A create, of an ordinary item unless one is given. */
   toCreate(recordId: string, item?: Wanted, epoch?: number): CreateOperation<Wanted>;
   /** One `apply`; what it throws is given as the failure of each operation, as its caller would take it. */
   attempt(operations: readonly Operation<Wanted>[], connector?: Connector<Wanted>): Promise<Outcome<Wanted>[]>;
-  /** Tries again with the same keys until every operation is settled, at most `tries` times. */
+  /** Retries with the same keys until every operation is settled, at most `tries` times. */
   deliver(
     operations: readonly Operation<Wanted>[],
     connector?: Connector<Wanted>,
@@ -56,7 +56,7 @@ export interface ContractKit<Wanted extends Item = CalendarItem, Shown extends S
   create(...recordIds: string[]): Promise<Written<Wanted>[]>;
   readAll(connector?: Connector<Wanted>, window?: TimeWindow | null): Promise<RemoteItem<Wanted>[]>;
   objects(): Promise<Shown[]>;
-  /** The one object of ours for a record; fails when there is none or more. */
+  /** Returns the one managed object of a record. @throws Error if there is none or more than one */
   object(recordId: string): Promise<Shown>;
 }
 
@@ -200,7 +200,7 @@ export function keyOf(recordId: string, epoch = 0): ItemKey {
   return Array.from(bytes, (byte) => (byte % 32).toString(32)).join('');
 }
 
-/** The sealed record id of a record: opaque, as a sealed id would be. */
+/** Returns the sealed record id of a record: opaque, as in production. */
 export function sealedRecordIdOf(recordId: string): string {
   return createHash('sha256').update(`sealedRecordId/${recordId}`).digest('base64url');
 }
@@ -285,7 +285,7 @@ export function failure(outcome: Outcome<Item> | undefined): MirrorError {
   return outcome?.result === 'failed' ? outcome.error : asMirrorError(null);
 }
 
-/** The outcome in a word or two, for expectations that read well when they fail. */
+/** Describes the outcome in one or two words, for readable failures of expectations. */
 export function describeOutcome(outcome: Outcome<Item> | undefined): string {
   if (outcome === undefined) return 'nothing';
   if (outcome.result === 'failed') return `failed ${outcome.error.actor}/${outcome.error.code}`;

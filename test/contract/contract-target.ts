@@ -14,15 +14,15 @@ import type { Operation } from '../../src/model/operations.ts';
 import type { Instant } from '../../src/model/time.ts';
 
 /**
- * What a connector brings to the contract suite: a container (a calendar, or one kind of record of a CRM) on a real or sandbox
- * server behind a fault proxy, ways to open workers on it, a person's hands on the server, and the vendor's dialect of the faults.
- * Opened again for each case. `Wanted` is what the container holds, `Shown` how the adapter sees it.
+ * The parts that a connector provides for the contract suite: a container (a calendar, or one record type of a CRM) on a real or sandbox
+ * server behind a fault proxy, functions that open workers on the container, manual changes on the server, and the vendor's dialect of the
+ * faults. Opened again for each case. `Wanted` is the content of the container, `Shown` the adapter's view of it.
  */
 export interface TargetOf<Wanted extends Item, Shown extends ShownObject> {
   supports: ConnectorSupports;
   /** What the cases write to; it exists and holds nothing. */
   container: string;
-  /** A login that works. */
+  /** A valid connection. */
   authorizer: Authorizer;
   /** Opens one worker; its requests go through the proxy. */
   open(worker: Worker): Connector<Wanted>;
@@ -40,7 +40,7 @@ export interface TargetOf<Wanted extends Item, Shown extends ShownObject> {
 export interface LaggingSearch {
   /** From now on it shows what is written only so late. */
   lag(byMs: number): void;
-  /** The vendor's clock goes on. */
+  /** Advances the vendor's clock. */
   pass(ms: number): void;
 }
 
@@ -58,39 +58,39 @@ export interface Worker {
   http: HttpClient;
   shared: SharedState;
   log: Logger;
-  /** Of a calendar: opens with settings that let the connector create one of this name; else with `container`. */
+  /** Of a calendar: opens with settings that let the connector create a calendar of this name; otherwise with `container`. */
   createCalendar: string | null;
-  /** Of a CRM: the properties that items will carry, in place of the target's own. */
+  /** Of a CRM: the properties of the items, instead of the target's own. */
   properties?: readonly MappedProperty[];
 }
 
-/** A person's hands on the server, past the connector and past the proxy. */
+/** Manual changes on the server, past the connector and the proxy. */
 export interface ServerOf<Shown extends ShownObject> {
   /** Everything in the container that is not deleted, foreign objects included. */
   objects(container?: string): Promise<Shown[]>;
-  /** A person types another title. */
+  /** Changes the title as a user does. */
   editByHand(remoteId: string, changes: { title: string }): Promise<void>;
   deleteByHand(remoteId: string): Promise<void>;
-  /** A person or another program takes off the object all by which we know it. */
+  /** A user or another program removes every property by which clinic-mirror recognizes the object. */
   removeMarkByHand(remoteId: string): Promise<void>;
-  /** Puts an object without our owner tag; at the place of `key` when given. Gives its remote id. */
+  /** Creates an object without the owner tag, with the given `key` if any. Returns its remote id. */
   putForeign(title: string, key?: string): Promise<string>;
 }
 
-/** A person's hands on the account of a calendar. */
+/** Manual changes on the account of a calendar. */
 export interface ContractServer extends ServerOf<RemoteObject> {
   /** A client puts an object under another name; gives its remote id there. Absent where names can't be changed. */
   renameByHand?(remoteId: string): Promise<string>;
   /** Ids of all calendars of the account. */
   containers(): Promise<string[]>;
   deleteContainer(container: string): Promise<void>;
-  /** Mails that the server sent or would have sent to anybody; null when it has no such thing. */
+  /** Number of mails that the server sent or would have sent; null if the server sends none. */
   mails(): Promise<number> | null;
   /** Resolves when no notification is on its way. */
   notificationsSettled?(): Promise<void>;
 }
 
-/** An object as a person sees it, read by the adapter without the connector's own code. */
+/** An object as a user sees it, read by the adapter without the connector's code. */
 export interface ShownObject {
   remoteId: string;
   /** The owner tag that it carries; null for a foreign one. */
@@ -119,9 +119,9 @@ export interface RemoteObject extends ShownObject {
   attendees: number;
   /** Those that ring. */
   alarms: number;
-  /** It says that no program is to add an alarm of its own. */
+  /** The object forbids programs to add their own alarms. */
   isSilenced: boolean;
-  /** Addresses that stand in a place of their own, beside the description. */
+  /** URLs in a separate field, outside of the description. */
   links: readonly string[];
   /** The zone on whose clock the server keeps the start, in its own words; null where it keeps none, as of a bare date. */
   clockZone: string | null;
@@ -139,9 +139,9 @@ export interface ContractDialect<Wanted extends Item = CalendarItem> {
   opening?: ProxyMatch;
   /** "You are too fast", with the value of Retry-After when given. */
   throttled(retryAfter: string | null): ProxiedAnswer;
-  /** The login is not accepted. */
+  /** The server rejects the credentials. */
   unauthorized(): ProxiedAnswer;
-  /** The login lacks the right for this (un-ticked scope, read-only calendar). */
+  /** The connection lacks the permission for this (un-ticked scope, read-only calendar). */
   forbidden(): ProxiedAnswer;
   /** The server is failing: 503. */
   unavailable(): ProxiedAnswer;
@@ -150,17 +150,20 @@ export interface ContractDialect<Wanted extends Item = CalendarItem> {
   /** Most HTTP requests that n updates and n deletes may cost, where that differs from creates. */
   requestsForUpdates?(n: number): number;
   requestsForDeletes?(n: number): number;
-  /** What the vendor charges for n updates, where that is not one for each. */
+  /** Units that the vendor charges for n updates, if not one for each. */
   unitsForUpdates?(n: number): number;
   /** Most HTTP requests that reading n objects may cost. */
   requestsForReading(n: number): number;
   /** Most HTTP requests that n creates may cost whose first answer was lost after the server had carried them out. */
   requestsForRetriedCreates(n: number): number;
-  /** Answers 404 to all that asks for objects, while the container is there. Absent where that is every request. */
+  /** Answers 404 to all requests for objects, while the container exists. Absent if those are all requests. */
   hideObjects?(): void;
-  /** Adds fields and values that nobody knows to an answer of `read`. */
+  /** Adds unknown fields and values to an answer of `read`. */
   withUnknownFields(answer: ProxiedAnswer): ProxiedAnswer;
-  /** Makes the server refuse this operation for good (400 or the like), by changing it or by arming the proxy; gives the operation to send. */
+  /**
+   * Makes the server refuse this operation permanently (400 or similar), by changing the operation or by arming the proxy. Returns the
+   * operation to send.
+   */
   poison(operation: Operation<Wanted>): Operation<Wanted>;
   /** Makes the server answer this one operation, an update that names no remote id, with a passing failure, once. */
   failOnce(operation: Operation<Wanted>): void;
@@ -168,7 +171,7 @@ export interface ContractDialect<Wanted extends Item = CalendarItem> {
   expireCursors?(): void;
   /** The server's pages of changes hold this many objects from now on. */
   changesPageLength?(length: number): void;
-  /** Lets the server carry out the operation and keeps back its answer alone, once. */
+  /** Lets the server run the operation and drops only its answer, once. */
   dropAnswerOf?(operation: Operation<Wanted>): void;
   /** Gives the answers within the next write in the opposite order. */
   reverseAnswers?(): void;

@@ -8,15 +8,15 @@ import { CRM_ROLES, type CrmRole, type CrmTarget, type CrmValues, type RemoteRow
 /** What a case of CRMs works with. */
 export interface CrmKit extends ContractKit<CrmItem, RemoteRow> {
   target: CrmTarget;
-  /** An ordinary item with these values in place of its own, and belonging to another contact when one is given. */
+  /** An ordinary item with these values instead of the defaults, and belonging to another contact if one is given. */
   row(values: Partial<CrmValues>, belonging?: Partial<CrmTarget['belonging']>): CrmItem;
-  /** Whether what was read equals an item, to the fingerprint. */
+  /** Whether the read item equals an item, including the fingerprint. */
   isAs(read: RemoteItem<CrmItem>, item: CrmItem): boolean;
   /** A kit on another stream of the same account. */
   beside(stream: StreamName): Promise<CrmKit>;
   /**
-   * Expects a write and that an audit right after it would find nothing: what is read back equals what the outcome told to be
-   * stored, else what was sent, to the fingerprint. Gives the object as a person sees it.
+   * Expects a write after which an audit finds no difference: the item read back equals the stored item that the outcome reports, or the
+   * sent item if the outcome reports none, including the fingerprint. Returns the object as a user sees it.
    */
   expectKept(operation: Extract<Operation<CrmItem>, { item: CrmItem }>, outcome?: Outcome<CrmItem>): Promise<RemoteRow>;
 }

@@ -3,7 +3,6 @@ import type { PropertyValue } from '../../src/model/items.ts';
 import { OTHER_MARK, sealedRecordIdOf } from './contract-kit.ts';
 import { CRM_ROLES, type CrmRole, type CrmTarget, type CrmValues } from './crm-target.ts';
 
-/** A JSON object as it is on the wire. */
 export type Json = Record<string, unknown>;
 
 /** An answer in JSON. */
@@ -23,7 +22,7 @@ export function changeJson<Message extends { body: string | Buffer }>(
   return { ...message, body: JSON.stringify(change(JSON.parse(message.body.toString()) as Json)) };
 }
 
-/** Changes the next matching exchange: what is asked, what is answered, or both. */
+/** Changes the request, the answer or both of the next matching exchange. */
 export function rewriteNext(
   proxy: FaultProxy,
   match: ProxyMatch,
@@ -41,7 +40,7 @@ export function moreThan(limit: number, word: string): RegExp {
   return new RegExp(`(?:${word}[\\s\\S]*?){${limit + 1}}`);
 }
 
-/** Mark and sealed record id of a stamp, read as its documentation says; nulls for an empty one. */
+/** Returns mark and sealed record id of a stamp, parsed as documented; nulls for an empty stamp. */
 export function partsOfStamp(stamp: unknown): { ownerTag: string | null; sealedRecordId: string | null } {
   const [ownerTag, sealedRecordId] = typeof stamp === 'string' ? stamp.split('.') : [];
   return { ownerTag: ownerTag || null, sealedRecordId: sealedRecordId || null };
@@ -59,5 +58,5 @@ export function toNames(names: CrmTarget['names'], values: Partial<CrmValues>): 
   return Object.fromEntries(given.map(([role, value]) => [names[role], value]));
 }
 
-/** The stamp of an object that another target of ours wrote. */
+/** The stamp of an object written by another target of the same installation. */
 export const FOREIGN_STAMP = `${OTHER_MARK}.${sealedRecordIdOf('foreign')}.0.`;

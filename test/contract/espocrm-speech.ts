@@ -7,7 +7,7 @@ import { changeJson, type Json, jsonAnswer, rewriteNext } from './crm-wire.ts';
 import type { RestCrmSpeech } from './rest-crm-target.ts';
 
 const KINDS = { patients: 'Contact', appointments: 'Meeting', invoices: 'Opportunity' } as const;
-/** Keys of one look, as the profile says. */
+/** Keys of one lookup, as in the profile. */
 const LOOK_SIZE = 50;
 const PAGE_SIZE = 200;
 
@@ -28,7 +28,7 @@ const NAMES: Readonly<Record<StreamName, CrmTarget['names']>> = {
   invoices: { ...SUITE, date: 'closeDate' },
 };
 
-/** EspoCRM: each record alone, after a look by key. */
+/** EspoCRM: one request per record, after a lookup by key. */
 export const espocrm: RestCrmSpeech = {
   dialect: 'espocrm',
   profile: 'espocrm',
@@ -64,9 +64,9 @@ function dialectOf(proxy: FaultProxy, stream: StreamName): ContractDialect<CrmIt
     unauthorized: () => jsonAnswer(401, {}),
     forbidden: () => jsonAnswer(403, {}),
     unavailable: () => jsonAnswer(503, {}),
-    // A look by key, since nothing is upserted, then each alone.
+    // A lookup by key, since EspoCRM has no upsert, then one request per record.
     requestsForCreates: (n) => looks(n) + n,
-    // Beside the pages a look for the contact of all.
+    // In addition to the pages, one lookup for the contact of all.
     requestsForReading: (n) => Math.max(1, Math.ceil(n / PAGE_SIZE)) + (stream === 'patients' ? 0 : 1),
     requestsForRetriedCreates: (n) => 2 * (looks(n) + n),
     withUnknownFields: (answer) =>

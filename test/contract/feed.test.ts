@@ -14,7 +14,7 @@ const redis = useRedis();
 const RING = [{ id: 'k1', key: Buffer.alloc(32, 3) }];
 const NEVER = () => Promise.reject(new Error('nobody edits a feed'));
 
-/** A feed of its own, as somebody who fetched all of it sees it. */
+/** A feed, as seen by a subscriber who fetched all of it. */
 async function openFeedTarget(): Promise<ContractTarget> {
   const proxy = await startFaultProxy('http://127.0.0.1:9');
   const feeds = createTenantFeeds(redis.connect(), 'aurora', createSealer(RING, 'aurora'), Buffer.alloc(32, 4));
@@ -53,11 +53,11 @@ async function openFeedTarget(): Promise<ContractTarget> {
   };
 }
 
-/** There is no wire, no vendor and no person's hand between a feed and whoever fetches it: groups that need one can't exist. */
+/** Between a feed and its subscriber is no wire, vendor or user who edits: groups that require one cannot exist. */
 describeConnector('feed', openFeedTarget, {
   groups: ['repetition', 'two workers', 'late writes', 'texts', 'times'],
   skips: {
-    'an update that was held on its way leaves what another worker wrote meanwhile': 'no request is on its way',
+    'a delayed update does not overwrite another worker’s newer write': 'no request is on its way',
     'a create that arrives after the deletion of its record is found by its key, and can be deleted':
       'no request is on its way',
   },

@@ -105,7 +105,7 @@ function remindersOf(minutes: number | null) {
   return { useDefault: false, overrides: minutes === null ? [] : [{ method: 'popup', minutes }] };
 }
 
-/** Of an event's fields, those that the suite looks at. */
+/** Fields of an event that the suite checks. */
 interface ShownEvent {
   etag?: string;
   summary?: string;
@@ -149,7 +149,7 @@ function toRemoteObject(event: EventResource & ShownEvent): RemoteObject {
   };
 }
 
-/** What a person sees of a description, which is HTML; a tag would show as what it does, so it must not be there. */
+/** Returns a description, which is HTML, as a user sees it. A tag must not occur, because Google would render it. */
 function shownText(html: string): string {
   if (/<|>/.test(html)) throw new Error('the description holds HTML');
   return html.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');

@@ -2,7 +2,7 @@ import { describeCrmConnector } from './connector-contract.ts';
 import { HUBSPOT_SKIPS } from './hubspot-skips.ts';
 import { openHubSpotTarget } from './hubspot-target.ts';
 
-/** What goes by the paths of a version; how calls fail and come again is the same in all. */
+/** Groups that depend on the paths of an API version; failures and retries are equal in all versions. */
 const ANY = [
   'repetition',
   'people and foreign objects',

@@ -3,12 +3,12 @@ import type { ContractOptions } from './connector-contract.ts';
 const UNASKED = 'lists tell who is joined with nobody, and not with whom: an object that was given away is left there';
 
 const ACTIVITIES = {
-  'an activity that a person gave to another contact is seen to be edited, and goes back': UNASKED,
-  'a deal that a person gave to another contact is seen to be edited, and goes back': UNASKED,
+  'an activity that a user moved to another contact counts as edited, and is moved back': UNASKED,
+  'a deal that a user moved to another contact counts as edited, and is moved back': UNASKED,
 };
 
 const SKIPS = {
-  'an older create, update or delete leaves what was written later':
+  'an older create, update or delete does not change a later write':
     'revisions are not compared before a write: a late one lands, and the audit tells it by its stamp',
 };
 

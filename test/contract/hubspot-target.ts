@@ -42,7 +42,7 @@ const OBJECTS = { patients: 'contacts', appointments: 'meetings', invoices: 'dea
 
 const LIST = 'suite_list';
 
-/** The names that HubSpot has for some of what the suite writes; the rest are the suite's own. */
+/** HubSpot's own names for some of the suite's properties; the others have the suite's names. */
 const OWN_NAMES: Readonly<Record<StreamName, Partial<Record<CrmRole, string>>>> = {
   patients: { title: 'lastname', email: 'email', phone: 'phone' },
   appointments: { title: 'hs_meeting_title' },
@@ -220,7 +220,7 @@ function dialectOf({ sandbox, proxy, version }: Account, object: ObjectTypeName)
   const upserts: ProxyMatch = { method: /^POST$/, url: new RegExp(`${below}/batch/(upsert|create|update)$`) };
   const reads: ProxyMatch = { method: /^GET$/, url: new RegExp(`${below}\\?`) };
   const batches = (n: number) => Math.ceil(n / BATCH_SIZE);
-  // Keys of meetings are searched for, and what is found is read as it is now.
+  // The connector searches for the keys of meetings and reads the found meetings in their current state.
   const searches = (n: number) => (object === 'meetings' ? Math.ceil(n / SEARCH_SIZE) : 0);
   return {
     writes: { method: /^POST$/, url: new RegExp(`${below}/(batch/(upsert|archive|create|update)|gdpr-delete)$`) },
@@ -234,9 +234,9 @@ function dialectOf({ sandbox, proxy, version }: Account, object: ObjectTypeName)
     unauthorized: () => jsonAnswer(401, refused('EXPIRED_AUTHENTICATION')),
     forbidden: () => jsonAnswer(403, refused('MISSING_SCOPES')),
     unavailable: () => jsonAnswer(503, refused('INTERNAL_ERROR')),
-    // Activities: a look for their contacts, and another call to join them.
+    // Activities: one lookup for their contacts, and another call to associate them.
     requestsForCreates: (n) => (object === 'contacts' ? 1 : 3) * batches(n) + searches(n),
-    // One look by key before: key and id of a record that people joined lead to another's.
+    // One lookup by key first: key and id of a record that users merged lead to another record.
     requestsForUpdates: (n) => (object === 'contacts' ? 2 : 4) * batches(n),
     requestsForDeletes: (n) => 2 * batches(n) + searches(n),
     requestsForReading: (n) => Math.max(1, batches(n)),

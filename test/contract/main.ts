@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { loadReports, REPORT_DIRECTORY, renderContract, rowsOf } from './report.ts';
 
-/** Runs the contract suite over every connector and prints what came out, as a table or (`--json`) as an array. */
+/** Runs the contract suite over every connector and prints the results, as a table or (`--json`) as an array. */
 const { values } = parseArgs({ options: { json: { type: 'boolean' } } });
 
 rmSync(REPORT_DIRECTORY, { recursive: true, force: true });

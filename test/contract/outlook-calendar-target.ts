@@ -17,7 +17,7 @@ export const ACCOUNT = 'doctor@clinic.example';
 const BATCH_SIZE = 20;
 const PAGE_SIZE = 500;
 
-/** The Graph sandbox behind the proxy, with one empty calendar beside the mailbox's own. */
+/** Opens the Graph sandbox behind the proxy, with one empty calendar in addition to the mailbox's default. */
 export async function openOutlookTarget(): Promise<OwnTarget & { sandbox: GraphSandbox }> {
   const sandbox = await startGraphSandbox();
   const proxy = await startFaultProxy(sandbox.graphUrl);

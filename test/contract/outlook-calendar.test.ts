@@ -5,12 +5,12 @@ const TURNS = 'requests of one process to a mailbox take turns: a second one wai
 
 describeConnector('outlook-calendar', openOutlookTarget, {
   skips: {
-    'a reminder of none rings nowhere, and keeps programs from adding one':
+    'a reminder setting of none rings nowhere, and prevents programs from adding one':
       'Outlook has no word for none: what we write has no reminder unless the target has one',
     'an object that a client renamed stays the one of its record, which moves and goes with it':
       'with immutable ids no client changes the id or the transaction id of an event',
     'a create that arrives after the deletion of its record is found by its key, and can be deleted': TURNS,
-    'an update that was held on its way leaves what another worker wrote meanwhile': TURNS,
+    'a delayed update does not overwrite another worker’s newer write': TURNS,
   },
 });
 

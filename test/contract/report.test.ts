@@ -13,7 +13,7 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true }));
 
 describe('reports of the contract suite', () => {
-  test('become one table of cases and connectors, with the reasons of what was skipped', () => {
+  test('become one table of cases and connectors, with the reason of each skip', () => {
     const passed = { group: 'g', title: 'one', result: 'passed', reason: null } as const;
     saveReport({ connector: 'b', cases: [passed, { ...passed, title: 'two', result: 'failed' }] }, directory);
     saveReport({ connector: 'a', cases: [{ ...passed, result: 'skipped', reason: 'no pages' }] }, directory);

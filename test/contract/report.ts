@@ -20,7 +20,7 @@ export interface ContractReport {
 /** Where reports are kept, one JSON file per connector. */
 export const REPORT_DIRECTORY = join(import.meta.dirname, '../../.cache/contract');
 
-/** Keeps a connector's report in place of its last one. */
+/** Replaces a connector's previous report. */
 export function saveReport(report: ContractReport, directory = REPORT_DIRECTORY): void {
   mkdirSync(directory, { recursive: true });
   writeFileSync(join(directory, `${report.connector}.json`), `${JSON.stringify(report, null, 2)}\n`);
@@ -49,7 +49,7 @@ export function rowsOf(reports: readonly ContractReport[]): ContractRow[] {
 
 const WORDS = { passed: 'yes', failed: 'NO', skipped: 'n/a' } as const;
 
-/** The table case × connector, with the reasons of what was skipped below it. */
+/** Renders the table case × connector, with the reasons of skips below it. */
 export function renderContract(reports: readonly ContractReport[]): string {
   const rows = rowsOf(reports);
   const connectors = reports.map(({ connector }) => connector);

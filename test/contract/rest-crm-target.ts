@@ -39,19 +39,19 @@ export interface RestCrmSpeech {
   firstName: string;
   list: string;
   login(token: string): Authorizer;
-  /** What a person must fill in beside a name. */
+  /** Fields that a user must fill in besides a name. */
   least: Readonly<Record<StreamName, Json>>;
   /** An instant as the sandbox keeps it, in the form of our items. */
   instant(kept: string): string;
   contactIds(values: Json): string[];
-  /** What stands in a record that belongs to a contact. */
+  /** Fields of a record that belongs to a contact. */
   belonging(contactId: string, stream: StreamName): Json;
-  /** What the CRM wants of every object beside the suite's properties. */
+  /** Further properties that the CRM requires of every object. */
   constants: Readonly<Partial<Record<StreamName, CrmTarget['constants']>>>;
   faults(proxy: FaultProxy, stream: StreamName): ContractDialect<CrmItem>;
 }
 
-/** A CRM behind the proxy, by its shipped profile; its clock goes on a second with every look. */
+/** Opens a CRM behind the proxy, by its shipped profile; its clock advances one second with every lookup. */
 export async function openRestCrmTarget(speech: RestCrmSpeech): Promise<CrmTarget & { sandbox: RestCrmSandbox }> {
   let time = Date.UTC(2026, 10, 20);
   const pass = (ms: number) => {
@@ -171,7 +171,7 @@ function serverVerbs(sandbox: RestCrmSandbox, speech: RestCrmSpeech, stream: Str
   };
 }
 
-/** A copy: the sandbox goes on writing in its own. */
+/** A copy, because the sandbox continues to write to its own object. */
 function toRow({ id, values, updatedAt }: StoredRecord, speech: RestCrmSpeech, names: CrmTarget['names']): RemoteRow {
   return {
     remoteId: id,

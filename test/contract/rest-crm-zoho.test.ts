@@ -8,7 +8,7 @@ const NO_MERGING = 'the test server joins no records; one that was joined away i
 const NO_PAGES = 'where its pages are depends on the data centre: whoever configures the target says it (page)';
 
 const skips = {
-  'each object has a page of its own where people work with it': NO_PAGES,
+  'each object has a page on which users edit it': NO_PAGES,
   'a write that meets a property that is gone is a matter of settings, named':
     'refusals of a described CRM are known by their codes: which field is meant is told by the next look before writing',
   'an operation whose own answer is missing failed ambiguously and ends well when sent again': BY_PLACE,
@@ -20,11 +20,11 @@ const skips = {
 describeCrmConnector('rest-crm-zoho', () => openRestCrmTarget(zoho), {
   skips: {
     ...skips,
-    'an older create, update or delete leaves what was written later':
+    'an older create, update or delete does not change a later write':
       'writes are upserts by key without a look: a late one lands, and the audit tells it by its stamp',
-    'an object of ours that a person joined into a stranger leaves one object for each of us in the end': NO_MERGING,
-    'a delete of one of two that a person joined leaves the other': NO_MERGING,
-    'two objects of ours that a person joined are two again after the next updates, and stay so': NO_MERGING,
+    'a managed object that a user merged into a foreign one becomes two separate objects again': NO_MERGING,
+    'a delete of one of two merged objects leaves the other': NO_MERGING,
+    'two managed objects that a user merged are two again after the next updates, and remain two': NO_MERGING,
   },
   activities: { skips },
 });

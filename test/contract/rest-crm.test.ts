@@ -21,9 +21,9 @@ const NO_MERGING = 'the test server joins no records; one that was joined away i
 describeCrmConnector('rest-crm', () => openRestCrmTarget(espocrm), {
   skips: {
     ...skips,
-    'an object of ours that a person joined into a stranger leaves one object for each of us in the end': NO_MERGING,
-    'a delete of one of two that a person joined leaves the other': NO_MERGING,
-    'two objects of ours that a person joined are two again after the next updates, and stay so': NO_MERGING,
+    'a managed object that a user merged into a foreign one becomes two separate objects again': NO_MERGING,
+    'a delete of one of two merged objects leaves the other': NO_MERGING,
+    'two managed objects that a user merged are two again after the next updates, and remain two': NO_MERGING,
   },
   activities: { skips },
 });

@@ -53,7 +53,7 @@ const NAMES: Readonly<Record<StreamName, CrmTarget['names']>> = {
   invoices: { ...SUITE, title: 'Name', date: 'CloseDate' },
 };
 
-/** What Salesforce wants beside the suite's properties. */
+/** Further properties that Salesforce requires. */
 const CONSTANTS: Readonly<Record<StreamName, CrmTarget['constants']>> = {
   patients: [],
   appointments: [{ name: 'DurationInMinutes', kind: 'number', value: 30 }],
@@ -142,7 +142,7 @@ async function openStream(sandbox: SalesforceSandbox, proxy: FaultProxy, stream:
   };
 }
 
-/** A login that brings the address along. */
+/** Returns a connection whose token comes with the instance URL. */
 function loginAt(sandbox: SalesforceSandbox, url: string) {
   let token = sandbox.issueAccessToken();
   return {
@@ -222,7 +222,7 @@ function dialectOf(sandbox: SalesforceSandbox, proxy: FaultProxy, stream: Stream
     unavailable: () => jsonAnswer(503, refused('SERVER_UNAVAILABLE')),
     // A worker describes the object once.
     requestsForCreates: (n) => 1 + calls(n),
-    // One look before: the id may be that of a record which is ours no more.
+    // One lookup first: the id may belong to a record that is no longer managed.
     requestsForDeletes: (n) => 2 * calls(n),
     // Activities: another for the keys of their contacts.
     requestsForReading: (n) => (stream === 'patients' ? 1 : 2) * Math.max(1, Math.ceil(n / 2_000)),

@@ -7,8 +7,8 @@ const TURNS = 'requests of one process to an org take turns: a second one waits 
 
 const skips = {
   'a create that arrives after the deletion of its record is found by its key, and can be deleted': TURNS,
-  'an update that was held on its way gives way, or is told by its revision': TURNS,
-  'an older create, update or delete leaves what was written later':
+  'a delayed update is refused, or detected by its revision': TURNS,
+  'an older create, update or delete does not change a later write':
     'writes are upserts by key without a look: a late one lands, and the audit tells it by its stamp',
   'an operation whose own answer is missing failed ambiguously and ends well when sent again': NO_NAMES,
 };

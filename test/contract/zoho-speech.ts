@@ -10,7 +10,7 @@ import type { RestCrmSpeech } from './rest-crm-target.ts';
 const KEY = 'Clinic_Mirror_Key';
 const STAMP = 'Clinic_Mirror_Stamp';
 const KINDS = { patients: 'Contacts', appointments: 'Events', invoices: 'Deals' } as const;
-/** Keys of one look and records of a page, as the profile says. */
+/** Keys of one lookup and records of a page, as in the profile. */
 const LOOK_SIZE = 100;
 const PAGE_SIZE = 200;
 
@@ -24,7 +24,7 @@ const SUITE: Omit<CrmTarget['names'], 'title'> = {
   instant: 'Suite_Instant',
 };
 
-/** Zoho CRM: contacts and deals by upserts of a hundred, events each alone. */
+/** Zoho CRM: contacts and deals by upserts of a hundred, one request per event. */
 export const zoho: RestCrmSpeech = {
   dialect: 'zoho',
   profile: 'zoho-like',
@@ -69,9 +69,9 @@ function faultsOf(proxy: FaultProxy, stream: StreamName): ContractDialect<CrmIte
     forbidden: () => jsonAnswer(403, refused('NO_PERMISSION')),
     unavailable: () => jsonAnswer(503, refused('INTERNAL_ERROR')),
     requestsForCreates: creates,
-    // A look by key, then the deletion of all that was found.
+    // A lookup by key, then the deletion of all found records.
     requestsForDeletes: looks,
-    // Beside the pages a look for the contact of all.
+    // In addition to the pages, one lookup for the contact of all.
     requestsForReading: (n) => Math.max(1, Math.ceil(n / PAGE_SIZE)) + (stream === 'patients' ? 0 : 1),
     requestsForRetriedCreates: (n) => 2 * creates(n),
     withUnknownFields: (answer) =>
@@ -117,7 +117,7 @@ function withoutTitle(operation: Extract<Operation<CrmItem>, { item: CrmItem }>,
   return { ...operation, item: { ...item, properties: { ...item.properties, [title]: null } } };
 }
 
-/** The row is kept from the server, and an error stands in its place. */
+/** Withholds the row from the server and returns an error for it. */
 function failRowOnce(proxy: FaultProxy, writes: ProxyMatch, key: string): void {
   let place = 0;
   rewriteNext(

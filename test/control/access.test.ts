@@ -12,7 +12,7 @@ const person = (who: Partial<Extract<SignedIn, { way: 'oidc' }>>): SignedIn => (
   ...who,
 });
 
-test('of several rules that fit the first counts, those of people before those of groups', () => {
+test('the first matching rule applies, rules for people before rules for groups', () => {
   const settings = settingsOf({
     people: [
       { email: 'anna@clinic.example', level: 'viewer' },
@@ -28,7 +28,7 @@ test('of several rules that fit the first counts, those of people before those o
   expect(rights({ way: 'passphrase' })).toBeNull();
 });
 
-test('nobody gets in whom no rule names, whatever the provider says of them', () => {
+test('a user without a rule has no access, with any claims of the provider', () => {
   const word = fc.constantFrom('a', 'b', 'a@x.example', 'b@x.example', 'A@X.EXAMPLE', '');
   const level = fc.constantFrom(...ACCESS_LEVELS);
   const rules = fc.record({
@@ -63,7 +63,7 @@ test('nobody gets in whom no rule names, whatever the provider says of them', ()
   );
 });
 
-test('a name is one line, and what is too long or too much is not looked at', () => {
+test('a name is one line, and a name or list above the limit is ignored', () => {
   const { oidc } = settingsOf({ people: [{ subject: 's', level: 'owner' }] });
   const signedIn = (claims: object) => signedInBy(oidc as OidcSettings, { sub: 's', ...claims });
   expect(signedIn({ name: 'Anna\u202eBianchi', preferred_username: 'anna' })).toMatchObject({ name: 'anna' });

@@ -31,12 +31,12 @@ export const ONE_PERSON: ApprovalSettings = {
   persons: 'system',
 };
 
-/** A person at the machine. */
+/** Returns a user of the host's operating system. */
 export function person(name: string, claimed: string | null = null): Principal {
   return { kind: 'os-user', name, id: `login:${name}`, claimed };
 }
 
-/** What a test chooses of who acts. */
+/** Options of the acting user. */
 export interface ActingChoice {
   who?: Principal;
   why?: string | null;
@@ -48,7 +48,7 @@ export interface ActingChoice {
   clock?: () => number;
 }
 
-/** Somebody who acts, and what was recorded of it. */
+/** Opens a user's actions, with the recorded drafts. */
 export function openActing(choice: ActingChoice = {}): Acting & { recorded: AuditDraft[] } {
   const recorded: AuditDraft[] = [];
   const noStore: ApprovalStore = { list: async () => [], put: async () => {}, take: async () => false };
@@ -68,7 +68,7 @@ export function openActing(choice: ActingChoice = {}): Acting & { recorded: Audi
   };
 }
 
-/** An audit log in memory. @param drafts gets each entry as it was given */
+/** Creates an in-memory audit log. @param drafts receives each record as given */
 export function auditLogInMemory(drafts: AuditDraft[] = []): AuditLog & { entries: AuditEntry[] } {
   const entries: AuditEntry[] = [];
   return {
@@ -93,15 +93,15 @@ export function auditLogInMemory(drafts: AuditDraft[] = []): AuditLog & { entrie
   };
 }
 
-/** What a guess costs by intent would take seconds of a busy machine. */
+/** Cheap parameters: the intended cost of a guess would take seconds on a busy host. */
 const CHEAP = { N: 16, r: 8, p: 1 };
 
-/** The settings of `operator.access`, as they are written. */
+/** Parses settings of `operator.access`. */
 export function accessSettings(written: object = {}): AccessSettings {
   return accessSection(secretSchemas({ env: { CLIENT_SECRET: 'shh-client' }, dir: '/nowhere' })).parse(written);
 }
 
-/** What a test chooses of how administrators are let in. */
+/** Options of administrators' access. */
 export interface AccessChoice {
   access?: AccessSettings | null;
   publicUrl?: string | null;
@@ -109,7 +109,7 @@ export interface AccessChoice {
   server?: AuthorizationServer;
 }
 
-/** How administrators are let in, on a real Redis, with a clock that the test moves and settings that it changes. */
+/** Opens administrators' access on a real Redis, with a clock and settings that the test changes. */
 export function openAccessWorld(redis: Redis, choice: AccessChoice = {}) {
   const { publicUrl = 'https://mirror.test', tenants = [TENANT, 'studio-bianchi'] } = choice;
   const state = { now: NOW, access: choice.access === undefined ? accessSettings() : choice.access };
@@ -138,7 +138,7 @@ export function openAccessWorld(redis: Redis, choice: AccessChoice = {}) {
     desk,
     state,
     recorded,
-    /** A token of this name and level. @returns what its holder shows */
+    /** Creates a token of this name and level. @returns the secret that its holder sends */
     async token(name: string, level: AccessLevel = 'viewer', of: readonly string[] | null = null): Promise<string> {
       const made = { name, level, tenants: of, by: 'anna', madeAt: state.now, endsAt: state.now + 86_400_000 };
       return (await desk.tokens.make(made)) ?? '';

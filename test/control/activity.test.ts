@@ -10,7 +10,7 @@ import { openActing, person } from './acting.ts';
 
 const EVERYTHING = { tenant: null, verb: null, sinceAt: null, record: null };
 
-/** A log in memory: what it was given, oldest first. @param looked told of each entry that is looked at */
+/** Returns an in-memory log of the given records, oldest first. @param looked called for each record that is read */
 function logOf(entries: readonly AuditEntry[], looked = (_: number) => {}): AuditLog {
   return {
     ...(openActing().actServices.log as AuditLog),
@@ -55,7 +55,7 @@ async function readAll(
   return { lines, sizes };
 }
 
-test('an act is told once, by its end where it ended, newest first, however it is cut into pages', async () => {
+test('an action is shown once, with its end if it ended, newest first, on pages of any size', async () => {
   const acts = fc.array(fc.record({ ends: fc.boolean(), among: fc.integer({ min: 0, max: 3 }) }), { maxLength: 12 });
   await fc.assert(
     fc.asyncProperty(acts, fc.integer({ min: 1, max: 5 }), async (wanted, limit) => {
@@ -83,13 +83,13 @@ test('an act is told once, by its end where it ended, newest first, however it i
   );
 });
 
-test('whoever sees some clinics alone is told of those alone', async () => {
+test('a user with access to some clinics sees only their actions', async () => {
   const entries = [entryOf(1), entryOf(2, { tenant: 'bianchi' }), entryOf(3, { tenant: null })];
   const { lines } = await readAll(entries, 10, (tenant) => tenant === 'rossi');
   expect(lines.map(({ sequence }) => sequence)).toEqual([1]);
 });
 
-test('numbers of one chain say nothing of another one', async () => {
+test('numbers of one chain are unrelated to those of another chain', async () => {
   const entries = [
     entryOf(1),
     entryOf(1, { chain: '0002-def' }),
@@ -102,7 +102,7 @@ test('numbers of one chain say nothing of another one', async () => {
   ]);
 });
 
-test('what is no place in the log is refused', async () => {
+test('an invalid position in the log is refused', async () => {
   const { actServices: desk } = openActing({ log: logOf([]) });
   for (const place of ['../../etc/passwd', '0001-abc.1.x', '0001-abc', { chain: '0001-abc', sequence: 1 }, null]) {
     const question = { after: cursorOf(place), limit: 1, sees: () => true, filter: EVERYTHING };
@@ -110,7 +110,7 @@ test('what is no place in the log is refused', async () => {
   }
 });
 
-test('what was asked for alone is told, an act by its end, however it is cut into pages', async () => {
+test('a filtered log shows only the requested actions, each with its end, on pages of any size', async () => {
   const { actServices: desk } = openActing();
   const record = desk.keyed('rossi', 'apt-1');
   const entries = [
@@ -134,7 +134,7 @@ test('what was asked for alone is told, an act by its end, however it is cut int
   });
 });
 
-test('a page looks at no more of a long log than it shows, and at so much at most where nothing is wanted of it', async () => {
+test('a page reads only the shown part of a long log, and a limited part if nothing matches', async () => {
   const entries = Array.from({ length: 7_000 }, (_, at) => entryOf(at + 1));
   let looked = 0;
   const count = () => {
@@ -151,7 +151,7 @@ test('a page looks at no more of a long log than it shows, and at so much at mos
   expect(looked).toBe(3_001);
 });
 
-test('where no log is kept nothing is claimed', async () => {
+test('without an audit log no activity is reported', async () => {
   const { actServices: desk } = openActing({ log: null });
   const question = { after: null, limit: 1, sees: () => true, filter: EVERYTHING };
   await expect(readActivity(desk, question)).rejects.toMatchObject({ code: 'no-audit-log' });

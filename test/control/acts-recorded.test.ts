@@ -27,16 +27,16 @@ const CONNECTION = 'clinic';
 const LOGIN = { tenant: TENANT, connection: CONNECTION };
 const ADDRESS = '333-1234567';
 
-/** An act that can be done, and what the log has to say of it. */
+/** An action, with the records expected in the log. */
 interface Given {
   act(acting: Acting): Promise<unknown>;
   what?: ActFacts;
-  /** What the entry of its end says beside. */
+  /** Further facts in the record of the action's end. */
   facts?: ActFacts;
-  /** Null for an act of no tenant. */
+  /** Null for an action without a tenant. */
   tenant?: string | null;
 }
-/** The same for each verb: whoever adds one says here what it leaves. */
+/** One for each verb: a new verb must define its expected records here. */
 type GivenByVerb<Verb extends ActVerb = ActVerb> = Readonly<Record<Verb, () => Promise<Given>>>;
 
 const world = () => openActsWorld(redis.connect());
@@ -243,7 +243,7 @@ const OF_ACCESS: GivenByVerb<'sign-in-link' | 'access-token' | 'revoke-access-to
 const WANTED = { tenant: TENANT, yaml: 'name: Studio\n', secrets: {} };
 const REVISION = expect.stringMatching(/^[\w-]{22}$/);
 
-/** A managed tenant that is there already. */
+/** Opens configurations with an existing managed tenant. */
 async function managed() {
   const desk = openConfigurations(redis.connect());
   const revision = (await desk.store.read()).tenants.get(TENANT)?.revision ?? null;
@@ -422,7 +422,7 @@ const OF_STATE: GivenByVerb<
 const GIVEN: GivenByVerb = { ...OF_LOGINS, ...OF_TARGETS, ...OF_ACCESS, ...OF_TENANTS, ...OF_STATE };
 
 describe('each verb', () => {
-  test.each(ACT_VERBS)('leaves who, tenant, what and why before it is begun, and how it ended: %s', async (verb) => {
+  test.each(ACT_VERBS)('records user, tenant, action and reason before it begins, and its result: %s', async (verb) => {
     const { act, what = {}, facts = {}, tenant = TENANT } = await GIVEN[verb]();
     const who = person('bruno', 'Bruno');
     const acting = openActing({ who, why: 'INC-7' });
@@ -435,7 +435,7 @@ describe('each verb', () => {
     for (const told of [PATIENT, ADDRESS, 'apt-1']) expect(JSON.stringify(acting.recorded)).not.toContain(told);
   });
 
-  test.each(ACT_VERBS)('is refused where it wants a reason and has none, and that is recorded: %s', async (verb) => {
+  test.each(ACT_VERBS)('is refused without a required reason, and the refusal is recorded: %s', async (verb) => {
     const { act, what = {}, tenant = TENANT } = await GIVEN[verb]();
     const acting = openActing({ reasonFor: [verb] });
     await expect(act(acting)).rejects.toMatchObject({ code: 'reason-missing' });

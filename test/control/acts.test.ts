@@ -15,7 +15,7 @@ const filesIn = (folder: string) =>
     .filter((name) => name.endsWith('.ts'))
     .map((name) => `${folder}/${name}`);
 
-/** What skins import from `control/` and `features/` and is no act of a person, by why that is so. */
+/** Imports of the interfaces (CLI, API, pages) from `control/` and `features/` that are no action of a user, by reason. */
 const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
   'only looks': [
     'readClinic',
@@ -133,7 +133,7 @@ describe('verbs', () => {
   const above = ['main.ts', 'command-line.ts', ...['cli', 'http-server', 'composition'].flatMap(filesIn)];
   const imports = above.flatMap((path) => importsOfControl(read(path)).map((each) => ({ path, ...each })));
 
-  test('are recorded, or it is said why they need not be', () => {
+  test('are recorded, or give a reason for the exception', () => {
     const bySkins = imports.filter(({ path }) => !path.startsWith('composition/'));
     const verbs = new Set(bySkins.flatMap(({ names }) => names).filter((name) => /^(?!type$)[a-z]/.test(name)));
     const explained = Object.values(NO_ACTS).flat();
@@ -142,7 +142,7 @@ describe('verbs', () => {
     expect(recorded).toContain('loginWithBrowser');
   });
 
-  test('that are recorded are reached in no other way from above', () => {
+  test('that are recorded can be called in no other way from upper layers', () => {
     expect(imports.filter(({ module }) => ACTS.includes(module))).not.toEqual([]);
     const around = imports.filter(
       ({ module, names }) =>
@@ -152,7 +152,7 @@ describe('verbs', () => {
   });
 });
 
-test('what only looks, or names what is not there, leaves no entry', async () => {
+test('that only read, or name an unknown object, leave no record', async () => {
   const { installation } = openBooked(redis);
   const acting = openActing();
   const undo = (run: string, dryRun: boolean) =>

@@ -9,7 +9,7 @@ import { addFeatureMetrics } from '../../src/features/metrics.ts';
 /* Every metric and label that the alarms and the dashboard name is one of the daemon's: an expression over another one never fires. */
 
 const read = (path: string) => readFileSync(fileURLToPath(new URL(`../../${path}`, import.meta.url)), 'utf8');
-/** What Prometheus adds to a scrape, or to a histogram. */
+/** Labels that Prometheus adds to a scrape or a histogram. */
 const ADDED = ['job', 'instance', 'le'];
 const KEYWORDS = new Set([
   'by',
@@ -75,7 +75,7 @@ const panels = (
 ).panels.flatMap(({ title, targets }) => targets.map(({ expr }) => [title, expr] as const));
 
 test.each([...rules.map(({ alert, expr }) => [alert, expr] as const), ...panels])(
-  '%s is over metrics of the daemon, with labels that they have',
+  '%s uses existing metrics of the daemon, with existing labels',
   (_, expr) => {
     const known = labelsByMetric();
     const { metrics, grouped } = namesIn(expr);
@@ -89,7 +89,7 @@ test.each([...rules.map(({ alert, expr }) => [alert, expr] as const), ...panels]
   },
 );
 
-test('what an alarm says of labels is said of those that its expression leaves', () => {
+test('the text of an alarm uses only labels that its expression keeps', () => {
   const known = labelsByMetric();
   const used = rules.flatMap(({ alert, expr, annotations }) => {
     const { metrics } = namesIn(expr);

@@ -47,7 +47,7 @@ function retitle(model: ModelTarget): void {
   object!.version += 1;
 }
 
-test('an audit on demand tells of each target by its policy, and asks for the cycle that restores', async () => {
+test('an audit on demand reports each target by its policy, and requests the cycle that restores', async () => {
   const { models, installation } = await open();
   for (const model of models) retitle(model);
   models[1].objects()[1]!.deleted = true;
@@ -71,7 +71,7 @@ test('an audit on demand tells of each target by its policy, and asks for the cy
   expect(tenants[0]?.targets.map(({ drift }) => drift)).toEqual(view.targets.map(({ drift }) => drift));
 });
 
-test('a paused tenant is not read back', async () => {
+test('a paused tenant is not audited', async () => {
   const { installation, models } = await open(true);
   const refused = auditNow(installation, 'studio-rossi', SILENT, NEVER);
   await expect(refused).rejects.toMatchObject({ actor: 'settings', code: 'tenant-paused' });
@@ -79,7 +79,7 @@ test('a paused tenant is not read back', async () => {
   expect(installation.pulled).toEqual([]);
 });
 
-test('status tells of what stands now, and calls a target drifted until what is only reported was put right', async () => {
+test('status shows current drift, and calls a target drifted until the reported drift is corrected', async () => {
   const { models, tenant, installation } = await open();
   const states = async () => (await status(installation)).tenants[0]?.targets.map(({ state }) => state);
   const [object, other] = models[1].objects();
@@ -114,7 +114,7 @@ test('status tells of what stands now, and calls a target drifted until what is 
   expect(await states()).toEqual(['in-sync', 'in-sync']);
 });
 
-test('a target is not called in sync as of later while a change by hand stands that its policy does not accept', async () => {
+test('a target’s in-sync time stays while a manual change violates its policy', async () => {
   const { models, tenant, clock, installation } = await open();
   const asOf = async () => (await status(installation)).tenants[0]?.targets.map(({ inSyncAsOf }) => inSyncAsOf);
   const states = async () => (await status(installation)).tenants[0]?.targets.map(({ state }) => state);
@@ -130,7 +130,7 @@ test('a target is not called in sync as of later while a change by hand stands t
   expect(await asOf()).toEqual([clock.now, clock.now]);
 });
 
-test('a target with an object that is not restored any more today is drifted until it is', async () => {
+test('a target with an object that is not restored today is drifted until the object is restored', async () => {
   const { models, tenant, clock, installation } = await open();
   tenant.targets.get('doctor')!.configuration.audit = { drift: 'repair', rewritesPerDay: 1 };
   for (let fights = 0; fights < 2; fights += 1) {
@@ -146,7 +146,7 @@ test('a target with an object that is not restored any more today is drifted unt
   expect(await doctor()).toMatchObject({ state: 'in-sync', inSyncAsOf: clock.now, drift: { edited: 0 } });
 });
 
-test('an explanation tells what was done by hand and what follows', async () => {
+test('an explanation shows manual changes and their consequences', async () => {
   const { models, tenant, installation } = await open();
   retitle(models[1]);
   models[1].objects()[1]!.deleted = true;
@@ -164,13 +164,13 @@ test('an explanation tells what was done by hand and what follows', async () => 
   expect(told.join(' ')).toContain('deleted by hand: left until the appointment changes');
 });
 
-test('an unknown tenant is named with the ones there are', async () => {
+test('an unknown tenant is reported with the existing ones', async () => {
   const { installation } = await open();
   const refused = auditNow(installation, 'nobody', SILENT, NEVER);
   await expect(refused).rejects.toMatchObject({ code: 'no-such-tenant', remedy: 'use one of: studio-rossi' });
 });
 
-test('a person reads counts, the fields that differ, what churns, and that a calendar was replaced', async () => {
+test('the output shows counts, different fields, frequent changes, and a replaced calendar', async () => {
   const { models, installation, tenant } = await open();
   for (const model of models) retitle(model);
   const look = async () => renderAudit(await auditNow(installation, 'studio-rossi', SILENT, NEVER));
@@ -191,7 +191,7 @@ test('a person reads counts, the fields that differ, what churns, and that a cal
   expect(last).toContain('room: the calendar is another one than before');
 });
 
-test('a target that rests by our own choice is looked at; one that can not be is told with the reason, and the audit is no success', async () => {
+test('a paused target is audited; an unreachable one is reported with the reason, and the audit fails', async () => {
   const { models, installation, tenant } = await open();
   const failing = { actor: 'remote', code: 'server-unavailable', retry: 'later' } as const;
   await recordFailure(tenant, targetOf(tenant), new MirrorError('the server is not available', failing));

@@ -26,7 +26,7 @@ const FIELDS: Readonly<Record<string, string>> = {
   ...{ paziente: 'patientId', stato: 'status' },
 };
 
-/** What a filter of a name asks for, of an appointment in these days that tells it. */
+/** Returns a value for a filter from an appointment in these days that has one. */
 async function valueFor(name: string): Promise<string> {
   const field = FIELDS[name] ?? '';
   const pages = await Array.fromAsync(readClinic(access, ask('appointments', { parameters: window }), unhurried()));
@@ -41,7 +41,7 @@ async function fieldOf(resource: string, field: string): Promise<string[]> {
   );
 }
 
-describe('an unknown filter value is never an empty answer', () => {
+describe('an unknown filter value never gives an empty answer', () => {
   test.each([
     ['agendaId', 'agenda', 'agendas'],
     ['status', 'status', 'appointments.statuses'],
@@ -55,7 +55,7 @@ describe('an unknown filter value is never an empty answer', () => {
     }
   });
 
-  test('a slip names the nearest one', async () => {
+  test('a typing error is answered with the nearest name', async () => {
     const [agenda] = sandbox.appointments ? [...sandbox.appointments(firstTenant(sandbox).id)] : [];
     const id = agenda?.agendaId ?? '';
     const question = ask('appointments', { parameters: [...window, ['agendaId', `${id}x`]] });
@@ -63,7 +63,7 @@ describe('an unknown filter value is never an empty answer', () => {
     expect(failure.message).toContain(`Nearest: ${id}`);
   });
 
-  test('a treatment whose availability is asked for', async () => {
+  test('a treatment in a filter of availability', async () => {
     const values = { fromAt: DAYS.from, toAt: DAYS.to };
     const question = ask('availabilities', { ids: ['no-such-one', 'private'], values });
     const failure = await failureOf(Array.fromAsync(readClinic(access, question, unhurried())));
@@ -71,7 +71,7 @@ describe('an unknown filter value is never an empty answer', () => {
     expect(failure.message).toContain('the clinic has no treatment "no-such-one"');
   });
 
-  test('a known one may have no row', async () => {
+  test('a known value may have no record', async () => {
     const [one] = [...sandbox.appointments(firstTenant(sandbox).id)];
     const far = [
       ['from', '2031-03-01T00:00:00+01:00'],
@@ -83,7 +83,7 @@ describe('an unknown filter value is never an empty answer', () => {
   });
 
   test.each(['calendarId', 'sedeId', 'prestazioneId', 'paziente', 'stato'])(
-    'a clinic that ignores %s answers with rows that were not asked for: they are not taken for the answer',
+    'the records of a clinic that ignores %s are not accepted as the answer',
     async (name) => {
       const one = await valueFor(name);
       const question = ask('appointments', { parameters: [...window, [name, one]] });
@@ -96,13 +96,13 @@ describe('an unknown filter value is never an empty answer', () => {
     },
   );
 
-  test('of an ignored filter, an unknown value is named', async () => {
+  test('an unknown value of an ignored filter is reported', async () => {
     const question = ask('appointments', { parameters: [...window, ['calendarId', 'no-such-one']] });
     const failure = await failureOf(Array.fromAsync(readClinic(access, question, unhurried())));
     expect(failure).toMatchObject({ code: 'unknown-filter-value' });
   });
 
-  test('a filter that the clinic follows gives its rows', async () => {
+  test('a filter that the clinic supports gives its records', async () => {
     const question = ask('appointments', { parameters: [...window, ['agendaId', await valueFor('agendaId')]] });
     for (const reading of [readClinic, readClinicRaw]) {
       const pages = await Array.fromAsync(reading(access, question, unhurried()));
@@ -123,7 +123,7 @@ describe('an unknown filter value is never an empty answer', () => {
     ['guarantorPatientId', () => valueFor('paziente')],
     ['patientNumber', async () => '77'],
   ])(
-    'rows do not tell whether a clinic follows %s of this kind: they are taken for the answer',
+    'the records do not show whether a clinic supports %s of this kind: they are accepted as the answer',
     async (name, value) => {
       const question = ask('appointments', { parameters: [...window, [name, await value()]] });
       for (const reading of [readClinic, readClinicRaw]) {
@@ -133,7 +133,7 @@ describe('an unknown filter value is never an empty answer', () => {
     },
   );
 
-  test('a treatment is known by its code too, where the filter asks for it', async () => {
+  test('a treatment’s code is accepted if the filter supports codes', async () => {
     const [code = ''] = await fieldOf('treatments', 'code');
     const far: [string, string][] = [
       ['from', '2031-03-01T00:00:00+01:00'],
@@ -151,7 +151,7 @@ describe('an unknown filter value is never an empty answer', () => {
     ['isNewPatient', 'true'],
     ['calendarType', 'week'],
     ['paymentStatus', 'Paid'],
-  ])('%s asks for no agenda, patient or status', async (name, value) => {
+  ])('%s requests no agenda, patient or status', async (name, value) => {
     const far: [string, string][] = [
       ['from', '2031-03-01T00:00:00+01:00'],
       ['to', '2031-03-02T00:00:00+01:00'],
@@ -162,7 +162,7 @@ describe('an unknown filter value is never an empty answer', () => {
   });
 });
 
-test('a refused booking says why it was refused, and no name of a patient is looked up', async () => {
+test('a refused booking gives the reason, and no patient’s name is requested', async () => {
   const [one] = [...sandbox.appointments(firstTenant(sandbox).id)];
   const values = {
     ...{ agendaId: one?.agendaId, patientId: one?.patientId, patientFirstName: 'Mario', patientLastName: 'Rossi' },

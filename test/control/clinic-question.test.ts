@@ -3,7 +3,7 @@ import { OPERATIONS } from '../../src/clinic/schema/operations.ts';
 import { CLINIC_RESOURCES, CLINIC_WRITES, commandOf, operationOf } from '../../src/control/clinic-question.ts';
 
 describe('the command of an operation of the clinic API', () => {
-  test.each(OPERATIONS)('means $name, or another one that is asked for alike', (operation) => {
+  test.each(OPERATIONS)('means $name, or another operation with the same request', (operation) => {
     const command = commandOf(operation);
     const { resource, verb, ids } = commandOf(operationOf(command));
     expect([resource, verb, ids.length]).toEqual([command.resource, command.verb, command.ids.length]);
@@ -24,15 +24,15 @@ describe('no-such-operation', () => {
   const refused = (remedy: string) =>
     expect.objectContaining({ actor: 'settings', code: 'no-such-operation', remedy: expect.stringContaining(remedy) });
 
-  test('of an unknown resource names the resources', () => {
+  test('for an unknown resource lists the resources', () => {
     expect(() => operationOf({ resource: 'patient', verb: 'read', ids: [] })).toThrow(refused('patients'));
   });
 
-  test('of an unknown verb names the verbs of the resource', () => {
+  test('for an unknown verb lists the verbs of the resource', () => {
     expect(() => operationOf({ resource: 'patients', verb: 'sing', ids: [] })).toThrow(refused('read'));
   });
 
-  test('of a missing id, or one too many, names the ids', () => {
+  test('for a wrong number of ids lists the ids', () => {
     expect(() => operationOf({ resource: 'patients', verb: 'update', ids: [] })).toThrow(refused('patientId'));
     expect(() => operationOf({ resource: 'patients', verb: 'read', ids: ['1', '2'] })).toThrow(refused('no id'));
   });

@@ -26,14 +26,14 @@ test.each([
   ['several ids', ask('patients', { ids: ['1', '2'] }), 'no-such-operation'],
   ['values', ask('patients', { values: { a: 1 } }), 'not-taken'],
   ['parameters of one record', ask('patients', { ids: ['1'], parameters: [['a', 'b']] }), 'not-taken'],
-])('what the clinic sends is not shown for %s, and nothing is asked', async (_, question, code) => {
+])('data of the clinic is not shown for %s, and no request is sent', async (_, question, code) => {
   const { access, requests } = await open(200);
   const failure = await failureOf(Array.fromAsync(readClinicRaw(access, question, NEVER)));
   expect(failure.code).toBe(code);
   expect(requests.count).toBe(0);
 });
 
-test('a record that the clinic does not have is refused as no-such-record, as records and as rows', async () => {
+test('a missing record of the clinic is refused as no-such-record, in both formats', async () => {
   const { access } = await open(404);
   const question = ask('patients', { ids: ['7'] });
   for (const reading of [readClinic, readClinicRaw]) {
@@ -42,7 +42,7 @@ test('a record that the clinic does not have is refused as no-such-record, as re
   }
 });
 
-test('a write is shown as it would go out, without the token, and nothing is sent', async () => {
+test('a write is shown as the request without the token, and not sent', async () => {
   const { access, requests } = await open(204);
   const values = { firstName: 'Ada', lastName: 'Comando', birthDate: '1990-02-28' };
   const shown = await previewWrite(access, ask('patients', { verb: 'create', values }), NEVER);
@@ -51,19 +51,19 @@ test('a write is shown as it would go out, without the token, and nothing is sen
   expect(requests.count).toBe(0);
 });
 
-test('a preview of a write that is refused says why', async () => {
+test('a preview of a refused write gives the reason', async () => {
   const { access } = await open(204);
   const failure = await failureOf(previewWrite(access, ask('patients'), NEVER));
   expect(failure.code).toBe('no-such-operation');
 });
 
-test('a question that reads writes nothing', async () => {
+test('a read operation cannot run as a write', async () => {
   const { access, requests } = await open(204);
   expect((await failureOf(writeClinic(access, ask('patients'), NEVER))).code).toBe('no-such-operation');
   expect(requests.count).toBe(0);
 });
 
-test('doctors are told of one invoice alone', async () => {
+test('doctors are shown for a single invoice only', async () => {
   const { access, requests } = await open(200);
   for (const question of [ask('patients', { ids: ['1'] }), ask('invoices')]) {
     expect((await failureOf(readInvoiceDoctors(access, question, NEVER))).code).toBe('not-taken');

@@ -11,7 +11,7 @@ import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis();
 
-/** Names that are known; of one nobody answers. */
+/** Returns a name lookup for known names; a lookup of `silent` gets no answer. */
 function lookingUp(known: readonly string[], silent = '') {
   const asked: string[] = [];
   const resolve = async (host: string) => {
@@ -43,7 +43,7 @@ async function findingsOf(probe: Partial<StateProbe>, managed: readonly string[]
   return findings.map(inEnglish);
 }
 
-test('names that nobody knows are told with the setting that names them, each once, and those of a clinic with its file', async () => {
+test('unresolvable host names are reported once with their setting, and those of a clinic with its file', async () => {
   const { asked, resolve } = lookingUp(['login.example'], 'mail.example');
   const places = [
     { host: 'api.exmaple', at: 'clinicClients.main.baseUrl' },
@@ -69,7 +69,7 @@ test('names that nobody knows are told with the setting that names them, each on
   expect(asked.toSorted()).toEqual(['api.exmaple', 'dav.example', 'login.example', 'mail.example']);
 });
 
-test('that all names are known is told once; behind a proxy nothing is looked up', async () => {
+test('the success of all names is reported once; behind a proxy no name is resolved', async () => {
   const places = () => [{ host: 'api.example', at: 'clinicClients.main.baseUrl' }];
   const { resolve } = lookingUp(['api.example', 'dav.example']);
   expect(await namesOf(resolve, places)).toMatchObject([
@@ -78,14 +78,14 @@ test('that all names are known is told once; behind a proxy nothing is looked up
   expect(await namesOf(null, places)).toMatchObject([{ tenant: null, result: 'not-asked' }]);
 });
 
-test('a name of a managed tenant that nobody knows is told with the commands that correct it', async () => {
+test('an unresolvable name of a managed tenant is reported with the commands that correct it', async () => {
   const found = await namesOf(lookingUp([]).resolve, () => [], ['studio-rossi']);
   expect(found.find(({ result }) => result === 'problem')?.next).toMatch(
     /^correct targets\.doctor\.settings\.rootUrl in studio-rossi\.yaml \(clinic-mirror tenants export /,
   );
 });
 
-test('a public address by https without a trusted proxy is a warning that names the setting', async () => {
+test('a public https URL without a trusted proxy is a warning that names the setting', async () => {
   const codeOf = async (lacks: boolean) => {
     const findings = await findingsOf({ lacksTrustedProxies: () => lacks });
     return findings.find(({ code }) => code === 'proxy-not-trusted');

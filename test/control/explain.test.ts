@@ -38,7 +38,7 @@ describe('an explanation', () => {
     ],
     ['of a paused tenant', {}, { paused: true }, {}, 'the tenant is paused'],
     ['of a paused target', {}, {}, { paused: true }, 'the target is paused'],
-  ] as const)('of an appointment that %s says so', async (_, appointment, changes, configuration, because) => {
+  ] as const)('of an appointment reports that it %s', async (_, appointment, changes, configuration, because) => {
     const { clinic, installation } = openBooked(redis, 0, changes, configuration);
     clinic.appointments.set('1', appointmentOf('1', appointment));
     const view = await explain(installation, 'studio-rossi', '1', NEVER);
@@ -46,7 +46,7 @@ describe('an explanation', () => {
     expect(view.source).toMatchObject({ state: 'there' });
   });
 
-  test('tells what the target was given, what waits, what is held and what is the matter', async () => {
+  test('shows the sent data, waiting changes, holds and problems', async () => {
     const { clinic, model, tenant, installation } = openBooked(redis, 30);
     await cycle(tenant);
     clinic.appointments.set('29', appointmentOf('29', { inHours: 99 }));
@@ -71,7 +71,7 @@ describe('an explanation', () => {
     expect(JSON.stringify(gone)).not.toMatch(/Mario|Rossi/);
   });
 
-  test('tells when each step was and by which evidence, from the comparison to the reading back', async () => {
+  test('shows time and evidence of each step, from comparison to verification', async () => {
     const { clinic, clock, tenant, installation } = openBooked(redis, 2);
     await cycle(tenant);
     const wayOf = async () => (await explain(installation, 'studio-rossi', '1', NEVER)).targets[0]?.way;
@@ -95,7 +95,7 @@ describe('an explanation', () => {
     expect(await wayOf()).toMatchObject({ readBack: { at: clock.now, covers: true } });
   });
 
-  test('tells when the clinic cannot be asked, or its row cannot be used', async () => {
+  test('reports that the clinic is unreachable, or that its record is unusable', async () => {
     const { clinic, installation } = openBooked(redis, 1);
     clinic.unusable.add('0');
     const unusable = await explain(installation, 'studio-rossi', '0', NEVER);

@@ -12,7 +12,7 @@ const failing = (code: string, actor: Actor, remedy?: string) => async () => {
   });
 };
 
-test('what answers is told with the words for it, made after the answer', async () => {
+test('a success is reported with text that is made after the answer', async () => {
   let answered = 0;
   const finding = await found(
     ABOUT,
@@ -24,7 +24,7 @@ test('what answers is told with the words for it, made after the answer', async 
   expect(finding).toEqual({ ...ABOUT, result: 'ok', what: 'answers, 3 rows', code: null, next: null });
 });
 
-test('what fails is told with its remedy for this tenant; without one only time is waited for', async () => {
+test('a failure is reported with its remedy for this tenant; without a remedy it only waits', async () => {
   const remedy = 'run: clinic-mirror login <tenant>';
   expect(inEnglish(await found(ABOUT, failing('login-refused', 'authorization', remedy), 'answers'))).toMatchObject({
     ...{ result: 'problem', what: 'it did not answer', code: 'login-refused', next: 'run: clinic-mirror login rossi' },
@@ -35,14 +35,14 @@ test('what fails is told with its remedy for this tenant; without one only time 
   expect(await found(ABOUT, failing('x', 'settings'), 'answers')).toMatchObject({ next: null });
 });
 
-test('where the address may be wrong the setting that names it is told, and elsewhere not', async () => {
+test('a possibly wrong URL is reported with its setting, and no other failure is', async () => {
   const about = { ...ABOUT, addressIn: 'targets.doctor.settings in rossi.yaml' };
   const { next } = inEnglish(await found(about, failing('not-found', 'settings', 'look'), 'answers'));
   expect(next).toBe('look; see targets.doctor.settings in rossi.yaml');
   expect(inEnglish(await found(about, failing('server-error', 'remote'), 'answers')).next).not.toContain('rossi.yaml');
 });
 
-test('a tenant that is not run is told with its first fault and how many more there are', () => {
+test('a tenant that does not run is reported with its first fault and the number of further ones', () => {
   const fault = (line: number | null, path: string) => ({
     ...{ file: 'rossi.yaml', line, column: null, path, message: 'is no zone', remedy: 'name one' },
   });

@@ -11,7 +11,7 @@ function ofLogin(changes: Partial<ConnectionStatus>) {
   return problems({ connections: [loginOf('connected', changes)] });
 }
 
-test('a login whose end refreshing does not move is told before it, with what is to be done', () => {
+test('a connection with a fixed end is reported before it expires, with the required action', () => {
   // Seven days, as Google gives applications in testing.
   const login = { kind: 'google', isEndFixed: true, usedAt: NOW };
   const after = (days: number) =>
@@ -28,7 +28,7 @@ test('a login whose end refreshing does not move is told before it, with what is
   expect(after(5)).toMatchObject([told]);
 });
 
-test('a login that is kept alive is told of never, however short its refresh token lives', () => {
+test('a connection that is refreshed is never reported, with any lifetime of its refresh token', () => {
   const lives = fc.integer({ min: HOUR_MS, max: 400 * DAY_MS });
   fc.assert(
     fc.property(lives, fc.double({ min: 0, max: 0.6, noNaN: true }), (lifeMs, share) => {
@@ -44,7 +44,7 @@ test.each([
   ['google', 180],
   ['microsoft', 90],
   ['salesforce', 30],
-])('a login at %s that rests is told before its %i days are over', (kind, days) => {
+])('an unused connection at %s is reported before its %i days end', (kind, days) => {
   const rested = (restedDays: number) => ofLogin({ kind, usedAt: NOW - restedDays * DAY_MS });
   expect(rested(3)).toEqual([]);
   expect(rested(days - 3)).toMatchObject([
@@ -52,11 +52,11 @@ test.each([
   ]);
 });
 
-test('a login whose issuer ends none for resting is not told of', () => {
+test('an unused connection that does not expire is not reported', () => {
   expect(ofLogin({ kind: 'hubspot', usedAt: NOW - 300 * DAY_MS })).toEqual([]);
 });
 
-test('notifications that can not be prolonged are told a day before they end', () => {
+test('notifications that cannot be renewed are reported a day before they expire', () => {
   const of = (untilAt: number | null, reason: string | null) =>
     problems({ targets: [targetOf('in-sync', { notifications: { sinceAt: NOW, untilAt, reason } })] });
   expect(of(NOW + 2 * HOUR_MS, null)).toEqual([]);
@@ -66,7 +66,7 @@ test('notifications that can not be prolonged are told a day before they end', (
   expect(of(NOW + 2 * HOUR_MS, 'forbidden')).toMatchObject([told]);
 });
 
-test('changes that wait longer with each cycle are told, and after hours a person is needed', () => {
+test('changes that wait longer with each cycle are reported, and need an operator after hours', () => {
   const of = (waitedMs: number) =>
     problems({ targets: [targetOf('working', { pending: 40, oldestPendingAt: NOW - waitedMs })] });
   expect(of(50 * MINUTE_MS)).toEqual([]);
@@ -79,7 +79,7 @@ test.each([
   ['secret', 'microsoftClients main', 29, 31, 700],
   ['certificate', 'server redis.example:6379', 1, 3, 6],
 ] as const)(
-  'a %s of %s is told %i days before its end, and not %i days before',
+  'a %s of %s is reported %i days before it expires, and not %i days before',
   (kind, subject, near, far, lifeDays) => {
     const of = (leftDays: number) => {
       const endsAt = NOW + leftDays * DAY_MS;
@@ -99,7 +99,7 @@ test.each([
   },
 );
 
-test('a quota is told when four fifths of it are used, that of a day with when it is used up', () => {
+test('a quota is reported at four fifths of use, and a daily one with the time of exhaustion', () => {
   const of = (hourShare: number, share: number) => {
     const days = [{ tenant: 'aurora', share, usedUpAt: NOW + HOUR_MS }];
     return problems({}, { quotas: [{ client: 'salesforceClients main', hourShare, days }] });
@@ -112,7 +112,7 @@ test('a quota is told when four fifths of it are used, that of a day with when i
   ]);
 });
 
-test('a clinic that nobody works for is told, all of them as one matter', () => {
+test('clinics that no process works for are reported, all in one problem', () => {
   const ended = (agoMs: number) => ({ finishedAt: NOW - agoMs, error: null }) as RunReport;
   expect(problems({ lastRun: ended(50 * MINUTE_MS) })).toEqual([]);
   const told = {
@@ -126,7 +126,7 @@ test('a clinic that nobody works for is told, all of them as one matter', () => 
   expect(problems({ lastRun: ended(2 * HOUR_MS), cycleEveryMs: HOUR_MS })).toEqual([]);
 });
 
-test('what will need a person comes after what needs one now, and before what passes', () => {
+test('a future action comes after current required actions, and before temporary problems', () => {
   const soon = loginOf('connected', { kind: 'google', usedAt: NOW - 179 * DAY_MS });
   const resting = {
     ...storedError(new MirrorError('later', { actor: 'remote', code: 'throttled', retry: 'later' })),

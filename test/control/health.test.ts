@@ -11,7 +11,7 @@ import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis();
 
-test('health tells what is in sync, who is excluded and why, and what fails since when and until when', async () => {
+test('health shows synchronized targets, exclusions with their reasons, and failures with begin and next try', async () => {
   const world = openCrmWorld(redis);
   const { tenant, contacts, clinic } = world;
   clinic.patientList.push(...['1', '2', '3', '4'].map((id) => patientOf(id)));
@@ -48,7 +48,7 @@ test('health tells what is in sync, who is excluded and why, and what fails sinc
   });
 });
 
-test('health names field and rule of a refusal, and the page of the object that it keeps from its change', async () => {
+test('health shows field and rule of a refusal, and the page of the blocked object', async () => {
   const world = openCrmWorld(redis, { contacts: { mapping: { firstname: 'firstName', lastname: 'lastName' } } });
   const { tenant, clinic } = world;
   const sandbox = await startHubSpotSandbox({ now: () => world.clock.now });

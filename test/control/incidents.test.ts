@@ -27,7 +27,7 @@ function installationOf(world: OutageWorld): Installation {
   return openInstallation({ tenants: world.clinics.map(({ tenant }) => tenant) });
 }
 
-/** Looks every five minutes whether something is to be told. */
+/** Checks every five minutes for messages to send. */
 function openWatch(world: OutageWorld) {
   const installation = installationOf(world);
   const connection = redis.connect();
@@ -112,7 +112,7 @@ test.each(['whole', 'each'] as const)(
   },
 );
 
-test('an outage of a clinic system is one problem of the clinics that it has', async () => {
+test('an outage of a clinic system is one problem of the affected clinics', async () => {
   const world = openOutageWorld(redis);
   world.isOut.clinic = true;
   await world.runUntil(() => false, 10 * MINUTE_MS);
@@ -121,7 +121,7 @@ test('an outage of a clinic system is one problem of the clinics that it has', a
   expect(problems[0]?.clinics).toHaveLength(CLINICS);
 });
 
-test('whoever may see some clinics hears of those alone', async () => {
+test('a user with access to some clinics sees only those', async () => {
   const world = openOutageWorld(redis);
   world.isOut.vendor = true;
   book(world);
@@ -133,7 +133,7 @@ test('whoever may see some clinics hears of those alone', async () => {
   expect(problemsWithin(problems, () => false)).toEqual([]);
 });
 
-test('one message tells of an outage after 15 minutes, and one that it is over', async () => {
+test('one message reports an outage after 15 minutes, and one its end', async () => {
   const world = openOutageWorld(redis);
   const watch = openWatch(world);
   world.isOut.vendor = true;
@@ -152,7 +152,7 @@ test('one message tells of an outage after 15 minutes, and one that it is over',
   expect(watch.told[1]?.digest).toMatchObject({ begun: [], over: [{ subject: `server ${HOST}` }] });
 });
 
-test('an outage of less than the time is told by nobody', async () => {
+test('a shorter outage is not reported', async () => {
   const world = openOutageWorld(redis, 'whole', 3);
   const watch = openWatch(world);
   world.isOut.vendor = true;
@@ -163,7 +163,7 @@ test('an outage of less than the time is told by nobody', async () => {
   expect(watch.told).toEqual([]);
 });
 
-test('a person has all that waits for a server try it at once', async () => {
+test('an operator can retry all work that waits for a server', async () => {
   const world = openOutageWorld(redis);
   world.isOut.vendor = true;
   book(world);
@@ -185,7 +185,7 @@ test('a person has all that waits for a server try it at once', async () => {
   });
 });
 
-test('a gateway of reminders that is away is an incident, and it ends with its first answer', async () => {
+test('an unreachable reminder gateway is an incident, and its first answer ends the incident', async () => {
   const isAway = { now: true };
   const world = await reminderWorld(isAway);
   world.gateway.answers.push(...Array<typeof AWAY>(1_000).fill(AWAY));
@@ -202,7 +202,7 @@ test('a gateway of reminders that is away is an incident, and it ends with its f
   expect(await incidents(world.tenant)).toEqual([]);
 });
 
-test('a gateway that asks one account to wait is no incident', async () => {
+test('a gateway that makes one account wait is no incident', async () => {
   const world = await reminderWorld({ now: false });
   world.gateway.onSend = () => world.outages.heard(GATEWAY, 'named-wait');
   world.gateway.answers.push({ result: 'later', code: 'throttled', retryAfterMs: 60_000 });
@@ -210,7 +210,7 @@ test('a gateway that asks one account to wait is no incident', async () => {
   expect(await incidents(world.tenant)).toEqual([]);
 });
 
-test('reminders that wait for a gateway are handed over when somebody has it tried', async () => {
+test('reminders that wait for a gateway are sent after an operator’s retry', async () => {
   const isAway = { now: true };
   const world = await reminderWorld(isAway);
   world.gateway.answers.push(...Array<typeof AWAY>(1_000).fill(AWAY));
@@ -221,7 +221,7 @@ test('reminders that wait for a gateway are handed over when somebody has it tri
   expect(world.gateway.calls.length).toBeGreaterThan(calls);
 });
 
-test('a gateway that no reminder waits for any more is no incident', async () => {
+test('a gateway without waiting reminders is no incident', async () => {
   const world = await reminderWorld({ now: true });
   world.gateway.answers.push(...Array<typeof AWAY>(1_000).fill(AWAY));
   await world.advance(24 * HOUR_MS + MINUTE_MS);
@@ -233,7 +233,7 @@ test('a gateway that no reminder waits for any more is no incident', async () =>
   expect(await incidents(world.tenant)).toEqual([]);
 });
 
-test('a receiver of triggers that is away is an incident, tried every ten seconds, that ends with its first answer', async () => {
+test('an unreachable trigger receiver is an incident, retried every ten seconds, and its first answer ends the incident', async () => {
   const { world, receiver } = await triggerWorld();
   await world.advance(20 * MINUTE_MS);
   const host = new URL(receiver.url).host;
@@ -246,7 +246,7 @@ test('a receiver of triggers that is away is an incident, tried every ten second
   expect(await incidents(world.open())).toEqual([]);
 });
 
-test('a receiver that rests is tried at once when somebody has its server tried', async () => {
+test('a paused receiver is retried at once after an operator’s retry', async () => {
   const { world, receiver } = await triggerWorld();
   const host = new URL(receiver.url).host;
   world.wakes.length = 0;
@@ -257,7 +257,7 @@ test('a receiver that rests is tried at once when somebody has its server tried'
   expect(receiver.taken).toHaveLength(1);
 });
 
-test('a receiver that is gone for good is no server that is away', async () => {
+test('a permanently failed receiver is no unreachable server', async () => {
   const { world } = await triggerWorld();
   expect(await incidents(world.open())).toHaveLength(1);
   await world.open().triggers?.store.close('portal', { code: 'webhook-gone', at: world.now });

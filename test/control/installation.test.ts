@@ -31,7 +31,7 @@ async function remedyOf(work: Promise<unknown>): Promise<string | undefined> {
 test.each([
   ['of a file', [], FILE],
   ['that is managed', ['aurora'], DOCUMENT],
-])('what to do about a tenant %s names where its settings are', async (_, managed, place) => {
+])('the required action for a tenant %s names the place of its settings', async (_, managed, place) => {
   const clinic = createModelClinic();
   const tenant = openTenant({
     redis: redis.connect(),
@@ -68,7 +68,7 @@ test.each([
   ['aurora', 'no-such-tenant', 'rossi'],
   ['faulty', 'tenant-set-aside', 'config check'],
   ['unread', 'tenant-unchecked', '/readyz'],
-])('the tenant %s is refused with %s, and the remedy says: %s', (id, code, words) => {
+])('the tenant %s is refused with %s, and the remedy is: %s', (id, code, words) => {
   const rossi = openTenant({
     redis: redis.connect(),
     id: 'rossi',

@@ -14,7 +14,7 @@ import { openActsLogins } from './services-world.ts';
 
 const redis = useRedis();
 
-/** A tenant's login at a scripted provider, which is to be of one account. */
+/** Opens a tenant's connection to a scripted provider, with one expected account. */
 async function open(
   choice: Partial<LoginServices> = {},
   expected: object | null = { address: 'rossi@aurora.example' },
@@ -26,7 +26,7 @@ async function open(
 
 const ticketOf = (url: string) => url.split('/').at(-1) ?? '';
 
-test('a link tells whoever opens it what it is for, as often as it is opened, and uses nothing up', async () => {
+test('a link shows its purpose each time it is opened, and stays valid', async () => {
   const about = () => ({
     ...{ clinic: 'Studio Aurora', language: 'it' as const },
     targets: [{ connector: 'google-calendar', holds: 'events' as const }],
@@ -47,13 +47,13 @@ test.each<[string, object | null, string | null]>([
   ['of a domain', { domain: 'aurora.example' }, '@aurora.example'],
   ['by its id', { subject: '1101' }, '1101'],
   ['of anybody', null, null],
-])('a link tells whose login is expected: %s', async (_, expected, told) => {
+])('a link shows the expected account: %s', async (_, expected, told) => {
   const desk = await open({}, expected);
   const { url } = await beginRemoteLogin(desk, { tenant: TENANT, connection: 'clinic' }, 'anna', null);
   expect((await describeLoginLink(desk, ticketOf(url))).expected).toBe(told);
 });
 
-test('a link is good for ten minutes, or for as many hours as are asked for, a week at most', async () => {
+test('a link is valid for ten minutes, or for the requested hours, at most a week', async () => {
   const desk = await open({ clock: () => 0 });
   const lifeOf = async (hours: number | null) =>
     (await beginRemoteLogin(desk, { tenant: TENANT, connection: 'clinic' }, 'anna', hours)).endsAt;
@@ -65,7 +65,7 @@ test('a link is good for ten minutes, or for as many hours as are asked for, a w
   }
 });
 
-test('links are listed for those who may withdraw them, without what opens them', async () => {
+test('links are listed for users who may revoke them, without their secret', async () => {
   const desk = await open();
   const { id, url } = await beginRemoteLogin(desk, { tenant: TENANT, connection: 'clinic' }, 'anna', 48);
   const list = await listLoginLinks(desk, TENANT);

@@ -41,7 +41,7 @@ describe('the patients without a contact', () => {
     return unmatchedPatients(tenant as never, { id: 'crm' } as never, all as never);
   }
 
-  test('are those whose contact a plan makes, holds or can not make, or whose making waits', async () => {
+  test('are those whose contact is planned, held, impossible or waiting', async () => {
     expect([...(await unmatched()).keys()]).toEqual(['new', 'held', 'refused', 'waiting']);
   });
 
@@ -54,7 +54,7 @@ describe('the patients without a contact', () => {
   });
 });
 
-test('the digest of a contact is of all that a sync may overwrite, whatever its order', () => {
+test('the digest of a contact covers all fields that a sync may overwrite, in any order', () => {
   const contact = { remoteId: '1', properties: { a: '1', b: '2' }, otherAddresses: ['x@y.org'] };
   const digest = contactDigest(contact as never);
   expect(contactDigest({ ...contact, properties: { b: '2', a: '1' } } as never)).toBe(digest);

@@ -13,7 +13,7 @@ import { AWAY, openServerAway } from './server-away.ts';
 
 const redis = useRedis();
 
-/** Samples of our own metrics by name and labels. */
+/** Returns the samples of clinic-mirror's metrics by name and labels. */
 function samplesOf(text: string): Map<string, number> {
   const lines = text.split('\n').filter((line) => line.startsWith('clinic_mirror_'));
   return new Map(
@@ -21,7 +21,7 @@ function samplesOf(text: string): Map<string, number> {
   );
 }
 
-test('the figures are those of the state at this moment, and go when what they spoke of has gone', async () => {
+test('the figures describe the current state, and disappear with their subject', async () => {
   const clinic = createModelClinic();
   for (let index = 0; index < 5; index += 1) clinic.appointments.set(`${index}`, appointmentOf(`${index}`));
   const model = createModelTarget();
@@ -79,7 +79,7 @@ test('the figures are those of the state at this moment, and go when what they s
   expect([...sound.keys()].filter((name) => /google|bad-time/.test(name))).toEqual([]);
 });
 
-test('a daemon whose configuration is no longer the newest says so, until it is started again', async () => {
+test('a daemon with an outdated configuration reports this until restart', async () => {
   const clock = () => NOW;
   const start = (title: 'busy' | 'full') => {
     const targets = [{ model: createModelTarget(), configuration: { title } }];
@@ -97,7 +97,7 @@ test('a daemon whose configuration is no longer the newest says so, until it is 
   expect(await toldBy(start('busy'))).toBe(0);
 });
 
-test('requests are counted by their constant names and the class of the answer, and before anything is composed too', async () => {
+test('requests are counted by constant names and the class of the answer, also before composition', async () => {
   const metrics = createMetrics(() => null);
   metrics.observeHttp('google.events.batch', 200, 40);
   metrics.observeHttp('google.events.batch', 204, 40);
@@ -108,7 +108,7 @@ test('requests are counted by their constant names and the class of the answer, 
   expect(samples.get('clinic_mirror_http_request_seconds_count{call="google.events.batch"}')).toBe(3);
 });
 
-test('that Redis is away is told in place of figures that nobody knows', async () => {
+test('an unreachable Redis is reported instead of unknown figures', async () => {
   const view = () => Promise.reject(redisUnreachable(null));
   const metrics = createMetrics(() => ({ ...openInstallation({ tenants: [] }), stateCounter: { view } }));
   const samples = samplesOf(await metrics.render());
@@ -116,7 +116,7 @@ test('that Redis is away is told in place of figures that nobody knows', async (
   expect(samples.has('clinic_mirror_state_age_seconds')).toBe(false);
 });
 
-test('a server that is away is told by its host, with since when, how many wait and which targets', async () => {
+test('an unreachable server is reported by host, with its begin, the waiting work and the targets', async () => {
   const tenant = openTenant({
     redis: redis.connect(),
     clinic: createModelClinic(),

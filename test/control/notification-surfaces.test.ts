@@ -15,7 +15,7 @@ import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis();
 
-/** Two targets, one of them with a vendor that tells of changes. */
+/** Opens two targets, one of a vendor that sends notifications. */
 async function twoTargets(choice: { notificationsUrl: string | null }) {
   const clock = { now: NOW };
   const vendor = createModelVendor(() => clock.now);
@@ -34,7 +34,7 @@ function heard(metrics: string): string[] {
   return metrics.split('\n').filter((line) => line.startsWith('clinic_mirror_target_heard{'));
 }
 
-test('status and metrics say who is told of changes, since when and until when, and why others are not', async () => {
+test('status and metrics show notified targets, with begin and end, and the reason for others', async () => {
   const { clock, vendor, tenant, installation } = await twoTargets({ notificationsUrl: 'https://mirror.test' });
   await maintainSubscriptions(tenant, { hurry: false }, { stop: NEVER, abort: NEVER });
   const metrics = createMetrics(() => installation);
@@ -58,7 +58,7 @@ test('status and metrics say who is told of changes, since when and until when, 
   expect(heard(await metrics.render())[0]).toMatch(/doctor"} 0$/);
 });
 
-test('without a public address one line says that all are polled', async () => {
+test('without a public URL one line reports that all targets are polled', async () => {
   const { tenant, installation } = await twoTargets({ notificationsUrl: null });
   await maintainSubscriptions(tenant, { hurry: false }, { stop: NEVER, abort: NEVER });
   expect(renderStatus(await status(installation))).toContain(

@@ -14,7 +14,7 @@ const redis = useRedis();
 const ID = '0123456789abcdef0123456789abcdef';
 const SECRET = 'the-secret-of-the-subscription';
 
-/** A vendor's words: `token` in the query is its check, else the body holds events under secrets. */
+/** A vendor's format: `token` in the query is the vendor's check; otherwise the body holds events, grouped by secret. */
 function read({ query, body }: NotificationRequest): ReadNotification {
   const token = query.get('token');
   if (token !== null) return { kind: 'handshake', answer: token };
@@ -77,20 +77,20 @@ function said(event: NotificationEvent, secret = SECRET): string {
 }
 
 describe('a genuine notification', () => {
-  test('has every target of the calendar checked', async () => {
+  test('starts a check of every target of the calendar', async () => {
     await openSubscription({ targets: ['doctor', 'nurse'] });
     expect(await receive()).toBeNull();
     expect(checked).toEqual(['studio-rossi/doctor', 'studio-rossi/nurse']);
     expect(counted).toEqual(['model hint']);
   });
 
-  test('of a vendor that lost count has the whole target read', async () => {
+  test('of a vendor that lost changes starts a complete read of the target', async () => {
     await receive({ body: said('missed') });
     expect(checked).toEqual(['studio-rossi/doctor whole']);
     expect(kept).toEqual([]);
   });
 
-  test('that is the first word on a subscription does nothing', async () => {
+  test('that is the first message of a subscription does nothing', async () => {
     await receive({ body: said('opened') });
     expect([checked, kept, counted]).toEqual([[], [], ['model opened']]);
   });
@@ -98,23 +98,20 @@ describe('a genuine notification', () => {
   test.each([
     ['extend', [], 'model upkeep'],
     ['ended', ['studio-rossi/doctor whole'], 'model hint'],
-  ] as const)(
-    'that says "%s" is remembered with the subscription, which is looked after at once',
-    async (event, checks, result) => {
-      await receive({ body: said(event) });
-      expect((await directory.find(ID))?.asked).toBe(event);
-      expect([checked, kept, counted]).toEqual([checks, ['studio-rossi'], [result]]);
-    },
-  );
+  ] as const)('with "%s" is stored with the subscription, which is checked at once', async (event, checks, result) => {
+    await receive({ body: said(event) });
+    expect((await directory.find(ID))?.asked).toBe(event);
+    expect([checked, kept, counted]).toEqual([checks, ['studio-rossi'], [result]]);
+  });
 
-  test('does not lengthen the time for which its subscription is known', async () => {
+  test('does not extend the cached time of its subscription', async () => {
     const connection = redis.connect();
     await connection.pexpire(keys.subscription(ID), 5_000);
     await receive({ body: said('extend') });
     expect(await connection.pttl(keys.subscription(ID))).toBeLessThanOrEqual(5_000);
   });
 
-  test('among false ones counts alone', async () => {
+  test('among false ones is the only one that applies', async () => {
     const events = [
       { secret: 'guessed', event: 'ended' },
       { secret: SECRET, event: 'changed' },
@@ -124,7 +121,7 @@ describe('a genuine notification', () => {
   });
 });
 
-describe('what is not genuine is acknowledged without effect', () => {
+describe('a false notification is acknowledged without effect', () => {
   test.each<[string, Partial<ReceivedNotification>, string]>([
     ['a wrong secret', { body: said('changed', 'guessed') }, 'model wrong-secret'],
     ['an empty secret', { body: said('changed', '') }, 'model wrong-secret'],
@@ -150,14 +147,14 @@ describe('what is not genuine is acknowledged without effect', () => {
   });
 });
 
-test("the vendor's check of a subscription that is being opened is answered with its own words", async () => {
+test("the vendor's check of a new subscription is answered with the vendor's text", async () => {
   await openSubscription({ isOpening: true });
   expect(await receive({ query: new URLSearchParams({ token: '100% + more' }) })).toBe('100% + more');
   expect(counted).toEqual(['model handshake']);
 });
 
 describe('a flood of unknown ids', () => {
-  test('is looked up two hundred times a second and no more; subscriptions that were known are still heard', async () => {
+  test('is limited to two hundred lookups a second; known subscriptions still work', async () => {
     await receive();
     const ids = Array.from({ length: 5_000 }, (_, index) => index.toString(16).padStart(32, '0'));
     await Promise.all(ids.map((subscriptionId) => receive({ subscriptionId })));
@@ -170,12 +167,12 @@ describe('a flood of unknown ids', () => {
     expect(lookups).toBe(203);
   });
 
-  test('asks Redis nothing for ids that can not be ours', async () => {
+  test('sends no Redis query for malformed ids', async () => {
     for (let index = 0; index < 1_000; index += 1) await receive({ subscriptionId: `x${index}` });
     expect(lookups).toBe(0);
   });
 
-  test('of genuine ones from more subscriptions than the limit is not taken for one', async () => {
+  test('is not assumed for genuine notifications from more subscriptions than the limit', async () => {
     const secretHash = subscriptionSecretHash(SECRET);
     const addressee = { tenant: 'a', connector: 'model', targets: ['t'], secretHash, isOpening: false, asked: null };
     const ids = Array.from({ length: 500 }, (_, index) => `a${index.toString(16).padStart(31, '0')}`);
@@ -185,7 +182,7 @@ describe('a flood of unknown ids', () => {
   });
 });
 
-test('while Redis fails it is told, so that the vendor posts again', async () => {
+test('a Redis failure is reported, so that the vendor posts again', async () => {
   const receiver = createNotificationReceiver({
     readers: new Map([['model', read]]),
     directory: { ...directory, find: () => Promise.reject(new Error('away')) },

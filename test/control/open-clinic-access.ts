@@ -7,7 +7,7 @@ import type { ClinicAccess } from '../../src/control/clinic.ts';
 import { createHttpClient } from '../../src/http/client.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 
-/** The clinic API of a sandbox's tenant under a token, as the command line has it. */
+/** Opens the clinic API of a sandbox's tenant with a token, as the command line does. */
 export function openClinicAccess(
   sandbox: Pick<ClinicSandbox, 'baseUrl'>,
   token: string,

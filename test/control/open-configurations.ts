@@ -37,7 +37,7 @@ export interface ConfigurationsChoice {
   refused?: readonly { tenant: string; faults: readonly ConfigurationFault[] }[];
 }
 
-/** What tenants are configured with, over a real Redis and files that a test tells. */
+/** Opens the tenants' configurations, over a real Redis and files given by the test. */
 export function openConfigurations(
   redis: RedisClient,
   { running = [], inFiles = {}, faultsOf = () => [], refused = [] }: ConfigurationsChoice = {},

@@ -17,7 +17,7 @@ export interface InstallationChoice {
   refused?: readonly RefusedChange[];
 }
 
-/** An installation over open tenants that remembers whom it was asked to pull. */
+/** Opens an installation of open tenants that records each requested pull. */
 export function openInstallation(choice: InstallationChoice): Installation & { pulled: string[] } {
   const pulled: string[] = [];
   return {
@@ -56,7 +56,7 @@ export function openInstallation(choice: InstallationChoice): Installation & { p
   };
 }
 
-/** A tenant with one calendar and so many appointments, one an hour from tomorrow on, and an installation of it alone. */
+/** Opens a tenant with one calendar and `count` appointments, one per hour from tomorrow on, and an installation with only this tenant. */
 export function openBooked(
   redis: { connect(): RedisClient },
   booked = 0,

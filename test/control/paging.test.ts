@@ -4,7 +4,7 @@ import { cursorOf, pageOf } from '../../src/control/paging.ts';
 
 const nameOf = (item: string) => item;
 
-test('pages hold each item once, in order, whatever comes and goes between two of them', () => {
+test('pages contain each item once, in order, despite changes between two pages', () => {
   const names = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 3 }));
   fc.assert(
     fc.property(names, names, fc.integer({ min: 1, max: 5 }), (stay, others, limit) => {
@@ -24,12 +24,12 @@ test('pages hold each item once, in order, whatever comes and goes between two o
   );
 });
 
-test('a full last page has no next one', () => {
+test('a full last page has no next page', () => {
   expect(pageOf(['b', 'a'], { after: null, limit: 2 }, nameOf)).toEqual({ items: ['a', 'b'], next: null });
   expect(pageOf([], { after: null, limit: 2 }, nameOf)).toEqual({ items: [], next: null });
 });
 
-test.each(['', '!', cursorOf(7), cursorOf(null), cursorOf({ name: 'a' })])('%j is no place in a list', (after) => {
+test.each(['', '!', cursorOf(7), cursorOf(null), cursorOf({ name: 'a' })])('%j is no position in a list', (after) => {
   expect(() => pageOf(['a'], { after, limit: 1 }, nameOf)).toThrow(
     expect.objectContaining({ code: 'cursor-unusable', actor: 'settings' }),
   );

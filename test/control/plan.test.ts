@@ -18,7 +18,7 @@ import { openBooked, openInstallation } from './open-installation.ts';
 const redis = useRedis();
 const SILENT = () => {};
 
-test('a plan counts as they should be neither records whose write fails nor those that wait', async () => {
+test('a plan counts failed and waiting records as not in sync', async () => {
   const world = openCrmWorld(redis);
   const { tenant, contacts, clinic } = world;
   const installation = {
@@ -54,13 +54,13 @@ test('a plan counts as they should be neither records whose write fails nor thos
         clinic-mirror health studio-rossi contacts"
   `);
 
-  // What the clinic changed since takes the place of what failed.
+  // The newer change of the clinic replaces the failed one.
   clinic.patientList[2] = patientOf('3', { firstName: 'Ada' });
   world.clock.now += 15 * 60_000;
   expect((await planned()).target).toMatchObject({ unchanged: 2, failing: 1, lines: [{ record: '3' }] });
 });
 
-test('a plan names the calendar, and titles where they tell nothing of the patient', async () => {
+test('a plan shows the calendar, and titles that contain no patient data', async () => {
   const clinic = createModelClinic();
   clinic.appointments.set('1', appointmentOf('1', { inHours: 24 }));
   const named = { settings: { calendar: { create: 'Appointments of Dr Bianchi' } } };
@@ -82,7 +82,7 @@ test('a plan names the calendar, and titles where they tell nothing of the patie
   expect(printTerminal(planDocument(plan, 'en'))).toContain('busy (Appointments of Dr Bianchi)\n  1 to create');
 });
 
-test('a plan tells field by field what is and what becomes of it, by what the calendar holds now', async () => {
+test('a plan shows old and new value of each field, by the current content of the calendar', async () => {
   const clinic = createModelClinic();
   for (const id of ['1', '2', '3']) clinic.appointments.set(id, appointmentOf(id, { inHours: 24 }));
   const model = createModelTarget();
@@ -149,8 +149,8 @@ async function open() {
   return { clock, clinic, book, tenant, installation, keep, apply, held, connection };
 }
 
-describe('a plan that is kept', () => {
-  test('is applied when a cycle would do just that', async () => {
+describe('a stored plan', () => {
+  test('is applied if a cycle would make the same changes', async () => {
     const { keep, apply, held, installation, tenant } = await open();
     const plan = await keep();
     expect(plan.targets[0]?.lines).toMatchObject([
@@ -172,7 +172,7 @@ describe('a plan that is kept', () => {
       'doctor d (nothing to do any more)',
     ],
     ['somebody did it already', ({ tenant }) => cycle(tenant), 'doctor b (nothing to do any more)'],
-  ])('is not applied, and nothing of it is done, when %s', async (_, change, about) => {
+  ])('is not applied, not even in part, when %s', async (_, change, about) => {
     const world = await open();
     const plan = await world.keep();
     await change(world);
@@ -183,14 +183,14 @@ describe('a plan that is kept', () => {
     expect(await world.tenant.outbox.counts('doctor')).toEqual({ pending: 0, failing: 0 });
   });
 
-  test('names five differences and counts the others', async () => {
+  test('lists five differences and counts the others', async () => {
     const { keep, apply, book } = await open();
     const plan = await keep();
     for (let index = 0; index < 8; index += 1) book(`n${index}`, 80 + index);
     await expect(apply(plan.id)).rejects.toMatchObject({ about: expect.stringMatching(/n4 \(new\) and 3 more$/) });
   });
 
-  test('has the same id for the same world, and another one for another', async () => {
+  test('has the same id for the same state, and a different id otherwise', async () => {
     const { clock, keep, book, installation, tenant } = await open();
     const { id } = await keep();
     expect((await keep()).id).toBe(id);
@@ -201,7 +201,7 @@ describe('a plan that is kept', () => {
     expect((await newestPlan(installation, tenant.id))?.id).toBe(other.id);
   });
 
-  test('stands sealed in Redis, and goes after an hour', async () => {
+  test('is encrypted in Redis, and expires after an hour', async () => {
     const { keep, connection, tenant } = await open();
     const { id, storedAt, expiresAt } = await keep();
     const key = `cm:{${tenant.id}}:document:plan:${id}`;
@@ -217,7 +217,7 @@ describe('a plan that is kept', () => {
   });
 });
 
-test('a plan of a CRM is applied by what is read anew, and names whom its rules leave out', async () => {
+test('a plan of a CRM is applied after a new read, and lists the patients that its rules exclude', async () => {
   const world = openCrmWorld(redis);
   const { tenant, clinic } = world;
   const installation = openInstallation({ tenants: [tenant] });
@@ -231,7 +231,7 @@ test('a plan of a CRM is applied by what is read anew, and names whom its rules 
 });
 
 describe('a plan', () => {
-  test('shows each change with its reason and fields, in the order of time, and writes nothing', async () => {
+  test('shows each change with its reason and fields, sorted by time, and writes nothing', async () => {
     const { clinic, model, tenant, installation } = openBooked(redis, 14);
     await cycle(tenant);
     const calls = { ...model.calls };
@@ -282,7 +282,7 @@ describe('a plan', () => {
     expect(JSON.stringify(view)).not.toMatch(/Mario|Rossi/);
   });
 
-  test('shows what would be held, and what a person refused', async () => {
+  test('shows future holds, and changes that an operator rejected', async () => {
     const { clinic, tenant, installation } = openBooked(redis, 30);
     await cycle(tenant);
     for (let index = 0; index < 20; index += 1) clinic.appointments.delete(`${index}`);

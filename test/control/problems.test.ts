@@ -13,7 +13,7 @@ function failureOf(code: string, actor: Actor, remedy?: string): TargetFailure {
   return { ...storedError(error), sinceAt: NOW - HOUR_MS };
 }
 
-test('a clinic that is well has no problem, and neither has one that is paused by wish', () => {
+test('a clinic that works or is paused by an operator has no problem', () => {
   expect(problems({})).toEqual([]);
   expect(problems({ paused: true, targets: [targetOf('paused')], connections: [loginOf('needs-login')] })).toEqual([]);
   expect(
@@ -21,21 +21,24 @@ test('a clinic that is well has no problem, and neither has one that is paused b
   ).toEqual([]);
 });
 
-describe('a pause after refusals for haste', () => {
+describe('a pause after rate-limit refusals', () => {
   const pause = { code: 'rate-limited', sinceAt: NOW - MINUTE_MS, untilAt: NOW + 15 * MINUTE_MS } as const;
   const resting = targetOf('resting', {
     failure: { ...RESTING, code: 'rate-limited' },
     nextTryAt: NOW + MINUTE_MS,
   });
 
-  test.each(['rate-limited', 'client-rate-limited'] as const)('of the clinic is told with the next try: %s', (code) => {
-    const connections = [loginOf('connected', { connection: 'clinic', kind: 'clinic', pause: { ...pause, code } })];
-    expect(problems({ connections })).toMatchObject([
-      { subject: 'clinic', code, health: 'retrying', sinceAt: pause.sinceAt, nextTryAt: pause.untilAt, next: null },
-    ]);
-  });
+  test.each(['rate-limited', 'client-rate-limited'] as const)(
+    'of the clinic is reported with the next try: %s',
+    (code) => {
+      const connections = [loginOf('connected', { connection: 'clinic', kind: 'clinic', pause: { ...pause, code } })];
+      expect(problems({ connections })).toMatchObject([
+        { subject: 'clinic', code, health: 'retrying', sinceAt: pause.sinceAt, nextTryAt: pause.untilAt, next: null },
+      ]);
+    },
+  );
 
-  test('of a vendor account is told by its targets that rest, else by its login', () => {
+  test('of a vendor account is reported by its paused targets, otherwise by its connection', () => {
     const connections = [loginOf('connected', { pause })];
     expect(problems({ connections })).toMatchObject([{ subject: 'connection dav', nextTryAt: pause.untilAt }]);
     expect(problems({ connections, targets: [resting] })).toMatchObject([
@@ -44,14 +47,14 @@ describe('a pause after refusals for haste', () => {
   });
 });
 
-test('a login that was refused once is told with the next try', () => {
+test('a connection that was refused once is reported with the next try', () => {
   const login = loginOf('retrying', { nextTryAt: NOW + MINUTE_MS });
   expect(problems({ connections: [login] })).toMatchObject([
     { subject: 'connection dav', code: 'login-refused-once', health: 'retrying', nextTryAt: NOW + MINUTE_MS },
   ]);
 });
 
-describe('a login', () => {
+describe('a connection', () => {
   test.each<[ConnectionStatus['state'], Partial<ConnectionStatus>, string, string]>([
     ['needs-login', { reason: 'interaction-required' }, 'interaction-required', 'clinic-mirror login aurora dav'],
     ['never', {}, 'not-connected', 'clinic-mirror login aurora dav'],
@@ -64,12 +67,12 @@ describe('a login', () => {
     ]);
   });
 
-  test('without tokens is none', () => {
+  test('without tokens is not reported', () => {
     expect(problems({ connections: [loginOf('static')] })).toEqual([]);
   });
 });
 
-test('what concerns the configuration, the state and the way of telling is told too, what needs a person first', () => {
+test('problems of configuration, state and alerts are reported too, required actions first', () => {
   const correct = { remedy: 'correct it', texts: { message: 'refused', remedy: 'correct it' } };
   const state = {
     durability: 'late',

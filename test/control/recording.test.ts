@@ -24,7 +24,7 @@ function forgetting(subject: string): ActAbout {
   return { verb: 'forget', tenant: 'studio-rossi', what: { patient: subject }, second };
 }
 
-/** Persons before one store of requests, where forgetting takes two. */
+/** Opens users with one store of requests, where forgetting a patient requires two users. */
 function openDesk(choice: ActingChoice = {}) {
   const clock = { now: NOW };
   const store = createApprovalStore(redis.connect(), 'studio-rossi', KEY, () => clock.now);
@@ -37,13 +37,13 @@ function openDesk(choice: ActingChoice = {}) {
   return { clock, store, as };
 }
 
-/** What came of an act: `done`, or the code of what refused it. */
+/** Returns `done`, or the code of the refusal. */
 async function outcomeOf(acting: Acting, about: ActAbout): Promise<string> {
   return recordAct(acting, about, async () => 'done').catch(({ code }: MirrorError) => code);
 }
 
-describe('an act', () => {
-  test('leaves an entry before it is begun and one when it is done, with what came of it', async () => {
+describe('an action', () => {
+  test('is recorded before its begin and after its end, with its result', async () => {
     const acting = openActing({ why: 'INC-7' });
     const seen = await recordAct(
       acting,
@@ -59,7 +59,7 @@ describe('an act', () => {
     ]);
   });
 
-  test('that fails leaves the code of its error, and nothing of its words', async () => {
+  test('that fails records the error code without its text', async () => {
     const acting = openActing();
     const work = () =>
       Promise.reject(new MirrorError('Mario Rossi is not there', { actor: 'settings', code: 'gone', retry: 'never' }));
@@ -71,7 +71,7 @@ describe('an act', () => {
     expect(JSON.stringify(acting.recorded)).not.toContain('Mario');
   });
 
-  test('that can not be recorded is not begun', async () => {
+  test('that cannot be recorded does not begin', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'clinic-mirror-acts-'));
     onTestFinished(() => rm(directory, { recursive: true }));
     await writeFile(join(directory, 'audit-log'), '');
@@ -85,7 +85,7 @@ describe('an act', () => {
     expect(begun).toBe(false);
   });
 
-  test('is told all the same where no log is kept, before it is done and after', async () => {
+  test('is logged before and after even without an audit log', async () => {
     const acting = openActing({ log: null, why: 'INC-7' });
     expect(await outcomeOf(acting, SYNC)).toBe('done');
     expect(acting.recorded).toMatchObject([
@@ -96,7 +96,7 @@ describe('an act', () => {
 });
 
 describe('a reason', () => {
-  test('is asked for where the settings say so, and its absence is recorded', async () => {
+  test('is required if the settings demand it, and its absence is recorded', async () => {
     const acting = openActing({ reasonFor: ['sync'] });
     expect(await outcomeOf(acting, SYNC)).toBe('reason-missing');
     expect(acting.recorded).toMatchObject([{ outcome: 'refused', code: 'reason-missing' }]);
@@ -110,15 +110,15 @@ describe('a reason', () => {
     ['nothing but spaces', '  '],
     ['too many words', 'x'.repeat(201)],
     ['a token', 'Bearer abc.def'],
-  ])('of %s is refused and not written anywhere', async (_, why) => {
+  ])('of %s is refused and not recorded', async (_, why) => {
     const acting = openActing({ why });
     expect(await outcomeOf(acting, SYNC)).toBe('reason-unusable');
     expect(acting.recorded).toEqual([]);
   });
 });
 
-describe('two persons', () => {
-  test('have to want the same: the first is noted, the same one is refused, another one does it', async () => {
+describe('approval by two users', () => {
+  test('requires the same action: the first user is noted, a repetition refused, and another user runs it', async () => {
     const { as, store } = openDesk();
     const [anna, bruno] = [as('anna'), as('bruno')];
     expect(await outcomeOf(anna, forgetting('p1'))).toBe('second-person-needed');
@@ -134,7 +134,7 @@ describe('two persons', () => {
     expect(await outcomeOf(bruno, forgetting('p1'))).toBe('second-person-needed');
   });
 
-  test('never are one, and nothing is done that no other person asked for within the time', async () => {
+  test('needs two different users within the time limit', async () => {
     const step = fc.record({
       who: fc.constantFrom('anna', 'bruno', 'carla'),
       subject: fc.constantFrom('p1', 'p2'),
@@ -159,10 +159,10 @@ describe('two persons', () => {
     );
   });
 
-  test('of several who come second at once, one does what the first asked for', async () => {
+  test('of several simultaneous second users lets one run the requested action', async () => {
     const { as } = openDesk();
     await outcomeOf(as('anna'), forgetting('p1'));
-    // Who comes too late asks anew, and the next of them may be the second person of that.
+    // A user who comes too late starts a new request, which the next user may approve.
     const others = ['bruno', 'carla', 'dora'].map((who) => as(who));
     await Promise.all(others.map((other) => outcomeOf(other, forgetting('p1'))));
     const begun = others.flatMap(({ recorded }) => recorded.filter(({ outcome }) => outcome === 'begun'));
@@ -170,7 +170,7 @@ describe('two persons', () => {
     for (const { who, what } of begun) expect(what.requestedBy).not.toBe(who.name);
   });
 
-  test('are told apart by the name that they give where the settings say so, and then have to give one', async () => {
+  test('distinguishes users by the given name if the settings say so, and then requires the name', async () => {
     const { as } = openDesk({ policy: { persons: 'named' } });
     expect(await outcomeOf(as('node'), forgetting('p1'))).toBe('name-missing');
     expect(await outcomeOf(as('node', 'Anna'), forgetting('p1'))).toBe('second-person-needed');
@@ -178,7 +178,7 @@ describe('two persons', () => {
     expect(await outcomeOf(as('node', 'Bruno'), forgetting('p1'))).toBe('done');
   });
 
-  test('come in the same way: one person may have a user of the machine and an account', async () => {
+  test('requires the same way of access: one user may have a system user and an account', async () => {
     const { as, store } = openDesk();
     const account = (name: string) =>
       openActing({
@@ -195,7 +195,7 @@ describe('two persons', () => {
     expect(await outcomeOf(as('bruno'), forgetting('p1'))).toBe('done');
   });
 
-  test.each(['owner', 'token:ci'])('are none of those who are not known: %s', async (id) => {
+  test.each(['owner', 'token:ci'])('is impossible for unknown users: %s', async (id) => {
     const { as, store } = openDesk();
     const holder = openActing({
       who: { kind: 'holder', name: id, id, claimed: 'Anna' },
@@ -208,13 +208,13 @@ describe('two persons', () => {
     expect(await outcomeOf(holder, forgetting('p1'))).toBe('second-person-unknown');
   });
 
-  test('are not told apart by a name where the system does it', async () => {
+  test('ignores given names if the system distinguishes users', async () => {
     const { as } = openDesk();
     await outcomeOf(as('anna', 'Anna'), forgetting('p1'));
     expect(await outcomeOf(as('anna', 'Bruno'), forgetting('p1'))).toBe('second-person-same');
   });
 
-  test('are not replaced by who can write into Redis alone', async () => {
+  test('cannot be forged by write access to Redis alone', async () => {
     const { as, store } = openDesk();
     await outcomeOf(as('anna'), forgetting('p1'));
     const connection = redis.connect();
@@ -225,7 +225,7 @@ describe('two persons', () => {
     expect(await outcomeOf(as('anna'), forgetting('p1'))).toBe('second-person-needed');
   });
 
-  test('are not needed where the settings do not say so', async () => {
+  test('is not required without the setting', async () => {
     const { as } = openDesk({ policy: { forget: false } });
     expect(await outcomeOf(as('anna'), forgetting('p1'))).toBe('done');
   });
@@ -234,12 +234,12 @@ describe('two persons', () => {
 describe('a tenant', () => {
   const all = { ...ONE_PERSON, holdsAbove: 50 };
 
-  test('may ask for two persons where the settings do not, and for fewer items', () => {
+  test('may require two users if the settings do not, and for fewer changes', () => {
     expect(strictestApprovals(all, { holdsAbove: 10, forget: true })).toMatchObject({ holdsAbove: 10, forget: true });
     expect(strictestApprovals(ONE_PERSON, { holdsAbove: 0 })).toMatchObject({ holdsAbove: 0 });
   });
 
-  test('can not take back what the settings ask for', () => {
+  test('cannot weaken the settings', () => {
     expect(strictestApprovals({ ...all, restore: true }, { holdsAbove: 900 })).toMatchObject({
       holdsAbove: 50,
       restore: true,

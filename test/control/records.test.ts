@@ -28,7 +28,7 @@ const list = (tenant: string, target: string, state: string, limit = 100) =>
 const records = async (...asked: Parameters<typeof list>) => (await list(...asked)).map(({ record }) => record);
 
 describe('records of a target', () => {
-  test('come page by page, each once, whatever the size of the page and the number of links', async () => {
+  test('are listed page by page, each once, for any page size and number of links', async () => {
     const { tenant } = world.rossi;
     const expected = [...(await tenant.links.read('doctor')).keys()].sort();
     expect(expected).toHaveLength(30);
@@ -40,7 +40,7 @@ describe('records of a target', () => {
     );
   });
 
-  test('are told by their state, with the code of why', async () => {
+  test('are listed by state, with the code of the reason', async () => {
     const { tenant, clinic, clock, book, model } = world.aurora;
     model.fault = ({ key }) => (key === targetOf(tenant).identity.key('d', 0) ? 'refused' : null);
     book('d', 60);
@@ -57,7 +57,7 @@ describe('records of a target', () => {
     expect(await list(AURORA, 'doctor', 'by-hand')).toEqual([]);
   });
 
-  test('that wait for their turn are told with why they are to be written, and are not in sync', async () => {
+  test('that wait for their turn are listed with the reason for the write, and are not in sync', async () => {
     const { tenant, book } = world.aurora;
     book('a', 70);
     book('f', 71);
@@ -69,14 +69,14 @@ describe('records of a target', () => {
     ]);
   });
 
-  test('that a person changed are told with what was changed, and are not in sync', async () => {
+  test('that a user changed are listed with the changes, and are not in sync', async () => {
     editByHand(world.aurora, 'b', { title: 'Moved by hand' });
     await world.as('operator')('POST', `/tenants/${AURORA}/audit`, {});
     expect(await list(AURORA, 'doctor', 'by-hand')).toMatchObject([{ record: 'b', code: 'edited', about: 'title' }]);
     expect((await records(AURORA, 'doctor', 'in-sync')).sort()).toEqual(['a', 'c']);
   });
 
-  test('that rules leave out are told by the plan that was kept last, and before one is by their number', async () => {
+  test('that rules exclude are listed by the last stored plan, and counted before the first plan', async () => {
     const ask = async () =>
       (await world.as('viewer')('GET', `/tenants/${ROSSI}/targets/contacts/records?state=excluded`)).body;
     expect(await ask()).toMatchObject({ items: [], next: null });
@@ -90,12 +90,12 @@ describe('records of a target', () => {
     ['a target that there is not', 'nobody', '?state=failing', 404, 'no-such-target'],
     ['a place that nobody gave', 'doctor', '?state=in-sync&after=bm8', 400, 'cursor-unusable'],
     ['more than a page may have', 'doctor', '?state=failing&limit=9000', 400, 'request-invalid'],
-  ])('are not told for %s', async (_, target, query, status, code) => {
+  ])('are not listed for %s', async (_, target, query, status, code) => {
     const asked = await world.as('viewer')('GET', `/tenants/${AURORA}/targets/${target}/records${query}`);
     expect(asked).toEqual(problemLike(status, code));
   });
 
-  test.each(RECORD_STATES)('name ids and codes alone: %s', async (state) => {
+  test.each(RECORD_STATES)('contain only ids and codes: %s', async (state) => {
     const { body } = await world.as('viewer')('GET', `/tenants/${ROSSI}/targets/contacts/records?state=${state}`);
     expect(Object.keys(body).sort()).toEqual(['asOf', 'counts', 'items', 'next', 'state', 'target']);
   });

@@ -33,7 +33,7 @@ function flat(text: string): string {
   return text.replaceAll(/\s+/g, ' ');
 }
 
-describe('what readings show of the clinic profile', () => {
+describe('a deviation from the clinic profile', () => {
   function opened(remarks: () => ReadingRemark[] = () => REMARKS) {
     const clinic = Object.assign(createModelClinic(), { remarks });
     clinic.appointments.set('1', appointmentOf('1', { inHours: 24 }));
@@ -46,19 +46,19 @@ describe('what readings show of the clinic profile', () => {
     world = opened();
   });
 
-  test('is told by plan', async () => {
+  test('is reported by plan', async () => {
     const plan = await planTenant(world.installation, world.tenant.id, () => {}, NEVER);
     expect(plan.remarks).toEqual(REMARKS);
     for (const sentence of SENTENCES) expect(flat(printTerminal(planDocument(plan, 'en')))).toContain(sentence);
   });
 
-  test('is told by health', async () => {
+  test('is reported by health', async () => {
     const health = await tenantHealth(world.installation, world.tenant.id, { progress: () => {} }, NEVER);
     expect(health.remarks).toEqual(REMARKS);
     for (const sentence of SENTENCES) expect(flat(renderHealth(health))).toContain(sentence);
   });
 
-  test('is told by status, of the last cycle', async () => {
+  test('is reported by status, for the last cycle', async () => {
     await cycle(world.tenant);
     const [lastRun = null] = await world.tenant.runs.list(1);
     expect(lastRun?.remarks).toEqual(REMARKS);
@@ -66,7 +66,7 @@ describe('what readings show of the clinic profile', () => {
     for (const sentence of SENTENCES) expect(flat(status)).toContain(sentence);
   });
 
-  test('is told by doctor, also where only the last cycle saw it, and each once', async () => {
+  test('is reported by doctor, also if only the last cycle saw it, and each once', async () => {
     const state: StateProbe = {
       ...{ check: async () => {}, requireRights: async () => {}, requireIdentity: async () => {} },
       ...{

@@ -25,8 +25,8 @@ function open(stored: Readonly<Record<string, object>>) {
   return { tenant, hurried, ended };
 }
 
-describe('after a person has acted', () => {
-  test('targets that waited for a person, or for the confirmation of a refusal, get their turn', async () => {
+describe('after an operator’s action', () => {
+  test('targets that waited for the operator, or for a refusal to be confirmed, are retried', async () => {
     const { tenant, hurried, ended } = open({
       ...{ settings: failureOf('settings'), login: failureOf('authorization'), guard: failureOf('guard') },
       ...{ refused: failureOf('remote', 'refusal-unconfirmed'), away: failureOf('remote'), well: {} },
@@ -38,8 +38,8 @@ describe('after a person has acted', () => {
   });
 });
 
-describe('when a person wants all to be tried', () => {
-  test('targets go on, those excepted that the vendor asked to wait, or another target of their account', async () => {
+describe('when an operator retries everything', () => {
+  test('targets continue, except those that the vendor delayed, directly or by another target of their account', async () => {
     const { tenant, hurried, ended } = open({
       ...{
         away: failureOf('remote'),
@@ -55,7 +55,7 @@ describe('when a person wants all to be tried', () => {
   });
 });
 
-test('a target waits for a person while its failure is one of settings, authorization or guard', () => {
+test('a target waits for an operator if its failure is one of settings, authorization or guard', () => {
   const actors: Actor[] = ['settings', 'authorization', 'guard', 'remote', 'contract', 'conflict'];
   const waiting = actors.filter((actor) =>
     waitsForPerson(failureOf(actor) as unknown as Pick<StoredTarget, 'failure'>),

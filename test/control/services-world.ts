@@ -34,11 +34,11 @@ import { openBooked, openInstallation } from './open-installation.ts';
 
 /** Of whom the log must not tell. */
 export const PATIENT = 'pat-7731';
-/** Appointments of the clinic: more than may vanish without a person's word. */
+/** Appointments of the clinic: more than may vanish without an operator's approval. */
 const APPOINTMENTS = 30;
 const CONTACTS = { mapping: { lastname: 'lastName' }, everyMinutes: 1 };
 
-/** A tenant with all that a person's acts may be about: a calendar, contacts, reminders. A first cycle has filled its targets. */
+/** Opens a tenant with every subject of an operator's action: a calendar, contacts, reminders. A first cycle has filled its targets. */
 export async function openActsWorld(redis: Redis) {
   const clock = { now: NOW };
   const clinic = createModelClinic();
@@ -60,7 +60,7 @@ export async function openActsWorld(redis: Redis) {
   Object.assign(tenant.configuration, { reminders: reminders.file });
   const contacts = tenant.targets.get('contacts');
   if (contacts === undefined) throw new Error('there are no contacts');
-  // Of nobody before us.
+  // The CRM holds no earlier contacts.
   Object.assign(contacts.connector, {
     existing: { async *list() {}, read: async () => [], stamp: async () => new Map() },
   });
@@ -83,7 +83,7 @@ export async function openActsWorld(redis: Redis) {
       await pass();
       return (await listRuns(installation))[0]?.run ?? '';
     },
-    /** The same after a person put the appointment back: it remains unchanged. */
+    /** Returns a changed run after an operator restored the appointment, which then stays unchanged. */
     async pinnedRun() {
       const run = await this.changedRun();
       await tenant.journal.pin('doctor', ['1'], clock.now + DAY_MS);
@@ -91,7 +91,7 @@ export async function openActsWorld(redis: Redis) {
     },
     /** The channel of the reminders is gone at its other side. */
     closeChannel: () => reminders.ledger.closeChannel('text', { code: 'gone', at: clock.now }),
-    /** A hold, since the clinic tells of no appointment any more. */
+    /** Returns a hold, which exists because the clinic lists no appointment any more. */
     async heldRun() {
       clinic.appointments.clear();
       await pass();
@@ -108,7 +108,7 @@ export function openTriggerInstallation(redis: Redis) {
   return openInstallation({ tenants: [createTriggerWorld(redis, { portal }).open()] });
 }
 
-/** The connection `clinic` before an authorization server that takes whatever it is asked; and a browser of whoever goes where it leads. */
+/** Opens the connection `clinic` with an authorization server that approves every request, and a browser that follows its redirects. */
 export async function openActsLogins(connect: () => Redis) {
   const server = await startTokenServer();
   server.onToken = () => ({ body: { ...tokensNamed(0), expires_in: 3_600 } });
@@ -221,7 +221,7 @@ function openAurora(redis: Redis) {
   return { ...aurora, book };
 }
 
-/** How every refusal looks. */
+/** Returns the common form of a refusal. */
 export function problemLike(status: number, code: string) {
   return {
     status,

@@ -36,7 +36,7 @@ async function open(access: object = { passphrase: true }) {
 }
 
 describe('the passphrase', () => {
-  test('lets its owner in, and refuses every other one with passphrase-wrong', async () => {
+  test('signs in its owner, and refuses any other passphrase with passphrase-wrong', async () => {
     const { desk, guess, recorded } = await open();
     const { session, account } = await signInByPassphrase(desk, PASSPHRASE, STRANGER);
     expect(await entrantBySession(desk, session)).toMatchObject({ id: account, name: 'owner', level: 'owner' });
@@ -46,12 +46,12 @@ describe('the passphrase', () => {
     expect(recorded).toMatchObject([{ verb: 'sign-in', outcome: 'done', what: { way: 'passphrase', level: 'owner' } }]);
   });
 
-  test('lets no one in where it is off', async () => {
+  test('signs in no one if it is disabled', async () => {
     const { guess } = await open({ passphrase: false });
     expect(await guess(STRANGER, PASSPHRASE)).toBe('passphrase-wrong');
   });
 
-  test('is held back with sign-in-too-often after twenty tries of an address, but not in a browser of its owner', async () => {
+  test('is blocked with sign-in-too-often after twenty tries of an address, but not in a browser of its owner', async () => {
     const { desk, guess, recorded } = await open();
     const tries: string[] = [];
     for (let at = 0; at < 22; at += 1) tries.push(await guess(STRANGER));
@@ -67,7 +67,7 @@ describe('the passphrase', () => {
     });
   });
 
-  test('has all tries of an address again after a sign-in from there', async () => {
+  test('resets the tries of an address after a sign-in from there', async () => {
     const { guess } = await open();
     for (let round = 0; round < 3; round += 1) {
       for (let at = 0; at < 10; at += 1) await guess(STRANGER);
@@ -77,7 +77,7 @@ describe('the passphrase', () => {
 });
 
 describe('a remembered browser', () => {
-  test('is known for its account until it expires, and never if it was invented', async () => {
+  test('is valid for its account until it expires, and never if forged', async () => {
     const { desk, state } = await open();
     const shown = rememberBrowser(desk, 'owner', null);
     expect(rememberedBrowserOf(desk, shown)).toMatchObject({ account: 'owner' });
@@ -87,7 +87,7 @@ describe('a remembered browser', () => {
     expect(rememberedBrowserOf(desk, shown)).toBeNull();
   });
 
-  test('keeps its budget for the same account alone', async () => {
+  test('keeps its budget only for the same account', async () => {
     const { desk } = await open();
     const before = { id: 'b', account: 'owner' };
     const idFor = (account: string) => rememberedBrowserOf(desk, rememberBrowser(desk, account, before))?.id;
@@ -99,7 +99,7 @@ describe('a remembered browser', () => {
 describe('a link to sign in', () => {
   const LONG = 'x'.repeat(SHORTEST_PASSPHRASE);
 
-  test('is not used up by a passphrase that is refused as passphrase-unusable', async () => {
+  test('stays valid after a passphrase that is refused as passphrase-unusable', async () => {
     const { desk, codeOf } = await open();
     await desk.links.put('ticket', { mustSet: false }, 60_000);
     for (const passphrase of [LONG.slice(1), '', 'x'.repeat(257), '🦷'.repeat(SHORTEST_PASSPHRASE - 1)]) {
@@ -109,7 +109,7 @@ describe('a link to sign in', () => {
     expect(await codeOf(useSignInLink(desk, 'ticket', LONG))).toBe('login-unknown');
   });
 
-  test('that sets the passphrase ends the sessions of its owner; one that only signs in ends none', async () => {
+  test('that sets the passphrase ends the owner’s sessions; one that only signs in ends none', async () => {
     const { desk } = await open();
     const { session } = await signInByPassphrase(desk, PASSPHRASE, STRANGER);
     await desk.links.put('first', { mustSet: false }, 60_000);
@@ -121,7 +121,7 @@ describe('a link to sign in', () => {
     expect(await entrantBySession(desk, renewed.session)).toMatchObject({ level: 'owner' });
   });
 
-  test('of the first start sets a passphrase and nothing else, and is over once there is one', async () => {
+  test('of the first start only sets a passphrase, and expires once there is one', async () => {
     const connection = redis.connect();
     await connection.flushall();
     const { desk } = openAccessWorld(connection, { access: accessSettings({ passphrase: true }) });
@@ -132,14 +132,14 @@ describe('a link to sign in', () => {
     expect(await describeSignInLink(desk, 'ticket')).toBeNull();
   });
 
-  test('is good for nothing where no one signs in by passphrase', async () => {
+  test('is invalid if passphrases are disabled', async () => {
     const { desk, codeOf } = await open({ passphrase: false });
     await desk.links.put('ticket', { mustSet: false }, 60_000);
     expect(await codeOf(useSignInLink(desk, 'ticket', null))).toBe('login-unknown');
   });
 });
 
-test('a sign-in at a provider is refused as oidc-off where there is none, or no address to come back to', async () => {
+test('a sign-in at a provider is refused as oidc-off without a provider or a URL to return to', async () => {
   const { desk, codeOf } = await open();
   expect(await codeOf(beginOidcSignIn(desk, '/'))).toBe('oidc-off');
   const callback = { search: '?code=c', sealedState: '', trier: STRANGER };
@@ -151,7 +151,7 @@ test('a sign-in at a provider is refused as oidc-off where there is none, or no 
   expect(await codeOf(endOidcSignIn(withProvider.desk, callback, new AbortController().signal))).toBe('login-unknown');
 });
 
-test('signing out ends one session, or all of the account, and is recorded', async () => {
+test('signing out ends one session or all of the account, and is recorded', async () => {
   const { desk, recorded } = await open();
   const begin = async () => (await signInByPassphrase(desk, PASSPHRASE, STRANGER)).session;
   const [first, second, third] = [await begin(), await begin(), await begin()];
@@ -167,7 +167,7 @@ test('signing out ends one session, or all of the account, and is recorded', asy
   ]);
 });
 
-test('an account of a provider is named apart from a holder of the passphrase', () => {
+test('an account of a provider has another name than the holder of the passphrase', () => {
   expect(principalOf({ id: 'account:x#y', name: 'olga' }).kind).toBe('account');
   expect(principalOf({ id: 'owner', name: 'owner' }).kind).toBe('holder');
 });

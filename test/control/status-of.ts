@@ -5,7 +5,7 @@ import { worstOf } from '../../src/model/sync-state.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { NOW } from '../sync/arbitraries.ts';
 
-/** A target as status tells it. */
+/** Returns a target as in the status. */
 export function targetOf(state: TargetState, changes: Partial<TargetStatus> = {}): TargetStatus {
   const figures = {
     links: 10,
@@ -42,7 +42,7 @@ export function targetOf(state: TargetState, changes: Partial<TargetStatus> = {}
   };
 }
 
-/** A login as status tells it. */
+/** Returns a connection as in the status. */
 export function loginOf(state: ConnectionStatus['state'], changes: Partial<ConnectionStatus> = {}): ConnectionStatus {
   const times = { sinceAt: NOW - HOUR_MS, accessExpiresAt: null, refreshExpiresAt: null };
   const life = { nextTryAt: null, pause: null, isEndFixed: false, obtainedAt: NOW - HOUR_MS, usedAt: NOW };
@@ -83,7 +83,7 @@ export function tenantOf(changes: Partial<TenantStatus> = {}): TenantStatus {
   };
 }
 
-/** The status of an installation in which nothing is the matter beside its clinics. */
+/** Returns the status of an installation without problems outside of its tenants. */
 export function statusOf(tenants: TenantStatus[]): Status {
   const times = { wentBackAt: null, wentBackTo: null, writesLostAt: null };
   const state = { durability: 'durable', directory: 'kept', ...times } as const;
@@ -103,7 +103,7 @@ export function statusOf(tenants: TenantStatus[]): Status {
   };
 }
 
-/** What is the matter with one clinic, and an installation around it. */
+/** Returns the problems of one tenant and of the installation around it. */
 export function problems(
   tenant: Partial<TenantStatus>,
   installation: Partial<Status> = {},

@@ -28,18 +28,18 @@ function statusWith(
   return notificationStatus(tenant as never, target as never, 'c1', new Map(all));
 }
 
-describe('a target is told of changes', () => {
+describe('a target is notified of changes', () => {
   test('by its own subscription, and by that of another target on the same calendar', () => {
     expect(statusWith({ doctor: { current } })).toEqual(HEARD);
     expect(statusWith({ nurse: { current } })).toEqual(HEARD);
   });
 
-  test('although the subscription could not be looked after, with the code of that', () => {
+  test('even if the check of the subscription failed, with the code of the failure', () => {
     expect(statusWith({ nurse: { current, failure } })).toEqual({ ...HEARD, reason: 'server-error' });
   });
 });
 
-describe('a target is not told of changes', () => {
+describe('a target is not notified of changes', () => {
   test.each([
     ['container', 'c2'],
     ['connector', 'caldav'],
@@ -56,7 +56,7 @@ describe('a target is not told of changes', () => {
     ['no-public-address', { url: null, paused: true }],
     ['paused', { paused: true }],
     ['paused', { isTargetPaused: true }],
-  ])('with the reason %s for %j, whatever is stored', (reason, choice) => {
+  ])('with the reason %s for %j, for any stored state', (reason, choice) => {
     expect(statusWith({ doctor: { current, failure } }, choice)).toEqual({ sinceAt: null, untilAt: null, reason });
   });
 

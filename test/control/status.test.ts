@@ -60,8 +60,8 @@ function failureOf(actor: Actor): NonNullable<StoredTarget['failure']> {
   return { code: 'x', actor, message: 'm', remedy: null, texts: { message: 'm', remedy: null }, sinceAt: NOW };
 }
 
-describe('rows that cannot be read', () => {
-  test('every row: nothing is in sync as of now, before the first time not at all', async () => {
+describe('unreadable rows', () => {
+  test('every row: no target is in sync as of now, and none is before the first time', async () => {
     const { clinic, sync } = open();
     for (const id of clinic.appointments.keys()) clinic.unusable.add(id);
     const { doctor, whole, ...told } = await sync();
@@ -71,7 +71,7 @@ describe('rows that cannot be read', () => {
     for (const text of [told.sync, told.status]) expect(text).toContain('doctor: 3 unreadable records: bad-time');
   });
 
-  test('one row for good: the clock stands, and status says that all but one record is in sync as of the cycle', async () => {
+  test('one permanently unreadable row: the time stays, and status reports all but one record in sync as of the cycle', async () => {
     const { clinic, sync } = open();
     const before = await sync();
     expect(before).toMatchObject({ whole: true, doctor: { state: 'in-sync', inSyncAsOf: before.at, gaps: [] } });
@@ -87,7 +87,7 @@ describe('rows that cannot be read', () => {
     expect(after.doctor).toMatchObject({ state: 'in-sync', inSyncAsOf: after.at, exceptGapsAsOf: null });
   });
 
-  test('a row that is known to be of another agenda stops the clock of that one alone', async () => {
+  test('a row of a known other agenda stops only the time of that agenda', async () => {
     const { clinic, sync } = open();
     const readAppointments = clinic.readAppointments;
     clinic.readAppointments = async (query, signal) => {
@@ -99,7 +99,7 @@ describe('rows that cannot be read', () => {
     expect(other).toMatchObject({ state: 'incomplete', inSyncAsOf: null });
   });
 
-  test('a list whose end is not proved leaves the target stale', async () => {
+  test('an incomplete list leaves the target stale', async () => {
     const { clinic, sync } = open();
     const { at } = await sync();
     clinic.truncatedAfter = 2;
@@ -109,11 +109,11 @@ describe('rows that cannot be read', () => {
   });
 });
 
-describe('a list that lacks records which the clinic shows one by one (records-unlisted)', () => {
+describe('a list that lacks records which the clinic returns in single requests (records-unlisted)', () => {
   test.each([
     { name: 'an empty list', unlisted: ['1', '2', '3'] },
     { name: 'a list without one record', unlisted: ['2'] },
-  ])('$name proves itself incomplete: nothing is removed, no clock moves, and status names the number', async (one) => {
+  ])('$name is incomplete: nothing is removed, no time advances, and status shows the number', async (one) => {
     const { clinic, model, sync } = open();
     const before = await sync();
     for (const id of one.unlisted) clinic.unlisted.add(id);
@@ -136,7 +136,7 @@ describe('a list that lacks records which the clinic shows one by one (records-u
     expect(after.other).toMatchObject({ state: 'in-sync', inSyncAsOf: after.at });
   });
 
-  test('removes nothing, not even what is gone by two readings, until a list is complete', async () => {
+  test('removes nothing, not even records missing from two reads, until a list is complete', async () => {
     const { clinic, model, sync } = open();
     await sync();
     clinic.unlisted.add('2');
@@ -147,7 +147,7 @@ describe('a list that lacks records which the clinic shows one by one (records-u
     expect((await sync()).doctor).toMatchObject({ state: 'in-sync', links: 2 });
   });
 
-  test('is not told of records that a complete list may leave out: closed, moved, or changed after it was read', async () => {
+  test('is not reported for records that a complete list may omit: closed, moved, or changed after the read', async () => {
     const { clinic, sync } = open();
     await sync();
     const changed = { updatedAt: NOW + 60 * MINUTE_MS };
@@ -161,7 +161,7 @@ describe('a list that lacks records which the clinic shows one by one (records-u
 });
 
 describe('ids that the configuration names', () => {
-  test('an agenda that the clinic does not have is named with the near ones; the rest goes on', async () => {
+  test('an unknown agenda is reported with similar names; other agendas continue', async () => {
     const { model, sync } = open({ agendas: ['a1', 'a11'] });
     const { doctor, other, at, whole, ...told } = await sync();
     expect(doctor).toMatchObject({ state: 'incomplete', inSyncAsOf: null, exceptGapsAsOf: at, links: 3 });
@@ -174,12 +174,12 @@ describe('ids that the configuration names', () => {
     }
   });
 
-  test('a name in place of an id is told with its id', async () => {
+  test('a name instead of an id is reported with its id', async () => {
     const { sync } = open({ agendas: ['agenda a2'] });
     expect((await sync()).doctor?.gaps).toMatchObject([{ code: 'agenda-unknown', soon: ['a2 (Agenda a2)'] }]);
   });
 
-  test('it is known with the next cycle that finds it, without an hour of waiting', async () => {
+  test('it is known in the next cycle that finds it, without an hour of waiting', async () => {
     const { clinic, sync } = open({ agendas: ['a1', 'a3'] });
     let invalidated = 0;
     clinic.invalidate = () => {
@@ -192,7 +192,7 @@ describe('ids that the configuration names', () => {
     expect((await sync()).doctor).toMatchObject({ state: 'in-sync', gaps: [] });
   });
 
-  test('a treatment is looked for too', async () => {
+  test('a treatment is checked too', async () => {
     const { clinic, sync } = open({ treatments: ['t1'] });
     clinic.treatments = async () => [{ id: 't2', name: 'Visit' }];
     expect((await sync()).doctor?.gaps).toMatchObject([
@@ -202,7 +202,7 @@ describe('ids that the configuration names', () => {
     expect((await sync()).doctor).toMatchObject({ state: 'in-sync' });
   });
 
-  test('a catalogue that may not be read makes none of them unknown: a row proves one, of others it is told', async () => {
+  test('an unreadable catalogue makes no id unknown: a row confirms one, and the others are reported', async () => {
     const { clinic, sync } = open({ agendas: ['a1', 'a9'] });
     clinic.agendas = async () => {
       throw new MirrorError('no', { actor: 'authorization', code: 'missing-claim', retry: 'never', status: 403 });
@@ -216,7 +216,7 @@ describe('ids that the configuration names', () => {
 });
 
 describe('status', () => {
-  test('tells of every tenant, of those set aside too, and of one when it is named', async () => {
+  test('shows every tenant, including skipped ones, and a single one by name', async () => {
     const tenants = ['studio-rossi', 'studio-bianchi'].map(
       (id) => openBooked(redis, 0, { id, name: `Studio ${id}` }).tenant,
     );
@@ -234,7 +234,7 @@ describe('status', () => {
     expect((await status(installation, 'studio-bianchi')).tenants).toHaveLength(1);
   });
 
-  test('of a tenant that is not there says which ones are', () => {
+  test('of an unknown tenant lists the existing ones', () => {
     const installation = openInstallation({
       tenants: [openBooked(redis).tenant],
       unusable: [{ id: 'broken', faults: [] }],
@@ -258,7 +258,7 @@ describe('status', () => {
   });
 });
 
-describe('the word for a target', () => {
+describe('the state of a target', () => {
   test('is first-sync before its first complete cycle', async () => {
     const { tenant } = openBooked(redis);
     expect(await stateOf(tenant)).toMatchObject({ state: 'first-sync', inSyncAsOf: null });
@@ -278,7 +278,7 @@ describe('the word for a target', () => {
     expect(await stateOf(tenant)).toMatchObject({ state: 'stale', inSyncAsOf: NOW });
   });
 
-  test('is working while changes wait, and the freshness is that of the last time when none did', async () => {
+  test('is working while changes wait, with the last time at which no change waited', async () => {
     const { clinic, clock, tenant } = openBooked(redis, 3);
     await cycle(tenant);
     clock.now += HOUR_MS;
@@ -299,7 +299,7 @@ describe('the word for a target', () => {
     expect(await stateOf(tenant)).toMatchObject({ state: 'failing', failing: 1, pending: 1 });
   });
 
-  test('is held when removals wait for a person', async () => {
+  test('is held when removals wait for an operator', async () => {
     const { clinic, tenant } = openBooked(redis, 30);
     await cycle(tenant);
     clinic.appointments.clear();
@@ -310,7 +310,7 @@ describe('the word for a target', () => {
   test.each<[Actor, string]>([
     ['remote', 'resting'],
     ['authorization', 'stopped'],
-  ])('tells a hold and an error of the whole target (%s) as two problems', async (actor, state) => {
+  ])('shows a hold and an error of the whole target (%s) as two problems', async (actor, state) => {
     const { clinic, tenant, installation } = openBooked(redis, 30);
     await cycle(tenant);
     clinic.appointments.clear();
@@ -322,7 +322,7 @@ describe('the word for a target', () => {
     expect(problems.find(({ code }) => code === 'held')).toMatchObject({ health: 'action-required' });
   });
 
-  test('is first-sync until nothing waits for the first time, and working from then on, also with a gap', async () => {
+  test('is first-sync until the queue is empty for the first time, and working from then on, also with a gap', async () => {
     const { clinic, model, clock, tenant } = openBooked(redis, 3);
     await pull(tenant);
     expect(await stateOf(tenant)).toMatchObject({ state: 'first-sync', firstSync: { written: 0, of: 3 } });
@@ -353,7 +353,7 @@ describe('the word for a target', () => {
   test.each([
     ['tenant', { paused: true }, {}],
     ['target', {}, { paused: true }],
-  ])('is paused when the %s is, whatever else is the matter', async (_, changes, configuration) => {
+  ])('is paused when the %s is, with any other problem', async (_, changes, configuration) => {
     const { tenant } = openBooked(redis, 1, changes, configuration);
     await tenant.targetStore.write('doctor', { failure: failureOf('authorization') });
     expect(await stateOf(tenant)).toMatchObject({ state: 'paused' });

@@ -12,7 +12,7 @@ import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis();
 
-/** So many clinics, and how often each was looked at; one after another may be had to wait. */
+/** Opens `count` tenants and counts the checks of each; `rest` can delay a tenant's check. */
 function openMany(count: number, rest: (tenant: string) => Promise<void> = async () => {}) {
   const connection = redis.connect();
   const clock = { now: NOW };
@@ -34,7 +34,7 @@ function openMany(count: number, rest: (tenant: string) => Promise<void> = async
   return { installation, looks, clock };
 }
 
-test('two hundred who look at metrics, probes and pages cost one look at each clinic', async () => {
+test('two hundred readers of metrics, probes and pages cost one check of each clinic', async () => {
   const { installation, looks, clock } = openMany(3);
   const statuses = openStatuses();
   const metrics = createMetrics(() => installation, { statuses });
@@ -51,7 +51,7 @@ test('two hundred who look at metrics, probes and pages cost one look at each cl
   expect([...looks.values()]).toEqual([2, 2, 2]);
 });
 
-test('the first who looks at many clinics sees some and how many are missing, and soon all', async () => {
+test('the first reader of many clinics sees some with the number of missing ones, and soon all', async () => {
   const late = Promise.withResolvers<void>();
   const { installation } = openMany(60, (tenant) => (tenant === 'clinic-30' ? late.promise : Promise.resolve()));
   const overview = openOverview(installation, openStatuses());
@@ -63,7 +63,7 @@ test('the first who looks at many clinics sees some and how many are missing, an
   expect((await overview.read()).clinics.length).toBe(60);
 });
 
-test('who looks after ten minutes without anybody sees what was known while that is looked at anew', async () => {
+test('a reader after ten idle minutes sees the last state during the new check', async () => {
   const { installation, clock } = openMany(3);
   const statuses = openStatuses();
   const { status: before } = await statuses.read(installation);
@@ -78,7 +78,7 @@ test('who looks after ten minutes without anybody sees what was known while that
   await expect.poll(async () => (await statuses.readSoFar(installation, 1)).at).toBe(clock.now);
 });
 
-test('what is asked of one clinic is never older than the question, however many ask', async () => {
+test('a query of one clinic is never older than the request, for any number of requests', async () => {
   const waiting: (() => void)[] = [];
   const { installation, looks } = openMany(1, () => new Promise((resolve) => waiting.push(resolve)));
   const { ofTenant } = openStatuses();
@@ -95,7 +95,7 @@ test('what is asked of one clinic is never older than the question, however many
   expect(looks.get('clinic-0')).toBe(2);
 });
 
-test('that Redis does not answer is told to whoever asks, and the next one asks again', async () => {
+test('every reader is told that Redis does not answer, and the next reader tries again', async () => {
   let isAway = true;
   const { installation } = openMany(1, async () => {
     if (isAway) throw new Error('Redis does not answer');
@@ -109,7 +109,7 @@ test('that Redis does not answer is told to whoever asks, and the next one asks 
   expect((await statuses.ofTenant(installation, 'clinic-0')).tenants.length).toBe(1);
 });
 
-test('a clinic that is removed while all are looked at is passed over', async () => {
+test('a clinic that is removed during the check of all is skipped', async () => {
   let isThere = true;
   const { installation, clock } = openMany(30, async () => {
     isThere = false;
@@ -130,7 +130,7 @@ function openAt(clock: { now: number }) {
   return { ...openInstallation({ tenants: [] }), clock: () => clock.now };
 }
 
-test('scrapes at the same time and within five seconds are answered from one computing', async () => {
+test('scrapes within five seconds share one result', async () => {
   const clock = { now: 1_000_000 };
   const installation = openAt(clock);
   let computed = 0;
@@ -146,7 +146,7 @@ test('scrapes at the same time and within five seconds are answered from one com
   expect(computed).toBe(2);
 });
 
-test('a clock that was put back makes nothing count for longer', async () => {
+test('a clock set back extends no cached result', async () => {
   const clock = { now: 1_000_000 };
   let computed = 0;
   const figures = createStateFigures(async () => {
@@ -158,7 +158,7 @@ test('a clock that was put back makes nothing count for longer', async () => {
   expect(computed).toBe(2);
 });
 
-test('a scrape that would take too long gets what was computed before, with its age, and the next one what is ready by then', async () => {
+test('a slow scrape gets the previous result with its age, and the next one gets the new result', async () => {
   const clock = { now: 1_000_000 };
   const installation = openAt(clock);
   const ready = [Promise.resolve()];
@@ -172,7 +172,7 @@ test('a scrape that would take too long gets what was computed before, with its 
   expect(await figures.refresh(installation)).toBe(0);
 });
 
-test('the first scrape waits however long it takes, and what fails is told to whoever waits and tried again', async () => {
+test('the first scrape waits for any duration, and a failure is reported and retried', async () => {
   const installation = openAt({ now: 1_000_000 });
   const first = Promise.withResolvers<void>();
   const attempts = [first.promise, Promise.resolve()];

@@ -31,14 +31,14 @@ import { openInstallation } from './open-installation.ts';
 import { loginOf } from './status-of.ts';
 
 /*
- * Whoever looks at another surface must not learn another truth: one clinic, in every combination of the two syncHealth that there is, beside one
- * that has not been read yet.
+ * All interfaces must report the same state: one tenant in every possible combination of sync and health, and another tenant that was never
+ * read.
  */
 
 const redis = useRedis();
 const TENANT = 'studio-rossi';
 
-/** A clinic with a calendar of three appointments, nothing of which was read yet. */
+/** Opens a tenant with a calendar of three appointments, before its first read. */
 async function open() {
   const connection = redis.connect();
   await connection.flushall();
@@ -175,7 +175,7 @@ const COMBINATIONS: [SyncStatus, Health, how: string, bring: (world: World) => u
   ],
 ];
 
-/** What a person reads. */
+/** Returns the text that a user reads. */
 function worded({ sync, health }: SyncHealth, firstSync: FirstSync | null) {
   const { written = 0, of = null } = firstSync ?? {};
   const step = of === null ? SYNC_HEALTH_WORDS.en[sync] : `behind, first sync: ${written} of ${of} written`;
@@ -187,7 +187,7 @@ function marksIn(page: string): (string | undefined)[] {
   return [/class="mark [\w-]+">.*?<\/svg>([^<]+?) *</.exec(own)?.[1], /class="able \w+">([^<]+)</.exec(own)?.[1]];
 }
 
-/** What every surface says of the clinic. */
+/** Returns every interface's report of the tenant. */
 async function surfacesOf({ installation, clock }: World) {
   const statuses = openStatuses();
   const metrics = createMetrics(() => installation, { statuses });
@@ -221,7 +221,7 @@ async function surfacesOf({ installation, clock }: World) {
   };
 }
 
-describe('every surface says the same two words of a clinic', () => {
+describe('every interface shows the same two states of a clinic', () => {
   test.each(COMBINATIONS)('%s and %s: %s', async (sync, health, how, bring, firstSync = undefined) => {
     const world = await open();
     await bring(world);

@@ -22,7 +22,7 @@ async function stateOf(tenant: OpenTenant) {
 }
 
 describe('a sync on demand', () => {
-  test('goes to the end and tells how far it came', async () => {
+  test('runs to the end and reports progress', async () => {
     const { model, installation } = openBooked(redis, 25);
     const told: [string, number | undefined, number | undefined][] = [];
     const result = await syncTenant(installation, 'studio-rossi', {
@@ -39,7 +39,7 @@ describe('a sync on demand', () => {
     expect(told.at(-1)).toEqual(['writing', 25, 25]);
   });
 
-  test('of a paused tenant reads and writes nothing, and says why', async () => {
+  test('of a paused tenant reads and writes nothing, and reports the reason', async () => {
     const { clinic, installation } = openBooked(redis, 3, { paused: true });
     await expect(
       syncTenant(installation, 'studio-rossi', { progress: SILENT, signals: SIGNALS }),
@@ -50,7 +50,7 @@ describe('a sync on demand', () => {
     expect(clinic.counts.lists).toBe(0);
   });
 
-  test('takes up a target at once that waited for a person, and leaves one in peace that asked for it', async () => {
+  test('retries at once a target that waited for an operator, but not one whose vendor asked to wait', async () => {
     const { clinic, model, clock, installation, tenant } = openBooked(redis, 2);
     await cycle(tenant);
     clinic.appointments.set('9', appointmentOf('9'));
@@ -76,7 +76,7 @@ describe('a sync on demand', () => {
     ).toMatchObject([{ state: 'in-sync' }]);
   });
 
-  test('tries what is parked, and a target that rests by our own choice', async () => {
+  test('retries blocked changes and a target in its own pause', async () => {
     const { clinic, model, installation, tenant } = openBooked(redis, 2);
     await cycle(tenant);
     clinic.appointments.set('9', appointmentOf('9'));
@@ -93,7 +93,7 @@ describe('a sync on demand', () => {
     expect(targets).toMatchObject([{ state: 'in-sync', links: 4, pending: 0 }]);
   });
 
-  test('asks a target once that a person must do something for, and does not wait for the time of the next try', async () => {
+  test('tries a target that needs an operator once, and does not wait for the next try', async () => {
     let now = NOW;
     const { clinic, model, tenant, installation } = openBooked(redis, 2, { clock: () => (now += 300) });
     await cycle(tenant);
@@ -105,7 +105,7 @@ describe('a sync on demand', () => {
     expect(model.calls).toMatchObject({ apply: apply + 1, prepare });
   });
 
-  test('waits for another worker on the lane of a target that was stopped, once a person has acted', async () => {
+  test('waits for another worker on the lane of a stopped target, after an operator’s action', async () => {
     const { clinic, model, tenant, installation } = openBooked(redis, 2);
     await cycle(tenant);
     clinic.appointments.set('9', appointmentOf('9'));
@@ -118,7 +118,7 @@ describe('a sync on demand', () => {
     let refusals = 0;
     vi.spyOn(leases, 'tryTake').mockImplementation(async (...asked) => {
       const lease = await tryTake(...asked);
-      // The cycle goes on without the lane, what writes does not.
+      // The cycle continues without the lane; writes do not.
       if (lease === null && ++refusals === 2) await another?.release();
       return lease;
     });

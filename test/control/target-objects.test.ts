@@ -32,7 +32,7 @@ describe('the objects of a target', () => {
     return { asked, found: recordIds.map(objectOf) };
   }
 
-  test('are its items, null where it has none, and unread where one is not readable', async () => {
+  test('are its items, null for a missing one, and unread for an unreadable one', async () => {
     const item = { title: 'x' };
     const find = async () => [
       { key: 'k-a', item },
@@ -42,20 +42,20 @@ describe('the objects of a target', () => {
     expect((await held(['a', 'b', 'c'], find)).found).toEqual([item, 'unread', null]);
   });
 
-  test('are null for records without a link, which are not asked for', async () => {
+  test('are null for records without a link, without a request', async () => {
     const { asked, found } = await held(['a', 'b'], async () => [], { linked: ['b'] });
     expect([asked, found]).toEqual([[['k-b']], [null, null]]);
     expect((await held(['a'], failed, { linked: [] })).asked).toEqual([]);
   });
 
-  test('are asked for the first hundred, and unread beyond', async () => {
+  test('are requested for the first hundred, and unread after that', async () => {
     const ids = Array.from({ length: 101 }, (_, index) => `r${index}`);
     const { asked, found } = await held(ids, async () => []);
     expect(asked.map((keys) => keys.length)).toEqual([100]);
     expect(found).toEqual([...Array.from({ length: 100 }, () => null), 'unread']);
   });
 
-  test('are unread without a calendar, and where the target can not be asked', async () => {
+  test('are unread without a calendar, or if the target is unreachable', async () => {
     expect((await held(['a'], failed, { container: null })).found).toEqual(['unread']);
     expect((await held(['a'], failed)).found).toEqual(['unread']);
     await expect(held(['a'], failed, { signal: ENDED })).rejects.toThrow('the caller left');
@@ -68,18 +68,18 @@ describe('the pages of objects', () => {
   const ask = (of: unknown, container: string | null, ids: readonly string[], signal = NEVER) =>
     pagesOf({ connector: { pagesOf: of } } as never, container, ids, signal);
 
-  test('are asked for once each', async () => {
+  test('are requested once each', async () => {
     expect(await ask(pages, 'c1', ['a', 'a'])).toEqual(new Map([['a', 'c1/a']]));
   });
 
-  test('are none without a calendar, without objects, without pages of the vendor, and while it fails', async () => {
+  test('are empty without a calendar, objects or vendor pages, and after a failure', async () => {
     expect((await ask(pages, null, ['a'])).size).toBe(0);
     expect((await ask(failed, 'c1', [])).size).toBe(0);
     expect((await ask(undefined, 'c1', ['a'])).size).toBe(0);
     expect((await ask(failed, 'c1', ['a'])).size).toBe(0);
   });
 
-  test('do not hide a defect of the program, or the end of the caller', async () => {
+  test('do not hide a defect of the program, or a cancelled request', async () => {
     await expect(ask(() => Promise.reject(new TypeError('defect')), 'c1', ['a'])).rejects.toThrow('defect');
     await expect(ask(failed, 'c1', ['a'], ENDED)).rejects.toThrow('the caller left');
   });

@@ -62,7 +62,7 @@ describe('a target', () => {
     ['changes by hand wait', { isDriftUnrepaired: true }, 'held', ['held', 'drifted']],
     ["rows can't be read", { gaps: [gap] }, 'held', ['held', 'agenda-unknown']],
     ['the last cycle read not all', {}, 'stale', ['held', 'stale']],
-  ])('that is held is told so, also while %s', (_what, changes, state, codes) => {
+  ])('that is held is reported as held, also while %s', (_what, changes, state, codes) => {
     const target = targetOf(state, { ...changes, held: 48, pending: 3 });
     const found = problems({ targets: [target] });
     expect(found.map(({ code }) => code).toSorted()).toEqual(codes.toSorted());
@@ -70,18 +70,18 @@ describe('a target', () => {
       health: 'action-required',
       next: 'clinic-mirror holds list aurora',
     });
-    // What waits is counted once.
+    // Each waiting change is counted once.
     expect(found.map(({ waiting }) => waiting).reduce((sum, each) => sum + each, 0)).toBe(3);
   });
 
-  test('that is held is told so while its login has ended, or the clinic cannot be read', () => {
+  test('that is held is reported after its connection has ended, or while the clinic cannot be read', () => {
     const held = targetOf('held', { held: 48 });
     expect(problems({ connections: [loginOf('needs-login')], targets: [held] }).map(({ code }) => code)).toContain(
       'held',
     );
   });
 
-  test('in its first sync is no problem before it takes unreasonably long', () => {
+  test('in its first sync is no problem before an unusually long time', () => {
     const first = (since: number) =>
       targetOf('first-sync', { firstSync: { written: 120, of: 895 }, pending: 775, oldestPendingAt: NOW - since });
     expect(problems({ targets: [first(5 * HOUR_MS)] })).toEqual([]);
@@ -90,12 +90,12 @@ describe('a target', () => {
     ]);
   });
 
-  test('that is held is told since when a person has to decide', () => {
+  test('that is held is reported with the begin of the hold', () => {
     const target = targetOf('held', { held: 48, heldSinceAt: NOW - HOUR_MS });
     expect(problems({ targets: [target] })).toMatchObject([{ code: 'held', sinceAt: NOW - HOUR_MS }]);
   });
 
-  test('whose login has ended is told once, by the login, with what waits for it', () => {
+  test('whose connection has ended is reported once, by the connection, with the waiting targets', () => {
     const stopped = targetOf('stopped', { failure: { ...FAILURE, code: 'login-ended' }, pending: 14 });
     const found = problems({ connections: [loginOf('needs-login', { reason: 'login-ended' })], targets: [stopped] });
     const next = 'clinic-mirror login aurora dav';

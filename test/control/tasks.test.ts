@@ -28,14 +28,14 @@ beforeEach(() => {
   world = open();
 });
 
-/** Work that goes on until it is let. */
+/** Work that runs until the test ends it. */
 function waiting() {
   const end = Promise.withResolvers<object>();
   return { work: () => end.promise, end };
 }
 
 describe('a task', () => {
-  test('tells its step, then its result', async () => {
+  test('reports its step, then its result', async () => {
     const { work, end } = waiting();
     const { id, result } = await world.tasks.begin(TENANT, 'sync', async (progress) => {
       progress('reading the clinic');
@@ -57,7 +57,7 @@ describe('a task', () => {
     });
   });
 
-  test('that fails keeps who must act and what to do', async () => {
+  test('that fails keeps its actor and the required action', async () => {
     const refusal = { actor: 'guard', code: 'made-up', retry: 'never', remedy: 'wait' } as const;
     const { id, result } = await world.tasks.begin(TENANT, 'undo', () =>
       Promise.reject(new MirrorError('no', refusal)),
@@ -67,7 +67,7 @@ describe('a task', () => {
     expect(await world.read(TENANT, id)).toMatchObject({ state: 'failed', error });
   });
 
-  test('whose process is not heard of any more is lost, for every process', async () => {
+  test('whose process is silent is lost, for every process', async () => {
     const { work, end } = waiting();
     const { id, result } = await world.tasks.begin(TENANT, 'sync', work);
     const other = openInstallation({ tenants: [world.tenant] });
@@ -80,7 +80,7 @@ describe('a task', () => {
     expect((await readTask(other, TENANT, id)).state).toBe('done');
   });
 
-  test('is told to stop when its process ends, which waits for it', async () => {
+  test('is stopped when its process ends, and the process waits for it', async () => {
     const stopped: string[] = [];
     const { result } = await world.tasks.begin(TENANT, 'sync', async (_, { stop }) => {
       await new Promise((resolve) => stop.addEventListener('abort', resolve, { once: true }));
@@ -92,7 +92,7 @@ describe('a task', () => {
     await result;
   });
 
-  test('is not begun beside five others of its tenant', async () => {
+  test('does not begin while five others of its tenant run', async () => {
     const { work, end } = waiting();
     const begun = [];
     for (let count = 0; count < 5; count += 1) begun.push(await world.tasks.begin(TENANT, 'sync', work));
@@ -103,7 +103,7 @@ describe('a task', () => {
     await (await world.tasks.begin(TENANT, 'sync', work)).result;
   });
 
-  test('of another tenant is not told of', async () => {
+  test('of another tenant is not shown', async () => {
     await expect(world.read(TENANT, 'none')).rejects.toMatchObject({ code: 'no-such-task' });
     await expect(world.read('nobody', 'none')).rejects.toMatchObject({ code: 'no-such-tenant' });
   });

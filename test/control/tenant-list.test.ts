@@ -9,7 +9,7 @@ const INSTALLATION = { ...openInstallation({ tenants: [], unusable: [FAULTY] }),
 const ALL = { after: null, limit: 10 };
 
 describe('a list of tenants', () => {
-  test('has those that do not run: one with faults waits for a person, one that is not checked does not', async () => {
+  test('contains tenants that do not run: a faulty one needs an operator, an unchecked one does not', async () => {
     const { items } = await listTenants(INSTALLATION, () => true, ALL);
     expect(items).toMatchObject([
       { tenant: 'faulty', name: null, checked: true, faults: 2, health: 'action-required', targets: 0 },
@@ -18,7 +18,7 @@ describe('a list of tenants', () => {
     expect(items[1]?.health).not.toBe('action-required');
   });
 
-  test('has no tenant that the caller may not see', async () => {
+  test('contains no tenant that the caller may not see', async () => {
     const { items } = await listTenants(INSTALLATION, (tenant) => tenant === 'unread', ALL);
     expect(items.map(({ tenant }) => tenant)).toEqual(['unread']);
   });
@@ -42,17 +42,17 @@ describe('a list of problems', () => {
     return { codes: page.problems.map(({ code }) => code), next: page.next };
   };
 
-  test('begins with what concerns all, then goes tenant by tenant', () => {
+  test('begins with common problems, then continues tenant by tenant', () => {
     expect(list({})).toEqual({ codes: ['all', 'shared', 'a', 'b'], next: null });
   });
 
-  test('has what concerns all and what clinics share on its first page alone', () => {
+  test('contains common problems only on its first page', () => {
     const { codes, next } = list({ limit: 1 });
     expect(codes).toEqual(['all', 'shared', 'a']);
     expect(list({ limit: 1, after: next }).codes).toEqual(['b']);
   });
 
-  test('has nothing of other tenants', () => {
+  test('contains no problem of other tenants', () => {
     expect(list({ withAll: false, isWanted: (tenant: string) => tenant === 'beta' }).codes).toEqual(['shared', 'b']);
     expect(list({ withAll: false, isWanted: () => false }).codes).toEqual([]);
   });

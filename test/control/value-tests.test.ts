@@ -34,7 +34,7 @@ const REGISTERED: Record<ClientValues['kind'], () => Promise<ClientValues>> = {
   },
 };
 
-describe.each(Object.keys(REGISTERED) as ClientValues['kind'][])('a client at the server of %s', (kind) => {
+describe.each(Object.keys(REGISTERED) as ClientValues['kind'][])('a client of the server of %s', (kind) => {
   test('is accepted with its secret', async () => {
     await expect(tests.client(await REGISTERED[kind]())).resolves.toBeUndefined();
   });
@@ -45,13 +45,13 @@ describe.each(Object.keys(REGISTERED) as ClientValues['kind'][])('a client at th
   });
 });
 
-test('a client is refused where no authorization server answers', async () => {
+test('a client is refused without an authorization server', async () => {
   const values = { kind: 'clinic', authUrl: radicale().url, clientId: 'c', clientSecret: 's' } as const;
   await expect(tests.client(values)).rejects.toMatchObject({ name: 'MirrorError' });
   await expect(tests.client({ ...values, authUrl: 'http://127.0.0.1:1' })).rejects.toMatchObject({ actor: 'remote' });
 });
 
-test('a CalDAV login is accepted with its password alone', async () => {
+test('a CalDAV connection is accepted only with its password', async () => {
   const [user] = radicale().users;
   const values = { server: radicale().url, username: user?.name ?? '', password: user?.password ?? '' };
   await expect(tests.caldav(values)).resolves.toBeUndefined();
@@ -60,7 +60,7 @@ test('a CalDAV login is accepted with its password alone', async () => {
   await expect(plain).rejects.toMatchObject({ actor: 'settings', code: 'value-unusable' });
 });
 
-test('Redis is accepted by the address that the settings would take', async () => {
+test('Redis is accepted with the URL of the settings', async () => {
   await expect(tests.redis(redis.url)).resolves.toBeUndefined();
   await expect(tests.redis('redis://redis.example:6379')).rejects.toMatchObject({ code: 'value-unusable' });
   // The first refused connection is the answer: no waiting for a Redis that may come.

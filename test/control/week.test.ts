@@ -11,7 +11,7 @@ const zones = fc.constantFrom(...ZONES);
 const dates = fc.nat(366 * 20).map((day) => new Date(Date.UTC(2015, 0, 1) + day * DAY_MS).toISOString().slice(0, 10));
 
 describe('a week', () => {
-  test('has seven days from Monday on, one after the other, of whole hours as the clock changes', () => {
+  test('has seven consecutive days from Monday on, of whole hours despite clock changes', () => {
     fc.assert(
       fc.property(zones, dates, (zone, date) => {
         const days = weekOf(zone, date, 0);
@@ -28,7 +28,7 @@ describe('a week', () => {
     );
   });
 
-  test('is that of today where no date is named', () => {
+  test('is the current week if no date is given', () => {
     const now = Date.UTC(2026, 10, 22, 23, 30);
     // In Rome it is Monday already.
     expect(weekOf('Europe/Rome', null, now)[0]?.date).toBe('2026-11-23');

@@ -7,7 +7,7 @@ export type Values = Readonly<Record<string, string | null>>;
 export interface Wanted {
   /** By which the same thing is known on both sides: a contact's surname, an activity's time. */
   identity: string;
-  /** Any of these is right: an address that only one of a family can have, a day that turned while the cycle ran. */
+  /** Any of these is right: an address that only one family member can have, or a day that changed during the cycle. */
   alternatives: Values[];
 }
 
@@ -15,15 +15,15 @@ export interface Wanted {
 export interface ExpectedState {
   contacts: Wanted[];
   activities: Wanted[];
-  /** Addresses that several contacts share and one of them must have. */
+  /** Addresses that several contacts share; one of the contacts must have each. */
   sharedAddresses: string[];
 }
 
-/** How a CRM treats addresses. */
+/** A CRM's rules for addresses. */
 export interface AddressRules {
-  /** Whether an address belongs to one contact alone. */
+  /** Whether an address belongs to only one contact. */
   oneOwner: boolean;
-  /** Addresses, in lower case, of contacts that people made. */
+  /** Addresses, in lower case, of contacts that users created. */
   ofStrangers: ReadonlySet<string>;
 }
 
@@ -41,8 +41,8 @@ const AHEAD = new Set(['Booked', 'Confirmed']);
 const PRESENT = new Set(['CheckedIn', 'InProgress', 'Completed']);
 
 /**
- * What a CRM should show of a tenant, from the clinic's own data; nothing of the product is used.
- * @param times epoch ms between which the cycle computed what is ahead
+ * Returns the expected content of a CRM for a tenant, from the clinic's own data; uses no code of the product.
+ * @param times epoch ms between which the cycle computed the future appointments
  */
 export function expectedState(
   clinic: Pick<ClinicSandbox, 'appointments' | 'patients'>,
@@ -92,7 +92,7 @@ function contactOf(
   return { identity: lastName, alternatives };
 }
 
-/** Day of the next appointment (docs/crm-derived-fields.md): who arrived before the day is still expected. */
+/** Returns the day of the next appointment (docs/crm-derived-fields.md): a patient who arrived before that day is still expected. */
 function nextDayOf(visits: readonly TrueAppointment[], at: number): string | null {
   const today = LOCAL_DAY.format(at);
   const isAhead = ({ status, start }: TrueAppointment) =>

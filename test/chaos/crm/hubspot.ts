@@ -110,7 +110,7 @@ function foundIn(sandbox: HubSpotSandbox, object: (typeof OBJECTS)[number]): Fou
   }));
 }
 
-/** Each with what belongs to it. */
+/** Returns each stranger's record with its associated records. */
 function strangersNow(sandbox: HubSpotSandbox, ids: ReadonlySet<string>): Map<string, string> {
   const other: Readonly<Record<string, ObjectTypeName>> = { contacts: 'meetings', meetings: 'contacts' };
   const wanted = OBJECTS.flatMap((object) =>

@@ -21,7 +21,7 @@ function visit(id: string, patientId: string | null, start: number, more: Partia
   return { id, patientId, start, end: start + HOUR_MS, ...usual, ...more };
 }
 
-/** Two of a family, one with an address that a stranger has, one alone, one who did not consent. */
+/** Two family members, one patient with a stranger's address, one without relatives, one without consent. */
 const PATIENTS = [
   patient('1', 'family@example.com'),
   patient('2', 'Family@example.com'),
@@ -87,7 +87,7 @@ function setValues(found: Found, values: Found['values']): void {
 
 type Faults = { contacts?: Partial<CrmTotals['contacts']>; activities?: Partial<CrmTotals['activities']> };
 
-/** What can go wrong, and how it shows. */
+/** Possible defects, and the differences that the judge reports for each. */
 const BREAKS: [what: string, how: (crm: Crm) => void, shows: Faults | 'strangers'][] = [
   [
     'a contact twice',
@@ -176,7 +176,7 @@ const BREAKS: [what: string, how: (crm: Crm) => void, shows: Faults | 'strangers
 ];
 
 describe('the judge of a CRM', () => {
-  test('finds nothing wrong where everything is right', () => {
+  test('finds no defect in a correct CRM', () => {
     const totals = judge(rightCrm(), expectedAt());
     expect(totals).toEqual({
       contacts: { records: 4, remoteRecords: 4, duplicates: 0, missing: 0, wrong: 0, texts: [] },
@@ -200,14 +200,14 @@ describe('the judge of a CRM', () => {
     });
   });
 
-  test('allows for a day that turned while the cycle ran, and for no other', () => {
+  test('allows for a day that changed during the cycle, and for no other', () => {
     const afterFirst = NOON + 2 * HOUR_MS;
     const crm = rightCrm();
     expect(isExactCrm(judge(crm, expectedAt(NOON, afterFirst)))).toBe(true);
     expect(isExactCrm(judge(crm, expectedAt(afterFirst)))).toBe(false);
   });
 
-  test('takes either of a family for the one with the address, but not both where an address has one owner', () => {
+  test('accepts either family member with the address, but not both if an address has one owner', () => {
     const crm = rightCrm();
     setValues(at(crm.contacts, 0), { email: null });
     setValues(at(crm.contacts, 1), { email: 'family@example.com' });

@@ -3,14 +3,14 @@ import { type ExpectedState, timeOf, type Values, type Wanted } from './expected
 /** A record that was found in a CRM. */
 export interface Found {
   id: string;
-  /** Whether it carries a key of ours. */
+  /** Whether the record carries a key of clinic-mirror. */
   isOurs: boolean;
   values: Values;
   /** Ids of the contacts that it belongs to. */
   contactIds: readonly string[];
 }
 
-/** All that a CRM holds, and what stood there before the daemon ever ran. */
+/** Content of a CRM, and its content before the first start of the daemon. */
 export interface Holdings {
   contacts: readonly Found[];
   activities: readonly Found[];
@@ -25,15 +25,15 @@ export interface Strangers {
 
 /** How one kind of record stands against what the clinic holds. */
 export interface Tally {
-  /** Records that should be there. */
+  /** Expected records. */
   records: number;
   remoteRecords: number;
-  /** Records that nobody expects: doubles, people without consent, cancelled appointments. */
+  /** Unexpected records: duplicates, patients without consent, cancelled appointments. */
   duplicates: number;
   missing: number;
   /** Records with other values than expected, or that belong to another contact, to none or to several. */
   wrong: number;
-  /** Each of the differences: what is found, and what should be. */
+  /** Each difference, with the found and the expected record. */
   texts: { kind: 'duplicates' | 'missing' | 'wrong'; text: string }[];
 }
 
@@ -56,7 +56,7 @@ export function judge({ contacts, activities, strangers }: Holdings, expected: E
   const visits = activities
     .filter((activity) => !isStranger(activity))
     .map(({ isOurs, values: { startAt = null, endAt = null, status = null }, contactIds }) => {
-      // Who belongs to several, or to a stranger's contact, is expected of nobody.
+      // An activity of several contacts, or of a stranger's contact, is never expected.
       const owner = contactIds.length === 1 ? (names.get(contactIds[0] ?? '') ?? null) : null;
       return { identity: isOurs ? timeOf(startAt, endAt) : 'without a key', values: { owner, status } };
     });
@@ -106,7 +106,7 @@ function isSame(wanted: Values, found: Values): boolean {
   return Object.entries(wanted).every(([name, value]) => (found[name] ?? null) === value);
 }
 
-/** Whether a CRM shows exactly what is expected, and strangers' records are as they were. */
+/** Returns whether a CRM shows exactly the expected records, and strangers' records are unchanged. */
 export function isExactCrm({ contacts, activities, strangers }: CrmTotals): boolean {
   const faults = [contacts, activities].map(({ duplicates, missing, wrong }) => duplicates + missing + wrong);
   return faults.every((many) => many === 0) && strangers.changed === 0;

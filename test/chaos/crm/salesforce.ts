@@ -19,13 +19,13 @@ const MAPPING = {
   Next_On__c: 'derived.nextAppointmentOn',
 };
 
-/** Salesforce with an application's own login: contacts alone. */
+/** Starts Salesforce with a connection of the application: contacts only. */
 export async function startSalesforceSide(openGate: (server: string) => Promise<FaultProxy>): Promise<CrmSide> {
   const sandbox = await startSalesforceSandbox({
     customFields: { Contact: FIELDS },
     applications: [{ clientSecret: SECRET, runAs: 'integration@clinic.example' }],
   });
-  // Logins come this way too: the token carries the address under which the login was found.
+  // Authorization uses this URL too: the token carries the URL that was used for authorization.
   const proxy = await openGate(sandbox.url);
   const strangers = new Set<string>();
   const before = new Map<string, string>();

@@ -2,10 +2,10 @@ import type { TruePatient } from '../../../sandbox/clinic/index.ts';
 import type { FaultProxy } from '../../../sandbox/kit/fault-proxy.ts';
 import type { Holdings } from './judge.ts';
 
-/** A CRM that a tenant writes into: how the configuration names it, and what a person finds in it. */
+/** A CRM that a tenant writes to: its configuration, and its content as a user sees it. */
 export interface CrmSide {
   vendor: 'hubspot' | 'salesforce';
-  /** Whether an address belongs to one contact alone. */
+  /** Whether an address belongs to only one contact. */
   oneOwner: boolean;
   connections: Record<string, object>;
   targets: Record<string, object>;
@@ -13,15 +13,15 @@ export interface CrmSide {
   env: Record<string, string>;
   /** Every request of the daemon to the API passes here. */
   proxy: FaultProxy;
-  /** People make contacts with the addresses of these patients, before the daemon ever runs. */
+  /** Creates contacts as a user does, with these patients' addresses, before the first start of the daemon. */
   addStrangers(twins: readonly TruePatient[]): void;
-  /** Addresses of contacts that people made, in lower case. */
+  /** Addresses of contacts that users created, in lower case. */
   strangersAddresses(): ReadonlySet<string>;
   holdings(): Holdings;
   close(): Promise<void>;
 }
 
-/** What every target here has: windows wide enough for all that the clinic invents. */
+/** Settings of every target here: windows wide enough for all appointments that the sandbox generates. */
 export const SHARED_TARGET = { window: { pastDays: 60, futureDays: 200 } };
 
 /** The part `crm` of a contacts' target. Of the past only as much is read as the clinic invents. */

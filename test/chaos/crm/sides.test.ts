@@ -21,7 +21,7 @@ async function useClinic() {
   return { clinic, clinicId };
 }
 
-/** The first patients share an address, the next ones have namesakes in the CRM, whom people made there. */
+/** The first patients share an address; the next ones have namesakes in the CRM, which users created. */
 const [FAMILY, TWINS, WITHOUT_CONSENT_EVERY] = [4, 4, 10];
 
 /** A CRM with four contacts that people made for patients of a clinic. */
@@ -43,8 +43,8 @@ async function call<Answer>(url: string, token: string, body: object, method = '
   return (await answer.json().catch(() => null)) as Answer;
 }
 
-describe('what stands in HubSpot', () => {
-  test('is seen as it is written by the API: a contact of ours, one without a key, an activity and whose it is', async () => {
+describe('records in HubSpot', () => {
+  test('are read as the API writes them: a managed contact, one without a key, an activity and its owner', async () => {
     const { side, expected } = await useSide(startHubSpotSide);
     const crm = (path: string, body: object) =>
       call<{ id: string }>(
@@ -80,7 +80,7 @@ describe('what stands in HubSpot', () => {
     expect([contacts.wrong, contacts.duplicates, strangers]).toEqual([2, 1, { records: 5, changed: 0 }]);
   });
 
-  test("shows every change of a stranger's contact, an activity that is joined to it too", async () => {
+  test("show every change of a stranger's contact, and of an activity associated with it", async () => {
     const { side, expected } = await useSide(startHubSpotSide);
     const token = side.env.TENANT_STUDIO__HUBSPOT_TOKEN ?? '';
     const objects = `${side.proxy.url}/crm/v3/objects`;
@@ -100,8 +100,8 @@ describe('what stands in HubSpot', () => {
   });
 });
 
-describe('what stands in Salesforce', () => {
-  test('is seen as it is written through the address that comes with the token', async () => {
+describe('records in Salesforce', () => {
+  test('are read as the API writes them at the URL that comes with the token', async () => {
     const { side, expected } = await useSide(startSalesforceSide);
     const { main } = side.settings.salesforceClients as Record<string, { loginUrl: string; clientId: string }>;
     const form = {

@@ -7,7 +7,7 @@ function targetOf({ world }: Scene, index: number): CalendarTarget {
   return world.targets[index % world.targets.length] as CalendarTarget;
 }
 
-/** What operators do to the configuration; daemons take it over one after another. */
+/** Changes that operators make to the configuration; daemons apply a change one after another. */
 export const CONFIG_FAULTS: Readonly<Record<string, Fault>> = {
   'target-renamed': fault({
     group: 'config',

@@ -5,9 +5,9 @@ export type Given = Readonly<Record<string, number | boolean | string>>;
 
 /** A fault at work. */
 export interface Ceasing {
-  /** Settles when it has struck, which may never be; the script then goes on after a while. */
+  /** Settles when the fault has struck, which may be never; the script continues after a while. */
   struck?: Promise<unknown>;
-  /** Settles when it is over; waited for in any case. */
+  /** Settles when the fault is over; the script always waits for it. */
   lasts?: Promise<unknown>;
   /** Ends it. Called once. */
   cease?(): void | Promise<void>;
@@ -15,11 +15,11 @@ export interface Ceasing {
 
 /** A kind of fault. */
 export interface Fault {
-  /** What `--only` may name beside the fault itself. */
+  /** Group name for `--only`, in addition to the fault's own name. */
   group: Group;
   /** How often it is drawn, against the others. Default 1. */
   weight?: number;
-  /** It asks for one server, which daemons reach through their gates. */
+  /** Requires a single server, which daemons reach through their gates. */
   isOfLoneRedis?: boolean;
   /** Chooses how it comes; nothing but the numbers decides. */
   draw(draw: Draw): Given;

@@ -5,7 +5,7 @@ import type { Scene } from '../run/scene.ts';
 import { type CalendarTarget, PLANTED } from '../world/tenants.ts';
 import { type Draw, type Fault, fault } from './fault.ts';
 
-/** What a person can do to the objects of one target. */
+/** Manual changes to the objects of one target. */
 interface Hands {
   retitle(scene: Scene, target: CalendarTarget, object: RemoteObject): Promise<void>;
   move(scene: Scene, target: CalendarTarget, object: RemoteObject): Promise<void>;
@@ -48,7 +48,7 @@ const GRAPH: Hands = {
   },
 };
 
-/** Finds the object's address; a person's client knows it. */
+/** Finds the object's URL, which a user's client knows. */
 async function davObject({ world }: Scene, target: CalendarTarget, { id, container }: RemoteObject) {
   const user = world.radicale?.users.find(({ name }) => name === target.tenant);
   const login = { username: user?.name ?? '', password: user?.password ?? '' };
@@ -111,7 +111,7 @@ function byHand(name: string, verb: keyof Hands, many: (draw: Draw) => number): 
   });
 }
 
-/** What people do in the calendars themselves. */
+/** Changes that users make in the calendars. */
 export const HAND_FAULTS: Readonly<Record<string, Fault>> = {
   edited: byHand('edited', 'retitle', (draw) => draw.between(1, 3)),
   moved: byHand('moved', 'move', () => 1),

@@ -5,9 +5,9 @@ import { type Ceasing, type Fault, fault } from './fault.ts';
 import { placeOf } from './processes.ts';
 
 const DAY_MS = 86_400_000;
-/** The longest wait for the await, for another daemon to take over, and for what came late to do its harm. */
+/** The longest wait for the await, for another daemon's takeover, and for the effect of the late operation. */
 const WAITS_MS = { await: 5_000, successor: 9_000, harm: 1_200 };
-/** However busy the machine: a request that is under way for longer is given up by its sender. */
+/** Independent of the host's load: the sender gives up a request that takes longer. */
 const LONGEST_HELD_MS = 24_000;
 
 interface Kind {
@@ -16,19 +16,19 @@ interface Kind {
   only: RegExp | null;
 }
 
-/** What comes late, and which await that is. */
+/** The late operation, and its await. */
 const LATE: Readonly<Record<string, Kind>> = {
-  /** A request is under way for longer than its sender holds the lease. */
+  /** A request takes longer than its sender holds the lease. */
   request: { side: 'before', only: null },
   /** A command to Redis is: the plan of a cycle. */
   command: { side: 'before', only: /^redis \w+ lease-plan\+target\+outbox/ },
-  /** A worker stands still between its last look at the lease and its call. */
+  /** A worker pauses between its last check of the lease and its call. */
   worker: { side: 'after', only: /^redis \w+ lease-lane\+outbox$/ },
-  /** A command to Redis is: what became of a write. The appointment then goes back to where that write had it. */
+  /** A command to Redis is late: the result of a write. Afterwards the appointment returns to the state of that write. */
   settlement: { side: 'before', only: /^redis \w+ lease-lane\+outbox\+outbox-due/ },
   /**
-   * A worker hears nothing of Redis any more, and a read takes longer than it holds the lease: it writes right after it. HubSpot alone
-   * takes a write without asking what stands there.
+   * A worker no longer gets answers of Redis, and a read takes longer than the worker holds the lease, followed by a write. Only HubSpot
+   * accepts a write without a check of the current state.
    */
   deaf: { side: 'before', only: /^hubspot POST .*\/meetings\/(batch\/read|search)$/ },
 };
@@ -44,8 +44,8 @@ interface Late {
 }
 
 /**
- * What one daemon decided arrives after another has taken over and written something newer: an appointment is moved, the daemon that
- * follows is stopped in the middle, the appointment is moved again and another daemon follows.
+ * Delays one daemon's decision until another daemon has taken over and written a newer one: an appointment is moved, the second daemon is
+ * stopped during its work, the appointment is moved again, and a third daemon takes over.
  */
 async function playLate(scene: Scene, { how, service, tenant, which }: Late): Promise<Ceasing> {
   const { world } = scene;
@@ -89,7 +89,7 @@ async function playLate(scene: Scene, { how, service, tenant, which }: Late): Pr
   const heldMs = Math.min(WAITS_MS.successor, LONGEST_HELD_MS / scene.pace);
   await scene.untilInSync(Date.now(), heldMs, how === 'deaf' ? [HUBSPOT] : []);
   released.resolve();
-  // At once: the next reading would find that what was settled late is not what the clinic has.
+  // Immediately: the next read would show that the late result differs from the clinic's data.
   if (how === 'settlement') move(desk, id, -5);
   await scene.after(WAITS_MS.harm * scene.pace, () => {});
   for (const each of undo) each();
@@ -123,7 +123,7 @@ function move(desk: ClinicDesk, id: string, days: number): void {
   desk.do((clinic) => clinic.move(desk.tenantId, id, { start, end: start + one.end - one.start }));
 }
 
-/** What comes late. */
+/** Late operations. */
 export const LATE_FAULTS: Readonly<Record<string, Fault>> = {
   late: fault({
     ...{ group: 'kills', isOfLoneRedis: true },

@@ -4,7 +4,7 @@ import { readingStarts } from './lies.ts';
 const NOW = Date.parse('2026-11-23T10:00:00Z');
 const DAY_MS = 86_400_000;
 
-test('a reading beside it, of what lies behind, says nothing of when the reading of what is ahead began', () => {
+test('a parallel read of past appointments does not change the start of the read of future ones', () => {
   const starts = readingStarts();
   const call = (fromDay: number, toDay: number, seconds: number, began = 0) => {
     const at = (day: number) => new Date(NOW + day * DAY_MS + began * 1_000).toISOString();

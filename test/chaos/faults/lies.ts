@@ -26,14 +26,14 @@ const NOT_FOUND: ProxiedAnswer = {
   body: JSON.stringify({ error: 'not_found', message: 'No such appointment' }),
 };
 
-/** What a lie makes of one page, and of a record that is read alone. */
+/** Changes that a lie makes to one page, and to a record requested singly. */
 interface Story {
   page(list: List, request: ProxiedRequest): List | Promise<List>;
-  /** Whether a record that was not in the pages is not there when it is read alone either. */
+  /** Whether a record that was missing in the pages is also missing in a single request. */
   hides: boolean;
-  /** The answers contradict themselves: nobody has to believe them, and nobody may. */
+  /** The answers contradict each other: a daemon can notice this, and must not believe them. */
   isBetrayed: boolean;
-  /** It is told of whole readings: half of one, among rows that are true, is what nobody could notice. */
+  /** Applies to complete reads: no daemon could notice a lie in half of a read, between true rows. */
   isOfWholeReadings?: boolean;
 }
 
@@ -72,7 +72,7 @@ function tell(scene: Scene, name: string, { tenant, singles }: { tenant: number;
       const list = await story.page(asked, request);
       for (const row of list.data) shown.add(row.id);
       pages += 1;
-      // A reading is lied to once, in however many pages.
+      // One read with a lie counts once, for any number of pages.
       if (list.offset === 0) scene.count(name);
       if (pages >= 4) heard.resolve();
       return { ...answer, body: JSON.stringify(list) };
@@ -94,8 +94,8 @@ function tell(scene: Scene, name: string, { tenant, singles }: { tenant: number;
 }
 
 /**
- * Knows the readings that began with a lie. A reading is a list call for each part of its time, one after the other; a list that moved is
- * asked for again. Where a call goes back in time another reading has begun. Of the one that is under way at first nothing is known.
+ * Recognizes reads that began with a lie. A read is one list call for each part of its time range, in order; a list that changed is
+ * requested again. A call that goes back in time starts another read. A read that is already running at the first call stays unknown.
  */
 function wholeReadings() {
   const begun = new Set<string>();
@@ -107,7 +107,7 @@ function wholeReadings() {
     isTold(clinic: string, { offset }: List, request: ProxiedRequest, isEnding: boolean): boolean {
       if (offset === 0) {
         starts.note(clinic, request, Date.now());
-        // A day: each reading begins some seconds later than the one before.
+        // A day: each read begins some seconds later than the previous one.
         const from = partOf(request).from.slice(0, 10);
         const isAnother = from < (lastFrom.get(clinic) ?? '');
         lastFrom.set(clinic, from);
@@ -119,19 +119,22 @@ function wholeReadings() {
   };
 }
 
-/** Tells when the readings of clinics began, by what is asked for: a reading goes on where its last call ended. */
+/** Detects the start of clinics' reads from their requests: a read continues at the end of its last call. */
 export function readingStarts() {
   const startedTo = new Map<string, number>();
   const latest = new Map<string, number>();
   return {
-    /** A call for a part of a reading, or the same call again. */
+    /** Records a call for a part of a read, or a repetition of the call. */
     note(clinic: string, request: Pick<ProxiedRequest, 'url'>, now: number): void {
       const { from, to } = partOf(request);
       const beganAt = startedTo.get(`${clinic} ${from}`) ?? startedTo.get(`${clinic} ${to}`) ?? now;
       startedTo.set(`${clinic} ${to}`, beganAt);
       if (Date.parse(to) > now) latest.set(clinic, beganAt);
     },
-    /** Epoch ms at which the last reading of a clinic began that reaches beyond now. What lies behind is read beside it, for CRMs. */
+    /**
+     * Epoch ms at which the last read of a clinic began that includes future appointments. Past appointments are read in parallel, for
+     * CRMs.
+     */
     beganAt: (clinic: string) => latest.get(clinic) ?? Date.now(),
   };
 }
@@ -244,8 +247,8 @@ export const LIE_FAULTS: Readonly<Record<string, Fault>> = {
 };
 
 /**
- * Leaves rows out of readings, as if the clinic did not have them: each drops others.
- * @param once of each clinic only the first one of what is ahead; what lies behind is read alone, for CRMs
+ * Drops rows from reads, as if the clinic did not have them; each read drops other rows.
+ * @param once only in the first read of future appointments of each clinic; past ones are read separately, for CRMs
  */
 function dropper(scene: Scene, { share, once, seed }: { share: number; once: boolean; seed: number }): Story['page'] {
   const random = seededRandom(seed);

@@ -14,7 +14,7 @@ const USUAL: Readonly<Record<Service, number>> = {
 };
 const PLACES: readonly Service[] = ['clinic', 'google', 'graph', 'caldav', 'caldav', 'hubspot', 'salesforce', 'redis'];
 
-/** A moment drawn, as it stands in a script. */
+/** A drawn moment, as recorded in a script. */
 export type DrawnMoment = Given & { service: string; skip: number; side: string; fresh: boolean; write: boolean };
 
 /** Draws a moment. @param services where it may be */

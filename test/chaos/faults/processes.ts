@@ -6,11 +6,11 @@ import { drawMoment, momentOf } from './moments.ts';
 
 /** From waking up to the first await. */
 const THAWING_MS = 300;
-/** A lease ends meanwhile, or nearly does. */
+/** A lease expires or nearly expires meanwhile. */
 const FROZEN_MS = [300, 1_200, 2_300, 3_500] as const;
 const CLOCK_JUMPS_S = [-600, -61, 45, 130, 3_700, 90_000] as const;
 
-/** Whoever waits there; where that can't be told, the first that runs. */
+/** Returns the daemon that waits there; if unknown, the first running one. */
 export function placeOf({ world }: Scene, at: Await): DaemonPlace | undefined {
   const pid = at.pid();
   return world.daemons.find((daemon) => daemon.pid() === pid) ?? world.daemons.find((daemon) => daemon.isAlive());
@@ -71,7 +71,7 @@ export const PROCESS_FAULTS: Readonly<Record<string, Fault>> = {
   pause: fault({
     group: 'kills',
     draw: () => ({ ms: 0 }),
-    // Nothing goes wrong for a while, so that what went wrong before can show.
+    // Pauses the faults, so that effects of earlier ones can appear.
     async play(scene, { ms }) {
       await scene.after(ms, () => {});
       return { lasts: scene.quiet() };

@@ -41,9 +41,9 @@ async function playReminderBack(scene: Scene, { tenant, agenda }: { tenant: numb
 }
 
 interface Emptied {
-  /** The machine is lost: the daemons with it, and what they kept beside Redis. */
+  /** The host is lost, with the daemons and their data outside Redis. */
   whole: boolean;
-  /** The backup is found, before the daemons run or after so many awaits; else people log in again. */
+  /** Whether the backup is found, before the daemons run or after a number of awaits; otherwise operators reconnect. */
   backup: boolean;
   early: boolean;
   awaits: number;
@@ -66,7 +66,7 @@ async function playEmptied(scene: Scene, { whole, backup, early, awaits }: Empti
   const restore = async () => {
     if (backup) for (const { tenant, text } of backups) await operator.restore(tenant, text);
     else for (const login of loginsInUse(scene)) await operator.logIn(login);
-    // Nobody was forgotten and nobody opted out here: without a backup that is what a person says.
+    // No patient was forgotten and no one opted out here: without a backup, an operator confirms that.
     if (!backup) for (const tenant of tenants) await operator.acceptLoss(tenant);
   };
   if (early) await restore();
@@ -76,7 +76,7 @@ async function playEmptied(scene: Scene, { whole, backup, early, awaits }: Empti
   if (!early) await restore();
 }
 
-/** Whether something stands in a calendar of each tenant: until then the installation belongs to whichever key comes first. */
+/** Returns whether each tenant has an object in a calendar: before that, the installation belongs to the first key that is used. */
 async function isInstalled({ world }: Scene): Promise<boolean> {
   const held = new Set<string>();
   for (const { tenant, read } of world.targets) {
@@ -85,7 +85,7 @@ async function isInstalled({ world }: Scene): Promise<boolean> {
   return held.size === world.tenants.size;
 }
 
-/** A daemon is started with another identity key: nothing may come of it. */
+/** Starts a daemon with another identity key, which must have no effect. */
 async function playWrongKey(
   scene: Scene,
   { daemon, emptied, awaits }: { daemon: number; emptied: boolean; awaits: number },

@@ -1,7 +1,7 @@
 import type { Login } from '../world/tenants.ts';
 import { type Fault, fault } from './fault.ts';
 
-/** What happens to logins. */
+/** Faults of connections. */
 export const TOKEN_FAULTS: Readonly<Record<string, Fault>> = {
   'token-revoked': fault({
     group: 'tokens',

@@ -4,7 +4,7 @@ import { type Shown, shownOf, type TargetRules, verdictOn } from './rules.ts';
 /** An object of a target as its own protocol shows it. */
 export interface RemoteObject extends Shown {
   id: string;
-  /** The calendar that it lies in. */
+  /** The object's calendar. */
   container: string;
 }
 
@@ -16,7 +16,7 @@ export interface Difference {
   text: string;
 }
 
-/** Objects that people made themselves, and appointments whose objects they changed and nobody has seen yet. */
+/** Objects that users created, and appointments whose objects users changed before a daemon noticed. */
 export interface Exceptions {
   /** Ids of objects. */
   strangers: ReadonlySet<string>;
@@ -25,10 +25,10 @@ export interface Exceptions {
 }
 
 /**
- * Compares what a target holds with the clinic's data as it was from one time to another: what did not change in between must
- * be exactly there, what did may be there as in any of its versions.
- * @param from epoch ms of which the target is said to be in sync
- * @param to epoch ms at which it was read
+ * Compares a target's content with the clinic's data between two times: unchanged data must be present exactly, changed data may be present
+ * in any of its versions.
+ * @param from epoch ms of the reported in-sync time
+ * @param to epoch ms of the read
  */
 export function compareTarget(
   history: History,
@@ -63,7 +63,7 @@ export function compareTarget(
   return differences;
 }
 
-/** By what an appointment is known in every title: the surname, which nobody else has. */
+/** Returns the surname, which is unique and identifies an appointment in every title. */
 export function surnameOf({ lastName, id }: Entry): string {
   return lastName === '' ? id : lastName;
 }

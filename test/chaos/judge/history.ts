@@ -1,6 +1,6 @@
 import type { TrueAppointment, TruePatient } from '../../../sandbox/clinic/index.ts';
 
-/** An appointment as the clinic itself has it, with who comes. */
+/** An appointment in the clinic's own data, with its patient. */
 export interface Entry extends TrueAppointment {
   firstName: string;
   lastName: string;
@@ -19,7 +19,7 @@ interface Version {
   text: string;
 }
 
-/** What stood in a clinic's data at every time since the beginning. */
+/** A clinic's data at every time since the start. */
 export class History {
   readonly #data: ClinicData;
   readonly #tenantId: string;

@@ -78,8 +78,8 @@ function claimed(history: History, changes: Partial<Claim>) {
 
 const NONE = tallyOf([]);
 
-describe('a calendar at rest', () => {
-  test('is exact with one object for each appointment, as it is', () => {
+describe('a calendar without pending work', () => {
+  test('is exact with one unchanged object for each appointment', () => {
     const { history, book } = useBooks();
     book(1);
     book(2);
@@ -99,7 +99,7 @@ describe('a calendar at rest', () => {
     expect(judged(history, { remote })).toEqual({ ...NONE, [kind]: 1 });
   });
 
-  test('holds nothing of what was cancelled, deleted, moved to another agenda or lies beyond the window', () => {
+  test('holds no appointment that is cancelled, deleted, in another agenda or outside the window', () => {
     const { history, book, change } = useBooks();
     for (const number of [1, 2, 3, 4]) book(number);
     change(1, { status: 'Cancelled' }, NOW - 5_000);
@@ -110,7 +110,7 @@ describe('a calendar at rest', () => {
     expect(judged(history, { remote: [1, 2, 3, 4].map((number) => objectOf(number)) }).duplicates).toBe(4);
   });
 
-  test('shows what overlaps the window, and at its very ends either is right', () => {
+  test('shows appointments that overlap the window; at its exact ends either result is right', () => {
     const { history, book, change } = useBooks();
     book(1);
     const block = { start: NOW - 20 * DAY_MS, end: NOW + 10 * DAY_MS };
@@ -125,13 +125,13 @@ describe('a calendar at rest', () => {
 describe('removals', () => {
   const removal = { at: NOW, tenant: 'aurora', account: 'doctor', surname: 'Qzxa0001' };
 
-  test('of what the clinic had all the time are defects', () => {
+  test('of appointments that the clinic always had are defects', () => {
     const { history, book } = useBooks();
     book(1);
     expect(judged(history, { remote: [objectOf(1)], removals: [removal] })).toEqual({ ...NONE, unjustifiedDeletes: 1 });
   });
 
-  test('are right when two readings half a cycle apart denied it, in their lists and alone', () => {
+  test('are right if two reads half a cycle apart missed the record, in lists and in single requests', () => {
     const { history, book } = useBooks();
     book(1);
     const denied = (times: readonly [readingAt: number, at: number][], id = 'apt1') => {
@@ -148,7 +148,7 @@ describe('removals', () => {
     expect(denied([[...first]])).toBe(1);
   });
 
-  test('are right when it was cancelled shortly before, even if it came back', () => {
+  test('are right if the appointment was cancelled shortly before, even if it was restored', () => {
     const { history, book, change } = useBooks();
     book(1);
     change(1, { status: 'Cancelled' }, NOW - 3_000);
@@ -157,8 +157,8 @@ describe('removals', () => {
   });
 });
 
-describe('a target that says in sync as of a time', () => {
-  test('is believed when it holds what the clinic said then', () => {
+describe('a target that reports in sync as of a time', () => {
+  test('is correct if it holds the clinic’s state of that time', () => {
     const { history, book } = useBooks();
     book(1);
     expect(claimed(history, { remote: [objectOf(1)] })).toEqual(NONE);
@@ -168,13 +168,13 @@ describe('a target that says in sync as of a time', () => {
     ['lacks one', []],
     ['holds another time', [objectOf(1, { endAt: NOW })]],
     ['holds one too many', [objectOf(1), objectOf(1, { id: 'again' })]],
-  ] as const)('is caught when it %s', ([, remote]) => {
+  ] as const)('is wrong when it %s', ([, remote]) => {
     const { history, book } = useBooks();
     book(1);
     expect(claimed(history, { remote })).toEqual({ ...NONE, falseInSync: 1 });
   });
 
-  test('need not hold what changed since, but nothing else than what it was or is', () => {
+  test('may lack later changes, but holds only former or current states', () => {
     const { history, book, change } = useBooks();
     book(1);
     book(2, NOW + 200);
@@ -185,25 +185,25 @@ describe('a target that says in sync as of a time', () => {
     expect(claimed(history, { remote: [objectOf(9, { title: 'Ada Qzxa0001' })] }).falseInSync).toBe(1);
   });
 
-  test('is caught when the time is yet to come', () => {
+  test('is wrong when the time is in the future', () => {
     const { history } = useBooks();
     expect(claimed(history, { asOf: NOW + 60_000 })).toEqual({ ...NONE, falseInSync: 1 });
   });
 
-  test('is not blamed for what a person changed there', () => {
+  test('is not blamed for changes by users', () => {
     const { history, book } = useBooks();
     book(1);
     expect(claimed(history, { touched: new Set(['apt1']) })).toEqual(NONE);
   });
 });
 
-test('a message is a double when the same words come to the same phone', () => {
+test('a message is a duplicate if the same phone gets the same text', () => {
   const one = { to: '+39 1', body: 'tomorrow at nine' };
   expect(tallyOf(judgeReminders([one, { ...one, to: '+39 2' }, { ...one, body: 'at ten' }]))).toEqual(NONE);
   expect(tallyOf(judgeReminders([one, one, one]))).toEqual({ ...NONE, doubleReminders: 2 });
 });
 
-test('a login is lost when a person has to make it again, and only then', () => {
+test('a connection is lost only if an operator has to reconnect', () => {
   const login = (state: string) => ({ connection: state, state, reason: 'refresh-refused' });
   expect(tallyOf(judgeLogins('aurora', ['connected', 'static'].map(login)))).toEqual(NONE);
   const lost = judgeLogins('aurora', ['connected', 'needs-login', 'never'].map(login));
@@ -211,7 +211,7 @@ test('a login is lost when a person has to make it again, and only then', () => 
   expect(lost[0]?.text).toBe('aurora/needs-login: refresh-refused');
 });
 
-test('a name is found in the log, in addresses and among the metrics, also encoded', () => {
+test('finds a name in the log, in URLs and in metrics, also encoded', () => {
   const places = [
     { name: 'the log', text: '{"msg":"sent to qzxa0001"}' },
     { name: 'addresses', text: `GET /v2/patients?name=${encodeURIComponent('Qzxa0002 è')}` },
@@ -222,7 +222,7 @@ test('a name is found in the log, in addresses and among the metrics, also encod
   expect(tallyOf(judgeLeaks(places, planted))).toEqual({ ...NONE, leaks: 4 });
 });
 
-test('nothing of the product is used to judge it', () => {
+test('the judge uses no code of the product', () => {
   for (const folder of ['', '../crm/']) {
     const files = readdirSync(new URL(`./${folder}`, import.meta.url)).filter((file) => !file.includes('.test.'));
     for (const file of files) {
@@ -234,7 +234,7 @@ test('nothing of the product is used to judge it', () => {
   }
 });
 
-describe('what a request took out of a target', () => {
+describe('objects that a request removed from a target', () => {
   const [full, busy] = [
     { id: 'a', surnames: ['Qzxa0001'] },
     { id: 'a', surnames: [] },

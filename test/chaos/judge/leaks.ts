@@ -1,4 +1,4 @@
-/** A place in which nothing of a patient may stand in clear. */
+/** A place that may not contain patient data in plain text. */
 export interface Place {
   name: string;
   text: string;
@@ -9,7 +9,7 @@ function formsOf(text: string): string[] {
   return [text, encodeURIComponent(text), Buffer.from(text).toString('hex')];
 }
 
-/** Which of the planted texts stand where they may not. Capitals don't matter. */
+/** Returns the planted texts found in the places, ignoring case. */
 export function leaksIn(places: readonly Place[], planted: readonly string[]): { place: string; text: string }[] {
   return places.flatMap(({ name, text }) => {
     const small = text.toLowerCase();

@@ -13,10 +13,10 @@ interface GoogleEvent {
   end: GoogleTime;
 }
 
-/** Reads all that a target's account holds beyond its own calendar, over the wire; nothing of the product is used. */
+/** Reads everything in a target's account outside of the default calendar, over the wire; uses no code of the product. */
 export type ReadTarget = () => Promise<RemoteObject[]>;
 
-/** Every event of every calendar of an account at Google but its own. @param url root of the API */
+/** Reads every event of every calendar of a Google account except the primary one. @param url root of the API */
 export async function readGoogle(url: string, token: string): Promise<RemoteObject[]> {
   const list = await getJson<{ items: { id: string; primary?: boolean }[] }>(
     `${url}/calendar/v3/users/me/calendarList?maxResults=250`,
@@ -76,13 +76,13 @@ async function getJson<Body>(url: string, token: string): Promise<Body> {
   return (await response.json()) as Body;
 }
 
-/** Login at a CalDAV server. */
+/** Credentials for a CalDAV server. */
 export interface DavLogin {
   username: string;
   password: string;
 }
 
-/** Addresses of the calendars below a CalDAV home, or of the objects of a calendar; none when it is not there. */
+/** Returns the URLs of the calendars in a CalDAV home, or of the objects in a calendar; none if it does not exist. */
 export async function davMembers(url: string, login: DavLogin): Promise<string[]> {
   const answer = await fetch(url, { method: 'PROPFIND', headers: { authorization: basic(login), depth: '1' } });
   const text = await answer.text();

@@ -4,7 +4,7 @@ export interface Got {
   body: string;
 }
 
-/** Messages that came more than once: the same words to the same phone. @returns each double beyond the first */
+/** Returns messages that arrived more than once: the same text on the same phone. @returns each duplicate after the first message */
 export function doublesIn(messages: readonly Got[]): Got[] {
   const seen = new Set<string>();
   return messages.filter(({ to, body }) => {

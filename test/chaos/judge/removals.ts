@@ -14,12 +14,12 @@ export interface Removal {
   surname: string;
 }
 
-/** How long a removal may come behind what the clinic said: a cycle was under way, a lane was busy, a daemon was away. */
+/** Maximum delay of a removal after the clinic's change: a cycle was running, a lane was busy, or a daemon was down. */
 const LAG_MS = 20_000;
 
 /**
- * Removals that the clinic's data did not ask for: the appointment belonged there all the time until then, and the clinic did not deny it as
- * believably as one does that has deleted it.
+ * Returns removals without a reason in the clinic's data: the appointment belonged to the target all the time, and the clinic did not deny
+ * it as believably as after a deletion.
  */
 export function unjustified(
   removals: readonly Removal[],
@@ -37,13 +37,13 @@ export function unjustified(
   });
 }
 
-/** An object of a target, with what its title says of whose it is. */
+/** An object of a target, with the appointment that its title names. */
 export interface SeenObject {
   id: string;
   surnames: readonly string[];
 }
 
-/** What is left of a target while a request to it is carried out. An object is still there when its title tells nothing any more. */
+/** Records the objects that a request removes from a target. An object still exists if its title became empty. */
 export async function watchRemovals(
   read: () => Promise<readonly SeenObject[]>,
   onRemoved: (surname: string) => void,

@@ -18,11 +18,11 @@ export interface Shown {
 export type Verdict = 'shown' | 'hidden' | 'edge';
 
 const DAY_MS = 86_400_000;
-/** The days of a window begin at a local midnight; a day on either side is nobody's defect. */
+/** The days of a window begin at a local midnight; an object within a day of either edge is no defect. */
 const EDGE_MS = 1.5 * DAY_MS;
 const ROME_DAY = new Intl.DateTimeFormat('sv-SE', { timeZone: 'Europe/Rome' });
 
-/** Whether an appointment belongs into a target at a time, by the clinic's own data alone. @param at epoch ms */
+/** Returns whether an appointment belongs in a target at a time, from the clinic's own data only. @param at epoch ms */
 export function verdictOn(entry: Entry, rules: TargetRules, at: number): Verdict {
   const { deleted, status, agendaId, start, end } = entry;
   if (deleted || status === 'Cancelled' || !rules.agendaIds.includes(agendaId)) return 'hidden';

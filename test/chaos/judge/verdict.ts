@@ -12,7 +12,7 @@ import type { Defect } from './tally.ts';
 
 const KINDS = { duplicate: 'duplicates', missing: 'missing', wrong: 'wrong' } as const;
 
-/** A calendar as it was read at the end, with what is to be held against it. */
+/** A calendar as read at the end, with the data to judge it. */
 export interface JudgedCalendar extends Exceptions {
   name: string;
   history: History;
@@ -24,7 +24,7 @@ export interface JudgedCalendar extends Exceptions {
   at: number;
 }
 
-/** What a calendar came to. */
+/** Returns the defects of a calendar. */
 export function judgeCalendar(calendar: JudgedCalendar): Defect[] {
   const { name, history, rules, remote, removals, denials, at, strangers, touched } = calendar;
   const differences = compareTarget(history, rules, remote, { from: at, to: at, strangers, touched });
@@ -60,7 +60,7 @@ export function judgeClaim({ name, history, rules, asOf, readAt, remote, ...exce
   return [...future, ...found.map((one) => ({ kind: 'falseInSync' as const, text: describe(one) }))];
 }
 
-/** What a CRM came to. @param since epoch ms at which the cycle began that is judged */
+/** Returns the defects of a CRM. @param since epoch ms at which the judged cycle began */
 export function judgeCrmSide(
   name: string,
   side: CrmSide,
@@ -69,7 +69,7 @@ export function judgeCrmSide(
 ): Defect[] {
   const rules = { oneOwner: side.oneOwner, ofStrangers: side.strangersAddresses() };
   const wanted = expectedState(data, clinicId, [since, now], rules);
-  // Salesforce has contacts alone here.
+  // Salesforce has only contacts here.
   const due = side.vendor === 'salesforce' ? { ...wanted, activities: [] } : wanted;
   const { contacts, activities, strangers } = judgeCrm(side.holdings(), due);
   const told = (kind: Defect['kind'], text: string): Defect => ({ kind, text: `${name}: ${text}` });
@@ -87,14 +87,14 @@ export function judgeReminders(messages: readonly Got[]): Defect[] {
   return doublesIn(messages).map(({ to }) => ({ kind: 'doubleReminders', text: `a second message to ${to}` }));
 }
 
-/** A login as the operator is shown it. */
+/** A connection as the operator sees it. */
 export interface Login {
   connection: string;
   state: string;
   reason: string | null;
 }
 
-/** Logins that ended; whatever ended on purpose was made again before. */
+/** Returns connections that ended; those revoked by a fault were renewed before. */
 export function judgeLogins(tenant: string, logins: readonly Login[]): Defect[] {
   return logins
     .filter(({ state }) => state === 'needs-login' || state === 'never')

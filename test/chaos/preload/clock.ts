@@ -6,5 +6,5 @@ process.on('message', (message: unknown) => {
   if (typeof message === 'object' && message !== null && 'offsetMs' in message)
     date.offsetMs = Number(message.offsetMs);
 });
-// The daemon ends by itself although it listens here.
+// Lets the daemon exit although it listens here.
 process.channel?.unref();

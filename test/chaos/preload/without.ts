@@ -8,7 +8,7 @@ const rewrites = MECHANISMS[mechanism]?.rewrites;
 if (rewrites === undefined) throw new Error(`there is no safety "${mechanism}" to take out`);
 const root = new URL('../../../src/', import.meta.url).href;
 
-/** A file without what is taken out of it; null for one of which nothing is. */
+/** Returns a file without the removed text; null for a file without such text. */
 function rewritten(url: string, text: () => string): string | null {
   const own = rewrites?.filter(({ module }) => url === `${root}${module}`) ?? [];
   if (own.length === 0) return null;

@@ -7,8 +7,8 @@ import type { Scene } from './scene.ts';
 const LOOK_MS = 2_000;
 
 /**
- * Asks the status what it says, reads those calendars that say "in sync", and holds what they say against its data. Passed over:
- * claims as of a time at which the clinic lied or a daemon's clock was wrong, and calendars that are no longer configured.
+ * Queries the status, reads those calendars that report "in sync", and compares the reports with the clinic's data. Skips reports as of a
+ * time at which the clinic lied or a daemon's clock was wrong, and calendars that are no longer configured.
  */
 export async function checkClaims(scene: Scene): Promise<Defect[]> {
   const { world, operator, touched, dismissed, lying, doubts } = scene;
@@ -31,7 +31,7 @@ export async function checkClaims(scene: Scene): Promise<Defect[]> {
     const exceptions = { strangers: new Set<string>(), touched: touched.get(calendar) ?? new Set<string>() };
     const name = `${tenant}/${target}`;
     const found = judgeClaim({ name, history: desk.history, rules, asOf, readAt, remote, ...exceptions });
-    // By its time alone: names of patients may stand in no log.
+    // Only by its time: no log may contain patients' names.
     if (found.length > 0) world.note('false claim', { target: name, asOf: new Date(asOf).toISOString() });
     defects.push(...found);
   }

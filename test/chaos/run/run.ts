@@ -11,7 +11,7 @@ import { openWorld } from '../world/world.ts';
 import { loginsInUse, openScene, type Scene } from './scene.ts';
 import { type Settled, settle, type TimePassed } from './settle.ts';
 
-/** What one run came to. */
+/** Result of one run. */
 export interface RunResult {
   script: Script;
   tally: Tally;
@@ -21,27 +21,27 @@ export interface RunResult {
   awaits: { met: string[]; struck: string[] };
   unsettled: string[];
   timePassed: TimePassed[];
-  /** Where names of patients were looked for. */
+  /** Places that were searched for patients' names. */
   searched: string[];
   seconds: number;
 }
 
-/** How a run is made beside its script. */
+/** Options of a run in addition to its script. */
 export interface RunOptions {
   /** A safety that the daemons run without. */
   without?: string | null;
-  /** Keeps what the daemons logged, for whoever looks for a cause. */
+  /** Receives the daemons' log, for the analysis of a failure. */
   onLog?: (log: string) => void;
 }
 
 const LONGEST_WARM_UP_MS = 10_000;
 /** From the start of a daemon to its first question to the clinic. */
 const USUAL_START_MS = 1_500;
-/** Verdicts must not depend on how busy the machine is; whoever has not begun by then never will. */
+/** Verdicts must not depend on the host's load; a daemon that has not started by then never will. */
 const LONGEST_START_MS = 600_000;
 const FIRST_READING = 'clinic GET /v2/tenants/*/appointments';
 
-/** Plays a script in a world of its own and judges what is left. */
+/** Plays a script in a separate world and judges the final state. */
 export async function play(park: Park, script: Script, options: RunOptions = {}): Promise<RunResult> {
   const startedAt = performance.now();
   const world = await openWorld(park, { ...script, without: options.without ?? null });
@@ -78,7 +78,7 @@ export async function play(park: Park, script: Script, options: RunOptions = {})
   }
 }
 
-/** How much longer than on a machine of its own a daemon takes to start. */
+/** Measures a daemon's start time relative to an idle host. */
 async function measurePace(scene: Scene): Promise<void> {
   const startedAt = performance.now();
   while (!scene.world.hub.met.has(FIRST_READING)) {
@@ -89,7 +89,7 @@ async function measurePace(scene: Scene): Promise<void> {
   }
 }
 
-/** A claim is judged at random moments of a step, so many ms apart at most on a machine of its own. */
+/** A report is judged at random moments of a step, at most this many ms apart on an idle host. */
 const LONGEST_PAUSE_MS = 1_200;
 
 /** Judges what the status says at random moments until the step is over: not only when all is at rest. */
@@ -163,7 +163,7 @@ async function judgeAll(scene: Scene, { since, at, unsettled }: Settled, places:
   }
   const planted = [...world.tenants.values()].flatMap(({ history }) => history.now().map(({ lastName }) => lastName));
   defects.push(...judgeLeaks(places, [...new Set(planted)]));
-  // Who is not in sync must say so; a target that differs and never settles is counted above.
+  // A target that is not in sync must report that; a target that differs and never settles is counted above.
   if (unsettled.length > 0 && defects.length === 0) {
     defects.push({ kind: 'missing', text: `never in sync: ${unsettled.join(', ')}` });
   }

@@ -21,17 +21,17 @@ export interface Scene {
   readonly operator: Operator;
   readonly byFault: Map<string, number>;
   readonly doubts: Set<Doubt>;
-  /** Logins that were taken away on purpose. */
+  /** Connections that a fault revoked. */
   readonly revoked: Set<Login>;
   /** What the daemons last logged in to each clinic with. */
   readonly tokens: ReadonlyMap<string, string>;
-  /** Appointments whose objects a person changed, by target. */
+  /** Appointments whose objects a user changed, by target. */
   readonly touched: Map<CalendarTarget, Set<string>>;
   /** Calendars that are no longer in the configuration. */
   readonly dismissed: Set<CalendarTarget>;
   /** From when to when the clinic told lies, epoch ms; the last may be open. */
   readonly lying: { from: number; to: number }[];
-  /** Times that are waited at most are so many times longer, on a machine that is so much busier. */
+  /** Factor for maximum waits on a busy host. */
   pace: number;
   /** Of each lie that the clinic told. */
   readonly denials: Denials[];
@@ -39,7 +39,7 @@ export interface Scene {
   count(fault: string, where?: string): void;
   doubt(doubt: Doubt): void;
   after<Result>(ms: number, what: () => Result | Promise<Result>): Promise<Result>;
-  /** Until so many awaits have passed, or nobody waits for anything any more. */
+  /** Resolves after this many awaits, or when no daemon waits for anything any more. */
   passed(awaits: number): Promise<void>;
   /** Until it settles, or nothing has happened for a while. */
   unlessQuiet(what: Promise<unknown>): Promise<void>;
@@ -47,13 +47,16 @@ export interface Scene {
   start(): void;
   /** Until every target says that it is in sync, for a while at most. */
   quiet(): Promise<void>;
-  /** The same as of a time (epoch ms), woken again and again. @param also targets beside the calendars */
+  /**
+   * Resolves when all targets are in sync as of a time (epoch ms), waking the daemons repeatedly. @param also targets in addition to the
+   * calendars
+   */
   untilInSync(since: number, longestMs: number, also?: readonly Named[]): Promise<void>;
   /** Looks whether what the status says is true. */
   check(): Promise<void>;
-  /** What was not. */
+  /** False reports found by the checks. */
   readonly claims: Defect[];
-  /** Every tenant is read soon, as far as Redis can be told so. */
+  /** Makes every tenant due for a read, as far as Redis accepts the command. */
   wake(): Promise<void>;
   beginLie(): void;
   endLie(): void;
@@ -63,7 +66,7 @@ export interface Scene {
   dismiss(target: CalendarTarget): void;
   /** Daemons are replaced one after another; all but the first with `butOne`. */
   rollOver(options?: { butOne?: boolean }): Promise<void>;
-  /** What was kept for the end. */
+  /** Runs the deferred end of the faults. */
   end(): Promise<void>;
 }
 
@@ -143,7 +146,7 @@ interface Wait {
   meanwhile: () => Promise<void>;
 }
 
-/** What of a scene waits for the world. @param pace how much longer than usual */
+/** Opens the waits of a scene for its world. @param pace slowdown of the host */
 function openWaits(
   world: World,
   operator: Scene['operator'],
@@ -193,7 +196,7 @@ function openWaits(
   };
 }
 
-/** Logins that somebody needs: nobody logs in for a calendar that is no longer configured. */
+/** Returns connections in use: an operator does not reconnect a calendar that is no longer configured. */
 export function loginsInUse({ world, dismissed }: Pick<Scene, 'world' | 'dismissed'>): Login[] {
   const ofDismissed = ({ tenant, connection }: Login) =>
     // A target that was renamed keeps its connection's name before its own.
@@ -201,7 +204,9 @@ export function loginsInUse({ world, dismissed }: Pick<Scene, 'world' | 'dismiss
   return world.logins.filter((login) => !ofDismissed(login));
 }
 
-/** Whether every one of them that is configured is in sync as of a time; patients of CRMs are read too seldom to be waited for. */
+/**
+ * Returns whether each configured target is in sync as of a time. CRM patients are excluded, because they are read too seldom for a wait.
+ */
 function areFresh(targets: readonly Named[], { tenants }: Status, since: number): boolean {
   return targets.every(({ tenant, target }) => {
     const found = tenants.find((each) => each.tenant === tenant)?.targets.find((each) => each.target === target);

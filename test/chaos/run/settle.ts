@@ -3,11 +3,11 @@ import type { Status } from '../../../src/control/status-view.ts';
 import { verdictOn } from '../judge/rules.ts';
 import { loginsInUse, type Scene } from './scene.ts';
 
-/** How the world came to rest. */
+/** Final state of the world. */
 export interface Settled {
   /** Epoch ms since which nothing was in the way. */
   since: number;
-  /** The time by the daemons' clocks, epoch ms: later than ours when they had to wait for longer than anybody would. */
+  /** The time by the daemons' clocks, epoch ms: later than the judge's clock if the daemons had long pauses. */
   at: number;
   /** Targets that are not in sync, with their reason; empty when all is well. */
   unsettled: string[];
@@ -17,28 +17,28 @@ export interface Settled {
 
 /** The daemons' clocks were set ahead, since not everything was in sync by then. */
 export interface TimePassed {
-  /** By how much, against ours. */
+  /** Difference from the judge's clock. */
   aheadMs: number;
-  /** What was not in sync, with its reason. */
+  /** Targets that were not in sync, with their reason. */
   unsettled: string[];
 }
 
 const LOOK_MS = 100;
 /** Enough to see whether they agree. */
 const MOST_DAEMONS = 2;
-/** What is asked for may get lost with a daemon; it is asked for again. */
+/** A request may get lost with a daemon, so it is repeated. */
 const ASK_AGAIN_MS = 3_000;
 /**
- * Verdicts go by what the daemons did, not by how long a busy machine took: after so many cycles of every tenant the clocks are set
- * ahead, past whatever a target was asked to wait; after as many again it is a defect that it is not in sync.
+ * Verdicts depend on the daemons' cycles, not on the host's load: after this many cycles of every tenant the clocks are set ahead, past
+ * every pause of a target; a target that is not in sync after as many cycles again is a defect.
  */
 const PATIENCE_CYCLES = 6;
 const AHEAD_MS = [0, 65 * 60_000, 26 * 60 * 60_000] as const;
-/** A tenant that stands still is not waited for, when another one made so many cycles meanwhile, or nobody did anything for so long. */
+/** A tenant without cycles is skipped after this many cycles of another tenant, or after this time without any cycle. */
 const OVERTAKEN_CYCLES = 2 * PATIENCE_CYCLES;
 const STANDSTILL_MS = 300_000;
 
-/** Ends every fault, puts right what people have to, starts the daemons again, and waits until every target says that it is in sync. */
+/** Ends every fault, makes all repairs that need an operator, restarts the daemons, and waits until every target reports in sync. */
 export async function settle(scene: Scene): Promise<Settled> {
   const { world, operator } = scene;
   await calmDown(scene);
@@ -59,7 +59,7 @@ export async function settle(scene: Scene): Promise<Settled> {
     let asked = 0;
     do {
       if (performance.now() - asked > ASK_AGAIN_MS) {
-        // A token of before the state went back may only now be found to be worth nothing.
+        // A token from before the state reset may turn out to be invalid only now.
         if (scene.doubts.has('state-back')) await logInAgain(scene);
         for (const { tenant, target } of scene.touched.keys()) await operator.checkTarget(tenant, target);
         await operator.wake();
@@ -127,7 +127,7 @@ async function calmDown(scene: Scene): Promise<void> {
   await operator.reload();
 }
 
-/** Whoever was logged out on purpose, and whoever the loss of state logged out, logs in again. */
+/** Reconnects all connections that a fault revoked or the loss of state removed. */
 async function logInAgain(scene: Scene): Promise<void> {
   const { operator, revoked, doubts } = scene;
   const { tenants } = await operator.status();
@@ -158,12 +158,12 @@ function unsettledIn(
   );
 }
 
-/** What the guard kept back is looked at by a person who knows what is expected: what is no longer wanted may go, the rest stays. */
+/** Decides holds as an operator who knows the expected state: removals of unwanted objects are approved, all others rejected. */
 async function decideHolds({ operator, world }: Scene, watch: Watch): Promise<void> {
   for (const { tenant, target, id, kind, state, recordIds } of await operator.holds()) {
     const desk = world.tenants.get(tenant);
     const calendar = world.targets.find((each) => each.tenant === tenant && each.target === target);
-    // One that was made while the clinic lied ends by itself; what is read now is true.
+    // A hold created during a lie ends automatically; the current reads are true.
     if (state !== 'open' || desk === undefined || !watch.hasRun(tenant)) continue;
     const entries = new Map(desk.history.now().map((entry) => [entry.id, entry]));
     const isWanted = (record: string) => {
@@ -172,7 +172,7 @@ async function decideHolds({ operator, world }: Scene, watch: Watch): Promise<vo
       return verdictOn(entry, calendar.rules, Date.now()) !== 'hidden';
     };
     const wanted = kind === 'replaced' ? [] : recordIds.filter(isWanted);
-    // Those that came back leave the hold with the next cycle; then it is looked at again.
+    // Records that reappeared leave the hold in the next cycle; the hold is decided after that.
     if (wanted.length > 0 && wanted.length < recordIds.length) continue;
     await operator.decide(tenant, id, wanted.length === 0 ? 'approved' : 'rejected').catch(() => {});
   }

@@ -26,14 +26,14 @@ export interface Script {
   steps: readonly Step[];
 }
 
-/** What scripts are drawn from. */
+/** Faults and settings that scripts are drawn from. */
 export interface Choice {
   faults: ReadonlyMap<string, Fault>;
   steps: { least: number; most: number };
 }
 
 const STEPS = { least: 4, most: 8 };
-/** With several servers a failover is drawn so many times as often as another fault. */
+/** With several servers, a failover is drawn this many times as often as another fault. */
 const FAILOVERS = 10;
 const WORK_SEEDS = 1_000_000;
 
@@ -52,7 +52,7 @@ export function choiceOf(only: readonly string[], redis: RedisKind = 'one'): Cho
   return { faults: new Map(faults), steps: STEPS };
 }
 
-/** Masters die more often than they would by chance: that is what there are several for. */
+/** Raises the rate of master failures, which are the purpose of several servers. */
 function ofSeveral(): ReadonlyMap<string, Fault> {
   const playable = [...FAULTS].filter(([, { isOfLoneRedis }]) => isOfLoneRedis !== true);
   return new Map(
@@ -85,7 +85,7 @@ function stepOf(draw: Draw, faults: Choice['faults']): Step {
   };
 }
 
-/** A script as a person reads it, one step a line. */
+/** Renders a script as text, one step a line. */
 export function describeScript({ seed, daemons, shortTokens, scarce, warm, steps }: Script): string {
   const world = [
     `${daemons} daemons`,

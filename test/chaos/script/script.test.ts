@@ -8,29 +8,29 @@ import { shrink } from './shrink.ts';
 const SEEDS = Array.from({ length: 300 }, (_, index) => index + 1);
 
 describe('a script', () => {
-  test('follows from its seed alone', () => {
+  test('depends only on its seed', () => {
     for (const seed of SEEDS.slice(0, 50)) expect(scriptOf(seed, choiceOf([]))).toEqual(scriptOf(seed, choiceOf([])));
     const all = new Set(SEEDS.map((seed) => JSON.stringify(scriptOf(seed, choiceOf([])).steps)));
     expect(all.size).toBe(SEEDS.length);
   });
 
-  test('is data: what is written down is what is played', () => {
+  test('is data: the recorded script is the played script', () => {
     const script = scriptOf(7, choiceOf([]));
     expect(JSON.parse(JSON.stringify(script))).toEqual(script);
   });
 
-  test('comes to every fault in time', () => {
+  test('draws every fault eventually', () => {
     const drawn = SEEDS.flatMap((seed) => scriptOf(seed, choiceOf([])).steps.map(({ fault }) => fault));
     expect([...new Set(drawn)].sort()).toEqual([...FAULTS.keys()].sort());
   });
 
-  test('is drawn from groups and faults that were named, and a name that is neither is refused', () => {
+  test('is drawn from the named groups and faults, and an unknown name is refused', () => {
     const drawn = SEEDS.flatMap((seed) => scriptOf(seed, choiceOf(['redis', 'kill'])).steps.map(({ fault }) => fault));
     expect(drawn.every((name) => name === 'kill' || name.startsWith('redis-'))).toBe(true);
     expect(() => choiceOf(['kills', 'nonsense'])).toThrow(new RangeError('nonsense'));
   });
 
-  test('lets masters die where there are several, and plays nothing there that asks for one server', () => {
+  test('kills masters if there are several, and then plays no fault for a single server', () => {
     const drawn = SEEDS.flatMap((seed) => scriptOf(seed, choiceOf([], 'cluster')).steps.map(({ fault }) => fault));
     const isOfOne = (name: string) => FAULTS.get(name)?.isOfLoneRedis === true;
     expect(new Set(drawn)).toEqual(new Set([...FAULTS.keys()].filter((name) => !isOfOne(name))));
@@ -38,7 +38,7 @@ describe('a script', () => {
     expect(() => choiceOf(['redis-restart'], 'cluster')).toThrow(RangeError);
   });
 
-  test('goes for what a safety catches, one for each safety', () => {
+  test('attacks each safety with a fault that it prevents', () => {
     for (const mechanism of Object.keys(MECHANISMS)) {
       const { steps } = focusedScript(mechanism, 1);
       expect(steps.length).toBeGreaterThan(0);
@@ -47,7 +47,7 @@ describe('a script', () => {
   });
 });
 
-test('what "--without" takes out stands in the sources to the letter', async () => {
+test('each text that "--without" removes is in the sources exactly', async () => {
   for (const mechanism of Object.keys(MECHANISMS)) await checkRewrites(mechanism);
 });
 
@@ -56,7 +56,7 @@ describe('a failing script', () => {
   const steps = Array.from({ length: 6 }, (_, index) => ({ ...(script.steps[0] as Script['steps'][0]), work: index }));
   const works = (one: Script) => one.steps.map(({ work }) => work);
 
-  test('is reduced to the steps that it takes', async () => {
+  test('is reduced to the necessary steps', async () => {
     const fails = async (one: Script) => [1, 4].every((work) => works(one).includes(work));
     const { script: shortest, fails: didFail } = await shrink({ ...script, steps }, fails, { mostTries: 100 });
     expect(didFail).toBe(true);
@@ -64,7 +64,7 @@ describe('a failing script', () => {
     expect(shortest.daemons).toBe(1);
   });
 
-  test('that fails now and then is tried more than once', async () => {
+  test('that fails sometimes is tried more than once', async () => {
     let turn = 0;
     const fails = async (one: Script) => {
       turn += 1;
@@ -73,7 +73,7 @@ describe('a failing script', () => {
     expect(works((await shrink({ ...script, steps }, fails, { mostTries: 100 })).script)).toEqual([2]);
   });
 
-  test('is not tried for ever, and one that does not fail again is given as it was', async () => {
+  test('is retried a limited number of times, and returned unchanged if it does not fail again', async () => {
     let tries = 0;
     const never = async () => {
       tries += 1;
@@ -92,7 +92,7 @@ describe('a failing script', () => {
     expect(tries).toBe(5);
   });
 
-  test('is told with all that it takes to understand it', () => {
+  test('is reported with all the data needed to understand it', () => {
     const text = describeScript({ ...script, steps: steps.slice(0, 1) });
     expect(text).toContain(`seed 3: 3 daemons`);
     expect(text.split('\n')).toHaveLength(2);

@@ -5,14 +5,14 @@ export interface Shrunk {
   script: Script;
   /** How often a script was tried. */
   tries: number;
-  /** The script as it was given failed again. */
+  /** Whether the original script failed again. */
   fails: boolean;
 }
 
 /**
- * Takes steps out of a failing script for as long as it goes on failing: halves first, then one at a time, then daemons and work.
- * @param fails plays a script; each is tried `patience` times before it counts as one that doesn't fail, since timing is no part of it
- * @param mostTries ends the search; the shortest script so far is given
+ * Removes steps from a failing script as long as it still fails: first halves, then single steps, then daemons and work.
+ * @param fails plays a script; each script is tried `patience` times before it counts as not failing, because timing varies
+ * @param mostTries ends the search, which then returns the shortest script so far
  */
 export async function shrink(
   script: Script,
@@ -47,7 +47,7 @@ function without(steps: readonly Step[], at: number, size: number): Step[] {
   return steps.filter((_, index) => index < at || index >= at + size);
 }
 
-/** One after another, each a try of its own. */
+/** Tried one after another, separately. */
 const SIMPLER: readonly ((script: Script) => Script)[] = [
   (script) => ({ ...script, daemons: 1 }),
   (script) => ({ ...script, steps: script.steps.map((step) => ({ ...step, pieces: 0 })) }),

@@ -9,11 +9,11 @@ export interface Rewrite {
   replace: string;
 }
 
-/** A safety that can be taken out of the daemons from outside. */
+/** A safety that a test can remove from the daemons. */
 export interface Safety {
-  /** Defects that it is there to prevent: others say nothing of it. */
+  /** Defects that the safety prevents; other defects prove nothing about it. */
   prevents: readonly DefectKind[];
-  /** How it is taken out. The texts are those of the modules, to the letter. */
+  /** Text replacements that remove the safety. The texts equal those of the modules exactly. */
   rewrites: readonly Rewrite[];
 }
 
@@ -61,8 +61,8 @@ export const MECHANISMS: Readonly<Record<string, Safety>> = {
       },
     ],
   },
-  // As it was: whoever has waited too long gives up, and the pages that were read are lost. The time is a hundredth of what it was, as
-  // the scarce world's budget is a hundred times a real one.
+  // Earlier behaviour: a read that waits too long gives up and loses the pages already read. The time is a hundredth of the original,
+  // because the budget of the scarce world is a hundred times a real one.
   reservation: {
     prevents: ['missing', 'falseInSync'],
     rewrites: [
@@ -124,7 +124,7 @@ export const MECHANISMS: Readonly<Record<string, Safety>> = {
 /** One of the safeties. */
 export type Mechanism = string;
 
-/** @throws Error that names the module whose text has changed, so that nobody believes in a trial that took nothing out */
+/** @throws Error that names the module whose text has changed, because such a trial would remove nothing */
 export async function checkRewrites(mechanism: Mechanism): Promise<void> {
   for (const { module, find } of MECHANISMS[mechanism]?.rewrites ?? []) {
     const source = await readFile(new URL(`../../../src/${module}`, import.meta.url), 'utf8');

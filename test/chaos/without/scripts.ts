@@ -9,7 +9,7 @@ const SECOND_MISS_MS = 12_000;
 /** About all tenants, until everything comes to rest. */
 const LASTING = { tenant: 2, lasting: true };
 
-/** Faults that a safety is there for, as they come to one who lacks it. */
+/** Faults that each safety protects against, in an order that harms a daemon without the safety. */
 const FOCUS: Readonly<Record<Mechanism, (draw: Draw) => Partial<Script> & { steps: Step[] }>> = {
   fencing: (draw) => ({
     daemons: 2,

@@ -12,21 +12,21 @@ function at(name: string, isWrite = false): Await {
 }
 
 describe('an await', () => {
-  test('is named without what differs from record to record', () => {
+  test('is named without the parts that differ from record to record', () => {
     expect(operationOf('GET', '/v2/tenants/tnt0000001/appointments/apt0000007?x=1')).toBe(
       'GET /v2/tenants/*/appointments/*',
     );
     expect(operationOf('POST', '/batch/calendar/v3')).toBe('POST /batch/calendar/v3');
   });
 
-  test('of Redis is named by the kinds of its keys, and says of which lane it is', () => {
+  test('of Redis is named by the kinds of its keys and by its lane', () => {
     const settle = ['evalsha', 'abc', '3', 'cm:{aurora}:lease:lane-doctor-1', 'cm:{aurora}:outbox:doctor-1', '7:owner'];
     expect(awaitOf(settle, () => 1)).toMatchObject({ name: 'redis evalsha lease-lane+outbox', lane: 'doctor-1' });
     expect(awaitOf(['get', 'cm:{aurora}:lease:plan'], () => 1)).not.toHaveProperty('lane');
     expect(awaitOf(['bzpopmin', 'x'], () => 1)).toBeNull();
   });
 
-  test('is struck at as often as was said, when enough were let pass', () => {
+  test('is hit as many times as requested, after the requested number of passes', () => {
     const hub = new AwaitHub();
     const snare = hub.lay({ moment: { ...MOMENT, service: 'google', write: true, skip: 1 }, times: 2 });
     const met = [at('redis get'), at('google a'), at('google b', true), at('google c', true), at('google d', true)];
@@ -35,7 +35,7 @@ describe('an await', () => {
     expect(snare.struck).toEqual(['google c', 'google d']);
   });
 
-  test('that was never struck at is preferred where that is wanted', () => {
+  test('that was never hit is preferred on request', () => {
     const hub = new AwaitHub();
     hub.lay({ moment: MOMENT, times: 1 });
     expect(hub.meet(at('google a'))).not.toBeNull();
@@ -44,7 +44,7 @@ describe('an await', () => {
   });
 });
 
-test('commands are read out of a stream, however it is cut into pieces', () => {
+test('commands are parsed from a stream with any division into chunks', () => {
   const word = fc.string({ maxLength: 12, unit: 'binary-ascii' }).filter((text) => text !== '');
   const command = fc.array(word, { minLength: 1, maxLength: 5 });
   fc.assert(
@@ -71,7 +71,7 @@ test('commands are read out of a stream, however it is cut into pieces', () => {
 const commandOf = (...words: string[]) =>
   `*${words.length}\r\n${words.map((word) => `$${word.length}\r\n${word}\r\n`).join('')}`;
 
-test('a command that is held up arrives after its sender has given up', async () => {
+test('a delayed command arrives after its sender has given up', async () => {
   const got: string[] = [];
   const server = createServer((socket) => {
     socket.on('data', (chunk: Buffer) => void got.push(chunk.toString()));
@@ -93,7 +93,7 @@ test('a command that is held up arrives after its sender has given up', async ()
   await snare.spent;
   client.destroy();
   await once(client, 'close');
-  // What comes later has passed: by then the gate knows that the sender is gone.
+  // When the later command has passed, the gate knows that the first sender is gone.
   const other = connect(port, '127.0.0.1');
   other.write(commandOf('set', 'other', '1'));
   await vi.waitFor(() => expect(got).toEqual([commandOf('set', 'other', '1')]));

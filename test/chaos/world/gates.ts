@@ -21,7 +21,7 @@ export interface Await {
   isWrite: boolean;
   /** Of a command to Redis: the target whose lane it is about. */
   lane?: string;
-  /** Who waits; null when that can't be told. */
+  /** Process that waits; null if unknown. */
   pid(): number | null;
 }
 
@@ -35,7 +35,7 @@ export interface Moment {
   skip: number;
   /** Before the server carried it out, or after that and before the answer arrived. */
   side: 'before' | 'after';
-  /** Awaits whose name was not struck at before in this run, so that rare operations have their turn. */
+  /** Awaits whose name was not hit before in this run, so that rare operations are hit too. */
   fresh: boolean;
 }
 
@@ -45,13 +45,13 @@ interface Snare {
   /** How often it strikes. */
   times: number;
   strike?: (at: Await) => void | Promise<void>;
-  /** What becomes of a request that is struck before the server saw it; passed on when absent. */
+  /** Fault for a request that is hit before the server receives it; absent: the request is passed on. */
   fault?: ProxyFault | ((at: Await) => ProxyFault);
   /** For awaits that something else than the moment decides. */
   only?: (at: Await) => boolean;
 }
 
-/** A snare in its place. */
+/** An active snare. */
 interface LaidSnare {
   /** Names of the awaits that it struck at. */
   readonly struck: readonly string[];
@@ -66,7 +66,7 @@ interface Laid extends Snare {
   spend: () => void;
 }
 
-/** Whoever works waits for something more often than this. */
+/** A working daemon starts a new await within this time. */
 const QUIET_MS = 400;
 
 /** Where all awaits of all daemons pass. */
@@ -86,7 +86,7 @@ export class AwaitHub {
     return { struck: laid.struck, spent, lift: () => this.#lift(laid) };
   }
 
-  /** Nobody waits for anything, and hasn't for a while. */
+  /** Whether no daemon has waited for anything for a while. */
   get isQuiet(): boolean {
     return performance.now() > this.#busyUntil;
   }
@@ -130,7 +130,7 @@ function fits({ moment, only }: Snare, at: Await): boolean {
   return only?.(at) ?? true;
 }
 
-/** A path without what differs from record to record. */
+/** Returns a path without the parts that differ from record to record. */
 export function operationOf(method: string, url: string): string {
   const [path = ''] = url.split('?');
   const parts = path
@@ -139,20 +139,20 @@ export function operationOf(method: string, url: string): string {
   return `${method} ${parts.join('/').replace(/^\*/, '')}`;
 }
 
-/** What the gate of one server needs beside it. */
+/** Settings of one server's gate. */
 interface HttpGateOptions {
   service: Service;
   hub: AwaitHub;
-  /** Who sends from a port. */
+  /** Returns the process that sends from a port. */
   pidOf: (port: number) => number | null;
-  /** Tells lies in place of the server's answer; null when it has none to tell. */
+  /** Returns a lie instead of the server's answer, or null for none. */
   lie?: (request: ProxiedRequest, answer: ProxiedAnswer) => Promise<ProxiedAnswer | null>;
-  /** Told of a request before the server sees it; what it gives is told what the server did. */
+  /** Called before the server receives a request; the returned function is called after the answer. */
   watch?: (request: ProxiedRequest) => Promise<(() => Promise<void>) | null>;
 }
 
 const READS = /^(GET|HEAD|OPTIONS|PROPFIND|REPORT)$/;
-/** Reading by key is a POST too. */
+/** A read by key is a POST too. */
 const READING_POSTS = /\/(batch\/read|search|userinfo|token)(\?|$)/;
 
 /** Opens a gate before a server: every request of a daemon is an await of the hub. */
@@ -311,7 +311,7 @@ export function awaitOf([command = '', ...words]: string[], pid: () => number | 
 
 const LANE = /^cm:\{[^}]*\}:lease:lane-(.+)/;
 
-/** Kinds of keys that an await is named by. */
+/** Maximum number of key kinds in the name of an await. */
 const NAMED_KINDS = 3;
 
 /** What a key holds; of leases also of what. Null for what is no key. */
@@ -321,7 +321,7 @@ function kindOf(word: string): string | null {
   return kind ?? /^\{clinic-mirror\}:([a-z-]+)/.exec(word)?.[1] ?? null;
 }
 
-/** Long arguments are scripts and sealed content: only so much of each is looked at. */
+/** Long arguments are scripts and encrypted content: only this many bytes of each are parsed. */
 const LOOKED_AT = 64;
 
 /** Reads commands (RESP arrays of bulk strings) out of a stream of pieces. @returns the words of each that ended in the piece */

@@ -17,11 +17,11 @@ import { type AwaitHub, openRedisGate, type RedisGate } from './gates.ts';
 export interface RedisHouse {
   /** The section `redis` of the daemons' settings. */
   readonly settings: object;
-  /** Of the one server that daemons reach through their gates; 0 where they find several by themselves. */
+  /** Port of the single server that daemons reach through their gates; 0 if daemons find several servers themselves. */
   readonly port: number;
   /** Every key and value. */
   dump(): Promise<string>;
-  /** Refuses every write until it is told otherwise. */
+  /** Refuses every write until reset. */
   setFull(full: boolean): Promise<void>;
   /** A replica follows from now on. */
   addReplica(): Promise<void>;
@@ -32,18 +32,18 @@ export interface RedisHouse {
   close(): Promise<void>;
 }
 
-/** One server, that can be lost, found and put back. */
+/** A single server that can be lost, found and restored. */
 interface LoneRedis extends RedisHouse {
-  /** It ends as in a crash and comes back with what its file holds. */
+  /** Crashes the server and restarts it with the data of its file. */
   restart(): Promise<void>;
-  /** Remembers its file as it is now. */
+  /** Keeps a copy of the current file. */
   keepCopy(): Promise<void>;
   /** Comes back with the file that was remembered. @returns false when none was */
   goBack(): Promise<boolean>;
   empty(): Promise<void>;
 }
 
-/** @throws Error where there are several: what is asked for is of one alone */
+/** @throws Error if there are several servers: the operation requires exactly one */
 export function loneRedis(house: RedisHouse): LoneRedis {
   if (house.port === 0) throw new Error('this is played with one Redis');
   return house as LoneRedis;
@@ -118,7 +118,7 @@ export async function openLoneRedis(server?: ServerCommand): Promise<LoneRedis> 
   };
 }
 
-/** A Redis and, where one was added, its replica. */
+/** A Redis server and its replica, if one was added. */
 interface Servers {
   /** The folder of `main`. */
   name: string;
@@ -161,7 +161,7 @@ function replicaOf(
 
 function connected(port: number): Redis {
   const redis = new Redis(`redis://127.0.0.1:${port}`, { maxRetriesPerRequest: null });
-  // It is ended on purpose; each attempt to reach it is told here.
+  // The server is stopped on purpose; each failed connection attempt is an error event here.
   redis.on('error', () => {});
   return redis;
 }
@@ -183,7 +183,7 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
   }
 }
 
-/** Several servers that serve as one. Daemons find their way to them by themselves; each master dies once at most. */
+/** Opens several servers that form one service. Daemons find the servers themselves; each master dies at most once. */
 export async function openRedisGroupHouse(
   kind: 'sentinel' | 'cluster',
   tenants: readonly string[],
@@ -239,7 +239,7 @@ export interface DaemonPlace {
   pid(): number | null;
   /** Where it answers probes; null until it is at work. */
   operatorPort(): number | null;
-  /** @param extra variables of the environment that this one start has in place of the usual ones */
+  /** @param extra environment variables that replace the usual ones for this start */
   start(extra?: Readonly<Record<string, string>>): void;
   kill(): Promise<void>;
   /** SIGTERM. @returns its exit code */
@@ -268,7 +268,7 @@ const WITHOUT = fileURLToPath(new URL('../preload/without.ts', import.meta.url))
 const RUNS = '"the daemon runs"';
 const CLOCK = fileURLToPath(new URL('../preload/clock.ts', import.meta.url));
 
-/** Whoever started them may end without asking them to. */
+/** The test process may end without stopping its child processes. */
 const running = new Set<ChildProcess>();
 process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
@@ -351,12 +351,12 @@ function launch(
       if (port !== undefined) onOpen(Number(port));
     });
   }
-  // A message to one that has just ended is nobody's loss.
+  // A message to a process that has just ended is no failure.
   child.on('error', () => {});
   return child;
 }
 
-/** Which of the processes a loopback port belongs to (Linux: /proc); null when that can't be told. */
+/** Returns the process that owns a loopback port (Linux: /proc); null if unknown. */
 export function ownerOf(port: number, pids: readonly number[]): number | null {
   try {
     const wanted = `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`;

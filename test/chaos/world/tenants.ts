@@ -17,19 +17,19 @@ import { type Removal, watchRemovals } from '../judge/removals.ts';
 import type { TargetRules } from '../judge/rules.ts';
 import type { Service } from './gates.ts';
 
-/** The daemon's tenants, and what begins every surname there. */
+/** The daemon's tenants, with the prefix of every surname in each. */
 export const TENANTS = { aurora: 'Qzxa', belvedere: 'Qzxb' } as const;
 /** Users of the CalDAV server. */
 export const DAV_USERS = Object.keys(TENANTS).map((name) => ({ name, password: 'chaos-dav-password' }));
 
-/** Patients who have a namesake with their address in the CRM, whom people made there. */
+/** Patients with a namesake of the same address in the CRM, which users created. */
 const TWINS = [4, 8] as const;
 const WINDOW = { pastDays: 10, futureDays: 80 };
 const PER_AGENDA = 9;
 /** By so much the second clinic's appointments begin later. */
 const LATER_MS = 10 * 60_000;
 
-/** A login that a person makes. */
+/** A connection that an operator makes. */
 export interface Login {
   tenant: string;
   connection: string;
@@ -44,7 +44,7 @@ export interface Crm {
   side: CrmSide;
 }
 
-/** The content of a tenant file, as far as it is changed while a script runs. */
+/** The part of a tenant file that changes while a script runs. */
 export interface TenantFile {
   name: string;
   connections: Record<string, object>;
@@ -83,20 +83,20 @@ export interface CalendarTarget {
   /** Its id in the tenant file; changes when it is renamed. */
   target: string;
   service: 'google' | 'graph' | 'caldav';
-  /** Account or mailbox; the home's address for CalDAV. */
+  /** Account or mailbox; for CalDAV, the URL of the home. */
   account: string;
   rules: TargetRules;
   read: ReadTarget;
   removals: Removal[];
 }
 
-/** Told of a request before the server sees it; what it gives is told when the server is done. */
+/** Called before the server receives a request; the returned function is called when the server is done. */
 export type Watch = (request: ProxiedRequest) => Promise<(() => Promise<void>) | null>;
 
 /** Opens a gate before a server. */
 export type OpenGate = (service: Service, server: string, watch?: Watch) => Promise<FaultProxy>;
 
-/** Servers that calendars lie at. */
+/** Servers of the calendars. */
 interface CalendarServers {
   google: GoogleSandbox;
   graph: GraphSandbox;
@@ -110,7 +110,7 @@ interface BuiltTarget {
   connector: string;
   connection: object;
   settings: object;
-  /** Null where nobody has to log in. */
+  /** Null if no connection is required. */
   login: { kind: 'google' | 'microsoft'; username: string } | null;
 }
 
@@ -118,7 +118,7 @@ interface BuiltTarget {
 export const PLANTED = /Qzx[ab]\d{4}/;
 const READS = /^(GET|HEAD|OPTIONS|PROPFIND|REPORT)$/;
 
-/** A doctor's calendar at Google. */
+/** Builds a doctor's calendar at Google. */
 async function googleTarget(tenant: string, name: string, servers: CalendarServers): Promise<BuiltTarget> {
   const { google, openGate } = servers;
   const account = `${name}@${tenant}.example`;
@@ -208,7 +208,7 @@ export interface ClinicDesk {
   ahead(): TrueAppointment[];
   /** Does something and notes what the clinic holds then. */
   do<Result>(what: (clinic: ClinicSandbox) => Result): Result;
-  /** A new patient comes, with a name that nobody else has, and is booked. */
+  /** Books an appointment for a new patient with a unique name. */
   book(agendaId: string, start: number, end?: number): TrueAppointment;
   /** A day's work in small: the same for a seed while its data is the same. */
   work(seed: number, pieces: number): void;
@@ -217,15 +217,16 @@ export interface ClinicDesk {
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 const SLOT_MS = 30 * MINUTE_MS;
-/** So many patients share an address. */
+/** Number of patients who share an address. */
 const FAMILY = 4;
 /** Every so many patients don't consent to the keeping of data in a CRM. */
 const WITHOUT_CONSENT_EVERY = 9;
 
 /**
  * Opens the desk of a clinic and fills its agendas.
- * @param options.mark begins the surname of every patient there
- * @param options.lateMs no two clinics begin at the same minute, else their rows could be told apart by names alone
+ * @param options.mark prefix of the surname of every patient there
+ * @param options.lateMs shifts the start of the clinic's appointments, so that no two clinics share a minute and rows differ not only by
+ * name
  */
 function openClinicDesk(
   clinic: ClinicSandbox,
@@ -275,7 +276,7 @@ function openClinicDesk(
     },
   };
   for (const agendaId of agendaIds) {
-    // Two lie behind, the others ahead, each at a time of its own.
+    // Two appointments are in the past, the others in the future, each at a unique time.
     for (let index = 0; index < perAgenda; index += 1) {
       const day = index < 2 ? -2 - index : 1 + index * 3;
       desk.book(agendaId, today + day * DAY_MS + 8 * 60 * MINUTE_MS + index * SLOT_MS + lateMs);
@@ -360,7 +361,7 @@ export async function buildTenants(parts: TenantParts) {
   return { tenants, targets, crms, logins, files };
 }
 
-/** The first doctor is at Google, the second at Microsoft, the room at the CalDAV server where there is one. */
+/** The first doctor is at Google, the second at Microsoft, the room at the CalDAV server if available. */
 async function buildCalendar(
   tenant: string,
   position: number,

@@ -48,7 +48,7 @@ import {
   TENANTS,
 } from './tenants.ts';
 
-/** What the clinic answers in place of the truth; null for what it tells truly. */
+/** The clinic's false answer; null for the true one. */
 export type Lie = (request: ProxiedRequest, answer: ProxiedAnswer) => Promise<ProxiedAnswer | null>;
 
 /** Everything of one run. */
@@ -71,7 +71,7 @@ export interface World {
   daemons: readonly DaemonPlace[];
   /** The last Authorization header by tenant of the clinic. */
   clinicTokens: Map<string, string>;
-  /** Every address that a daemon asked, with its method. */
+  /** Every URL that a daemon requested, with the method. */
   addresses: Set<string>;
   configDir: string;
   /** What the daemons keep outside Redis. */
@@ -87,7 +87,7 @@ export interface World {
 export interface WorldOptions {
   seed: number;
   daemons: number;
-  /** The clinic's tokens end soon, so that they are refreshed all the time. */
+  /** The clinic's tokens expire soon, so that daemons refresh them all the time. */
   shortTokens: boolean;
   /** Pages are tiny, and requests few. */
   scarce: boolean;
@@ -99,12 +99,12 @@ export interface WorldOptions {
 const SHORT_TOKEN_SECONDS = 34;
 /** So few that every list is read in several pages, or in many. */
 const PAGE_ROWS = { usual: 12, scarce: 3 };
-/** Long enough that a worker keeps it, short enough that its end is waited for. */
+/** Long enough for a worker to keep the lease, short enough for a test to wait for its end. */
 const LEASE_TTL_MS = 2_000;
 const MOST_PACE = 6;
 const SCARCE = { requestsPerMinute: 600, burst: 5 };
 
-/** Starts the servers and writes a configuration. Nobody is logged in, no daemon runs. */
+/** Starts the servers and writes a configuration. No connection exists and no daemon runs. */
 export async function openWorld(park: Park, options: WorldOptions): Promise<World> {
   const dir = await mkdtemp(join(tmpdir(), 'clinic-mirror-chaos-'));
   const servers = await startServers(park, options);
@@ -252,19 +252,19 @@ export const REDIS_KINDS = ['one', 'sentinel', 'cluster'] as const;
 /** One of {@link REDIS_KINDS}. */
 export type RedisKind = (typeof REDIS_KINDS)[number];
 
-/** What outlives a run; one world at a time is in it. */
+/** State that several runs use, one world at a time. */
 export interface Park {
-  /** Null where it can't be had: rooms are then at Google. */
+  /** Null if unavailable: rooms are then at Google. */
   radicale: PrivateDavServer | null;
   redisServer: ServerCommand;
   redis: RedisKind;
-  /** A folder where daemons keep compiled code from one start to the next. */
+  /** A folder in which daemons keep compiled code between starts. */
   compileCache: string;
-  /** How many times longer than on an idle machine things take; measured again and again. */
+  /** Slowdown relative to an idle host; measured repeatedly. */
   pace: number;
 }
 
-/** Parks side by side: worlds in them know nothing of each other. */
+/** Separate parks, whose worlds do not affect each other. */
 export interface Parks {
   parks: Park[];
   close(): Promise<void>;
@@ -274,7 +274,7 @@ export interface Parks {
 const USUAL_START_MS = 2_500;
 const CLI = fileURLToPath(new URL('../../../src/cli.ts', import.meta.url));
 
-/** @param say told what can't be had */
+/** @param say called with the name of each unavailable server */
 export async function openParks(count: number, say: (text: string) => void, redis: RedisKind = 'one'): Promise<Parks> {
   const radicales: (PrivateDavServer | null)[] = [];
   // One after the other: the first one may have to be fetched.
@@ -284,7 +284,7 @@ export async function openParks(count: number, say: (text: string) => void, redi
     if ('unavailable' in started) say(`No CalDAV server can be had, going on without: ${started.unavailable}`);
   }
   const compileCache = await mkdtemp(join(tmpdir(), 'clinic-mirror-compiled-'));
-  // A daemon that is killed leaves nothing there; this one ends by itself.
+  // A killed daemon leaves nothing in the compile cache; this daemon exits itself.
   const env = { ...process.env, NODE_COMPILE_CACHE: compileCache };
   const startedAt = performance.now();
   await once(spawn(process.execPath, [CLI, '--help'], { env, stdio: 'ignore' }), 'exit');
@@ -299,7 +299,7 @@ export async function openParks(count: number, say: (text: string) => void, redi
   };
 }
 
-/** The person who runs the daemons: what their commands do, without starting a process for each. */
+/** The operator of the daemons: the operations of the commands, without a process for each. */
 export interface Operator {
   status(): Promise<Status>;
   /** Every tenant is read soon. */
@@ -309,10 +309,10 @@ export interface Operator {
   logIn(login: Login): Promise<void>;
   holds(): ReturnType<typeof listHolds>;
   decide(tenant: string, hold: string, decision: 'approved' | 'rejected'): Promise<void>;
-  /** @returns a sealed copy of what of a tenant can't be rebuilt */
+  /** @returns an encrypted copy of the tenant's data that cannot be rebuilt */
   backup(tenant: string): Promise<string>;
   restore(tenant: string, backup: string): Promise<void>;
-  /** Nobody was forgotten and nobody opted out. */
+  /** Confirms that no patient was forgotten and no one opted out. */
   acceptLoss(tenant: string): Promise<void>;
   /** Their clock is so much ahead. */
   setClock(offsetMs: number): void;

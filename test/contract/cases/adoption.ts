@@ -18,7 +18,7 @@ export const adoption = group('reading and adoption', {
   'reading an empty target gives nothing': async (kit) => {
     expect(await kit.readAll()).toEqual([]);
   },
-  'reading gives key, sealed record id, version tag and content of all that is ours': async (kit) => {
+  'a read returns key, sealed record id, version tag and content of all managed objects': async (kit) => {
     const created = await kit.create('a', 'b', 'c');
     const items = (await kit.readAll(kit.worker())).sort((one, other) => one.key.localeCompare(other.key));
     const expected = ['a', 'b', 'c'].map((recordId, index) => ({
@@ -41,12 +41,12 @@ export const adoption = group('reading and adoption', {
     expect((await kit.object('a')).title).toBe('Changed');
     expect(await kit.objects()).toHaveLength(1);
   },
-  'reading leaves out what was deleted': async (kit) => {
+  'a read omits deleted objects': async (kit) => {
     const [created] = await kit.create('a', 'b');
     await kit.attempt([deleteOperation('a', created!.versionTag)]);
     expect((await kit.readAll()).map((item) => item.key)).toEqual([keyOf('b')]);
   },
-  'each object has a page of its own where people work with it': async (kit) => {
+  'each object has a page on which users edit it': async (kit) => {
     const { connector, target } = kit;
     await kit.create('a', 'b');
     const ids = (await kit.readAll()).map(({ remoteId }) => remoteId);
@@ -56,7 +56,7 @@ export const adoption = group('reading and adoption', {
     for (const page of pages.values()) expect(page).toMatch(/^https?:\/\/./);
     expect(await required(connector, 'pagesOf')(target.container, [], signal())).toEqual(new Map());
   },
-  'finding gives those that are there, in one look for many keys': async (kit) => {
+  'a lookup returns the existing objects, in one request for many keys': async (kit) => {
     const [created] = await kit.create('a', 'b', 'c');
     await kit.attempt([deleteOperation('a', created!.versionTag)]);
     const keys = ['a', 'b', 'c', 'never'].map((recordId) => keyOf(recordId));
@@ -69,7 +69,7 @@ export const adoption = group('reading and adoption', {
 
 /** Calendars are read by a window. */
 export const calendarAdoption = group<CalendarKit>('reading and adoption', {
-  'reading a window gives what overlaps it and nothing else': async (kit) => {
+  'a read of a window returns exactly the overlapping events': async (kit) => {
     const at = (day: string) =>
       itemWith({ time: timed(`${day}T09:00:00+01:00`, `${day}T10:00:00+01:00`, 'Europe/Rome') });
     await kit.attempt([

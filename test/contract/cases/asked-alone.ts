@@ -13,11 +13,11 @@ import {
   updateOperation,
 } from '../contract-kit.ts';
 
-/** Whatever one answer says of all is asked again alone, before it is believed. */
+/** An error for a whole batch is confirmed by one request per member before the connector believes it. */
 export const askedAlone = group('asked alone', {
-  'a batch in which one member is refused fails for that one alone': oneRefused(422),
-  'a batch that is answered as if the target were gone, for one member, fails for that one alone': oneRefused(404),
-  'an absent member of a look-up by key is no gone target': async (kit) => {
+  'a batch with one refused member fails only for that member': oneRefused(422),
+  'a batch answered as if the target were missing, because of one member, fails only for that member': oneRefused(404),
+  'a missing member of a lookup by key is no missing target': async (kit) => {
     const [a] = await kit.create('a', 'b');
     const keys = ['a', 'absent', 'b', 'never'].map((recordId) => keyOf(recordId));
     const found = await kit.connector.find(kit.target.container, keys, signal());
@@ -54,7 +54,7 @@ export const askedAlone = group('asked alone', {
 
 /** The same of calendars, which can be gone. */
 export const calendarAskedAlone = group<CalendarKit>('asked alone', {
-  'a target that is gone says so when asked alone': async (kit) => {
+  'a missing target is confirmed by a separate request': async (kit) => {
     const { proxy, server, container, dialect } = kit.target;
     await kit.create('a');
     proxy.add({ ...dialect.reads, times: Number.POSITIVE_INFINITY, fault: refusal(404) });

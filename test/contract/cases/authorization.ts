@@ -4,23 +4,23 @@ import { MirrorError } from '../../../src/model/errors.ts';
 import { group } from '../contract-case.ts';
 import { type AnyKit, describeOutcome, failure, signal } from '../contract-kit.ts';
 
-/** A login that has run out, once or for good. */
+/** An access token that expired, and a connection that was revoked. */
 export const authorization = group('authorization', {
-  'a login that ran out is renewed once and the write goes through': async (kit) => {
+  'an expired access token is renewed once and the write succeeds': async (kit) => {
     const { authorizer, renewals } = counting(kit);
     kit.target.proxy.add({ ...kit.target.dialect.writes, fault: unauthorized(kit) });
     const [outcome] = await kit.attempt([kit.toCreate('a')], kit.worker({ authorizer }));
     expect(describeOutcome(outcome)).toBe('written created');
     expect(renewals()).toBe(1);
   },
-  'a login that ran out is renewed once and the reading goes through': async (kit) => {
+  'an expired access token is renewed once and the read succeeds': async (kit) => {
     await kit.create('a');
     const { authorizer, renewals } = counting(kit);
     kit.target.proxy.add({ ...kit.target.dialect.reads, fault: unauthorized(kit) });
     expect(await kit.readAll(kit.worker({ authorizer }))).toHaveLength(1);
     expect(renewals()).toBe(1);
   },
-  'a login that is refused for good asks for a person after one renewal': async (kit) => {
+  'a permanently refused connection requires an operator after one renewal': async (kit) => {
     const { authorizer, renewals } = counting(kit);
     kit.target.proxy.add({ times: Number.POSITIVE_INFINITY, fault: unauthorized(kit) });
     const worker = kit.worker({ authorizer });
@@ -32,7 +32,7 @@ export const authorization = group('authorization', {
     await expect(kit.readAll(worker)).rejects.toMatchObject({ actor: 'authorization', retry: 'never' });
     await expect(worker.prepare(null, signal())).rejects.toMatchObject({ actor: 'authorization' });
   },
-  'a login that cannot be had costs no request': async (kit) => {
+  'a connection without tokens costs no request': async (kit) => {
     const error = new MirrorError('connect again', { actor: 'authorization', code: 'expired', retry: 'never' });
     const refuse = () => Promise.reject(error);
     const worker = kit.worker({ authorizer: { header: refuse, renew: refuse, quotaUser: null } });
@@ -44,7 +44,7 @@ export const authorization = group('authorization', {
     await expect(kit.readAll(worker)).rejects.toBe(error);
     expect(kit.target.proxy.requests).toEqual([]);
   },
-  'a right that was taken away asks for a person and is not insisted on': async (kit) => {
+  'a revoked permission requires an operator and is not retried': async (kit) => {
     kit.target.proxy.add({ times: Number.POSITIVE_INFINITY, fault: forbidden(kit) });
     const [outcome] = await kit.attempt([kit.toCreate('a')]);
     const error = failure(outcome);

@@ -25,7 +25,7 @@ export const batches = group('many operations', {
     ]);
     expect((await kit.objects()).map((object) => object.title).sort()).toEqual(['Appointment', 'Changed', 'Changed']);
   },
-  'one operation that the server refuses for good does not harm the others': async (kit) => {
+  'a permanently refused operation does not affect the others': async (kit) => {
     const poison = kit.target.dialect.poison(kit.toCreate('poison'));
     const outcomes = await kit.attempt([kit.toCreate('a'), poison, kit.toCreate('b')]);
     expect(outcomes.map((outcome) => outcome.result)).toEqual(['written', 'failed', 'written']);
@@ -33,7 +33,7 @@ export const batches = group('many operations', {
     expect(['contract', 'settings']).toContain(failure(outcomes[1]).actor);
     expect(await kit.objects()).toHaveLength(2);
   },
-  'one operation that fails in passing is tried again alone, the others are not': async (kit) => {
+  'a temporarily failed operation is retried, and no other is': async (kit) => {
     const created = await kit.create('a', 'b', 'c');
     const operations = ['a', 'b', 'c'].map((id, index) =>
       updateOperation(id, kit.item('Changed'), created[index]!.versionTag),
@@ -77,7 +77,10 @@ export const batches = group('many operations', {
   },
 });
 
-/** What this case needs of a target, its dialect or its connector, and what a vendor may not have. @throws Error that says what is missing */
+/**
+ * Returns a part of the target, its dialect or its connector that this case requires and that not every vendor has. @throws Error that
+ * names the missing part
+ */
 export function required<From extends object, Name extends keyof From & string>(from: From, name: Name) {
   const part = from[name];
   if (part === undefined) {

@@ -4,7 +4,7 @@ import { group } from '../contract-case.ts';
 import { deleteOperation, updateOperation, written } from '../contract-kit.ts';
 import { required } from './batches.ts';
 
-/** What work costs in HTTP requests and in what the vendor charges, counted against the formula. */
+/** The cost of work in HTTP requests and in units of the vendor, compared with the formula. */
 export const budget = group('request budget and paging', {
   'creates, updates and deletes cost no more requests than the formula, and are charged once': async (kit) => {
     const { dialect, proxy, supports, charged } = kit.target;
@@ -45,7 +45,7 @@ export const budget = group('request budget and paging', {
     expect(await kit.readAll()).toHaveLength(60);
     expect(proxy.requests.length).toBeLessThanOrEqual(dialect.requestsForReading(60));
   },
-  'no more requests are under way at once than the connector says': async (kit) => {
+  'the connector keeps its declared limit of parallel requests': async (kit) => {
     await kit.attempt(Array.from({ length: 40 }, (_, index) => kit.toCreate(`r${index}`)));
     await kit.readAll();
     expect(kit.target.proxy.maxInFlight).toBeLessThanOrEqual(kit.target.supports.concurrency);

@@ -21,9 +21,9 @@ const WINDOW: TimeWindow = { fromAt: Date.parse('2027-02-01T00:00:00Z'), toAt: D
 const CHANGED = itemWith({ title: 'Changed' });
 const LONG_AGO = itemWith({ time: timed('2026-12-10T09:00:00+01:00', '2026-12-10T09:30:00+01:00', 'Europe/Rome') });
 
-/** What a connector tells of what happened in a calendar since it was last asked. */
+/** Changes of a calendar since the previous cursor, as the connector reports them. */
 export const changes = group<CalendarKit>('changes', {
-  'a first reading is whole, of the window, and gives a cursor': async (kit) => {
+  'a first read is complete for the window, and returns a cursor': async (kit) => {
     const [a] = await kit.create('a');
     await kit.attempt([createOperation('long ago', LONG_AGO)]);
     await kit.target.server.putForeign('Foreign');
@@ -32,7 +32,7 @@ export const changes = group<CalendarKit>('changes', {
     expect(first.items).toMatchObject([{ key: keyOf('a'), versionTag: a!.versionTag, item: itemWith() }]);
     expect(first.cursor).toMatch(/^[\w-]{1,8192}$/);
   },
-  'a calendar in which nothing changed tells nothing, in one request, again and again': async (kit) => {
+  'an unchanged calendar reports no change, in one request each time': async (kit) => {
     const cursor = await begin(kit, 'a', 'b', 'c');
     kit.target.proxy.forget();
     const second = await ask(kit, cursor);
@@ -40,7 +40,7 @@ export const changes = group<CalendarKit>('changes', {
     expect(kit.target.proxy.requests).toHaveLength(1);
     expect(await ask(kit, second.cursor)).toMatchObject({ scope: 'since', items: [], removed: [] });
   },
-  'a cursor may be asked with twice: the answer is the same': async (kit) => {
+  'a cursor may be used twice, with the same answer': async (kit) => {
     const cursor = await begin(kit, 'a', 'b');
     await kit.target.server.editByHand((await kit.object('a')).remoteId, { title: 'By hand' });
     const once = await ask(kit, cursor);
@@ -48,7 +48,7 @@ export const changes = group<CalendarKit>('changes', {
     expect(once.items).toHaveLength(1);
     expect({ ...twice, cursor: null }).toEqual({ ...once, cursor: null });
   },
-  'what was edited by hand is told once, as it is now': async (kit) => {
+  'a manual edit is reported once, with the current content': async (kit) => {
     const cursor = await begin(kit, 'a', 'b');
     const { remoteId } = await kit.object('a');
     await kit.target.server.editByHand(remoteId, { title: 'By hand' });
@@ -59,7 +59,7 @@ export const changes = group<CalendarKit>('changes', {
     expect(second.removed).toEqual([]);
     expect(await ask(kit, second.cursor)).toMatchObject({ scope: 'since', items: [], removed: [] });
   },
-  'what was deleted by hand is named by its remote id': async (kit) => {
+  'a manual deletion is reported with the remote id': async (kit) => {
     const cursor = await begin(kit, 'a', 'b');
     const { remoteId } = await kit.object('a');
     await kit.target.server.deleteByHand(remoteId);
@@ -71,7 +71,7 @@ export const changes = group<CalendarKit>('changes', {
     await kit.target.server.removeMarkByHand(remoteId);
     expect(await ask(kit, cursor)).toMatchObject({ scope: 'since', items: [], removed: [remoteId] });
   },
-  'what another worker of ours wrote and deleted is told': async (kit) => {
+  'writes and deletions of another worker are reported': async (kit) => {
     const cursor = await begin(kit, 'a', 'b');
     const other = kit.worker();
     const [b] = await kit.connector.find(kit.target.container, [keyOf('b')], signal());
@@ -81,7 +81,7 @@ export const changes = group<CalendarKit>('changes', {
     expect(second.items).toMatchObject([{ key: keyOf('c'), item: { title: 'Changed' } }]);
     expect(second.items).toEqual(await kit.connector.find(kit.target.container, [keyOf('c')], signal()));
   },
-  'our own write is told with the version tag that its outcome carried': async (kit) => {
+  'an own write is reported with the version tag of its outcome': async (kit) => {
     const cursor = await begin(kit, 'a');
     const [b] = await kit.create('b');
     const [a] = await kit.connector.find(kit.target.container, [keyOf('a')], signal());
@@ -95,7 +95,7 @@ export const changes = group<CalendarKit>('changes', {
       ]),
     );
   },
-  'what a write stored, where its answer tells, is what is read': async (kit) => {
+  'the stored content in the answer to a write equals the content read': async (kit) => {
     const [created] = await kit.attempt([createOperation('a', itemWith({ description: 'One\r\ntwo', location: '' }))]);
     const { stored, versionTag, remoteId } = written(created);
     const [read] = await kit.readAll();
@@ -105,7 +105,7 @@ export const changes = group<CalendarKit>('changes', {
     if (written(updated).stored !== undefined) expect(written(updated).stored).toEqual(again?.item);
     expect(again?.item).toEqual(CHANGED);
   },
-  'foreign objects, and those of another target, are not ours': async (kit) => {
+  'foreign objects, and those of another target, are unmanaged': async (kit) => {
     const cursor = await begin(kit, 'a');
     const foreign = await kit.target.server.putForeign('Foreign');
     await kit.attempt([createOperation('theirs')], kit.worker({ ownerTag: OTHER_MARK }));
@@ -117,7 +117,7 @@ export const changes = group<CalendarKit>('changes', {
     await kit.target.server.deleteByHand(foreign);
     expect(await ask(kit, second.cursor)).toMatchObject({ scope: 'since', items: [] });
   },
-  'what was deleted and created again is there': async (kit) => {
+  'an object that was deleted and recreated exists': async (kit) => {
     const cursor = await begin(kit, 'a', 'b');
     await kit.target.server.deleteByHand((await kit.object('a')).remoteId);
     const epoch = kit.target.supports.revivesKeys ? 0 : 1;
@@ -127,7 +127,7 @@ export const changes = group<CalendarKit>('changes', {
     expect(items).toMatchObject([{ key: keyOf('a', epoch), versionTag: written(again).versionTag, item: CHANGED }]);
     expect(removed).not.toContain(items[0]?.remoteId);
   },
-  'what moved out of the window by hand, or was changed beyond it, is not gone': async (kit) => {
+  'an event moved out of the window by a user, or changed outside of it, is not missing': async (kit) => {
     const cursor = await begin(kit, 'a');
     const [a] = await kit.connector.find(kit.target.container, [keyOf('a')], signal());
     await kit.attempt([updateOperation('a', LONG_AGO, a!.versionTag, a!.remoteId)], kit.worker());
@@ -135,12 +135,12 @@ export const changes = group<CalendarKit>('changes', {
     expect(removed).toEqual([]);
     expect(items).toMatchObject([{ key: keyOf('a'), item: LONG_AGO }]);
   },
-  'a window that moved on by a day needs no whole reading': async (kit) => {
+  'a window that advanced by a day needs no complete read': async (kit) => {
     const cursor = await begin(kit, 'a');
     const tomorrow = { fromAt: WINDOW.fromAt + DAY_MS, toAt: WINDOW.toAt + DAY_MS };
     expect(await ask(kit, cursor, tomorrow)).toMatchObject({ scope: 'since', items: [], removed: [] });
   },
-  'the cursor of another calendar leads to a whole reading': async (kit) => {
+  'the cursor of another calendar causes a complete read': async (kit) => {
     const cursor = await begin(kit, 'a');
     const worker = kit.worker({ createCalendar: 'Another calendar' });
     const container = await worker.prepare(null, signal());
@@ -149,7 +149,7 @@ export const changes = group<CalendarKit>('changes', {
     expect(there).toMatchObject({ scope: 'whole', items: [], removed: [] });
     expect(there.cursor).not.toBeNull();
   },
-  'an invented cursor leads to a whole reading': async (kit) => {
+  'an invalid cursor causes a complete read': async (kit) => {
     const cursor = await begin(kit, 'a');
     const readable = Buffer.from(cursor ?? '', 'base64url').toString();
     const spoilt = Buffer.from(readable.replace(/.{6}("?\W*)$/, 'xxxxxx$1')).toString('base64url');
@@ -160,7 +160,7 @@ export const changes = group<CalendarKit>('changes', {
       expect(await ask(kit, answer.cursor)).toMatchObject({ scope: 'since', items: [], removed: [] });
     }
   },
-  'an expired cursor leads to a whole reading, and the next one goes on from there': async (kit) => {
+  'an expired cursor causes a complete read, and the next cursor continues from there': async (kit) => {
     const cursor = await begin(kit, 'a', 'b');
     await kit.target.server.deleteByHand((await kit.object('b')).remoteId);
     required(kit.target.dialect, 'expireCursors')();
@@ -169,7 +169,7 @@ export const changes = group<CalendarKit>('changes', {
     await kit.target.server.editByHand((await kit.object('a')).remoteId, { title: 'By hand' });
     expect(await ask(kit, whole.cursor)).toMatchObject({ scope: 'since', items: [{ item: { title: 'By hand' } }] });
   },
-  'changes of several pages are told whole': async (kit) => {
+  'changes of several pages are reported completely': async (kit) => {
     const cursor = await begin(kit, 'a');
     required(kit.target.dialect, 'changesPageLength')(4);
     const recordIds = Array.from({ length: 10 }, (_, index) => `r${index}`);
@@ -188,7 +188,7 @@ export const changes = group<CalendarKit>('changes', {
     proxy.clear();
     expect((await ask(kit, cursor)).items).toHaveLength(10);
   },
-  'a calendar that is gone is told, with a cursor and without': async (kit) => {
+  'a missing calendar is reported, with a cursor and without': async (kit) => {
     const cursor = await begin(kit, 'a');
     await kit.target.server.deleteContainer(kit.target.container);
     await expect(ask(kit, cursor)).rejects.toMatchObject({ code: 'calendar-gone' });
@@ -211,7 +211,7 @@ async function ask(kit: CalendarKit, cursor: string | null, window = WINDOW): Pr
   return await kit.connector.changes(kit.target.container, { cursor, window }, signal());
 }
 
-/** Creates records and gives the cursor after a first reading. */
+/** Creates records and returns the cursor after a first read. */
 async function begin(kit: CalendarKit, ...recordIds: string[]): Promise<string | null> {
   await kit.create(...recordIds);
   const { items, cursor } = await ask(kit, null);

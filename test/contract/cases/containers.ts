@@ -16,7 +16,7 @@ const NAME = 'Appointments';
 
 /** The calendar itself: checked, made once, gone. */
 export const containers = group<CalendarKit>('the calendar', {
-  'a configured calendar that is there is taken': async (kit) => {
+  'an existing configured calendar is used': async (kit) => {
     expect(await kit.connector.prepare(null, signal())).toBe(kit.target.container);
     expect(await kit.connector.prepare(kit.target.container, signal())).toBe(kit.target.container);
   },
@@ -26,7 +26,7 @@ export const containers = group<CalendarKit>('the calendar', {
     await expect(kit.connector.prepare(null, signal())).rejects.toMatchObject(gone);
     await expect(kit.connector.prepare(kit.target.container, signal())).rejects.toMatchObject(gone);
   },
-  'a calendar of our own is made once and found again': async (kit) => {
+  'a managed calendar is created once and found again': async (kit) => {
     const before = await kit.target.server.containers();
     const container = await kit.worker({ createCalendar: NAME }).prepare(null, signal());
     expect(await kit.worker({ createCalendar: NAME }).prepare(null, signal())).toBe(container);
@@ -38,7 +38,7 @@ export const containers = group<CalendarKit>('the calendar', {
     expect(await kit.target.server.objects(container)).toHaveLength(1);
     expect((await kit.target.server.mails()) ?? 0).toBe(0);
   },
-  'a calendar of our own whose making got no answer is made once': async (kit) => {
+  'a managed calendar is created once if the answer is lost': async (kit) => {
     const before = await kit.target.server.containers();
     const worker = kit.worker({ createCalendar: NAME });
     kit.target.proxy.add({ method: /^(POST|MKCALENDAR|MKCOL)$/, fault: { kind: 'lost-answer' } });
@@ -53,7 +53,7 @@ export const containers = group<CalendarKit>('the calendar', {
     const agreed = await Promise.all([one.prepare(null, signal()), other.prepare(null, signal())]);
     expect(agreed[0]).toBe(agreed[1]);
   },
-  'a calendar of our own that a person deleted is made again': async (kit) => {
+  'a managed calendar that a user deleted is recreated': async (kit) => {
     const worker = kit.worker({ createCalendar: NAME });
     const first = await worker.prepare(null, signal());
     await kit.target.server.deleteContainer(first);
@@ -62,7 +62,7 @@ export const containers = group<CalendarKit>('the calendar', {
     const [outcome] = await worker.apply(second, [createOperation('a')], signal());
     expect(describeOutcome(outcome)).toBe('written created');
   },
-  'two targets with calendars of their own do not share one': async (kit) => {
+  'two targets with managed calendars do not share one': async (kit) => {
     const mine = await kit.worker({ createCalendar: NAME }).prepare(null, signal());
     const theirs = await kit.worker({ createCalendar: NAME, ownerTag: 'othertargetmark0' }).prepare(null, signal());
     expect(theirs).not.toBe(mine);

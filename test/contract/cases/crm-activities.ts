@@ -4,22 +4,22 @@ import { type ContractCase, group } from '../contract-case.ts';
 import { deleteOperation, describeOutcome, failure, keyOf, updateOperation, written } from '../contract-kit.ts';
 import { type CrmKit, createContact } from '../crm-kit.ts';
 
-/** Appointments become activities and invoices deals, each of a contact that is ours or is not there yet. */
+/** Appointments become activities and invoices become deals. Each belongs to a managed contact, which may not exist yet. */
 export const crmActivities = group<CrmKit>('activities and their contacts', {
   'an activity belongs to its contact': belongs('appointments'),
   'a deal belongs to its contact': belongs('invoices'),
-  'an activity whose contact is missing fails alone, and ends well when the contact is there': missing('appointments'),
-  'a deal whose contact is missing fails alone, and ends well when the contact is there': missing('invoices'),
+  'only an activity without its contact fails, and it succeeds once the contact exists': missing('appointments'),
+  'only a deal without its contact fails, and it succeeds once the contact exists': missing('invoices'),
   'an activity that goes over to another contact leaves the first': moves('appointments'),
   'a deal that goes over to another contact leaves the first': moves('invoices'),
-  'an activity that a person gave to another contact is seen to be edited, and goes back': givenAway('appointments'),
-  'a deal that a person gave to another contact is seen to be edited, and goes back': givenAway('invoices'),
-  'an activity that belongs to nobody is written without a contact': async (patients) => {
+  'an activity that a user moved to another contact counts as edited, and is moved back': givenAway('appointments'),
+  'a deal that a user moved to another contact counts as edited, and is moved back': givenAway('invoices'),
+  'an activity of no patient is written without a contact': async (patients) => {
     const kit = await patients.beside('appointments');
     const row = await kit.expectKept(kit.toCreate('a', kit.row({}, { contactKey: null })));
     expect(row.contactIds).toEqual([]);
   },
-  'an activity that belongs to nobody any more leaves its contact': async (patients) => {
+  'an activity that loses its patient leaves its contact': async (patients) => {
     const kit = await patients.beside('appointments');
     const { key } = await createContact(patients, 'p1');
     const [created] = await kit.attempt([kit.toCreate('a', kit.row({}, { contactKey: key }))]);
@@ -39,7 +39,7 @@ export const crmActivities = group<CrmKit>('activities and their contacts', {
       expect((await kit.object(recordId)).contactIds).toEqual([contacts[index % 3]!.remoteId]);
     }
   },
-  'start and contact of an activity read back as they were written': async (patients) => {
+  'start and contact of an activity read back unchanged': async (patients) => {
     const kit = await patients.beside('appointments');
     const { key } = await createContact(patients, 'p1');
     const startAt = Date.parse('2027-10-31T01:30:00Z');
@@ -47,7 +47,7 @@ export const crmActivities = group<CrmKit>('activities and their contacts', {
     await kit.expectKept(operation);
     expect((await kit.readAll())[0]?.item).toMatchObject({ contactKey: key, startAt });
   },
-  'a window of activities gives what starts in it': async (patients) => {
+  'a window of activities returns those that start in it': async (patients) => {
     const kit = await patients.beside('appointments');
     const on = (date: string) => kit.row({}, { startAt: Date.parse(`${date}T09:00:00Z`) });
     await kit.attempt([
@@ -77,7 +77,7 @@ export const crmActivities = group<CrmKit>('activities and their contacts', {
     expect(describeOutcome((await kit.attempt([operation]))[0])).toBe('written adopted');
     expect((await kit.object('a')).contactIds).toEqual([remoteId]);
   },
-  'an activity whose answer was lost before its contact was told has it in the end': async (patients) => {
+  'an activity whose answer was lost before its contact was set gets the contact eventually': async (patients) => {
     const kit = await patients.beside('appointments');
     const { key, remoteId } = await createContact(patients, 'p1');
     kit.target.proxy.add({ ...kit.target.dialect.writes, fault: { kind: 'lost-answer' } });

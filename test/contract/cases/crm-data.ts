@@ -29,15 +29,15 @@ const INSTANTS = [
   '1999-12-31T23:59:59.000Z',
 ];
 
-/** Values arrive as they were sent, or the outcome tells what was stored; what is read back has the fingerprint of that. */
+/** Values arrive as sent, or the outcome reports the stored values. Values read back have the fingerprint of the stored ones. */
 export const crmData = group<CrmKit>('values', {
   ...Object.fromEntries(
     Object.entries(TEXTS).map(([name, text]) => [
-      `${name} arrive as they are`,
+      `${name} arrive unchanged`,
       arrives({ title: Array.from(text).slice(0, 60).join('').trim(), note: text }),
     ]),
   ),
-  'formulas arrive as they are': async (kit) => {
+  'formulas arrive unchanged': async (kit) => {
     const operations = FORMULAS.map((text, index) => kit.toCreate(`r${index}`, kit.row({ title: text, note: text })));
     const outcomes = await kit.attempt(operations);
     for (const [index, operation] of operations.entries()) {
@@ -45,12 +45,12 @@ export const crmData = group<CrmKit>('values', {
       expect(values).toMatchObject({ title: FORMULAS[index], note: FORMULAS[index] });
     }
   },
-  'line breaks arrive, or what became of them is told': async (kit) => {
+  'line breaks arrive, or the outcome reports the stored text': async (kit) => {
     const text = 'one\ntwo\r\n\nthree\tfour';
     const { values } = await kit.expectKept(kit.toCreate('a', kit.row({ note: text })));
     expect(String(values.note).replace(/\s+/g, ' ')).toBe('one two three four');
   },
-  'spaces around a text and within it arrive, or what became of them is told': async (kit) => {
+  'spaces around a text and within it arrive, or the outcome reports the stored text': async (kit) => {
     const { values } = await kit.expectKept(kit.toCreate('a', kit.row({ title: '  De  Luca ', note: ' x ' })));
     expect(values.title).toMatch(/^\s*De\s+Luca\s*$/);
   },
@@ -80,10 +80,10 @@ export const crmData = group<CrmKit>('values', {
     const { values } = await kit.expectKept(updateOperation('a', kit.row(nothing), null));
     expect(values).toMatchObject({ ...nothing, title: 'Appointment', boolean: true });
   },
-  'numbers read back as they were written': each('number', NUMBERS),
-  'yes and no read back as they were written': each('boolean', [true, false]),
-  'dates read back as they were written, whatever the zone': each('date', DATES),
-  'instants read back as they were written': each('instant', INSTANTS),
+  'numbers read back unchanged': each('number', NUMBERS),
+  'yes and no read back unchanged': each('boolean', [true, false]),
+  'dates read back unchanged, in any zone': each('date', DATES),
+  'instants read back unchanged': each('instant', INSTANTS),
   'texts that look like numbers, dates and yes or no stay texts': each('title', [
     '007',
     '1e3',
@@ -91,13 +91,13 @@ export const crmData = group<CrmKit>('values', {
     '2027-03-10',
     'null',
   ]),
-  'values that a person typed into a property of another kind are shown, or the object cannot be read': async (kit) => {
+  'a user’s value in a property of another kind is shown, or the object cannot be read': async (kit) => {
     await kit.create('a');
     await kit.target.server.editByHand((await kit.object('a')).remoteId, { title: '12' });
     const [read] = await kit.readAll();
     expect(read).toMatchObject({ key: keyOf('a'), item: kit.item('12') });
   },
-  'what a write stored, where its answer tells, is what is read': async (kit) => {
+  'the stored content in the answer to a write equals the content read': async (kit) => {
     const [created] = await kit.attempt([
       kit.toCreate('a', kit.row({ email: 'Anna@Clinic.Example', note: ' two\r\n ' })),
     ]);

@@ -28,7 +28,7 @@ export const crmErasing = group<CrmKit>('erasing', {
     expect((await kit.attempt([operation]))[0]?.result).toBe('deleted');
     expect(await kit.readAll()).toEqual([]);
   },
-  'many are erased together, and what is erased and what is deleted are told apart': async (kit) => {
+  'many are erased together, and erasure is distinguished from deletion': async (kit) => {
     const created = await kit.create('a', 'b', 'c', 'd');
     const ids = await Promise.all(['a', 'b'].map(async (recordId) => (await kit.object(recordId)).remoteId));
     const [a, b, c] = created;
@@ -55,7 +55,7 @@ export const crmErasing = group<CrmKit>('erasing', {
   },
 });
 
-/** Not there for anybody; where the connector says that it takes contacts out for good, not in the bin either. */
+/** Expects that no one sees the contact, and that the bin does not hold it if the connector declares permanent deletion. */
 async function expectGone(kit: CrmKit, remoteId: string): Promise<void> {
   const { server, supports, stream } = kit.target;
   expect((await kit.objects()).map((object) => object.remoteId)).not.toContain(remoteId);

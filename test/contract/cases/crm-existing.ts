@@ -4,9 +4,11 @@ import { group } from '../contract-case.ts';
 import { describeOutcome, keyOf, OTHER_MARK, sealedRecordIdOf, signal } from '../contract-kit.ts';
 import type { CrmKit } from '../crm-kit.ts';
 
-/** Contacts that were in a CRM before us, which a person gives to patients. */
+/** Contacts that were in the CRM before clinic-mirror, which an operator matches to patients. */
 export const crmExisting = group<CrmKit>('contacts from before', {
-  'are listed with their values; ours, those of another target and those with a key alone are not': async (kit) => {
+  'are listed with their values, without managed ones, those of another target and those with only a key': async (
+    kit,
+  ) => {
     const byHand = await kit.target.server.addByHand({ title: 'Rossi', email: 'rossi@clinic.example' });
     await kit.create('a');
     await kit.attempt([kit.toCreate('b')], kit.worker({ ownerTag: OTHER_MARK }));
@@ -28,9 +30,7 @@ export const crmExisting = group<CrmKit>('contacts from before', {
     const read = await existing(kit).read(ids, signal());
     expect(read.map(({ remoteId }) => remoteId).toSorted()).toEqual(ids.toSorted());
   },
-  'one that is marked is ours: found, read, updated in its place, and nothing but the mark was written': async (
-    kit,
-  ) => {
+  'a marked contact is managed: found, read, updated in place, and marking writes only the mark': async (kit) => {
     const byHand = await kit.target.server.addByHand({ title: 'Rossi', phone: '+390551239876' });
     const bystander = await kit.target.server.addByHand({ title: 'Bianchi' });
     const before = await kit.objects();
@@ -53,7 +53,7 @@ export const crmExisting = group<CrmKit>('contacts from before', {
     expect(await kit.object('a')).toMatchObject({ remoteId: byHand, title: 'Rossi of the clinic' });
     expect(await kit.objects()).toHaveLength(2);
   },
-  'marking twice is as once, and a mark that is taken off leaves a contact of nobody, as it was': async (kit) => {
+  'a second marking has no effect, and removing the mark leaves an unmanaged, unchanged contact': async (kit) => {
     const byHand = await kit.target.server.addByHand({ title: 'Rossi', note: 'A note' });
     const [before] = await listAll(existing(kit));
     for (let time = 0; time < 2; time += 1) {
@@ -64,7 +64,7 @@ export const crmExisting = group<CrmKit>('contacts from before', {
     expect(await kit.readAll()).toEqual([]);
     expect(await listAll(existing(kit))).toEqual([before]);
   },
-  'one that is gone is not read, and marking it is refused for itself alone': async (kit) => {
+  'a missing contact is not read, and only its own marking is refused': async (kit) => {
     const [gone, there] = [
       await kit.target.server.addByHand({ title: 'Gone' }),
       await kit.target.server.addByHand({ title: 'There' }),

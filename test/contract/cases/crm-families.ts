@@ -6,7 +6,7 @@ import type { CrmKit } from '../crm-kit.ts';
 const SHARED = { email: 'family@clinic.example', phone: '+390551234567' };
 const FAMILY = ['mother', 'father', 'daughter', 'son'];
 
-/** People who share what a CRM takes for a person's own: each stays one object, and nobody's is written over. */
+/** Family members who share values that a CRM treats as personal: each stays one object, and no object is overwritten. */
 export const crmFamilies = group<CrmKit>('families', {
   'a family of four with one e-mail address and one phone becomes four objects': async (kit) => {
     await createFamily(kit);
@@ -16,7 +16,7 @@ export const crmFamilies = group<CrmKit>('families', {
     expect(objects.map(({ values }) => values.phone)).toEqual(FAMILY.map(() => SHARED.phone));
     expect(objects.some(({ values }) => values.email === SHARED.email)).toBe(true);
   },
-  'what became of the address of each is told, so that nothing is written again': async (kit) => {
+  'the stored address of each is reported, so that no second write follows': async (kit) => {
     const outcomes = await createFamily(kit);
     const read = new Map((await kit.readAll()).map((item) => [item.key, item.item]));
     for (const { recordId, stored } of outcomes) {
@@ -25,7 +25,7 @@ export const crmFamilies = group<CrmKit>('families', {
       expect([SHARED.email, null]).toContain((await kit.object(recordId)).values.email);
     }
   },
-  'a member who changes, and one who leaves, leave the others as they are': async (kit) => {
+  'a member who changes or leaves does not change the others': async (kit) => {
     const outcomes = await createFamily(kit);
     const before = new Map((await kit.objects()).map((object) => [object.remoteId, object]));
     const son = outcomes[3]!;
@@ -41,7 +41,7 @@ export const crmFamilies = group<CrmKit>('families', {
     }
     expect((await kit.object('son')).title).toBe('Married');
   },
-  'the address of one who left can be had by the next': async (kit) => {
+  'the address of a member who left is free for the next': async (kit) => {
     const outcomes = await createFamily(kit);
     for (const { recordId, remoteId, versionTag } of outcomes.slice(0, 3)) {
       await kit.deliver([{ kind: 'delete', recordId, key: keyOf(recordId), revision: 1, versionTag, remoteId }]);
@@ -50,7 +50,7 @@ export const crmFamilies = group<CrmKit>('families', {
     written(outcome);
     expect((await kit.object('son')).values).toMatchObject(SHARED);
   },
-  'an address that one gives up in the same call is had by the one who takes it': async (kit) => {
+  'an address released in a call goes to the member who takes it in the same call': async (kit) => {
     for (const [giver, taker] of [
       ['a', 'b'],
       ['d', 'c'],
@@ -75,7 +75,7 @@ export const crmFamilies = group<CrmKit>('families', {
     expect(outcomes.map(({ result }) => result)).toEqual(['written', 'written']);
     expect([(await kit.object('a')).title, (await kit.object('b')).title]).toEqual(['de luca', 'De Luca']);
   },
-  'an object made by hand with the same name, address and phone is never touched': async (kit) => {
+  'a manually created object with the same name, address and phone is never changed': async (kit) => {
     const { server } = kit.target;
     const remoteId = await server.addByHand({ ...SHARED, title: 'Appointment', number: 1 });
     const before = (await kit.objects()).filter((object) => object.remoteId === remoteId);

@@ -12,10 +12,10 @@ const LONG_NAME = 'Montefeltro '.repeat(9).trim().slice(0, 104);
 
 /** Values as people type them, which a CRM may refuse: none keeps its contact out, or another one. */
 export const crmOddValues = group<CrmKit>('odd values', {
-  'an address with a comma for its point is left out, and the rest is written': isLeftOut({
+  'an address with a comma instead of a dot is omitted, and the rest is written': isLeftOut({
     email: 'mario.rossi@gmail,com',
   }),
-  'two addresses in one field are left out, and the rest is written': isLeftOut({
+  'two addresses in one field are omitted, and the rest is written': isLeftOut({
     email: 'a1@example.org; b1@example.org',
   }),
   'a sentence where a telephone number belongs keeps no contact out': isLeftOut({ phone: SENTENCE }),
@@ -32,12 +32,12 @@ export const crmOddValues = group<CrmKit>('odd values', {
     const first = (await readItem(kit))?.properties[firstName.property];
     expect(first).toBe(firstName.isLastRequired ? null : 'Mario');
   },
-  'a first and a last name stay where they are': async (kit) => {
+  'first name and last name stay in their properties': async (kit) => {
     const { title } = await expectWritten(kit, named(kit, 'Mario', 'Rossi'));
     expect(title).toBe('Rossi');
     expect((await readItem(kit))?.properties[kit.target.firstName.property]).toBe('Mario');
   },
-  'a value that the CRM refuses by name is left out, told, and tried again when it changes': async (kit) => {
+  'a value that the CRM refuses by name is omitted, reported, and retried when it changes': async (kit) => {
     const { list } = kit.target;
     await expectWritten(kit, withList(kit, 'east'));
     expect((await readItem(kit))?.properties[list]).toBeNull();
@@ -117,7 +117,7 @@ async function requestsOf(kit: CrmKit, operations: Operation<CrmItem>[]): Promis
   return kit.target.proxy.requests.length;
 }
 
-/** Every other value is there; that one is empty, or as it was where the CRM takes it. */
+/** Expects every other value. The odd value is empty, or unchanged if the CRM accepts it. */
 function isLeftOut(odd: Partial<CrmValues>): ContractCase<CrmKit>['run'] {
   return async (kit) => {
     const { title, values } = await expectWritten(kit, kit.row({ title: 'Rossi', ...odd }));
@@ -128,7 +128,7 @@ function isLeftOut(odd: Partial<CrmValues>): ContractCase<CrmKit>['run'] {
   };
 }
 
-/** Expects that an item is written at once, reads back as the outcome tells it, and that nothing of it is in what is logged. */
+/** Expects that an item is written at the first attempt, reads back as its outcome reports, and appears in no log line. */
 async function expectWritten(kit: CrmKit, item: CrmItem) {
   const worker = await prepared(kit);
   const { firstName, list } = kit.target;
@@ -172,7 +172,7 @@ function withValue(item: CrmItem, name: string, value: PropertyValue): CrmItem {
   return { ...item, properties: { ...item.properties, [name]: value } };
 }
 
-/** What is read back, without what the item says nothing of. */
+/** Returns all items read back, without values that the written item leaves open. */
 async function readAll(kit: CrmKit): Promise<(CrmItem | null)[]> {
   const worker = kit.worker({ properties: propertiesOf(kit) });
   const read = (await Array.fromAsync(worker.read(kit.target.container, null, signal()))).flat();

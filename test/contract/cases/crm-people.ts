@@ -13,24 +13,23 @@ import type { CrmKit } from '../crm-kit.ts';
 import { required } from './batches.ts';
 
 /**
- * A person's hands in the CRM. There an object is ours by its key, which is unique and written by us alone, and by its stamp, which
- * says for which target: an upsert can't look at the stamp first, reading does.
+ * Manual changes in the CRM. A managed object has a key (unique, written only by clinic-mirror) and a stamp that names the target. An
+ * upsert cannot check the stamp first; a read does.
  */
 export const crmPeople = group<CrmKit>('people and foreign objects', {
-  'an object whose key and stamp were emptied is no longer ours: it stays as it is, and an update makes another':
-    async (kit) => {
-      const [created] = await kit.create('a');
-      const { remoteId } = await kit.object('a');
-      await kit.target.server.removeMarkByHand(remoteId);
-      const before = (await kit.objects()).find((object) => object.remoteId === remoteId);
-      expect(await kit.readAll()).toEqual([]);
-      const [outcome] = await kit.deliver([updateOperation('a', kit.item('Changed'), created!.versionTag, remoteId)]);
-      expect(['written recreated', 'key-burnt']).toContain(describeOutcome(outcome));
-      if (outcome?.result === 'key-burnt') await kit.deliver([kit.toCreate('a', kit.item('Changed'), 1)]);
-      expect(await kit.object('a')).toMatchObject({ title: 'Changed' });
-      expect((await kit.object('a')).remoteId).not.toBe(remoteId);
-      expect((await kit.objects()).find((object) => object.remoteId === remoteId)).toEqual(before);
-    },
+  'an object without key and stamp is unmanaged: it stays unchanged, and an update creates another': async (kit) => {
+    const [created] = await kit.create('a');
+    const { remoteId } = await kit.object('a');
+    await kit.target.server.removeMarkByHand(remoteId);
+    const before = (await kit.objects()).find((object) => object.remoteId === remoteId);
+    expect(await kit.readAll()).toEqual([]);
+    const [outcome] = await kit.deliver([updateOperation('a', kit.item('Changed'), created!.versionTag, remoteId)]);
+    expect(['written recreated', 'key-burnt']).toContain(describeOutcome(outcome));
+    if (outcome?.result === 'key-burnt') await kit.deliver([kit.toCreate('a', kit.item('Changed'), 1)]);
+    expect(await kit.object('a')).toMatchObject({ title: 'Changed' });
+    expect((await kit.object('a')).remoteId).not.toBe(remoteId);
+    expect((await kit.objects()).find((object) => object.remoteId === remoteId)).toEqual(before);
+  },
   'an object whose key and stamp were emptied is not deleted': async (kit) => {
     const [created] = await kit.create('a');
     const { remoteId } = await kit.object('a');
@@ -43,7 +42,7 @@ export const crmPeople = group<CrmKit>('people and foreign objects', {
     expect(outcomes.map(describeOutcome)).toEqual(['deleted already-gone', 'deleted already-gone']);
     expect(await kit.objects()).toEqual(before);
   },
-  'an object whose stamp alone was emptied is not read, and is ours again after the next update': async (kit) => {
+  'an object that lost only its stamp is not read, and is managed again after the next update': async (kit) => {
     const [created] = await kit.create('a');
     const { remoteId } = await kit.object('a');
     await kit.target.server.removeStampByHand(remoteId);
@@ -55,7 +54,9 @@ export const crmPeople = group<CrmKit>('people and foreign objects', {
     expect(await kit.object('a')).toMatchObject({ title: 'Changed', remoteId });
     expect(await kit.readAll()).toHaveLength(1);
   },
-  'an id that leads to another object of ours is not followed: nothing of it is written or deleted': async (kit) => {
+  'an id that leads to another managed object is not followed: that object is neither written nor deleted': async (
+    kit,
+  ) => {
     await kit.create('a');
     const { remoteId } = await kit.object('a');
     const before = await kit.objects();
@@ -78,9 +79,9 @@ export const crmPeople = group<CrmKit>('people and foreign objects', {
   },
 });
 
-/** A person takes two contacts for one and joins them. */
+/** A user merges two contacts. */
 export const crmMerging = group<CrmKit>('people and foreign objects', {
-  'an object of ours that a person joined into a stranger leaves one object for each of us in the end': async (kit) => {
+  'a managed object that a user merged into a foreign one becomes two separate objects again': async (kit) => {
     const [created] = await kit.create('a', 'b');
     const stranger = await kit.target.server.addByHand({ title: 'Stranger', number: 1 });
     const { remoteId } = await kit.object('a');
@@ -94,7 +95,7 @@ export const crmMerging = group<CrmKit>('people and foreign objects', {
     expect((await kit.objects()).map((object) => object.remoteId)).toContain(left);
     expect(await kit.readAll()).toHaveLength(2);
   },
-  'a delete of one of two that a person joined leaves the other': async (kit) => {
+  'a delete of one of two merged objects leaves the other': async (kit) => {
     const [, b] = await kit.create('a', 'b');
     const [kept, other] = [await kit.object('a'), await kit.object('b')];
     const left = await required(kit.target.server, 'mergeByHand')(kept.remoteId, other.remoteId);
@@ -102,7 +103,7 @@ export const crmMerging = group<CrmKit>('people and foreign objects', {
     expect(outcome?.result).toBe('deleted');
     expect(await kit.object('a')).toMatchObject({ remoteId: left, key: keyOf('a') });
   },
-  'two objects of ours that a person joined are two again after the next updates, and stay so': async (kit) => {
+  'two managed objects that a user merged are two again after the next updates, and remain two': async (kit) => {
     await kit.create('a', 'b');
     const [a, b] = [await kit.object('a'), await kit.object('b')];
     await required(kit.target.server, 'mergeByHand')(a.remoteId, b.remoteId);

@@ -7,7 +7,7 @@ import { failure, signal } from '../contract-kit.ts';
 import type { CrmKit } from '../crm-kit.ts';
 import { mappedProperties } from '../crm-target.ts';
 
-/** The CRM's own list of properties is looked at before anything is written. */
+/** The connector checks the CRM's list of properties before any write. */
 export const crmProperties = group<CrmKit>('properties', {
   'a target whose properties are all there is taken, again and again': async (kit) => {
     const container = await kit.connector.prepare(null, signal());

@@ -3,9 +3,9 @@ import { group } from '../contract-case.ts';
 import { describeOutcome, keyOf, MARK, sealedRecordIdOf, updateOperation } from '../contract-kit.ts';
 import type { CrmKit } from '../crm-kit.ts';
 
-/** What a CRM shows of it. An upsert writes again what is there already: the content stays, the version may not. */
+/** The CRM's view of repeated writes. An upsert writes existing content again: the content stays, the version may change. */
 export const crmRepetition = group<CrmKit>('repetition', {
-  'a create puts one object of ours with its key, owner tag, sealed record id and values': async (kit) => {
+  'a create makes one managed object with its key, owner tag, sealed record id and values': async (kit) => {
     const [outcome] = await kit.attempt([kit.toCreate('a')]);
     expect(describeOutcome(outcome)).toBe('written created');
     expect(await kit.object('a')).toMatchObject({

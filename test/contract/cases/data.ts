@@ -10,15 +10,15 @@ const TEXTS: Readonly<Record<string, string>> = {
   'accents, composed and decomposed': 'Müller / Mu\u0308ller à è ì ò ù',
   'HTML and script': '<script>alert(1)</script> <b>bold</b> & &amp; &lt;i&gt; "quoted" \'single\'',
   'commas, semicolons, backslashes and colons': 'a,b;c\\d:e\\,f\\n"g"^h%20',
-  'line breaks and what looks like lines of a calendar file':
+  'line breaks and text that resembles lines of a calendar file':
     'one\ntwo\n\nATTENDEE:mailto:x@example.org\nEND:VEVENT\nBEGIN:VALARM',
   'ten thousand characters': first('ä🙂 word '.repeat(1_200), 10_000).trim(),
   'a line of 300 characters without a space': 'é'.repeat(300),
 };
 
-/** Texts arrive as they are: shown the same, read back the same, and not written again. */
+/** Texts arrive unchanged: shown and read back as sent, and not written a second time. */
 export const data = group<CalendarKit>('texts', {
-  ...Object.fromEntries(Object.entries(TEXTS).map(([name, text]) => [`${name} arrive as they are`, arrives(text)])),
+  ...Object.fromEntries(Object.entries(TEXTS).map(([name, text]) => [`${name} arrive unchanged`, arrives(text)])),
   'an empty description and an absent one are the same': async (kit) => {
     await kit.attempt([createOperation('a', itemWith({ description: '', location: '' }))]);
     const [item] = await kit.readAll();
@@ -30,9 +30,7 @@ export const data = group<CalendarKit>('texts', {
     await kit.attempt([{ ...createOperation('a'), kind: 'update', versionTag: null, remoteId: null }]);
     expect(await kit.object('a')).toMatchObject({ description: '', location: '' });
   },
-  'texts of any length are shown, shortened where the vendor takes no more, and stop nothing beside them': async (
-    kit,
-  ) => {
+  'texts of any length are shown, shortened to the vendor’s limit, and do not block other operations': async (kit) => {
     const long = {
       title: 'Ä🙂 '.repeat(1_000).trim(),
       description: 'a&b<c '.repeat(10_000).trim(),
@@ -84,7 +82,7 @@ async function expectArrival(kit: CalendarKit, item: CalendarItem): Promise<void
   expect((await kit.object('a')).version, 'written once').toBe(object.version);
 }
 
-/** A text is shown as it was sent; one that is longer than the vendor takes ends with an ellipsis where it was cut. */
+/** Expects the text as sent; a text longer than the vendor's limit is cut and ends with an ellipsis. */
 function expectWhole(shown: string, sent: string, longest = Number.POSITIVE_INFINITY): void {
   if (sent.length <= longest) {
     expect(shown).toBe(sent);

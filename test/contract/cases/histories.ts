@@ -9,12 +9,12 @@ import { type AnyKit, keyOf, sealedRecordIdOf } from '../contract-kit.ts';
 const RECORDS = ['r0', 'r1', 'r2', 'r3', 'r4', 'r5'];
 const ROUNDS = 30;
 
-/** What the daemon remembers of a record: what it wants there, and what its last outcome told. */
+/** State of a record in the daemon: the wanted item and the last outcome. */
 interface Memory {
   recordId: string;
-  /** Title of the wanted item; null when nothing is wanted. */
+  /** Title of the wanted item; null if no item is wanted. */
   wanted: string | null;
-  /** An object of ours may be there. */
+  /** A managed object may exist. */
   linked: boolean;
   versionTag: string | null;
   epoch: number;
@@ -24,9 +24,9 @@ interface Memory {
 
 /** Long random histories: wishes change, people interfere, answers get lost; in the end the calendar shows the last wishes. */
 export const histories = group('histories', {
-  'a random history with faults and people ends with what was last wanted (1)': history(1),
-  'a random history with faults and people ends with what was last wanted (2)': history(2),
-  'a random history with faults and people ends with what was last wanted (3)': history(3),
+  'a random history with faults and manual changes ends with the last wanted content (1)': history(1),
+  'a random history with faults and manual changes ends with the last wanted content (2)': history(2),
+  'a random history with faults and manual changes ends with the last wanted content (3)': history(3),
 });
 
 function history(seed: number): ContractCase['run'] {

@@ -87,7 +87,7 @@ const crmCases: readonly ContractCase<CrmKit>[] = [
   ...histories,
 ];
 
-/** Every case of the contract for contacts in a CRM, and for what belongs to them. */
+/** Every case of the contract for contacts in a CRM, and for objects that belong to them. */
 export const contactCases: readonly ContractCase<CrmKit>[] = [
   ...crmCases,
   ...crmMerging,

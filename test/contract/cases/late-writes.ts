@@ -16,7 +16,7 @@ async function held({ target: { proxy, dialect } }: Pick<AnyKit, 'target'>): Pro
   await expect.poll(() => proxy.requests.some((request) => matches(dialect.writes, request))).toBe(true);
 }
 
-/** What becomes of an update that was held on its way while another worker wrote a newer one. */
+/** Returns the outcome of an update that was delayed while another worker wrote a newer one. */
 async function overtakenUpdate(kit: AnyKit) {
   const [created] = await kit.create('a');
   const { remoteId, versionTag } = created!;
@@ -41,7 +41,7 @@ export const lateWrites = group('late writes', {
     expect((await kit.readAll()).map(({ revision }) => revision)).toEqual([7]);
     expect(await kit.connector.find(kit.target.container, [keyOf('a')], signal())).toMatchObject([{ revision: 7 }]);
   },
-  'an older create, update or delete leaves what was written later': async (kit) => {
+  'an older create, update or delete does not change a later write': async (kit) => {
     const [created] = await kit.create('a');
     const { remoteId, versionTag } = created!;
     const newer = { ...updateOperation('a', kit.item('Newer'), versionTag, remoteId), revision: 9 };
@@ -81,7 +81,7 @@ export const lateWrites = group('late writes', {
 
 /** Calendars refuse a late write by its version tag. */
 export const calendarLateWrites = group('late writes', {
-  'an update that was held on its way leaves what another worker wrote meanwhile': async (kit) => {
+  'a delayed update does not overwrite another worker’s newer write': async (kit) => {
     expect(await overtakenUpdate(kit)).toMatchObject({ result: 'superseded', revision: 3 });
     expect((await kit.object('a')).title).toBe('Newer');
   },
@@ -89,7 +89,7 @@ export const calendarLateWrites = group('late writes', {
 
 /** A CRM may take a late write. */
 export const crmLateWrites = group('late writes', {
-  'an update that was held on its way gives way, or is told by its revision': async (kit) => {
+  'a delayed update is refused, or detected by its revision': async (kit) => {
     const outcome = await overtakenUpdate(kit);
     const [found] = await kit.connector.find(kit.target.container, [keyOf('a')], signal());
     const { title } = await kit.object('a');

@@ -6,7 +6,7 @@ import { HOUR_MS } from '../../../src/model/time.ts';
 import { type ContractCase, group } from '../contract-case.ts';
 import { type AnyKit, deleteOperation, describeOutcome, failure, updateOperation } from '../contract-kit.ts';
 
-/** Requests of a look for all creates of a call, and of reading what it found. */
+/** Requests of a lookup for all creates of a call, and of reading the objects found. */
 const LOOK_FOR_ALL = 4;
 
 /** The connection breaks, before or after the server did the work; the same operation is sent again with the same key. */
@@ -17,9 +17,9 @@ export const lostAnswers = group('lost answers', {
   'an update whose answer is lost after the server did it ends with the new content': lostUpdate({
     kind: 'lost-answer',
   }),
-  'an update that is lost before the server saw it ends with the new content': lostUpdate({ kind: 'cut' }),
-  'a delete whose answer is lost after the server did it ends with nothing': lostDelete({ kind: 'lost-answer' }),
-  'a delete that is lost before the server saw it ends with nothing': lostDelete({ kind: 'cut' }),
+  'an update that is lost before the server received it ends with the new content': lostUpdate({ kind: 'cut' }),
+  'a delete whose answer is lost after the server did it ends without the object': lostDelete({ kind: 'lost-answer' }),
+  'a delete that is lost before the server received it ends without the object': lostDelete({ kind: 'cut' }),
   'a create whose answer does not come in time ends as one object': async (kit) => {
     kit.target.proxy.add({ ...kit.target.dialect.writes, fault: { kind: 'stall' } });
     const [lost] = await kit.attempt([kit.toCreate('a')], kit.worker({ timeoutMs: 300 }));
@@ -36,10 +36,10 @@ export const lostAnswers = group('lost answers', {
     expect(await kit.objects()).toHaveLength(n);
     expect(proxy.requests.length).toBeLessThanOrEqual(dialect.requestsForRetriedCreates(n));
   },
-  'after a crash creates that nobody confirmed cost a look for all of them, and none for each': async (kit) => {
+  'after a crash, unconfirmed creates cost one lookup for all, and none for each': async (kit) => {
     const { dialect, proxy } = kit.target;
     const unconfirmed = Array.from({ length: 20 }, (_, index) => ({ ...kit.toCreate(`r${index}`), mayExist: true }));
-    // Half of them arrived before the crash.
+    // Half of the creates arrived before the crash.
     await kit.attempt(unconfirmed.slice(0, 10));
     const worker = kit.worker();
     proxy.forget();
@@ -81,7 +81,7 @@ export const lostAnswers = group('lost answers', {
     expect(again.map(describeOutcome)).toEqual(['written adopted', 'written updated', 'deleted already-gone']);
     expect((await kit.objects()).map((object) => object.title).sort()).toEqual(['Appointment', 'Changed']);
   },
-  'a create sent again with newer content ends with the newer content': async (kit) => {
+  'a repeated create with newer content ends with the newer content': async (kit) => {
     kit.target.proxy.add({ ...kit.target.dialect.writes, fault: { kind: 'lost-answer' } });
     await kit.attempt([kit.toCreate('a')]);
     await expectOneAfter(kit, kit.toCreate('a', kit.item('Changed')), 'written adopted');

@@ -6,9 +6,9 @@ import { group } from '../contract-case.ts';
 import { type CalendarKit, signal } from '../contract-kit.ts';
 import { required } from './batches.ts';
 
-/** How a vendor is asked to tell of changes, and what it posts. */
+/** Subscriptions at a vendor, and the notifications that the vendor posts. */
 export const notifications = group<CalendarKit>('notifications', {
-  'a change by hand is told at the address, with the secret': heard(async ({ kit, open, told }) => {
+  'a manual change is posted to the URL, with the secret': heard(async ({ kit, open, told }) => {
     const { remoteId } = (await kit.create('a'))[0]!;
     const { request } = await open();
     await told();
@@ -17,7 +17,7 @@ export const notifications = group<CalendarKit>('notifications', {
     await kit.target.server.deleteByHand((await kit.object('a')).remoteId);
     expect(await told()).toEqual([`changed ${request.id} ${request.secret}`]);
   }),
-  'a subscription is opened for the time that was asked for, and tells nothing but that before a change': heard(
+  'a subscription is opened for the requested time, and posts only the opening before a change': heard(
     async ({ open, told }) => {
       const { request, subscription } = await open();
       expect(subscription.id).toBe(request.id);
@@ -26,7 +26,7 @@ export const notifications = group<CalendarKit>('notifications', {
       expect((await told()).filter((each) => each !== opened)).toEqual([]);
     },
   ),
-  'a longer life than the vendor gives is cut short, and the end is told': heard(async ({ open }) => {
+  'a lifetime above the vendor’s limit is shortened, and the end is reported': heard(async ({ open }) => {
     const { subscription } = await open({ expiresAt: Date.now() + 365 * DAY_MS });
     expect(subscription.expiresAt).toBeGreaterThan(Date.now() + 6 * DAY_MS);
     expect(subscription.expiresAt).toBeLessThan(Date.now() + 30 * DAY_MS);
@@ -56,7 +56,7 @@ export const notifications = group<CalendarKit>('notifications', {
       expect(await told()).toEqual([`changed ${second.request.id} ${second.request.secret}`]);
     },
   ),
-  'a lost answer to opening leaves one subscription, which tells and can be closed': heard(
+  'a lost answer to opening leaves one subscription, which notifies and can be cancelled': heard(
     async ({ kit, subscriptions, open, told }) => {
       kit.target.proxy.add({ ...required(kit.target.dialect, 'opening'), fault: { kind: 'lost-answer' } });
       const { request, subscription } = await open();
@@ -68,28 +68,28 @@ export const notifications = group<CalendarKit>('notifications', {
       expect(await told()).toEqual([]);
     },
   ),
-  'a vendor that cannot be asked is no open subscription, and another try opens one': heard(
-    async ({ kit, open, told }) => {
+  'an unreachable vendor opens no subscription, and a retry opens one': heard(async ({ kit, open, told }) => {
+    const { dialect, proxy } = kit.target;
+    proxy.add({ times: Number.POSITIVE_INFINITY, fault: { kind: 'cut' } });
+    await expect(open()).rejects.toMatchObject({ actor: 'remote' });
+    proxy.clear();
+    proxy.add({ ...required(dialect, 'opening'), fault: { kind: 'answer', answer: dialect.throttled('7') } });
+    await expect(open()).rejects.toMatchObject({ code: 'rate-limited', retryAfterMs: 7_000 });
+    const { request } = await open();
+    await told();
+    await kit.target.server.putForeign('By hand');
+    expect(await told()).toEqual([`changed ${request.id} ${request.secret}`]);
+  }),
+  'an expired access token is renewed once, and a refused connection requires an operator': heard(
+    async ({ kit, open }) => {
       const { dialect, proxy } = kit.target;
-      proxy.add({ times: Number.POSITIVE_INFINITY, fault: { kind: 'cut' } });
-      await expect(open()).rejects.toMatchObject({ actor: 'remote' });
-      proxy.clear();
-      proxy.add({ ...required(dialect, 'opening'), fault: { kind: 'answer', answer: dialect.throttled('7') } });
-      await expect(open()).rejects.toMatchObject({ code: 'rate-limited', retryAfterMs: 7_000 });
-      const { request } = await open();
-      await told();
-      await kit.target.server.putForeign('By hand');
-      expect(await told()).toEqual([`changed ${request.id} ${request.secret}`]);
+      const answer = { kind: 'answer', answer: dialect.unauthorized() } as const;
+      proxy.add({ ...required(dialect, 'opening'), fault: answer });
+      await open();
+      proxy.add({ times: Number.POSITIVE_INFINITY, fault: answer });
+      await expect(open()).rejects.toMatchObject({ actor: 'authorization', retry: 'never' });
     },
   ),
-  'a login that ran out is renewed once, and one that is refused asks for a person': heard(async ({ kit, open }) => {
-    const { dialect, proxy } = kit.target;
-    const answer = { kind: 'answer', answer: dialect.unauthorized() } as const;
-    proxy.add({ ...required(dialect, 'opening'), fault: answer });
-    await open();
-    proxy.add({ times: Number.POSITIVE_INFINITY, fault: answer });
-    await expect(open()).rejects.toMatchObject({ actor: 'authorization', retry: 'never' });
-  }),
   'a calendar that is gone has no notifications': heard(async ({ kit, open }) => {
     await kit.target.server.deleteContainer(kit.target.container);
     await expect(open()).rejects.toMatchObject({ actor: 'settings', code: 'calendar-gone' });
@@ -111,7 +111,7 @@ interface Hearing {
   subscriptions: Subscriptions;
   /** Opens a subscription to the receiver, under a fresh id and secret. */
   open(choice?: { expiresAt?: number }): Promise<{ request: SubscriptionRequest; subscription: Subscription }>;
-  /** What was told since the last call, when nothing is on its way any more: event, id in the address and secret. */
+  /** Returns the notifications since the last call after all of them have arrived: event, id in the URL, and secret. */
   told(): Promise<string[]>;
 }
 

@@ -18,7 +18,7 @@ import {
 } from '../contract-kit.ts';
 import { required } from './batches.ts';
 
-/** A person's hands in the calendar, and what is not ours. */
+/** Manual changes in the calendar, and foreign objects. */
 export const people = group('people and foreign objects', {
   'an object edited by hand is overwritten by the next update': async (kit) => {
     const [created] = await kit.create('a');
@@ -66,7 +66,7 @@ export const people = group('people and foreign objects', {
     expect(describeOutcome(untagged)).toBe('deleted already-gone');
     expect(await kit.objects()).toHaveLength(1);
   },
-  'a delete of what never was is already done': async (kit) => {
+  'a delete of an object that never existed is already done': async (kit) => {
     const outcomes = await kit.attempt([deleteOperation('a', null), deleteOperation('b', '"no-such-tag"')]);
     expect(outcomes.map(describeOutcome)).toEqual(['deleted already-gone', 'deleted already-gone']);
   },
@@ -85,9 +85,9 @@ export const people = group('people and foreign objects', {
   },
 });
 
-/** Calendars know an object of ours by its owner tag alone: at the place of our key there may be somebody else's. */
+/** Calendars recognize a managed object only by its owner tag: a foreign object may have the same key. */
 export const calendarPeople = group<CalendarKit>('people and foreign objects', {
-  'an object whose owner tag was taken off is no longer ours: neither updated, deleted nor read': async (kit) => {
+  'an object without its owner tag is unmanaged: neither updated, deleted nor read': async (kit) => {
     const [created] = await kit.create('a');
     await kit.target.server.removeMarkByHand((await kit.object('a')).remoteId);
     const before = await kit.objects();
@@ -106,7 +106,7 @@ export const calendarPeople = group<CalendarKit>('people and foreign objects', {
     expect(await kit.objects()).toEqual(before);
     expect(await kit.readAll()).toEqual([]);
   },
-  'a foreign object at the place of our key burns the key, and the next epoch is taken': async (kit) => {
+  'a foreign object with a managed key burns the key, and the next epoch is used': async (kit) => {
     await kit.target.server.putForeign('Foreign', keyOf('a'));
     const before = await kit.objects();
     expect(describeOutcome((await kit.attempt([kit.toCreate('a')]))[0])).toBe('key-burnt');

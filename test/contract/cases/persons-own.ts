@@ -15,29 +15,32 @@ import {
 } from '../contract-kit.ts';
 import type { ContractTarget } from '../contract-target.ts';
 
-/** What a person sets on an event beside what we write. */
+/** Properties that a user sets on an event in addition to those written by clinic-mirror. */
 export interface PersonsOwn {
   /** Or category, in the vendor's words; '' for none. */
   colour: string;
   reminderMinutes: number | null;
-  /** What stands where our description would; '' for nothing. */
+  /** Text at the position of the description; '' if empty. */
   note: string;
-  /** Addresses. */
+  /** E-mail addresses. */
   guests: string[];
 }
 
-/** A person's hands on what is their own. */
+/** A user's changes to the user's own properties. */
 export interface PersonsHands {
-  /** `kept`: we update the event and nobody is mailed; `left-alone`: the vendor would mail them, so the event stays as it is. */
+  /**
+   * `kept`: clinic-mirror updates the event and no one gets mail; `left-alone`: the vendor would mail the guests, so the event stays
+   * unchanged.
+   */
   guests: 'kept' | 'left-alone';
-  /** Two labels of ours, and how each is shown as a colour. */
+  /** Two labels of clinic-mirror, and the colour of each. */
   labels: readonly [one: readonly [Presets, string], other: readonly [Presets, string]];
   /** Sets what is given, past the connector. */
   set(remoteId: string, own: Partial<PersonsOwn>): Promise<void>;
   shown(remoteId: string): Promise<PersonsOwn>;
 }
 
-/** A calendar whose harness has a person's hands: its connector takes part in these cases. */
+/** A calendar whose harness can make a user's changes: its connector takes part in these cases. */
 export interface OwnTarget extends ContractTarget {
   own: PersonsHands;
 }
@@ -57,7 +60,7 @@ export const THEIRS = { colour: '5', reminderMinutes: 25 };
 const NOTE = 'Ring the bell twice';
 const GUESTS = ['guest@example.org'];
 
-/** Ten updates: titles, places, times, whole days and back, each after the last one's answer. Gives the last outcome. */
+/** Makes ten updates (titles, places, times, to whole days and back), each after the previous answer. Returns the last outcome. */
 async function updateTenTimes(kit: OwnKit, first: Written, revisionBefore = 1): Promise<Written> {
   let last = first;
   for (let count = 1; count <= UPDATES; count += 1) {
@@ -76,8 +79,8 @@ async function createA(kit: OwnKit, changes: Parameters<typeof itemWith>[0] = {}
   return { created: written(outcome), remoteId: (await kit.object('a')).remoteId };
 }
 
-/** We own what we set: what a person adds to an event of ours stays theirs. */
-export const personsOwn = group<OwnKit>("what is a person's own", {
+/** clinic-mirror owns only the properties it sets: a user's additions to a managed event stay. */
+export const personsOwn = group<OwnKit>('a user’s own settings', {
   'a colour and a reminder stay through ten updates': async (kit) => {
     const { created, remoteId } = await createA(kit);
     expect(await kit.target.own.shown(remoteId)).toEqual(OURS);
@@ -105,7 +108,7 @@ export const personsOwn = group<OwnKit>("what is a person's own", {
     await updateTenTimes(kit, { ...last, versionTag: found!.versionTag }, 1 + UPDATES);
     expect((await kit.target.own.shown(remoteId)).note).toBe(NOTE);
   },
-  'a note stays below ours once we write one, and what we wrote goes when we no longer do': async (kit) => {
+  'a user’s note stays below a managed note, and the managed note is removed when no longer wanted': async (kit) => {
     const { created, remoteId } = await createA(kit);
     await kit.target.own.set(remoteId, { note: NOTE });
     let last: Written = { ...created, versionTag: (await kit.readAll())[0]!.versionTag };
@@ -128,7 +131,7 @@ export const personsOwn = group<OwnKit>("what is a person's own", {
     expect(describeOutcome(again)).toBe('written adopted');
     expect((await kit.object('a')).version, 'nothing was written').toBe(version);
   },
-  'what a person writes around ours is no change of it, and stays': async (kit) => {
+  'a user’s text around the managed text is no change of it, and stays': async (kit) => {
     const description = 'Dr. Verdi\nStatus: booked';
     const { created, remoteId } = await createA(kit, { description });
     await kit.target.own.set(remoteId, { note: `Bring the keys\n${description}, by the side door` });
@@ -144,7 +147,7 @@ export const personsOwn = group<OwnKit>("what is a person's own", {
     written(cleared);
     expect((await kit.target.own.shown(remoteId)).note).toBe('Bring the keys\n, by the side door');
   },
-  'what we wrote goes when we no longer do, but for what a person made of it': async (kit) => {
+  'managed values are removed when no longer wanted, except those that a user changed': async (kit) => {
     const { created, remoteId } = await createA(kit, { description: 'Status: booked' });
     const without = { ...updateOperation('a', itemWith(), created.versionTag, created.remoteId), revision: 2 };
     const cleared = written((await kit.attempt([without]))[0]);
@@ -159,7 +162,7 @@ export const personsOwn = group<OwnKit>("what is a person's own", {
     expect((await kit.target.own.shown(remoteId)).note).toBe('Status: comes at ten');
     expect((await kit.readAll()).map(({ item }) => item)).toEqual([itemWith()]);
   },
-  'what a person set is no change of what is ours': async (kit) => {
+  'a user’s setting is no change of managed values': async (kit) => {
     const { remoteId } = await createA(kit);
     await kit.target.own.set(remoteId, { ...THEIRS, note: NOTE, guests: GUESTS });
     expect((await kit.readAll()).map(({ item }) => item)).toEqual([itemWith()]);
@@ -168,7 +171,7 @@ export const personsOwn = group<OwnKit>("what is a person's own", {
     expect(describeOutcome(again)).toBe('written adopted');
     expect((await kit.object('a')).version, 'nothing was written').toBe(version);
   },
-  'guests stay, and nobody is mailed': async (kit) => {
+  'guests stay, and no one gets mail': async (kit) => {
     const { created, remoteId } = await createA(kit);
     await kit.target.own.set(remoteId, { guests: GUESTS });
     const mails = await kit.target.server.mails();

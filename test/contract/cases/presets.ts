@@ -58,7 +58,7 @@ export const presets = group<OwnKit>('what an event comes with and people may ch
     await update(kit, cleared, 4, { presets: first.presets });
     expect(await kit.target.own.shown(remoteId)).toEqual(first.shown);
   },
-  'what a person chose in their place stands through ten updates, and is no change of what is ours': async (kit) => {
+  'a user’s choice instead of a preset stays through ten updates, and is no change of managed values': async (kit) => {
     const { first, second } = presetsOf(kit);
     const { made, remoteId } = await make(kit, { presets: first.presets });
     await kit.target.own.set(remoteId, THEIRS);
@@ -69,7 +69,7 @@ export const presets = group<OwnKit>('what an event comes with and people may ch
     expect(await kit.target.own.shown(remoteId)).toEqual({ ...OURS, ...THEIRS });
     expect((await readOne(kit))?.presets).toEqual(second.presets);
   },
-  'what a person took away is not put back': async (kit) => {
+  'a preset that a user removed is not restored': async (kit) => {
     const { first, second } = presetsOf(kit);
     const { made, remoteId } = await make(kit, { presets: first.presets });
     await kit.target.own.set(remoteId, { colour: '', reminderMinutes: null });
@@ -78,7 +78,7 @@ export const presets = group<OwnKit>('what an event comes with and people may ch
     await update(kit, last, 3, { presets: second.presets });
     expect(await kit.target.own.shown(remoteId)).toEqual(OURS);
   },
-  'presets that are new take the place of nothing that a person chose before': async (kit) => {
+  'new presets do not replace a user’s earlier choice': async (kit) => {
     const { first } = presetsOf(kit);
     const { made, remoteId } = await make(kit);
     await kit.target.own.set(remoteId, { reminderMinutes: THEIRS.reminderMinutes });
@@ -86,7 +86,7 @@ export const presets = group<OwnKit>('what an event comes with and people may ch
     const shown = await kit.target.own.shown(remoteId);
     expect(shown).toEqual({ ...first.shown, reminderMinutes: THEIRS.reminderMinutes });
   },
-  'presets are there again when a deleted event is made anew': async (kit) => {
+  'a deleted event is recreated with its presets': async (kit) => {
     const { first } = presetsOf(kit);
     const { made, remoteId } = await make(kit, { presets: first.presets });
     await kit.target.server.deleteByHand(remoteId);

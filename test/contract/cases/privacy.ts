@@ -7,7 +7,7 @@ import type { Outcome } from '../../../src/model/operations.ts';
 import { group } from '../contract-case.ts';
 import { type AnyKit, type CalendarKit, deleteOperation, keyOf, signal, updateOperation } from '../contract-kit.ts';
 
-/** Record ids that would tell whose appointment it is. */
+/** Record ids that would identify the patient. */
 const RECORD_IDS = ['patient-4711-canary', 'patient-0815-canary', 'patient-1234-canary'] as const;
 
 /** Patient data is in the texts that the policy allowed, in request bodies, and nowhere else. */
@@ -28,7 +28,7 @@ export const privacy = group('privacy', {
       }
     }
   },
-  'a request that says nothing of an item holds none of its texts': async (kit) => {
+  'a request without item content contains none of its texts': async (kit) => {
     await liveThrough(kit);
     kit.target.proxy.forget();
     await kit.readAll();
@@ -37,7 +37,7 @@ export const privacy = group('privacy', {
     const sent = JSON.stringify(kit.target.proxy.requests);
     for (const text of kit.telling().texts) expect(sent).not.toContain(text);
   },
-  'logs and errors hold no texts, no record ids and no login': async (kit) => {
+  'logs and errors contain no texts, record ids or credentials': async (kit) => {
     const { log, lines } = recordingLog();
     const worker = kit.worker({ log });
     const outcomes = await liveThroughFaults(kit, worker);
@@ -48,9 +48,9 @@ export const privacy = group('privacy', {
   },
 });
 
-/** Calendars are looked at by others, and send mails. */
+/** Other users see a calendar, and calendars send mails. */
 export const calendarPrivacy = group<CalendarKit>('privacy', {
-  'every object is private, without guests and alarms, and nobody gets a mail': async (kit) => {
+  'every object is private, without guests and alarms, and no one gets mail': async (kit) => {
     await liveThrough(kit);
     const objects = await kit.objects();
     expect(objects.length).toBeGreaterThan(0);

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { group } from '../contract-case.ts';
 import { type CalendarKit, deleteOperation, describeOutcome, updateOperation, written } from '../contract-kit.ts';
 
-/** Doing the same thing twice leaves what doing it once leaves. */
+/** A repeated operation has the same result as a single one. */
 export const repetition = group('repetition', {
   'the same delete twice ends well both times': async (kit) => {
     const [created] = await kit.create('a');
@@ -11,14 +11,14 @@ export const repetition = group('repetition', {
     expect(describeOutcome((await kit.attempt([operation]))[0])).toBe('deleted already-gone');
     expect(await kit.objects()).toEqual([]);
   },
-  'a version tag given back lets the next update through at once': async (kit) => {
+  'a returned version tag lets the next update succeed at once': async (kit) => {
     const [created] = await kit.create('a');
     const [first] = await kit.attempt([updateOperation('a', kit.item('One'), created!.versionTag)]);
     const [second] = await kit.attempt([updateOperation('a', kit.item('Two'), written(first).versionTag)]);
     expect(describeOutcome(second)).toBe('written updated');
     expect((await kit.object('a')).title).toBe('Two');
   },
-  'an update and a delete without a version tag work on what is ours': async (kit) => {
+  'an update and a delete without a version tag work on managed objects': async (kit) => {
     await kit.create('a', 'b');
     const outcomes = await kit.attempt([updateOperation('a', kit.item('New'), null), deleteOperation('b', null)]);
     expect(outcomes.map(describeOutcome)).toEqual(['written updated', 'deleted deleted']);
@@ -28,7 +28,7 @@ export const repetition = group('repetition', {
 
 /** What a calendar shows of it; a write that would change nothing isn't made. */
 export const calendarRepetition = group<CalendarKit>('repetition', {
-  'a create puts one object of ours with its owner tag and locator': async (kit) => {
+  'a create makes one managed object with its owner tag and locator': async (kit) => {
     const [outcome] = await kit.attempt([kit.toCreate('a')]);
     expect(describeOutcome(outcome)).toBe('written created');
     const object = await kit.object('a');

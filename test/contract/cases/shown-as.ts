@@ -30,7 +30,7 @@ function projected({ target }: CalendarKit, policy: Partial<ProjectionPolicy>, c
   return item;
 }
 
-/** Writes an item, expects it to be read back as it is and to be written once, and gives the object. */
+/** Writes an item, expects that it reads back unchanged and needs no second write, and returns the object. */
 async function kept(kit: CalendarKit, item: CalendarItem) {
   expect(describeOutcome((await kit.attempt([createOperation('a', item)]))[0])).toBe('written created');
   const object = await kit.object('a');
@@ -40,20 +40,20 @@ async function kept(kit: CalendarKit, item: CalendarItem) {
   return object;
 }
 
-/** How the entries of a target's policy look to whoever opens the calendar. */
+/** Events of a target's policy, as a user of the calendar sees them. */
 export const shownAs = group<CalendarKit>('how entries are shown', {
-  'links to the page and to the video visit are shown, wherever the vendor has a place for them': async (kit) => {
+  'links to the page and to the video visit are shown, if the vendor has a field for them': async (kit) => {
     const { description, links } = await kept(kit, projected(kit, { links: ['page', 'teleVisit'] }));
     const everywhere = [description, ...links].join('\n');
     expect(everywhere.split(PAGE)).toHaveLength(2);
     expect(everywhere.split(VISIT)).toHaveLength(2);
   },
-  'a title that is put together of several values is shown so': async (kit) => {
+  'a title composed of several values is shown completely': async (kit) => {
     const titleFormat = parseTitleFormat('[{agenda}: ]{title}[ ({treatment})]')!;
     const item = projected(kit, { titleFormat, fields: ['agenda', 'treatment'] });
     expect(await kept(kit, item)).toMatchObject({ title: 'Dr. Verdi: Appointment', description: '' });
   },
-  'an appointment stands on the clock of its own zone': async (kit) => {
+  'an appointment is shown in its own time zone': async (kit) => {
     const time = timed('2027-07-10T09:00:00+02:00', '2027-07-10T09:30:00+02:00', ROME);
     expect(await kept(kit, itemWith({ time }))).toMatchObject({ clockZone: ROME });
   },
@@ -62,7 +62,7 @@ export const shownAs = group<CalendarKit>('how entries are shown', {
     expect([ROME, null]).toContain(object.clockZone);
     expect(object).toMatchObject({ startDate: '2027-07-10', endDate: '2027-07-11' });
   },
-  'a reminder of none rings nowhere, and keeps programs from adding one': async (kit) => {
+  'a reminder setting of none rings nowhere, and prevents programs from adding one': async (kit) => {
     expect(kit.target.supports.presets, 'else skip the case: the vendor has no word for none').toContain('noAlert');
     const object = await kept(kit, projected(kit, { reminderMinutes: 'none' }));
     expect(object).toMatchObject({ alarms: 0, isSilenced: true });

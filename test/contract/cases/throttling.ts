@@ -6,7 +6,7 @@ import { BEGIN, FORMS, LIMIT_MS } from '../../support/limit-forms.ts';
 import { type ContractCase, group } from '../contract-case.ts';
 import { describeOutcome, failure } from '../contract-kit.ts';
 
-/** A server that asks to wait: the connector says so and does not wait itself. */
+/** A server that demands a pause: the connector reports the pause and does not wait itself. */
 export const throttling = group('throttling and outages', {
   'a rate limit with seconds is passed on as a wait': throttled(() => '120', 120),
   'a rate limit with a date is passed on as a wait': throttled(
@@ -27,7 +27,7 @@ export const throttling = group('throttling and outages', {
     'X-RateLimit-Reset in epoch seconds',
   ),
   'a limit of 20 seconds that names no wait refuses two requests at most': lastsThrough('no header'),
-  'a rate limit met while reading is an error, not an empty target': async (kit) => {
+  'a rate limit during a read is an error, not an empty target': async (kit) => {
     await kit.create('a');
     kit.target.proxy.add({ ...kit.target.dialect.reads, fault: answer(kit.target.dialect.throttled('60')) });
     await expect(kit.readAll()).rejects.toMatchObject({
@@ -43,7 +43,7 @@ export const throttling = group('throttling and outages', {
     expect(error).toMatchObject({ actor: 'remote', retry: 'later', ambiguous: true });
     expect(describeOutcome((await kit.attempt([kit.toCreate('a')]))[0])).toBe('written created');
   },
-  'a server failing while reading is an error, not an empty target': async (kit) => {
+  'a server failure during a read is an error, not an empty target': async (kit) => {
     kit.target.proxy.add({ ...kit.target.dialect.reads, fault: answer(kit.target.dialect.unavailable()) });
     await expect(kit.readAll()).rejects.toMatchObject({ actor: 'remote', retry: 'later' });
   },
@@ -76,7 +76,7 @@ function throttled(retryAfter: () => string, seconds: number): ContractCase['run
   };
 }
 
-/** A target that rests after each refusal as its lane lets it writes soon after the limit ended. */
+/** Expects that a target whose lane pauses after each refusal writes soon after the limit ended. */
 function lastsThrough(form: string): ContractCase['run'] {
   return async (kit) => {
     const { proxy, dialect } = kit.target;

@@ -15,12 +15,12 @@ const CUT_GZIP: ProxyFault = {
   }),
 };
 
-/** What the network does to answers. A reading that broke off is an error: nothing less is proof of absence. */
+/** Network faults in answers. A read that broke off is an error: only a complete read proves absence. */
 export const transport = group('transport', {
-  'a reset while reading is an error to be tried later': brokenReading({ kind: 'cut' }),
-  'an answer that breaks off while reading is an error to be tried later': brokenReading({ kind: 'cut-body' }),
-  'a compressed answer that breaks off while reading is an error to be tried later': brokenReading(CUT_GZIP),
-  'the page of a captive portal while reading is an error to be tried later': brokenReading({ kind: 'html' }),
+  'a reset during a read is an error that is retried later': brokenReading({ kind: 'cut' }),
+  'an interrupted answer to a read is an error that is retried later': brokenReading({ kind: 'cut-body' }),
+  'an interrupted compressed answer to a read is an error that is retried later': brokenReading(CUT_GZIP),
+  'a captive portal’s page during a read is an error that is retried later': brokenReading({ kind: 'html' }),
   'the page of a captive portal in answer to a write is no success': async (kit) => {
     kit.target.proxy.add({ ...kit.target.dialect.writes, fault: { kind: 'html' } });
     const [outcome] = await kit.attempt([kit.toCreate('a')]);
@@ -64,7 +64,7 @@ export const transport = group('transport', {
     expect(outcomes[0]?.result).toBe('written');
     expect(await kit.objects()).toHaveLength(1);
   },
-  'fields and values that nobody knows are let pass': async (kit) => {
+  'unknown fields and values are ignored': async (kit) => {
     await kit.create('a', 'b');
     const { dialect, proxy } = kit.target;
     proxy.add({ ...dialect.reads, fault: { kind: 'rewrite', answer: (answer) => dialect.withUnknownFields(answer) } });
@@ -73,7 +73,7 @@ export const transport = group('transport', {
   },
 });
 
-/** What something in between may answer with 200 in the server's place. */
+/** Answers with 200 that a proxy between daemon and server may give. */
 const NOTHING_PROVED = [
   '',
   'null',
@@ -84,7 +84,7 @@ const NOTHING_PROVED = [
   '{"items":"none","value":7,"results":{}}',
 ];
 
-/** The operation's request is answered in the server's place, which never sees it. */
+/** Answers the operation's request before it reaches the server. */
 async function expectNoSuccess(kit: AnyKit, operation: Operation<Item>, body: string): Promise<void> {
   const answer = { status: 200, headers: { 'content-type': 'application/json' }, body };
   kit.target.proxy.add({ ...kit.target.dialect.writes, fault: { kind: 'answer', answer } });
