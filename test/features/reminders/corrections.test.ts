@@ -63,7 +63,7 @@ describe('a patient who was reminded is told', () => {
     expect(await wrong(world)).toEqual([]);
   });
 
-  test('that it was moved to later, also when that is read after the time that was told', async () => {
+  test('that it was moved to later, also when the change is read after the time in the message', async () => {
     const world = await told();
     await world.advance(24.5 * HOUR_MS);
     await change(world, 51, { updatedAt: world.now - HOUR_MS });
@@ -71,7 +71,7 @@ describe('a patient who was reminded is told', () => {
     expect(await wrong(world)).toEqual([]);
   });
 
-  test('nothing of another visit, to which it was put off after the time that was told', async () => {
+  test('nothing of another visit, to which it was postponed after the time in the message', async () => {
     const world = await told();
     await world.advance(24.5 * HOUR_MS);
     await change(world, 51, { updatedAt: world.now - 10 * MINUTE_MS });
@@ -79,7 +79,7 @@ describe('a patient who was reminded is told', () => {
     expect(await wrong(world)).toEqual([]);
   });
 
-  test('nothing of a later time that is read after the one that was told, where the clinic tells no time of change', async () => {
+  test('nothing of a later time that is read after the time in the message, if the clinic gives no time of change', async () => {
     const world = await told();
     await world.advance(24.5 * HOUR_MS);
     await change(world, 51, { updatedAt: null });
@@ -88,7 +88,7 @@ describe('a patient who was reminded is told', () => {
   });
 
   test.each([null, 'after the start that was told'])(
-    'that it was moved, when a cycle knew of it before the time that was told and it could not be sent by then; changed: %s',
+    'that it was moved, when a cycle read the change before the time in the message and could not send it by then; changed: %s',
     async (changed) => {
       const world = await told();
       // The gateway can't be reached from 09:50 on.
@@ -112,7 +112,7 @@ describe('a patient who was reminded is told', () => {
     expect(await wrong(world)).toEqual([]);
   });
 
-  test('of another address, where the message named it', async () => {
+  test('of another location, if the message named the location', async () => {
     const texts = { it: { text: '{date} {time} {address}' } };
     const rules = { 'day-before': { before: 'P1D', channels: ['text'], texts } };
     const world = createReminderWorld(redis.connect(), { file: { rules } });
@@ -131,7 +131,7 @@ describe('a patient who was reminded is told', () => {
   });
 
   test.each(['via  milano 1', 'Via Milano, 1', 'VÍA MILANO 1.'])(
-    'nothing of an address that is only written another way: %s',
+    'nothing of a location that only has another spelling: %s',
     async (written) => {
       const texts = { it: { text: '{date} {time} {address}' } };
       const world = createReminderWorld(redis.connect(), {
@@ -290,7 +290,7 @@ describe('wrong information that no message corrects is shown', () => {
     await world.cycle();
     expect(await reasons(world)).toEqual([reason]);
     expect(world.gateway.delivered).toHaveLength(before);
-    // It ends with the appointment.
+    // Wrong information ends with the appointment.
     await world.advance(25 * HOUR_MS);
     await world.cycle();
     expect(await wrong(world)).toEqual([]);
@@ -320,7 +320,7 @@ test('a correction whose worker died while it handed it over is not sent again',
   expect(await reasons(world)).toEqual(['unclear']);
 });
 
-test('what was told is kept in Redis without name, number, address or id of the patient', async () => {
+test('Redis keeps what was sent without name, number, address or id of the patient', async () => {
   const world = await told();
   await change(world, 47);
   await change(world, 48, { status: 'cancelled', patientId: 'p1' });

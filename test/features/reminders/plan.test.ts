@@ -84,7 +84,7 @@ describe('an appointment that is booked late', () => {
     expect(world.gateway.calls).toEqual([]);
   });
 
-  test('has one when it was booked as early as the minimum lead asks for', async () => {
+  test('has one when it was booked as early as the minimum lead requires', async () => {
     const world = createReminderWorld(redis.connect());
     book(world, 'one', 25);
     await world.cycle();
