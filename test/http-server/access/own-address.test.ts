@@ -7,8 +7,8 @@ const PUBLIC = 'https://mirror.example';
 const LOCAL = 'http://localhost:8080';
 const request = (headers: Record<string, string>) => ({ headers }) as unknown as FastifyRequest;
 
-describe('an address that begins with ours', () => {
-  test('of whatever form, is a path of ours or the first page', () => {
+describe('a return URL', () => {
+  test('of any form is a path of this server or the first page', () => {
     const part = fc.constantFrom(
       '/',
       '\\',

@@ -4,7 +4,7 @@ import { CLINIC, usePages } from '../open-pages.ts';
 
 const redis = useRedis({ isStored: true });
 
-describe('an appointment’s way', () => {
+describe('the explanation of an appointment', () => {
   const world = usePages(redis, { appointments: 3 });
 
   test('is five steps for each target, each with its evidence, as a page and as JSON', async () => {
