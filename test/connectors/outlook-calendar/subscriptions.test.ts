@@ -301,7 +301,7 @@ describe('the validation of a URL', () => {
     expect(read('', `validationToken=${token}`)).toEqual({ kind: 'handshake', answer });
   });
 
-  test('answers any token as it was before its encoding', () => {
+  test('answers any token in decoded form', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, unit: 'grapheme' }), (token) => {
         const query = `validationToken=${encodeURIComponent(token)}`;
