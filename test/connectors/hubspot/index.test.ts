@@ -8,7 +8,7 @@ const SUBSCRIBED = hubspot.settingsSchema.parse({
   subscriptions: [{ property: 'newsletter', subscription: 7, legalBasis: 'NON_GDPR' }],
 });
 
-/** Kinds of objects, beyond contacts, whose scopes are needed. */
+/** Returns the kinds of objects, except contacts, whose scopes are required. */
 function scopedKinds(settings: typeof DEFAULTS, stream: StreamName): string[] {
   const scopes = hubspot.neededScopes(settings, stream);
   const kinds = scopes

@@ -61,7 +61,7 @@ interface EventChanges {
   attendees?: object[];
 }
 
-/** An event as Graph shows it: ours, with what the operations want. */
+/** A managed event in Graph's form, with the content of the operations. */
 function event({
   id = 'e1',
   etag = 'W/"7"',

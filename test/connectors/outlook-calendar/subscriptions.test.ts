@@ -58,7 +58,7 @@ function subscriptions({ mailbox = ACCOUNT, token = () => target.sandbox.issueAc
   return connector.subscriptions!;
 }
 
-/** Under a fresh id, at `/notifications` unless told. */
+/** Uses a fresh id, and `/notifications` by default. */
 function request({ path = '/notifications', lifeMs = 2 * DAY_MS } = {}) {
   count += 1;
   const id = count.toString(16).padStart(32, 'c0de');

@@ -15,7 +15,7 @@ const PERSON: readonly MappedProperty[] = [
   { name: 'dates.lastVisit', kind: 'instant' },
 ];
 
-/** What a person would write in the tenant file for json-server, with pages of three. */
+/** Settings for json-server as in a tenant file, with pages of three. */
 const rows = (collection: string, body: object) => ({
   keyField: 'mirrorKey',
   stampField: 'mirror.stamp',
@@ -126,7 +126,7 @@ describe('json-server, described by hand', () => {
     proxy.forget();
     const read = await people.readAll();
     expect(read.map(({ sealedRecordId }) => people.identity.recordIdOf(sealedRecordId ?? '')).sort()).toEqual(ids);
-    // Ten of ours and one made by hand, three to a page.
+    // Ten managed objects and one made by hand, three to a page.
     expect(proxy.requests).toHaveLength(4);
     const others = openTarget({ settings: { baseUrl: proxy.url, description }, properties: PERSON, target: 'another' });
     expect(await others.readAll()).toEqual([]);
