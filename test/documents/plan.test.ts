@@ -81,12 +81,12 @@ describe('a target', () => {
     expect(summary).toEqual({ is: 'paragraph', content: [counts.join(' · ')] });
   });
 
-  test('without changes says so, and has no table', () => {
+  test('without changes reports this, and has no table', () => {
     const { blocks } = sectionOf({ released: 2 });
     expect(blocks).toEqual([{ is: 'paragraph', content: [`${words.nothing(9)} · ${words.released(2)}`] }]);
   });
 
-  test('gives the command for existing contacts, for failures, and for held changes', () => {
+  test('shows the command for existing contacts, for failures, and for held changes', () => {
     const held = [lineOf('1', { decision: 'held' })];
     expect(commandsIn({ existing: { contacts: 5, alike: 2 }, failing: 1, lines: held })).toEqual([
       'clinic-mirror match rossi doctor',

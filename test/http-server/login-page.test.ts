@@ -87,7 +87,7 @@ describe('a login link', () => {
     expect(page).not.toContain('the permission does not reach them');
   });
 
-  test('that is invalid says so, in the browser’s language', async () => {
+  test('that is invalid shows an error, in the browser’s language', async () => {
     const { app } = await open('https://mirror.test', { describeLogin: async () => null });
     const { statusCode, body } = await app.inject({ url: '/oauth/login/x', headers: { 'accept-language': 'it' } });
     expect([statusCode, body]).toEqual([400, loginPage({ outcome: 'expired', language: 'it' })]);
@@ -111,7 +111,7 @@ describe('a login link', () => {
     );
   });
 
-  test('that is used says so, and sets no cookie', async () => {
+  test('that is used shows an error, and sets no cookie', async () => {
     const { press } = await open('https://mirror.test', {
       beginLogin: async () => ({ outcome: 'expired', language: 'en' }),
     });

@@ -37,7 +37,7 @@ async function open(verbs: Partial<PublicVerbs> = {}, publicUrl = 'https://mirro
   return { app, lines, callbacks };
 }
 
-describe('the callback of logins', () => {
+describe('the login callback', () => {
   const QUERY = '?code=canary-code&state=canary-state&iss=https%3A%2F%2Flogin.test';
 
   test('passes the whole URL to the verb, with the public host and not the Host header', async () => {

@@ -207,7 +207,7 @@ describe('the account of a connection', () => {
   describe('an account that the settings expect', () => {
     const expected = { address: 'rossi@practice.example' };
 
-    test('is the only one that can connect, in every way: nothing of another is stored', async () => {
+    test('is the only one that can connect, in every way: no token of another account is stored', async () => {
       for (const way of ['here', 'elsewhere'] as const) {
         const { worker, logIn, stored } = await open({ expected });
         await connect(worker);
@@ -227,7 +227,7 @@ describe('the account of a connection', () => {
       expect(await authorizer(expected).header(NEVER)).toBe('Bearer access-1');
     });
 
-    test('is required at once when the settings name it later: the tokens of another account are not used', async () => {
+    test('is required at once after a change of the settings: the tokens of another account are not used', async () => {
       const { logIn, authorizer } = await open();
       await logIn(STRANGER, 'here');
       const refused = { actor: 'authorization', code: 'wrong-account' };
@@ -380,7 +380,7 @@ describe('the account of a connection', () => {
     });
   });
 
-  test('Redis holds nothing of the account in clear', async () => {
+  test('Redis does not hold the account in clear', async () => {
     const { logIn } = await open();
     await logIn(STRANGER, 'elsewhere');
     const stored = await redis.connect().hgetall(keys.credential(TENANT, 'clinic'));

@@ -25,7 +25,7 @@ test('the quota user is stable, opaque, short, and its own for each target', () 
   );
 });
 
-test('missing scopes are named in order; those of the protocol are not checked', () => {
+test('missing scopes are listed in order; those of the protocol are not checked', () => {
   const needed = ['openid', 'offline_access', 'svc.agenda', 'svc.patients'];
   expect(missingScopes(needed, ['svc.patients'])).toEqual(['svc.agenda']);
   expect(missingScopes(needed, needed)).toEqual([]);

@@ -125,7 +125,7 @@ describe("an application's own connection", () => {
     expect(server.posted).toHaveLength(1);
   });
 
-  test('an unreachable server is waited for and queried again', async () => {
+  test('an unreachable server is queried again after a delay', async () => {
     const server = await openScripted();
     const grant = server.onToken;
     server.onToken = () => ({ status: 503, body: 'busy', headers: { 'retry-after': '7' } });

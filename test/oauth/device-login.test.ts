@@ -104,7 +104,7 @@ describe('a login by device code', () => {
     expect(server.forms('/token')).toHaveLength(2);
   });
 
-  test('ends when no user comes in time, although the server never says so', async () => {
+  test('ends when no user comes in time, even if the server never reports the expiry', async () => {
     const { waits, outcome } = await login(Array(20).fill(pending), { expires_in: 31 });
     await expect(outcome).rejects.toMatchObject({ code: 'device-code-expired' });
     expect(waits).toHaveLength(7);

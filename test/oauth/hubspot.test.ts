@@ -36,7 +36,7 @@ async function openHubSpot(options: HubSpotSandboxOptions = {}, changes: { token
   return { sandbox, worker, newWorker, login, reads };
 }
 
-describe('an operator who installs the application in HubSpot', () => {
+describe('the installation of the application in HubSpot', () => {
   test('gives a connection whose token works, expires in half an hour and is refreshed with the same refresh token', async () => {
     const { worker, login, reads } = await openHubSpot();
     expect(await login()).toMatchObject({ grantedScopes: SCOPES, missingScopes: [] });

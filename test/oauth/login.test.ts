@@ -190,7 +190,7 @@ describe('a login by authorization code', () => {
     expect(server.posted).toEqual([]);
   });
 
-  test('scopes that the user unticked are named in the result and stored with the credential', async () => {
+  test('scopes that the user unticked are in the result and stored with the credential', async () => {
     const { server, worker, begin, complete } = await open();
     server.onToken = () => ({ body: { ...tokensNamed(0), expires_in: 3_600, scope: 'openid svc.agenda' } });
     const { state } = await begin();

@@ -130,7 +130,7 @@ describe('a refresh', () => {
     expect(told(log.warn)).toEqual([]);
   });
 
-  test('is shared by all who have the same stale token, and ends with it', async () => {
+  test('is shared by all callers with the same stale token, and is then over', async () => {
     const { refresher, asked } = open({ answers: [ANSWER, { ...ANSWER, accessToken: 'access-2' }] });
     const [one, other] = await Promise.all([refresher.refresh(1), refresher.refresh(1)]);
     expect(one).toBe(other);
@@ -148,7 +148,7 @@ describe('a refresh', () => {
     ]);
   });
 
-  test('is waited for at shutdown', async () => {
+  test('delays the shutdown until its end', async () => {
     const { refresher, meanwhile } = open();
     const answer = Promise.withResolvers<void>();
     meanwhile.asked = () => answer.promise;

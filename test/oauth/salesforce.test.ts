@@ -51,7 +51,7 @@ async function reads(worker: Pick<Worker, 'authorizer'>, sandbox: SalesforceSand
   return (await fetch(url, { headers: { authorization: header } })).status;
 }
 
-describe('an operator who connects Salesforce', () => {
+describe('the login of an operator to Salesforce', () => {
   test.each<[string, SalesforceSandboxOptions]>([
     ['with a secret', {}],
     ['without one', { applications: [{ clientSecret: undefined }] }],

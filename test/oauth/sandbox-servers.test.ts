@@ -140,12 +140,12 @@ describe('against the authorization server of the clinic sandbox', () => {
     expect(await userinfo(await worker.authorizer.renew(NEVER))).toBe(200);
   });
 
-  test('unticked scopes are named', async () => {
+  test('unticked scopes are listed', async () => {
     const { login } = await openClinic();
     expect(await login(['openid', 'offline_access', 'svc.agenda'])).toMatchObject({ missingScopes: ['svc.patients'] });
   });
 
-  test('a user who withholds offline access is told that the connection would not last', async () => {
+  test('without offline access the user learns that the connection would not last', async () => {
     const { login } = await openClinic();
     await expect(login(['openid', 'svc.agenda', 'svc.patients'])).rejects.toMatchObject({ code: 'no-refresh-token' });
   });
@@ -228,7 +228,7 @@ describe("against Google's sandbox", () => {
     expect(second?.version).toBeGreaterThan(first?.version ?? 0);
   });
 
-  test('granular consent: the unticked scope is named', async () => {
+  test('granular consent: the unticked scope is listed', async () => {
     const { login } = await openGoogle();
     expect(await login([CALENDAR])).toMatchObject({ grantedScopes: [CALENDAR], missingScopes: [CALENDARS] });
   });

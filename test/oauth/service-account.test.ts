@@ -109,7 +109,7 @@ describe('a service account', () => {
     expect(server.posted).toHaveLength(1);
   });
 
-  test('an unreachable server is waited for and queried again', async () => {
+  test('an unreachable server is queried again after a delay', async () => {
     const { server, authorizer } = await openScripted();
     const grant = server.onToken;
     server.onToken = () => ({ status: 503, body: 'busy', headers: { 'retry-after': '7' } });

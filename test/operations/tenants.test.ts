@@ -44,7 +44,7 @@ describe('tenants', () => {
 });
 
 describe('one tenant', () => {
-  test('is shown completely, with targets, connections and problems in the same words', async () => {
+  test('is shown completely, with the same targets, connections and problems as their lists', async () => {
     const { status, body } = await world.as('viewer')('GET', `/tenants/${ROSSI}`);
     expect([status, body.tenant, body.targets.length]).toEqual([200, ROSSI, 2]);
     const { body: targets } = await world.as('viewer')('GET', `/tenants/${ROSSI}/targets`);

@@ -177,7 +177,7 @@ describe('at a server that passes over the owner tag once the time fits', () => 
   });
 });
 
-test('if a multiget omits absent objects, one listing finds all of them', async () => {
+test('if a multiget omits absent objects, one listing finds every object', async () => {
   const { connector, container, requests } = await open('lenient');
   await connector.apply(container, [createOperation('there')], signal());
   const absent = Array.from({ length: 40 }, (_, index) => keyOf(`absent-${index}`));

@@ -177,7 +177,7 @@ describe('changes by others', () => {
     expect(sandbox.events(ACCOUNT, container)).toHaveLength(1);
   });
 
-  test('every request asks for immutable ids, inner requests too', async () => {
+  test('every request requires immutable ids, inner requests too', async () => {
     const { kit, proxy } = await openWorld();
     await kit.worker({ createCalendar: 'Ours' }).prepare(null, signal());
     const [created] = await kit.create('a');

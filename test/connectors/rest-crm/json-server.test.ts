@@ -79,7 +79,7 @@ describe('json-server, described by hand', () => {
       people.create(`p-${firstName}`, contact({ ...ROSSI, firstName })),
     );
 
-  test('a created contact is read as it was written, by list and by key', async () => {
+  test('a created contact is read unchanged, by list and by key', async () => {
     const item = contact({ ...ROSSI, firstName: 'Anna' });
     expect(await people.connector.prepare(null, signal())).toContain('/contacts');
     const outcome = await people.written(people.create('p1', item));

@@ -94,7 +94,7 @@ describe('by mail', () => {
     expect(text).toContain('Altri 2 problemi già segnalati sono invariati.');
   });
 
-  test('a refusal by the server is an error that names who must act', async () => {
+  test('a refusal by the server is an error that shows the responsible role', async () => {
     mail.faults.add({ match: { method: 'RCPT' }, fault: { kind: 'reply', code: 550 } });
     await expect(open().get('email')!(digest, NOW, signal)).rejects.toMatchObject({ code: 'recipient-refused' });
   });

@@ -8,7 +8,7 @@ import { NOW } from '../../sync/arbitraries.ts';
 
 const redis = useRedis();
 
-test('a restore is approved by two operators who present the same backup', async () => {
+test('a restore requires two operators with the same backup', async () => {
   const store = createApprovalStore(redis.connect(), 'studio-rossi', Buffer.alloc(32, 7), () => NOW);
   const { installation } = openBooked(redis);
   const restored: string[] = [];

@@ -29,7 +29,7 @@ const redis = useRedis({ appendOnly: false });
 const synced = () => openSynced(redis.connect());
 
 describe('an object without a link', () => {
-  test('is found by its name and erased: objects that left the window long ago', async () => {
+  test('is found by its name and erased, even if it left the window months ago', async () => {
     const world = await synced();
     world.clock.now += 30 * DAY_MS;
     await world.pass();

@@ -152,7 +152,7 @@ describe('during an erasure', () => {
     expect(await world.tracesInRedis()).toEqual([]);
   });
 
-  test('an appointment that is booked during the fetch from the clinic is forgotten as well', async () => {
+  test('an appointment that is booked during the fetch from the clinic is also forgotten', async () => {
     const world = await synced();
     const { readInvoices } = world.clinic;
     world.clinic.readInvoices = async (...given) => {

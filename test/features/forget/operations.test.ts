@@ -13,7 +13,7 @@ beforeEach(async () => {
 const get = async (path: string, visitor = 'viewer') => (await world.as(visitor)('GET', path)).body;
 
 describe('a patient', () => {
-  test('is forgotten after a preview; neither answer nor log names them', async () => {
+  test('is forgotten after a preview; neither answer nor log contains their name', async () => {
     const ask = (path: string) => world.as('owner')('POST', `/tenants/${ROSSI}/${path}`, { patient: PATIENT });
     expect((await ask('forget/preview')).body).toMatchObject({ isForgotten: false, appointments: 30 });
     const { status, body } = await ask('forget');

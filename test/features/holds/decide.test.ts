@@ -60,7 +60,7 @@ describe('a hold', () => {
     expect((await tenant.holds.list()).find(({ state }) => state === 'open')?.recordIds).toHaveLength(20);
   });
 
-  test('logs how much of it was decided, and the rest waits however small it is', async () => {
+  test('logs the decided part, and the rest waits however small it is', async () => {
     const { tenant, installation, hold, as } = await openHold();
     const acting = as('anna');
     const only = new Set(hold?.recordIds.slice(0, 28));

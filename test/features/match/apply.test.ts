@@ -78,7 +78,7 @@ describe('applying', () => {
     expect((await tenant.holds.list()).filter(({ state }) => state === 'open')).toEqual([]);
   });
 
-  test('skips and names each line whose patient or contact changed, is gone, or is taken', async () => {
+  test('skips and lists each line whose patient or contact changed, is gone, or is taken', async () => {
     const patients = Object.fromEntries(
       ['moved', 'edited', 'deleted', 'taken', 'withdrawn', 'fine'].map((id) => [id, { email: `${id}@x.org` }]),
     );
@@ -178,7 +178,7 @@ describe('applying', () => {
       /line 2, 3, 4: the column pair is damaged/,
     ],
     ['columns taken out', () => 'a,b\r\n1,2\r\n', /the columns decision and pair are missing/],
-  ])('applies nothing of a file with %s, and names the lines', async (_, spoil, message) => {
+  ])('refuses a file with %s completely, and lists the lines', async (_, spoil, message) => {
     const { propose, apply, live } = await useWorld(PATIENTS, CONTACTS);
     const { file } = await propose();
     const before = live();

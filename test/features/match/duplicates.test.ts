@@ -66,7 +66,7 @@ test('duplicates names contacts without the address that another has, managed or
   await expect(look('activities')).rejects.toMatchObject({ code: 'no-such-target' });
 });
 
-test('duplicates in Salesforce names managed copies and contacts that someone else made, with both pages', async () => {
+test('duplicates in Salesforce lists managed copies and contacts of users, with both pages', async () => {
   const mapping = { FirstName: 'firstName', LastName: 'lastName', Email: 'email' };
   const world = openCrmWorld(redis, { contacts: { mapping } });
   const org = await openWorld();

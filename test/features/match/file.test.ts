@@ -65,7 +65,7 @@ describe('match-file-unusable: nothing in a file is applied', () => {
     expect(refusal('')).toMatchObject({ code: 'match-file-unusable' });
   });
 
-  test('with a word other than adopt and leave; its lines are named', () => {
+  test('with a decision other than adopt and leave; its lines are listed', () => {
     expect(refusal(decided(rows, ['adopt', 'yes', 'si']))).toMatchObject({
       code: 'match-file-unusable',
       message: expect.stringMatching(/3, 4/),

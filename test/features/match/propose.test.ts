@@ -102,14 +102,14 @@ describe('a proposal', () => {
     expect((await propose()).view).toMatchObject({ patients: 0, pairs: 0 });
   });
 
-  test('omits patients who have a managed contact', async () => {
+  test('omits patients with a managed contact', async () => {
     const { propose, tenant, sandbox } = await useWorld({ anna: { email: 'anna@x.org', phone: '06 1234567' } }, {});
     await cycle(tenant);
     sandbox.add('contacts', { lastname: 'Verdi', phone: '+39 06 1234567' });
     expect((await propose()).view).toMatchObject({ contacts: 1, patients: 0, pairs: 0 });
   });
 
-  test('omits patients who have a managed contact, also when the state was lost', async () => {
+  test('omits patients with a managed contact, also when the state was lost', async () => {
     const { propose, tenant, sandbox, clinic } = await useWorld({ anna: { phone: '06 1234567' } }, {});
     await cycle(tenant);
     sandbox.add('contacts', { lastname: 'Verdi', phone: '+39 06 1234567' });

@@ -43,7 +43,7 @@ const MOVED_TO_9 =
 const MOVED_TO_13 = MOVED_TO_9.replace('alle 09:00', 'alle 13:00');
 const CANCELLED = 'Appuntamento di mercoledì 17 giugno alle 10:00 annullato, Studio Rossi.';
 
-describe('a patient who was reminded is told', () => {
+describe('a reminded patient receives', () => {
   test('that the appointment was moved there, by its reminder, and back, by a correction', async () => {
     const world = await told();
     await change(world, 50, {}, 3 * HOUR_MS);
@@ -63,7 +63,7 @@ describe('a patient who was reminded is told', () => {
     expect(await wrong(world)).toEqual([]);
   });
 
-  test('that it was moved to later, also when the change is read after the time in the message', async () => {
+  test('the move to a later time, also when the change is read after the time in the message', async () => {
     const world = await told();
     await world.advance(24.5 * HOUR_MS);
     await change(world, 51, { updatedAt: world.now - HOUR_MS });
@@ -71,7 +71,7 @@ describe('a patient who was reminded is told', () => {
     expect(await wrong(world)).toEqual([]);
   });
 
-  test('nothing of another visit, to which it was postponed after the time in the message', async () => {
+  test('no message for another visit, to which it was postponed after the time in the message', async () => {
     const world = await told();
     await world.advance(24.5 * HOUR_MS);
     await change(world, 51, { updatedAt: world.now - 10 * MINUTE_MS });
@@ -79,7 +79,7 @@ describe('a patient who was reminded is told', () => {
     expect(await wrong(world)).toEqual([]);
   });
 
-  test('nothing of a later time that is read after the time in the message, if the clinic gives no time of change', async () => {
+  test('no message for a later time that is read after the time in the message, if the clinic gives no time of change', async () => {
     const world = await told();
     await world.advance(24.5 * HOUR_MS);
     await change(world, 51, { updatedAt: null });
@@ -88,7 +88,7 @@ describe('a patient who was reminded is told', () => {
   });
 
   test.each([null, 'after the start that was told'])(
-    'that it was moved, when a cycle read the change before the time in the message and could not send it by then; changed: %s',
+    'the move, when a cycle read the change before the time in the message and could not send it by then; changed: %s',
     async (changed) => {
       const world = await told();
       // The gateway can't be reached from 09:50 on.
@@ -112,7 +112,7 @@ describe('a patient who was reminded is told', () => {
     expect(await wrong(world)).toEqual([]);
   });
 
-  test('of another location, if the message named the location', async () => {
+  test('the new location, if the message named the location', async () => {
     const texts = { it: { text: '{date} {time} {address}' } };
     const rules = { 'day-before': { before: 'P1D', channels: ['text'], texts } };
     const world = createReminderWorld(redis.connect(), { file: { rules } });
@@ -131,7 +131,7 @@ describe('a patient who was reminded is told', () => {
   });
 
   test.each(['via  milano 1', 'Via Milano, 1', 'VÍA MILANO 1.'])(
-    'nothing of a location that only has another spelling: %s',
+    'no message for a location that only has another spelling: %s',
     async (written) => {
       const texts = { it: { text: '{date} {time} {address}' } };
       const world = createReminderWorld(redis.connect(), {
@@ -149,7 +149,7 @@ describe('a patient who was reminded is told', () => {
     },
   );
 
-  test('nothing of another agenda that the message did not name', async () => {
+  test('no message for another agenda that the message did not name', async () => {
     const world = await told();
     await change(world, 48, { agendaId: 'elsewhere' });
     expect(texts(world)).toEqual([REMINDER]);
@@ -320,7 +320,7 @@ test('a correction whose worker died while it handed it over is not sent again',
   expect(await reasons(world)).toEqual(['unclear']);
 });
 
-test('Redis keeps what was sent without name, number, address or id of the patient', async () => {
+test('Redis keeps sent messages without name, number, address or id of the patient', async () => {
   const world = await told();
   await change(world, 47);
   await change(world, 48, { status: 'cancelled', patientId: 'p1' });

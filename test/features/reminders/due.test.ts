@@ -157,7 +157,7 @@ describe('whatever the zone, the night and the season', () => {
     );
   });
 
-  test('a reminder outside the night is due when its rule says so', () => {
+  test('a reminder outside the night is due at the time of its rule', () => {
     fc.assert(
       fc.property(whens, instants, zones, nights, (when, startAt, zone, quiet) => {
         const nominalAt = nominalDueAt(when, startAt, zone);

@@ -68,7 +68,7 @@ describe('reminders of a tenant', () => {
     ]);
   });
 
-  test('of a day for which the clinic returns an incomplete list: the list says so', async () => {
+  test('of a day for which the clinic returns an incomplete list are marked as incomplete', async () => {
     const world = await worldWith({ one: 48 });
     world.clinic.truncatedAfter = 0;
     const list = await previewDay(installationOf(world), ID, null, NEVER);

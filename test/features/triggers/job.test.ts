@@ -103,7 +103,7 @@ describe('a document of the first list', () => {
     expect(ids()).toEqual([]);
   });
 
-  test('is not taken from a partial list: the event waits for a complete one and says so', async () => {
+  test('is not taken from a partial list: the event waits for a complete one and reports this', async () => {
     portal.world.documents.partial = true;
     add('r1');
     await portal.world.turn();

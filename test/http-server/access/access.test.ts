@@ -317,7 +317,7 @@ describe('a token', () => {
   });
 });
 
-describe('an attacker who guesses', () => {
+describe('a guessing attacker', () => {
   const from = (address: string) => ({ ...FROM_HERE, 'x-forwarded-for': address });
 
   test('the passphrase is limited by IP address and, across many of them, by account; the audit log records a few attempts', async () => {
@@ -410,7 +410,7 @@ describe('the URL of a first sign-in', () => {
     expect((await port.browser().post('/sign-in', { passphrase: PASSPHRASE })).statusCode).toBe(303);
   });
 
-  test('with another passphrase ends every session of the previous one', async () => {
+  test('with another passphrase revokes all sessions of the previous one', async () => {
     const port = await open();
     await port.desk.passphrase.set('the passphrase of before');
     const stolen = await port.signedIn({ way: 'passphrase' });

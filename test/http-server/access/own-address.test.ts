@@ -65,6 +65,6 @@ test.each<[string, Record<string, string>, boolean | null]>([
   [PUBLIC, {}, null],
   [LOCAL, { origin: 'http://127.0.0.1:8080', host: '127.0.0.1:8080' }, true],
   [LOCAL, { origin: 'http://127.0.0.1:9090', host: '127.0.0.1:8080' }, false],
-])('behind %s a request with %j comes from a page of ours: %s', (publicUrl, headers, expected) => {
+])('behind %s a request with %j comes from a page of this server: %s', (publicUrl, headers, expected) => {
   expect(isFromHere(request(headers), publicUrl)).toBe(expected);
 });

@@ -83,7 +83,7 @@ describe('at a provider', () => {
     ['with a group that is called nearly so', { sub: '9', groups: ['front-desk-2', 'FRONT-DESK'] }],
     ["with somebody's id as an address", { sub: '9', email: 'subject-of-otto', email_verified: true }],
     ['who refuses', null],
-  ])('an unauthorized user is told so, and has no session: %s', async (_, person) => {
+  ])('an unauthorized user gets an error, and has no session: %s', async (_, person) => {
     const { signIn, recorded } = await open();
     const { browser, answer } = await signIn(person);
     expect(answer.statusCode).toBe(400);
@@ -213,7 +213,7 @@ async function follow(port: number, cookie: string) {
   return { status: response.statusCode, ended: once(response, 'end'), isOpen: () => !response.readableEnded };
 }
 
-test('a stream of events ends with the session that opened it, and other streams of that user continue', async () => {
+test('a stream of events ends when its session ends, and other streams of that user continue', async () => {
   const { app, signedIn, desk } = await openPort(redis.connect(), { access: PEOPLE });
   const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
   const [here, elsewhere] = [await signedIn(account('olga')), await signedIn(account('olga'))];

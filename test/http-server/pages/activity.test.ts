@@ -7,7 +7,7 @@ import { OWNER, openPages } from './open-pages.ts';
 const NO_CLINIC = openInstallation({ tenants: [] });
 
 describe('the activity', () => {
-  test('says so if no log is kept', async () => {
+  test('shows a notice if no log is kept', async () => {
     const { see } = await openPages({ installation: NO_CLINIC, acting: { log: null } });
     expect(await see('/activity')).toContain('dataDirectory');
   });

@@ -102,7 +102,7 @@ test('who may only look is offered no button to log in with', () => {
   );
 });
 
-test('a state is shown by a word, independent of colours', () => {
+test('a state is shown in words, independent of colours', () => {
   const clinics = [
     clinicOf('a', { sync: 'on-hold', health: 'action-required' }),
     clinicOf('b', { sync: 'behind', health: 'retrying' }),
@@ -122,7 +122,7 @@ test('clinics are found by their name and their id', () => {
   expect(told('nothing')).toContain('No clinic matches');
 });
 
-test('a user of selected clinics sees only those, and nothing of the whole installation', () => {
+test('a user of selected clinics sees only those, and not the whole installation', () => {
   const whole = {
     ...KNOWN,
     clinics: [clinicOf('a'), clinicOf('b')],

@@ -155,7 +155,7 @@ function failures(bed: () => ChannelBed, absent: Partial<Record<Spoiling, string
 }
 
 function privacy(bed: () => ChannelBed): void {
-  test('shows nothing of the patient and no secret in logs, errors and URLs, whatever happens', async () => {
+  test('shows no patient data and no secret in logs, errors and URLs, whatever happens', async () => {
     const { log, lines } = collectingLog();
     const said: string[] = [];
     const channel = openChannel(bed(), { log });

@@ -48,7 +48,7 @@ describe('the page of a connection', () => {
     expect(recorded.at(-1)).toMatchObject({ verb: 'withdraw-link', outcome: 'done', what: { link: first?.id } });
   });
 
-  test('makes no link for longer than a week, and says so when a link is gone already', async () => {
+  test('makes no link for longer than a week, and reports a link that is gone already', async () => {
     const { post, waiting } = await openLogins();
     for (const hours of ['169', '-1', 'always']) {
       expect((await post(`${address}/link`, { hours })).body).toContain('link-too-long');

@@ -56,7 +56,7 @@ describe('a clinic’s page', () => {
     expect(await see(`/tenants/${TENANT}/targets/doctor?state=held`)).toContain('/explain?id=');
   });
 
-  test('of a missing clinic says so, with the existing ones', async () => {
+  test('of a missing clinic shows an error, with the existing ones', async () => {
     const { app } = await openActsPages(redis.connect());
     const { statusCode, body } = await app.inject({ url: '/tenants/nobody', headers: { 'accept-language': 'en' } });
     expect(statusCode).toBe(404);

@@ -23,7 +23,7 @@ describe('the explanation of an appointment', () => {
     });
   });
 
-  test('of an id that the clinic does not know says so; without an id there is a box', async () => {
+  test('of an id that the clinic does not know shows an error; without an id there is a box', async () => {
     const { body } = await world().open('viewer', `/tenants/${CLINIC}/explain?id=${encodeURIComponent('<b>')}`);
     expect(body).toContain('the appointment does not exist in the clinic');
     expect(body).not.toContain('<b>');

@@ -124,7 +124,7 @@ describe('encryption', () => {
     expect(bed.server.mails()[0]?.secure).toBe(true);
   });
 
-  test('may be omitted for a server nearby, when the settings say so', async () => {
+  test('may be omitted for a server nearby, if the settings allow it', async () => {
     const bed = await open({ security: 'none' });
     expect(await attempt(openChannel(bed), reminderOf())).toMatchObject({ result: 'sent' });
     expect(bed.server.mails()[0]?.secure).toBe(false);
