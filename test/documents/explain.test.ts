@@ -71,7 +71,7 @@ describe('reading', () => {
   });
 });
 
-test('shows the rule that leaves it out in words that the reader knows', () => {
+test('the rule that leaves an appointment out is shown in words that the reader knows', () => {
   const decision = { shown: false, code: 'agenda', because: 'in english words' } as const;
   expect(statesOf({ decision })[1]).toBe('none');
   expect(textOf(stepsOf({ decision })[1])).toContain('in english words');

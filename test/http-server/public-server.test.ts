@@ -208,7 +208,7 @@ describe('the path of notifications', () => {
     test.each([
       ['no body and no type', {}],
       ['an empty body of plain text', { headers: { 'content-type': 'text/plain' }, payload: '' }],
-      ['a type that nobody knows', { headers: { 'content-type': 'canary/type' }, payload: 'x' }],
+      ['an unknown type', { headers: { 'content-type': 'canary/type' }, payload: 'x' }],
       ['an empty body of JSON', { headers: { 'content-type': 'application/json' }, payload: '' }],
     ])('takes %s', async (_what, request) => {
       const { app, taken } = await open();

@@ -56,12 +56,12 @@ describe('a temporary failure', () => {
 
 describe('an error without a retry', () => {
   test.each<[string, Error]>([
-    ['a longer wait than can be sat through', failure({ retryAfterMs: 301 })],
-    ['what never changes', failure({ retry: 'never' })],
-    ['what somebody must act upon', failure({ actor: 'settings' })],
-    ['a budget that told how long', failure({ code: 'budget-paused' })],
+    ['a longer delay than the limit', failure({ retryAfterMs: 301 })],
+    ['a permanent error', failure({ retry: 'never' })],
+    ['an error that requires action', failure({ actor: 'settings' })],
+    ['a budget with a known delay', failure({ code: 'budget-paused' })],
     ['a stop', failure({ code: 'aborted' })],
-    ['what nobody foresaw', new Error('?')],
+    ['an unexpected error', new Error('?')],
   ])('%s', async (_, error) => {
     expect(await play([error])).toEqual({ outcome: error, waits: [], tries: 1 });
   });

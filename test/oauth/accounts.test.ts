@@ -81,7 +81,7 @@ describe('what each vendor vouches for', () => {
       { sub: '1', email: 'a@b.it', email_verified: true },
       told('1', 'a@b.it'),
     ],
-    ['google', 'an address that nobody proved', { sub: '1', email: 'a@b.it', email_verified: false }, told('1')],
+    ['google', 'an unverified address', { sub: '1', email: 'a@b.it', email_verified: false }, told('1')],
     [
       'microsoft',
       'a member; the e-mail address is what an administrator wrote',
@@ -245,7 +245,7 @@ describe('the account of a connection', () => {
   describe('a connection without an expected account', () => {
     const KNOWN = [ROSSI, 'here'] as const;
     test.each<[string, readonly (readonly [Account | null, LoginWay])[], boolean]>([
-      ['the first one, by whoever began it', [[ROSSI, 'here']], false],
+      ['the first one, whoever began the login', [[ROSSI, 'here']], false],
       ['the first one, of an account that is not told', [[null, 'here']], false],
       ['the first one, by a link or code', [[ROSSI, 'elsewhere']], true],
       ['the same account again', [KNOWN, [ROSSI, 'here']], false],
@@ -258,7 +258,7 @@ describe('the account of a connection', () => {
       ['a stranger, twice', [KNOWN, [STRANGER, 'here'], [STRANGER, 'here']], true],
       ['another account, after one that was not told', [KNOWN, [null, 'here'], [STRANGER, 'here']], true],
       [
-        'one that is told, after one that was not',
+        'a known one, after an unknown one',
         [
           [null, 'here'],
           [ROSSI, 'here'],
@@ -274,7 +274,7 @@ describe('the account of a connection', () => {
         true,
       ],
       [
-        'the same unconfirmed one again, by whoever began it',
+        'the same unconfirmed one again, whoever began the login',
         [
           [ROSSI, 'elsewhere'],
           [ROSSI, 'here'],

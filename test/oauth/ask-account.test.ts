@@ -81,9 +81,9 @@ describe('the id_token of a connection', () => {
     ['of a time to come', signed({ nbf: now + 3_600 })],
     ['without an end', signed({ exp: undefined })],
     ['without a subject', signed({ sub: undefined })],
-    ['signed by somebody else under the same name', signed({}, { ...newSigningKey(), keyId: KEY.keyId })],
+    ['signed by another key with the same id', signed({}, { ...newSigningKey(), keyId: KEY.keyId })],
     ['signed by an unknown key', signed({}, newSigningKey())],
-    ['signed by nobody', forged({ alg: 'none' }, () => '')],
+    ['without a signature', forged({ alg: 'none' }, () => '')],
     [
       "signed by the client's secret",
       forged({ alg: 'HS256', kid: KEY.keyId }, (part) =>

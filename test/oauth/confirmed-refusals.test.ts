@@ -130,7 +130,7 @@ describe('a refusal is believed at once', () => {
     ['when consent is missing', refused('AADSTS65001: no consent')],
     ['when the grant was revoked', refused('AADSTS50173: The provided grant has expired.')],
     ['when the password has expired', refused('AADSTS50055: The password is expired.')],
-    ['when a person must answer', refused('x', 'interaction_required')],
+    ['when a user must answer', refused('x', 'interaction_required')],
   ])('%s', async (_, answer) => {
     const { worker, standing } = await open(PROVIDERS.Microsoft!, [answer]);
     await expect(worker.authorizer.header(NEVER)).rejects.toMatchObject({ actor: 'authorization', retry: 'never' });

@@ -93,7 +93,7 @@ function open({ stored = STORED as Credential | null, answers = [ANSWER] as (Tok
         events.push('ask');
         await meanwhile.asked();
         const answer = answers[asked.length - 1];
-        if (answer === undefined) throw new Error('nobody expects another request');
+        if (answer === undefined) throw new Error('unexpected request');
         if (answer instanceof MirrorError) throw answer;
         return answer;
       },

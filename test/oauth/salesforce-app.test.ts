@@ -100,7 +100,7 @@ describe.each([
 describe('a login by certificate', () => {
   test.each([
     [
-      'nobody approved the user',
+      'the user is not approved',
       { approvedUsers: [] },
       undefined,
       /^ask an administrator to approve the application for the user$/,

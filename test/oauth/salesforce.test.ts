@@ -67,7 +67,7 @@ describe('the login of an operator to Salesforce', () => {
     },
   );
 
-  test('is known by user name and id, and by the id from each refresh', async () => {
+  test('learns the account by user name and id, and by the id from each refresh', async () => {
     const { worker, login } = await openSalesforce();
     const { account } = await login();
     expect(account).toEqual({ subject: expect.stringMatching(/^005/), address: USER, domain: null });
@@ -76,7 +76,7 @@ describe('the login of an operator to Salesforce', () => {
     expect((await worker.credentials.read('clinic'))?.tokens.account).toEqual({ ...account, address: null });
   });
 
-  test('is told when an administrator must act first, and that the code was refused otherwise', async () => {
+  test('reports a required action of an administrator first, and otherwise that the code was refused', async () => {
     const { sandbox, worker, login } = await openSalesforce();
     sandbox.refuseUser(USER, 'inactive user');
     await expect(login()).rejects.toMatchObject({ actor: 'authorization', code: 'account-inactive' });
@@ -85,7 +85,7 @@ describe('the login of an operator to Salesforce', () => {
     expect(await worker.credentials.read('clinic')).toBeNull();
   });
 
-  test('has token and URL encrypted together', async () => {
+  test('encrypts token and URL together', async () => {
     const { sandbox, worker, login } = await openSalesforce();
     await login();
     const stored = await redis.connect().hgetall(keys.credential(TENANT, 'clinic'));
@@ -95,7 +95,7 @@ describe('the login of an operator to Salesforce', () => {
   });
 });
 
-describe('a session at Salesforce', () => {
+describe('a Salesforce session', () => {
   test('is used until it is refused, then renewed once for all concurrent callers', async () => {
     const { sandbox, worker, login } = await openSalesforce();
     await login();

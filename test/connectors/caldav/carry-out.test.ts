@@ -121,7 +121,7 @@ async function carry(operation: Operation, answers: ScriptedAnswer[], seen?: See
     const answer = answers[log.length];
     log.push(lineOf(request));
     bodies.push(String(request.body ?? ''));
-    if (answer === undefined) throw new Error(`nobody expects ${log.at(-1)}`);
+    if (answer === undefined) throw new Error(`unexpected request ${log.at(-1)}`);
     const body = Buffer.from(answer.body ?? '');
     return { status: answer.status, headers: new Headers(answer.headers), body, retryAfterMs: null, url: request.url };
   };
@@ -241,7 +241,7 @@ describe('a create', () => {
     ['of which a 207 tells nothing', multistatus(), 'calendar-gone'],
     ['that may not be read', status(403), 'calendar-forbidden'],
     ['that may only be read', calendar('read'), 'calendar-read-only'],
-    ['that does not say what may be done', calendar(), 'calendar-read-only'],
+    ['without privileges in its answer', calendar(), 'calendar-read-only'],
     ['that may be written', calendar('read', 'write'), 'item-refused'],
   ])('that is forbidden without a reason depends on the calendar: one %s', async (_name, answer, code) => {
     const { log, outcome } = await carry(create, [status(403), answer]);

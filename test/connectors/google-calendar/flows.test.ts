@@ -202,7 +202,7 @@ describe('an update', () => {
 
   test.each([
     ['deleted', gone],
-    ['changed by somebody else', conflict],
+    ['changed by another client', conflict],
   ])('of an event that was %s looks first', (_, answer) => {
     const { log, result } = play(update('"1"'), answer, shown({ item: OLD }), shown({ etag: '"8"' }));
     expect(log).toEqual([patch('"1"'), get(), patch('"7"')]);

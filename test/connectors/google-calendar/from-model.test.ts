@@ -96,7 +96,7 @@ describe('a change of an existing event', () => {
 describe('a description that is longer than Google takes', () => {
   test.each([
     ['plain', 'word '.repeat(4_000)],
-    ['of what must be escaped', '&<>'.repeat(8_000)],
+    ['of escaped characters', '&<>'.repeat(8_000)],
     ['mixed', `${'word '.repeat(1_500)}${'&'.repeat(4_000)}`],
   ])('is shortened with its escapes counted: %s', (_, description) => {
     const { description: sent } = toEvent(itemWith({ description }), STAMP) as { description: string };

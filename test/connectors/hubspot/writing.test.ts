@@ -102,7 +102,7 @@ describe('an upsert', () => {
 
   test.each([
     ['the newest version of the API', {}, '2026-09'],
-    ['the version that it is told', { version: '2026-03' }, '2026-03'],
+    ['the version in the settings', { version: '2026-03' }, '2026-03'],
   ])('uses %s, and no other', async (_which, settings, version) => {
     const world = await startWorld();
     const contacts = await world.target({ settings });

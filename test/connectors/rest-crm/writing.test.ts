@@ -131,7 +131,7 @@ async function carry(
     async send(label, _call, values) {
       const next = answers[calls.length];
       calls.push({ label: label.replace('rest-crm.', ''), values: { ...values } });
-      if (next === undefined) throw new Error(`nobody expects ${label}`);
+      if (next === undefined) throw new Error(`unexpected request ${label}`);
       if (next instanceof MirrorError) throw next;
       return next;
     },
@@ -345,10 +345,10 @@ describe('an update', () => {
   });
 
   test.each([
-    ['another record of ours', STRANGER],
+    ['another managed record', STRANGER],
     ['a record of another target', { ownerTag: 'anothermark00000' }],
     ['a record without key and stamp', { key: null, ownerTag: null }],
-    ['a record of somebody else’s without our stamp', { ...STRANGER, ownerTag: null }],
+    ['a foreign record without a stamp', { ...STRANGER, ownerTag: null }],
   ])('whose id leads to %s leaves that record, and creates its own', async (_, changes) => {
     const { log, outcome } = await carry(update(), [], [shown(changes), shown({ id: '9' })]);
     expect([log, outcome]).toEqual([['get 7', 'create'], wrote('recreated', { remoteId: '9' })]);

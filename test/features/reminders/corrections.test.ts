@@ -43,8 +43,8 @@ const MOVED_TO_9 =
 const MOVED_TO_13 = MOVED_TO_9.replace('alle 09:00', 'alle 13:00');
 const CANCELLED = 'Appuntamento di mercoledì 17 giugno alle 10:00 annullato, Studio Rossi.';
 
-describe('a reminded patient receives', () => {
-  test('that the appointment was moved there, by its reminder, and back, by a correction', async () => {
+describe('a patient who was reminded receives', () => {
+  test('the move by a reminder, and the move back by a correction', async () => {
     const world = await told();
     await change(world, 50, {}, 3 * HOUR_MS);
     expect(texts(world)).toEqual([REMINDER, 'Promemoria: appuntamento mercoledì 17 giugno alle 12:00, Studio Rossi.']);
@@ -55,7 +55,7 @@ describe('a reminded patient receives', () => {
     expect(await wrong(world)).toEqual([]);
   });
 
-  test('that it was moved inside the lead time', async () => {
+  test('a move inside the lead time', async () => {
     const world = await told();
     await change(world, 47);
     expect(texts(world)).toEqual([REMINDER, MOVED_TO_9]);
@@ -63,7 +63,7 @@ describe('a reminded patient receives', () => {
     expect(await wrong(world)).toEqual([]);
   });
 
-  test('the move to a later time, also when the change is read after the time in the message', async () => {
+  test('a move to a later time, also when the change is read after the time in the message', async () => {
     const world = await told();
     await world.advance(24.5 * HOUR_MS);
     await change(world, 51, { updatedAt: world.now - HOUR_MS });
@@ -87,8 +87,8 @@ describe('a reminded patient receives', () => {
     expect(await wrong(world)).toEqual([]);
   });
 
-  test.each([null, 'after the start that was told'])(
-    'the move, when a cycle read the change before the time in the message and could not send it by then; changed: %s',
+  test.each([null, 'after the start in the message'])(
+    'a move, when a cycle read the change before the time in the message and could not send it by then; changed: %s',
     async (changed) => {
       const world = await told();
       // The gateway can't be reached from 09:50 on.
@@ -102,7 +102,7 @@ describe('a reminded patient receives', () => {
     },
   );
 
-  test('that it is cancelled, and that it takes place after all', async () => {
+  test('the cancellation, and that the appointment takes place after all', async () => {
     const world = await told();
     await change(world, 48, { status: 'cancelled' });
     expect(texts(world)).toEqual([REMINDER, CANCELLED]);
@@ -165,7 +165,7 @@ describe('a reminded patient receives', () => {
     expect(texts(world), 'nothing is sent twice').toHaveLength(4);
   });
 
-  test('when the night is over; until then it is shown that a correction is due', async () => {
+  test('a correction when the night is over; until then the correction is shown as due', async () => {
     const world = await told();
     // At 22:00 the appointment is moved to 09:00.
     await world.advance(12 * HOUR_MS);
@@ -177,7 +177,7 @@ describe('a reminded patient receives', () => {
     expect(await wrong(world)).toEqual([]);
   });
 
-  test('nothing when it is moved back before the correction is due', async () => {
+  test('no message when it is moved back before the correction is due', async () => {
     const world = await told();
     await world.advance(12 * HOUR_MS);
     await change(world, 47);
@@ -187,7 +187,7 @@ describe('a reminded patient receives', () => {
     expect(await wrong(world)).toEqual([]);
   });
 
-  test('nothing when it is moved back after the last cycle before the correction is due', async () => {
+  test('no message when it is moved back after the last cycle before the correction is due', async () => {
     const world = await told();
     await world.advance(12 * HOUR_MS);
     await change(world, 47);
@@ -196,7 +196,7 @@ describe('a reminded patient receives', () => {
     expect(texts(world)).toEqual([REMINDER]);
   });
 
-  test('only of the one appointment of two that was moved', async () => {
+  test('a message only for the moved one of two appointments', async () => {
     const world = createReminderWorld(redis.connect());
     book(world, 'one', 48);
     book(world, 'two', 49);

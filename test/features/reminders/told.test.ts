@@ -38,9 +38,9 @@ describe('what a patient was sent', () => {
   });
 
   test.each<[string, Truth]>([
-    ['as it was sent', truthOf()],
+    ['unchanged', truthOf()],
     ['with the address in another spelling', truthOf({}, { address: 'via  milano, 1' })],
-    ['and has begun, at whatever time', truthOf({ status: 'arrived', inHours: 30 })],
+    ['and has begun, at any time', truthOf({ status: 'arrived', inHours: 30 })],
   ])('is true of an appointment %s', (_, truth) => {
     expect(judge([messageOf('1')], truth)).toEqual({ is: 'true' });
   });

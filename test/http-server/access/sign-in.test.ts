@@ -78,10 +78,10 @@ describe('at a provider', () => {
 
   test.each<[string, Person | null]>([
     ['of whom no rule speaks', { sub: '9', email: 'mallory@clinic.example', email_verified: true }],
-    ["with somebody's address that it does not vouch for", { ...OLGA, sub: '9', email_verified: false }],
-    ["with somebody's address of which it says nothing", { sub: '9', email: 'olga@clinic.example' }],
+    ["with an operator's address that it does not vouch for", { ...OLGA, sub: '9', email_verified: false }],
+    ["with an operator's address without a verification claim", { sub: '9', email: 'olga@clinic.example' }],
     ['with a group that is called nearly so', { sub: '9', groups: ['front-desk-2', 'FRONT-DESK'] }],
-    ["with somebody's id as an address", { sub: '9', email: 'subject-of-otto', email_verified: true }],
+    ["with an operator's id as an address", { sub: '9', email: 'subject-of-otto', email_verified: true }],
     ['who refuses', null],
   ])('an unauthorized user gets an error, and has no session: %s', async (_, person) => {
     const { signIn, recorded } = await open();

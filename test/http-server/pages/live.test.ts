@@ -47,7 +47,7 @@ describe('live pages', () => {
     const url = await listen();
     const again = await follow(`${url}/events?tenant=${TENANT}`, { 'last-event-id': 'of-before' });
     const older = await follow(`${url}/events?seen=of-an-older-page`);
-    await waitFor(() => again.heard.text.includes('changed'), { what: 'the change, for who comes back' });
+    await waitFor(() => again.heard.text.includes('changed'), { what: 'the change, after a reconnect' });
     await waitFor(() => older.heard.text.includes('changed'), { what: 'the change, for who has an older page' });
   });
 

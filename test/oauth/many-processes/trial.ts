@@ -121,9 +121,9 @@ function judge({
   const wanted = mayBeLost ? 3 : 1;
   const defects = [
     ...(killed === (killAt === null ? 0 : 1) ? [] : [`${killed} processes ended`]),
-    ...(requests === wanted ? [] : [`${requests} requests to refresh in place of ${wanted}`]),
+    ...(requests === wanted ? [] : [`${requests} requests to refresh instead of ${wanted}`]),
     ...(isLost && !mayBeLost ? [`the grant was lost (${stored?.reason})`] : []),
-    ...(isLost && !isTold ? [`the loss was not told by all (${[...codes].join(', ') || 'no error'})`] : []),
+    ...(isLost && !isTold ? [`not all processes reported the loss (${[...codes].join(', ') || 'no error'})`] : []),
     ...(!isLost && (headers.size !== 1 || codes.size > 0)
       ? [`${headers.size} different headers, errors: ${[...codes].join(', ') || 'none'}`]
       : []),
@@ -150,7 +150,7 @@ async function expire({ place, credentials }: Worker): Promise<void> {
   const next = { ...before, version: before.version + 1, accessExpiresAt: Date.now() - 1 };
   const isWritten = await credentials.write(lease, 'clinic', before.version, next);
   await lease.release();
-  if (!isWritten) throw new Error('somebody else wrote between two rounds');
+  if (!isWritten) throw new Error('another process wrote between two rounds');
 }
 
 async function logInAt(clinic: ClinicSandbox, person: Worker, redis: Redis): Promise<void> {

@@ -89,7 +89,7 @@ function failures(bed: () => ChannelBed, absent: Partial<Record<Spoiling, string
     return attempt(openChannel(bed()), reminderOf());
   }
 
-  spoiled('lostAnswer', 'does not know what became of a reminder whose answer was lost', async () => {
+  spoiled('lostAnswer', 'reports the outcome of a reminder as unknown after a lost answer', async () => {
     expect(await after('lostAnswer')).toMatchObject({ result: 'unknown' });
     expect(await bed().arrived()).toHaveLength(1);
   });
@@ -125,7 +125,7 @@ function failures(bed: () => ChannelBed, absent: Partial<Record<Spoiling, string
     expect(await bed().arrived()).toEqual([]);
   });
 
-  spoiled('stall', 'does not know what became of a reminder whose answer it could not wait for', async () => {
+  spoiled('stall', 'reports the outcome of a reminder as unknown after a timeout', async () => {
     bed().spoil.stall?.();
     expect(await attempt(openChannel(bed()), reminderOf(), 400)).toMatchObject({ result: 'unknown' });
   });
