@@ -25,7 +25,7 @@ export const NEVER = new AbortController().signal;
 export interface Worker {
   place: ConnectionContext;
   credentials: CredentialStorage;
-  /** Discards what was read of connections, as each job does at its begin. */
+  /** Discards cached connections, as each job does at its start. */
   beginAnew: () => void;
   server: ReturnType<typeof createAuthorizationServer>;
   refresher: ReturnType<typeof createRefresher>;
@@ -91,14 +91,14 @@ export function openWorker(options: WorkerOptions): Worker {
   return { place, credentials, beginAnew: store.beginAnew, server, refresher, authorizer, logged };
 }
 
-/** Lets the provider refuse the connection for the first time, which ends nothing. */
+/** Refuses the connection for the first time, which does not end the connection. */
 export async function refusedOnce({ authorizer, credentials }: Worker): Promise<void> {
   const renewing = authorizer.renew(new AbortController().signal);
   await expect(renewing).rejects.toMatchObject({ actor: 'remote', code: 'refusal-unconfirmed', retry: 'later' });
   expect(await credentials.read('clinic')).toMatchObject({ state: 'connected', reason: 'refusal-unconfirmed' });
 }
 
-/** Stores a connection as if an operator had made it: `access-0`, `refresh-0`, and due for a refresh unless `changes` says otherwise. */
+/** Stores a connection as if an operator had made it: `access-0`, `refresh-0`, and due for a refresh unless `changes` sets another expiry. */
 export async function connect(worker: Worker, changes: Partial<Credential> = {}): Promise<Credential> {
   const now = Date.now();
   const credential: Credential = {

@@ -37,7 +37,7 @@ test.each(Object.entries(FORMS))(
     table.note(form, 'token endpoint', [lasted]);
     expect(lasted.refused).toBeLessThanOrEqual(2);
     expect(lasted.lateMs).toBeLessThanOrEqual(10_000);
-    // A request that only the wait refuses is told the remaining time, and comes back when that time is over.
+    // A request that is refused only by the wait gets the remaining time, and comes back when that time is over.
     if (form === 'Retry-After in seconds') expect(new Set(told).size).toBe(1);
   },
 );

@@ -122,7 +122,7 @@ describe('a contact whose e-mail address HubSpot refuses', () => {
 
   describe('and whose holder is written in the same call', () => {
     const contacts = () => [ours('a', '1', { email: 'a@x' }), ours('b', '2', { email: 'b@x' })];
-    /** HubSpot refuses an address that another contact has. */
+    /** HubSpot refuses an e-mail address that another contact has. */
     const holding = (objects: Stored[]) => (input: Input) => {
       const holder = objects.find(
         ({ values }) => values.email === input.properties.email && values.email !== '' && values.k !== input.id,

@@ -110,7 +110,7 @@ export const invalid = (
   errors: codes.map((code) => ({ code, context: { propertyName } })),
   context: { objectWriteTraceId: [key] },
 });
-/** The error that the address belongs to another contact. */
+/** The error that the e-mail address belongs to another contact. */
 export const taken = (key: string, holderId?: string) =>
   invalid(
     key,
@@ -211,7 +211,7 @@ export async function run(scope: typeof SCOPE, account: Account, ...writes: Writ
     objects,
     calls,
     labels: calls.map(({ label }) => label),
-    /** The addresses that each upsert sent. */
+    /** The e-mail addresses that each upsert sent. */
     emails: upserted.map((inputs) => inputs.map(({ properties }) => properties.email)),
     outcomes,
     words: writes.map(({ recordId }) => describeOutcome(ends.get(recordId) as Outcome)),

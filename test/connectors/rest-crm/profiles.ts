@@ -14,7 +14,7 @@ export interface ProfileCase {
   properties: readonly MappedProperty[];
   /** Values of one person, every kind of property among them. */
   person: Record<string, PropertyValue>;
-  /** Names of the properties for the given name, the address and the key. */
+  /** Names of the properties for the given name, the e-mail address and the key. */
   given: string;
   email: string;
   key: string;

@@ -10,7 +10,7 @@ export interface Person {
   email?: string;
   email_verified?: boolean;
   groups?: readonly string[];
-  /** Claims of the address in the id_token, if they differ from those of the userinfo endpoint. */
+  /** Claims of the e-mail address in the id_token, if they differ from those of the userinfo endpoint. */
   inIdToken?: { email?: string; email_verified?: boolean };
 }
 
@@ -24,7 +24,7 @@ export interface OidcServer {
   close(): void;
 }
 
-/** Starts a real provider (oidc-provider), which returns addresses and groups only by its userinfo endpoint, as many do. */
+/** Starts a real provider (oidc-provider), which returns e-mail addresses and groups only by its userinfo endpoint, as many do. */
 export async function startOidcServer(redirectUri: string): Promise<OidcServer> {
   const client = { client_id: 'mirror', client_secret: 'a secret of the tests', redirect_uris: [redirectUri] };
   let person: Person | null = null;

@@ -110,7 +110,7 @@ describe('at a provider', () => {
   test('the identity does not change with an e-mail address: the address fits the account that signed in with it first', async () => {
     const { signIn, desk, recorded } = await open();
     expect((await signIn(OLGA)).answer.statusCode).toBe(303);
-    // The address was given to another user, and Olga has a new one by now.
+    // The e-mail address was given to another user, and Olga has a new one by now.
     const { answer } = await signIn({ ...OLGA, sub: '9' });
     expect(answer.statusCode).toBe(400);
     expect(recorded.at(-1)).toMatchObject({ outcome: 'refused', code: 'account-changed' });

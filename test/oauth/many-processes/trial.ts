@@ -16,7 +16,7 @@ export interface TrialOptions {
   processes: number;
   /** Expiries of the access token. */
   rounds: number;
-  /** A process is killed in the middle of its refresh in one of this many rounds, at each step in turn. */
+  /** Number of rounds for each kill of a process during its refresh; the kills alternate between the steps. */
   killEvery: number;
   /** Called after each round. */
   onRound?(round: number): void;

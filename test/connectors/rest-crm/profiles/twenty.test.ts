@@ -38,7 +38,7 @@ describe('Twenty, with unique e-mail addresses,', () => {
     expect(Object.fromEntries(items.map((item) => [item['name.firstName'], item['emails.primaryEmail']]))).toEqual({
       p1: 'p2@family.example',
       p2: 'p1@family.example',
-      // Twenty keeps the address of a deleted contact.
+      // Twenty keeps the e-mail address of a deleted contact.
       p4: null,
     });
   });
