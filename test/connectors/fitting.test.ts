@@ -195,7 +195,7 @@ const OPTIONS = [
 ];
 
 describe('words of a mapping in a list of a CRM', () => {
-  test('are values, or else the displayed labels, regardless of case', () => {
+  test('are values or displayed labels, regardless of case', () => {
     const { toValue, toWord, strange } = chooseOptions(['812', 'Open', ' paid', 'not begun'], OPTIONS);
     expect(Object.fromEntries(toValue)).toEqual({ ' paid': '812', 'not begun': 'Open' });
     expect(Object.fromEntries(toWord)).toEqual({ 812: ' paid', Open: 'not begun' });

@@ -125,8 +125,8 @@ describe('outcomes of flows', () => {
   test.each([
     ['the request of all failed', [TROUBLE, TROUBLE]],
     ['the request of the only one failed', [TROUBLE]],
-    ['each was told the same of the whole target', [wide(), wide()]],
-    ['the only one was told something of the whole target', [wide()]],
+    ['each got the same error of the whole target', [wide(), wide()]],
+    ['the only one got an error of the whole target', [wide()]],
   ])('are thrown together when %s', async (_, errors) => {
     await expect(outcomes(...errors)).rejects.toBe(errors[0]);
   });

@@ -15,7 +15,7 @@ const ZONES = [
 ];
 const [FIRST_AT, LAST_AT] = [Date.UTC(2011, 0, 1), Date.UTC(2030, 0, 1)];
 
-/** What Temporal says of it, for which a local time is clear when its earlier and its later meaning are one. */
+/** Decides with Temporal: a local time is clear if its earlier and its later meaning are equal. */
 function isClear(local: string, zone: string, at: number): boolean {
   const time = Temporal.PlainDateTime.from(local);
   const meanings = (['earlier', 'later'] as const).map(

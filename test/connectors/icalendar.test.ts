@@ -122,7 +122,7 @@ describe('the definition of a zone', () => {
         const time = property.getFirstValue() as ICAL.Time;
         const definition = calendar.getFirstSubcomponent('vtimezone');
         if (property.getFirstParameter('tzid') !== undefined) {
-          // Named otherwise, so that nothing but the definition can tell the offset.
+          // The new name forces the use of the definition for the offset.
           definition!.updatePropertyWithValue('tzid', 'Zone 1');
           time.zone = new ICAL.Timezone(definition!);
         }

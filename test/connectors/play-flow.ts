@@ -25,7 +25,7 @@ export function playFlow<Result>(flow: Flow<Result>, ...answers: WireResponse[])
     while (!step.done) {
       calls.push(step.value);
       const answer = answers[calls.length - 1];
-      if (answer === undefined) throw new Error(`nobody expects the call ${lineOf(step.value)}`);
+      if (answer === undefined) throw new Error(`unexpected call ${lineOf(step.value)}`);
       step = flow.next(answer);
     }
     result = step.value;

@@ -39,7 +39,7 @@ function work(name: string, log: string[]) {
   return { run, end: resolve };
 }
 
-/** Lets everything go on that needs no more than microtasks. */
+/** Waits until all microtasks have run. */
 async function settle(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }

@@ -14,7 +14,7 @@ export const times = fc
 /** Any text, half surrogates and control characters included. */
 const texts = fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code)) });
 
-/** Items of calendars as they may be written, whatever stands in them. */
+/** Calendar items with arbitrary content that a write may contain. */
 export const items = fc.record({
   title: texts,
   description: fc.option(texts),

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { clinicAddress, explainAddress, holdAddress, joined, time } from '../../src/documents/document.ts';
 
-test('joined parts have a separator between those that are there alone', () => {
+test('joined parts have a separator only between existing parts', () => {
   expect(joined([null, 'a', false, 0, 'b', null], ', ')).toEqual(['a', ', ', 0, ', ', 'b']);
   expect(joined([null, false], ', ')).toEqual([]);
 });
@@ -12,7 +12,7 @@ test('a moment that is not known prints nothing', () => {
   expect(time(0)).toEqual({ is: 'time', at: 0, hasAge: false });
 });
 
-test('whatever an id holds, the address of its page leads to the page and gives the id back', () => {
+test('the path of a page returns its id, whatever the id contains', () => {
   const ids = fc.string({ unit: 'grapheme', minLength: 1 });
   fc.assert(
     fc.property(ids, ids, (tenant, id) => {

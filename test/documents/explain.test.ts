@@ -7,7 +7,7 @@ import { COMPARISONS, EXPLAIN } from '../../src/documents/texts/explain.ts';
 const NOW = Date.UTC(2026, 5, 22, 8);
 const { en: words } = EXPLAIN;
 
-/** A target that holds the appointment as it is, and was read back. */
+/** A target that holds the current appointment, and was read back. */
 const TARGET: TargetExplanation = {
   ...{ target: 'doctor', connector: 'caldav', byHand: null, pending: null, holds: [], failure: null },
   decision: { shown: true, code: 'shown', because: 'in english words' },
@@ -50,14 +50,14 @@ test('an appointment that is as written is done in each step', () => {
 });
 
 describe('reading', () => {
-  test('is done where the clinic has it or has it not, and stopped where that is not known', () => {
+  test('is done if the appointment is present or absent in the clinic, and stopped if that is unknown', () => {
     const stateOf = (source: Explanation['source']) => statesOf({}, { source })[0];
     expect(stateOf({ state: 'absent' })).toBe('done');
     expect(stateOf({ state: 'unusable', code: 'bad-time', field: 'startsAt' })).toBe('stopped');
     expect(stateOf({ state: 'unknown', code: 'timeout', message: 'no answer' })).toBe('stopped');
   });
 
-  test('names the code of what failed, and of what ended the last cycle', () => {
+  test('names the code of the failure, and of the end of the last cycle', () => {
     expect(JSON.stringify(sourceText({ state: 'unknown', code: 'timeout', message: 'no answer' }, 'en'))).toMatch(
       /no answer.*timeout/,
     );
@@ -71,7 +71,7 @@ describe('reading', () => {
   });
 });
 
-test('the rule that leaves it out is told in words that the reader knows', () => {
+test('the rule that leaves an appointment out is shown in words that the reader knows', () => {
   const decision = { shown: false, code: 'agenda', because: 'in english words' } as const;
   expect(statesOf({ decision })[1]).toBe('none');
   expect(textOf(stepsOf({ decision })[1])).toContain('in english words');
@@ -92,7 +92,7 @@ describe('comparing', () => {
     expect([step.state, textOf(step).includes(COMPARISONS.en[found])]).toEqual([state, true]);
   });
 
-  test('waits before the first plan, and is stopped by an open hold alone', () => {
+  test('waits before the first plan, and is stopped only by an open hold', () => {
     const holdIn = (state: 'open' | 'rejected') => ({ holds: [{ id: 'h1', kind: 'vanished', state } as const] });
     expect(statesOf(comparedAs('same', null))[2]).toBe('waits');
     expect(statesOf({ ...comparedAs('removal'), ...holdIn('open') })[2]).toBe('stopped');
@@ -112,14 +112,14 @@ describe('writing', () => {
     expect(textOf(stepsOf({ failure: 'calendar-gone' })[3])).toContain('calendar-gone');
   });
 
-  test('tells why it waits: its turn, a failure with its number of tries, or an operator', () => {
+  test('gives the reason for waiting: its turn, a failure with its number of attempts, or an operator', () => {
     expect(lineOf({})).toContain(words.waits);
     expect(lineOf({ lastError: 'timeout' })).toContain(words.fails('timeout', 2));
     expect(lineOf({ lastError: 'refused', about: 'Email', parked: true })).toContain(words.parked('refused, Email'));
     expect(lineOf({ want: 'absent' })).toContain(words.notPresent);
   });
 
-  test('tells what is there: name, version, revision, and what runs changed', () => {
+  test('shows the stored object: name, version, revision, and the changes of runs', () => {
     const changes = [{ at: NOW, effect: 'updated', reason: 'content-changed', run: 'run-7' } as const];
     const written = { at: null, version: null, revision: null, changes };
     expect(textOf(stepsOf()[3])).toMatch(/remote-1.*version \\"7\\".*revision 3/);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { fieldChangeLines, fieldName } from '../../src/documents/names.ts';
 
-test.each(['__proto__', 'constructor', 'toString'])('a field or a value named %s is shown as it is', (text) => {
+test.each(['__proto__', 'constructor', 'toString'])('a field or a value named %s is shown unchanged', (text) => {
   expect(fieldName(text)).toBe(text);
   const change = { field: text, before: { kind: 'none' }, after: { kind: 'text', text } } as const;
   expect(JSON.stringify(fieldChangeLines([change], 'it'))).toContain(JSON.stringify(text));

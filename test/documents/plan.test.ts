@@ -38,7 +38,7 @@ const tableOf = (...lines: PlanLineView[]) => {
 };
 
 describe('a plan', () => {
-  test('says first what it was made of, and names what it could not look at', () => {
+  test('names its sources first, and the unreadable ones', () => {
     const [facts] = planDocument(
       {
         ...{ ...PLANNED, unconfirmed: 3, skippedTargets: [{ target: 'crm', code: 'login-refused' }] },
@@ -81,12 +81,12 @@ describe('a target', () => {
     expect(summary).toEqual({ is: 'paragraph', content: [counts.join(' · ')] });
   });
 
-  test('with nothing to do says so, and has no table', () => {
+  test('without changes reports this, and has no table', () => {
     const { blocks } = sectionOf({ released: 2 });
     expect(blocks).toEqual([{ is: 'paragraph', content: [`${words.nothing(9)} · ${words.released(2)}`] }]);
   });
 
-  test('gives the command for contacts that are there already, for what fails, and for what is held', () => {
+  test('shows the command for existing contacts, for failures, and for held changes', () => {
     const held = [lineOf('1', { decision: 'held' })];
     expect(commandsIn({ existing: { contacts: 5, alike: 2 }, failing: 1, lines: held })).toEqual([
       'clinic-mirror match rossi doctor',
@@ -96,7 +96,7 @@ describe('a target', () => {
     expect(commandsIn({ existing: { contacts: 5, alike: 0 }, lines: [lineOf('1')] })).toEqual([]);
   });
 
-  test('tells of contacts in the CRM where there are any, or why they cannot be read', () => {
+  test('reports existing contacts in the CRM, or why they cannot be read', () => {
     expect(textOf(sectionOf({ existing: { contacts: 5, alike: 0 } }))).toContain(words.contacts(5, 0));
     expect(sectionOf({ existing: { contacts: 0, alike: 0 } }).blocks).toHaveLength(1);
     expect(textOf(sectionOf({ existing: { unread: 'login-refused' } }))).toContain(
@@ -116,7 +116,7 @@ describe('a line', () => {
     ]);
   });
 
-  test('shows the fields of an update at once, and those of what comes or goes when the reader asks', () => {
+  test('shows the fields of an update at once, and those of creations and deletions on request', () => {
     const fieldChanges = [
       { field: 'title', before: { kind: 'text', text: 'Old' }, after: { kind: 'text', text: 'New' } } as const,
     ];

@@ -48,7 +48,7 @@ describe('the page behind a link of a reminder', () => {
     expect((await pageOf({ says: 'moved' })).body).not.toContain('10:00');
   });
 
-  test('says where to call once, where the number is known, and leaves no blank where it is not', async () => {
+  test('names the telephone number once if it is known, and leaves no gap otherwise', async () => {
     const called = async (choice: Partial<AnswerPage>) => (await pageOf(choice)).body.split('06 1234').length - 1;
     expect(await called({ says: 'cancelled' })).toBe(1);
     expect(await called({ says: 'ask', form: FORM })).toBe(1);
@@ -57,7 +57,7 @@ describe('the page behind a link of a reminder', () => {
     expect(body).toContain('<p>Your appointment is cancelled.</p>');
   });
 
-  test('writes a number as it is, though it looks like a pattern of a replacement', async () => {
+  test('writes a number unchanged, although it looks like a pattern of a replacement', async () => {
     const { body } = await pageOf({ says: 'cancelled', about: { ...ABOUT, phone: "$'$&" } });
     expect(body).toContain('To reach the clinic: $&#39;$&amp;.');
   });

@@ -25,7 +25,7 @@ describe('an open port', () => {
     await expect(fetch(`http://127.0.0.1:${port.port}/healthz`)).rejects.toThrow();
   });
 
-  test('lets a request under way end', async () => {
+  test('lets a running request end', async () => {
     const { promise: isAsked, resolve: asked } = Promise.withResolvers<void>();
     const { promise: text, resolve: answerWith } = Promise.withResolvers<string>();
     const port = await openPort({

@@ -45,8 +45,8 @@ async function open(publicUrl: string, verbs: Partial<PublicVerbs> = {}) {
   return { app, lines, begun, ended, press };
 }
 
-describe('the link of a login', () => {
-  test('shows a button and uses nothing up, however often it is looked at', async () => {
+describe('a login link', () => {
+  test('shows a button and is not consumed, however often it is opened', async () => {
     const { app, begun, lines } = await open('https://mirror.test');
     for (const language of ['it-IT,it;q=0.9', 'en', '']) {
       const { statusCode, body, headers } = await app.inject({
@@ -54,7 +54,7 @@ describe('the link of a login', () => {
         headers: { 'accept-language': language },
       });
       expect([statusCode, body]).toEqual([200, loginLinkPage(ABOUT, language)]);
-      // Without a language of ours the clinic's counts.
+      // If the product lacks the browser's language, the language of the clinic applies.
       expect(body).toContain(language === 'en' ? '<html lang="en">' : '<html lang="it">');
       expect(headers['content-security-policy']).toContain("form-action 'self'");
       expect(headers['set-cookie']).toBeUndefined();
@@ -64,7 +64,7 @@ describe('the link of a login', () => {
     expect(lines.join('')).not.toContain('canary');
   });
 
-  test('tells who asks, what will be done and what not, and whose account is expected; a clinic’s name is text', () => {
+  test('shows the requester, the permitted and excluded actions, and the expected account; a clinic’s name is text', () => {
     const page = loginLinkPage(ABOUT, 'en');
     expect(page).toContain('<h1>Connect your account to Studio &lt;Aurora&gt;</h1>');
     expect(page).toContain('<dd>…@aurora.example</dd>');
@@ -87,7 +87,7 @@ describe('the link of a login', () => {
     expect(page).not.toContain('the permission does not reach them');
   });
 
-  test('that is good for nothing says so, in the browser’s language', async () => {
+  test('that is invalid shows an error, in the browser’s language', async () => {
     const { app } = await open('https://mirror.test', { describeLogin: async () => null });
     const { statusCode, body } = await app.inject({ url: '/oauth/login/x', headers: { 'accept-language': 'it' } });
     expect([statusCode, body]).toEqual([400, loginPage({ outcome: 'expired', language: 'it' })]);
@@ -104,14 +104,14 @@ describe('the link of a login', () => {
     expect(lines.join('')).not.toContain('canary');
   });
 
-  test('works by plain http on this machine, where a cookie can not be Secure', async () => {
+  test('works by plain http on this host, where a cookie can not be Secure', async () => {
     const { press } = await open('http://localhost:8080');
     expect(String((await press()).headers['set-cookie'])).toMatch(
       /^login-[\w-]{22}=canary-key; Path=\/; Max-Age=600; HttpOnly; SameSite=Lax$/,
     );
   });
 
-  test('that is used up says so, and gives no cookie', async () => {
+  test('that is used shows an error, and sets no cookie', async () => {
     const { press } = await open('https://mirror.test', {
       beginLogin: async () => ({ outcome: 'expired', language: 'en' }),
     });
@@ -121,7 +121,7 @@ describe('the link of a login', () => {
 });
 
 test.each(['denied', 'interrupted', 'provider-failed', 'not-set-up'] as const)(
-  'a login that the provider ended (%s) has a page of its own that says what to do, with 400',
+  'a login that the provider ended (%s) has its own page with the next step, with 400',
   async (outcome) => {
     for (const language of ['en', 'it'] as const) {
       const { app } = await open('https://mirror.test', { completeLogin: async () => ({ outcome, language }) });

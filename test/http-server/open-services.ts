@@ -4,7 +4,7 @@ import type { OperatorServices, Visitor } from '../../src/http-server/operators.
 import { silentLogger } from '../../src/log/logger.ts';
 import { openActing } from '../control/acting.ts';
 
-/** Another tenant than the usual one, for those who may see that one alone. */
+/** A second tenant, for users who may see only that one. */
 export const AURORA = 'aurora';
 
 const VISITORS: Readonly<Record<string, Pick<Visitor, 'level' | 'tenants'>>> = {
@@ -17,7 +17,10 @@ const VISITORS: Readonly<Record<string, Pick<Visitor, 'level' | 'tenants'>>> = {
   'viewer-of-aurora': { level: 'viewer', tenants: new Set([AURORA]) },
 };
 
-/** An administrator by name; null for nobody. @param way how the server knows them: `account`, `token` */
+/**
+ * Returns an administrator by name, or null for an unknown name. @param way how the server authenticates the administrator: `account`,
+ * `token`
+ */
 export function visitorNamed(name: string, way: string, csrf = ''): Visitor | null {
   const visitor = VISITORS[name];
   return visitor === undefined ? null : { ...visitor, id: `${way}:${name}`, name, csrf };

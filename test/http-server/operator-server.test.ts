@@ -45,7 +45,7 @@ describe('/readyz', () => {
     expect(answer.json()).toEqual({ ready: false, missing: [{ what: 'redis', why: 'no answer' }], problems: [] });
   });
 
-  test('says what is the matter to whoever may know, and is no worse for it', async () => {
+  test('shows problems to those who may see them, and its status stays the same', async () => {
     const { message: sentence, code } = redisUnreachable(null);
     const away = { ...{ tenant: null, subject: 'state', code, health: 'action-required' as const }, next: null };
     const syncHealth = { sync: 'unknown' as const, health: 'ok' as const };
@@ -61,19 +61,19 @@ describe('/readyz', () => {
   test.each([
     ['fails', () => Promise.reject(new Error('canary'))],
     ['takes too long', () => new Promise<never>(() => {})],
-  ])('is told though what is the matter %s', async (_how, problems) => {
+  ])('is answered although the lookup of problems %s', async (_how, problems) => {
     const { ask } = await open({ problems });
     expect((await ask('/readyz')).json()).toEqual({ ready: true, missing: [], problems: [] });
   });
 
-  test('is 503 when it can not be told', async () => {
+  test('is 503 when the state is unknown', async () => {
     const { ask } = await open({ readiness: () => Promise.reject(new Error('canary')) });
     const answer = await ask('/readyz');
     expect(answer.statusCode).toBe(503);
     expect(answer.json().missing).toEqual([{ what: 'readiness', why: 'the answer did not arrive in time' }]);
   });
 
-  test('is 503 after three seconds without an answer, and the check is told to stop', async () => {
+  test('is 503 after three seconds without an answer, and the check is aborted', async () => {
     let stopped: AbortSignal | null = null;
     const { ask } = await open({
       readiness: (signal) => {
@@ -103,7 +103,7 @@ describe('/metrics', () => {
     expect(lines.join('')).toContain('a request failed');
   });
 
-  test('is written out once for all who ask within five seconds', async () => {
+  test('is generated once for all requests within five seconds', async () => {
     let count = 0;
     const { ask, clock } = await open({ metrics: async () => `written_total ${++count}\n` });
     const read = async () => (await ask('/metrics')).body;
@@ -114,7 +114,7 @@ describe('/metrics', () => {
     expect(await read()).toBe('written_total 2\n');
   });
 
-  test('is asked for again after a failure', async () => {
+  test('is generated again after a failure', async () => {
     const answers = [Promise.reject(new Error('away')), Promise.resolve('back 1\n')];
     answers[0]?.catch(() => {});
     const { ask } = await open({ metrics: () => answers.shift() ?? Promise.reject(new Error('too often')) });
@@ -123,10 +123,10 @@ describe('/metrics', () => {
   });
 });
 
-describe('with a token', () => {
+describe('a server with a token', () => {
   const missing = [{ what: 'redis', why: 'no answer' }];
 
-  test('whoever shows it gets metrics, and is told what is missing', async () => {
+  test('shows metrics and missing parts to requests with the token', async () => {
     const { ask } = await open({ readiness: async () => missing }, TOKEN);
     for (const authorization of [`Bearer ${TOKEN}`, `bearer  ${TOKEN} `]) {
       expect((await ask('/metrics', { authorization })).body).toBe('pulls_total 3\n');
@@ -135,7 +135,7 @@ describe('with a token', () => {
     }
   });
 
-  test('probes need none, and are told no more than yes or no', async () => {
+  test('answers probes without the token, with yes or no only', async () => {
     const { ask } = await open({ readiness: async () => missing }, TOKEN);
     const answers = await Promise.all([ask('/healthz'), ask('/readyz')]);
     expect(answers.map((answer) => [answer.statusCode, answer.json()])).toEqual([
@@ -146,7 +146,7 @@ describe('with a token', () => {
 });
 
 test.each(['/', '/r/token', '/oauth/callback?state=a', '/oauth/login/ticket', '/reminders/uno/sms'])(
-  'what is for the outside is not there: %s',
+  'has no public route: %s',
   async (url) => {
     const { app } = await open();
     for (const method of ['GET', 'POST'] as const) expect((await app.inject({ method, url })).statusCode).toBe(404);

@@ -9,7 +9,7 @@ import { MirrorError } from '../../src/model/errors.ts';
 interface Opened {
   app: FastifyInstance;
   lines: string[];
-  /** Addresses that the login verb was called with. */
+  /** URLs that the login verb was called with. */
   callbacks: string[];
 }
 
@@ -37,10 +37,10 @@ async function open(verbs: Partial<PublicVerbs> = {}, publicUrl = 'https://mirro
   return { app, lines, callbacks };
 }
 
-describe('the way back of logins', () => {
+describe('the login callback', () => {
   const QUERY = '?code=canary-code&state=canary-state&iss=https%3A%2F%2Flogin.test';
 
-  test('hands the whole address to the verb, under the public address and not the Host header', async () => {
+  test('passes the whole URL to the verb, with the public host and not the Host header', async () => {
     const { app, callbacks } = await open();
     await app.inject({
       url: `/oauth/callback${QUERY}`,
@@ -62,7 +62,7 @@ describe('the way back of logins', () => {
     ['missing-permissions', 400],
     ['wrong-account', 400],
     ['failed', 502],
-  ])('shows a page of its own for %s, in both languages', async (outcome, status) => {
+  ])('shows a separate page for %s, in both languages', async (outcome, status) => {
     for (const language of ['it', 'en'] as const) {
       const { app } = await open({ completeLogin: async () => ({ outcome, language }) });
       const answer = await app.inject(`/oauth/callback${QUERY}`);
@@ -73,7 +73,7 @@ describe('the way back of logins', () => {
     }
   });
 
-  test('shows every outcome in other words', () => {
+  test('shows every outcome in different words', () => {
     const outcomes = [
       ...(['connected', 'unconfirmed', 'denied', 'expired', 'other-browser'] as const),
       ...(['missing-permissions', 'wrong-account', 'failed'] as const),
@@ -185,7 +185,7 @@ describe('the path of notifications', () => {
   }
 
   describe('the receiver of notifications', () => {
-    test('hands over what was posted as it is, and acknowledges it with an empty 202', async () => {
+    test('passes the body on unchanged, and acknowledges it with an empty 202', async () => {
       const { app, taken } = await open();
       const answer = await app.inject({
         method: 'POST',
@@ -208,7 +208,7 @@ describe('the path of notifications', () => {
     test.each([
       ['no body and no type', {}],
       ['an empty body of plain text', { headers: { 'content-type': 'text/plain' }, payload: '' }],
-      ['a type that nobody knows', { headers: { 'content-type': 'canary/type' }, payload: 'x' }],
+      ['an unknown type', { headers: { 'content-type': 'canary/type' }, payload: 'x' }],
       ['an empty body of JSON', { headers: { 'content-type': 'application/json' }, payload: '' }],
     ])('takes %s', async (_what, request) => {
       const { app, taken } = await open();
@@ -226,7 +226,7 @@ describe('the path of notifications', () => {
       });
     });
 
-    test('takes bodies of a quarter of a megabyte, and none that are larger; other paths take none of that size', async () => {
+    test('accepts bodies up to a quarter of a megabyte; other paths do not accept that size', async () => {
       const { app, taken } = await open();
       const post = (url: string, length: number) => app.inject({ method: 'POST', url, payload: 'x'.repeat(length) });
       expect((await post(PATH, 256 * 1_024)).statusCode).toBe(202);
@@ -235,7 +235,7 @@ describe('the path of notifications', () => {
       expect(taken).toHaveLength(1);
     });
 
-    test('is for POST alone', async () => {
+    test('accepts only POST', async () => {
       const { app, taken } = await open();
       for (const method of ['GET', 'PUT', 'DELETE'] as const) {
         expect((await app.inject({ method, url: PATH })).statusCode).toBe(404);
@@ -243,7 +243,7 @@ describe('the path of notifications', () => {
       expect(taken).toEqual([]);
     });
 
-    test('writes nothing of it into the log', async () => {
+    test('writes no content into the log', async () => {
       const { app, lines } = await open(() => Promise.reject(new Error('canary-cause')));
       const headers = { 'x-goog-channel-token': 'canary-secret', 'content-type': 'text/plain' };
       const answer = await app.inject({

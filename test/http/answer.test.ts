@@ -64,7 +64,7 @@ describe('an answer of JSON', () => {
     expect(layoutWorkIn(Buffer.from(JSON.stringify(rows)))).toBeLessThan(MOST_LAYOUT_WORK);
   });
 
-  test('costs nothing for names that are known, whatever stands in its texts', () => {
+  test('costs nothing for known names, whatever its strings contain', () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 20 }),
@@ -128,7 +128,7 @@ describe('a Link header (RFC 8288)', () => {
   ])('names no next page: %s', (header) => expect(nextLink(header)).toBe(null));
 
   it.each(['<a>', '<a>; rel', '<a>; rel=""', '<a>; rel=" "', '; rel=next', 'x; rel=next', '<a>; rel=next; anchor="b"'])(
-    'holds no link that tells what it is to the answer: %s',
+    'ignores a link without target or relation to the answer: %s',
     (header) => expect(parseLinks(header)).toEqual([]),
   );
 
@@ -136,7 +136,7 @@ describe('a Link header (RFC 8288)', () => {
     expect(parseLinks('<a>; rel=" next  LAST "')).toEqual([{ target: 'a', relations: ['next', 'last'] }]);
   });
 
-  it('gives back what was put together, whatever the texts are', () => {
+  it('returns the links of a composed header, whatever the strings contain', () => {
     const text = fc.stringMatching(/^[^"\\<>]*$/).map((value) => value.replaceAll(/[^\x20-\x7e]/g, ''));
     const link = fc.record({ target: fc.webUrl({ withQueryParameters: true }), title: text, next: fc.boolean() });
     fc.assert(

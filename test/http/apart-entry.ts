@@ -1,4 +1,4 @@
-/** A thread that does as it is told: for the tests of `Apart`. */
+/** A scripted thread for the tests of `Apart`. */
 import { answerApart } from '../../src/http/apart.ts';
 import { answerTooLarge } from '../../src/http/transport.ts';
 

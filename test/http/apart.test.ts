@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { APART_LIMITS, Apart } from '../../src/http/apart.ts';
 
-/** A slow machine takes longer than a second to start a thread, or to fill the memory: only a thread that hangs has so little time. */
+/** A slow host needs more than a second to start a thread or to fill the memory: only a thread that hangs gets so little time. */
 const AMPLE_MS = 60_000;
 const threads = (processorMs = AMPLE_MS) =>
   new Apart(new URL('./apart-entry.ts', import.meta.url), {
@@ -28,7 +28,7 @@ describe('a thread for large answers', () => {
     expect(await Array.fromAsync(apart.ask('pieces', 'vendor.example'))).toEqual(['one', 'two']);
   });
 
-  test('keeps no other host waiting, however many answers one host sends', async () => {
+  test('delays no other host, however many answers one host sends', async () => {
     const apart = threads(1_500);
     const order: string[] = [];
     const ask = async (told: string, host: string) => {
@@ -39,7 +39,7 @@ describe('a thread for large answers', () => {
     expect(order).toEqual(['quick', 'slow', 'slow', 'slow']);
   });
 
-  test('that somebody stops reading from ends', async () => {
+  test('ends when its reader stops', async () => {
     const apart = threads();
     for await (const piece of apart.ask('pieces', 'a')) {
       expect(piece).toBe('one');

@@ -11,7 +11,7 @@ const YEAR_MS = 365 * 86_400_000;
 const lookup = pinnedLookup({ host: '127.0.0.1', isPlain: false }, OPERATORS_REACH);
 const NEVER = new AbortController().signal;
 
-test('a certificate tells from when to when it counts, also one that nobody here trusts', async () => {
+test('the validity of a certificate is known, also of an untrusted one', async () => {
   const { certificate, privateKey } = createCertificate('localhost');
   const server = createServer({ cert: certificate, key: privateKey }).listen(0, '127.0.0.1');
   onTestFinished(() => void server.close());
@@ -22,7 +22,7 @@ test('a certificate tells from when to when it counts, also one that nobody here
   expect(seen?.endsAt ?? 0).toBeGreaterThan(Date.now() + YEAR_MS - 60_000);
 });
 
-test('whoever shows none is not waited for', async () => {
+test('a host without a certificate causes no wait', async () => {
   const server = createPlain((socket) => socket.end()).listen(0, '127.0.0.1');
   onTestFinished(() => void server.close());
   await once(server, 'listening');

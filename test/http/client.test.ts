@@ -16,7 +16,7 @@ const servers: Server[] = [];
 
 const NEVER = new AbortController().signal;
 
-/** A label has 63 characters at most (RFC 1035 section 2.3.4), so that nobody is asked for it. */
+/** A label has at most 63 characters (RFC 1035 section 2.3.4), so that no resolver is queried. */
 const TOO_LONG_A_NAME = 'a'.repeat(64);
 
 afterEach(async () => {
@@ -80,7 +80,7 @@ async function bodyOf(incoming: IncomingMessage): Promise<string> {
 }
 
 describe('an answer', () => {
-  test('is read whole, whatever its status, and the request says who asks', async () => {
+  test('is read completely, whatever its status, and the request names the product', async () => {
     const url = await serve((incoming, outgoing) => {
       outgoing.writeHead(503, { 'retry-after': '7' }).end(`for ${incoming.headers['user-agent']}`);
     });
@@ -91,7 +91,7 @@ describe('an answer', () => {
     expect(observed).toEqual([['clinic.agendas.list', 503]]);
   });
 
-  test('that sends elsewhere is given as it is: a token never follows a redirect', async () => {
+  test('with a redirect is returned unchanged: a token never follows a redirect', async () => {
     let followed = false;
     const elsewhere = await serve((_, outgoing) => {
       followed = true;
@@ -157,21 +157,21 @@ describe('a request without an answer', () => {
     expect(error).toMatchObject({ actor: 'remote', code: 'timeout', retry: 'later', ambiguous: true });
   });
 
-  test('ends when it is told to', async () => {
+  test('ends when it is aborted', async () => {
     const stop = new AbortController();
     const url = await serve(() => stop.abort());
     const { httpClient } = openClient();
     expect(await failure(httpClient.send(request(url, { signal: stop.signal })))).toMatchObject({ code: 'aborted' });
   });
 
-  test('names the host in its message and nothing else of the address, which holds ids', async () => {
+  test('names the host in its message and nothing else of the URL, which contains ids', async () => {
     const { httpClient } = openClient();
     const error = await failure(httpClient.send(request('http://127.0.0.1:1/patients/4711?name=Rossi')));
     expect(error.message).toBe('the connection failed: 127.0.0.1:1');
     expect(error.remedy).toBeUndefined();
   });
 
-  test('says what to do where waiting would not help: a name that no machine has, a certificate that is not trusted', async () => {
+  test('gives the next step if waiting would not help: an unknown host name, an untrusted certificate', async () => {
     const { httpClient } = openClient();
     const unknown = await failure(httpClient.send(request(`http://${TOO_LONG_A_NAME}.example/`)));
     expect(unknown).toMatchObject({
@@ -201,7 +201,7 @@ describe('a budget', () => {
     expect(seen).toEqual(['take', 'accepted', 'take', 'accepted']);
   });
 
-  test('that is used up keeps the request from being sent', async () => {
+  test('that is used up prevents the request', async () => {
     let asked = 0;
     const url = await serve((_, outgoing) => {
       asked += 1;
@@ -218,7 +218,7 @@ describe('a budget', () => {
     [429, '3', ['take', 3_000]],
     [429, null, ['take', null]],
     [503, '3', ['take', 'accepted']],
-  ] as const)('after a %s that asks for %s seconds is told: %j', async (status, seconds, expected) => {
+  ] as const)('after a %s with a delay of %s seconds is notified: %j', async (status, seconds, expected) => {
     const headers = seconds === null ? {} : { 'retry-after': seconds };
     const url = await serve((_, outgoing) => outgoing.writeHead(status, headers).end());
     const { httpClient } = openClient();
@@ -228,7 +228,7 @@ describe('a budget', () => {
   });
 });
 
-test('nothing goes out once a deadline has passed, not even from a process that stood still meanwhile', async () => {
+test('nothing is sent after a deadline, not even by a process that was suspended meanwhile', async () => {
   const asked: string[] = [];
   const url = await serve((incoming, outgoing) => {
     asked.push(incoming.url ?? '');
@@ -248,7 +248,7 @@ test('nothing goes out once a deadline has passed, not even from a process that 
   expect(asked).toEqual(['/before', '/after']);
 });
 
-/** Two answers that come in together. The process stands still on the first, its timers included, and goes on with the second. */
+/** Prepares two answers that arrive together. The process is suspended at the first, its timers included, and continues with the second. */
 async function twoAnswersAtOnce(): Promise<{ granted: Promise<void>; answer: () => void }> {
   const far: Socket[] = [];
   const server = createTcpServer((socket) => far.push(socket));
@@ -275,7 +275,7 @@ async function twoAnswersAtOnce(): Promise<{ granted: Promise<void>; answer: () 
 }
 
 describe('the HTTP client as fetch', () => {
-  test('carries method, headers and body, and decodes what was packed', async () => {
+  test('sends method, headers and body, and decompresses the body', async () => {
     const url = await serve(async (incoming, outgoing) => {
       const text = `${incoming.method} ${incoming.headers['x-a']} ${await bodyOf(incoming)}`;
       outgoing.writeHead(200, { 'content-encoding': 'gzip', 'content-type': 'text/plain' }).end(gzipSync(text));
@@ -375,7 +375,7 @@ describe('a stream', () => {
     }
   });
 
-  test('an answer that breaks off or is too large says so where it is read', async () => {
+  test('an answer that breaks off or is too large fails at the reader', async () => {
     const broken = await httpClient.open({ label: 'x', method: 'GET', url: `${url}/broken`, signal });
     await expect(broken.whole()).rejects.toMatchObject({ actor: 'remote', code: 'connection-failed' });
     const large = await httpClient.open({ label: 'x', method: 'GET', url, signal, maxResponseBytes: 10_000 });
@@ -413,13 +413,13 @@ describe('a budget that tenants share', () => {
 
   const request = () => ({ label: 'google.events.list', method: 'GET', url, signal });
 
-  test('a target that is told to wait does not make the targets of other tenants wait', async () => {
+  test('a target that must wait does not delay the targets of other tenants', async () => {
     await withBudget(httpClient, share('studio-rossi')).send(request());
     await withBudget(httpClient, share('studio-rossi')).asFetch('google.calendars.get')(url);
     expect(await withBudget(httpClient, share('studio-bianchi')).send(request())).toMatchObject({ status: 429 });
   });
 
-  test('a clinic that tells one tenant to wait is asked on by the others; told so by three, all wait', async () => {
+  test('a clinic that delays one tenant is still queried by the others; after three, all wait', async () => {
     for (const tenant of ['studio-rossi', 'studio-bianchi', 'studio-verdi']) {
       const budget = share(tenant);
       expect(await httpClient.send({ ...request(), budget })).toMatchObject({ status: 429 });
@@ -431,7 +431,7 @@ describe('a budget that tenants share', () => {
     });
   });
 
-  test('an answer is not lost when the budget can not be told of it', async () => {
+  test('an answer is not lost when the budget cannot be notified', async () => {
     const budget = share('studio-rossi');
     const told = { ...budget, refused: () => Promise.reject(new Error('Redis is away')) };
     expect(await httpClient.send({ ...request(), budget: told })).toMatchObject({ status: 429 });

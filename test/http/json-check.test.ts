@@ -26,7 +26,7 @@ describe('an answer of JSON', () => {
     expect(layoutWorkIn(Buffer.from(JSON.stringify(rows)))).toBeLessThan(MOST_LAYOUT_WORK);
   });
 
-  test('costs nothing for names that are known, whatever stands in its texts', () => {
+  test('costs nothing for known names, whatever its strings contain', () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 20 }),

@@ -80,7 +80,7 @@ function failure(answer: Promise<unknown>): Promise<MirrorError> {
   );
 }
 
-test('a request goes to the address that was checked, under its own name', async () => {
+test('a request is sent to the checked IP address, with its own host name', async () => {
   const { url, seen, port } = await receiver();
   const { resolve, asked } = answers([LOOPBACK]);
   const checked: string[] = [];
@@ -111,7 +111,7 @@ describe('a public request', () => {
     'https://2130706433',
     'https://0x7f.1',
     'https://169.254.169.254',
-  ])('is not sent to %s, and no name is asked for', async (url) => {
+  ])('is not sent to %s, and no name is resolved', async (url) => {
     const { resolve, asked } = answers([PUBLIC]);
     const error = await failure(clientWith(resolve).send(publicRequest(url)));
     expect(error).toMatchObject({ code: 'address-not-allowed' });
@@ -137,7 +137,7 @@ describe('a public request', () => {
     expect([asked(), seen]).toEqual([1, []]);
   });
 
-  test('to a name that nobody knows was surely not sent', async () => {
+  test('to an unknown name was surely not sent', async () => {
     const unknown = Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND', syscall: 'getaddrinfo' });
     const error = await failure(
       clientWith(() => Promise.reject(unknown)).send(publicRequest('https://nowhere.example')),

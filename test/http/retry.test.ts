@@ -10,7 +10,7 @@ function failure(options: Partial<MirrorErrorOptions> = {}): MirrorError {
   return new MirrorError('no', { actor: 'remote', code: 'unavailable', retry: 'later', ...options });
 }
 
-/** Work that fails in these ways, one after the other, then gives `done`; waits are noted and not waited for. */
+/** Runs work that fails with these errors in turn and then returns `done`; delays are recorded, not waited for. */
 async function play(failures: Error[], given: Partial<RetryOptions> = {}) {
   const waits: number[] = [];
   let tries = 0;
@@ -35,33 +35,33 @@ function between(leastMs: number, mostMs: number) {
   return expect.toSatisfy((waitMs: number) => waitMs >= leastMs && waitMs <= mostMs);
 }
 
-describe('what fails in passing', () => {
-  test('is tried again after waits that double, with chance, up to the longest', async () => {
+describe('a temporary failure', () => {
+  test('is retried after delays that double, with jitter, up to the longest', async () => {
     const { outcome, waits, tries } = await play([failure(), failure(), failure()]);
     expect([outcome, tries]).toEqual(['done', 4]);
     expect(waits).toEqual([between(100, 200), between(200, 300), 300]);
   });
 
-  test('is given up after the last try, with what that one ended with, and no wait after it', async () => {
+  test('is returned after the last attempt, with the error of that attempt, and without a delay', async () => {
     const last = failure({ code: 'timeout' });
     const { outcome, waits, tries } = await play([failure(), failure(), failure(), last]);
     expect([outcome, tries, waits.length]).toEqual([last, 4, 3]);
   });
 
-  test('waits as long as the other side asks, where that is the longer wait', async () => {
+  test('is retried after the delay that the server requests, if that is longer', async () => {
     const { waits } = await play([failure({ retryAfterMs: 290 }), failure({ retryAfterMs: 1 })]);
     expect(waits).toEqual([290, between(200, 300)]);
   });
 });
 
-describe('what is not tried again', () => {
+describe('an error without a retry', () => {
   test.each<[string, Error]>([
-    ['a longer wait than can be sat through', failure({ retryAfterMs: 301 })],
-    ['what never changes', failure({ retry: 'never' })],
-    ['what somebody must act upon', failure({ actor: 'settings' })],
-    ['a budget that told how long', failure({ code: 'budget-paused' })],
+    ['a longer delay than the limit', failure({ retryAfterMs: 301 })],
+    ['a permanent error', failure({ retry: 'never' })],
+    ['an error that requires action', failure({ actor: 'settings' })],
+    ['a budget with a known delay', failure({ code: 'budget-paused' })],
     ['a stop', failure({ code: 'aborted' })],
-    ['what nobody foresaw', new Error('?')],
+    ['an unexpected error', new Error('?')],
   ])('%s', async (_, error) => {
     expect(await play([error])).toEqual({ outcome: error, waits: [], tries: 1 });
   });
@@ -139,7 +139,7 @@ describe('a wait of 20 seconds', () => {
   });
 });
 
-describe('no wait is named by', () => {
+describe('no delay is read from', () => {
   test.each<[string, Record<string, string>]>([
     ['nothing', {}],
     ['zero', { 'retry-after': '0' }],
@@ -165,11 +165,11 @@ describe('no wait is named by', () => {
   );
 });
 
-test('more than a day counts as a day', () => {
+test('more than a day is treated as a day', () => {
   expect(wait({ 'retry-after': '172800' })).toBe(DAY_MS);
 });
 
-test('a wait is above zero and at most a day, whatever the headers say', () => {
+test('a delay is above zero and at most a day, whatever the headers contain', () => {
   const values = fc.oneof(
     fc.string({ unit: 'grapheme-ascii' }),
     fc.integer().map(String),

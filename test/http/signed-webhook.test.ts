@@ -34,7 +34,7 @@ describe('a message', () => {
     expect(() => stranger.verify(String(request.body), request.headers ?? {})).toThrow();
   });
 
-  test('goes to addresses of the internet alone, unless the settings allow others', async () => {
+  test('is sent only to public addresses, unless the settings allow others', async () => {
     expect((await post(200)).request).toMatchObject({ method: 'POST', publicOnly: true });
     expect((await post(200, null, { ...ENDPOINT, allowPrivateAddresses: true })).request.publicOnly).toBe(false);
   });

@@ -29,7 +29,7 @@ async function listen(server: Server): Promise<string> {
 
 const serve = (listener: RequestListener) => listen(createServer(listener));
 
-/** Answers each piece that it gets with the next of these texts, closes the connection where one is null, and is silent after the last. */
+/** Answers each piece that it gets with the next of these strings, closes the connection for null, and is silent after the last. */
 async function script(...answers: (string | null)[]) {
   const seen: string[] = [];
   let [connections, closed] = [0, 0];
@@ -153,17 +153,17 @@ describe('a body', () => {
     ['GZIP, br', brotliCompressSync(gzipSync(NAME))],
     ['identity', Buffer.from(NAME)],
     ['compress', Buffer.from(NAME)],
-  ])('packed as %s is unpacked, or left as it is where the name is not known', async (coding, body) => {
+  ])('compressed as %s is decompressed, or returned unchanged if the coding is unknown', async (coding, body) => {
     const answer = await ask(await packed(coding, body));
     expect([answer.text, answer.headers.get('content-encoding')]).toEqual([NAME, coding]);
   });
 
-  test.each([200, 204, 304])('of nothing is nothing, whatever it is said to be packed as (%i)', async (status) => {
+  test.each([200, 204, 304])('that is empty is returned as empty, whatever its coding (%i)', async (status) => {
     const url = await serve((_, outgoing) => outgoing.writeHead(status, { 'content-encoding': 'gzip' }).end());
     expect(await ask(url)).toMatchObject({ status, text: '' });
   });
 
-  test('is not waited for where the method has none', async () => {
+  test('is not waited for if the method has none', async () => {
     const url = await serve((_, outgoing) =>
       outgoing.writeHead(200, { 'content-encoding': 'gzip', 'content-length': '99' }).end(),
     );
@@ -190,7 +190,7 @@ describe('a body', () => {
     expect(error.message).toBe(`the connection failed: ${new URL(url).host}`);
   });
 
-  test('that is packed and breaks off is an error, also where only its end tells how long it is', async () => {
+  test('that is compressed and breaks off is an error, also if only its end shows its length', async () => {
     const url = await serve((_, outgoing) => {
       outgoing.useChunkedEncodingByDefault = false;
       outgoing.writeHead(200, { 'content-encoding': 'gzip', connection: 'close' });
@@ -243,7 +243,7 @@ describe('a request that is stopped', () => {
     expect(error).toMatchObject({ code: 'timeout', ambiguous: false });
   });
 
-  test('by its time limit while nobody proves to be the host was surely not sent', async () => {
+  test('by its time limit before the host has proved its identity was surely not sent', async () => {
     const { url } = await script();
     const request = { method: 'POST', timeoutMs: 100 };
     const error = await failure(ask(url.replace('http:', 'https:'), request));
@@ -289,11 +289,11 @@ test('an upload that is refused before its end is not read any further', async (
   await waitFor(() => isEnded, { what: 'the end of the upload' });
 });
 
-test.each(['ftp://127.0.0.1/x', 'data:text/plain,x', 'not an address'])('%s is nowhere to go', async (url) => {
+test.each(['ftp://127.0.0.1/x', 'data:text/plain,x', 'not an address'])('%s is no valid URL', async (url) => {
   expect(await failure(ask(url))).toMatchObject({ code: 'connection-failed', ambiguous: false });
 });
 
-test('a proxy that Node is told of is gone through', async () => {
+test('the proxy in the settings of Node is used', async () => {
   const seen: (string | undefined)[] = [];
   const proxy = await serve((incoming, outgoing) => {
     seen.push(incoming.url);

@@ -23,7 +23,7 @@ test('chance takes away its part of a wait, of the longest too', () => {
   expect(waits).toEqual([500, 750, 999]);
 });
 
-test('a wait is whole, never longer than the longest, and never shorter than what chance leaves', () => {
+test('a delay is a whole number, never longer than the longest, and never shorter than the jitter allows', () => {
   fc.assert(
     fc.property(backoffs, fc.nat(5_000), fractions, (backoff, failures, fraction) => {
       const waitMs = exponentialBackoffMs(backoff, failures, () => fraction);
@@ -35,7 +35,7 @@ test('a wait is whole, never longer than the longest, and never shorter than wha
   );
 });
 
-test('with the same chance no wait is shorter than the one before, nor more than twice as long', () => {
+test('with equal jitter no delay is shorter than the previous one, nor more than twice as long', () => {
   fc.assert(
     fc.property(backoffs, fc.nat(5_000), fractions, (backoff, failures, fraction) => {
       const [before, after] = [failures, failures + 1].map((count) =>

@@ -22,7 +22,7 @@ test('what was used longest ago is forgotten first, as far as room is needed', (
   expect(forgotten).toEqual(['b', 'c']);
 });
 
-test('what grows or shrinks counts as it is now', () => {
+test('the current size of a value is used when it grows or shrinks', () => {
   const { use, forgotten } = open(100);
   use('a', 90);
   use('a', 10);
@@ -38,7 +38,7 @@ test('what is larger than all of the room is not kept', () => {
   expect(forgotten).toEqual(['a']);
 });
 
-test('what is small is kept as long as there is room for small ones, and pushes out no other', () => {
+test('a small value is kept as long as the limit of small values allows, and evicts no other', () => {
   const { use, forgotten } = open(100, { under: 10, entries: 20 });
   for (const name of ['a', 'b', 'c']) use(name, 9);
   expect(forgotten).toEqual(['c']);
@@ -49,7 +49,7 @@ test('what is small is kept as long as there is room for small ones, and pushes 
   expect(forgotten).toEqual(['c', 'c']);
 });
 
-test('what is small makes room for what is large, and leaves room for others when it grew or went', () => {
+test('a small value is evicted for a large one, and frees its space when it grew or is gone', () => {
   const { use, forgotten } = open(100, { under: 10, entries: 10 });
   use('a', 9);
   use('large', 95);
@@ -61,7 +61,7 @@ test('what is small makes room for what is large, and leaves room for others whe
   expect(forgotten).toEqual(['a', 'large']);
 });
 
-test('what others would be asked for again is kept however small it is', () => {
+test('an expensive value is kept however small it is', () => {
   const { use, forgotten, room } = open(100, { under: 10, entries: 0 });
   use('small', 9);
   expect(forgotten).toEqual(['small']);

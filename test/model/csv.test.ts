@@ -7,7 +7,7 @@ const heading = fc.stringMatching(/^[a-z ]{1,12}[a-z]$/);
 const cell = fc.string({ unit: fc.constantFrom(...'aè1,;\t"\r\n '), maxLength: 12 });
 
 describe('CSV', () => {
-  test('gives back every row that was written, whatever stands in its cells', () => {
+  test('returns every written row, whatever its cells contain', () => {
     const tables = fc.integer({ min: 2, max: 5 }).chain((columns) => {
       const row = fc.array(cell, { minLength: columns, maxLength: columns });
       return fc.tuple(fc.array(heading, { minLength: columns, maxLength: columns }), fc.array(row, { maxLength: 8 }));
@@ -25,7 +25,7 @@ describe('CSV', () => {
     ['tabs and bare line feeds', 'a\tb\n1,5\tx;y\n'],
     ['no line break at the end', 'a;b\r1,5;x;y'.replace('x;y', '"x;y"')],
     ['an empty line between', 'a;b\r\n\r\n1,5;"x;y"\r\n;\r\n'],
-  ])('reads what spreadsheets save: %s', (_, text) => {
+  ])('reads the formats of spreadsheets: %s', (_, text) => {
     expect(fromCsv(text)).toEqual([
       ['a', 'b'],
       ['1,5', 'x;y'],

@@ -8,7 +8,7 @@ describe('any thrown value as a MirrorError', () => {
   });
 
   test.each([[new Error('Mario Rossi 333 1234567')], ['Mario Rossi'], [undefined], [null], [{ body: 'Rossi' }]])(
-    'says nothing of what was not foreseen (%#)',
+    'does not show an unexpected value (%#)',
     (thrown) => {
       const error = asMirrorError(thrown);
       expect(error).toMatchObject({ actor: 'contract', code: 'unexpected', retry: 'later', ambiguous: false });

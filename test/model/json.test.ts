@@ -18,13 +18,13 @@ describe('a text that goes back', () => {
     );
   });
 
-  test('is as it was where no number is long', () => {
+  test('is unchanged if no number is long', () => {
     const value = { id: '9007199254740993' };
     expect(withLongNumbers(value, longNumbersIn('{"id":"9007199254740993"}'))).toBe(value);
   });
 });
 
-describe('a whole number beyond 2^53', () => {
+describe('a whole number above 2^53', () => {
   test.each([
     ['{"id":9007199254740993}', { id: '9007199254740993' }],
     ['{"id" : -9007199254740993 }', { id: '-9007199254740993' }],
@@ -41,7 +41,7 @@ describe('a whole number beyond 2^53', () => {
     expect(parseJson(text)).toEqual(value);
   });
 
-  test('stays as it is among any JSON, and no JSON is read that is none', () => {
+  test('is unchanged in any JSON, and invalid JSON is refused', () => {
     const long = fc.bigInt({ min: 2n ** 53n, max: 10n ** 30n }).map(String);
     const digits = fc.string({ unit: fc.constantFrom('"', '\\', ',', ':', ' ', '-', ...'0123456789'), maxLength: 40 });
     fc.assert(
@@ -74,7 +74,7 @@ test('a text of a million digits takes about as long as any other text', () => {
   expect(durationOf(digits)).toBeLessThan(1_000 + 100 * durationOf(letters));
 });
 
-test('a long number beside millions of quotes costs no piece for each of them', () => {
+test('a long number next to millions of quotes costs no piece for each of them', () => {
   const texts = '"",'.repeat(400_000);
   const read = (wrong: string) => parseJson(`[${texts}9007199254740993${wrong}]`, 1_000_000);
   expect((read('') as unknown[]).at(-1)).toBe('9007199254740993');

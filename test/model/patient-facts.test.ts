@@ -55,7 +55,7 @@ describe('a text tells', () => {
     expect(told(text)).toBe(fact);
   });
 
-  test('an address of a mail box that does not hold the name', () => {
+  test('the address of a mailbox without the name', () => {
     expect(told('to: gdn80@posta.example', {}, { ...GIULIA, email: 'gdn80@posta.example' })).toBe('email');
   });
 });
@@ -67,7 +67,7 @@ test('letters and digits of two texts are compared, and the last digits of two t
   expect(phoneDigitsOf('none')).toBe('');
 });
 
-describe('what is too short to be told apart', () => {
+describe('a name that is too short to be recognized', () => {
   const NOBODY: PatientDetails = { firstName: null, lastName: null };
   test.each<[PatientDetails, string, PatientFact | null]>([
     [{ ...NOBODY, phone: '123456' }, '123456', null],
@@ -101,13 +101,13 @@ describe('a text does not tell', () => {
     expect(told(text)).toBeNull();
   });
 
-  test('a name that the clinic has too, as long as nothing else is told', () => {
+  test('a name that the clinic shares, as long as no other value identifies the patient', () => {
     const own = ['Studio Nicolò, Via Giulia 1'];
     expect(told('Studio Nicolò, Via Giulia 1', { own })).toBeNull();
     expect(told('Studio Nicolò 3331234567', { own })).toBe('phone');
   });
 
-  test('what is allowed, also where it stands in something else that is', () => {
+  test('an allowed value, also within another allowed value', () => {
     expect(told('Giulia', { mayReveal: ['first-name'] })).toBeNull();
     expect(told('giulia.denicolo@posta.example', { mayReveal: ['email'] })).toBeNull();
     expect(told('Giulia De Nicolò', { mayReveal: ['first-name'] })).toBe('last-name');
@@ -125,7 +125,7 @@ describe('a text does not tell', () => {
   });
 });
 
-test('whatever name is put into whatever text, it is found, and taken out it is not', () => {
+test('a name in any text is found, and after its removal it is not', () => {
   const letters = fc.stringMatching(/^[a-zàèìòù]{4,12}$/);
   const signs = fc.constantFrom(' ', ', ', ': ', '\n', '/', '"', '—');
   fc.assert(

@@ -22,7 +22,7 @@ test('work that is done without a break gives its result', () => {
   expect(atOnce(work())).toBe('result');
 });
 
-test('slices hold a list in its order, all of them full but the last', () => {
+test('slices keep the order of a list, and all except the last are full', () => {
   fc.assert(
     fc.property(fc.array(fc.integer(), { maxLength: 50 }), fc.integer({ min: 1, max: 10 }), (list, size) => {
       const cut = slices(list, size);

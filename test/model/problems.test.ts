@@ -22,7 +22,7 @@ test('a problem is of its tenant, of each clinic that shares it, or of none', ()
   ]);
 });
 
-test('whoever may see some clinics sees no problem of another one and none of the whole installation', () => {
+test('a user with some clinics sees no problem of another one and none of the whole installation', () => {
   const all = [problemOf('rossi'), problemOf('bianchi'), problemOf(null)];
   expect(problemsWithin(all, (tenant) => tenant === 'rossi')).toEqual([problemOf('rossi')]);
 });

@@ -7,14 +7,14 @@ test('each name is counted, and none that does not come', () => {
   expect(countEach([])).toEqual({});
 });
 
-test('a path that found nothing is told with the field of the profile that is to be corrected', () => {
+test('a path without a result is reported with the field of the profile to correct', () => {
   const remark = { code: 'path-empty', list: 'agendas', field: 'name', path: '$.label', rows: 1 } as const;
   expect(render(sentenceOfRemark(remark))).toBe(
     'agendas.fields.name: the path $.label found nothing in 1 row; correct the path in the clinic profile',
   );
 });
 
-test('a zone that was not read is told with at most three of its names', () => {
+test('an unread zone is reported with at most three of its names', () => {
   const zones = ['Europe/Rome', 'Europe/Paris', 'Asia/Tokyo', 'Asia/Seoul'];
   const remark = { code: 'zone-unread', list: 'appointments', field: 'zone', path: '$.tz', rows: 12, zones } as const;
   const sentence = render(sentenceOfRemark(remark));

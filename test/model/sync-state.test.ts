@@ -14,12 +14,12 @@ const IN_SYNC: SyncState = {
 const state = (changes: Partial<SyncState> = {}): SyncState => ({ ...IN_SYNC, ...changes });
 const firstSync = (written: number, of: number | null) => state({ sync: 'behind', firstSync: { written, of } });
 
-describe('targets taken together', () => {
+describe('the combined state of targets', () => {
   test.each([
     ['on-hold', 'unknown'],
     ['unknown', 'behind'],
     ['behind', 'in-sync'],
-  ] as const)('are %s where one is and another is %s', (worse, better) => {
+  ] as const)('is %s if one is and another is %s', (worse, better) => {
     for (const order of [
       [worse, better],
       [better, worse],
@@ -31,7 +31,7 @@ describe('targets taken together', () => {
   test.each([
     ['action-required', 'retrying'],
     ['retrying', 'ok'],
-  ] as const)('go on like the worst of them: %s before %s', (worse, better) => {
+  ] as const)('has the worst health: %s before %s', (worse, better) => {
     for (const order of [
       [worse, better],
       [better, worse],
@@ -57,7 +57,7 @@ describe('targets taken together', () => {
     );
   });
 
-  test('know how far the first sync is once it is known of each', () => {
+  test('has the progress of the first sync once it is known for each', () => {
     expect(worstOf([firstSync(2, 5), firstSync(3, 9)]).firstSync).toEqual({ written: 5, of: 14 });
     expect(worstOf([firstSync(2, 5), firstSync(0, null)]).firstSync).toEqual({ written: 2, of: null });
     expect(worstOf([firstSync(2, 5), state({ sync: 'on-hold' })]).firstSync).toBeNull();
@@ -68,7 +68,7 @@ describe('targets taken together', () => {
   });
 });
 
-test('a first sync is told with how far it is, in both languages, as soon as that is known', () => {
+test('the progress of a first sync is shown in both languages, as soon as it is known', () => {
   expect(syncWords(firstSync(2, 5), 'en')).toBe('behind, first sync: 2 of 5 written');
   expect(syncWords(firstSync(2, 5), 'it')).toBe('non aggiornato, prima sincronizzazione: 2 di 5 scritti');
   expect(syncWords(firstSync(0, null), 'en')).toBe('behind');

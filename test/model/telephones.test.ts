@@ -72,7 +72,7 @@ describe('a telephone field as a front desk writes it', () => {
     expect(mobileNumber('333 1234567 int. 12, 347 7654321', 'IT')).toBeNull();
   });
 
-  test('a CRM gets the first mobile number, else the first', () => {
+  test('a CRM gets the first mobile number; if there is none, the first number', () => {
     expect(firstTelephone('06 1234567 / 333 1234567', 'IT')?.number).toBe('+393331234567');
     expect(firstTelephone('06 1234567 / 06 7654321', 'IT')?.number).toBe('+39061234567');
   });
@@ -125,7 +125,7 @@ describe('a telephone field as a front desk writes it', () => {
     ' (',
   );
 
-  test('gives what was written or nothing, and never another number', () => {
+  test('returns the written number or nothing, and never another number', () => {
     const fields = local.chain((country) =>
       fc.tuple(
         fc.constant(country),

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isVisible, shortened } from '../../src/model/text.ts';
 
-describe('what a person sees of a text', () => {
+describe('the visible part of a text', () => {
   test.each([
     '',
     ' ',
@@ -30,13 +30,13 @@ describe('a text of at most so many characters', () => {
     expect(shortened('abcdef', 5)).toBe('abcd…');
   });
 
-  test('loses whole characters as a person sees them, and space before the ellipsis', () => {
+  test('loses whole visible characters, and space before the ellipsis', () => {
     expect(shortened('abc 🦷defg', 6)).toBe('abc…');
     expect(shortened('ab👨‍👩‍👧cd', 9)).toBe('ab…');
     expect(shortened('👨‍👩‍👧', 4)).toBe('…');
   });
 
-  test('is never longer, begins as the text does, and stays as it is when shortened again', () => {
+  test('is never longer, begins as the text does, and is unchanged when shortened again', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 60 }), fc.integer({ min: 1, max: 60 }), (text, most) => {
         const short = shortened(text, most);

@@ -47,7 +47,7 @@ test('of windows that follow each other every span is in at least one, and a mom
 
 const BEGAN_AT = Date.UTC(2026, 0, 1);
 
-/** A machine whose wall clock can be set. */
+/** A host whose wall clock can be set. */
 function machine() {
   const real = { now: 0, offsetMs: BEGAN_AT };
   const wall = () => real.now + real.offsetMs;
@@ -58,8 +58,8 @@ function machine() {
   return { real, wall, watch };
 }
 
-describe('the time between two readings', () => {
-  test('is what the wall clock says, while nobody sets it', () => {
+describe('the time between two readings of the clock', () => {
+  test('is that of the wall clock, while the clock is not set', () => {
     const { real, wall, watch } = machine();
     const before = wall() - HOUR_MS;
     const { clock, elapsedSince } = watch();
@@ -68,7 +68,7 @@ describe('the time between two readings', () => {
     expect([elapsedSince(at), elapsedSince(before), clock()]).toEqual([MINUTE_MS, HOUR_MS + MINUTE_MS, wall()]);
   });
 
-  test('is no longer where the wall clock jumps ahead in between, and goes on from there', () => {
+  test('is no longer if the wall clock jumps ahead in between, and continues from there', () => {
     const { real, watch } = machine();
     const { clock, elapsedSince } = watch();
     const first = clock();
@@ -80,7 +80,7 @@ describe('the time between two readings', () => {
     expect([elapsedSince(first), elapsedSince(second)]).toEqual([MINUTE_MS + 2 * SECOND_MS, MINUTE_MS]);
   });
 
-  test('is no shorter where the wall clock is put back in between', () => {
+  test('is no shorter if the wall clock is set back in between', () => {
     const { real, watch } = machine();
     const { clock, elapsedSince } = watch();
     const first = clock();
@@ -89,7 +89,7 @@ describe('the time between two readings', () => {
     expect(elapsedSince(first)).toBe(MINUTE_MS);
   });
 
-  test('is as much longer as it began before the process, by the clock as it was then', () => {
+  test('includes the time before the process, by the clock of that time', () => {
     const { real, wall, watch } = machine();
     const before = wall() - MINUTE_MS;
     const { elapsedSince } = watch();
@@ -129,7 +129,7 @@ describe('the time between two readings', () => {
     expect(elapsedSince(first)).toBe(SECOND_MS);
   });
 
-  test('is never more than what passed, but for less than a second, and never less than that for good, whatever is set', () => {
+  test('is never more than the real time except for less than a second, and never permanently less, after any changes of the clock', () => {
     const step = fc.record({
       passMs: fc.integer({ min: 0, max: 10 * MINUTE_MS }),
       jumpMs: fc.oneof(
@@ -151,7 +151,7 @@ describe('the time between two readings', () => {
         }
         if (first === null) return;
         expect(elapsedSince(first.at)).toBeLessThan(real.now - first.realAt + SECOND_MS);
-        // Whatever happened, it is long ago some day.
+        // Despite any changes of the clock, much time has passed in the end.
         real.now += 100 * HOUR_MS;
         expect(elapsedSince(first.at)).toBeGreaterThan(60 * HOUR_MS);
       }),
@@ -160,7 +160,7 @@ describe('the time between two readings', () => {
 });
 
 const ZONES = Intl.supportedValuesOf('timeZone');
-/** ALL_ZONES=1 looks at every zone in every week; else at a sample that differs in the zones' share of the year. */
+/** ALL_ZONES=1 checks every zone in every week; the default is a sample that shifts from zone to zone. */
 const STRIDE = process.env.ALL_ZONES === '1' ? 1 : 17;
 const FROM = Date.UTC(2024, 0, 1);
 const TO = Date.UTC(2032, 0, 1);
@@ -174,7 +174,7 @@ describe('a zoned time', () => {
     }
   });
 
-  test('shows the wall time that the IANA data tells, on both sides of every clock change', () => {
+  test('shows the wall time of the IANA data, on both sides of every clock change', () => {
     for (const zone of ZONES.filter((_, index) => index % (STRIDE === 1 ? 1 : 5) === 0)) {
       for (const change of clockChanges(zone)) {
         for (const at of [change - HOUR_MS, change - 1_000, change, change + 1_000, change + HOUR_MS]) {
@@ -211,13 +211,13 @@ describe('a zoned time', () => {
 });
 
 describe('an offset', () => {
-  test('changes only on a quarter of an hour in UTC, so that one look-up serves the quarter', () => {
+  test('changes only on a quarter of an hour in UTC, so that one lookup serves the quarter', () => {
     for (const zone of ZONES) {
       for (const change of clockChanges(zone)) expect(change % (15 * MINUTE_MS), `${zone} at ${change}`).toBe(0);
     }
   });
 
-  test('stays right when more instants were asked for than are remembered', () => {
+  test('stays correct after more lookups than the cache holds', () => {
     const before = offsetMs('Europe/Rome', FROM);
     for (let index = 0; index < 21_000; index += 1) offsetMs('Europe/Rome', FROM + index * 15 * MINUTE_MS);
     expect(offsetMs('Europe/Rome', FROM)).toBe(before);

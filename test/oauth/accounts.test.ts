@@ -39,7 +39,7 @@ describe('the account that is expected', () => {
     expect(mismatchOf(ROSSI, expected)).toBe(mismatch);
   });
 
-  test('is not one whose address or domain the vendor does not vouch for', () => {
+  test('is not accepted if the vendor does not vouch for its address or domain', () => {
     const unvouched = { subject: '117', address: null, domain: null };
     expect(mismatchOf(unvouched, { address: 'rossi@practice.example' })).toBe('account-unknown');
     expect(mismatchOf(unvouched, { address: 'rossi@practice.example', subject: '118' })).toBe('wrong-account');
@@ -48,14 +48,14 @@ describe('the account that is expected', () => {
   });
 });
 
-test('a person names an account by its id or address, and an unknown one as such', () => {
+test('an operator names an account by its id or address, and an unknown account as unknown', () => {
   expect(
     ['117', 'ROSSI@practice.example', 'practice.example', 'unknown', ''].map((name) => isNamed(ROSSI, name)),
   ).toEqual([true, true, false, false, false]);
   expect(['117', 'unknown', ''].map((name) => isNamed(null, name))).toEqual([false, true, false]);
 });
 
-test('operators read the address with the id, or what there is', () => {
+test('an account is shown as address with id, or as its known part', () => {
   expect(accountText(ROSSI)).toBe('rossi@practice.example (117)');
   expect(accountText({ ...ROSSI, address: null })).toBe('117');
   expect(accountText(null)).toBe('unknown');
@@ -81,7 +81,7 @@ describe('what each vendor vouches for', () => {
       { sub: '1', email: 'a@b.it', email_verified: true },
       told('1', 'a@b.it'),
     ],
-    ['google', 'an address that nobody proved', { sub: '1', email: 'a@b.it', email_verified: false }, told('1')],
+    ['google', 'an unverified address', { sub: '1', email: 'a@b.it', email_verified: false }, told('1')],
     [
       'microsoft',
       'a member; the e-mail address is what an administrator wrote',
@@ -116,7 +116,7 @@ describe('what each vendor vouches for', () => {
     expect(accountOfClaims({ name }, claims)).toEqual(account);
   });
 
-  test('HubSpot tells the account in which the application is installed', () => {
+  test('HubSpot returns the account in which the application is installed', () => {
     expect(accountOfHub({ active: true, hub_id: 4711, user: 'admin@clinic.example' })).toEqual(
       told('4711', 'admin@clinic.example'),
     );
@@ -124,7 +124,7 @@ describe('what each vendor vouches for', () => {
   });
 });
 
-describe('what a token answer names by itself', () => {
+describe('an account named in a token response', () => {
   const NAMES = { idToken: null, identityUrl: null, hubId: null };
   const tokenFor = (claims: object) => `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.x`;
 
@@ -146,7 +146,7 @@ describe('what a token answer names by itself', () => {
   });
 });
 
-describe('the account of a login', () => {
+describe('the account of a connection', () => {
   const redis = useRedis();
 
   const ROSSI: Account = { subject: '117', address: 'rossi@practice.example', domain: 'practice.example' };
@@ -155,7 +155,7 @@ describe('the account of a login', () => {
 
   const UNCONFIRMED = { actor: 'guard', code: 'account-unconfirmed', retry: 'never' };
 
-  /** Logins of which the test says whose they are. */
+  /** Opens connections whose account the test chooses. */
   async function open(settings: Partial<Pick<LoginTarget, 'expected' | 'takesAnyAccount' | 'verify'>> = {}) {
     const server = await startTokenServer();
     const worker = openWorker({ redis: redis.connect(), issuer: server.url });
@@ -178,7 +178,7 @@ describe('the account of a login', () => {
     return { server, worker, logIn, authorizer, stored };
   }
 
-  describe('a login whose user the clinic was asked for', () => {
+  describe('a connection for a user of the clinic', () => {
     const failing = (actor: Actor, code: string) => async () => {
       throw new MirrorError('not told', { actor, code, retry: 'never' });
     };
@@ -197,7 +197,7 @@ describe('the account of a login', () => {
       ['authorization', 'user-unknown'],
       ['settings', 'tenant-not-allowed'],
       ['settings', 'tenant-gone'],
-    ] as const)('is refused when the user may not be connected (%s %s)', async (actor, code) => {
+    ] as const)('is refused when the user must not be connected (%s %s)', async (actor, code) => {
       const { logIn, stored } = await open({ verify: failing(actor, code) });
       await expect(logIn(ROSSI, 'here')).rejects.toMatchObject({ code });
       expect(await stored()).toBeNull();
@@ -207,7 +207,7 @@ describe('the account of a login', () => {
   describe('an account that the settings expect', () => {
     const expected = { address: 'rossi@practice.example' };
 
-    test('is the only one that may log in, however it does: nothing of another is kept', async () => {
+    test('is the only one that can connect, in every way: no token of another account is stored', async () => {
       for (const way of ['here', 'elsewhere'] as const) {
         const { worker, logIn, stored } = await open({ expected });
         await connect(worker);
@@ -227,7 +227,7 @@ describe('the account of a login', () => {
       expect(await authorizer(expected).header(NEVER)).toBe('Bearer access-1');
     });
 
-    test('is asked for at once when the settings name it later: the tokens of another are given to nobody', async () => {
+    test('is required at once after a change of the settings: the tokens of another account are not used', async () => {
       const { logIn, authorizer } = await open();
       await logIn(STRANGER, 'here');
       const refused = { actor: 'authorization', code: 'wrong-account' };
@@ -242,10 +242,10 @@ describe('the account of a login', () => {
     });
   });
 
-  describe('a login whose account nobody expects', () => {
+  describe('a connection without an expected account', () => {
     const KNOWN = [ROSSI, 'here'] as const;
     test.each<[string, readonly (readonly [Account | null, LoginWay])[], boolean]>([
-      ['the first one, by whoever began it', [[ROSSI, 'here']], false],
+      ['the first one, whoever began the login', [[ROSSI, 'here']], false],
       ['the first one, of an account that is not told', [[null, 'here']], false],
       ['the first one, by a link or code', [[ROSSI, 'elsewhere']], true],
       ['the same account again', [KNOWN, [ROSSI, 'here']], false],
@@ -258,7 +258,7 @@ describe('the account of a login', () => {
       ['a stranger, twice', [KNOWN, [STRANGER, 'here'], [STRANGER, 'here']], true],
       ['another account, after one that was not told', [KNOWN, [null, 'here'], [STRANGER, 'here']], true],
       [
-        'one that is told, after one that was not',
+        'a known one, after an unknown one',
         [
           [null, 'here'],
           [ROSSI, 'here'],
@@ -274,7 +274,7 @@ describe('the account of a login', () => {
         true,
       ],
       [
-        'the same unconfirmed one again, by whoever began it',
+        'the same unconfirmed one again, whoever began the login',
         [
           [ROSSI, 'elsewhere'],
           [ROSSI, 'here'],
@@ -291,14 +291,14 @@ describe('the account of a login', () => {
       else expect(await header).toBe('Bearer access-1');
     });
 
-    test('is used where what it is good for is bound otherwise, as at the clinic', async () => {
+    test('is used if any account is accepted, as at the clinic', async () => {
       const { logIn, authorizer } = await open({ takesAnyAccount: true });
       await logIn(ROSSI, 'here');
       expect(await logIn(STRANGER, 'elsewhere')).toMatchObject({ account: STRANGER, isUnconfirmed: false });
       expect(await authorizer().header(NEVER)).toBe('Bearer access-1');
     });
 
-    test('is given to nobody, forced or not, and kept alive until a person names the account', async () => {
+    test('is never used, forced or not, and is kept alive until an operator names the account', async () => {
       const { server, worker, logIn, authorizer, stored } = await open();
       await logIn(STRANGER, 'elsewhere');
       server.onToken = () => ({ body: { ...tokensNamed(2), expires_in: 3_600 } });
@@ -316,13 +316,13 @@ describe('the account of a login', () => {
       expect(await stored()).toMatchObject({ version: before?.version, tokens: { refreshToken: 'refresh-2' } });
     });
 
-    test('can not be confirmed where nobody has logged in', async () => {
+    test('can not be confirmed without a connection', async () => {
       const { worker } = await open();
       await expect(confirmAccount(worker.place, 'unknown', NEVER)).rejects.toMatchObject({ code: 'not-connected' });
     });
   });
 
-  test('the word of a person holds although a refresh of before was received and not stored yet', async () => {
+  test('a confirmation by an operator holds although an earlier refresh was received and not stored yet', async () => {
     const server = await startTokenServer();
     server.onToken = () => ({ body: { ...tokensNamed(9), expires_in: 3_600 } });
     let isAway = false;
@@ -348,10 +348,10 @@ describe('the account of a login', () => {
     });
   });
 
-  describe('a login whose account is not known', () => {
+  describe('a connection with an unknown account', () => {
     const idToken = (claims: object) => `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.x`;
 
-    test('is used on, and it is learned whose it is when a refresh tells', async () => {
+    test('is still used, and its account is learned from a refresh', async () => {
       const { server, worker, authorizer, stored } = await open();
       await connect(worker, { accessExpiresAt: null });
       expect(await authorizer().header(NEVER)).toBe('Bearer access-0');
@@ -368,7 +368,7 @@ describe('the account of a login', () => {
       expect((await stored())?.tokens.account, 'a refresh changes no account').toEqual(learned);
     });
 
-    test('is used on where the settings expect somebody, until it is known that it is not theirs', async () => {
+    test('is still used if the settings expect an account, until a different account is known', async () => {
       const { server, worker, authorizer } = await open({ expected: { subject: '117' } });
       await connect(worker, { accessExpiresAt: null } satisfies Partial<Credential>);
       expect(await authorizer().header(NEVER)).toBe('Bearer access-0');
@@ -380,7 +380,7 @@ describe('the account of a login', () => {
     });
   });
 
-  test('nothing of the account stands in Redis in clear', async () => {
+  test('Redis does not hold the account in clear', async () => {
     const { logIn } = await open();
     await logIn(STRANGER, 'elsewhere');
     const stored = await redis.connect().hgetall(keys.credential(TENANT, 'clinic'));

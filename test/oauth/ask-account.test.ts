@@ -17,7 +17,7 @@ const SCOPES = ['openid', 'email', 'calendar'];
 
 type Claims = Record<string, unknown>;
 
-/** A login of which the server's id_token is told by the test, from the one that is as it should be. */
+/** Logs in with an id_token that the test derives from a correct one. */
 async function logIn(
   idTokenOf: (good: Claims) => string | undefined,
   { provide, aheadMs = 0 }: { provide?: (url: string) => Provider; aheadMs?: number } = {},
@@ -61,8 +61,8 @@ function forged(header: object, signatureOf: (signedPart: string) => string) {
   };
 }
 
-describe('the id_token of a login', () => {
-  test('is asked for with a nonce, and tells whose it is', async () => {
+describe('the id_token of a connection', () => {
+  test('is requested with a nonce, and names the account', async () => {
     const { url, done, worker } = await logIn(signed({}));
     expect(url.searchParams.get('nonce')).toMatch(/^[\w-]{43}$/);
     const account = { subject: 'subject-1', address: 'doctor@clinic.example', domain: null };
@@ -81,9 +81,9 @@ describe('the id_token of a login', () => {
     ['of a time to come', signed({ nbf: now + 3_600 })],
     ['without an end', signed({ exp: undefined })],
     ['without a subject', signed({ sub: undefined })],
-    ['signed by somebody else under the same name', signed({}, { ...newSigningKey(), keyId: KEY.keyId })],
+    ['signed by another key with the same id', signed({}, { ...newSigningKey(), keyId: KEY.keyId })],
     ['signed by an unknown key', signed({}, newSigningKey())],
-    ['signed by nobody', forged({ alg: 'none' }, () => '')],
+    ['without a signature', forged({ alg: 'none' }, () => '')],
     [
       "signed by the client's secret",
       forged({ alg: 'HS256', kid: KEY.keyId }, (part) =>
@@ -108,12 +108,12 @@ describe('the id_token of a login', () => {
     await expect(done).rejects.toMatchObject({ actor: 'remote' });
   });
 
-  test('need not be there: then it is not known whose the login is', async () => {
+  test('may be absent: then the account is unknown', async () => {
     const { done } = await logIn(() => undefined);
     expect(await done).toMatchObject({ account: null });
   });
 
-  test('costs one question for the keys at a login, and none at a refresh', async () => {
+  test('costs one request for the keys at a login, and none at a refresh', async () => {
     const { server, worker, done } = await logIn(signed({}));
     let asked = 0;
     server.onKeys = () => {
@@ -127,7 +127,7 @@ describe('the id_token of a login', () => {
     expect(asked).toBe(1);
   });
 
-  test('leaves nothing of the person in what is thrown', async () => {
+  test('leaves no personal data in a thrown error', async () => {
     const { done } = await logIn(signed({ aud: 'client-2' }));
     const error = await done.catch((thrown: unknown) => thrown);
     const texts: string[] = [];
@@ -166,7 +166,7 @@ describe("the issuer of Microsoft's id_tokens", () => {
     });
   }
 
-  test.each(['organizations', 'aurora.example', HOME])('is the directory of whoever logs in: %s', async (directory) => {
+  test.each(['organizations', 'aurora.example', HOME])('is the directory of the user: %s', async (directory) => {
     const { done } = await logInAt(directory, claimsOf(HOME));
     expect(await done).toMatchObject({
       account: { subject: 'oid-1', address: 'rossi@aurora.example', domain: 'aurora.example' },

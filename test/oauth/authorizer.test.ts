@@ -11,7 +11,7 @@ import {
 import { clinicProvider, googleProvider, missingScopes } from '../../src/oauth/providers.ts';
 import { NEVER } from './connection.ts';
 
-test('the shape is the one that connectors ask for', () => {
+test('the interface is the one that connectors require', () => {
   const authorizer: Authorizer = createBasicAuthorizer('nas', 'a', 'p') satisfies ConnectionAuthorizer;
   expect(authorizer.quotaUser).toBeNull();
 });
@@ -25,13 +25,13 @@ test('the quota user is stable, opaque, short, and its own for each target', () 
   );
 });
 
-test('missing scopes are named in order; those of the protocol are not asked after', () => {
+test('missing scopes are listed in order; those of the protocol are not checked', () => {
   const needed = ['openid', 'offline_access', 'svc.agenda', 'svc.patients'];
   expect(missingScopes(needed, ['svc.patients'])).toEqual(['svc.agenda']);
   expect(missingScopes(needed, needed)).toEqual([]);
 });
 
-test('providers take https, and http on this machine only', () => {
+test('provider URLs are https, or http on this host only', () => {
   const client = { clientId: 'c', clientSecret: null };
   for (const authUrl of [
     'https://login.example.org',
@@ -58,14 +58,14 @@ test('providers take https, and http on this machine only', () => {
   expect(googleProvider(client).issuer).toBe('https://accounts.google.com');
 });
 
-test('a login by name and password is a header, in UTF-8, and cannot be renewed', async () => {
+test('credentials of name and password are a header, in UTF-8, and cannot be renewed', async () => {
   const authorizer = createBasicAuthorizer('nas', 'jörg', 'p:ss wörd');
   expect(await authorizer.header(NEVER)).toBe(`Basic ${Buffer.from('jörg:p:ss wörd').toString('base64')}`);
   await expect(authorizer.renew(NEVER)).rejects.toMatchObject({ actor: 'authorization', code: 'password-refused' });
   expect(() => createBasicAuthorizer('nas', 'a:b', 'p')).toThrow(expect.objectContaining({ actor: 'settings' }));
 });
 
-test('a key goes into its own header as it is, whatever the case of its name', async () => {
+test('a key is sent unchanged in its own header, whatever the case of the header name', async () => {
   const authorizer = createKeyAuthorizer('crm', 'X-Api-Key', 'k-1');
   expect(authorizer.headerName).toBe('x-api-key');
   expect(await authorizer.header(NEVER)).toBe('k-1');
@@ -80,7 +80,7 @@ test('a key for the header Authorization needs no other name', async () => {
 test.each([
   ['token', createBearerAuthorizer('crm', 'key-canary')],
   ['key', createKeyAuthorizer('crm', 'x-api-key', 'key-canary')],
-])('a %s that is refused is for a person to replace, and is not told', async (what, authorizer: Authorizer) => {
+])('a refused %s must be replaced by an operator, and is not shown', async (what, authorizer: Authorizer) => {
   const thrown = await authorizer.renew(NEVER).catch((error: unknown) => error);
   expect(thrown).toMatchObject({
     actor: 'authorization',
@@ -91,7 +91,7 @@ test.each([
   expect(`${(thrown as Error).stack} ${JSON.stringify(thrown)}`).not.toContain('canary');
 });
 
-test('logins that never change give the same header each time, and have no place and no quota user', async () => {
+test('static credentials give the same header each time, and have no base URL and no quota user', async () => {
   await fc.assert(
     fc.asyncProperty(fc.stringMatching(/^[\x21-\x7e]{1,40}$/), async (secret) => {
       const logins: Authorizer[] = [

@@ -57,8 +57,8 @@ function assertionOf(form: URLSearchParams | undefined, { publicKey }: ReturnTyp
   return { header: parse(header), payload: parse(payload) };
 }
 
-describe("an application's own login", () => {
-  test('asks with its secret, once for all who ask meanwhile, and again before the token ends', async () => {
+describe("an application's own connection", () => {
+  test('requests a token with its secret, once for all concurrent callers, and again before the token expires', async () => {
     let now = Date.now();
     const server = await openScripted();
     const authorizer = authorizerOf(server, { secret: 'secret-1' }, () => now);
@@ -115,7 +115,7 @@ describe("an application's own login", () => {
     ['unauthorized_client', 400, 'application-not-allowed'],
     ['invalid_scope', 400, 'application-not-allowed'],
     ['invalid_grant', 400, 'application-not-allowed'],
-  ])('%s is the settings fault, and is told without secrets', async (error, status, code) => {
+  ])('%s is a fault in the settings, and is reported without secrets', async (error, status, code) => {
     const server = await openScripted();
     server.onToken = () => oauthError(error, status);
     const authorizer = authorizerOf(server, { secret: 'secret-canary' });
@@ -125,7 +125,7 @@ describe("an application's own login", () => {
     expect(server.posted).toHaveLength(1);
   });
 
-  test('a server that is away is waited for, and asked again', async () => {
+  test('an unreachable server is queried again after a delay', async () => {
     const server = await openScripted();
     const grant = server.onToken;
     server.onToken = () => ({ status: 503, body: 'busy', headers: { 'retry-after': '7' } });
@@ -150,7 +150,7 @@ describe("an application's own login", () => {
   });
 });
 
-describe("an application's own login at the Graph sandbox, which checks secret, signature and audience", () => {
+describe("an application's own connection to the Graph sandbox, which checks secret, signature and audience", () => {
   async function openGraph() {
     const sandbox = await startGraphSandbox();
     onTestFinished(() => sandbox.close());
@@ -188,7 +188,7 @@ describe("an application's own login at the Graph sandbox, which checks secret, 
     expect(await reads(await authorizer({ certificate: certificate.pem }).header(NEVER))).toBe(200);
   });
 
-  test('is refused with a wrong secret and with a certificate that nobody registered', async () => {
+  test('is refused with a wrong secret and with an unregistered certificate', async () => {
     const { authorizer } = await openGraph();
     const refused = { actor: 'settings', code: 'client-rejected', retry: 'never' };
     await expect(authorizer({ secret: 'wrong' }).header(NEVER)).rejects.toMatchObject(refused);

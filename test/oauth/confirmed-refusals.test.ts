@@ -58,12 +58,12 @@ async function open(
   return { server, time, worker, newWorker, standing, asked };
 }
 
-describe.each(Object.entries(PROVIDERS))('a login at %s', (_, provider) => {
-  test('that is refused once goes on: the old token is used, and a second try minutes later finds it well', async () => {
+describe.each(Object.entries(PROVIDERS))('a connection to %s', (_, provider) => {
+  test('that is refused once continues: the old token is used, and an attempt minutes later succeeds', async () => {
     const { time, worker, newWorker, standing, asked } = await open(provider, [refused('Bad Request'), granted]);
     expect(await worker.authorizer.header(NEVER)).toBe('Bearer access-0');
     expect(await standing()).toMatchObject({ state: 'connected', reason: 'refusal-unconfirmed', refusedAt: time.now });
-    // Neither this process nor another one asks before its time, also when the token has ended.
+    // Neither this process nor another one queries the provider before the confirmation is due, even if the token has expired.
     time.now += CONFIRM_AFTER_MS - 1_000;
     const early = await newWorker()
       .authorizer.header(NEVER)
@@ -78,7 +78,7 @@ describe.each(Object.entries(PROVIDERS))('a login at %s', (_, provider) => {
     expect(after?.refusedAt).toBeUndefined();
   });
 
-  test('that is refused twice, minutes apart, needs a new login', async () => {
+  test('that is refused twice, minutes apart, requires a new login', async () => {
     const { time, worker, standing, asked } = await open(provider, [refused('Bad Request'), refused('Bad Request')]);
     await worker.authorizer.header(NEVER);
     time.now += CONFIRM_AFTER_MS + 1_000;
@@ -101,7 +101,7 @@ describe.each(Object.entries(PROVIDERS))('a login at %s', (_, provider) => {
     ['Google', 'server_error', 'invalid_grant'],
     ['Google', '', 'internal_failure'],
   ])(
-    'that is refused in passing, in the words of %s (%s), is asked about later, however often',
+    'that is refused temporarily, with %s (%s), is checked again later, however often',
     async (_, description, error) => {
       const words = refused(description, error);
       const { time, worker, standing } = await open(provider, [words, words, words, granted]);
@@ -130,7 +130,7 @@ describe('a refusal is believed at once', () => {
     ['when consent is missing', refused('AADSTS65001: no consent')],
     ['when the grant was revoked', refused('AADSTS50173: The provided grant has expired.')],
     ['when the password has expired', refused('AADSTS50055: The password is expired.')],
-    ['when a person must answer', refused('x', 'interaction_required')],
+    ['when a user must answer', refused('x', 'interaction_required')],
   ])('%s', async (_, answer) => {
     const { worker, standing } = await open(PROVIDERS.Microsoft!, [answer]);
     await expect(worker.authorizer.header(NEVER)).rejects.toMatchObject({ actor: 'authorization', retry: 'never' });
@@ -144,7 +144,7 @@ describe('a refusal is believed at once', () => {
   });
 });
 
-test('a login that a person makes meanwhile waits for no confirmation of the one before', async () => {
+test('a new connection made meanwhile does not wait for the confirmation of the previous one', async () => {
   const { time, worker, asked } = await open(PROVIDERS.Google!, [refused('x'), granted]);
   await worker.authorizer.header(NEVER);
   await worker.credentials.remove('clinic');
@@ -160,7 +160,7 @@ test('a number of Entra that leaves the cause open is confirmed before it is bel
   expect(await standing()).toMatchObject({ state: 'connected', refusedAt: expect.any(Number) });
 });
 
-test('a refusal that is dated ahead of the clock is asked about at once, and confirmed later', async () => {
+test('a refusal with a date in the future is checked at once, and confirmed later', async () => {
   const { time, worker, newWorker, standing, asked } = await open(PROVIDERS.Google!, [
     refused('x'),
     refused('x'),
@@ -173,7 +173,7 @@ test('a refusal that is dated ahead of the clock is asked about at once, and con
   expect(await standing()).toMatchObject({ state: 'connected', refusedAt: time.now });
 });
 
-test('a lost answer of a server that ends the grant is told as such after the confirmation, and the fence holds', async () => {
+test('a lost answer of a server that ends the grant is reported as such after the confirmation, and the fence holds', async () => {
   const { server, time, worker, newWorker, standing } = await open(PROVIDERS['the clinic']!, []);
   const rotating = rotatingTokens();
   let calls = 0;

@@ -25,7 +25,7 @@ export const NEVER = new AbortController().signal;
 export interface Worker {
   place: ConnectionContext;
   credentials: CredentialStorage;
-  /** As each job does: what it read of logins before counts no more. */
+  /** Discards cached connections, as each job does at its start. */
   beginAnew: () => void;
   server: ReturnType<typeof createAuthorizationServer>;
   refresher: ReturnType<typeof createRefresher>;
@@ -46,9 +46,9 @@ export interface WorkerOptions {
   requestTimeoutMs?: number;
   /** Between a refusal and the try that confirms it. Default: none, so that the next try confirms it. */
   confirmAfterMs?: number;
-  /** Whoever waits for a peer's refresh looks as often. Default 20, a fifth of a daemon's. */
+  /** Interval at which a process that waits for a peer's refresh checks. Default 20, a fifth of a daemon's. */
   longestPauseMs?: number;
-  /** Default: takes what Redis was given for durable. */
+  /** Default: treats data that Redis accepted as durable. */
   awaitDurable?: AwaitDurable;
   /** Stands before the store, to make it fail. */
   wrapStore?: (store: CredentialStorage) => CredentialStorage;
@@ -91,14 +91,14 @@ export function openWorker(options: WorkerOptions): Worker {
   return { place, credentials, beginAnew: store.beginAnew, server, refresher, authorizer, logged };
 }
 
-/** The provider refuses the login for the first time, which ends nothing. */
+/** Refuses the connection for the first time, which does not end the connection. */
 export async function refusedOnce({ authorizer, credentials }: Worker): Promise<void> {
   const renewing = authorizer.renew(new AbortController().signal);
   await expect(renewing).rejects.toMatchObject({ actor: 'remote', code: 'refusal-unconfirmed', retry: 'later' });
   expect(await credentials.read('clinic')).toMatchObject({ state: 'connected', reason: 'refusal-unconfirmed' });
 }
 
-/** Stores a login as if a person had made it: `access-0`, `refresh-0`, due for a refresh unless told otherwise. */
+/** Stores a connection as if an operator had made it: `access-0`, `refresh-0`, and due for a refresh unless `changes` sets another expiry. */
 export async function connect(worker: Worker, changes: Partial<Credential> = {}): Promise<Credential> {
   const now = Date.now();
   const credential: Credential = {
@@ -121,7 +121,7 @@ export async function connect(worker: Worker, changes: Partial<Credential> = {})
   return credential;
 }
 
-/** Makes the stored login one of which it is not known whose it is. */
+/** Removes the account from the stored connection. */
 export async function forgetAccount(worker: Worker): Promise<void> {
   const { credentials, leases } = worker.place;
   const credential = await credentials.read('clinic');

@@ -18,16 +18,16 @@ function afterRefreshes(lifeMsAt: (sinceMs: number) => number | null) {
   return credential;
 }
 
-test('an end that refreshing puts off is told apart from one that stays', () => {
+test('an expiry that refreshing postpones is distinguished from a fixed one', () => {
   expect(afterRefreshes(() => 7 * DAY_MS).isEndFixed).toBe(false);
   const fixed = afterRefreshes((sinceMs) => 7 * DAY_MS - sinceMs);
   expect(fixed).toMatchObject({ isEndFixed: true, refreshExpiresAt: START + 7 * DAY_MS });
-  // Some tell it with the login alone.
+  // Some providers report the expiry only at the login.
   expect(afterRefreshes((sinceMs) => (sinceMs === 0 ? 7 * DAY_MS : null)).isEndFixed).toBe(true);
   expect(afterRefreshes(() => null).isEndFixed).toBeUndefined();
 });
 
-test('one refresh just after another tells nothing of it', () => {
+test('one refresh just after another reveals no kind of expiry', () => {
   const known = afterRefreshes(() => 7 * DAY_MS);
   const at = (known.refreshedAt ?? START) + 1_000;
   expect(credentialFromRefresh(answerAt(at, 7 * DAY_MS - 2_000), [], known, at).isEndFixed).toBe(false);

@@ -48,7 +48,7 @@ async function openScripted(changes: Partial<OAuthProviderSettings> = {}, scopes
   return { server, worker, login };
 }
 
-test('a login goes to the endpoint as written, with its own parameters and those of the protocol', async () => {
+test('a login uses the endpoint as written, with its own parameters and those of the protocol', async () => {
   const provider = oauthProvider(SETTINGS);
   const server = createAuthorizationServer({
     provider,
@@ -69,7 +69,7 @@ test('a login goes to the endpoint as written, with its own parameters and those
   expect(provider.endpoints?.token).toBe('https://crm.example/oauth/token/');
 });
 
-test('a person logs in by code and PKCE, and the login is refreshed', async () => {
+test('an operator connects by code and PKCE, and the connection is refreshed', async () => {
   const { server, worker, login } = await openScripted();
   const { url, result } = await login();
   expect(result).toMatchObject({ grantedScopes: ['crm.write'], missingScopes: [] });
@@ -85,7 +85,7 @@ test('a person logs in by code and PKCE, and the login is refreshed', async () =
   expect(await worker.authorizer.renew(NEVER)).toBe('Bearer access-2');
 });
 
-test('a provider without scopes is asked for none', async () => {
+test('a provider without scopes gets none in the request', async () => {
   const { login } = await openScripted({}, []);
   const { url } = await login();
   expect(url.searchParams.has('scope')).toBe(false);
@@ -100,7 +100,7 @@ test('an answer that carries the name of another server is refused; the configur
   });
 });
 
-test('whose login it is, is asked where the settings name an endpoint for it', async () => {
+test('the account is requested if the settings name an endpoint for it', async () => {
   expect((await (await openScripted()).login()).result).toMatchObject({ account: null, isUnconfirmed: false });
   const userinfo = await startTokenServer();
   const claims = { sub: 'u-1', email: 'doctor@clinic.example', email_verified: true };
@@ -114,7 +114,7 @@ test('whose login it is, is asked where the settings name an endpoint for it', a
   expect((await login()).result).toMatchObject({ account: null, isUnconfirmed: true });
 });
 
-test('a login is revoked where the settings name an endpoint for it, and else forgotten', async () => {
+test('a connection is revoked if the settings name an endpoint for it, and only deleted otherwise', async () => {
   const { worker, login } = await openScripted();
   await login();
   expect(await disconnect(worker.place, worker.server, silentLogger, NEVER)).toBe('not-supported');

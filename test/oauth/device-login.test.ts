@@ -6,7 +6,7 @@ import { type Answer, oauthError, startTokenServer, tokensNamed } from './token-
 
 const redis = useRedis();
 
-/** A device login against a server that gives these answers, in order; time is told by what was waited. */
+/** Runs a device login against a server that gives these answers, in order; the waits advance the clock. */
 async function login(answers: Answer[], started: Record<string, unknown> = {}, requestTimeoutMs = 5_000) {
   const server = await startTokenServer();
   server.onDevice = () => ({
@@ -43,7 +43,7 @@ const pending = oauthError('authorization_pending');
 const slowDown = oauthError('slow_down');
 
 describe('a login by device code', () => {
-  test('shows code and address, asks for the scopes, and polls every five seconds unless told otherwise', async () => {
+  test('shows code and URL, requests the scopes, and polls every five seconds by default', async () => {
     const { server, waits, prompts, outcome } = await login([pending, pending]);
     expect(await outcome).toMatchObject({ accessToken: 'access-0', refreshToken: 'refresh-0' });
     expect(waits).toEqual([5, 5, 5]);
@@ -104,7 +104,7 @@ describe('a login by device code', () => {
     expect(server.forms('/token')).toHaveLength(2);
   });
 
-  test('ends when nobody comes in time, though the server never says so', async () => {
+  test('ends when no user comes in time, even if the server never reports the expiry', async () => {
     const { waits, outcome } = await login(Array(20).fill(pending), { expires_in: 31 });
     await expect(outcome).rejects.toMatchObject({ code: 'device-code-expired' });
     expect(waits).toHaveLength(7);
@@ -128,16 +128,16 @@ describe('a login by device code', () => {
   });
 });
 
-describe('what a server would have a person do is not shown', () => {
+describe('an unsafe instruction of the server is not shown', () => {
   const PAGE = 'https://login.example.org/device';
 
   test.each([
     ['a script', { verification_uri: 'javascript:fetch("https://evil.test")' }],
     ['a file', { verification_uri: 'file:///etc/passwd' }],
-    ['an address that hides where it leads', { verification_uri: 'https://login.example.org@evil.test/device' }],
-    ['no address', { verification_uri: 'Call the help desk: 555 0100' }],
-    ['an address without end', { verification_uri: `${PAGE}?${'x'.repeat(2_000)}` }],
-    ['a sentence for a code', { user_code: 'ABCD. Then call 555 0100 and read it to the help desk' }],
+    ['a URL with a hidden host', { verification_uri: 'https://login.example.org@evil.test/device' }],
+    ['no URL', { verification_uri: 'Call the help desk: 555 0100' }],
+    ['a URL that is too long', { verification_uri: `${PAGE}?${'x'.repeat(2_000)}` }],
+    ['a sentence instead of a code', { user_code: 'ABCD. Then call 555 0100 and read it to the help desk' }],
     ['a code that turns the terminal', { user_code: 'ABCD\u001b[2J' }],
     ['a code of two lines', { user_code: 'ABCD\nOpen https://evil.test' }],
     ['no code', { user_code: '' }],
@@ -149,7 +149,7 @@ describe('what a server would have a person do is not shown', () => {
     expect(prompts).toEqual([]);
   });
 
-  test('an address of another site beside the page', async () => {
+  test('a URL of another site in addition to the page', async () => {
     const { prompts, outcome } = await login([], {
       verification_uri_complete: 'https://evil.test/device?code=ABCD-EFGH',
     });

@@ -57,14 +57,14 @@ describe('when an access token is refreshed', () => {
   });
 });
 
-describe('whether a login wants a refresh', () => {
+describe('the need for a refresh', () => {
   test('turns true at the moment, not before', () => {
     const at = START + 54 * MINUTE_MS;
     expect(dueForRefresh(credential(), at - 1)).toBe(false);
     expect(dueForRefresh(credential(), at)).toBe(true);
   });
 
-  test('an idle login is kept alive once a day, also when nobody needs its access token', () => {
+  test('exists once a day for an idle connection, also when its access token is not used', () => {
     for (const accessExpiresAt of [null, START + 30 * DAY_MS]) {
       const idle = credential({ accessExpiresAt });
       expect(dueForRefresh(idle, START + DAY_MS - 1)).toBe(false);
@@ -73,14 +73,14 @@ describe('whether a login wants a refresh', () => {
     }
   });
 
-  test('a refresh token that lives shorter than two days is used at half of what is left, never every moment', () => {
+  test('exists after half of the remaining life of a refresh token that lives less than two days, never continuously', () => {
     const short = credential({ accessExpiresAt: null, refreshExpiresAt: START + 10 * HOUR_MS });
     expect(keepAliveAt(short, rules(0))).toBe(START + 5 * HOUR_MS);
     const ending = credential({ accessExpiresAt: null, refreshExpiresAt: START + MINUTE_MS });
     expect(keepAliveAt(ending, rules(0))).toBe(START + 10 * MINUTE_MS);
   });
 
-  test('is no for an ended login and for one without a refresh token', () => {
+  test('is absent for an expired connection and for one without a refresh token', () => {
     const late = START + 10 * DAY_MS;
     expect(dueForRefresh(credential(), late)).toBe(true);
     expect(dueForRefresh(credential({ state: 'needs-login' }), late)).toBe(false);

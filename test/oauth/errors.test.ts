@@ -54,12 +54,12 @@ describe('a failed call of the authorization server', () => {
     expect(toMirrorError(ofLibrary(code), answer)).toMatchObject({ actor, code: expected, ambiguous });
   });
 
-  test('with an error of clinic-mirror below it is that error', () => {
+  test('caused by an error of clinic-mirror is that error', () => {
     const own = new MirrorError('x', { actor: 'remote', code: 'aborted', retry: 'later' });
     expect(toMirrorError(new TypeError('fetch failed', { cause: own }), facts(500))).toBe(own);
   });
 
-  test('with an unknown OAuth error is token-error-unknown, and names a code that has the form of one alone', () => {
+  test('with an unknown OAuth error is token-error-unknown, and shows a code only in the form of a code', () => {
     const known = toMirrorError(refused('something_new'), facts(400));
     expect(known).toMatchObject({ code: 'token-error-unknown', message: expect.stringContaining('something_new') });
     expect(oauthErrorCode(known)).toBe('something_new');
@@ -81,12 +81,12 @@ describe('a refused refresh', () => {
     ['AADSTS50173: The grant has expired.', 'never', 'login-ended'],
     ['AADSTS90033: A transient error.', 'later', 'token-endpoint-unavailable'],
     ['user is inactive', 'never', 'account-inactive'],
-  ])('with the description "%s" is tried again: %s, with code %s', (description, retry, code) => {
+  ])('with the description "%s" is retried: %s, with code %s', (description, retry, code) => {
     expect(refreshError(refused('invalid_grant', description), facts(400))).toMatchObject({ retry, code });
   });
 });
 
-describe('an address that the provider sent the browser back to', () => {
+describe('an error in the redirect of the provider', () => {
   const back = (search: string) => callbackError(new URL(`https://mirror.example/oauth/callback?${search}`));
 
   test('without an error is none', () => {
@@ -110,7 +110,7 @@ describe('the error of a connection', () => {
       expect(error.remedy).toContain('clinic-mirror login <tenant> crm');
   });
 
-  test('whose login ended has its reason as code, and what an administrator must do comes first', () => {
+  test('whose connection ended has its reason as code, and the action of an administrator comes first', () => {
     expect(loginEnded('crm', null)).toMatchObject({ code: 'login-ended', retry: 'never' });
     const inactive = loginEnded('crm', 'account-inactive');
     expect(inactive.code).toBe('account-inactive');

@@ -36,8 +36,8 @@ async function openHubSpot(options: HubSpotSandboxOptions = {}, changes: { token
   return { sandbox, worker, newWorker, login, reads };
 }
 
-describe('a person who installs the application at HubSpot', () => {
-  test('gives a login whose token works, ends in half an hour and is refreshed with the same refresh token', async () => {
+describe('the installation of the application in HubSpot', () => {
+  test('gives a connection whose token works, expires in half an hour and is refreshed with the same refresh token', async () => {
     const { worker, login, reads } = await openHubSpot();
     expect(await login()).toMatchObject({ grantedScopes: SCOPES, missingScopes: [] });
     expect(await reads(await worker.authorizer.header(NEVER))).toBe(200);
@@ -51,7 +51,7 @@ describe('a person who installs the application at HubSpot', () => {
     expect(after?.tokens.accessToken).not.toBe(before?.tokens.accessToken);
   });
 
-  test('tells in which account: at the login by introspection, later with each refresh, and with an old endpoint never', async () => {
+  test('learns the account: at the login by introspection, later with each refresh, and never from an old endpoint', async () => {
     const { worker, login } = await openHubSpot();
     const { account } = await login();
     expect(account).toEqual({ subject: expect.stringMatching(/^\d+$/), address: 'admin@clinic.example', domain: null });
@@ -62,13 +62,13 @@ describe('a person who installs the application at HubSpot', () => {
     expect(await old.login()).toMatchObject({ account: null });
   });
 
-  test('is not refused while nobody answers whose account it is', async () => {
+  test('is not refused while the account is unknown', async () => {
     const { sandbox, login } = await openHubSpot();
     sandbox.faults.add({ match: { path: '/introspect' }, times: 5, fault: { kind: 'status', status: 503, body: {} } });
     expect(await login()).toMatchObject({ account: { subject: expect.any(String), address: null } });
   });
 
-  test('sees id and secret sent in the body alone', async () => {
+  test('sends id and secret only in the body', async () => {
     const { sandbox, worker, login } = await openHubSpot();
     await login();
     sandbox.recording.record(true);
@@ -104,7 +104,7 @@ describe('a person who installs the application at HubSpot', () => {
   });
 });
 
-describe('refreshing a login at HubSpot', () => {
+describe('refreshing a HubSpot connection', () => {
   test('20 workers that need a token at once ask once', async () => {
     const { sandbox, login, newWorker } = await openHubSpot({ rotateRefreshTokens: true });
     await login();
@@ -134,14 +134,20 @@ describe('refreshing a login at HubSpot', () => {
     ['of today', {}, '/oauth/2026-03/token'],
     ["of today, in the vendor's words alone", { oauthErrors: 'vendor' }, '/oauth/2026-03/token'],
     ['of before', {}, '/oauth/v1/token'],
-  ])('ends the login when the application was uninstalled, at the endpoint %s', async (_which, options, tokenPath) => {
-    const { sandbox, worker, login } = await openHubSpot(options, { tokenPath });
-    await login();
-    sandbox.uninstall();
-    await refusedOnce(worker);
-    await expect(worker.authorizer.renew(NEVER)).rejects.toMatchObject({ actor: 'authorization', code: 'login-ended' });
-    expect(await worker.credentials.read('clinic')).toMatchObject({ state: 'needs-login', reason: 'login-ended' });
-  });
+  ])(
+    'ends the connection when the application was uninstalled, at the endpoint %s',
+    async (_which, options, tokenPath) => {
+      const { sandbox, worker, login } = await openHubSpot(options, { tokenPath });
+      await login();
+      sandbox.uninstall();
+      await refusedOnce(worker);
+      await expect(worker.authorizer.renew(NEVER)).rejects.toMatchObject({
+        actor: 'authorization',
+        code: 'login-ended',
+      });
+      expect(await worker.credentials.read('clinic')).toMatchObject({ state: 'needs-login', reason: 'login-ended' });
+    },
+  );
 
   test.each(['standard', 'vendor'] as const)(
     "a wrong secret is the settings' fault, told in %s words",
@@ -154,7 +160,7 @@ describe('refreshing a login at HubSpot', () => {
   );
 });
 
-describe('ending a login at HubSpot', () => {
+describe('ending a HubSpot connection', () => {
   test('revokes the refresh token there', async () => {
     const { sandbox, worker, login } = await openHubSpot();
     await login();

@@ -9,7 +9,7 @@ const table = new LimitTable();
 afterAll(() => table.print());
 
 test.each(Object.entries(FORMS))(
-  'a token endpoint that limits requests for 20 seconds, told by %s, refuses two at most, and is asked again within 10 s',
+  'a token endpoint that limits requests for 20 seconds, shown by %s, refuses at most two, and is queried again within 10 s',
   async (form, headersAt) => {
     const server = await startTokenServer();
     const time = { now: BEGIN + 300 };
@@ -37,7 +37,7 @@ test.each(Object.entries(FORMS))(
     table.note(form, 'token endpoint', [lasted]);
     expect(lasted.refused).toBeLessThanOrEqual(2);
     expect(lasted.lateMs).toBeLessThanOrEqual(10_000);
-    // Whoever is refused by the wait alone is told what is left of it, and comes back when it is over.
+    // A request that is refused only by the wait gets the remaining time, and comes back when that time is over.
     if (form === 'Retry-After in seconds') expect(new Set(told).size).toBe(1);
   },
 );

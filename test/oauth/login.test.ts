@@ -34,7 +34,7 @@ async function open() {
 }
 
 describe('a login by authorization code', () => {
-  test('asks with PKCE S256 and a state, and exchanges the code with the verifier and the same redirect address', async () => {
+  test('requests a code with PKCE S256 and a state, and exchanges it with the verifier and the same redirect URL', async () => {
     const { server, worker, begin, complete } = await open();
     const { url, state } = await begin();
     expect(Object.fromEntries(url.searchParams)).toMatchObject({
@@ -101,7 +101,7 @@ describe('a login by authorization code', () => {
     expect(server.forms('/token')).toHaveLength(1);
   });
 
-  test('ends at the receiver at which it was begun: in the same browser, or on the same machine', async () => {
+  test('ends at the receiver at which it began: in the same browser, or on the same host', async () => {
     const { server, logins, target, find } = await open();
     const endings: [begunWith: string | null, endedWith: string | null][] = [
       ['key-1', 'key-2'],
@@ -139,7 +139,7 @@ describe('a login by authorization code', () => {
     });
   });
 
-  test('a discovery document that is no such thing, or away, is told apart', async () => {
+  test('an invalid discovery document is distinguished from an unreachable one', async () => {
     const { server, target, logins } = await open();
     server.onDiscovery = () => ({ status: 404, body: 'not here' });
     await expect(beginLogin(target, logins, REDIRECT)).rejects.toMatchObject({
@@ -152,7 +152,7 @@ describe('a login by authorization code', () => {
     await expect(beginLogin(target, logins, REDIRECT)).resolves.toBeInstanceOf(URL);
   });
 
-  test('endpoints and redirect addresses must be https, but on this machine', async () => {
+  test('endpoints and redirect URLs must be https, except on this host', async () => {
     const { server, target, logins } = await open();
     await expect(beginLogin(target, logins, 'http://mirror.example.org/cb')).rejects.toMatchObject({
       code: 'insecure-address',
@@ -164,7 +164,7 @@ describe('a login by authorization code', () => {
     });
   });
 
-  test('a person who refuses is told apart from a failure', async () => {
+  test('a refusal by the user is distinguished from a failure', async () => {
     const { server, begin, complete } = await open();
     const { state } = await begin();
     await expect(complete({ error: 'access_denied', error_description: 'no', state })).rejects.toMatchObject({
@@ -182,7 +182,7 @@ describe('a login by authorization code', () => {
     ['unauthorized_client', 'client-not-allowed', 'settings'],
     ['invalid_scope', 'scope-rejected', 'settings'],
     ['some_error_of_theirs', 'token-error-unknown', 'contract'],
-  ])('an error at the callback is told by its cause: %s', async (error, code, actor) => {
+  ])('an error at the callback is reported by its cause: %s', async (error, code, actor) => {
     const { server, begin, complete } = await open();
     server.metadata = { authorization_response_iss_parameter_supported: true };
     const { state } = await begin();
@@ -190,7 +190,7 @@ describe('a login by authorization code', () => {
     expect(server.posted).toEqual([]);
   });
 
-  test('scopes that the person unticked are named in the result and kept with the credential', async () => {
+  test('scopes that the user unticked are in the result and stored with the credential', async () => {
     const { server, worker, begin, complete } = await open();
     server.onToken = () => ({ body: { ...tokensNamed(0), expires_in: 3_600, scope: 'openid svc.agenda' } });
     const { state } = await begin();
@@ -202,7 +202,7 @@ describe('a login by authorization code', () => {
     });
   });
 
-  test('a login without a refresh token is refused, and what stood there stays', async () => {
+  test('a login without a refresh token is refused, and the existing connection stays', async () => {
     const { server, worker, begin, complete } = await open();
     const before = await connect(worker, { accessExpiresAt: null });
     server.onToken = () => ({ body: { access_token: 'a', token_type: 'Bearer' } });
@@ -225,7 +225,7 @@ describe('a login by authorization code', () => {
     expect(await worker.credentials.read('clinic')).toBeNull();
   });
 
-  test('a new login replaces an ended one, and one that cannot be opened any more', async () => {
+  test('a new login replaces an expired one, and one that cannot be decrypted any more', async () => {
     const { worker, begin, complete } = await open();
     await connect(worker, { state: 'needs-login', reason: 'login-ended' });
     await complete({ code: 'c', state: (await begin()).state });
@@ -249,7 +249,7 @@ describe('a login by authorization code', () => {
   });
 });
 
-describe('a login that ends', () => {
+describe('a connection that ends', () => {
   async function open() {
     const server = await startTokenServer();
     const worker = openWorker({ redis: redis.connect(), issuer: server.url, requestTimeoutMs: 300 });
@@ -257,7 +257,7 @@ describe('a login that ends', () => {
   }
 
   describe('disconnecting', () => {
-    test('revokes the refresh token at the provider and forgets the login', async () => {
+    test('revokes the refresh token at the provider and deletes the connection', async () => {
       const { server, worker, end } = await open();
       await connect(worker);
       expect(await end()).toBe('revoked');
@@ -271,7 +271,7 @@ describe('a login that ends', () => {
       ['a failure', { status: 500, body: 'x' }],
       ['a cut connection', 'cut'],
       ['silence', 'silent'],
-    ])('forgets the login when the provider answers the revocation with %s', async (_name, answer) => {
+    ])('deletes the connection when the provider answers the revocation with %s', async (_name, answer) => {
       const { server, worker, end } = await open();
       server.onRevoke = () => answer;
       await connect(worker);
@@ -279,7 +279,7 @@ describe('a login that ends', () => {
       expect(await worker.credentials.read('clinic')).toBeNull();
     });
 
-    test('forgets the login of a provider without a revocation endpoint, or that is no longer configured', async () => {
+    test('deletes the connection of a provider without a revocation endpoint, or that is no longer configured', async () => {
       const { server, worker, end } = await open();
       server.metadata = { revocation_endpoint: undefined };
       await connect(worker);
@@ -290,7 +290,7 @@ describe('a login that ends', () => {
       expect(await end()).toBe('nothing-to-revoke');
     });
 
-    test('forgets a login that cannot be opened any more', async () => {
+    test('deletes a connection that cannot be decrypted any more', async () => {
       const { worker, end } = await open();
       await connect(worker);
       await redis.connect().hset(`cm:{${TENANT}}:credential:clinic`, 'sealed', 's1.gone.AAAA');
@@ -298,7 +298,7 @@ describe('a login that ends', () => {
       expect(await worker.credentials.read('clinic')).toBeNull();
     });
 
-    test('waits for a refresh under way, so that the token which it brings is revoked', async () => {
+    test('waits for a running refresh, so that its new token is revoked', async () => {
       const { server, worker, end } = await open();
       let answer: (value: Answer) => void = () => {};
       server.onToken = () => new Promise((resolve) => (answer = resolve));

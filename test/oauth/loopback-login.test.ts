@@ -22,7 +22,7 @@ async function open() {
   return { logins, target };
 }
 
-describe('a login on this machine', () => {
+describe('a login on this host', () => {
   test('the loopback receiver takes the answer, shows a sentence without secrets, and is gone afterwards', async () => {
     const { target, logins } = await open();
     const pages: string[] = [];
@@ -51,7 +51,7 @@ describe('a login on this machine', () => {
     await expect(fetch(redirectUri)).rejects.toThrow();
   });
 
-  test('a refused login is told in the browser with what to do, and thrown to the caller', async () => {
+  test('a refused login is shown in the browser with the next step, and thrown to the caller', async () => {
     const { target, logins } = await open();
     let page = '';
     const login = loginOnLoopback(
@@ -71,7 +71,7 @@ describe('a login on this machine', () => {
       );
   });
 
-  test('comes back to the port that is registered, and names it when another process holds it', async () => {
+  test('returns to the registered port, and names the port when another process holds it', async () => {
     const { target, logins } = await open();
     const holder = createServer().listen(0, '127.0.0.1');
     await once(holder, 'listening');

@@ -68,7 +68,7 @@ const redis = useRedis();
 
 const ACCOUNT = 'doctor@clinic.example';
 
-describe('against the login of the Graph sandbox', () => {
+describe('against the login endpoint of the Graph sandbox', () => {
   const account = ACCOUNT;
   const scopes = ['https://graph.microsoft.com/Calendars.ReadWrite', 'offline_access'];
 
@@ -97,7 +97,7 @@ describe('against the login of the Graph sandbox', () => {
   test.each<[string, GraphSandboxOptions]>([
     ['a registration with a secret', {}],
     ['a registration without one', { applications: [{ clientId: 'public-client' }] }],
-  ])('a person logs in by %s, and the token is renewed with the newest refresh token', async (_what, options) => {
+  ])('an operator connects by %s, and the token is renewed with the newest refresh token', async (_what, options) => {
     const { worker, login, reads } = await openGraph(options);
     expect(await login()).toMatchObject({ missingScopes: [] });
     expect(await reads(await worker.authorizer.header(NEVER))).toBe(200);
@@ -119,7 +119,7 @@ describe('against the login of the Graph sandbox', () => {
     expect(await reads(headers[0] ?? '')).toBe(200);
   });
 
-  test('while Redis is away nobody is given the new access token; when it is back its refresh token stands there', async () => {
+  test('while Redis is away the new access token is not used; afterwards Redis holds its refresh token', async () => {
     const { sandbox, worker, newWorker, login, reads } = await openGraph();
     await login();
     const before = await worker.credentials.read('clinic');
@@ -149,7 +149,7 @@ describe('against the login of the Graph sandbox', () => {
     expect(await worker.credentials.read('clinic')).toMatchObject({ state: 'connected', reason: null });
   });
 
-  test('disconnecting says that Microsoft has no way to revoke, asks it nothing, and forgets the login', async () => {
+  test('disconnecting reports that Microsoft has no revocation, sends it no request, and deletes the connection', async () => {
     const { sandbox, worker, login } = await openGraph();
     await login();
     sandbox.recording.record(true);
@@ -158,7 +158,7 @@ describe('against the login of the Graph sandbox', () => {
     expect(await worker.credentials.read('clinic')).toBeNull();
   });
 
-  test('a login that the organisation ended asks for a person', async () => {
+  test('a connection that the organisation ended requires action', async () => {
     const { sandbox, worker, login } = await openGraph();
     await login();
     sandbox.requireInteraction(account);
@@ -167,7 +167,7 @@ describe('against the login of the Graph sandbox', () => {
   });
 
   describe('by device code', () => {
-    /** What happens at each look of the device; time is told by what was waited, for Microsoft too. */
+    /** Runs one action at each poll of the device; the waits advance the clock, for Microsoft too. */
     async function loginOnDevice(looks: ((shown: Shown) => unknown)[], options: GraphSandboxOptions = {}) {
       const time = { now: Date.now(), skewMs: 0 };
       const graph = await openGraph({ now: () => time.now + time.skewMs, ...options });
@@ -185,12 +185,12 @@ describe('against the login of the Graph sandbox', () => {
         },
         NEVER,
       );
-      // Looked at by each test in its own time.
+      // Each test awaits the outcome later.
       outcome.catch(() => {});
       return { ...shown, outcome };
     }
 
-    test('waits while the person is on the way, shows no address with the code in it, and stores what works', async () => {
+    test('waits while the user signs in, shows no URL with the code in it, and stores a working connection', async () => {
       const { outcome, prompts, waits, target, worker, reads } = await loginOnDevice([nothing, nothing, approve]);
       expect(await storeLogin(target, await outcome, { way: 'here' }, NEVER)).toMatchObject({ missingScopes: [] });
       expect(waits).toEqual([5, 5, 5]);
@@ -235,7 +235,7 @@ describe('against the login of the Graph sandbox', () => {
   });
 });
 
-/** A login by device code under way. */
+/** A running login by device code. */
 interface Shown {
   sandbox: GraphSandbox;
   prompts: DevicePrompt[];
@@ -254,7 +254,7 @@ function decline({ sandbox, prompts }: Shown): Promise<void> {
   return sandbox.approveDevice(prompts[0]?.userCode ?? '', { account: ACCOUNT, deny: true });
 }
 
-/** Microsoft's clock runs ahead of ours. */
+/** Microsoft's clock runs ahead of the clock of this host. */
 function expire({ time }: Shown): void {
   time.skewMs = 3_600_000;
 }

@@ -26,7 +26,7 @@ function tokensRefusedWhile(away: { isAway: boolean }): NonNullable<Parameters<t
 }
 
 describe('one refresh at a time', () => {
-  test('50 workers on connections of their own refresh a rotating token: one call, no family revoked', async () => {
+  test('50 workers with separate connections to Redis refresh a rotating token: one call, no family revoked', async () => {
     const { server, worker } = await open();
     const rotating = rotatingTokens();
     server.onToken = rotating.onToken;
@@ -80,7 +80,7 @@ describe('one refresh at a time', () => {
 });
 
 describe('what was received is stored before anybody uses it', () => {
-  test('a store that fails after the answer gets the rotated token later, and nobody was given it before', async () => {
+  test('a store that fails after the answer gets the rotated token later, and it is not used before', async () => {
     let failures = 3;
     const { server, worker } = await open({
       wrapStore: (store) => ({
@@ -115,7 +115,7 @@ describe('what was received is stored before anybody uses it', () => {
     expect(rotating.seen).toEqual({ refreshes: 1, revocations: 0 });
   });
 
-  test('nothing is asked of the provider while the store is away', async () => {
+  test('the provider receives no request while the store is away', async () => {
     const { server, worker } = await open({
       wrapStore: (store) => ({
         ...store,
@@ -129,7 +129,7 @@ describe('what was received is stored before anybody uses it', () => {
     expect(server.posted).toEqual([]);
   });
 
-  test('a crash between receipt and commit ends the login on a strict server, and the reason says what happened', async () => {
+  test('a crash between receipt and commit ends the connection on a strict server, and the reason names the crash', async () => {
     const crashed = await open({
       wrapStore: (store) => ({
         ...store,
@@ -178,7 +178,7 @@ describe('what was received is stored before anybody uses it', () => {
     expect(rotating.seen).toEqual({ refreshes: 1, revocations: 0 });
   });
 
-  test('a login that a person made meanwhile is not overwritten by a late refresh', async () => {
+  test('a connection that an operator made meanwhile is not overwritten by a late refresh', async () => {
     const { server, worker } = await open();
     const person = openWorker({ redis: redis.connect(), issuer: server.url });
     server.onToken = async () => {
@@ -320,7 +320,7 @@ describe('answers of the token endpoint', () => {
 });
 
 describe('when the refresh fails', () => {
-  test('invalid_grant after another worker rotated: the store is read again, the login lives', async () => {
+  test('invalid_grant after another worker rotated: the store is read again, the connection lives', async () => {
     const { server, worker } = await open();
     const peer = openWorker({ redis: redis.connect(), issuer: server.url });
     server.onToken = async () => {
@@ -356,7 +356,7 @@ describe('when the refresh fails', () => {
     expect((await worker.credentials.read('clinic'))?.state).toBe('connected');
   });
 
-  test('invalid_grant that nobody else explains ends the login: needs-login, with reason, tokens kept', async () => {
+  test('invalid_grant without another cause ends the connection: needs-login, with reason, tokens kept', async () => {
     const { server, worker } = await open();
     server.onToken = () => oauthError('invalid_grant');
     await connect(worker);
@@ -414,7 +414,7 @@ describe('when the refresh fails', () => {
     },
   );
 
-  test('the reason stands beside the login while it lasts', async () => {
+  test('the reason is shown with the connection while it lasts', async () => {
     const { server, worker } = await open();
     server.onToken = () => ({ status: 503, body: 'busy' });
     await connect(worker);
@@ -425,7 +425,7 @@ describe('when the refresh fails', () => {
     });
   });
 
-  test('an answer lost on the way is asked for again at once with the same token', async () => {
+  test('an answer lost in transit is requested again at once with the same token', async () => {
     const { server, worker } = await open();
     const rotating = rotatingTokens();
     let calls = 0;
@@ -436,7 +436,7 @@ describe('when the refresh fails', () => {
     expect((await worker.credentials.read('clinic'))?.unansweredSince).toBeNull();
   });
 
-  test('an answer lost after the rotation, on a strict server, is named as such', async () => {
+  test('an answer lost after the rotation, on a strict server, is reported as such', async () => {
     const { server, worker } = await open();
     const rotating = rotatingTokens();
     let calls = 0;
@@ -453,7 +453,7 @@ describe('when the refresh fails', () => {
     expect(calls).toBe(3);
   });
 
-  test('a login that has ended is not asked for again, by whoever had not heard of it', async () => {
+  test('an ended connection is not refreshed again, not even by a process with older state', async () => {
     const { server, worker } = await open();
     server.onToken = () => oauthError('invalid_grant');
     const { version } = await connect(worker);
@@ -465,7 +465,7 @@ describe('when the refresh fails', () => {
     expect(server.forms('/token')).toHaveLength(2);
   });
 
-  test('a token that waits to be stored outlives a peer that takes the login for ended meanwhile', async () => {
+  test('a token that waits to be stored survives a peer that ends the connection meanwhile', async () => {
     const away = { isAway: true };
     const { server, worker } = await open({ wrapStore: tokensRefusedWhile(away) });
     server.onToken = rotatingTokens().onToken;
@@ -481,7 +481,7 @@ describe('when the refresh fails', () => {
     let looks = 0;
     worker.place.leases.tryTake = async (...args) => {
       looks += 1;
-      // Longer than tries to store go on.
+      // Longer than the attempts to store last.
       if (looks === 20) await lease.release();
       return tryTake(...args);
     };
@@ -489,7 +489,7 @@ describe('when the refresh fails', () => {
     expect(await worker.credentials.read('clinic')).toMatchObject({ state: 'connected', reason: null });
   });
 
-  test('what an administrator must set right first is told also after a lost answer', async () => {
+  test('the required action of an administrator is reported also after a lost answer', async () => {
     const { server, worker } = await open();
     let calls = 0;
     server.onToken = () => (calls++ === 0 ? 'cut' : oauthError('inactive_user'));
@@ -508,7 +508,7 @@ describe('when the refresh fails', () => {
     ['temporarily_unavailable', 400, { actor: 'remote', code: 'token-endpoint-unavailable' }],
     ['server_error', 400, { actor: 'remote', code: 'token-endpoint-unavailable' }],
     ['something_new', 400, { actor: 'contract', code: 'token-error-unknown' }],
-  ])('%s (%i) is told to whoever must act, and the login stays', async (error, status, expected) => {
+  ])('%s (%i) is reported to those who must act, and the connection stays', async (error, status, expected) => {
     const { server, worker } = await open();
     server.onToken = () => ({ status, body: { error }, headers: { 'www-authenticate': 'Basic realm="x"' } });
     const { version } = await connect(worker);
@@ -520,7 +520,7 @@ describe('when the refresh fails', () => {
     });
   });
 
-  test.each(['interaction_required', 'consent_required', 'login_required'])('%s asks for a person', async (error) => {
+  test.each(['interaction_required', 'consent_required', 'login_required'])('%s requires action', async (error) => {
     const { server, worker } = await open();
     server.onToken = () => oauthError(error);
     await connect(worker);
@@ -578,7 +578,7 @@ describe('when the refresh fails', () => {
     },
   );
 
-  test('a connection without a login, and one without a refresh token, ask for a person', async () => {
+  test('a missing connection, and one without a refresh token, require action', async () => {
     const { server, worker } = await open();
     await expect(worker.authorizer.header(NEVER)).rejects.toMatchObject({
       actor: 'authorization',
@@ -595,8 +595,8 @@ describe('when the refresh fails', () => {
   });
 });
 
-describe('the upkeep of a login', () => {
-  test('an idle one is refreshed by the job once a day, though nobody needs its access token', async () => {
+describe('the maintenance of a connection', () => {
+  test('an idle one is refreshed by the job once a day, although its access token is not used', async () => {
     let now = Date.now();
     const { server, worker } = await open({ clock: () => now });
     const rotating = rotatingTokens(90 * 86_400);

@@ -93,7 +93,7 @@ function open({ stored = STORED as Credential | null, answers = [ANSWER] as (Tok
         events.push('ask');
         await meanwhile.asked();
         const answer = answers[asked.length - 1];
-        if (answer === undefined) throw new Error('nobody expects another request');
+        if (answer === undefined) throw new Error('unexpected request');
         if (answer instanceof MirrorError) throw answer;
         return answer;
       },
@@ -117,7 +117,7 @@ const errorOf = (work: Promise<unknown>): Promise<MirrorError> =>
   );
 
 describe('a refresh', () => {
-  test('notes that it asks, asks, and stores what came before anybody has it', async () => {
+  test('stores its intent, sends the request, and stores the answer before any use', async () => {
     const { world, refresher, asked, events, log } = open();
     const credential = await refresher.refresh(1);
     expect(credential).toMatchObject({ version: 2, tokens: { accessToken: 'access-1', refreshToken: 'refresh-1' } });
@@ -132,7 +132,7 @@ describe('a refresh', () => {
     expect(told(log.warn)).toEqual([]);
   });
 
-  test('is shared by all who have the same stale token, and ends with it', async () => {
+  test('is shared by all callers with the same stale token, and is then over', async () => {
     const { refresher, asked } = open({ answers: [ANSWER, { ...ANSWER, accessToken: 'access-2' }] });
     const [one, other] = await Promise.all([refresher.refresh(1), refresher.refresh(1)]);
     expect(one).toBe(other);
@@ -142,13 +142,13 @@ describe('a refresh', () => {
     expect(asked).toHaveLength(2);
   });
 
-  test('tells of scopes that the provider took away', async () => {
+  test('reports scopes that the provider removed', async () => {
     const { refresher, log } = open({ answers: [{ ...ANSWER, scopes: ['agenda'] }] });
     expect(await refresher.refresh(1)).toMatchObject({ reason: 'missing-scopes', grantedScopes: ['agenda'] });
     expect(told(log.warn)).toEqual([[{ connection: 'clinic', lostScopes: ['patients'] }, 'provider removed scopes']]);
   });
 
-  test('is waited for at the end', async () => {
+  test('delays the shutdown until its end', async () => {
     const { refresher, meanwhile } = open();
     const answer = Promise.withResolvers<void>();
     meanwhile.asked = () => answer.promise;
@@ -164,7 +164,7 @@ describe('a refresh', () => {
     expect(await flight).toMatchObject({ version: 2 });
   });
 
-  test('asks nobody where the login ended, was never made, or has nothing to ask with', async () => {
+  test('sends no request for an ended or missing connection, or without a refresh token', async () => {
     const ended = open({ stored: { ...STORED, state: 'needs-login', reason: 'login-ended' } });
     expect(await errorOf(ended.refresher.refresh(1))).toMatchObject({ actor: 'authorization', code: 'login-ended' });
     const none = open({ stored: null });
@@ -184,7 +184,7 @@ describe('while another process is at work', () => {
     expect([asked, pauses]).toEqual([[], []]);
   });
 
-  test('is looked every tenth of a second, and the refresh goes on when it is done', async () => {
+  test('the lease is checked every tenth of a second, and the refresh continues when it is free', async () => {
     const { world, refresher, pauses, meanwhile } = open();
     world.isLeaseBusy = true;
     meanwhile.pause = (count) => {
@@ -194,7 +194,7 @@ describe('while another process is at work', () => {
     expect(pauses).toEqual([100, 100, 100]);
   });
 
-  test('nobody waits for longer than 75 seconds', async () => {
+  test('the wait ends after at most 75 seconds', async () => {
     const { world, refresher, pauses } = open();
     world.isLeaseBusy = true;
     expect(await errorOf(refresher.refresh(1))).toMatchObject({
@@ -228,7 +228,7 @@ function upToDoubled(leastMs: number) {
 }
 
 describe('a store that is away when the new tokens came', () => {
-  test('gets them later, and nobody has them before', async () => {
+  test('gets them later, and they are not used before', async () => {
     const { world, refresher, asked, pauses, log } = open();
     world.writesFail = 3;
     expect(await refresher.refresh(1)).toMatchObject({ version: 2 });
@@ -253,7 +253,7 @@ describe('a store that is away when the new tokens came', () => {
     expect(asked).toEqual(['refresh-0', 'refresh-1']);
   });
 
-  test('and has another login by then keeps that', async () => {
+  test('that holds another connection by then keeps that one', async () => {
     const { world, refresher, asked } = open();
     world.writesFail = 7;
     await errorOf(refresher.refresh(1));
@@ -272,14 +272,14 @@ describe('a store that is away when the new tokens came', () => {
     expect(world.stored).toBeNull();
   });
 
-  test('an error before any tokens came is not tried again here', async () => {
+  test('an error before any tokens came is not retried here', async () => {
     const { world, refresher, asked, pauses } = open();
     world.notesFail = true;
     expect(await errorOf(refresher.refresh(1))).toBe(away);
     expect([asked, pauses]).toEqual([[], []]);
   });
 
-  test('a login that a person made while the provider was asked is not overwritten', async () => {
+  test('a connection that an operator made during the request is not overwritten', async () => {
     const { world, refresher, meanwhile } = open();
     meanwhile.asked = async () => {
       world.stored = { ...STORED, version: 9 };
@@ -290,13 +290,13 @@ describe('a store that is away when the new tokens came', () => {
 });
 
 describe('an answer that is lost', () => {
-  test('is asked for once more, with the same token', async () => {
+  test('is requested once more, with the same token', async () => {
     const { refresher, asked } = open({ answers: [lost, ANSWER] });
     expect(await refresher.refresh(1)).toMatchObject({ version: 2, unansweredSince: null });
     expect(asked).toEqual(['refresh-0', 'refresh-0']);
   });
 
-  test('twice leaves the login as it is, and notes since when it is not known what the provider did', async () => {
+  test('twice leaves the connection unchanged, and records since when the state at the provider is unknown', async () => {
     const { world, refresher } = open({ answers: [lost, lost] });
     expect(await errorOf(refresher.refresh(1))).toBe(lost);
     expect(world.stored).toMatchObject({
@@ -310,7 +310,7 @@ describe('an answer that is lost', () => {
     expect(later.world.stored).toMatchObject({ unansweredSince: NOW - 5_000 });
   });
 
-  test('is no doubt where the provider said clearly that it did nothing', async () => {
+  test('is certain if the provider clearly said that it did nothing', async () => {
     const { world, refresher, asked } = open({ answers: [failure('server-error')] });
     await errorOf(refresher.refresh(1));
     expect(world.stored).toMatchObject({ state: 'connected', reason: 'server-error', unansweredSince: null });
@@ -320,7 +320,7 @@ describe('an answer that is lost', () => {
   test.each([
     ['in this refresh', STORED, [lost, refused]],
     ['in an earlier one', { ...STORED, unansweredSince: NOW - 5_000 }, [refused]],
-  ])('%s is why a refused token has ended the login', async (_, stored, answers) => {
+  ])('%s is the reason why a refused token ended the connection', async (_, stored, answers) => {
     const { world, refresher } = open({ stored, answers });
     expect(await errorOf(refresher.refresh(1))).toMatchObject({ actor: 'authorization', code: 'refresh-answer-lost' });
     expect(world.stored).toMatchObject({ state: 'needs-login', reason: 'refresh-answer-lost', unansweredSince: null });
@@ -335,7 +335,7 @@ describe('an answer that is lost', () => {
 });
 
 describe('a refused token', () => {
-  test('ends the login, which is told', async () => {
+  test('ends the connection, which is reported', async () => {
     const { world, refresher, log } = open({ answers: [refused] });
     expect(await errorOf(refresher.refresh(1))).toMatchObject({
       actor: 'authorization',
@@ -351,7 +351,7 @@ describe('a refused token', () => {
   test('does not end it when another process has a newer one', async () => {
     const { world, refresher, meanwhile, log } = open({ answers: [refused] });
     meanwhile.asked = async () => {
-      // It has the lease by now, so that nothing of ours can be noted.
+      // The lease is held by now, so that the refresher can record nothing.
       Object.assign(world, { stored: { ...STORED, version: 4 }, notesFail: true });
     };
     expect(await refresher.refresh(1)).toMatchObject({ version: 4, state: 'connected' });
@@ -362,14 +362,14 @@ describe('a refused token', () => {
     const { world, refresher, meanwhile, log } = open({ answers: [refused] });
     let reads = 0;
     meanwhile.asked = async () => {
-      // Seen as it was, and noted too late.
+      // The first read returns the old state, so that the record comes too late.
       Object.defineProperty(world, 'stored', { get: () => ({ ...STORED, version: reads++ === 0 ? 1 : 4 }) });
     };
     expect(await refresher.refresh(1)).toMatchObject({ version: 4 });
     expect(told(log.warn)).toEqual([]);
   });
 
-  test('of which nothing can be noted is told all the same', async () => {
+  test('that cannot be recorded is still reported', async () => {
     const { world, refresher, meanwhile, log } = open({ answers: [failure('server-error')] });
     meanwhile.asked = async () => {
       world.notesFail = true;

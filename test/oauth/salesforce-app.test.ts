@@ -48,8 +48,8 @@ async function openSalesforce(options: SalesforceSandboxOptions = {}) {
 describe.each([
   ['by certificate as a named user', USER],
   ['by its secret', null],
-])("an application's own login at Salesforce, %s,", (_how, subject) => {
-  test('works at the place that comes with the token, asked for once by all', async () => {
+])("an application's own connection to Salesforce, %s,", (_how, subject) => {
+  test('works at the URL that comes with the token, requested once for all callers', async () => {
     const { sandbox, authorizer, register, reads } = await openSalesforce();
     register();
     const login = authorizer({ subject });
@@ -73,12 +73,12 @@ describe.each([
     expect(await reads(moved, second)).toBe(200);
   });
 
-  test('tells no place before the first header', async () => {
+  test('has no URL before the first header', async () => {
     const { authorizer } = await openSalesforce();
     expect(() => authorizer({ subject }).baseUrl?.()).toThrow(expect.objectContaining({ code: 'instance-unknown' }));
   });
 
-  test('takes no place of a user or a grant of a person', async () => {
+  test('uses none of the grants of a user', async () => {
     const { sandbox, authorizer, register } = await openSalesforce();
     register();
     const login = authorizer({ subject });
@@ -100,14 +100,14 @@ describe.each([
 describe('a login by certificate', () => {
   test.each([
     [
-      'nobody approved the user',
+      'the user is not approved',
       { approvedUsers: [] },
       undefined,
       /^ask an administrator to approve the application for the user$/,
     ],
     ['the certificate is not registered', { certificates: [] }, undefined, /register the certificate/],
     ['the user is inactive', {}, 'inactive user', /^ask an administrator to activate the user again$/],
-  ])('is refused when %s, without a word of the vendor', async (_what, changes, refusal, remedy) => {
+  ])('is refused when %s, without text of the vendor', async (_what, changes, refusal, remedy) => {
     const { sandbox, authorizer, register } = await openSalesforce();
     register();
     Object.assign(sandbox.application, changes);

@@ -51,20 +51,23 @@ async function reads(worker: Pick<Worker, 'authorizer'>, sandbox: SalesforceSand
   return (await fetch(url, { headers: { authorization: header } })).status;
 }
 
-describe('a person who logs in to Salesforce', () => {
+describe('the login of an operator to Salesforce', () => {
   test.each<[string, SalesforceSandboxOptions]>([
     ['with a secret', {}],
     ['without one', { applications: [{ clientSecret: undefined }] }],
-  ])('gives an application %s a login without a known end, and the place where it is good', async (_what, options) => {
-    const { sandbox, worker, login } = await openSalesforce(options);
-    expect(await login()).toMatchObject({ missingScopes: [] });
-    expect(await worker.credentials.read('clinic')).toMatchObject({ accessExpiresAt: null, state: 'connected' });
-    const header = await worker.authorizer.header(NEVER);
-    expect(worker.authorizer.baseUrl?.()).toBe(sandbox.url);
-    expect(await reads(worker, sandbox, header)).toBe(200);
-  });
+  ])(
+    'gives an application %s a connection without a known expiry, and the URL of its organisation',
+    async (_what, options) => {
+      const { sandbox, worker, login } = await openSalesforce(options);
+      expect(await login()).toMatchObject({ missingScopes: [] });
+      expect(await worker.credentials.read('clinic')).toMatchObject({ accessExpiresAt: null, state: 'connected' });
+      const header = await worker.authorizer.header(NEVER);
+      expect(worker.authorizer.baseUrl?.()).toBe(sandbox.url);
+      expect(await reads(worker, sandbox, header)).toBe(200);
+    },
+  );
 
-  test('is known by user name and id, and by the id from each refresh', async () => {
+  test('learns the account by user name and id, and by the id from each refresh', async () => {
     const { worker, login } = await openSalesforce();
     const { account } = await login();
     expect(account).toEqual({ subject: expect.stringMatching(/^005/), address: USER, domain: null });
@@ -73,7 +76,7 @@ describe('a person who logs in to Salesforce', () => {
     expect((await worker.credentials.read('clinic'))?.tokens.account).toEqual({ ...account, address: null });
   });
 
-  test('is told when an administrator must act first, and that the code was refused otherwise', async () => {
+  test('reports a required action of an administrator first, and otherwise that the code was refused', async () => {
     const { sandbox, worker, login } = await openSalesforce();
     sandbox.refuseUser(USER, 'inactive user');
     await expect(login()).rejects.toMatchObject({ actor: 'authorization', code: 'account-inactive' });
@@ -82,7 +85,7 @@ describe('a person who logs in to Salesforce', () => {
     expect(await worker.credentials.read('clinic')).toBeNull();
   });
 
-  test('has token and place sealed together', async () => {
+  test('encrypts token and URL together', async () => {
     const { sandbox, worker, login } = await openSalesforce();
     await login();
     const stored = await redis.connect().hgetall(keys.credential(TENANT, 'clinic'));
@@ -92,8 +95,8 @@ describe('a person who logs in to Salesforce', () => {
   });
 });
 
-describe('a session at Salesforce', () => {
-  test('is used until it is refused, then renewed once for all who ask', async () => {
+describe('a Salesforce session', () => {
+  test('is used until it is refused, then renewed once for all concurrent callers', async () => {
     const { sandbox, worker, login } = await openSalesforce();
     await login();
     const before = sandbox.counts.refreshes;
@@ -129,7 +132,7 @@ describe('a session at Salesforce', () => {
     expect(after?.tokens.refreshToken).not.toBe(before?.tokens.refreshToken);
   });
 
-  test('an answer that is lost after the rotation ends the login, and says so', async () => {
+  test('an answer that is lost after the rotation ends the connection, and reports the loss', async () => {
     const { sandbox, worker, login } = await openSalesforce({ applications: [ROTATING] });
     await login();
     sandbox.faults.add({ match: { path: '/oauth2/token' }, times: 1, fault: { kind: 'lost-answer' } });
@@ -148,7 +151,7 @@ describe('a session at Salesforce', () => {
 
 describe('an organisation that moves', () => {
   test.each(['unauthorized', 'closed'] as const)(
-    'is found at its new address by the next refresh, in every process; the old one: %s',
+    'is found at its new URL by the next refresh, in every process; the old one: %s',
     async (old) => {
       const { sandbox, worker, newWorker, login } = await openSalesforce();
       await login();
@@ -166,8 +169,8 @@ describe('an organisation that moves', () => {
   );
 });
 
-describe('the place of a login', () => {
-  test('must be known: a login from before asks for a person', async () => {
+describe('the URL of an organisation', () => {
+  test('must be known: a connection without it requires action', async () => {
     const { worker } = await openSalesforce();
     await connect(worker, { accessExpiresAt: null });
     const unknown = { actor: 'authorization', code: 'instance-unknown' };
@@ -175,13 +178,13 @@ describe('the place of a login', () => {
     expect(() => worker.authorizer.baseUrl?.()).toThrow(expect.objectContaining(unknown));
   });
 
-  test('is not told where addresses are fixed', async () => {
+  test('is absent for a provider with fixed URLs', async () => {
     const worker = openWorker({ redis: redis.connect(), issuer: 'https://login.example' });
     expect(worker.authorizer.baseUrl).toBeUndefined();
   });
 });
 
-describe('a login that Salesforce ended', () => {
+describe('a connection that Salesforce ended', () => {
   test.each([
     ['inactive user', 'account-inactive', /administrator to activate the user/],
     [
@@ -192,7 +195,7 @@ describe('a login that Salesforce ended', () => {
     ["user hasn't approved this consumer", 'application-not-approved', /administrator to approve the application/],
     ['expired access/refresh token', 'login-ended', /sign in again/],
     ['something else', 'login-ended', /sign in again/],
-  ])('by %j needs a login, and says what to do first', async (description, code, remedy) => {
+  ])('by %j requires a login, and reports the first step', async (description, code, remedy) => {
     const { sandbox, worker, login } = await openSalesforce();
     await login();
     sandbox.refuseUser(USER, description);
@@ -208,7 +211,7 @@ describe('a login that Salesforce ended', () => {
     expect(await worker.credentials.read('clinic')).toMatchObject({ state: 'connected', reason: null });
   });
 
-  test('by its sixth grant elsewhere needs a login, and the newest one goes on', async () => {
+  test('by a sixth grant elsewhere requires a login, and the newest one continues', async () => {
     const { sandbox, worker, login } = await openSalesforce();
     await login();
     const old = await worker.credentials.read('clinic');
@@ -225,7 +228,7 @@ describe('a login that Salesforce ended', () => {
     expect(await reads(worker, sandbox, await worker.authorizer.renew(NEVER))).toBe(200);
   });
 
-  test('because others took its place ends by itself, in status too', async () => {
+  test('because newer grants replaced it ends automatically, in status too', async () => {
     const { sandbox, worker, login } = await openSalesforce({ grantsPerUser: 1 });
     await login();
     const verifier = 'v'.repeat(43);
@@ -245,14 +248,14 @@ describe('a login that Salesforce ended', () => {
   });
 });
 
-describe('a login that nobody uses', () => {
+describe('an unused connection', () => {
   test('is refreshed daily, and outlives an idle time of 30 days', async () => {
     const time = { now: Date.now() };
     const idle = { ...ROTATING, refreshTokenIdleMs: 30 * 86_400_000 };
     const { sandbox, login, newWorker } = await openSalesforce({ applications: [idle], now: () => time.now });
     await login();
     const worker = newWorker(() => time.now);
-    // The login was made by this machine's clock.
+    // The time of the login comes from the clock of this host.
     time.now += 60_000;
     for (let day = 0; day < 40; day += 1) {
       time.now += 86_400_000;
@@ -265,7 +268,7 @@ describe('a login that nobody uses', () => {
   });
 });
 
-describe('ending a login at Salesforce', () => {
+describe('ending a Salesforce connection', () => {
   test('revokes the grant there', async () => {
     const { sandbox, worker, login } = await openSalesforce();
     await login();

@@ -62,7 +62,7 @@ async function openGoogle(options: GoogleSandboxOptions = {}) {
   return { google, worker, login };
 }
 
-/** The command line's login, with a scripted person. */
+/** Runs the login of the command line, with a scripted user. */
 function loginAs(worker: Worker, scopes: readonly string[], visit: (url: string) => Promise<string>) {
   const logins = createLoginStore<PendingLogin>(redis.connect(), RING);
   const target: LoginTarget = { context: worker.place, server: worker.server, scopes, clock: Date.now };
@@ -75,14 +75,14 @@ function loginAs(worker: Worker, scopes: readonly string[], visit: (url: string)
 }
 
 describe('against the authorization server of the clinic sandbox', () => {
-  test('a person logs in on this machine, and the tokens work', async () => {
+  test('a login on this host gives working tokens', async () => {
     const { worker, login, userinfo } = await openClinic();
     expect(await login()).toMatchObject({ missingScopes: [], account: { subject: expect.any(String) } });
     expect(await userinfo(await worker.authorizer.header(NEVER))).toBe(200);
     expect(await worker.credentials.read('clinic')).toMatchObject({ state: 'connected', reason: null });
   });
 
-  test('whose login it is, is known from the id token, at the login and with each refresh', async () => {
+  test('the account is known from the id token, at the login and with each refresh', async () => {
     const { worker, login } = await openClinic();
     const { account } = await login();
     await forgetAccount(worker);
@@ -116,7 +116,7 @@ describe('against the authorization server of the clinic sandbox', () => {
     expect(await userinfo(headers[0] ?? '')).toBe(200);
   });
 
-  test('an answer lost after the rotation ends the login there, and says so', async () => {
+  test('an answer lost after the rotation ends the connection there, and reports the loss', async () => {
     const { clinic, worker, login } = await openClinic();
     await login();
     clinic.faults.add({ match: { method: 'POST', path: '/connect/token' }, times: 1, fault: { kind: 'lost-answer' } });
@@ -140,17 +140,17 @@ describe('against the authorization server of the clinic sandbox', () => {
     expect(await userinfo(await worker.authorizer.renew(NEVER))).toBe(200);
   });
 
-  test('unticked scopes are named', async () => {
+  test('unticked scopes are listed', async () => {
     const { login } = await openClinic();
     expect(await login(['openid', 'offline_access', 'svc.agenda'])).toMatchObject({ missingScopes: ['svc.patients'] });
   });
 
-  test('a person who withholds offline access is told that the login would not last', async () => {
+  test('without offline access the user learns that the connection would not last', async () => {
     const { login } = await openClinic();
     await expect(login(['openid', 'svc.agenda', 'svc.patients'])).rejects.toMatchObject({ code: 'no-refresh-token' });
   });
 
-  test('a disabled account ends the login at the next refresh', async () => {
+  test('a disabled account ends the connection at the next refresh', async () => {
     const { clinic, user, worker, login } = await openClinic();
     await login();
     clinic.disableUser(user.username);
@@ -159,7 +159,7 @@ describe('against the authorization server of the clinic sandbox', () => {
     expect(await worker.credentials.read('clinic')).toMatchObject({ state: 'needs-login' });
   });
 
-  test('a revoked client is the settings fault, and the login stays', async () => {
+  test('a revoked client is a fault in the settings, and the connection stays', async () => {
     const { clinic, provider, worker, login } = await openClinic();
     await login();
     clinic.revokeClient(provider.clientId);
@@ -167,7 +167,7 @@ describe('against the authorization server of the clinic sandbox', () => {
     expect(await worker.credentials.read('clinic')).toMatchObject({ state: 'connected', reason: 'client-rejected' });
   });
 
-  test('a device login polls, slows down when told to, and stores its tokens', async () => {
+  test('a device login polls, slows down on request, and stores its tokens', async () => {
     const { worker, user, userinfo } = await openClinic({ deviceIntervalSeconds: 0.05, slowDownSeconds: 0.05 });
     const target: LoginTarget = {
       context: worker.place,
@@ -204,7 +204,7 @@ describe('against the authorization server of the clinic sandbox', () => {
 });
 
 describe("against Google's sandbox", () => {
-  test('a person logs in, the token is refreshed without rotation, and works', async () => {
+  test('a login gives a token that is refreshed without rotation, and works', async () => {
     const { google, worker, login } = await openGoogle();
     expect(await login()).toMatchObject({ missingScopes: [] });
     const first = await worker.credentials.read('clinic');
@@ -228,12 +228,12 @@ describe("against Google's sandbox", () => {
     expect(second?.version).toBeGreaterThan(first?.version ?? 0);
   });
 
-  test('granular consent: the unticked scope is named', async () => {
+  test('granular consent: the unticked scope is listed', async () => {
     const { login } = await openGoogle();
     expect(await login([CALENDAR])).toMatchObject({ grantedScopes: [CALENDAR], missingScopes: [CALENDARS] });
   });
 
-  test('a withdrawn consent ends the login', async () => {
+  test('a withdrawn consent ends the connection', async () => {
     const { google, worker, login } = await openGoogle();
     await login();
     google.revokeConsent('doctor@clinic.example');
@@ -241,7 +241,7 @@ describe("against Google's sandbox", () => {
     await expect(worker.authorizer.renew(NEVER)).rejects.toMatchObject({ actor: 'authorization', code: 'login-ended' });
   });
 
-  test('a consent that ends by itself is known beforehand', async () => {
+  test('the expiry of a consent is known in advance', async () => {
     const { worker, login } = await openGoogle({ refreshTokenLifetimeMs: 7 * 86_400_000 });
     await login();
     const credential = await worker.credentials.read('clinic');

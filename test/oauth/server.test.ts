@@ -30,7 +30,7 @@ async function open(take: () => Promise<void> = async () => {}) {
   return { scripted, server, time, paused, labels };
 }
 
-test('the token endpoint takes from the budget of the client id, and its 429 is told to it', async () => {
+test('the token endpoint uses the budget of the client id, and reports its 429 to that budget', async () => {
   let taken = 0;
   const { scripted, server, paused } = await open(async () => void taken++);
   await server.refresh('refresh-0', NEVER);
@@ -45,7 +45,7 @@ test('the token endpoint takes from the budget of the client id, and its 429 is 
   expect(paused).toEqual([30_000]);
 });
 
-test('an exhausted budget is an error of its own: nothing was sent, nothing is ambiguous', async () => {
+test('an exhausted budget is a separate error: nothing was sent, nothing is ambiguous', async () => {
   let isExhausted = false;
   const { scripted, server } = await open(async () => {
     if (!isExhausted) return;
@@ -61,7 +61,7 @@ test('an exhausted budget is an error of its own: nothing was sent, nothing is a
   expect(scripted.forms('/token')).toHaveLength(1);
 });
 
-test('the metadata is read once an hour, once for all who ask, and the last one serves while the server is away', async () => {
+test('the metadata is read once an hour, once for all concurrent callers, and the last one is used while the server is away', async () => {
   const { scripted, server, time } = await open();
   await Promise.all(Array.from({ length: 5 }, () => server.refresh('refresh-0', NEVER)));
   expect(scripted.discoveries).toBe(1);

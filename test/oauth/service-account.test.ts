@@ -54,7 +54,7 @@ function claimsOf(form: URLSearchParams | undefined): Record<string, unknown> {
 }
 
 describe('a service account', () => {
-  test('asks with a signed assertion for a person, once for all who ask meanwhile, and again before the hour is over', async () => {
+  test('sends a signed assertion for a user, once for all concurrent callers, and again before the hour is over', async () => {
     let now = Date.now();
     const { server, authorizer } = await openScripted(() => now);
     const headers = await Promise.all(Array.from({ length: 10 }, () => authorizer.header(NEVER)));
@@ -76,7 +76,7 @@ describe('a service account', () => {
     expect(await authorizer.renew(NEVER)).toBe('Bearer token-3');
   });
 
-  test('charges its quota to an opaque id that names nobody', async () => {
+  test('charges its quota to an opaque id that reveals no user', async () => {
     const { authorizer } = await openScripted();
     expect(authorizer.quotaUser).toMatch(/^[\w-]{32}$/);
   });
@@ -109,7 +109,7 @@ describe('a service account', () => {
     expect(server.posted).toHaveLength(1);
   });
 
-  test('a server that is away is waited for, and asked again', async () => {
+  test('an unreachable server is queried again after a delay', async () => {
     const { server, authorizer } = await openScripted();
     const grant = server.onToken;
     server.onToken = () => ({ status: 503, body: 'busy', headers: { 'retry-after': '7' } });

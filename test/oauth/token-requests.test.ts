@@ -62,7 +62,7 @@ describe('an answer of a token endpoint', () => {
     expect((await tidied({}, headers)).response.headers.get('www-authenticate')).not.toBeNull();
   });
 
-  test.each(['<html>', '[]', 'null', '"text"', ''])('that is no object stays as it came: %j', async (text) => {
+  test.each(['<html>', '[]', 'null', '"text"', ''])('that is no object is returned unchanged: %j', async (text) => {
     expect(await tidied(text, { 'content-type': 'text/html' })).toMatchObject({ text });
   });
 });
@@ -81,7 +81,7 @@ test('the life of a refresh token has two names, and 0 is no end', () => {
   expect(refreshLifeMs({})).toBeNull();
 });
 
-test('an answer names its account by texts alone; the id of HubSpot may be a number', () => {
+test('a response names its account only by strings; the id of HubSpot may be a number', () => {
   expect(readNames({ unvalidated_id_token: 'jwt', id: 'https://login.example/id/o/u', hub_id: 62 })).toEqual({
     ...{ idToken: 'jwt', identityUrl: 'https://login.example/id/o/u', hubId: '62' },
   });

@@ -9,7 +9,7 @@ export type Answer =
   | 'cut'
   | 'silent';
 
-/** An authorization server whose every answer is told by the test. */
+/** An authorization server whose answers the test defines. */
 export interface TokenServer {
   url: string;
   /** Forms that were posted, by path. */
@@ -24,7 +24,7 @@ export interface TokenServer {
   /** Members that go before the usual ones of the discovery document; or another answer to the request for it. */
   metadata: Record<string, unknown>;
   onDiscovery: (() => Answer) | null;
-  /** The server's Date header, when it isn't to be this machine's. */
+  /** The server's Date header, if it differs from the time of this host. */
   dateHeader: (() => string) | null;
   discoveries: number;
   forms(path: string): URLSearchParams[];

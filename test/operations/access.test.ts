@@ -44,7 +44,7 @@ test.each([
   expect(await desk.tokens.list()).toEqual([]);
 });
 
-test('a token for a clinic that there is not is not made, and what was typed is not recorded', async () => {
+test('a token for a missing clinic is not made, and the typed name is not recorded', async () => {
   const { run, desk, acting } = open();
   await expect(run('token', 'create', 'ci', '--tenant', 'mario-rossi')).rejects.toMatchObject({
     code: 'no-such-tenant',
@@ -53,7 +53,7 @@ test('a token for a clinic that there is not is not made, and what was typed is 
   expect(JSON.stringify(acting.recorded)).not.toContain('mario');
 });
 
-test('an address signs in once, where somebody signs in with a passphrase, and browsers can reach the port', async () => {
+test('a sign-in URL is valid once, if passphrases are enabled and browsers can reach the port', async () => {
   const { run, state } = open();
   expect((await run('sign-in')).out).toMatch(/^https:\/\/mirror\.test\/sign-in\/link\/[\w-]{43}$/);
   state.access = null;

@@ -14,7 +14,7 @@ beforeEach(async () => {
 const get = async (path: string, visitor = 'viewer') => (await world.as(visitor)('GET', path)).body;
 
 describe('the audit log', () => {
-  test('is told newest first, page by page, each act once, by tenant and verb', async () => {
+  test('is listed newest first, page by page, each action once, by tenant and verb', async () => {
     await world.as('owner')('POST', `/tenants/${AURORA}/backup`, {});
     await world.as('operator')('POST', `/tenants/${ROSSI}/audit`, { reason: 'INC-9' });
     const all = await allPages((query) => world.as('viewer')('GET', `/audit-log?${query}`), 1);
@@ -25,7 +25,7 @@ describe('the audit log', () => {
     expect(items).toMatchObject([{ verb: 'audit', outcome: 'done', why: 'INC-9' }]);
   });
 
-  test('tells whoever may see one tenant of that one alone', async () => {
+  test('shows a user of one tenant only that one', async () => {
     await world.as('owner')('POST', `/tenants/${AURORA}/backup`, {});
     await world.as('owner')('POST', `/tenants/${ROSSI}/backup`, {});
     const [first] = world.entries;

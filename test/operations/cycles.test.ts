@@ -22,7 +22,7 @@ async function plan(): Promise<string> {
 }
 
 describe('a plan', () => {
-  test('tells what would be written, line by line and without a fingerprint, and writes nothing', async () => {
+  test('lists the changes line by line and without a fingerprint, and writes nothing', async () => {
     const id = await plan();
     const { body } = await world.as('viewer')('GET', `${PLANS}/${id}`);
     expect(body.targets).toMatchObject([{ target: 'doctor', lines: 2, operations: { update: 1, create: 1 } }]);
@@ -39,7 +39,7 @@ describe('a plan', () => {
     expect(world.entries).toEqual([]);
   });
 
-  test('has lines of a target that there is; another one is named as such', async () => {
+  test('has lines of an existing target; a missing one is reported', async () => {
     const id = await plan();
     const { body } = await world.as('viewer')('GET', `${PLANS}/${id}/lines?target=doctor`);
     expect(body.items).toHaveLength(2);
@@ -68,7 +68,7 @@ describe('a plan', () => {
     expect((await world.aurora.tenant.links.read('doctor')).size).toBe(3);
   });
 
-  test('that nobody kept is not found', async () => {
+  test('that was not stored is not found', async () => {
     expect(await world.as('viewer')('GET', `${PLANS}/${'0'.repeat(24)}`)).toEqual(problemLike(404, 'no-such-plan'));
     const applied = await world.as('operator')('POST', `${PLANS}/Mario%20Rossi/apply`, {});
     expect(applied).toEqual(problemLike(404, 'no-such-plan'));
@@ -83,7 +83,7 @@ describe('a cycle', () => {
     expect([status, body.targets[0].links]).toEqual([200, 4]);
   });
 
-  test('that takes longer is a task, which tells its end, in other processes too', async () => {
+  test('that takes longer is a task, which reports its end, in other processes too', async () => {
     const asked = await world.as('operator')('POST', `/tenants/${AURORA}/sync`, {}, { prefer: 'respond-async' });
     expect([asked.status, asked.headers.location]).toEqual([202, asked.body.address]);
     const path = asked.body.address.replace('/api/v1', '');

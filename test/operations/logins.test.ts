@@ -17,7 +17,7 @@ async function open() {
   return { desk, acting, context: contextWith({ installation, acting, logins: async () => desk }) };
 }
 
-test('a link is recorded by its id, made and withdrawn, and never by what opens it', async () => {
+test('a link is recorded by its id when made and withdrawn, and never by its secret', async () => {
   const { context, acting } = await open();
   const { url, link } = await LOGIN_OPERATIONS.makeLoginLink.run({ ...CLINIC, hours: 24 }, context);
   await LOGIN_OPERATIONS.withdrawLoginLink.run({ tenant: TENANT, link }, context);

@@ -59,7 +59,7 @@ describe('the input of a caller without pages', () => {
   const ask = (fields: object, shape: z.ZodObject = input) =>
     inputOf({ input: shape } as unknown as AnyOperation, { ...fields }, 'give the tenant');
 
-  test('asks for the whole list where the operation has pages', () => {
+  test('requests the complete list if the operation has pages', () => {
     expect(ask({ tenant: 'a' })).toEqual({ tenant: 'a' });
     const paged = input.extend({ after: z.string().nullable().default(null), limit: z.number().default(10) });
     expect(ask({ tenant: 'a' }, paged)).toEqual({ tenant: 'a', after: null, limit: Number.MAX_SAFE_INTEGER });

@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 
 describe('an explanation', () => {
-  test('tells of each target whether an appointment is shown there and why', async () => {
+  test('shows for each target whether it contains an appointment and why', async () => {
     const { status, body } = await world.as('viewer')('GET', `/tenants/${AURORA}/appointments/a/explanation`);
     expect(status).toBe(200);
     expect(body).toMatchObject({
@@ -31,7 +31,7 @@ describe('an explanation', () => {
     });
   });
 
-  test('of an appointment that the clinic has not says so', async () => {
+  test('reports an appointment that the clinic lacks', async () => {
     const { body } = await world.as('viewer')('GET', `/tenants/${AURORA}/appointments/zz%2F9/explanation`);
     expect(body).toMatchObject({ appointment: 'zz/9', source: { state: 'absent' } });
   });

@@ -3,7 +3,7 @@ import type { OperationContext, Services } from '../../src/operations/operation.
 import { openActing } from '../control/acting.ts';
 import { NEVER } from '../jobs/cycle.ts';
 
-/** What an operation is run with, of which a test gives what the operation uses; the rest fails when it is asked for. */
+/** Context of an operation. A test gives only the parts that the operation uses; the use of any other part fails. */
 export type ContextChoice = Partial<Omit<OperationContext, 'services'>> &
   Partial<Omit<Services, 'installation'>> &
   Pick<Services, 'installation'>;

@@ -40,7 +40,7 @@ interface Json {
   additionalProperties?: Json | boolean;
 }
 
-/** Paths of all fields of a zod type; what several kinds of a value have is there once. */
+/** Returns paths of all fields of a zod type; a field that several variants share appears once. */
 function fieldsOf(type: z.ZodType, path = ''): string[] {
   const inner = (each: unknown, step = '') => fieldsOf(each as z.ZodType, path + step);
   if (type instanceof z.ZodNullable || type instanceof z.ZodOptional || type instanceof z.ZodDefault)
@@ -138,7 +138,7 @@ function checkCommand({ input }: AnyOperation, binding: CommandBinding<Record<st
     ...args.filter((each) => each.required).map((each) => each.name()),
     ...options.filter((each) => each.mandatory).map((each) => each.attributeName()),
   ];
-  // A flag that is not typed is false. An operation can do without some fields that a command asks for.
+  // An omitted flag is false. An operation can do without some fields that a command requires.
   const needed = required(shape, asked).filter((field) => !(shape[field] instanceof z.ZodBoolean));
   expect(mandatory).toEqual(expect.arrayContaining(needed));
   for (const each of [...args, ...options]) {
@@ -154,7 +154,7 @@ describe.each(ENTRIES)('%s', (name, operation) => {
   const { http, input, output, commands, assistants = [] } = operation;
   const shape = input.shape;
 
-  test('has a surface, and none is there without it', async () => {
+  test('has an interface, and no interface exists without it', async () => {
     const own = await surfacesOf({ [name]: operation });
     const all = await surfacesOf(TABLE);
     const { [name]: _, ...others } = TABLE;
@@ -201,7 +201,7 @@ describe.each(ENTRIES)('%s', (name, operation) => {
   });
 
   test.runIf(assistants.length > 0)(
-    'gives assistants fields of its output, and asks for fields of its input',
+    'gives assistants fields of its output, and requires fields of its input',
     async () => {
       const tools = await toolsIn({ [name]: operation });
       const names = new Set(fieldsOf(output).map(lastName));

@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 
 describe('tenants', () => {
-  test('are told with both syncHealth of their state and what is the matter', async () => {
+  test('are listed with both parts of their state and their problems', async () => {
     const { body } = await world.as('viewer')('GET', '/tenants');
     expect(body.next).toBeNull();
     expect(body.items).toMatchObject([
@@ -32,19 +32,19 @@ describe('tenants', () => {
     expect(await allPages(ask('viewer-of-aurora'), 100)).toMatchObject([{ tenant: AURORA }]);
   });
 
-  test('are not told further by a place in the list that nobody gave', async () => {
+  test('are not listed after an unknown position in the list', async () => {
     for (const after of ['', 'nonsense', Buffer.from('{"a":1}').toString('base64url')]) {
       expect(await world.as('viewer')('GET', `/tenants?after=${after}`)).toEqual(problemLike(400, 'cursor-unusable'));
     }
   });
 
-  test('with faults say so where one of them is asked for', async () => {
+  test('with faults report them when one of the tenants is requested', async () => {
     expect(await world.as('viewer')('GET', `/tenants/${BROKEN}`)).toEqual(problemLike(409, 'tenant-set-aside'));
   });
 });
 
 describe('one tenant', () => {
-  test('is told whole, with targets, logins and problems in the same words', async () => {
+  test('is shown completely, with the same targets, connections and problems as their lists', async () => {
     const { status, body } = await world.as('viewer')('GET', `/tenants/${ROSSI}`);
     expect([status, body.tenant, body.targets.length]).toEqual([200, ROSSI, 2]);
     const { body: targets } = await world.as('viewer')('GET', `/tenants/${ROSSI}/targets`);
@@ -57,7 +57,7 @@ describe('one tenant', () => {
 });
 
 describe('problems', () => {
-  test('of all tenants come tenant by tenant, for those who may see them', async () => {
+  test('of all tenants are listed tenant by tenant, for users who may see them', async () => {
     const { body } = await world.as('viewer')('GET', '/problems');
     expect(body.problems).toMatchObject([{ tenant: BROKEN, code: 'tenant-set-aside' }]);
     const { body: theirs } = await world.as('viewer-of-aurora')('GET', '/problems');

@@ -229,7 +229,7 @@ describe('discovery', () => {
     ['not allowed', { status: 405 }],
     ['an empty 207', multistatus()],
     [
-      'a principal that may not be told',
+      'an unauthenticated principal',
       multistatus(found('/', '<d:current-user-principal><d:unauthenticated/></d:current-user-principal>')),
     ],
     ['members that are not there', multistatus(member('/', '404 Not Found'))],

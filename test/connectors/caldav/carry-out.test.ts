@@ -66,10 +66,10 @@ function ours(changes: ObjectChanges = {}): string {
 
 const done = (status = 204, headers: Record<string, string> = { etag: '"2"' }): ScriptedAnswer => ({ status, headers });
 const status = (code: number): ScriptedAnswer => ({ status: code });
-/** A look that finds an object under a name. */
+/** A check that finds an object under a name. */
 const there = (changes?: ObjectChanges, href = HREF) => multistatus(stored(href, '"7"', ours(changes)));
 const nothing = multistatus(member(HREF, '404 Not Found'));
-/** The calendar itself, and what the login may do there as far as it says. */
+/** The calendar itself, and the privileges of the connection as far as the server reports them. */
 const calendar = (...privileges: string[]) =>
   multistatus(
     told(
@@ -97,7 +97,7 @@ const free = 'if-none-match *';
 const del = (condition: string, name = NAME) => `DELETE ${name} ${condition}`.trim();
 const look = `REPORT ${NAME}`;
 
-/** A request in a line: method, name, condition, or what a report asks for. */
+/** Returns a request in one line: method, name, and the condition or the data that a report requests. */
 function lineOf({ method = 'GET', url, headers = {}, body = '' }: HttpRequest): string {
   const name = new URL(url).pathname.replace('/cal/', '');
   const text = String(body);
@@ -113,7 +113,7 @@ function lineOf({ method = 'GET', url, headers = {}, body = '' }: HttpRequest): 
   return [method, name, ...condition].join(' ');
 }
 
-/** Carries out one operation on a server that answers so, in this order; each answer must be asked for, and nothing more. */
+/** Carries out one operation on a server with these answers, in this order; each answer must be used, and no further request is allowed. */
 async function carry(operation: Operation, answers: ScriptedAnswer[], seen?: Seen) {
   const log: string[] = [];
   const bodies: string[] = [];
@@ -121,7 +121,7 @@ async function carry(operation: Operation, answers: ScriptedAnswer[], seen?: See
     const answer = answers[log.length];
     log.push(lineOf(request));
     bodies.push(String(request.body ?? ''));
-    if (answer === undefined) throw new Error(`nobody expects ${log.at(-1)}`);
+    if (answer === undefined) throw new Error(`unexpected request ${log.at(-1)}`);
     const body = Buffer.from(answer.body ?? '');
     return { status: answer.status, headers: new Headers(answer.headers), body, retryAfterMs: null, url: request.url };
   };
@@ -231,7 +231,7 @@ describe('a create', () => {
       const { outcome } = await carry(create, [davError(code, condition)]);
       expect(outcome).toMatchObject({ code: 'item-refused' });
     }
-    // What servers built on sabre/dav say beside is no reason.
+    // Additional error details of sabre/dav are not interpreted.
     const words = davError(code, '<s:exception>Sabre\\DAV\\Exception\\NotFound</s:exception><s:message>no</s:message>');
     expect((await carry(create, [words, status(404)])).outcome).toMatchObject({ code: 'calendar-gone' });
   });
@@ -241,7 +241,7 @@ describe('a create', () => {
     ['of which a 207 tells nothing', multistatus(), 'calendar-gone'],
     ['that may not be read', status(403), 'calendar-forbidden'],
     ['that may only be read', calendar('read'), 'calendar-read-only'],
-    ['that does not say what may be done', calendar(), 'calendar-read-only'],
+    ['without privileges in its answer', calendar(), 'calendar-read-only'],
     ['that may be written', calendar('read', 'write'), 'item-refused'],
   ])('that is forbidden without a reason depends on the calendar: one %s', async (_name, answer, code) => {
     const { log, outcome } = await carry(create, [status(403), answer]);
@@ -265,7 +265,7 @@ describe('a create', () => {
     expect((await carry(update(), [refused])).outcome).toMatchObject({ code: 'item-refused', retry: 'never' });
     expect((await carry(create, [within('423 Locked')])).outcome).toMatchObject({ code: 'item-locked' });
     expect((await carry(create, [within('201 Created')])).outcome).toEqual(wrote('created', null));
-    // One that tells nothing proves nothing.
+    // An answer without any status proves nothing.
     expect((await carry(create, [multistatus(), there()])).outcome).toEqual(wrote('created', '"7"'));
     const taken = within('412 Precondition Failed', '<d:error><c:no-uid-conflict/></d:error>');
     expect((await carry(create, [taken, ...renamed()])).outcome).toEqual(wrote('adopted', '"7"', 'renamed.ics'));
@@ -431,7 +431,7 @@ describe('a deletion', () => {
     expect((await carry(remove(), [locked])).outcome).toMatchObject({ code: 'item-locked' });
     const whole = multistatus(member(HREF, '204 No Content'));
     expect((await carry(remove(), [whole])).outcome).toEqual(deletion('deleted'));
-    // One that tells of nothing proves nothing.
+    // An answer without any status proves nothing.
     for (const silent of [multistatus(), multistatus(listed(HREF))]) {
       expect((await carry(remove(), [silent, nothing])).outcome).toEqual(deletion('deleted'));
       expect((await carry(remove(), [silent, there()])).outcome).toMatchObject({ code: 'not-a-caldav-answer' });

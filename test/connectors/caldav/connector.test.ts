@@ -24,7 +24,7 @@ function ask(server: ScriptedServer, cursor: string | null, container = server.c
   return openOn(server).changes(container, { cursor, window: WINDOW }, signal());
 }
 
-/** Answers to sync-collection by the token that is asked with; `''` begins. */
+/** Answers sync-collection by the token of the request; `''` begins. */
 function feed(answers: Readonly<Record<string, ScriptedAnswer>>): Script {
   return ({ body }) => {
     const token = /<D:sync-token>([^<]*)</.exec(body)?.[1] ?? '';

@@ -10,7 +10,7 @@ export interface DavAccount {
   login: string;
 }
 
-/** A person at another client of the same account: plain requests, past every proxy. Paths are the server's. */
+/** A user with another client of the same account: plain requests that bypass every proxy. Paths are those of the server. */
 export class DavHands {
   readonly #account: DavAccount;
 
@@ -28,7 +28,7 @@ export class DavHands {
     return this.send('PUT', path, data, { 'content-type': 'text/calendar; charset=utf-8' });
   }
 
-  /** Changes an object as a client does: reads it and writes all of it. */
+  /** Changes an object as a client does: reads and writes the complete object. */
   async change(path: string, edit: (event: ICAL.Component) => void): Promise<void> {
     const calendar = ICAL.Component.fromString(await (await this.send('GET', path)).text());
     edit(eventOf(calendar));
@@ -60,7 +60,7 @@ export class DavHands {
     return (await this.#list(calendar)).map(({ path }) => path).filter((path) => !path.endsWith('/'));
   }
 
-  /** Every event of ours in any calendar, with the path of its object. */
+  /** Returns every event of clinic-mirror in any calendar, with the path of its object. */
   async ownEvents(): Promise<{ path: string; event: ICAL.Component }[]> {
     const paths = (await Promise.all((await this.calendars()).map((calendar) => this.members(calendar)))).flat();
     const events: { path: string; event: ICAL.Component }[] = [];

@@ -14,11 +14,11 @@ import type { OwnTarget, PersonsHands } from '../../contract/cases/persons-own.t
 import type { ContractDialect, ContractServer, RemoteObject } from '../../contract/contract-target.ts';
 import { type DavAccount, DavHands, eventOf } from './dav-hands.ts';
 
-/** In which respects a server costs more requests than one that gives strong ETags, searches for properties and names what is absent. */
+/** Extra requests of a server, compared with one that gives strong ETags, searches for properties and lists absent objects. */
 export interface DavCosts {
   /** A PUT gives no strong ETag: a multiget for fifty follows, and an update of what it couldn't read looks first. */
   givesNoTags?: boolean;
-  /** More requests for the reading of an empty calendar. */
+  /** Additional requests to read an empty calendar. */
   emptyReading?: number;
 }
 
@@ -58,7 +58,7 @@ export async function openDavTarget(account: DavAccount, costs: DavCosts = {}): 
   };
 }
 
-/** Basic login; there is nothing to renew. */
+/** Basic authentication, which never needs a renewal. */
 function basicLogin(login: string): Authorizer {
   return { header: async () => login, renew: async () => login, quotaUser: null };
 }
@@ -109,7 +109,7 @@ function pathIn(calendar: string, remoteId: string): string {
   return `${calendar}${/\.ics$/.test(remoteId) ? remoteId : `${remoteId}.ics`}`;
 }
 
-/** A person whose client writes a colour, one reminder, a description and attendees. */
+/** A user whose client writes a colour, one reminder, a description and attendees. */
 function personsHands(hands: DavHands, calendar: string): PersonsHands {
   return {
     guests: 'kept',
@@ -182,7 +182,7 @@ async function remoteObject(path: string, response: Response): Promise<RemoteObj
   return { ...shownEvent(calendar, eventOf(calendar)), remoteId, version: response.headers.get('etag') ?? '' };
 }
 
-/** An event as whoever reads the calendar is shown it. */
+/** Returns an event as a reader of the calendar sees it. */
 export function shownEvent(
   calendar: ICAL.Component,
   event: ICAL.Component,
@@ -219,7 +219,7 @@ function alarmsOf(event: ICAL.Component): string[] {
     .map((alarm) => String(alarm.getFirstPropertyValue('action')).toUpperCase());
 }
 
-/** By the VTIMEZONE within the object alone, as a client does that knows no zone by name. */
+/** Uses only the VTIMEZONE in the object, as a client does that knows no zone by name. */
 function instantOf(calendar: ICAL.Component, event: ICAL.Component, name: string): number {
   const time = (event.getFirstPropertyValue(name) as ICAL.Time).clone();
   const zone = calendar
@@ -243,7 +243,7 @@ function tzidOf(event: ICAL.Component, name: string): string | null {
   return event.getFirstProperty(name)?.getFirstParameter('tzid')?.toString() ?? null;
 }
 
-/** Looks at what was written in calls of twenty. */
+/** Number of calls that read written objects, twenty in each. */
 function looks(n: number): number {
   return Math.ceil(n / caldav.supports.batchSize);
 }
@@ -262,9 +262,9 @@ function dialectOf(proxy: FaultProxy, { givesNoTags = false, emptyReading = 0 }:
     unavailable: () => plain(503),
     requestsForCreates: (n) => n + (givesNoTags ? looks(n) : 0),
     requestsForReading: (n) => (n === 0 ? 2 + emptyReading : 1 + Math.ceil(n / 50)),
-    // The PUT whose answer is lost, the PUT that meets it, and the look at what is there.
+    // The PUT whose answer is lost, the PUT that finds the object, and the check of the stored object.
     requestsForRetriedCreates: (n) => 3 * n,
-    // The calendar's name of each object is a reading of the calendar itself.
+    // The contract suite reads the calendar itself to learn each object's name.
     hideObjects: () =>
       proxy.add({
         method: /^(REPORT|GET)$/,

@@ -54,12 +54,12 @@ function timedFrom(zone: string, startAt: number, lengthMs = HALF_HOUR_MS): Cale
   return { kind: 'timed', start: toZonedIso(zone, startAt), end: toZonedIso(zone, startAt + lengthMs), zone };
 }
 
-/** Lines as they are meant, unfolded. */
+/** Returns the unfolded lines. */
 function linesOf(text: string): string[] {
   return text.replaceAll('\r\n ', '').split('\r\n');
 }
 
-/** The text with one line put in place of another, or left out. */
+/** Returns the text with one line replaced or removed. */
 function withLine(text: string, line: RegExp, replacement: string): string {
   const changed = linesOf(text).map((one) => (line.test(one) ? replacement : one));
   expect(changed).toContain(replacement);
@@ -204,7 +204,7 @@ describe('what an event comes with', () => {
     teleVisitUrl: 'https://visit.example/r/7',
   } as const;
   const text = toCalendarObject(objectWith({ presets }));
-  /** The object with one line in place of another, as a client leaves it. */
+  /** Returns the object with one line replaced, as after a client's change. */
   const touched = (line: RegExp, replacement: string) => fromCalendarObject(withLine(text, line, replacement))!;
   const rewritten = (stored: ReturnType<typeof touched>, wanted?: CalendarItem['presets']) =>
     linesOf(toCalendarObject(objectWith(wanted === undefined ? {} : { presets: wanted }, { stored })));
@@ -299,10 +299,10 @@ describe('a description where we write none', () => {
   });
 });
 
-/** The login of the scripted servers. */
+/** The credentials of the scripted servers. */
 const ME = [{ name: 'me', password: 'secret' }];
 
-/** What a person and their client put on an event. */
+/** Lines that a user and their client add to an event. */
 const ADDED = [
   'COLOR:turquoise',
   'CATEGORIES:Important,Private',
@@ -349,7 +349,7 @@ async function apply({ connector, container }: World, operation: Operation): Pro
   return outcome!;
 }
 
-/** A person adds what is theirs. */
+/** Adds the lines of a user. */
 async function add({ hands, path }: World, lines = [...ADDED, ...ALARM]): Promise<void> {
   const data = await (await hands.send('GET', path)).text();
   await hands.put(path, data.replace('END:VEVENT', `${lines.join('\r\n')}\r\nEND:VEVENT`));
@@ -359,7 +359,7 @@ async function eventOf({ hands, path }: World): Promise<ICAL.Component> {
   return ICAL.Component.fromString(await (await hands.send('GET', path)).text()).getFirstSubcomponent('vevent')!;
 }
 
-/** What the event has that is none of ours, in a form that an added line has too. */
+/** Returns the foreign properties of the event, in the form of added lines. */
 async function addedTo(world: World): Promise<string[]> {
   const event = await eventOf(world);
   const names = new Set(ADDED.map((line) => line.split(/[;:]/)[0]!.toLowerCase()));
@@ -370,7 +370,7 @@ async function addedTo(world: World): Promise<string[]> {
 const start = (hour: number) =>
   timed(`2027-03-10T${hour}:00:00+01:00`, `2027-03-10T${hour}:30:00+01:00`, 'Europe/Rome');
 
-/** A person adds, and ten updates follow. */
+/** Adds the lines of a user, and applies ten updates. */
 async function staysThroughTenUpdates(world: World): Promise<void> {
   let { versionTag } = written(await apply(world, createOperation('a')));
   await add(world);
@@ -423,7 +423,7 @@ describe('additions of a user to an event', () => {
     await add(world);
     const added = await addedTo(world);
     const [item] = await world.connector.find(world.container, [keyOf('a')], signal());
-    // As it was: nothing of ours was touched.
+    // The audit finds the managed fields unchanged.
     expect(item?.item).toEqual(itemWith());
     const update = { ...createOperation('a', itemWith({ title: 'New' })), kind: 'update', revision: 2 } as const;
     written(await apply(world, { ...update, versionTag: item!.versionTag, remoteId: item!.remoteId }));

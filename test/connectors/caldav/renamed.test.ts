@@ -11,7 +11,7 @@ import {
 import { etag } from './scripted-calendar.ts';
 import { member, multistatus, openOn, type Script, serve, signal, stored } from './scripted-server.ts';
 
-/** A calendar that takes as many objects with one UID as are put, as some servers do. @param finds what its searches know of */
+/** A calendar that accepts several objects with one UID, as some servers do. @param finds what its searches cover */
 async function takingTwins(finds: 'properties' | 'nothing' = 'properties') {
   const objects = new Map<string, { data: string; tag: string }>();
   let writes = 0;

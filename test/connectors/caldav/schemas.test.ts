@@ -31,7 +31,7 @@ describe('the settings of a target', () => {
     );
   });
 
-  test('bind a target to the site of the server, or else of the calendar or its home', () => {
+  test('bind a target to the site of the server; without one, to that of the calendar or its home', () => {
     const calendar = { url: 'https://dav.example.com/anna/work/' };
     expect(baseOf({ server: 'https://caldav.icloud.com', calendar })).toBe('https://caldav.icloud.com/');
     expect(baseOf({ calendar })).toBe(calendar.url);

@@ -26,7 +26,7 @@ export function ours(recordId: string, ownerTag = MARK): string {
   });
 }
 
-/** What is asked for in reading. */
+/** Kinds of read requests. */
 type Kind = 'query' | 'sync' | 'multiget' | 'list';
 
 export function kindOf({ method, body }: SeenRequest): Kind {
@@ -35,7 +35,7 @@ export function kindOf({ method, body }: SeenRequest): Kind {
   return body.includes('sync-collection') ? 'sync' : 'multiget';
 }
 
-/** A server that holds objects by href, answers multigets from them, and the rest as told. */
+/** A server that holds objects by href, answers multigets from them, and everything else from `answers`. */
 export function holding(objects: Record<string, string>, answers: Partial<Record<Kind, Script>>): Script {
   return (request) => {
     const told = answers[kindOf(request)];
@@ -48,7 +48,7 @@ export function holding(objects: Record<string, string>, answers: Partial<Record
   };
 }
 
-/** A member with its tag alone. */
+/** A member with only its tag. */
 export const etag = (href: string) => found(href, '<d:getetag>"1"</d:getetag>');
 /** Says that members were left out. */
 export const TRUNCATED = member(

@@ -39,7 +39,7 @@ export interface ScriptedServer {
 export const MARK = 'mark0mark0mark0m';
 export const LOGIN = 'Basic bWU6c2VjcmV0';
 
-/** A server on loopback that answers as told, for what no server at hand does; until the end of the test that asks for it. */
+/** Starts a scripted server on loopback, for behaviour that no available server shows. The server stops at the end of the calling test. */
 export async function serve(script: Script): Promise<ScriptedServer> {
   const requests: SeenRequest[] = [];
   const server = createServer(async (incoming, response) => {
@@ -114,7 +114,7 @@ export function found(href: string, properties: string): string {
   return `<d:response><d:href>${href}</d:href>${propstat}</d:response>`;
 }
 
-/** A response with a status alone. */
+/** A response with only a status. */
 export function member(href: string, status: string, more = ''): string {
   return `<d:response><d:href>${href}</d:href><d:status>HTTP/1.1 ${status}</d:status>${more}</d:response>`;
 }

@@ -177,7 +177,7 @@ describe('at a server that passes over the owner tag once the time fits', () => 
   });
 });
 
-test('if a multiget omits absent objects, one listing finds all of them', async () => {
+test('if a multiget omits absent objects, one listing finds every object', async () => {
   const { connector, container, requests } = await open('lenient');
   await connector.apply(container, [createOperation('there')], signal());
   const absent = Array.from({ length: 40 }, (_, index) => keyOf(`absent-${index}`));
@@ -198,7 +198,7 @@ test('if a multiget fails because of absent objects, one listing finds them, and
   requests.length = 0;
   const found = await connector.find(container, [...absent, keyOf('one'), keyOf('other')], signal());
   expect(found.map(({ key }) => key).sort()).toEqual([keyOf('one'), keyOf('other')].sort());
-  // The refusal, the calendar asked alone, the listing, those that are there, and the search for renamed ones.
+  // The refusal, the request for the calendar alone, the listing, the existing objects, and the search for renamed ones.
   expect(requests).toEqual(['REPORT', 'PROPFIND', 'PROPFIND', 'REPORT', 'REPORT']);
 });
 
@@ -215,7 +215,7 @@ test('after a crash one check and one listing serve all creates of a call, witho
   const queries = bodies.filter((body) => body.includes('calendar-query'));
   expect(queries).toHaveLength(1);
   expect(queries[0]).not.toContain('name="UID"');
-  // One look at all of them, and a write for each that was not there.
+  // One check of all objects, and a write for each missing one.
   expect(requests.filter((method) => method !== 'PUT')).toEqual(['REPORT', 'REPORT']);
   expect(requests.filter((method) => method === 'PUT')).toHaveLength(10);
 });

@@ -167,7 +167,7 @@ describe('a create', () => {
       ),
     ],
     [
-      'in the trash bin, told by the database',
+      'in the trash bin, reported by the database',
       davError(500, '<s:exception>Doctrine\\DBAL\\Exception\\UniqueConstraintViolationException</s:exception>'),
     ],
   ])('whose UID is taken %s burns the key', async (_name, conflict) => {

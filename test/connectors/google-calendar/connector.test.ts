@@ -34,7 +34,7 @@ async function openWorld() {
   const kit = createKit(target);
   const answers: string[] = [];
   const ask = (cursor: string | null) => kit.connector.changes(container, { cursor, window: WINDOW }, signal());
-  /** Creates records and gives the cursor after a first reading. */
+  /** Creates records and returns the cursor of a first fetch. */
   async function begin(...recordIds: string[]) {
     await kit.create(...recordIds);
     return (await ask(null)).cursor;
@@ -99,7 +99,7 @@ describe('a sync token', () => {
   test('arrives only with the last page, so that an interrupted read is repeated', async () => {
     const { target, proxy, begin, ask, kit } = await openWorld();
     const cursor = await begin('a');
-    // A page that is lost with a kept connection is asked for once more at once.
+    // A page that is lost on a kept connection is requested once more at once.
     proxy.add({ ...FEED, after: 2, times: 2, fault: { kind: 'cut' } });
     target.dialect.changesPageLength?.(2);
     await kit.create('b', 'c', 'd', 'e', 'f');

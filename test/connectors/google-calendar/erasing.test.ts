@@ -29,7 +29,7 @@ const erasure = (recordId: string, versionTag: string | null = null) => ({
   erase: true,
 });
 
-/** What whoever may write to the calendar still reads of a deleted event. */
+/** Returns the data of a deleted event that a writer of the calendar can still read. */
 async function remains(
   recordId: string,
 ): Promise<{ status: string; text: string; sealedRecordId: string | undefined }> {

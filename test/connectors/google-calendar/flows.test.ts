@@ -26,7 +26,7 @@ const SCOPE: FlowScope = { calendarId: 'dr rossi@x.org', ownerTag: MARK, quotaUs
 const KEY = keyOf('a');
 const CALENDAR = '/calendar/v3/calendars/dr%20rossi%40x.org';
 const FIELDS = new URLSearchParams({ fields: EVENT_FIELDS }).toString();
-/** Nobody gets a mail of what we write. */
+/** Writes send no mail to anyone. */
 const QUIET = 'sendUpdates=none';
 const insert = `POST ${CALENDAR}/events?${QUIET}&${FIELDS}`;
 const get = (id = KEY) => `GET ${CALENDAR}/events/${id}?${FIELDS}`;
@@ -56,7 +56,7 @@ interface EventChanges {
   description?: string;
 }
 
-/** An event as Google shows it: ours, with what the operations want. */
+/** A managed event in Google's form, with the content of the operations. */
 function event({
   id = KEY,
   item = WANTED,
@@ -202,7 +202,7 @@ describe('an update', () => {
 
   test.each([
     ['deleted', gone],
-    ['changed by somebody else', conflict],
+    ['changed by another client', conflict],
   ])('of an event that was %s looks first', (_, answer) => {
     const { log, result } = play(update('"1"'), answer, shown({ item: OLD }), shown({ etag: '"8"' }));
     expect(log).toEqual([patch('"1"'), get(), patch('"7"')]);
@@ -324,7 +324,7 @@ describe('what a write answers', () => {
     expect(result).toEqual(wrote('created'));
     expect(play(update('"1"'), notTogether, shown()).log).toEqual([patch('"1"'), `${patch('"1"')} alone`]);
     expect(play(remove('"1"'), notTogether, done).log).toEqual([del('"1"'), `${del('"1"')} alone`]);
-    // Another 409 is no such thing, and nor is the reason with another status.
+    // Only this reason with status 409 identifies the case.
     expect(play(create, refused(409, 'other')).log).toEqual([insert]);
     expect(play(create, refused(400, 'conflict')).log).toEqual([insert]);
   });

@@ -96,7 +96,7 @@ describe('a change of an existing event', () => {
 describe('a description that is longer than Google takes', () => {
   test.each([
     ['plain', 'word '.repeat(4_000)],
-    ['of what must be escaped', '&<>'.repeat(8_000)],
+    ['of escaped characters', '&<>'.repeat(8_000)],
     ['mixed', `${'word '.repeat(1_500)}${'&'.repeat(4_000)}`],
   ])('is shortened with its escapes counted: %s', (_, description) => {
     const { description: sent } = toEvent(itemWith({ description }), STAMP) as { description: string };
@@ -195,7 +195,7 @@ describe('what an event comes with', () => {
     ['no colour', { colorId: undefined }, 'colorId'],
     ['the calendar’s own reminders', { reminders: { useDefault: true } }, 'reminders'],
     ['a mail', { reminders: { useDefault: false, overrides: [{ method: 'email', minutes: 15 }] } }, 'reminders'],
-    // Google shows the source to whoever made the event alone.
+    // Google shows the source only to the creator of the event.
     ['a source that is not shown', { source: undefined }, 'source'],
   ])('belongs to the user if it is %s: no drift, and not in the next change', (_, changes, field) => {
     const event = touched(changes);

@@ -192,7 +192,7 @@ describe('parts of a batch with separate answers', () => {
     expect(target.proxy.requests.map((request) => request.body.match(/^POST /gm)?.length)).toEqual([10, 3]);
   });
 
-  test('if the renewed token is refused for one part only, that part alone requires an administrator', async () => {
+  test('if the renewed token is refused for one part, only that part requires an administrator', async () => {
     const [a, b] = await kit.create('a', 'b');
     faultParts('PATCH', { kind: 'status', status: 401 }, { path: keyOf('a') });
     const outcomes = await kit.attempt([

@@ -4,7 +4,7 @@ import { contact, describeOutcome, failure, meeting, startWorld, type Target, ty
 
 const START_AT = Date.parse('2026-12-01T09:00:00Z');
 
-/** Patients' contacts `anna` and `bert`, and a target for what belongs to them. */
+/** Opens the patients' contacts `anna` and `bert`, and a target for their objects. */
 async function open(stream: 'appointments' | 'invoices' = 'appointments') {
   const world = await startWorld();
   const contacts = await world.target();

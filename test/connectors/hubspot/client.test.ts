@@ -61,7 +61,7 @@ describe('a call of HubSpot', () => {
 
 test.each([
   ['that is known is its zone', 'Europe/Zurich', 'Europe/Zurich'],
-  ['that nobody knows is none', 'Europe/Zuerich', null],
+  ['that is unknown is none', 'Europe/Zuerich', null],
   ['that is no text is none', 7, null],
   ['that is absent is none', undefined, null],
 ])('a zone of an account %s', async (_, timeZone, zone) => {

@@ -21,7 +21,7 @@ describe('a rule of the account', () => {
     const [bad] = await target.apply(target.create('a', contact({ phone: '+41791112233' })));
     expect(failure(bad)).toMatchObject({
       ...{ code: 'property-required', actor: 'settings', retry: 'never' },
-      // The mapping does not even name it: the account has it.
+      // The rule is in the account only; the mapping does not contain the property.
       about: 'contacts.jobtitle',
     });
     const properties = [...CONTACT, { name: 'jobtitle', kind: 'text' }] as const;

@@ -57,7 +57,7 @@ describe('a deletion', () => {
     },
   );
 
-  test('removes meetings as well', async () => {
+  test('also removes meetings', async () => {
     const { world, target: contacts } = await withContacts('anna');
     const target = await world.target({ stream: 'appointments' });
     const [written] = await target.write(target.create('visit', meeting(contacts.identity.key('anna', 0))));

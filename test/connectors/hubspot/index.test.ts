@@ -8,7 +8,7 @@ const SUBSCRIBED = hubspot.settingsSchema.parse({
   subscriptions: [{ property: 'newsletter', subscription: 7, legalBasis: 'NON_GDPR' }],
 });
 
-/** Kinds of objects, beyond contacts, whose scopes are needed. */
+/** Returns the kinds of objects, except contacts, whose scopes are required. */
 function scopedKinds(settings: typeof DEFAULTS, stream: StreamName): string[] {
   const scopes = hubspot.neededScopes(settings, stream);
   const kinds = scopes
@@ -36,11 +36,11 @@ describe('the scopes of HubSpot', () => {
     ['of contacts alone for patients', DEFAULTS, 'patients', []],
     ['of contacts alone for meetings, which have none of their own', DEFAULTS, 'appointments', []],
     ['of deals too for invoices', DEFAULTS, 'invoices', ['deals']],
-    ['of custom objects in place of meetings', CUSTOM, 'appointments', ['custom']],
-    ['of custom objects in place of deals', CUSTOM, 'invoices', ['custom']],
+    ['of custom objects instead of meetings', CUSTOM, 'appointments', ['custom']],
+    ['of custom objects instead of deals', CUSTOM, 'invoices', ['custom']],
     ['of contacts alone for patients, whatever object the settings name', CUSTOM, 'patients', []],
     [
-      'of subscriptions too for patients whose consents are told',
+      'of subscriptions too for patients whose consents are written',
       SUBSCRIBED,
       'patients',
       ['communication_preferences'],

@@ -6,7 +6,7 @@ const PROPERTIES = [...CONTACT, { name: 'newsletter', kind: 'boolean' }] as cons
 const ADDRESS = 'ada@example.org';
 const GROUND = { legalBasis: 'CONSENT_WITH_NOTICE', explanation: 'Agreed on the form of the clinic' };
 
-/** An account with a newsletter, and how to open a target that tells who gets it. */
+/** Opens an account with a newsletter, and a way to open a target that writes its subscriptions. */
 async function open(options: Parameters<typeof startWorld>[0] = {}) {
   const world = await startWorld(options);
   const flag = ['true', 'false'].map((value, displayOrder) => ({ label: value, value, displayOrder, hidden: false }));
@@ -21,7 +21,7 @@ async function open(options: Parameters<typeof startWorld>[0] = {}) {
 
 const patient = (newsletter: boolean | null, email: string | null = ADDRESS): CrmItem => contact({ email, newsletter });
 
-/** Calls that read or change who gets which mails. */
+/** Counts the calls that read or change subscriptions. */
 function calls({ sandbox }: World): number {
   const lines = sandbox.requests.snapshot().requests.filter(({ route }) => route.includes('/statuses/'));
   return lines.reduce((total, { count }) => total + count, 0);

@@ -78,8 +78,8 @@ describe('a contact whose e-mail address HubSpot refuses', () => {
   test.each([
     ['that belongs to another', taken(a.key)],
     ['that is none', invalid(a.key, ['INVALID_EMAIL'])],
-    ['told by one code among others', invalid(a.key, ['VALIDATION_ERROR', 'INVALID_EMAIL'])],
-    ['told by the property', invalid(a.key, ['VALIDATION_ERROR'], ['email'])],
+    ['shown by one code among others', invalid(a.key, ['VALIDATION_ERROR', 'INVALID_EMAIL'])],
+    ['shown by the property', invalid(a.key, ['VALIDATION_ERROR'], ['email'])],
   ])('for one %s is written without it', async (_, refusal) => {
     const info = vi.fn();
     const log = { ...silentLogger, info };
@@ -96,8 +96,8 @@ describe('a contact whose e-mail address HubSpot refuses', () => {
 
   test.each([
     ['another property is wrong', SCOPE, a, invalid(a.key, ['INVALID_OPTION'], ['lastname'])],
-    ['no code and another property is told', SCOPE, a, invalid(a.key, [], [], 'propertyName=lastname')],
-    ['another value belongs to somebody else', SCOPE, a, invalid(a.key, ['CONFLICTING_UNIQUE_VALUE'], ['lastname'])],
+    ['the error has no code and another property', SCOPE, a, invalid(a.key, [], [], 'propertyName=lastname')],
+    ['another value belongs to another contact', SCOPE, a, invalid(a.key, ['CONFLICTING_UNIQUE_VALUE'], ['lastname'])],
     ['it has no address', SCOPE, write('a', { lastname: 'A' }), taken(a.key)],
     ['it is no contact', DEALS, a, taken(a.key)],
   ])('fails where %s', async (_, scope, operation, refusal) => {
@@ -122,7 +122,7 @@ describe('a contact whose e-mail address HubSpot refuses', () => {
 
   describe('and whose holder is written in the same call', () => {
     const contacts = () => [ours('a', '1', { email: 'a@x' }), ours('b', '2', { email: 'b@x' })];
-    /** HubSpot lets nobody have the address of another. */
+    /** HubSpot refuses an e-mail address that another contact has. */
     const holding = (objects: Stored[]) => (input: Input) => {
       const holder = objects.find(
         ({ values }) => values.email === input.properties.email && values.email !== '' && values.k !== input.id,

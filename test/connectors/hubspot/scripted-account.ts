@@ -49,7 +49,7 @@ export interface Account {
   deals?: Stored[];
   /** Keys and ids of which a reading says nothing. */
   silentOf?: readonly string[];
-  /** Why a row of the first, the second … upsert is refused; `silence`: nothing is said of it. */
+  /** Returns the reason why a row of the first, the second … upsert is refused; `silence`: the answer omits the row. */
   refuses?: (input: Input, upsert: number) => object | 'silence' | undefined;
   /** Ids of records of which the joining says nothing, or that the contact is gone. */
   notJoined?: Readonly<Record<string, 'silence' | 'refused'>>;
@@ -86,7 +86,7 @@ export function update(
   return { ...write(recordId, values, changes), kind: 'update', versionTag: null, remoteId };
 }
 
-/** A record of ours as HubSpot holds it. */
+/** A managed record in the form of HubSpot. */
 export function ours(
   recordId: string,
   id: string,
@@ -110,7 +110,7 @@ export const invalid = (
   errors: codes.map((code) => ({ code, context: { propertyName } })),
   context: { objectWriteTraceId: [key] },
 });
-/** The address belongs to another contact. */
+/** The error that the e-mail address belongs to another contact. */
 export const taken = (key: string, holderId?: string) =>
   invalid(
     key,
@@ -120,7 +120,7 @@ export const taken = (key: string, holderId?: string) =>
     'CONFLICT',
   );
 
-/** What HubSpot answers to each call, by what it holds. */
+/** Answers each call from the stored objects. */
 function answersOf(account: Account, objects: Readonly<Record<string, Stored[]>>) {
   let upserts = 0;
   const success = (body: unknown): WireResponse => ({ status: 207, body, retryAfterMs: null });
@@ -183,7 +183,7 @@ function answersOf(account: Account, objects: Readonly<Record<string, Stored[]>>
   };
 }
 
-/** What writes come to in an account, and the calls that they take. */
+/** Returns the outcomes of writes in an account, and their calls. */
 export async function run(scope: typeof SCOPE, account: Account, ...writes: Write[]) {
   const objects: Record<string, Stored[]> = {
     contacts: [...(account.contacts ?? [])],
@@ -211,7 +211,7 @@ export async function run(scope: typeof SCOPE, account: Account, ...writes: Writ
     objects,
     calls,
     labels: calls.map(({ label }) => label),
-    /** The addresses that each upsert sent. */
+    /** The e-mail addresses that each upsert sent. */
     emails: upserted.map((inputs) => inputs.map(({ properties }) => properties.email)),
     outcomes,
     words: writes.map(({ recordId }) => describeOutcome(ends.get(recordId) as Outcome)),

@@ -80,7 +80,7 @@ export interface World {
   record(target: Target, object: ObjectTypeName, recordId: string): RecordResource | undefined;
 }
 
-/** Starts an account, closed after the test. Its clock stands still, and its search shows everything at once. */
+/** Starts an account that is closed after the test. Its clock is stopped, and its search shows all changes at once. */
 export async function startWorld(options: HubSpotSandboxOptions = {}): Promise<World> {
   const clock = { at: NOW };
   const sandbox = await startHubSpotSandbox({

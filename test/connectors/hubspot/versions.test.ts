@@ -6,7 +6,10 @@ import { CONTACT, contact, meeting, NO_SIGNAL, startWorld, type World } from './
 const ADDRESS = 'ada@example.org';
 const FLAG = ['true', 'false'].map((value, displayOrder) => ({ label: value, value, displayOrder, hidden: false }));
 
-/** Every kind of call about contacts: two who share an address, one of whom gets mails, found, read, changed, told of and erased. */
+/**
+ * Makes every kind of call for contacts. Two contacts share an address, and one of them gets mails; both are found, read, changed, reported
+ * and erased.
+ */
 async function useContacts({ sandbox, target: open }: World, version: string): Promise<void> {
   const property = { name: 'newsletter', label: 'Newsletter', type: 'bool', fieldType: 'booleancheckbox' };
   sandbox.createProperty('contacts', { ...property, options: FLAG });
@@ -29,7 +32,7 @@ async function lookAround(connector: Connector<CrmItem>, container: string, key:
   await Array.fromAsync(connector.existing!.list(NO_SIGNAL));
 }
 
-/** A visit whose keys are looked up and that moves to another contact, and a deal with its pipeline. */
+/** Writes a visit whose keys are looked up and that moves to another contact, and a deal with its pipeline. */
 async function useWhatBelongsToThem({ sandbox, target: open }: World, version: string): Promise<void> {
   const settings = { version };
   const contacts = await open({ settings });

@@ -102,7 +102,7 @@ describe('an upsert', () => {
 
   test.each([
     ['the newest version of the API', {}, '2026-09'],
-    ['the version that it is told', { version: '2026-03' }, '2026-03'],
+    ['the version in the settings', { version: '2026-03' }, '2026-03'],
   ])('uses %s, and no other', async (_which, settings, version) => {
     const world = await startWorld();
     const contacts = await world.target({ settings });
@@ -233,16 +233,16 @@ describe('an e-mail address that belongs to another contact', () => {
   );
 
   test.each([
-    // Batches of six hundred, a look and a second upsert where a family is in two of them.
+    // Batches of six hundred; a family in two batches costs a check and a second upsert.
     ['created', 19],
     ['never', 19],
-    // And where rows are told apart: no look.
+    // If errors identify their rows, no check is necessary.
     ['traced', 13],
   ] as const)('families cost the same number of calls for each format of row errors (%s)', async (rowErrors, most) => {
     const world = await startWorld({ rowErrors });
     const target = await world.target();
     const before = world.sandbox.counts.httpRequests;
-    // A third of each family stands in a batch of its own.
+    // The three members of each family are in different batches.
     const patients = Array.from({ length: 600 }, (_, index) =>
       target.create(`${index}`, contact({ lastname: `${index}`, email: `family${index % 200}@example.org` })),
     );
@@ -268,7 +268,7 @@ describe('an e-mail address that belongs to another contact', () => {
         ...family(target).slice(1),
         target.update('mother', changed, mother!.remoteId),
       );
-      // The look at what stands, and one upsert.
+      // The check of stored contacts, and one upsert.
       expect(world.sandbox.counts.httpRequests - before).toBe(2);
       expect(world.sandbox.counts.failedRows('contacts')).toBe(0);
       const stored = Object.fromEntries(outcomes.map((one) => [one.recordId, one.stored?.properties.email]));

@@ -16,7 +16,7 @@ async function openWorld() {
   const kit = createKit(target);
   const ask = (cursor: string | null, window = WINDOW) =>
     kit.connector.changes(container, { cursor, window }, signal());
-  /** Creates records and gives the cursor after a first reading. */
+  /** Creates records and returns the cursor of a first fetch. */
   async function begin(...recordIds: string[]) {
     await kit.create(...recordIds);
     return (await ask(null)).cursor;
@@ -26,7 +26,7 @@ async function openWorld() {
   return { target, sandbox, proxy, container, kit, ask, begin, edit };
 }
 
-/** Asks for one event a page. */
+/** Requests one event per page. */
 function smallPages<Request extends { headers: Record<string, string> }>(request: Request): Request {
   const prefer = (request.headers.prefer ?? '').replace(/maxpagesize=\d+/, 'maxpagesize=1');
   return { ...request, headers: { ...request.headers, prefer } };

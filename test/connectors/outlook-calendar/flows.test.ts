@@ -61,7 +61,7 @@ interface EventChanges {
   attendees?: object[];
 }
 
-/** An event as Graph shows it: ours, with what the operations want. */
+/** A managed event in Graph's form, with the content of the operations. */
 function event({
   id = 'e1',
   etag = 'W/"7"',
@@ -274,7 +274,7 @@ describe('an update', () => {
     expect(play(update(null), listed(odd), written()).log).toEqual([look, patch('W/"7"')]);
   });
 
-  test('of one of several events with the key changes the known event, or else the event created by clinic-mirror', () => {
+  test('of one of several events with the key changes the known event; if none is known, the event created by clinic-mirror', () => {
     const copies = [
       event({ id: 'copy', transactionId: null }),
       event({ id: 'other-copy', transactionId: null }),

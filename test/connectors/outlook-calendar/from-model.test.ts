@@ -28,7 +28,7 @@ const STAMP: Stamp = {
   revision: 9,
 };
 
-/** As Graph tells times: in UTC, whichever zone they were written in. */
+/** Graph returns times in UTC, whichever zone was written. */
 const inUtc = (wholeDayZone = 'UTC') => ({ wholeDayZone, refusedZones: new Set(ZONES) });
 
 /** The event as Graph would answer with it: with id and etag, and what the server makes of the content. */

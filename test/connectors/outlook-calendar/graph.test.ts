@@ -177,7 +177,7 @@ describe('changes by others', () => {
     expect(sandbox.events(ACCOUNT, container)).toHaveLength(1);
   });
 
-  test('every request asks for immutable ids, inner requests too', async () => {
+  test('every request requires immutable ids, inner requests too', async () => {
     const { kit, proxy } = await openWorld();
     await kit.worker({ createCalendar: 'Ours' }).prepare(null, signal());
     const [created] = await kit.create('a');
@@ -209,7 +209,7 @@ describe('changes by others', () => {
     expect({ mails: sandbox.counts.mails, objects: await kit.objects() }).toEqual(before);
     const read = await kit.readAll();
     expect(read.map(({ item }) => item)).toEqual([itemWith(), itemWith()]);
-    // What was read last is what an update goes by after an audit: it must not go past the look.
+    // After an audit an update uses the version of the last fetch, which must not skip the check for guests.
     const after = await kit.attempt(
       ['a', 'b'].map((recordId) => {
         const { versionTag, remoteId } = read.find(({ key }) => key === keyOf(recordId))!;

@@ -58,7 +58,7 @@ function subscriptions({ mailbox = ACCOUNT, token = () => target.sandbox.issueAc
   return connector.subscriptions!;
 }
 
-/** Under a fresh id, at `/notifications` unless told. */
+/** Uses a fresh id, and `/notifications` by default. */
 function request({ path = '/notifications', lifeMs = 2 * DAY_MS } = {}) {
   count += 1;
   const id = count.toString(16).padStart(32, 'c0de');
@@ -301,7 +301,7 @@ describe('the validation of a URL', () => {
     expect(read('', `validationToken=${token}`)).toEqual({ kind: 'handshake', answer });
   });
 
-  test('answers any token as it was before its encoding', () => {
+  test('answers any token in decoded form', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, unit: 'grapheme' }), (token) => {
         const query = `validationToken=${encodeURIComponent(token)}`;

@@ -11,7 +11,7 @@ import { paced } from '../../support/pace.ts';
 /** Batches that write. */
 export const WRITES = { method: /^POST$/, url: /\/\$batch$/, body: /"method":"(POST|PATCH|DELETE)"/ };
 
-/** The sandbox behind the proxy with the suite's kit, and a way to open workers with settings of their own. */
+/** Opens the sandbox behind the proxy with the suite's kit, and a way to open workers with other settings. */
 export async function openWorld() {
   const target = await openOutlookTarget();
   onTestFinished(() => target.close());
@@ -35,7 +35,7 @@ export async function openWorld() {
   return { target, sandbox, proxy, container, kit: createKit(target), open };
 }
 
-/** The answer to every inner request with such a method, in place of the server's. */
+/** Replaces the server's answer to every inner request with such a method. */
 export function inner(method: string, answers: readonly { status: number; headers?: object; body?: unknown }[]) {
   let next = 0;
   return (answer: ProxiedAnswer, request: { body: string }): ProxiedAnswer => {

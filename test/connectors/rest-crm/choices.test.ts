@@ -32,7 +32,7 @@ describe.each(CASES)('lists of $profile', (one) => {
     expect(read).toMatchObject({ remoteId, item: deal(seen.toLowerCase()) });
   });
 
-  test('accept raw values as well', async () => {
+  test('also accept raw values', async () => {
     const { sandbox, target } = await openDeals(one, [value]);
     await target.written(target.create('i7', deal(value)));
     expect(sandbox.records(kind)[0]?.values).toMatchObject({ [stage]: value });

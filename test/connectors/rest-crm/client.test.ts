@@ -8,7 +8,7 @@ import { anna, espocrm, openProxied } from './profiles.ts';
 const JSON_TYPE = { 'content-type': 'application/json' };
 const ALWAYS = { times: Number.POSITIVE_INFINITY };
 
-/** What became of one create: the outcome's error, or what `apply` threw. */
+/** Returns the failure of one create: the outcome's error, or the error that `apply` threw. */
 async function failureOf(target: OpenTarget) {
   const [outcome] = await target
     .apply(target.create('p1', anna))

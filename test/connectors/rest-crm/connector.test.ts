@@ -39,7 +39,7 @@ describe.each(PROFILE_CASES)('the profile $profile', (one) => {
     expect(sandbox.records(one.kind)).toHaveLength(5);
     expect(sandbox.records(one.kind)[0]?.values).toMatchObject(byHand);
     const read = (await target.readAll()).map(({ item }) => [item?.properties[one.given], item?.properties[one.email]]);
-    // Twenty lets nobody else have an address that somebody has.
+    // Twenty refuses an e-mail address that another person has.
     const address = one.dialect === 'twenty' ? null : one.person[one.email];
     expect(read.sort()).toEqual(['Anna', 'Bruno', 'Carla', 'Dino'].map((given) => [given, address]));
   });

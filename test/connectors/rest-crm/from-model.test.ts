@@ -81,7 +81,7 @@ describe('a write', () => {
     expect(JSON.parse(JSON.stringify(body))).toEqual({ visits: null, mirror: { key: KEY } });
   });
 
-  test('returns from the row as it was sent, for any values', () => {
+  test('returns unchanged from the sent row, for any values', () => {
     const values = fc.record({ 'name.first': fc.constantFrom('Anna', 'Bruno', null), visits: fc.option(fc.integer()) });
     fc.assert(
       fc.property(

@@ -15,7 +15,7 @@ const PERSON: readonly MappedProperty[] = [
   { name: 'dates.lastVisit', kind: 'instant' },
 ];
 
-/** What a person would write in the tenant file for json-server, with pages of three. */
+/** Settings for json-server as in a tenant file, with pages of three. */
 const rows = (collection: string, body: object) => ({
   keyField: 'mirrorKey',
   stampField: 'mirror.stamp',
@@ -79,7 +79,7 @@ describe('json-server, described by hand', () => {
       people.create(`p-${firstName}`, contact({ ...ROSSI, firstName })),
     );
 
-  test('a created contact is read as it was written, by list and by key', async () => {
+  test('a created contact is read unchanged, by list and by key', async () => {
     const item = contact({ ...ROSSI, firstName: 'Anna' });
     expect(await people.connector.prepare(null, signal())).toContain('/contacts');
     const outcome = await people.written(people.create('p1', item));
@@ -126,7 +126,7 @@ describe('json-server, described by hand', () => {
     proxy.forget();
     const read = await people.readAll();
     expect(read.map(({ sealedRecordId }) => people.identity.recordIdOf(sealedRecordId ?? '')).sort()).toEqual(ids);
-    // Ten of ours and one made by hand, three to a page.
+    // Ten managed objects and one made by hand, three to a page.
     expect(proxy.requests).toHaveLength(4);
     const others = openTarget({ settings: { baseUrl: proxy.url, description }, properties: PERSON, target: 'another' });
     expect(await others.readAll()).toEqual([]);

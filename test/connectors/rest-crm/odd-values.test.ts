@@ -6,7 +6,7 @@ import { openProfile, PROFILE_CASES, type ProfileCase } from './profiles.ts';
 const SENTENCE = 'call the daughter’s husband at the bakery, after five';
 const LONG_NAME = 'Montefeltro '.repeat(9).trim().slice(0, 104);
 
-/** Texts of a person in Twenty and in Dolibarr; Dolibarr wants a last name, of 50 characters at most. */
+/** Text properties of a contact in Twenty and in Dolibarr; Dolibarr requires a last name of at most 50 characters. */
 const CRMS = [
   { dialect: 'twenty', first: 'name.firstName', last: 'name.lastName', phone: 'phones.primaryPhoneNumber' },
   { dialect: 'dolibarr', first: 'firstname', last: 'lastname', phone: 'phone_mobile' },
@@ -25,7 +25,7 @@ function caseOf(dialect: string, more: readonly MappedProperty[] = []): ProfileC
   };
 }
 
-/** Has contacts written at once, all of whom must be, and tells what is read back of them in that order. */
+/** Writes contacts in one call, all of which must succeed, and returns the stored contacts in that order. */
 async function writeAll(
   { target }: Awaited<ReturnType<typeof openProfile>>,
   { given }: ProfileCase,

@@ -14,7 +14,7 @@ export interface ProfileCase {
   properties: readonly MappedProperty[];
   /** Values of one person, every kind of property among them. */
   person: Record<string, PropertyValue>;
-  /** Names of the properties for the given name, the address and the key. */
+  /** Names of the properties for the given name, the e-mail address and the key. */
   given: string;
   email: string;
   key: string;
@@ -23,7 +23,7 @@ export interface ProfileCase {
   login(token: string): Authorizer;
 }
 
-/** The four, with properties as a mapping would name them. */
+/** The four profiles, with the properties of a mapping. */
 export const PROFILE_CASES: readonly ProfileCase[] = [
   {
     dialect: 'espocrm',
@@ -49,7 +49,7 @@ export const PROFILE_CASES: readonly ProfileCase[] = [
     given: 'firstName',
     email: 'emailAddress',
     key: 'cMirrorKey',
-    // Two looks of fifty keys, then one by one.
+    // Two lookups of fifty keys, then single requests.
     requestsForHundred: 102,
     login: (token) => steadyLogin(token, 'x-api-key'),
   },

@@ -113,7 +113,7 @@ describe('the settings of a target', () => {
   test.each([
     ['finds: {}', /line 6, description\.streams\.patients\.finds: unknown key\s+→ did you mean find\?/],
     ['keyField: 7', /line 6, description\.streams\.patients\.keyField: is not valid: 7\s+→ put the value in quotes/],
-  ])('report the place of a fault in the description, and its remedy: %s', (line, fault) => {
+  ])('report the position of a fault in the description, and its remedy: %s', (line, fault) => {
     const lines = [`baseUrl: ${BASE.baseUrl}`, 'profile: espocrm', 'description:', '  streams:', '    patients:'];
     const read = readYaml('uno.yaml', Buffer.from([...lines, `      ${line}`].join('\n')));
     if ('faults' in read) throw new Error(renderFaults(read.faults));

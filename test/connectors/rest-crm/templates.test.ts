@@ -145,7 +145,7 @@ describe('a value', () => {
     fc.record({ kind: fc.constantFrom('text', 'number', 'boolean', 'date', 'instant'), value: fc.constant(null) }),
   );
 
-  test('is read as it was written, in every style, as JSON and as text', () => {
+  test('is read unchanged, in every style, as JSON and as text', () => {
     fc.assert(
       fc.property(known, styles, ({ kind, value }, style) => {
         const wire = renderValue(value, kind, style);

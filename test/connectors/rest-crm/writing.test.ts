@@ -26,7 +26,7 @@ interface Choice {
   reads?: boolean;
   /** It shows what it was given. */
   shows?: boolean;
-  /** It tells an id beside the record. */
+  /** The CRM returns an id next to the record. */
   tellsId?: boolean;
   /** Its bin can be emptied. */
   erases?: boolean;
@@ -89,7 +89,7 @@ interface RecordChanges {
   item?: CrmItem;
 }
 
-/** A record as the CRM shows it: ours, with what the operations want. */
+/** A managed record in the form of the CRM, with the content of the operations. */
 function record({
   id = '7',
   etag = 'v7',
@@ -119,7 +119,7 @@ const done = answer(204, undefined, true);
 const refused = new MirrorError('x', { actor: 'contract', code: 'record-refused', retry: 'never' });
 const busy = new MirrorError('x', { actor: 'remote', code: 'server-error', retry: 'later' });
 
-/** Carries out one operation on a CRM that answers so, in this order; each answer must be asked for, and nothing more. */
+/** Carries out one operation on a CRM with these answers, in this order; each answer must be used, and no further request is allowed. */
 async function carry(
   operation: Operation<CrmItem>,
   found: RecordChanges[],
@@ -131,7 +131,7 @@ async function carry(
     async send(label, _call, values) {
       const next = answers[calls.length];
       calls.push({ label: label.replace('rest-crm.', ''), values: { ...values } });
-      if (next === undefined) throw new Error(`nobody expects ${label}`);
+      if (next === undefined) throw new Error(`unexpected request ${label}`);
       if (next instanceof MirrorError) throw next;
       return next;
     },
@@ -161,7 +161,7 @@ const wrote = (effect: string, changes: object = {}) => ({
   stored: WANTED,
   ...changes,
 });
-/** Told by a look: nothing was written, so nothing new is stored. */
+/** The outcome of a check: nothing was written, so `stored` is absent. */
 const asItWas = (effect: string) => ({ recordId: 'a', result: 'written', effect, versionTag: 'v7', remoteId: '7' });
 const deletion = (effect: 'deleted' | 'already-gone') => ({ recordId: 'a', result: 'deleted', effect });
 const BURNT = { recordId: 'a', result: 'key-burnt' };
@@ -330,7 +330,7 @@ describe('an update', () => {
   test('of a record that goes between look and write makes it again', async () => {
     const { log, outcome } = await carry(update(), [{ item: OLD }], [nothing, shown({ id: '9' })]);
     expect([log, outcome]).toEqual([['update 7 if v7', 'create'], wrote('recreated', { remoteId: '9' })]);
-    // A success without a body is none of that.
+    // A success without a body does not mean an absent record.
     expect((await carry(update(), [{ item: OLD }], [done])).log).toEqual(['update 7 if v7']);
   });
 
@@ -345,10 +345,10 @@ describe('an update', () => {
   });
 
   test.each([
-    ['another record of ours', STRANGER],
+    ['another managed record', STRANGER],
     ['a record of another target', { ownerTag: 'anothermark00000' }],
     ['a record without key and stamp', { key: null, ownerTag: null }],
-    ['a record of somebody else’s without our stamp', { ...STRANGER, ownerTag: null }],
+    ['a foreign record without a stamp', { ...STRANGER, ownerTag: null }],
   ])('whose id leads to %s leaves that record, and creates its own', async (_, changes) => {
     const { log, outcome } = await carry(update(), [], [shown(changes), shown({ id: '9' })]);
     expect([log, outcome]).toEqual([['get 7', 'create'], wrote('recreated', { remoteId: '9' })]);
@@ -431,7 +431,7 @@ describe('a deletion', () => {
     const before = await carry(forget, [], [nothing, done], { erases: true });
     expect([before.log, before.outcome]).toEqual([['get 7', 'erase 7 if v1'], deletion('already-gone')]);
     expect((await carry(remove(null, true), [], [], { erases: true })).log).toEqual([]);
-    // Only then, and only where there is such a call.
+    // The bin is emptied only for an erasure, and only if the CRM has such a call.
     expect((await carry(remove(), [{}], [done], { erases: true })).log).toEqual(['delete 7 if v7']);
     expect((await carry(forget, [{}], [done])).log).toEqual(['delete 7 if v7']);
   });

@@ -6,7 +6,7 @@ export interface ExpectedError {
   code: string;
   retry?: Retry;
   retryAfterMs?: number;
-  /** All stand in its message or remedy. */
+  /** Words that the message or the remedy must contain. */
   words?: readonly string[];
 }
 

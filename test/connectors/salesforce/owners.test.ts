@@ -24,7 +24,7 @@ const DOCTOR = 'bianchi@clinic.example';
 const DESK = 'desk@clinic.example';
 const LOGIN = 'integration@clinic.example';
 
-/** An org with a doctor and a front desk, one contact, and a target whose mapping says who owns what is written. */
+/** Opens an org with a doctor and a front desk, one contact, and a target whose mapping sets the owner of written records. */
 async function openOrg(stream: Exclude<StreamName, 'patients'>, owner: string, beside: string) {
   const { sandbox, open, ...world } = await openWorld();
   for (const user of [DOCTOR, DESK]) sandbox.issueAccessToken(user);
@@ -49,7 +49,7 @@ async function openOrg(stream: Exclude<StreamName, 'patients'>, owner: string, b
 const TIMES = '  Subject: { value: Visit }\n  StartDateTime: startAt\n  EndDateTime: endAt';
 const BY_LOCATION = `{ from: location, values: { Centro: "{{${DESK}}}", Mare: "{{${DOCTOR}}}" } }`;
 
-/** A visit in a place. */
+/** Returns a visit at a location. */
 function visitIn(location: string | null): MappingSource {
   return { ...ofAppointment(), location } as MappingSource;
 }

@@ -40,7 +40,7 @@ export const FIELDS: NonNullable<SalesforceSandboxOptions['customFields']> = {
   Opportunity: [KEY, STAMP, PATIENT],
 };
 
-/** What workers map unless a test chooses. */
+/** Properties that workers map by default. */
 export const PROPERTIES: Readonly<Record<StreamName, readonly MappedProperty[]>> = {
   patients: [
     { name: 'LastName', kind: 'text' },
@@ -89,7 +89,7 @@ export interface World {
   open(stream?: StreamName, choice?: Choice): Connector<CrmItem>;
 }
 
-/** A sandbox with a login; closed after the test. */
+/** Opens a sandbox with a connection; closed after the test. */
 export async function openWorld(options: SalesforceSandboxOptions = {}): Promise<World> {
   const sandbox = await startSalesforceSandbox({ customFields: FIELDS, ...options });
   onTestFinished(() => sandbox.close());

@@ -202,7 +202,7 @@ describe('a wire that a test scripts', () => {
 
   type Row = Record<string, unknown>;
 
-  /** An org with the given answers. By default it accepts every row as new, and shows the row as it was sent. */
+  /** An org with the given answers. By default it accepts every row as new, and returns the row that was sent. */
   interface Org {
     /** The result of a row, by attempt. */
     row?: (recordId: string, tries: number) => Partial<RowResult>;

@@ -53,7 +53,7 @@ async function open() {
   return { world, look, store, leases };
 }
 
-test('a digest that could not be handed over comes with a later look, once, and the failure is stored until then', async () => {
+test('a digest that could not be delivered is sent once by a later check, and the failure is stored until then', async () => {
   const { world, look, store } = await open();
   world.isDown = true;
   await look([ENDED], 3);
@@ -67,7 +67,7 @@ test('a digest that could not be handed over comes with a later look, once, and 
   expect((await store.read()).get('mail')?.failure).toBeNull();
 });
 
-test('of several processes one looks at a time', async () => {
+test('only one of several processes checks at a time', async () => {
   const { world, look, leases } = await open();
   const lease = await leases.tryTake('alerts');
   await look([ENDED], 4);
@@ -88,7 +88,7 @@ test('Redis that is away is reported by what the process remembers, from the sec
   expect(world.sent.map(({ over }) => over.length)).toEqual([0, 1]);
 });
 
-test('a watch without channels asks for nothing', async () => {
+test('a watch without channels sends no request', async () => {
   const { look } = await open();
   let asked = 0;
   const problems = async () => {

@@ -35,7 +35,7 @@ function problemOf(tenant: string, changes: Partial<Problem> = {}): Problem {
 
 const OUTAGE_AFTER_MS = 15 * MINUTE_MS;
 
-/** What is told, when looks are taken every five minutes and everybody can be told. */
+/** Returns the sent reports, with a check every five minutes and a working channel. */
 function watch(
   untilMs: number,
   problemsAt: (sinceMs: number) => readonly Problem[],
@@ -52,8 +52,8 @@ function watch(
 
 const tenantsOf = (problems: readonly Problem[]) => problems.map(({ tenant }) => tenant);
 
-describe('what needs a person', () => {
-  test('is told when it lasts, on days 3, 7 and 14, and never again', () => {
+describe('a problem that requires action', () => {
+  test('is reported when it lasts, on days 3, 7 and 14, and never again', () => {
     const told = watch(40 * DAY_MS, () => [problemOf('aurora')]);
     expect(told.map(({ afterMs }) => Math.floor(afterMs / DAY_MS) + 1)).toEqual([1, 3, 7, 14]);
     expect(told.map(({ digest }) => [digest.begun.length, digest.again.length])).toEqual([
@@ -64,7 +64,7 @@ describe('what needs a person', () => {
     ]);
   });
 
-  test('is told to be over, once, when it was told before', () => {
+  test('is reported as over once, if it was reported before', () => {
     const told = watch(3 * DAY_MS, (afterMs) => (afterMs < 2 * HOUR_MS ? [problemOf('aurora')] : []));
     expect(told.map(({ digest }) => [tenantsOf(digest.begun), tenantsOf(digest.over)])).toEqual([
       [['aurora'], []],
@@ -72,11 +72,11 @@ describe('what needs a person', () => {
     ]);
   });
 
-  test('is told by nobody when it has passed by the next look', () => {
+  test('is not reported if it has passed by the next check', () => {
     expect(watch(DAY_MS, (afterMs) => (afterMs === 0 ? [problemOf('aurora')] : []))).toEqual([]);
   });
 
-  test('is not over, and not told anew, when it is away for one look', () => {
+  test('is neither over nor reported again when it is absent from one check', () => {
     const told = watch(DAY_MS, (afterMs) => (afterMs === HOUR_MS ? [] : [problemOf('aurora')]));
     expect(told).toHaveLength(1);
   });
@@ -86,7 +86,7 @@ describe('what needs a person', () => {
     expect(told).toHaveLength(1);
   });
 
-  test('of many clinics is one message, and what begins within the hour another', () => {
+  test('of many clinics is one message; problems that begin within the hour are in another', () => {
     const many = Array.from({ length: 50 }, (_, index) => problemOf(`clinic-${index}`));
     const told = watch(DAY_MS, (afterMs) => (afterMs < 20 * MINUTE_MS ? many.slice(0, 30) : many));
     expect(told.map(({ digest }) => [digest.begun.length, digest.others])).toEqual([
@@ -97,13 +97,13 @@ describe('what needs a person', () => {
   });
 });
 
-test('what passes by itself is told only when it has not for a day', () => {
+test('that is retried automatically is reported only after a day', () => {
   const throttled = problemOf('corallo', { health: 'retrying', code: 'throttled' });
   expect(watch(20 * HOUR_MS, () => [throttled])).toEqual([]);
   expect(watch(2 * DAY_MS, () => [throttled]).map(({ digest }) => tenantsOf(digest.begun))).toEqual([['corallo']]);
 });
 
-test('what could not be told is told by the next look, with what began meanwhile', () => {
+test('that could not be reported is in the message of the next check, with the problems that began meanwhile', () => {
   let memory: AlertMemory = NOTHING_REPORTED;
   for (const [afterMs, tenants] of [
     [0, ['aurora']],
@@ -125,10 +125,10 @@ test('what could not be told is told by the next look, with what began meanwhile
   expect(tenantsOf(digest?.begun ?? [])).toEqual(['aurora', 'belvedere']);
 });
 
-/** Which of three matters stand at each look. */
+/** The open problems of three at each check. */
 const histories = fc.array(fc.subarray(['aurora', 'belvedere', 'corallo']), { minLength: 1, maxLength: 300 });
 
-test('whatever comes and goes: at most one message an hour, nothing is over that was not told, and nothing is told twice as new', () => {
+test('for all histories: at most one message an hour, no end of an unreported problem, and no problem reported twice as new', () => {
   fc.assert(
     fc.property(histories, (history) => {
       const told = watch((history.length - 1) * LOOK_MS, (afterMs) =>
@@ -149,7 +149,7 @@ test('whatever comes and goes: at most one message an hour, nothing is over that
   );
 });
 
-test('whatever stands for an hour and two looks was told', () => {
+test('for all histories: a problem that lasts an hour and two checks is reported', () => {
   fc.assert(
     fc.property(histories, (history) => {
       const steady = Array.from({ length: 14 }, () => ['aurora']);

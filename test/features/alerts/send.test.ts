@@ -71,7 +71,7 @@ function open(language: 'en' | 'it' = 'en') {
 }
 
 describe('by mail', () => {
-  test('all addresses get the sentences, since when, what waits and what to do', async () => {
+  test('all recipients get the sentences, the start, the affected work and the next step', async () => {
     await open().get('email')!(digest, NOW, signal);
     const [arrived] = mail.mails();
     expect(arrived?.to).toEqual(['first@clinic.example', 'second@clinic.example']);
@@ -84,7 +84,7 @@ describe('by mail', () => {
     expect(text).toContain('2 other reported problems are unchanged.');
   });
 
-  test('in Italian where that is chosen; codes and commands stay as they are', async () => {
+  test('is in Italian if configured; codes and commands are not translated', async () => {
     await open('it').get('email')!(digest, NOW, signal);
     const { subject, text } = await PostalMime.parse(mail.mails()[0]!.raw);
     expect(subject).toBe('clinic-mirror: 2 problemi in 2 cliniche');
@@ -94,7 +94,7 @@ describe('by mail', () => {
     expect(text).toContain('Altri 2 problemi già segnalati sono invariati.');
   });
 
-  test('a server that refuses is an error that names who must act', async () => {
+  test('a refusal by the server is an error that shows the responsible role', async () => {
     mail.faults.add({ match: { method: 'RCPT' }, fault: { kind: 'reply', code: 550 } });
     await expect(open().get('email')!(digest, NOW, signal)).rejects.toMatchObject({ code: 'recipient-refused' });
   });
@@ -122,7 +122,7 @@ describe('by webhook', () => {
     await expect(open().get('webhook')!(digest, NOW, signal)).rejects.toMatchObject({ actor, code });
   });
 
-  test('a server that is away is told with the first 40 of its clinics, how many there are, and what waits for it in all', async () => {
+  test('an unreachable server is reported with its first 40 clinics, their number, and the total of waiting work', async () => {
     const clinics = Array.from({ length: 60 }, (_, index) => ({ tenant: `clinic-${index}`, waiting: 2 }));
     const away = { ...ended, tenant: null, code: 'server-away', clinics, waiting: 120 };
     await open().get('webhook')!({ ...digest, begun: [away] }, NOW, signal);

@@ -29,7 +29,7 @@ describe('the subject of a digest', () => {
     expect(subjectOf({ begun: [problemOf(null), problemOf(null)] })).toMatch(/: 2 problems$/);
   });
 
-  test('says of one that only tells of ends that it is over, and of no other', () => {
+  test('says that a problem is over only in a digest that contains nothing but ends', () => {
     const over = [problemOf('aurora')];
     expect(subjectOf({ over })).toBe('clinic-mirror: resolved: aurora, connection doctor-1: login-ended');
     expect(subjectOf({ over, again: over })).not.toContain('resolved');
@@ -46,7 +46,7 @@ describe('a line of a digest', () => {
     expect(lineOf({ sinceAt: NOW - ageMs })).toContain(`for ${words}`);
   });
 
-  test('names what is still to come, and nothing that has passed', () => {
+  test('names only times in the future', () => {
     expect(lineOf({ breaksAt: NOW + 3 * DAY_MS })).toContain(', in 3 days');
     expect(lineOf({ breaksAt: NOW })).not.toMatch(/, in /);
     expect(lineOf({ nextTryAt: NOW + MINUTE_MS + 1 })).toContain('next try in 2 min');
@@ -55,7 +55,7 @@ describe('a line of a digest', () => {
     expect(lineOf({ waiting: 0 })).not.toContain('pending');
   });
 
-  test('gives the next step of what is so, and says no more of what is over than that it was', () => {
+  test('gives the next step of an open problem, and only the past state of one that is over', () => {
     const changes = { sinceAt: NOW - DAY_MS, breaksAt: NOW + DAY_MS, nextTryAt: NOW + HOUR_MS, waiting: 3 };
     expect(lineOf(changes)).toContain('\n  clinic-mirror login');
     expect(lineOf(changes, 'over')).toMatch(/^aurora, connection doctor-1: .* \(login-ended\)$/);
@@ -69,7 +69,7 @@ describe('a line of a digest', () => {
   });
 });
 
-test('a digest names 40 problems of each kind, counts the others, and those that are as they were', () => {
+test('a digest names 40 problems of each kind and counts the others and the unchanged ones', () => {
   const { text } = textOf({ ...NOTHING, begun: Array(43).fill(problemOf('aurora')), others: 2 }, NOW, 'en');
   expect(text.split('(login-ended)')).toHaveLength(41);
   expect(text).toContain('and 3 more');
@@ -77,7 +77,7 @@ test('a digest names 40 problems of each kind, counts the others, and those that
   expect(text.trimEnd()).toMatch(/clinic-mirror status --problems$/);
 });
 
-test('a digest for a program has 20 problems of each kind with all counts, and no texts', () => {
+test('a digest for an API has 20 problems of each kind with all counts, and no texts', () => {
   const clinics = Array.from({ length: 42 }, (_, at) => ({ tenant: `c${at}`, waiting: 0 }));
   const many = [problemOf(null, { clinics }), ...Array(24).fill(problemOf('aurora'))];
   const { data, timestamp } = payloadOf({ ...NOTHING, begun: many, others: 3 }, NOW);

@@ -8,7 +8,7 @@ import { NOW } from '../../sync/arbitraries.ts';
 
 const redis = useRedis();
 
-test('a backup is restored by two persons who have the same one', async () => {
+test('a restore requires two operators with the same backup', async () => {
   const store = createApprovalStore(redis.connect(), 'studio-rossi', Buffer.alloc(32, 7), () => NOW);
   const { installation } = openBooked(redis);
   const restored: string[] = [];
@@ -28,7 +28,7 @@ test('a backup is restored by two persons who have the same one', async () => {
   expect(restored).toEqual(['one']);
 });
 
-test('a managed tenant that was removed is added as it was before its backup is restored, once', async () => {
+test('a removed managed tenant is added once with its previous document before its backup is restored', async () => {
   const { installation, tenant } = openBooked(redis);
   const steps: string[] = [];
   const lacking = { ...installation, tenants: new Map() };
@@ -67,7 +67,7 @@ test('no-such-tenant: a tenant of a file that is not there is not added by its b
   expect(restored).toEqual([]);
 });
 
-test('acceptLoss asks for a cycle when it ended a doubt, and for none when there was none', async () => {
+test('acceptLoss requests a cycle if it ended an uncertain state, and none otherwise', async () => {
   const { installation, tenant } = openBooked(redis);
   let isUncertain = true;
   const protection = {

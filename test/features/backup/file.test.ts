@@ -59,7 +59,7 @@ describe('a file of all tenants', () => {
     expect(acts).toContain('backup verdi done');
   });
 
-  test('puts back all of its tenants, or those that are meant; one that it lacks is not-in-backup', async () => {
+  test('restores all of its tenants or the chosen ones; a missing tenant is not-in-backup', async () => {
     const world = openWorld();
     const lines = await world.lines();
     expect(await world.restore([...lines, ''])).toMatchObject({
@@ -74,7 +74,7 @@ describe('a file of all tenants', () => {
     expect(world.restored).toEqual(['verdi']);
   });
 
-  test('of which one tenant fails puts back the others, and tells the code', async () => {
+  test('restores the other tenants when one fails, and reports its code', async () => {
     const world = openWorld();
     const { backup } = world.backups;
     world.backups.backup = async (id) => (id === 'rossi' ? 'sealed by another' : backup(id));
@@ -91,7 +91,7 @@ describe('a file of all tenants', () => {
     ['was changed', (lines) => lines.map((line) => line.replace('sealed verdi', 'sealed rossi'))],
     ['goes on after its end', (lines) => [...lines, lines[1]!]],
     ['is empty', () => []],
-  ])('backup-damaged: of a file that %s nothing is put back', async (_, damage) => {
+  ])('backup-damaged: a file that %s restores nothing', async (_, damage) => {
     const world = openWorld();
     const lines = damage(await world.lines());
     await expect(world.restore(lines)).rejects.toMatchObject({ code: 'backup-damaged' });

@@ -27,7 +27,7 @@ const backup: TenantBackup = {
 };
 
 describe('a backup', () => {
-  test('opens as it was sealed, and shows nothing before', () => {
+  test('decrypts to its original content, and shows nothing before', () => {
     const text = sealBackup(sealer, backup);
     expect(text).not.toMatch(/canary/);
     expect(openBackup(sealer, text, IDENTITY)).toEqual(backup);
@@ -49,12 +49,12 @@ describe('a backup', () => {
     expect(() => openBackup(sealer, text.slice(0, -8), IDENTITY)).toThrow();
   });
 
-  test('is no other sealed text of the tenant', () => {
+  test('does not accept another encrypted text of the tenant', () => {
     const text = sealer.seal(JSON.stringify(backup), 'outbox/doctor/1');
     expect(() => openBackup(sealer, text, IDENTITY)).toThrow(expect.objectContaining({ code: 'seal-broken' }));
   });
 
-  test('opens after its sealing key was followed by another, and not after it was removed', () => {
+  test('can be decrypted after a newer encryption key was added, but not after its own key was removed', () => {
     const text = sealBackup(sealer, backup);
     const newer = { id: 'k2', key: Buffer.alloc(32, 3) };
     expect(openBackup(createSealer([newer, ...RING], 'studio'), text, IDENTITY)).toEqual(backup);
@@ -63,7 +63,7 @@ describe('a backup', () => {
     );
   });
 
-  test('of another identity key is refused, since its tombstones would protect nobody', () => {
+  test('of another identity key is refused, since its tombstones would match no patient', () => {
     const other = identityFingerprint(Buffer.alloc(32, 8));
     expect(() => openBackup(sealer, sealBackup(sealer, backup), other)).toThrow(
       expect.objectContaining({ actor: 'settings', code: 'identity-key-changed' }),

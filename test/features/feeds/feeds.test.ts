@@ -19,7 +19,7 @@ const TENANT = 'clinic-1';
 const FEED = 'rooms';
 const PUBLIC_URL = 'https://mirror.example';
 
-/** A clinic whose first agenda is in a calendar, and in a feed beside; written once, and served. */
+/** Opens a clinic whose first agenda is in a calendar and in a feed; the calendar is written once, and the feed is served. */
 async function open(changes: object = {}) {
   const world = await useSmallWorld({ redisUrl: redis.url });
   const file = join(world.configDir, 'tenants', `${TENANT}.yaml`);
@@ -57,7 +57,7 @@ function eventsOf(text: string): ICAL.Component[] {
 
 const startsOf = (text: string) => eventsOf(text).map((event) => new ICAL.Event(event).startDate.toUnixTime() * 1_000);
 
-test('a feed shows what the clinic shows, as busy alone, follows it, and is not sent again as long as it is the same', async () => {
+test('a feed shows the events of the clinic as busy time only, follows changes, and is not sent again while unchanged', async () => {
   const { world, installation, fetched, address, cycle: cycled } = await open();
   const { clinicId, agendaIds } = world.tenants[0]!;
   const first = await cycled();
@@ -71,7 +71,7 @@ test('a feed shows what the clinic shows, as busy alone, follows it, and is not 
   expect([answer.statusCode, answer.headers['content-type']]).toEqual([200, 'text/calendar; charset=utf-8']);
   const shown = await world.targets[0]!.read();
   expect(startsOf(answer.body).sort()).toEqual(shown.map(({ startAt }) => startAt).sort());
-  // The default tells nothing but that time is taken.
+  // By default a feed shows only busy time.
   expect(new Set(eventsOf(answer.body).map((event) => event.getFirstPropertyValue('summary')))).toEqual(
     new Set(['Busy']),
   );
@@ -87,7 +87,7 @@ test('a feed shows what the clinic shows, as busy alone, follows it, and is not 
   expect(view).toMatchObject({ target: FEED, feed: { fetches: 4, fetchedAt: expect.any(Number) } });
 });
 
-test('an address ends with the next one, or when it is withdrawn; unknown ones and ended ones are answered alike', async () => {
+test('a URL expires when it is replaced or withdrawn; unknown and expired URLs get the same answer', async () => {
   const { installation, fetched, address, cycle: cycled } = await open({ title: 'appointment' });
   await cycled();
   const [before, now] = [await address(), await address()];
@@ -100,7 +100,7 @@ test('an address ends with the next one, or when it is withdrawn; unknown ones a
   );
 });
 
-test('who writes into Redis alone makes no address', async () => {
+test('write access to Redis is not enough to create a URL', async () => {
   const { fetched, address, cycle: cycled } = await open();
   await cycled();
   await address();
@@ -114,7 +114,7 @@ test('who writes into Redis alone makes no address', async () => {
   expect((await fetched(`${PUBLIC_URL}/feeds/${token}.ics`)).statusCode).toBe(404);
 });
 
-test('whoever asks too often, for one address or for many, is told to wait, and what Redis holds is not in clear', async () => {
+test('too many requests for one URL or for many are told to wait, and Redis holds nothing in clear', async () => {
   const { fetched, address, cycle: cycled } = await open({ settings: { name: 'CanaryName' }, title: 'appointment' });
   await cycled();
   const url = await address();

@@ -28,8 +28,8 @@ import {
 const redis = useRedis({ appendOnly: false });
 const synced = () => openSynced(redis.connect());
 
-describe('what no link tells of', () => {
-  test('is looked for by its name and erased: objects that left the window long ago', async () => {
+describe('an object without a link', () => {
+  test('is found by its name and erased, even if it left the window months ago', async () => {
     const world = await synced();
     world.clock.now += 30 * DAY_MS;
     await world.pass();
@@ -71,7 +71,7 @@ describe('what no link tells of', () => {
     expect(world.calendar.objects()).toHaveLength(2);
   });
 
-  test('is told by the CRM where the clinic has no such patient any more', async () => {
+  test('is found through the CRM if the clinic no longer has the patient', async () => {
     const world = await synced();
     const { clinic } = world;
     clinic.patientList.splice(0, 1);
@@ -79,7 +79,7 @@ describe('what no link tells of', () => {
     clinic.invoiceList.splice(0, 1);
     const { targets, warnings: notes } = await forget(world);
     expect(targets.map(({ target, found, erased }) => [target, found, erased])).toEqual([
-      // The CRM tells which appointments were the patient's, and so the calendar's are known.
+      // The CRM shows which appointments belonged to the patient, which identifies the events in the calendar.
       ['doctor', 3, 3],
       ['contacts', 1, 1],
       ['visits', 3, 3],
@@ -88,7 +88,7 @@ describe('what no link tells of', () => {
     expect(notes).toContain('clinic-has-no-patient');
   });
 
-  test('is told by the address in a reminder, unless the appointment is somebody else’s by now', async () => {
+  test('is found by the URL in a reminder, unless the appointment now belongs to another patient', async () => {
     const world = await synced();
     await ring(world);
     expect(world.gateway.delivered.map(({ appointment }) => appointment.id).sort()).toEqual([
@@ -150,7 +150,7 @@ describe('a target that can’t be reached', () => {
     expect((await forget(world)).targets[0]).toMatchObject({ found: 3, erased: 3 });
   });
 
-  test('is worked on by the daemon although it is paused, is told meanwhile, and gets nothing else', async () => {
+  test('is processed by the daemon while it is paused, is reported meanwhile, and receives no other write', async () => {
     const world = await synced();
     const doctor = targetOf(world.tenant);
     world.clinic.appointments.set('visit-8842-c', ofOther('visit-8842-c', 33));
@@ -195,7 +195,7 @@ describe('a target that can’t be reached', () => {
       return world;
     }
 
-    test('is searched, and what no link tells of is erased', async () => {
+    test('is searched, and objects without a link are erased', async () => {
       const world = await forged();
       const { targets, warnings: notes } = await forget(world);
       expect(targets[0]).toMatchObject({ found: 3, erased: 3 });
@@ -203,7 +203,7 @@ describe('a target that can’t be reached', () => {
       expect(world.calendar.objects()).toHaveLength(2);
     });
 
-    test('is told while it is away, and its erasures wait', async () => {
+    test('is reported while it is unreachable, and its erasures wait', async () => {
       const world = await forged();
       if (!paused) await world.tenant.targetStore.invalidate('doctor');
       world.calendar.wholeTargetError = new MirrorError('away', {
@@ -222,7 +222,7 @@ describe('a target that can’t be reached', () => {
     });
   });
 
-  test('that nothing was ever written to is asked nothing', async () => {
+  test('that was never written to receives no request', async () => {
     const world = openForgetWorld(redis.connect());
     const { targets } = await forget(world);
     expect(targets.map(({ found }) => found)).toEqual([0, 0, 0, 0]);

@@ -18,9 +18,9 @@ import { answersOver, createModelGateway, openModelReminders, patientOf } from '
 
 /** Who is to be forgotten. */
 export const PATIENT = 'pat-7731';
-/** Who stays. */
+/** A patient who is not forgotten. */
 export const OTHER = 'pat-8842';
-/** Everything that tells of the one, wherever it may stand in clear. */
+/** All values that identify the forgotten patient, wherever they may be in clear. */
 export const TELLING = [PATIENT, 'visit-7731', 'bill-7731', 'Ottavia', 'Zamboni', 'ottavia@example.org', '3337731773'];
 
 /** A clinic with two patients, and one target of each kind that follows them. */
@@ -31,7 +31,7 @@ export interface ForgetWorld {
   visits: ModelTarget;
   bills: ModelTarget;
   clock: { now: number };
-  /** What the targets were asked to do, by target. */
+  /** Operations sent to each target. */
   asked: Record<string, Operation[]>;
   gateway: ReturnType<typeof createModelGateway>;
   alarms: Map<string, Wake>;
@@ -42,7 +42,7 @@ export interface ForgetWorld {
   again(changes?: Partial<TenantChoice>): OpenTenant;
   /** A minute later, a cycle to its end. */
   pass(tenant?: OpenTenant): Promise<void>;
-  /** Keys and contents of Redis that tell of the patient. */
+  /** Keys and contents of Redis that identify the patient. */
   tracesInRedis(): Promise<string[]>;
 }
 
@@ -138,7 +138,7 @@ export function openForgetWorld(connection: Redis): ForgetWorld {
   };
 }
 
-/** One trace in each place that may name a record, and one of somebody else's beside it. */
+/** Leaves one trace in each location that may name a record, and one of another patient next to it. */
 export async function leaveTraces(world: ForgetWorld): Promise<void> {
   const { tenant, clock, clinic } = world;
   const now = clock.now;
@@ -165,7 +165,7 @@ export async function leaveTraces(world: ForgetWorld): Promise<void> {
   await tenant.holds.cover('doctor', 'vanished', both, { linkCount: 5, now, expiresAt: clock.now + DAY_MS });
 }
 
-/** The patient was told something of an appointment that is not true. */
+/** Records that the patient received wrong information about an appointment. */
 async function noteMisinformed(
   { reminders }: ForgetWorld['tenant'],
   appointmentId: string,

@@ -27,7 +27,7 @@ const redis = useRedis({ appendOnly: false });
 const synced = () => openSynced(redis.connect());
 
 describe('a patient who is forgotten', () => {
-  test('leaves every target by erasures, and nobody else does', async () => {
+  test('leaves every target by erasures, and no other patient does', async () => {
     const world = await synced();
     expect(counts(world)).toEqual([5, 2, 5, 2]);
     for (const operations of Object.values(world.asked)) operations.length = 0;
@@ -67,7 +67,7 @@ describe('a patient who is forgotten', () => {
     expect(kinds.join(' ')).toBe(`${places} reminders-of reminders-told reminders-wrong restorations unseen`);
     const receipt = await forget(world);
     expect(await world.tracesInRedis()).toEqual([]);
-    // Sealed, so that no search finds it there.
+    // Encrypted, so that no search finds it there.
     expect(JSON.stringify(await world.tenant.runs.list(50))).not.toContain('visit-7731');
     const { reminders, auditFindings: notes, ...rest } = receipt.state;
     expect(rest).toEqual({ journalLines: 3, pins: 1, holds: 1, answerLinks: 2, examples: 1 });
@@ -134,7 +134,7 @@ describe('a patient who is forgotten', () => {
   });
 });
 
-describe('what is under way meanwhile', () => {
+describe('during an erasure', () => {
   test('a change that is being written when the command comes leaves no line and no object', async () => {
     const world = await synced();
     world.clinic.appointments.set('visit-7731-a', visit('visit-7731-a', 33));
@@ -152,7 +152,7 @@ describe('what is under way meanwhile', () => {
     expect(await world.tracesInRedis()).toEqual([]);
   });
 
-  test('an appointment that is booked while the clinic is read is forgotten as well', async () => {
+  test('an appointment that is booked during the fetch from the clinic is also forgotten', async () => {
     const world = await synced();
     const { readInvoices } = world.clinic;
     world.clinic.readInvoices = async (...given) => {
@@ -167,10 +167,10 @@ describe('what is under way meanwhile', () => {
   });
 });
 
-test('a command that dies at any place, and a daemon that goes on after it, leave nothing that a second one does not end', async () => {
+test('after a command that dies at any step while the daemon continues, a second command completes the erasure', async () => {
   const connection = redis.connect();
   let died = 0;
-  // Every ninth command of some 200, the last one carried out every other time.
+  // Every ninth command of about 200; every other time the last command is still executed.
   for (let commandsLeft = 5; commandsLeft < 400; commandsLeft += 9) {
     await connection.flushall();
     const world = openForgetWorld(connection);
@@ -197,7 +197,7 @@ async function isLooking({ connection }: ForgetWorld): Promise<boolean> {
 }
 
 describe('a look before', () => {
-  test('counts what would go, and writes nothing', async () => {
+  test('counts the objects to erase, and writes nothing', async () => {
     const world = await synced();
     const preview = await previewForgetting(world.installation, ID, PATIENT, { progress: SILENT, signal: NEVER });
     expect(preview).toMatchObject({ isForgotten: false, appointments: 3, invoices: 1, upcoming: 2, reminders: 2 });
@@ -215,7 +215,7 @@ describe('a look before', () => {
     expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(PLAIN_COLUMNS);
   });
 
-  test('tells of a login that may not read patients or invoices', async () => {
+  test('warns about a connection that must not read patients or invoices', async () => {
     const world = await synced();
     const refused = { actor: 'authorization', code: 'missing-claim', retry: 'never', status: 403 } as const;
     world.clinic.readPatient = () => Promise.reject(new MirrorError('refused', refused));

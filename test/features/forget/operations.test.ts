@@ -13,7 +13,7 @@ beforeEach(async () => {
 const get = async (path: string, visitor = 'viewer') => (await world.as(visitor)('GET', path)).body;
 
 describe('a patient', () => {
-  test('is forgotten after a look at what goes, and neither answer nor log names them', async () => {
+  test('is forgotten after a preview; neither answer nor log contains their name', async () => {
     const ask = (path: string) => world.as('owner')('POST', `/tenants/${ROSSI}/${path}`, { patient: PATIENT });
     expect((await ask('forget/preview')).body).toMatchObject({ isForgotten: false, appointments: 30 });
     const { status, body } = await ask('forget');
@@ -23,7 +23,7 @@ describe('a patient', () => {
     expect((await ask('follow-again')).body).toEqual({ tenant: ROSSI, changed: true });
   });
 
-  test('who is forgotten stands in no plan and no task that was kept before', async () => {
+  test('who is forgotten is in no plan and no task that was stored before', async () => {
     await world.as('operator')('POST', `/tenants/${ROSSI}/plans`, {});
     const { plans } = world.rossi.tenant;
     expect(await plans.ids()).toHaveLength(1);

@@ -11,7 +11,7 @@ import { appointmentOf, NOW } from '../../sync/arbitraries.ts';
 
 const YEAR_MS = 365 * DAY_MS;
 
-/** A clinic whose patient `p1` is there; what is asked of its lists is noted. */
+/** Opens a clinic that has the patient `p1` and records the requests for its lists. */
 function openWorld({ streams = ['appointments'], futureDays = 30 } = {}) {
   const clinic = createModelClinic();
   clinic.patientList.push(patientOf('p1'));
@@ -39,7 +39,7 @@ const forbidden = (status = 403) =>
   new MirrorError('x', { actor: 'authorization', code: 'forbidden', retry: 'never', status });
 
 describe('appointments of a patient', () => {
-  test('are asked for without a gap from ten years ago to the end of the widest window, a year at least', async () => {
+  test('are requested without a gap from ten years ago to the end of the widest window, at least a year ahead', async () => {
     for (const [futureDays, endAt] of [
       [30, NOW + YEAR_MS],
       [500, NOW + 500 * DAY_MS],
@@ -53,7 +53,7 @@ describe('appointments of a patient', () => {
     }
   });
 
-  test('are theirs alone; upcoming are those that are neither cancelled nor begun', async () => {
+  test('are those of the patient only; upcoming means neither cancelled nor begun', async () => {
     const { book, find } = openWorld();
     book('soon');
     book('past', { inHours: -48 });
@@ -82,7 +82,7 @@ describe('appointments of a patient', () => {
 });
 
 describe('the patient', () => {
-  test('is told of by a warning, whatever the clinic says', async () => {
+  test('has a warning for each kind of answer of the clinic', async () => {
     const { clinic, find } = openWorld();
     const found = async (answer: unknown) => {
       clinic.readPatient = async () => answer as never;
@@ -94,7 +94,7 @@ describe('the patient', () => {
     expect(await found({ unusable: { code: 'bad' } })).toEqual(['patient-unusable', false]);
   });
 
-  test('and invoices that the login may not read are a warning; any other failure ends it', async () => {
+  test('and invoices that the connection must not read are a warning; any other failure aborts', async () => {
     const { clinic, find } = openWorld({ streams: ['invoices'] });
     clinic.readPatient = () => Promise.reject(forbidden());
     clinic.readInvoices = () => Promise.reject(forbidden());
@@ -104,7 +104,7 @@ describe('the patient', () => {
   });
 });
 
-test('invoices are read where a target follows them alone, and are the patient’s', async () => {
+test('invoices are read if only a target follows them, and are those of the patient', async () => {
   const invoice = (id: string, patientId: string) => ({ id, patientId }) as never;
   for (const [stream, ids] of [
     ['invoices', ['i1']],

@@ -24,7 +24,7 @@ async function openHold() {
 }
 
 describe('a hold', () => {
-  test('of more items than the limit is approved by two persons', async () => {
+  test('above the limit is approved by two operators', async () => {
     const { tenant, as, approve } = await openHold();
     await expect(approve(as('anna', 29))).rejects.toMatchObject({ code: 'second-person-needed', actor: 'guard' });
     await expect(approve(as('anna', 29))).rejects.toMatchObject({ code: 'second-person-same' });
@@ -37,7 +37,7 @@ describe('a hold', () => {
     ]);
   });
 
-  test('that changed since the first person wants a first person again', async () => {
+  test('that changed since the first approval requires a new first approval', async () => {
     const { tenant, hold, as, approve } = await openHold();
     await expect(approve(as('anna', 5))).rejects.toMatchObject({ code: 'second-person-needed' });
     await tenant.holds.erase(hold?.target ?? '', new Set(['3']));
@@ -60,7 +60,7 @@ describe('a hold', () => {
     expect((await tenant.holds.list()).find(({ state }) => state === 'open')?.recordIds).toHaveLength(20);
   });
 
-  test('leaves in the log how much of it was decided, and the rest waits however little it is', async () => {
+  test('logs the decided part, and the rest waits however small it is', async () => {
     const { tenant, installation, hold, as } = await openHold();
     const acting = as('anna');
     const only = new Set(hold?.recordIds.slice(0, 28));

@@ -59,7 +59,7 @@ describe('a hold of removals', () => {
   });
 });
 
-test('a hold of changes shows what would be written, has no limit, and is decided as a whole', async () => {
+test('a hold of changes shows the new values, has no limit, and is decided as a whole', async () => {
   const { clinic, view } = await openHeld('first-run', ['0', 'gone']);
   clinic.appointments.set('0', appointmentOf('0', { inHours: 26 }));
   const { items, usual, limit, isDivisible } = await view();
@@ -84,7 +84,7 @@ test('no-such-hold: a hold that is not there, or whose target is configured no m
   }
 });
 
-test('a second person is needed above the limit of the tenant, where it has one', () => {
+test('a second approval is required above the limit of the tenant, if it has one', () => {
   expect(secondPersonAbove(openActing({ policy: { holdsAbove: 20 } }), TENANT)).toBe(20);
   expect(secondPersonAbove(openActing(), TENANT)).toBeNull();
 });

@@ -22,7 +22,7 @@ describe('holds', () => {
     expect(await listHolds(installation, 'b')).toHaveLength(1);
   });
 
-  test('that are decided ask for a pull; a first run that is approved begins', async () => {
+  test('that are decided request a pull; an approved first run begins', async () => {
     const { model, tenant, installation } = openBooked(redis, 3, {}, { firstRun: 'plan' });
     await cycle(tenant);
     const [hold] = await listHolds(installation);

@@ -31,7 +31,7 @@ describe('a hold', () => {
     expect(records).toEqual([...hold.recordIds].sort());
   });
 
-  test('is decided in part: what was chosen goes, the rest waits', async () => {
+  test('is decided in part: the chosen changes are applied, the rest waits', async () => {
     const only = hold.recordIds.slice(0, 9);
     const decision = { decision: 'approved', seen: await seenNow(), only, reason: 'INC-7' };
     const { status, body } = await world.as('operator')('POST', `${path}/decision`, decision);
@@ -47,7 +47,7 @@ describe('a hold', () => {
     });
   });
 
-  test('that needs two persons is approved by the second', async () => {
+  test('that requires two operators is approved by the second', async () => {
     const seen = await seenNow();
     const decide = (who: string) => world.as(who)('POST', `${path}/decision`, { decision: 'approved', seen });
     expect(await decide('operator')).toEqual(problemLike(409, 'second-person-needed'));

@@ -37,7 +37,10 @@ const nextName = (kind: string) => {
   return `${kind}-${count}`;
 };
 
-/** A managed tenant that is set aside, so that nothing that runs tells its rules: what comes of one person who replaces and removes it. */
+/**
+ * Returns the results of one operator who replaces and removes a managed tenant. The tenant is disabled, so that its rules are known only
+ * from its document.
+ */
 async function changed(approvals: object, policy: Partial<ApprovalSettings> = {}, ring = RING) {
   const connection = redis.connect();
   const desk = openConfigurations(connection);
@@ -58,15 +61,15 @@ async function changed(approvals: object, policy: Partial<ApprovalSettings> = {}
   };
 }
 
-describe('a tenant that is set aside', () => {
+describe('a disabled tenant', () => {
   test.each([{ configuration: true }, { forget: true }, { restore: true }, { holdsAbove: 5 }])(
-    'is kept by its own rule for two persons: $0',
+    'keeps its own rule for two operators: $0',
     async (rule) => {
       expect(await changed(rule)).toEqual(KEPT);
     },
   );
 
-  test('whose document does not open takes two persons where the settings have any rule', async () => {
+  test('whose document cannot be decrypted requires two operators if the settings have any rule', async () => {
     const others = [{ id: 'other', key: Buffer.alloc(32, 3) }];
     for (const policy of [{ forget: true }, { restore: true }, { holdsAbove: 5 }, { configuration: true }]) {
       expect(await changed({}, policy, others)).toEqual(KEPT);
@@ -74,12 +77,12 @@ describe('a tenant that is set aside', () => {
     expect(await changed({}, {}, others)).toMatchObject({ replaced: 'done' });
   });
 
-  test('without a rule of its own takes one person', async () => {
+  test('without its own rule requires one operator', async () => {
     expect(await changed({})).toMatchObject({ replaced: 'done' });
   });
 });
 
-describe('a document that is wanted for a tenant', () => {
+describe('a new document of a tenant', () => {
   test('keeps a secret that is not given, and loses one that it does not name', async () => {
     const desk = open();
     const tenant = nextName('secrets');
@@ -113,7 +116,7 @@ describe('a document that is wanted for a tenant', () => {
     await expect(planAddition(desk, nextName('faulty'), WANTED)).rejects.toMatchObject({ faults: [{ path: 'name' }] });
   });
 
-  test('names what it needs sealed; nothing where it cannot be read', () => {
+  test('names the values that must be encrypted, and none if it cannot be parsed', () => {
     expect(neededSecrets(SEALED)).toEqual(['dav']);
     expect(neededSecrets('name: [')).toEqual([]);
   });
@@ -163,7 +166,7 @@ test('the list of sources has each tenant once: those of files, those that are m
   ]);
 });
 
-test('a document for a file names variables of the tenant in place of sealed secrets; one that is unreadable is refused', () => {
+test('a document for a file names variables of the tenant instead of encrypted secrets; an unreadable one is refused', () => {
   const source = {
     tenant: 'nuova-2',
     source: 'managed',

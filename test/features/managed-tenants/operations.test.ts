@@ -23,7 +23,7 @@ describe('the commands', () => {
     return { run, files, desk };
   }
 
-  test('add, export, replace and remove a tenant, each as it was seen', async () => {
+  test('add, export, replace and remove a tenant, each against the version that was read', async () => {
     const { run, files, desk } = open();
     files['nuova.yaml'] = YAML;
     const added = await run('add', 'nuova', 'nuova.yaml', '--secrets', 'secrets.yaml');
@@ -48,7 +48,7 @@ describe('the commands', () => {
     });
   });
 
-  test('show which variables a file needs beside the export, not in it', async () => {
+  test('show the variables that a file requires next to the export, not in it', async () => {
     const { run, files } = open();
     files['sealed.yaml'] = YAML;
     await run('add', 'sealed', 'sealed.yaml', '--secrets', 'secrets.yaml');

@@ -42,7 +42,7 @@ async function useWorld(
   };
 }
 
-/** The file with what a person writes into the column `decision` of each line, by what stands in it. */
+/** Returns the file with a decision in the column `decision` of each line. */
 function decide(file: string, decision: (row: Record<string, string>) => string = () => 'adopt'): string {
   const [headings = [], ...rows] = fromCsv(file);
   const asRecord = (row: string[]) => Object.fromEntries(headings.map((heading, at) => [heading, row[at] ?? '']));
@@ -63,7 +63,7 @@ describe('applying', () => {
     eva: { lastname: 'E', email: 'eva@x.org' },
   };
 
-  test('touches what was approved alone, and the next cycle writes in its place', async () => {
+  test('touches only approved contacts, and the next cycle updates them', async () => {
     const { propose, apply, live, tenant, ids, sandbox } = await useWorld(PATIENTS, CONTACTS);
     const { file } = await propose();
     const before = live();
@@ -78,7 +78,7 @@ describe('applying', () => {
     expect((await tenant.holds.list()).filter(({ state }) => state === 'open')).toEqual([]);
   });
 
-  test('leaves and names each line whose patient or contact is not as it was, or is gone, or taken', async () => {
+  test('skips and lists each line whose patient or contact changed, is gone, or is taken', async () => {
     const patients = Object.fromEntries(
       ['moved', 'edited', 'deleted', 'taken', 'withdrawn', 'fine'].map((id) => [id, { email: `${id}@x.org` }]),
     );
@@ -124,7 +124,7 @@ describe('applying', () => {
     expect(namesOf(sandbox)).toEqual(['Verdi anna', 'Verdi eva', 'Verdi ugo']);
   });
 
-  test('goes on where a crash broke it off: what was marked is adopted by the next cycle, refusals of the CRM included', async () => {
+  test('continues after a crash: the next cycle adopts marked contacts, despite refusals of the CRM', async () => {
     const { propose, apply, tenant, sandbox, ids, world } = await useWorld(PATIENTS, CONTACTS);
     const decided = decide((await propose()).file);
     const target = tenant.targets.get('contacts')!;
@@ -148,7 +148,7 @@ describe('applying', () => {
     );
   });
 
-  test('gives nobody a second contact who has one that no link tells of', async () => {
+  test('creates no second contact for a patient whose contact has no link', async () => {
     const { propose, apply, tenant, sandbox } = await useWorld({ anna: PATIENTS.anna }, { anna: CONTACTS.anna });
     const decided = decide((await propose()).file);
     const { identity } = tenant.targets.get('contacts')!;
@@ -178,7 +178,7 @@ describe('applying', () => {
       /line 2, 3, 4: the column pair is damaged/,
     ],
     ['columns taken out', () => 'a,b\r\n1,2\r\n', /the columns decision and pair are missing/],
-  ])('takes nothing of a file with %s, and names the lines', async (_, spoil, message) => {
+  ])('refuses a file with %s completely, and lists the lines', async (_, spoil, message) => {
     const { propose, apply, live } = await useWorld(PATIENTS, CONTACTS);
     const { file } = await propose();
     const before = live();
@@ -199,7 +199,7 @@ describe('applying', () => {
 });
 
 describe('undoing', () => {
-  test('before the sync leaves every contact as it was found', async () => {
+  test('before the sync leaves every contact unchanged', async () => {
     const { propose, apply, undo, live } = await useWorld(
       { anna: { email: 'anna@x.org' } },
       { anna: { lastname: 'A', email: 'anna@x.org' } },

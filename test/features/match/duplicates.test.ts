@@ -19,7 +19,7 @@ function lookerOf({ tenant, clock }: CrmWorld) {
     tenantDuplicates(installation as unknown as Installation, tenant.id, { target, progress: () => {} }, NEVER);
 }
 
-test('duplicates names contacts without the address that another has, ours or made by hand, with both pages and no value', async () => {
+test('duplicates names contacts without the address that another has, managed or made by hand, with both pages and no value', async () => {
   const world = openCrmWorld(redis, { contacts: { mapping: { lastname: 'lastName', email: 'email' } } });
   const { tenant, clinic } = world;
   const sandbox = await startHubSpotSandbox({ now: () => world.clock.now });
@@ -66,7 +66,7 @@ test('duplicates names contacts without the address that another has, ours or ma
   await expect(look('activities')).rejects.toMatchObject({ code: 'no-such-target' });
 });
 
-test('duplicates in Salesforce names copies of ours and contacts that somebody else made, with both pages', async () => {
+test('duplicates in Salesforce lists managed copies and contacts of users, with both pages', async () => {
   const mapping = { FirstName: 'firstName', LastName: 'lastName', Email: 'email' };
   const world = openCrmWorld(redis, { contacts: { mapping } });
   const org = await openWorld();

@@ -32,7 +32,7 @@ function refusal(text: string): { code: string; message: string } {
 }
 
 describe('a match file', () => {
-  test('gives back the pairs whose line says adopt, with its line, and no other', () => {
+  test('returns only the pairs whose line says adopt, with its line', () => {
     const ids = fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 8 });
     const words = fc.array(fc.constantFrom('adopt', ' ADOPT ', '', 'leave', 'Leave'), { minLength: 8, maxLength: 8 });
     fc.assert(
@@ -57,7 +57,7 @@ describe('a match file', () => {
   });
 });
 
-describe('match-file-unusable: nothing of a file counts', () => {
+describe('match-file-unusable: nothing in a file is applied', () => {
   const rows = [rowOf('1', 'a'), rowOf('2', 'b'), rowOf('1', 'c')];
 
   test('without the column of decisions or of pairs', () => {
@@ -65,7 +65,7 @@ describe('match-file-unusable: nothing of a file counts', () => {
     expect(refusal('')).toMatchObject({ code: 'match-file-unusable' });
   });
 
-  test('with another word than adopt and leave; its lines are named', () => {
+  test('with a decision other than adopt and leave; its lines are listed', () => {
     expect(refusal(decided(rows, ['adopt', 'yes', 'si']))).toMatchObject({
       code: 'match-file-unusable',
       message: expect.stringMatching(/3, 4/),

@@ -48,7 +48,7 @@ function rowsOf(file: string): Record<string, string>[] {
 }
 
 describe('a proposal', () => {
-  test('says for each pair why, what else a sync would write over, and where the contact is', async () => {
+  test('gives for each pair the reason, the other fields that a sync would overwrite, and the location of the contact', async () => {
     const { propose, sandbox, ids } = await useWorld(
       { anna: { email: 'anna@x.org', phone: null }, none: {} },
       {
@@ -83,7 +83,7 @@ describe('a proposal', () => {
     expect(ids.anna).toBeDefined();
   });
 
-  test('finds a contact by an address that HubSpot keeps beside', async () => {
+  test('finds a contact by a secondary address of HubSpot', async () => {
     const { propose, sandbox, ids } = await useWorld(
       { anna: { email: 'second@x.org' } },
       { anna: { email: 'first@x.org' } },
@@ -94,7 +94,7 @@ describe('a proposal', () => {
     ]);
   });
 
-  test('names nobody whom the rules leave out: their contact would be adopted and then removed', async () => {
+  test('omits patients whom the rules leave out: their contact would be adopted and then removed', async () => {
     const { propose } = await useWorld(
       { refusing: { email: 'a@x.org', consents: { marketing: false } } },
       { a: { email: 'a@x.org' } },
@@ -102,14 +102,14 @@ describe('a proposal', () => {
     expect((await propose()).view).toMatchObject({ patients: 0, pairs: 0 });
   });
 
-  test('names nobody who has a contact of ours', async () => {
+  test('omits patients with a managed contact', async () => {
     const { propose, tenant, sandbox } = await useWorld({ anna: { email: 'anna@x.org', phone: '06 1234567' } }, {});
     await cycle(tenant);
     sandbox.add('contacts', { lastname: 'Verdi', phone: '+39 06 1234567' });
     expect((await propose()).view).toMatchObject({ contacts: 1, patients: 0, pairs: 0 });
   });
 
-  test('names nobody who has a contact of ours, also when the state was lost', async () => {
+  test('omits patients with a managed contact, also when the state was lost', async () => {
     const { propose, tenant, sandbox, clinic } = await useWorld({ anna: { phone: '06 1234567' } }, {});
     await cycle(tenant);
     sandbox.add('contacts', { lastname: 'Verdi', phone: '+39 06 1234567' });
@@ -119,7 +119,7 @@ describe('a proposal', () => {
     expect((await propose()).view).toMatchObject({ contacts: 1, patients: 0, pairs: 0 });
   });
 
-  test('keeps what looks like a formula from a spreadsheet', async () => {
+  test('keeps values that look like a formula from a spreadsheet', async () => {
     const { propose } = await useWorld(
       { a: { email: 'a@x.org', firstName: '=cmd()' } },
       { a: { email: 'a@x.org', lastname: '@x' } },

@@ -38,7 +38,7 @@ function change({ world }: AnswerBed, own: { status?: AppointmentStatus; inHours
 }
 
 describe('a link in a reminder', () => {
-  test('tells nothing, and stands nowhere in Redis', async () => {
+  test('contains no information, and is stored nowhere in Redis', async () => {
     const { token, connection, world } = await reminded();
     expect(token).toMatch(/^[\w-]{22}$/);
     const names = await connection.keys('*');
@@ -60,7 +60,7 @@ describe('a link in a reminder', () => {
     );
   });
 
-  test('changes nothing and asks the clinic nothing when it is opened, however often', async () => {
+  test('changes nothing and sends the clinic no request when it is opened, however often', async () => {
     const bed = await reminded();
     const before = { ...bed.world.clinic.counts };
     for (let at = 0; at < 5; at++) {
@@ -85,7 +85,7 @@ describe('a link in a reminder', () => {
     },
   );
 
-  test('is good once: whatever comes after is told what was said', async () => {
+  test('is valid once: a later answer is shown the first one', async () => {
     const bed = await reminded();
     const { form } = await bed.desk.show(bed.token);
     await press(bed, 'confirmed');
@@ -244,7 +244,7 @@ describe('a clinic that does not take the answer', () => {
     expect((await press(bed, 'cancelled')).says).toBe('cancelled');
   });
 
-  test('that took it and lost its answer is asked again', async () => {
+  test('that applied the answer but lost its response is queried again', async () => {
     const bed = await reminded();
     bed.world.clinic.writeAnswerIsLost = true;
     expect((await press(bed, 'cancelled')).says).toBe('cancelled');
@@ -260,7 +260,7 @@ describe('a clinic that does not take the answer', () => {
     expect((await press(bed, 'confirmed')).says).toBe('busy');
     await bed.connection.del(`cm:{${ID}}:answer-claim:${id}`);
     expect((await press(bed, 'confirmed')).says).toBe('confirmed');
-    // The first one wakes up late: what stands stays.
+    // The first request wakes up late: the stored answer remains.
     await store.end(id, claim, { answer: 'cancelled', at: 1 });
     expect((await bed.desk.show(bed.token)).says).toBe('was-confirmed');
   });
@@ -331,7 +331,7 @@ describe('the page', () => {
     return { app, lines, form };
   }
 
-  test('shows clinic, day, time and buttons without scripts, and lets itself be framed, kept or indexed by nobody', async () => {
+  test('shows clinic, day, time and buttons without scripts, and forbids framing, caching and indexing', async () => {
     const bed = await reminded();
     const { app } = await open(bed);
     const answer = await app.inject({

@@ -47,7 +47,7 @@ const tell = (world: ReminderWorld, events: ChannelEvent[], headers?: Record<str
 };
 
 describe('what a channel reports', () => {
-  test('an opt-out by number stops what is planned, and an opt-in lets the next go', async () => {
+  test('an opt-out by number stops planned reminders, and an opt-in allows the next', async () => {
     const world = reportingWorld();
     book(world, 'one', 48);
     book(world, 'two', 49);
@@ -78,7 +78,7 @@ describe('what a channel reports', () => {
     expect(await world.fate('two')).toBe('sent');
   });
 
-  test('an opt-out by a reminder that was sent holds for the address it went to', async () => {
+  test('an opt-out through a sent reminder applies to the address of that reminder', async () => {
     const world = reportingWorld();
     book(world, 'one', 48);
     book(world, 'two', 72);
@@ -110,7 +110,7 @@ describe('what a channel reports', () => {
     expect(await world.fate('one')).toBe('sent');
   });
 
-  test('a delivery is shown, also when it is told before the call has its answer, and outlives a late failure', async () => {
+  test('a delivery is shown, also when it is reported before the response to the call, and despite a late failure', async () => {
     const world = reportingWorld();
     book(world, 'one', 48);
     await world.cycle();
@@ -138,7 +138,7 @@ describe('what a channel reports', () => {
   });
 });
 
-describe('the callback address', () => {
+describe('the callback URL', () => {
   async function open(world: ReminderWorld) {
     const installation = openInstallation({ tenants: [world.tenant] });
     const verbs = {
@@ -164,7 +164,7 @@ describe('the callback address', () => {
     ['POST', '/reminders/constructor/__proto__', true, 404],
   ] as const)('%s %s, signed: %s, is answered with %i', async (method, url, isSigned, status) => {
     const app = await open(reportingWorld());
-    // Longer than what the other routes take, and of a type that nobody parses.
+    // Longer than the limit of other routes, and of a type that no parser accepts.
     const payload = JSON.stringify(
       Array.from({ length: 50 }, () => ({ kind: 'delivered', reference: 'ref-of-a-message' })),
     );

@@ -46,12 +46,12 @@ describe('the text of a reminder', () => {
     expect(contentOf(input({ zone: 'Europe/London' })).text).toContain('alle 08:05');
   });
 
-  test('tells nothing of the patient, the treatment or the doctor unless a rule does', () => {
+  test('names neither the patient nor the treatment nor the doctor unless a rule does', () => {
     const { subject, text } = contentOf(input());
     expect(`${subject} ${text}`).not.toMatch(/Anna|Verdi/);
   });
 
-  test('of a rule: with its fields, and without a gap where the clinic tells nothing', () => {
+  test('of a rule: with its fields, and without a gap if the clinic has no value', () => {
     const texts = { it: { text: 'Gentile {firstName}, {date} {time}, {address}.' } };
     const location: Location = { id: 'l', name: 'Sede', address: 'Via Roma\n1', zone: null };
     expect(contentOf(input({ texts, location })).text).toBe('Gentile Anna, 07/12/2026 09:05, Via Roma 1.');
@@ -59,7 +59,7 @@ describe('the text of a reminder', () => {
     expect(bare).toBe('Gentile, 07/12/2026 09:05,.');
   });
 
-  test('takes braces and dollars in a name as they are', () => {
+  test('keeps braces and dollars in a name', () => {
     const texts = { it: { text: '{firstName}|{time}' } };
     const text = contentOf(input({ texts, patient: patientOf('p1', { firstName: '{time} $& $1' }) })).text;
     expect(text).toBe('{time} $& $1|09:05');

@@ -9,7 +9,10 @@ const redis = useRedis({ appendOnly: false });
 const COUNT = 20;
 const all = Array.from({ length: COUNT }, (_, index) => index);
 
-/** Appointments on the 17th, from 10:00 on every ten minutes; all patients were told, and it is the 16th, five minutes after the last one. */
+/**
+ * Opens a world with appointments on the 17th, every ten minutes from 10:00. All patients were reminded, and it is the 16th, five minutes
+ * after the last reminder.
+ */
 async function told(file: object = {}): Promise<ReminderWorld> {
   const world = createReminderWorld(redis.connect(), { file });
   shift(world, all, 0);
@@ -44,7 +47,7 @@ async function decide(world: ReminderWorld, state: 'approved' | 'rejected'): Pro
 }
 
 describe('when everything begins an hour later at once', () => {
-  test('no message leaves, one hold lists all, and it ends by itself once the zone is repaired', async () => {
+  test('no message leaves, one hold lists all, and it ends automatically once the zone is repaired', async () => {
     const world = await told();
     shift(world, all, 1);
     await cycles(world, 3);
@@ -90,7 +93,7 @@ describe('when everything begins an hour later at once', () => {
     const world = await told();
     shift(world, all, -1);
     await cycles(world);
-    // Its patient is told of the time that is true then.
+    // The patient is told the time that is true at that moment.
     book(world, 'late', 53);
     await cycles(world, 3);
     expect(texts(world).at(-1)).toContain('15:00');
@@ -127,7 +130,7 @@ describe('when everything begins an hour later at once', () => {
   });
 });
 
-test('a correction that was withdrawn counts from when it is planned anew', async () => {
+test('the age of a withdrawn correction starts when it is planned again', async () => {
   const world = await told();
   await world.advance(10 * HOUR_MS);
   for (const hours of [-1, 0]) {
@@ -153,7 +156,7 @@ describe('a decision', () => {
     await cycles(world);
     expect([sent(world), await holds(world), await wrong(world)]).toEqual([15, [['approved', 15]], []]);
     expect(world.gateway.delivered.slice(COUNT).every(({ correction }) => correction === 'cancelled')).toBe(true);
-    // What was approved does not count against what comes next.
+    // Approved corrections do not count towards the limit of later ones.
     shift(world, [16], -1);
     await cycles(world);
     expect([sent(world), await wrong(world)]).toEqual([16, []]);

@@ -43,8 +43,8 @@ const MOVED_TO_9 =
 const MOVED_TO_13 = MOVED_TO_9.replace('alle 09:00', 'alle 13:00');
 const CANCELLED = 'Appuntamento di mercoledì 17 giugno alle 10:00 annullato, Studio Rossi.';
 
-describe('a patient who was reminded is told', () => {
-  test('that the appointment was moved there, by its reminder, and back, by a correction', async () => {
+describe('a patient who was reminded receives', () => {
+  test('the move by a reminder, and the move back by a correction', async () => {
     const world = await told();
     await change(world, 50, {}, 3 * HOUR_MS);
     expect(texts(world)).toEqual([REMINDER, 'Promemoria: appuntamento mercoledì 17 giugno alle 12:00, Studio Rossi.']);
@@ -55,7 +55,7 @@ describe('a patient who was reminded is told', () => {
     expect(await wrong(world)).toEqual([]);
   });
 
-  test('that it was moved inside the lead time', async () => {
+  test('a move inside the lead time', async () => {
     const world = await told();
     await change(world, 47);
     expect(texts(world)).toEqual([REMINDER, MOVED_TO_9]);
@@ -63,7 +63,7 @@ describe('a patient who was reminded is told', () => {
     expect(await wrong(world)).toEqual([]);
   });
 
-  test('that it was moved to later, also when that is read after the time that was told', async () => {
+  test('a move to a later time, also when the change is read after the time in the message', async () => {
     const world = await told();
     await world.advance(24.5 * HOUR_MS);
     await change(world, 51, { updatedAt: world.now - HOUR_MS });
@@ -71,7 +71,7 @@ describe('a patient who was reminded is told', () => {
     expect(await wrong(world)).toEqual([]);
   });
 
-  test('nothing of another visit, to which it was put off after the time that was told', async () => {
+  test('no message for another visit, to which it was postponed after the time in the message', async () => {
     const world = await told();
     await world.advance(24.5 * HOUR_MS);
     await change(world, 51, { updatedAt: world.now - 10 * MINUTE_MS });
@@ -79,7 +79,7 @@ describe('a patient who was reminded is told', () => {
     expect(await wrong(world)).toEqual([]);
   });
 
-  test('nothing of a later time that is read after the one that was told, where the clinic tells no time of change', async () => {
+  test('no message for a later time that is read after the time in the message, if the clinic gives no time of change', async () => {
     const world = await told();
     await world.advance(24.5 * HOUR_MS);
     await change(world, 51, { updatedAt: null });
@@ -87,8 +87,8 @@ describe('a patient who was reminded is told', () => {
     expect(await wrong(world)).toEqual([]);
   });
 
-  test.each([null, 'after the start that was told'])(
-    'that it was moved, when a cycle knew of it before the time that was told and it could not be sent by then; changed: %s',
+  test.each([null, 'after the start in the message'])(
+    'a move, when a cycle read the change before the time in the message and could not send it by then; changed: %s',
     async (changed) => {
       const world = await told();
       // The gateway can't be reached from 09:50 on.
@@ -102,7 +102,7 @@ describe('a patient who was reminded is told', () => {
     },
   );
 
-  test('that it is cancelled, and that it takes place after all', async () => {
+  test('the cancellation, and that the appointment takes place after all', async () => {
     const world = await told();
     await change(world, 48, { status: 'cancelled' });
     expect(texts(world)).toEqual([REMINDER, CANCELLED]);
@@ -112,7 +112,7 @@ describe('a patient who was reminded is told', () => {
     expect(await wrong(world)).toEqual([]);
   });
 
-  test('of another address, where the message named it', async () => {
+  test('the new location, if the message named the location', async () => {
     const texts = { it: { text: '{date} {time} {address}' } };
     const rules = { 'day-before': { before: 'P1D', channels: ['text'], texts } };
     const world = createReminderWorld(redis.connect(), { file: { rules } });
@@ -131,7 +131,7 @@ describe('a patient who was reminded is told', () => {
   });
 
   test.each(['via  milano 1', 'Via Milano, 1', 'VÍA MILANO 1.'])(
-    'nothing of an address that is only written another way: %s',
+    'no message for a location that only has another spelling: %s',
     async (written) => {
       const texts = { it: { text: '{date} {time} {address}' } };
       const world = createReminderWorld(redis.connect(), {
@@ -149,7 +149,7 @@ describe('a patient who was reminded is told', () => {
     },
   );
 
-  test('nothing of another agenda that the message did not name', async () => {
+  test('no message for another agenda that the message did not name', async () => {
     const world = await told();
     await change(world, 48, { agendaId: 'elsewhere' });
     expect(texts(world)).toEqual([REMINDER]);
@@ -165,7 +165,7 @@ describe('a patient who was reminded is told', () => {
     expect(texts(world), 'nothing is sent twice').toHaveLength(4);
   });
 
-  test('when the night is over; until then it is shown that a correction is due', async () => {
+  test('a correction when the night is over; until then the correction is shown as due', async () => {
     const world = await told();
     // At 22:00 the appointment is moved to 09:00.
     await world.advance(12 * HOUR_MS);
@@ -177,7 +177,7 @@ describe('a patient who was reminded is told', () => {
     expect(await wrong(world)).toEqual([]);
   });
 
-  test('nothing when it is moved back before the correction is due', async () => {
+  test('no message when it is moved back before the correction is due', async () => {
     const world = await told();
     await world.advance(12 * HOUR_MS);
     await change(world, 47);
@@ -187,7 +187,7 @@ describe('a patient who was reminded is told', () => {
     expect(await wrong(world)).toEqual([]);
   });
 
-  test('nothing when it is moved back after the last cycle before the correction is due', async () => {
+  test('no message when it is moved back after the last cycle before the correction is due', async () => {
     const world = await told();
     await world.advance(12 * HOUR_MS);
     await change(world, 47);
@@ -196,7 +196,7 @@ describe('a patient who was reminded is told', () => {
     expect(texts(world)).toEqual([REMINDER]);
   });
 
-  test('only of the one appointment of two that was moved', async () => {
+  test('a message only for the moved one of two appointments', async () => {
     const world = createReminderWorld(redis.connect());
     book(world, 'one', 48);
     book(world, 'two', 49);
@@ -290,7 +290,7 @@ describe('wrong information that no message corrects is shown', () => {
     await world.cycle();
     expect(await reasons(world)).toEqual([reason]);
     expect(world.gateway.delivered).toHaveLength(before);
-    // It ends with the appointment.
+    // Wrong information ends with the appointment.
     await world.advance(25 * HOUR_MS);
     await world.cycle();
     expect(await wrong(world)).toEqual([]);
@@ -320,7 +320,7 @@ test('a correction whose worker died while it handed it over is not sent again',
   expect(await reasons(world)).toEqual(['unclear']);
 });
 
-test('what was told is kept in Redis without name, number, address or id of the patient', async () => {
+test('Redis keeps sent messages without name, number, address or id of the patient', async () => {
   const world = await told();
   await change(world, 47);
   await change(world, 48, { status: 'cancelled', patientId: 'p1' });

@@ -95,7 +95,7 @@ describe('quiet hours', () => {
     const result = dueAtOf(hours(2), at('2026-06-16T08:30:00+02:00'), { zone: ROME, quiet, minimumLeadMs: HOUR_MS });
     expect(result).toEqual({ excluded: 'quiet-hours' });
   });
-  test('that are none keep nobody waiting', () => {
+  test('that are empty delay nothing', () => {
     for (const minute of [0, 9 * 60]) {
       const quiet = { fromMinute: minute, toMinute: minute };
       expect(quietSpanAt(at('2026-06-16T09:00:00+02:00'), quiet, ROME)).toBeNull();
@@ -157,7 +157,7 @@ describe('whatever the zone, the night and the season', () => {
     );
   });
 
-  test('one that is not at night is due when its rule says so', () => {
+  test('a reminder outside the night is due at the time of its rule', () => {
     fc.assert(
       fc.property(whens, instants, zones, nights, (when, startAt, zone, quiet) => {
         const nominalAt = nominalDueAt(when, startAt, zone);
@@ -171,7 +171,7 @@ describe('whatever the zone, the night and the season', () => {
 
   test('the night holds exactly the local times between its ends', () => {
     fc.assert(
-      // Where no clock changes: the local time alone decides.
+      // In a zone without clock changes the local time decides.
       fc.property(instants, nights, (instant, quiet) => {
         const minute = (instant / MINUTE_MS) % 1_440;
         const { fromMinute: from, toMinute: to } = quiet;

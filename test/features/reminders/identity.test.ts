@@ -35,7 +35,7 @@ describe('the name of a reminder', () => {
 describe('the proof of a message', () => {
   const proofs = createMessageProofs(IDENTITY_KEY, TENANT);
 
-  test('differs by what was told, and tells none of it', () => {
+  test('differs by the content of the message, and reveals none of it', () => {
     const all = [
       ...[proofs.patient('r', 'p1'), proofs.patient('r', 'p2'), proofs.patient('r', null), proofs.patient('s', 'p1')],
       ...[proofs.locationProof('a', 'via roma 1'), proofs.locationProof('b', 'via roma 1')],
@@ -46,16 +46,16 @@ describe('the proof of a message', () => {
   });
 });
 
-describe('the address in a reminder', () => {
+describe('the URL in a reminder', () => {
   const secrets = createAddressSecrets(IDENTITY_KEY, TENANT);
   const made = { reminder: 'r', patientId: 'p1', proof: secrets.patient('r', 'p1') };
 
-  test('is ours with the token of its reminder and its patient of then', () => {
+  test('is valid with the token of its reminder and the patient of that time', () => {
     expect(secrets.isOurs(secrets.token('r'), made)).toBe(true);
     expect(createAddressSecrets(IDENTITY_KEY, TENANT).isOurs(secrets.token('r'), made)).toBe(true);
   });
 
-  test('is not ours for another reminder, patient, tenant or key', () => {
+  test('is not valid for another reminder, patient, tenant or key', () => {
     expect(secrets.isOurs(secrets.token('s'), made)).toBe(false);
     expect(secrets.isOurs(secrets.token('r'), { ...made, patientId: 'p2' })).toBe(false);
     expect(secrets.isOurs(secrets.unsubscribe('r'), made)).toBe(false);

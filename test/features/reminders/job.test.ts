@@ -67,14 +67,14 @@ describe('at the moment of sending', () => {
     expect(await world.fate()).toBe(fate);
   });
 
-  test('the number for text messages is taken, else the other one if it can take them', async () => {
+  test('the number for text messages is used; if there is none, the other one if it can receive them', async () => {
     const world = await booked();
     withPatient(world, { mobilePhone: 'none', phone: '+39 347 765 4321' });
     await world.advance(2 * DAY_MS);
     expect(world.gateway.delivered[0]?.recipient.phone).toBe('+393477654321');
   });
 
-  test('an opt-out counts from that moment on, however the number is written', async () => {
+  test('an opt-out applies from that moment, however the number is written', async () => {
     const world = await booked();
     await world.advance(DAY_MS - 1);
     const { optOuts } = openOf(world);
@@ -88,7 +88,7 @@ describe('at the moment of sending', () => {
     [{}, 'dropped no-consent'],
     [{ reminders: false }, 'dropped no-consent'],
     [{ reminders: true }, 'sent'],
-  ])('a channel that asks for consent, given %j: %s', async (consents, fate) => {
+  ])('a channel that requires consent, given %j: %s', async (consents, fate) => {
     const world = await booked({ channel: { consent: 'reminders' } });
     withPatient(world, { consents });
     await world.advance(2 * DAY_MS);
@@ -126,7 +126,7 @@ function withPatient(world: ReminderWorld, own: Parameters<typeof patientOf>[1])
 }
 
 describe('after a time away', () => {
-  /** Alarms don't ring while nobody is there. */
+  /** Alarms don't ring while the process is down. */
   async function away(world: ReminderWorld, durationMs: number): Promise<void> {
     const kept = [...world.alarms.wakes];
     world.alarms.wakes.clear();
@@ -142,7 +142,7 @@ describe('after a time away', () => {
     expect(world.lags).toEqual([2 * HOUR_MS]);
   });
 
-  test('one beyond its grace is dropped', async () => {
+  test('one older than its grace is dropped', async () => {
     const world = await booked();
     await away(world, DAY_MS + 2 * HOUR_MS + 1);
     expect(await world.fate()).toBe('dropped too-late');
@@ -193,11 +193,11 @@ describe('after a time away', () => {
   });
 });
 
-describe('what the other side answers', () => {
+describe('an answer of the vendor', () => {
   const opened = (deduplicates = false) => booked({ deduplicates });
   const end = 30 * HOUR_MS;
 
-  test('later: it is tried again, not sooner than asked', async () => {
+  test('later: it is retried, not sooner than requested', async () => {
     const world = await opened();
     world.gateway.answers.push({ result: 'later', code: 'throttled', retryAfterMs: 10 * MINUTE_MS });
     await world.advance(end);
@@ -231,7 +231,7 @@ describe('what the other side answers', () => {
     expect(await world.fate()).toBe('unknown');
   });
 
-  test('unclear answers are tried again where the other side knows the id, under the same one', async () => {
+  test('unclear answers are retried with the same id if the vendor knows the id', async () => {
     const world = await opened(true);
     world.gateway.answers.push('accept-and-die', 'die', { result: 'unknown', code: 'no-answer' });
     await world.advance(end);
@@ -261,7 +261,7 @@ describe('what the other side answers', () => {
     expect(await world.fate('two')).toBe('dropped opted-out');
   });
 
-  test('gone for good: nothing more is handed to it', async () => {
+  test('gone permanently: it receives nothing more', async () => {
     const world = createReminderWorld(redis.connect());
     book(world, 'one', 48);
     book(world, 'two', 49);
@@ -296,7 +296,7 @@ test('two workers at one reminder hand it over once', async () => {
   expect(world.gateway.delivered).toHaveLength(1);
 });
 
-test('a reminder that is cancelled between its last look and its intent is not handed over', async () => {
+test('a reminder that is cancelled between its last check and its intent is not sent', async () => {
   const world = await booked();
   const { ledger } = world.tenant.reminders ?? {};
   const [entry] = await world.entries();
@@ -321,7 +321,7 @@ test('an opt-out that comes between the last look and the intent is heeded', asy
   expect((await ledger.read(claim.entry.id))?.state).toBe('planned');
 });
 
-test('no name, number or address of a patient is kept in Redis', async () => {
+test('Redis keeps no name, number or address of a patient', async () => {
   const world = await booked();
   const { optOuts } = openOf(world);
   await optOuts.add(optOuts.hashOf('email', 'anna@example.org'), { source: 'reply', at: world.now });

@@ -8,7 +8,7 @@ import { book, createReminderWorld, ID } from './reminder-world.ts';
 
 const redis = useRedis({ appendOnly: false });
 
-test('the metrics count what waits, was sent and was dropped, and how late', async () => {
+test('the metrics count waiting, sent and dropped reminders, and their delay', async () => {
   const world = createReminderWorld(redis.connect());
   for (const [id, inHours] of Object.entries({ one: 30, two: 31, three: 48 })) book(world, id, inHours);
   await world.cycle();

@@ -14,7 +14,7 @@ beforeEach(async () => {
 const get = async (path: string, visitor = 'viewer') => (await world.as(visitor)('GET', path)).body;
 
 describe('reminders', () => {
-  test('are told, explained, and their channels opened again', async () => {
+  test('are listed and explained, and their channels are reopened', async () => {
     expect(await get(`/tenants/${ROSSI}/reminders`)).toMatchObject({ tenant: ROSSI, complete: true });
     const settled = await get(`/tenants/${ROSSI}/reminders?state=settled&limit=1`);
     expect(settled.reminders).toMatchObject([{ state: 'dropped', reason: 'booked-late', channel: 'text' }]);

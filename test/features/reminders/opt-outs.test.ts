@@ -55,7 +55,7 @@ describe('an opt-out', () => {
     ]);
   });
 
-  test('ends by a message of the patient, which counts once: shown again it does not undo what they said since', async () => {
+  test('is lifted by a message of the patient, which is applied once: shown again it does not undo a later opt-out', async () => {
     const { optOuts } = openWorld('opt-ins');
     await optOuts.add('h', optOut);
     await optOuts.optIn('h', 'START 1');

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { comparableAddress } from '../../../src/features/reminders/places.ts';
 
-describe('an address is the same place', () => {
+describe('an address is the same location', () => {
   test.each([
     ['Via Roma, 12/A', 'via  roma 12 a'],
     ['Citta’ di Castello', 'Città di Castello'],

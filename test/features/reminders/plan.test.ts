@@ -40,7 +40,7 @@ describe('a reminder', () => {
   test.each<[string, (world: ReminderWorld) => void, string]>([
     ['cancelled', (world) => book(world, 'one', 48, { status: 'cancelled' }), 'dropped cancelled'],
     ['gone', (world) => world.clinic.appointments.delete('one'), 'dropped vanished'],
-    ['given to nobody', (world) => book(world, 'one', 48, { patientId: null }), 'dropped excluded'],
+    ['without a patient', (world) => book(world, 'one', 48, { patientId: null }), 'dropped excluded'],
   ])('is withdrawn by the cycle that learns that the appointment is %s', async (_, change, fate) => {
     const world = await booked();
     change(world);
@@ -84,7 +84,7 @@ describe('an appointment that is booked late', () => {
     expect(world.gateway.calls).toEqual([]);
   });
 
-  test('has one when it was booked as early as the minimum lead asks for', async () => {
+  test('has one when it was booked as early as the minimum lead requires', async () => {
     const world = createReminderWorld(redis.connect());
     book(world, 'one', 25);
     await world.cycle();

@@ -43,7 +43,7 @@ export interface ReminderWorld {
   outages: Outages;
   /** The same tenant in a new process, or over another connection. */
   open(redis?: RedisClient): OpenTenant;
-  /** Lets the time pass; each alarm rings when it is due. */
+  /** Advances the time; each alarm rings when it is due. */
   advance(durationMs: number): Promise<void>;
   /** A cycle at this moment. */
   cycle(): Promise<void>;
@@ -131,7 +131,7 @@ export interface ModelGateway {
   /** Answers of the next calls; `accept-and-die` delivers and throws. Then all is taken. */
   readonly answers: (Delivery | 'accept-and-die' | 'die')[];
   readonly deduplicates: boolean;
-  /** Called in the middle of each handing over. */
+  /** Called during each delivery. */
   onSend: () => Promise<void> | void;
 }
 
@@ -153,12 +153,12 @@ export interface RemindersChoice {
   /** The tenant file's part, without channels. */
   file?: object;
   channel?: Partial<OpenChannel>;
-  /** How it takes what its other side reports. */
+  /** Reads the callbacks of the vendor. */
   callback?: ReminderChannel['takeCallback'];
-  /** How patients answer; else reminders carry no link. */
+  /** How patients answer; by default reminders carry no link. */
   answers?: OpenReminders['answers'];
   claimMs?: number;
-  /** What makes decisions last; else nothing does. */
+  /** Makes decisions durable; by default they are not. */
   epoch?: Pick<StateCounter, 'confirm'>;
   keep?: Protection['store'];
   lags?: number[];
@@ -238,7 +238,7 @@ export function patientOf(id: string, own: Partial<Patient> = {}): Patient {
 export const ID = 'studio-rossi';
 /** The identity key. */
 export const KEY = Buffer.alloc(32, 7);
-/** What its file says of reminders, beside rules and channels. */
+/** Reminder settings of a tenant file, except rules and channels. */
 export const ANSWER_FILE = {
   sender: 'Studio <Rossi>',
   phone: '06 1234567',
@@ -250,7 +250,7 @@ export interface AnswerBed {
   world: ReminderWorld;
   desk: ReturnType<typeof deskOf>;
   pulled: string[];
-  /** What stands behind the address in the message. */
+  /** Token in the URL of the message. */
   token: string;
   connection: RedisClient;
 }

@@ -56,7 +56,7 @@ describe('reminders of a tenant', () => {
     expect(renderReminders(list, '')).toContain('1 reminder due on 2026-07-04.');
   });
 
-  test('of tomorrow, with what is known of them already', async () => {
+  test('of tomorrow, with the known ids', async () => {
     const world = await worldWith({ known: 48, late: 40.5 });
     book(world, 'new', 47);
     const { day, reminders } = await previewDay(installationOf(world), ID, null, NEVER);
@@ -68,14 +68,14 @@ describe('reminders of a tenant', () => {
     ]);
   });
 
-  test('of a day for which the clinic does not give its whole list: it is said', async () => {
+  test('of a day for which the clinic returns an incomplete list are marked as incomplete', async () => {
     const world = await worldWith({ one: 48 });
     world.clinic.truncatedAfter = 0;
     const list = await previewDay(installationOf(world), ID, null, NEVER);
     expect(renderReminders(list, '')).toContain('reminders may be missing');
   });
 
-  test('that came to their end, newest first', async () => {
+  test('that are complete, newest first', async () => {
     const world = await worldWith({ one: 30, two: 31 });
     await world.advance(6 * HOUR_MS);
     book(world, 'two', 31, { status: 'cancelled' });
@@ -170,7 +170,7 @@ describe('an opt-out by the operator', () => {
   });
 });
 
-test('a patient who holds wrong information stands in status, on pages and in metrics until that ends', async () => {
+test('a patient with wrong information is in status, on pages and in metrics until that ends', async () => {
   const rules = { 'day-before': { before: 'P1D', channels: ['text'], corrections: { cancelled: false } } };
   const world = createReminderWorld(redis.connect(), { file: { rules } });
   book(world, 'one', 48);

@@ -31,7 +31,7 @@ function visit(changes: Partial<Appointment> = {}): Appointment {
   return appointmentOf('4711', { time: { kind: 'timed', startAt: START, endAt: START + HOUR_MS }, ...changes });
 }
 
-/** What one rule says of an appointment: when its reminder is due in Rome, or why there is none. */
+/** Returns the decision of one rule for an appointment: when its reminder is due in Rome, or why it has none. */
 function decided(rule: RuleFile, appointment = visit(), file: object = {}) {
   const [decision] = remindersFor(appointment, rulesOf({ one: { channels: ['text'], ...rule } }, file), ROME, nameOf);
   if (decision === undefined) throw new Error('a rule with one channel says one thing');
@@ -57,7 +57,7 @@ describe('a rule', () => {
     );
   });
 
-  test('that leaves an appointment out says why for each of its channels, and other rules go on', () => {
+  test('that leaves an appointment out gives the reason for each of its channels, and other rules continue', () => {
     const rules = rulesOf({
       never: { before: 'P1D', channels: ['text', 'mail'], agendas: ['a2'] },
       always: { before: 'PT2H', channels: ['text'] },
@@ -80,7 +80,7 @@ describe('a rule', () => {
     expect(decided(rule, visit(), { minimumLeadMinutes: 60, quietHours: { from: '21:00', to: '08:00' } })).toBe(due);
   });
 
-  test('has a minimum lead and a grace of its own, else those of the file', () => {
+  test('has its own minimum lead and grace; the default is that of the file', () => {
     const file = { minimumLeadMinutes: 90, graceMinutes: 45 };
     const { rules } = rulesOf(
       {
@@ -124,7 +124,7 @@ describe('an appointment', () => {
     expect(excluded({}, { treatmentId: 't1', agendaId: 'any' })).toBeNull();
   });
 
-  test('without a patient is nobody to remind', () => {
+  test('without a patient has no recipient', () => {
     expect(excluded({}, { patientId: null })).toBe('no-patient');
   });
 
@@ -146,7 +146,7 @@ describe('an appointment', () => {
   });
 });
 
-describe('a reminder that nobody planned before', () => {
+describe('a reminder that was never planned', () => {
   const LEAD_MS = 2 * HOUR_MS;
   const DUE = NOW;
   const told = (now: number, updatedAt: number | null) =>

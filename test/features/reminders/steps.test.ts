@@ -14,7 +14,7 @@ const away = (retryAfterMs?: number) =>
     ...(retryAfterMs && { retryAfterMs }),
   });
 
-test('source-unreachable: a clinic that is away is asked each minute, or when it said, until the time for that is over', () => {
+test('source-unreachable: an unreachable clinic is queried each minute, or at its requested time, until the time limit', () => {
   expect(sourceStep(away(), NOW, reminders, NOW)).toEqual({
     ...{ wakeAt: NOW + SOURCE_RETRY_MS, code: 'server-error', notSent: true },
   });
@@ -33,6 +33,6 @@ test('hourly-limit: a reminder waits for the next hour, and is dropped where its
   expect(nextHour(hour, hour + HOUR_MS - 1)).toMatchObject({ finish: { state: 'dropped', reason: 'hourly-limit' } });
 });
 
-test('a decision to wait hands nothing over and blames nobody', () => {
+test('a decision to wait sends nothing and reports no failure', () => {
   expect(stepOf({ do: 'wait', untilAt: NOW })).toEqual({ wakeAt: NOW, code: null, notSent: true });
 });

@@ -11,17 +11,17 @@ import { book, createReminderWorld, type ModelGateway, type ReminderWorld } from
 
 const redis = useRedis({ appendOnly: false });
 let connection: ReturnType<typeof redis.connect> | null = null;
-/** One connection for all: thousands would keep a busy machine at nothing else. */
+/** One connection for all runs: thousands of connections would overload a busy host. */
 const shared = () => {
   connection ??= redis.connect();
   return connection;
 };
 const SIGNALS = { stop: NEVER, abort: NEVER };
 
-/** On a machine that is busy otherwise fewer must do: a test that timed out would go on beside the next one. */
+/** A busy host runs fewer: a test that timed out would continue during the next one. */
 const DEATHS: Tries = { least: 40, most: 75, forMs: 60_000 };
 
-/** More commands than a look at a reminder, or a cycle over one appointment, sends. */
+/** More commands than a check of a reminder, or a cycle over one appointment, sends. */
 const MOST_COMMANDS = 25;
 
 const answers: fc.Arbitrary<ModelGateway['answers'][number]> = fc.oneof(
@@ -32,7 +32,7 @@ const answers: fc.Arbitrary<ModelGateway['answers'][number]> = fc.oneof(
   fc.constantFrom('accept-and-die' as const, 'die' as const),
 );
 
-/** A process that dies at some command while it plans or hands over, or not at all. */
+/** A process that dies at some command while it plans or sends, or not at all. */
 const deaths = fc.record({
   work: fc.constantFrom('cycle' as const, 'remind' as const),
   commandsLeft: fc.integer({ min: 0, max: MOST_COMMANDS }),
@@ -92,7 +92,7 @@ describe.each([
           const got = world.gateway.delivered.length;
           expect(got).toBeLessThanOrEqual(1);
           if (!deduplicates) {
-            // After a call whose end nobody knows there is none.
+            // A call with an unknown outcome is never repeated.
             const last = world.gateway.calls.length;
             const before = given.slice(0, Math.max(0, last - 1));
             expect(before.every((one) => typeof one !== 'string' && one.result === 'later')).toBe(true);
@@ -108,7 +108,7 @@ describe.each([
   });
 });
 
-test('a worker that dies at any command before it notes that it hands over costs nothing but time', async () => {
+test('a worker that dies at any command before it stores its intent costs only time', async () => {
   for (let commandsLeft = 0; commandsLeft < MOST_COMMANDS; commandsLeft += 1) {
     const connection = shared();
     await connection.flushall();
@@ -123,7 +123,7 @@ test('a worker that dies at any command before it notes that it hands over costs
     await endClaims(id);
     await world.cycle();
     await world.advance(HOUR_MS);
-    // From the note on until it can't be lost, nobody else can tell that nothing was handed over.
+    // From the stored note until it is durable, no other process can know that nothing was sent.
     const isNoted = noted?.state === 'sending';
     if (isNoted) expect(await world.fate()).toBe('unknown');
     else expect(world.gateway.delivered).toHaveLength(1);

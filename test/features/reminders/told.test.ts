@@ -11,7 +11,7 @@ const proofs = createMessageProofs(Buffer.alloc(32, 7), 'studio-rossi');
 const ADDRESS = 'Via Milano 1';
 const START = NOW + DAY_MS;
 
-/** A message that was handed over for the visit as it is. */
+/** Returns a message that was sent for the current visit. */
 function messageOf(id: string, changes: Partial<LedgerEntry> = {}): LedgerEntry {
   return {
     ...{ id, appointmentId: 'one', startAt: START, rule: 'day-before', channel: 'text', zone: 'Europe/Rome' },
@@ -31,16 +31,16 @@ const judge = (messages: readonly LedgerEntry[], truth: Truth | null, failed: re
   messageTruthOf(messages, truth, { proofs, failed: ({ id }) => failed.includes(id) });
 
 describe('what a patient was sent', () => {
-  test('is nothing while no message was handed over, and not judged while one is being handed over', () => {
+  test('is nothing before the first message was sent, and is not judged during sending', () => {
     expect(judge([], truthOf())).toEqual({ is: 'untold' });
     expect(judge([messageOf('1', { state: 'dropped' })], truthOf())).toEqual({ is: 'untold' });
     expect(judge([messageOf('1'), messageOf('2', { state: 'sending' })], truthOf())).toEqual({ is: 'sending' });
   });
 
   test.each<[string, Truth]>([
-    ['as it was sent', truthOf()],
+    ['unchanged', truthOf()],
     ['with the address in another spelling', truthOf({}, { address: 'via  milano, 1' })],
-    ['and has begun, at whatever time', truthOf({ status: 'arrived', inHours: 30 })],
+    ['and has begun, at any time', truthOf({ status: 'arrived', inHours: 30 })],
   ])('is true of an appointment %s', (_, truth) => {
     expect(judge([messageOf('1')], truth)).toEqual({ is: 'true' });
   });
@@ -56,7 +56,7 @@ describe('what a patient was sent', () => {
     expect(judge([messageOf('1')], truth)).toMatchObject({ is: 'false', kind, isUnclear: false, last: { id: '1' } });
   });
 
-  test('is true of another address where the message named none', () => {
+  test('is true after a change of location if the message named none', () => {
     const message = messageOf('1', { locationProof: null });
     expect(judge([message], truthOf({}, { address: 'Via Torino 2' }))).toEqual({ is: 'true' });
   });

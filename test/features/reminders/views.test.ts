@@ -21,7 +21,7 @@ function messageOf(appointmentId: string, changes: Partial<LedgerEntry> = {}): L
   } as LedgerEntry;
 }
 
-/** Reminders over a clinic in memory; what patients were sent is as the test says. */
+/** Opens reminders over a clinic in memory; the test defines the sent messages. */
 function openWorld(entries: readonly LedgerEntry[] = [], wrong: readonly Partial<WrongInformation>[] = []) {
   const clinic = createModelClinic();
   const asked: TimeWindow[] = [];
@@ -52,7 +52,7 @@ const time = (startAt: number) => ({ kind: 'time', startAt, endAt: startAt });
 const NONE = { kind: 'none' };
 
 describe('a held correction', () => {
-  test('tells the time that the patient was told, and that of the clinic now', async () => {
+  test('shows the time that the patient was told, and the current time of the clinic', async () => {
     const { clinic, changes } = openWorld([messageOf('a')]);
     clinic.appointments.set('a', appointmentOf('a', { inHours: 26 }));
     expect(await changes()).toEqual([{ field: 'time', before: time(START), after: time(START + 2 * HOUR_MS) }]);
@@ -62,13 +62,13 @@ describe('a held correction', () => {
     expect(await changes()).toEqual([{ field: 'time', before: time(START), after: NONE }]);
   });
 
-  test('of an appointment that takes place after all was told as nothing', async () => {
+  test('of an appointment that takes place despite a cancellation has no earlier time', async () => {
     const { clinic, changes } = openWorld([messageOf('a', { correction: { kind: 'cancelled', fact: 'f' } })]);
     clinic.appointments.set('a', appointmentOf('a'));
     expect(await changes()).toEqual([{ field: 'time', before: NONE, after: time(START) }]);
   });
 
-  test('goes by the last message that was handed over, or may have been', async () => {
+  test('uses the last message that was sent, or may have been', async () => {
     const { clinic, changes } = openWorld([
       messageOf('a', { handedAs: 2, startAt: START + HOUR_MS, state: 'unknown' }),
       messageOf('a', { handedAs: 1 }),
@@ -78,7 +78,7 @@ describe('a held correction', () => {
     expect(await changes()).toEqual([{ field: 'time', before: time(START + HOUR_MS), after: time(START) }]);
   });
 
-  test('tells the zone, and the address where it is another; of the old one there is a hash alone', async () => {
+  test('shows the zone, and the location if it differs; of the old location only a hash exists', async () => {
     const locationProof = proofs.locationProof('a', comparableAddress('Via Milano 1'));
     const { clinic, changes } = openWorld([messageOf('a', { zone: 'Europe/London', locationProof })]);
     const move = (address: string | null) =>
@@ -117,7 +117,7 @@ describe('a list of held corrections', () => {
     expect([asked, unread]).toEqual([[{ fromAt: START - DAY_MS, toAt: START + 6 * DAY_MS }], null]);
   });
 
-  test('is there without the clinic, with the code of why it could not be read', async () => {
+  test('is shown without the clinic, with the code of the failed fetch', async () => {
     const { clinic, held } = openWorld([messageOf('a')]);
     clinic.listError = new MirrorError('x', { actor: 'remote', code: 'timeout', retry: 'later' });
     expect(await held('a')).toMatchObject({
@@ -126,13 +126,13 @@ describe('a list of held corrections', () => {
     });
   });
 
-  test('of which nothing was told asks the clinic nothing', async () => {
+  test('without a sent message sends the clinic no request', async () => {
     const { asked, held } = openWorld();
     expect([(await held('a')).items.length, asked]).toEqual([1, []]);
   });
 });
 
-test('the status tells channels that are closed, who was told what is not true, and the open hold of corrections', async () => {
+test('the status shows closed channels, patients with wrong information, and the open hold of corrections', async () => {
   const wrong = [{ appointmentId: 'a', channel: 'text', held: { fact: 'f', at: NOW } }];
   const { reminders } = openWorld([], wrong);
   const hold = { id: 'h1', target: REMINDERS, state: 'open', recordIds: ['a', 'b'], createdAt: NOW } as unknown as Hold;

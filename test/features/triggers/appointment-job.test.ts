@@ -33,7 +33,7 @@ const turnLater = async () => {
   world.now += 10 * MINUTE_MS;
   await world.turn();
 };
-/** What is there is taken as told of. */
+/** Existing appointments are treated as reported. */
 async function begin(...ids: string[]): Promise<void> {
   for (const id of ids) put(id);
   await world.turn();
@@ -42,7 +42,7 @@ async function begin(...ids: string[]): Promise<void> {
 const place = { endpoint: 'portal', event: 'appointment.cancelled' } as const;
 const endpoint = () => world.open().triggers!.store.endpoint('portal');
 
-test('an appointment that is booked, moved, put into another agenda and cancelled is told of each time, by ids alone', async () => {
+test('an appointment that is booked, moved, put into another agenda and cancelled is reported each time, by ids only', async () => {
   await begin('old');
   put('a');
   await turnLater();
@@ -61,7 +61,7 @@ test('an appointment that is booked, moved, put into another agenda and cancelle
   });
 });
 
-test('a move there, back and there again is three messages under ids of their own', async () => {
+test('a move there, back and there again is three messages with different ids', async () => {
   await begin('a');
   for (const agendaId of ['a2', 'a1', 'a2']) {
     edit('a', { agendaId });
@@ -71,7 +71,7 @@ test('a move there, back and there again is three messages under ids of their ow
   expect(new Set(receiver.taken.map(({ headers }) => headers['webhook-id'])).size).toBe(3);
 });
 
-test('what else changes of an appointment is told to nobody', async () => {
+test('other changes of an appointment are not reported', async () => {
   await begin('a');
   edit('a', { status: 'confirmed', treatmentId: 't1', locationId: 'l1', updatedAt: world.now });
   await turnLater();
@@ -88,7 +88,7 @@ test('blocked time is no appointment; one that loses its patient is cancelled', 
   expect(messages()).toEqual(['cancelled a']);
 });
 
-test('an endpoint is told of the events that it asks for alone', async () => {
+test('an endpoint receives only its events', async () => {
   world = worldWith({}, ['appointment.cancelled']);
   await begin('a');
   put('b');
@@ -120,7 +120,7 @@ describe('an appointment that the list lacks', () => {
     expect(messages()).toEqual(['cancelled a']);
   });
 
-  test('and that is there when it is read alone is not cancelled', async () => {
+  test('and that exists when it is read by id is not cancelled', async () => {
     await begin('a');
     world.documents.unlisted.add('a');
     for (let count = 0; count < 3; count += 1) await turnLater();
@@ -158,7 +158,7 @@ describe('an appointment that the list lacks', () => {
   });
 });
 
-test('with far more missing at once than usual nobody is told until a person looks', async () => {
+test('with far more missing at once than usual requires a decision before any message', async () => {
   world = worldWith({ mostAtOnce: 2 });
   await begin('a', 'b', 'c');
   for (const id of ['a', 'b', 'c']) remove(id);
@@ -167,7 +167,7 @@ test('with far more missing at once than usual nobody is told until a person loo
   expect((await endpoint()).closed).toMatchObject({ code: 'too-many-at-once' });
 });
 
-test('a first list that is not whole tells nothing, and the event waits for one', async () => {
+test('a partial first list reports nothing, and the event waits for a complete one', async () => {
   world.documents.partial = true;
   put('a');
   await world.turn();
@@ -178,7 +178,7 @@ test('a first list that is not whole tells nothing, and the event waits for one'
   expect(messages()).toEqual(['booked b']);
 });
 
-test('a row that could not be used at first is told of when it changes after it could', async () => {
+test('an appointment that could not be used at first is reported when it changes after it could', async () => {
   world.documents.unusable.add('a');
   world.documents.unusable.add('b');
   await begin('a', 'b');
@@ -191,7 +191,7 @@ test('a row that could not be used at first is told of when it changes after it 
   expect(messages()).toEqual(['moved a']);
 });
 
-test('a list that may not be read switches its events off until it may', async () => {
+test('a list that must not be read disables its events until it may be read', async () => {
   await begin('a');
   const denied = { actor: 'authorization', code: 'missing-claim', retry: 'never' } as const;
   world.documents.errors.appointments = new MirrorError('the login lacks a scope', denied);
@@ -203,7 +203,7 @@ test('a list that may not be read switches its events off until it may', async (
   expect(messages()).toEqual(['cancelled a']);
 });
 
-test('a message that is not taken comes again under its id, whatever became of the appointment meanwhile', async () => {
+test('a message that is not accepted is sent again with its id, whatever happened to the appointment meanwhile', async () => {
   await begin('a');
   receiver.kit.faults.add({ times: 1, fault: { kind: 'lost-answer' } });
   edit('a', { status: 'cancelled' });
@@ -218,7 +218,7 @@ test('a message that is not taken comes again under its id, whatever became of t
   expect(new Set(ids).size).toBe(2);
 });
 
-test('nobody is told of the appointments of a forgotten patient', async () => {
+test('appointments of a forgotten patient are not reported', async () => {
   await begin();
   await world.open().tombstones.add('patient-of-a', world.now);
   put('a');
@@ -237,7 +237,7 @@ test('what is kept is in no value of Redis in clear', async () => {
   for (const key of keys) expect(JSON.stringify(await connection.hgetall(key))).not.toMatch(/4711|patient-of/);
 });
 
-test('what can not be opened any more begins again with what is there', async () => {
+test('a state that can no longer be decrypted starts again from the current list', async () => {
   await begin('a', 'old');
   const rekeyed = () => world.open({ sealingKey: 'k2' });
   edit('a', { status: 'cancelled' });
@@ -259,7 +259,7 @@ const steps = fc.array(
   { minLength: 4, maxLength: 14 },
 );
 
-/** What happens in the clinic between two readings. */
+/** Applies one change in the clinic between two fetches. */
 function happen({ act, id }: Step, count: number): void {
   const { appointments, unlisted } = world.documents;
   if (act === 'book') put(id, DAY_MS + count * HOUR_MS);
@@ -275,7 +275,7 @@ function happen({ act, id }: Step, count: number): void {
   }
 }
 
-/** What receivers should know: when and where each appointment is that stands, and which were missed once. */
+/** Expected knowledge of receivers: time and agenda of each existing appointment, and appointments that were missing once. */
 interface Model {
   standing: Map<string, { where: string; startAt: number; endAt: number }>;
   missed: Set<string>;
@@ -290,7 +290,7 @@ function lacksSome({ standing }: Model): boolean {
   });
 }
 
-/** What a reading should bring of one appointment, told from what is there alone. */
+/** Returns the messages that a fetch should bring for one appointment, computed only from the current documents. */
 function expected(model: Model, id: string, isComplete: boolean): string[] {
   const { standing, missed } = model;
   const before = standing.get(id);
@@ -320,7 +320,7 @@ function expected(model: Model, id: string, isComplete: boolean): string[] {
   return before.where === where ? [] : [`moved ${id}`];
 }
 
-test('whatever happens in the clinic, each reading brings what a model of it says, each message under an id of its own', async () => {
+test('for all histories of the clinic: each fetch brings the changes of the model, each message with its own id', async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (history) => {
       await redis.connect().flushall();

@@ -31,7 +31,7 @@ describe('a receiver', () => {
     expect(await endpoint()).toMatchObject({ code: null, restUntil: null, failingSince: null });
   });
 
-  test.each([429, 503])('that answers %i with Retry-After is left alone as long as it asks', async (status) => {
+  test.each([429, 503])('that answers %i with Retry-After receives nothing for the requested time', async (status) => {
     await begin();
     answer(status, { 'retry-after': '1800' });
     add('r1');
@@ -54,7 +54,7 @@ describe('a receiver', () => {
     expect(ids().sort()).toEqual(['r1', 'r2']);
   });
 
-  test.each([301, 308])('that answers %i is not followed and is tried again', async (status) => {
+  test.each([301, 308])('that answers %i is not followed and is retried', async (status) => {
     await begin();
     answer(status, { location: `${portal.receiver.url}/elsewhere` });
     add('r1');
@@ -118,7 +118,7 @@ describe('a receiver', () => {
     expect(ids().sort()).toEqual(['r1', 'r2']);
   });
 
-  test('that is failing keeps no other from being told', async () => {
+  test('that fails delays no other receiver', async () => {
     const other = await startReceiver();
     try {
       portal.world = createTriggerWorld(redis.connect(), {
@@ -146,7 +146,7 @@ describe('a receiver', () => {
   });
 });
 
-test('a clinic that does not answer when a message is due is asked again; the receiver is not blamed', async () => {
+test('a clinic that does not answer when a message is due is queried again; the receiver is not blamed', async () => {
   await begin();
   answer(503);
   add('r1');
@@ -160,7 +160,7 @@ test('a clinic that does not answer when a message is due is asked again; the re
   expect(ids()).toEqual(['r1']);
 });
 
-test('a document whose row can not be used when its message is due is told of once it can', async () => {
+test('a document that can not be used when its message is due is reported once it can', async () => {
   await begin();
   answer(503);
   add('r1');
@@ -173,7 +173,7 @@ test('a document whose row can not be used when its message is due is told of on
   expect(ids()).toEqual(['r1']);
 });
 
-test('a turn that is stopped ends after the message under way, and leaves the rest to the next one', async () => {
+test('a stopped turn ends after the current message, and leaves the rest to the next one', async () => {
   await begin();
   const stop = new AbortController();
   for (let count = 0; count < 5; count += 1) add(`r${count}`);

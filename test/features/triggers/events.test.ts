@@ -36,7 +36,7 @@ describe('an invoice', () => {
     expect(invoiceSubject(invoice('i', { status, documentType })).sends).toBe(tells);
   });
 
-  test('gives a message its ids alone', () => {
+  test('gives a message only its ids', () => {
     const body = messageOf('studio', 'invoice.issued', invoiceSubject(invoice('i-1', { patientId: null })), 0);
     expect(JSON.parse(body)).toEqual({
       type: 'invoice.issued',

@@ -11,7 +11,7 @@ const BOTH = ['report.available', 'invoice.issued'];
 const portal = usePortal(redis);
 const { worldWith, begin, add, bill, ids, answer, waiting } = portal;
 
-test('a reading of the lists has its turn after the one that is under way, however often what waits is handed over', async () => {
+test('a fetch of the lists runs after the current one, however often waiting messages are sent', async () => {
   await begin();
   add('r1');
   const underWay = await portal.world.open().leases.tryTake(TRIGGERS_LEASE);
@@ -24,7 +24,7 @@ test('a reading of the lists has its turn after the one that is under way, howev
 });
 
 describe('a message', () => {
-  test('tells ids alone, is signed, and carries the time at which the document was found', async () => {
+  test('contains only ids, is signed, and carries the time at which the document was found', async () => {
     await begin();
     add('r1');
     bill('i1');
@@ -60,7 +60,7 @@ describe('a message', () => {
     expect(() => new Verifier(SECRET).verify(body.replace('r1', 'r2'), plain)).toThrow();
   });
 
-  test('is sent once, however often the lists are read and whoever reads them', async () => {
+  test('is sent once, however often and by whichever process the lists are read', async () => {
     await begin();
     add('r1');
     for (let count = 0; count < 4; count += 1) await portal.world.turn();
@@ -69,7 +69,7 @@ describe('a message', () => {
     expect(ids()).toEqual(['r1']);
   });
 
-  test('goes to each endpoint that asks for the event, under an id of its own', async () => {
+  test('goes to each endpoint of the event, with a different id each', async () => {
     portal.world = createTriggerWorld(redis.connect(), {
       portal: { url: `${portal.receiver.url}/portal`, events: ['report.available'] },
       ledger: { url: `${portal.receiver.url}/ledger`, events: BOTH },
@@ -83,8 +83,8 @@ describe('a message', () => {
   });
 });
 
-describe('what is there at first', () => {
-  test('is never told of, also when it changes; a draft that becomes final later is', async () => {
+describe('a document of the first list', () => {
+  test('is never reported, also when it changes; a draft that becomes final later is', async () => {
     add('draft', { status: 'Draft' });
     bill('paid-later');
     await begin();
@@ -94,7 +94,7 @@ describe('what is there at first', () => {
     expect(ids()).toEqual(['draft']);
   });
 
-  test('counts rows that can not be used, since nobody knows how they stand', async () => {
+  test('is counted if it can not be used, since its state is unknown', async () => {
     add('odd');
     portal.world.documents.unusable.add('odd');
     await begin();
@@ -103,7 +103,7 @@ describe('what is there at first', () => {
     expect(ids()).toEqual([]);
   });
 
-  test('is not decided by a list that is not whole: the event waits for a whole one and says so', async () => {
+  test('is not taken from a partial list: the event waits for a complete one and reports this', async () => {
     portal.world.documents.partial = true;
     add('r1');
     await portal.world.turn();
@@ -119,7 +119,7 @@ describe('what is there at first', () => {
     expect(ids()).toEqual(['r2']);
   });
 
-  test('is taken as told of again after the loss of all state, and the same names are given later', async () => {
+  test('is treated as reported again after the loss of all state, and the same names are given later', async () => {
     await begin();
     add('r1');
     await portal.world.turn();
@@ -131,7 +131,7 @@ describe('what is there at first', () => {
     expect(ids()).toEqual(['r1', 'r3']);
   });
 
-  test('is decided again for an event that was taken out of the file and put in again', async () => {
+  test('is determined again for an event that was removed from the file and added again', async () => {
     await begin();
     await worldWith({}, ['invoice.issued']).turn();
     add('meanwhile');
@@ -143,7 +143,7 @@ describe('what is there at first', () => {
 });
 
 describe('a document', () => {
-  test('that is withdrawn before its message was taken is not told of; when it comes back it is', async () => {
+  test('that is withdrawn before its message was accepted is not reported; when it returns it is', async () => {
     await begin();
     answer(503);
     add('r1');
@@ -157,7 +157,7 @@ describe('a document', () => {
     expect(ids()).toEqual(['r1']);
   });
 
-  test('of a patient who was forgotten is not told of, also not later', async () => {
+  test('of a forgotten patient is not reported, also not later', async () => {
     await begin();
     const tenant = portal.world.open();
     await tenant.tombstones.add('patient-of-r1', portal.world.now);

@@ -8,7 +8,7 @@ import { booking } from './trigger-world.ts';
 const visit = (changes: Parameters<typeof booking>[2] = {}) => booking('1', NOW + HOUR_MS, changes);
 const later = { kind: 'timed', startAt: NOW + 2 * HOUR_MS, endAt: NOW + 3 * HOUR_MS } as const;
 
-/** The appointment as it is stored after it was booked. */
+/** Returns the appointment as it is stored after its booking. */
 function stored(): StoredAppointment {
   const change = changeOf(null, visit());
   if (change === null) throw new Error('a booked appointment is stored');
@@ -42,7 +42,7 @@ describe('an appointment', () => {
   });
 });
 
-test('each change has a name of its own, also a move there, back and there again; without a change the name stays', () => {
+test('each change has a unique name, also a move there, back and there again; without a change the name stays', () => {
   const names: string[] = [];
   let now: StoredAppointment | null = null;
   for (const time of [visit().time, later, visit().time, later]) {

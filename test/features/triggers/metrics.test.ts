@@ -23,7 +23,7 @@ function metrics(): Promise<string> {
   return all.render();
 }
 
-test('an event whose list may not be read is named by status and metrics as off', async () => {
+test('status and metrics show an event as off if its list must not be read', async () => {
   const denied = { actor: 'authorization', code: 'missing-claim', retry: 'never', remedy: 'log in again' } as const;
   portal.world.documents.errors.reports = new MirrorError('the login lacks a scope', denied);
   await portal.world.turn();

@@ -9,7 +9,7 @@ const portal = usePortal(redis);
 const { worldWith, begin, add, bill, ids, endpoint } = portal;
 
 describe('a list', () => {
-  test('that is not whole brings what is new in it, and tells nothing of what it lacks', async () => {
+  test('that is partial brings its new documents, and reports no missing ones', async () => {
     await begin();
     portal.world.documents.partial = true;
     portal.world.documents.unlisted.add('old');
@@ -45,7 +45,7 @@ describe('a list', () => {
     expect((await known()).size).toBe(0);
   });
 
-  test('with far more new documents than usual closes the endpoint until a person looks', async () => {
+  test('with far more new documents than usual closes the endpoint until an operator decides', async () => {
     portal.world = worldWith({ mostAtOnce: 3 });
     await begin();
     for (let count = 0; count < 4; count += 1) add(`r${count}`);
@@ -55,7 +55,7 @@ describe('a list', () => {
     expect((await endpoint()).closed).toMatchObject({ code: 'too-many-at-once' });
   });
 
-  test('that may not be read switches its event off; the other goes on', async () => {
+  test('that must not be read disables its event; the other continues', async () => {
     await begin();
     const denied = { actor: 'authorization', code: 'missing-claim', retry: 'never', remedy: 'log in again' } as const;
     portal.world.documents.errors.reports = new MirrorError('the login lacks a scope', denied);

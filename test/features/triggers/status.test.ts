@@ -22,7 +22,7 @@ const answer = (code: number) => portal.receiver.kit.faults.add({ times: 1, faul
 const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length));
 
 describe('the list of triggers', () => {
-  test('says what was sent, and when', async () => {
+  test('shows sent messages with their time', async () => {
     add('r1', 'r2');
     await portal.world.turn();
     const list = await listTriggers(installation(), ID);
@@ -32,7 +32,7 @@ describe('the list of triggers', () => {
     expect(JSON.stringify(list)).not.toMatch(/r1|patient-of/);
   });
 
-  test('says what fails, why, and when it is tried next', async () => {
+  test('shows failures, their reason, and the time of the next attempt', async () => {
     answer(503);
     add('r1');
     await portal.world.turn();

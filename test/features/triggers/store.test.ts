@@ -69,7 +69,7 @@ test.each([false, true])(
   60_000,
 );
 
-test('a process that dies while the first list is taken tells of nothing old afterwards', async () => {
+test('a process that dies during the first list causes no report of an old document', async () => {
   let survived = false;
   for (let commands = 0; !survived && commands < MOST_COMMANDS; commands += 1) {
     await redis.connect().flushall();

@@ -38,7 +38,7 @@ export interface ModelDocuments extends TriggerSource {
   appointments: Map<string, Appointment>;
   /** The next lists are not whole. */
   partial: boolean;
-  /** Rows that lists leave out although they are there. */
+  /** Existing documents that lists omit. */
   unlisted: Set<string>;
   /** Reports whose rows can't be used. */
   unusable: Set<string>;
@@ -48,7 +48,7 @@ export interface ModelDocuments extends TriggerSource {
   errors: { reports: MirrorError | null; invoices: MirrorError | null; appointments: MirrorError | null };
 }
 
-/** A tenant whose receivers are told, a clock that tests move, and the turns that were asked for. */
+/** A tenant with receivers, a clock that tests move, and the requested turns. */
 export interface TriggerWorld {
   documents: ModelDocuments;
   now: number;
@@ -56,11 +56,11 @@ export interface TriggerWorld {
   outages: Outages;
   /** The same tenant in a new process, or over another connection. */
   open(options?: { redis?: RedisClient; log?: Logger; leaseTtlMs?: number; sealingKey?: string }): OpenTenant;
-  /** One turn that reads the lists. */
+  /** Runs one turn that reads the lists. */
   turn(tenant?: OpenTenant): Promise<boolean>;
-  /** One turn that looks only at what waits. */
+  /** Runs one turn that handles only waiting messages. */
   retry(tenant?: OpenTenant): Promise<boolean>;
-  /** Lets the time pass; turns that were asked for come when they are due. */
+  /** Advances the time; requested turns run when they are due. */
   advance(durationMs: number): Promise<void>;
 }
 
@@ -121,12 +121,12 @@ export function createTriggerWorld(
   return world;
 }
 
-/** A report that somebody may read, unless told. */
+/** Returns a report that may be read, unless `own` changes it. */
 export function report(id: string, own: Partial<Report> = {}): Report {
   return { id, patientId: `patient-of-${id}`, episodeId: 'episode-1', status: 'Final', fileSizeBytes: 12, ...own };
 }
 
-/** An invoice that is issued, unless told. */
+/** Returns an issued invoice, unless `own` changes it. */
 export function invoice(id: string, own: Partial<Invoice> = {}): Invoice {
   return {
     id,
@@ -143,7 +143,7 @@ export function invoice(id: string, own: Partial<Invoice> = {}): Invoice {
   };
 }
 
-/** An appointment of an hour that is booked, unless told. */
+/** Returns a booked appointment of an hour, unless `own` changes it. */
 export function booking(id: string, startAt: number, own: Partial<Appointment> = {}): Appointment {
   return {
     id,
@@ -160,16 +160,16 @@ export function booking(id: string, startAt: number, own: Partial<Appointment> =
   };
 }
 
-/** A receiver, `portal`, of reports and invoices, and a world that tells it: both new for each test. */
+/** A receiver, `portal`, of reports and invoices, and the world that sends to it: both new for each test. */
 export interface Portal {
   receiver: Receiver;
   world: TriggerWorld;
   worldWith(file?: object, events?: string[]): TriggerWorld;
-  /** A first turn: what is there is taken as told of. */
+  /** Runs a first turn: existing documents are treated as reported. */
   begin(): Promise<void>;
   add(id: string, own?: Parameters<typeof report>[1]): void;
   bill(id: string, own?: Parameters<typeof invoice>[1]): void;
-  /** What the receiver was told of. */
+  /** Ids of the documents that the receiver got. */
   ids(): unknown[];
   /** The receiver's next answers. */
   answer(status: number, headers?: Record<string, string>, times?: number): void;
@@ -203,7 +203,7 @@ export function usePortal(redis: TestRedis, file: object = {}): Portal {
     endpoint: () => store().endpoint('portal'),
     waiting: () => store().waiting({ endpoint: 'portal', event: 'report.available' }),
   };
-  // Both are there from the first hook on.
+  // Both exist from the first hook on.
   const portal = methods as Portal;
   beforeEach(async () => {
     portal.receiver = await startReceiver();

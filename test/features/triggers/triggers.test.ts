@@ -36,7 +36,7 @@ describe('an endpoint that is gone', () => {
     await portal.world.turn();
   });
 
-  test('is named by list, status and metrics, with what to do', async () => {
+  test('is shown by list, status and metrics, with the next step', async () => {
     const command = 'clinic-mirror triggers reopen studio-rossi portal';
     expect((await shown()).replaceAll(/\n */g, ' ')).toContain(command);
     const text = renderStatus(await status(installation()));
@@ -46,7 +46,7 @@ describe('an endpoint that is gone', () => {
     );
   });
 
-  test('is opened by a person, and told of all that waits', async () => {
+  test('is opened by an operator, and receives all waiting messages', async () => {
     portal.world.now += DAY_MS;
     add('r2');
     await portal.world.turn();
@@ -63,7 +63,7 @@ describe('an endpoint that is gone', () => {
     expect(await metrics()).not.toContain('clinic_mirror_trigger_endpoint_closed{');
   });
 
-  test('is opened and told of nothing that is there, when a person wants it so', async () => {
+  test('is opened and receives none of the existing documents, if an operator chooses so', async () => {
     add('r2');
     await reopenEndpoint(
       installation(),
@@ -95,7 +95,7 @@ describe('too many documents at once', () => {
     expect(told(portal.receiver)).toEqual([]);
   });
 
-  test('are let through by a person, that once', async () => {
+  test('are released by an operator, only once', async () => {
     expect((await shown()).replaceAll(/\n */g, ' ')).toContain('with --skip they are dropped');
     await reopenEndpoint(
       installation(),
@@ -110,7 +110,7 @@ describe('too many documents at once', () => {
     expect(told(portal.receiver)).toHaveLength(4);
   });
 
-  test('are left for good by a person', async () => {
+  test('are discarded by an operator', async () => {
     await reopenEndpoint(
       installation(),
       { tenant: ID, endpoint: 'portal' },
@@ -124,7 +124,7 @@ describe('too many documents at once', () => {
   });
 });
 
-test('what was parked after many refusals is tried at once when a person asks', async () => {
+test('a message that was parked after many refusals is retried at once on request', async () => {
   portal.receiver.kit.faults.add({ times: 13, fault: { kind: 'status', status: 404 } });
   add('r1');
   await portal.world.turn();

@@ -21,7 +21,7 @@ describe('a run', () => {
     expect((await get(`/tenants/${ROSSI}/changing-runs`)).runs).toMatchObject([{ run, updated: 1, deleted: 0 }]);
   });
 
-  test('is undone after a look at what would come of it', async () => {
+  test('is undone after a preview of the result', async () => {
     const run = await world.rossi.changedRun();
     const undo = (body: object) => world.as('operator')('POST', `/tenants/${ROSSI}/runs/${run}/undo`, body);
     expect(await undo({})).toEqual(problemLike(400, 'request-invalid'));

@@ -7,7 +7,7 @@ import { useRedis } from '../../support/redis.ts';
 
 const redis = useRedis();
 
-test('an undo says of patients who don’t agree any more that they can’t be put back', async () => {
+test('an undo reports patients without consent as not restorable', async () => {
   const { clinic, clock, tenant } = openCrmWorld(redis, { contacts: { inactive: 'remove' } });
   clinic.patientList.push(patientOf('1'), patientOf('2'));
   await cycle(tenant);

@@ -52,7 +52,7 @@ async function open() {
 
 type Opened = Awaited<ReturnType<typeof open>>;
 
-/** A configuration that leaves every appointment out, and no guard to stop it: a mistake that a person wants undone. */
+/** A mistake to undo: a configuration that leaves every appointment out, with a guard that stops nothing. */
 const MISTAKE: Partial<TargetConfiguration> = {
   agendas: ['a2'],
   guard: { vanished: { share: 1, count: 100 }, cancelled: { share: 1, count: 100 }, holdExpiresAfterHours: 1 },
@@ -75,7 +75,7 @@ describe('a run that deleted what it should not have', () => {
     ]);
   });
 
-  test('is put back from the clinic as it is now', async () => {
+  test('is restored from the current state of the clinic', async () => {
     const opened = await open();
     const { installation, run } = await emptiedByMistake(opened);
     opened.clinic.appointments.set('0', appointmentOf('0', { inHours: 40, agendaId: 'a1' }));
@@ -88,7 +88,7 @@ describe('a run that deleted what it should not have', () => {
     expect(starts).toContain(opened.clinic.appointments.get('0')?.time.startAt);
   });
 
-  test('stays put back while the rules still leave it out, and goes on following the clinic', async () => {
+  test('stays restored while the rules still leave it out, and continues to follow the clinic', async () => {
     const opened = await open();
     const wrong = await emptiedByMistake(opened);
     await undoRun(wrong.installation, wrong.run, { dryRun: false }, { progress: SILENT, signals: SIGNALS });
@@ -105,7 +105,7 @@ describe('a run that deleted what it should not have', () => {
     expect(opened.clinic.counts.lookups - lookups, 'one that is gone is not asked for any more').toBeLessThanOrEqual(6);
   });
 
-  test('is left to the rules again when a person releases it, or after 30 days', async () => {
+  test('follows the rules again when an operator releases it, or after 30 days', async () => {
     const opened = await open();
     const wrong = await emptiedByMistake(opened);
     await undoRun(wrong.installation, wrong.run, { dryRun: false }, { progress: SILENT, signals: SIGNALS });
@@ -136,7 +136,7 @@ describe('a run that deleted what it should not have', () => {
     expect(renderUndo(view)).toContain('nothing was written');
   });
 
-  test('says of each record why it can not be put back', async () => {
+  test('gives for each record the reason why it can not be restored', async () => {
     const opened = await open();
     const { installation, run } = await emptiedByMistake(opened);
     opened.clinic.appointments.delete('0');
@@ -187,7 +187,7 @@ describe('a run that deleted what it should not have', () => {
 });
 
 describe('a run that is undone', () => {
-  test('while its lane is still deleting loses nothing, and stays put back', async () => {
+  test('while its lane is still deleting loses nothing, and stays restored', async () => {
     const opened = await open();
     await opened.pass(opened.start());
     const wrong = opened.start(MISTAKE);
@@ -214,7 +214,7 @@ describe('a run that is undone', () => {
     expect(await listRuns(wrong.installation)).toEqual([]);
   });
 
-  test('with another, of more records than are read alone, is put back at once, and the target stays fresh', async () => {
+  test('with another, of more records than are read by id, is restored at once, and the target stays fresh', async () => {
     const opened = await open();
     for (let index = 0; index < 300; index += 1) {
       opened.clinic.appointments.set(`many-${index}`, appointmentOf(`many-${index}`, { inHours: 24 + index }));
@@ -234,7 +234,7 @@ describe('a run that is undone', () => {
     expect(targets).toMatchObject([{ state: 'in-sync', inSyncAsOf: opened.clock.now, links: 306 }]);
   });
 
-  test('asks no more for what was put back and lies in the past by now', async () => {
+  test('sends no request for restored events that are in the past by now', async () => {
     const opened = await open();
     const wrong = await emptiedByMistake(opened);
     await undoRun(wrong.installation, wrong.run, { dryRun: false }, { progress: SILENT, signals: SIGNALS });
@@ -247,8 +247,8 @@ describe('a run that is undone', () => {
   });
 });
 
-describe('what was put back under a name of before', () => {
-  test('stays put back under the new one, and its run can be undone', async () => {
+describe('an event that was restored under a previous name', () => {
+  test('stays restored under the new one, and its run can be undone', async () => {
     const opened = await open();
     const { run, installation } = await emptiedByMistake(opened);
     await undoRun(installation, run, { dryRun: false }, { progress: SILENT, signals: SIGNALS });
@@ -282,7 +282,7 @@ describe('a run that changed what it should not have', () => {
 });
 
 describe('the journal', () => {
-  test('holds no content, is not written for creations, and ends with its retention', async () => {
+  test('holds no content, is not written for creations, and expires with its retention', async () => {
     const opened = await open();
     const { run } = await emptiedByMistake(opened);
     const journals = await opened.connection.keys('*journal:*');
@@ -293,7 +293,7 @@ describe('the journal', () => {
     expect(await opened.connection.pttl(journals[0]!)).toBeGreaterThan(29 * DAY_MS);
   });
 
-  test('has a deletion whose answer was lost, once it is known', async () => {
+  test('has a deletion whose answer was lost, once its result is known', async () => {
     const opened = await open();
     await opened.pass(opened.start());
     opened.model.fault = () => 'lost';
@@ -308,7 +308,7 @@ describe('the journal', () => {
 });
 
 describe('which run is meant', () => {
-  test('one of which somebody else wrote the lines is none: nothing is put back that no run took out', async () => {
+  test('a run with lines of another writer is none: nothing is restored that no run removed', async () => {
     const opened = await open();
     const { installation, run, tenant } = await emptiedByMistake(opened);
     const journal = keys.journal('studio-rossi', run);

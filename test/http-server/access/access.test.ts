@@ -8,8 +8,8 @@ import { useRedis } from '../../support/redis.ts';
 import { account, FROM_HERE, openPort, PEOPLE, refusalIn } from './open-port.ts';
 
 /*
- * Whoever wants in, or further in than they may: each is refused. Routes of the test stand for those of pages and API, and every route that
- * there is, is walked through besides.
+ * Unauthorized access, and access above the own rights: each attempt is refused. Routes of the test represent pages and API; one test also
+ * requests every existing route.
  */
 
 const redis = useRedis();
@@ -45,7 +45,7 @@ describe('a page of another site', () => {
     ['of a neighbour below the same domain', { ...other, 'sec-fetch-site': 'same-site' }, true],
     ['of the same name at another port', { ...other, origin: 'https://mirror.test:8443' }, true],
     ['by plain http', { ...other, origin: 'http://mirror.test' }, true],
-  ])('has the browser of somebody who is signed in change nothing: %s', async (_, headers, showsProof) => {
+  ])('cannot change anything through the browser of a signed-in user: %s', async (_, headers, showsProof) => {
     const { signedIn, done } = await open();
     const { post, csrf } = await signedIn(OTTO);
     const answer = await post('/test/operator', showsProof ? { csrf } : {}, headers);
@@ -53,7 +53,7 @@ describe('a page of another site', () => {
     expect(done).toEqual([]);
   });
 
-  test("has no use of a stranger's proof, of none and of several, where a page of ours needs its own", async () => {
+  test('cannot use the CSRF proof of another session, none or several, where a page requires its own', async () => {
     const { signedIn, done, browser } = await open();
     const { post, csrf, get } = await signedIn(OTTO);
     const stranger = await signedIn(account('vera'));
@@ -67,7 +67,7 @@ describe('a page of another site', () => {
     expect(done).toHaveLength(3);
   });
 
-  test('signs nobody in with an account of its own', async () => {
+  test('cannot sign a user in with its own account', async () => {
     const { desk, browser } = await open();
     await desk.passphrase.set(PASSPHRASE);
     for (const headers of [{ ...other }, { ...other, origin: 'https://evil.test' }, { ...other, origin: 'null' }]) {
@@ -77,7 +77,7 @@ describe('a page of another site', () => {
     }
   });
 
-  test('is shown in no frame, runs no script of its own in ours, and is told no address of ours', async () => {
+  test('is shown in no frame, runs no script in the pages, and learns no URL of them', async () => {
     const { browser } = await open();
     const { headers } = await browser().get('/sign-in?to=/canary');
     expect(String(headers['content-security-policy']).split(';').toSorted()).toEqual([
@@ -90,7 +90,7 @@ describe('a page of another site', () => {
     });
   });
 
-  test('whose name is made to lead to this machine (DNS rebinding) reads and changes nothing', async () => {
+  test('whose name resolves to this host (DNS rebinding) reads and changes nothing', async () => {
     const { signedIn, browser, done } = await open({ publicUrl: 'http://localhost:8090' });
     const { session, csrf } = await signedIn(OTTO);
     const { cookies, get, post } = browser();
@@ -111,7 +111,7 @@ describe('a page of another site', () => {
 describe('a session', () => {
   const passphraseOf = (port: Awaited<ReturnType<typeof open>>) => port.desk.passphrase.set(PASSPHRASE);
 
-  test('that somebody put into the browser beforehand is not the one that is signed in (fixation)', async () => {
+  test('that an attacker placed in the browser is not the signed-in one (fixation)', async () => {
     const port = await open();
     await passphraseOf(port);
     const attacker = await port.signedIn(account('vera'));
@@ -126,7 +126,7 @@ describe('a session', () => {
     }
   });
 
-  test('stands in a cookie that no script, no other host and no plain http gets, or sets', async () => {
+  test('is in a cookie that scripts, other hosts and plain http can neither read nor set', async () => {
     const port = await open();
     await passphraseOf(port);
     const { post, cookies } = port.browser();
@@ -174,7 +174,7 @@ describe('a session', () => {
     expect(await desk.sessions.use(session, { mostMs: 24 * HOUR_MS, idleMs: HOUR_MS })).toBeNull();
   });
 
-  test('cannot be created, or read, by whoever has Redis alone', async () => {
+  test('cannot be created or read with access to Redis only', async () => {
     const { signedIn, browser } = await open();
     const { session } = await signedIn(OTTO);
     const connection = redis.connect();
@@ -182,7 +182,7 @@ describe('a session', () => {
     const value = String(await connection.get(key));
     expect(`${key} ${value}`).not.toContain(session);
     expect(value).not.toMatch(/otto|clinic\.example/);
-    // The attacker chooses a session, and puts what was sealed for another one in its place.
+    // The attacker chooses a session, and replaces its value by the encrypted value of another session.
     const { createHash } = await import('node:crypto');
     const chosen = createHash('sha256').update('chosen').digest('base64url');
     await connection.set(key.replace(/[^:]+$/, chosen), value);
@@ -192,8 +192,8 @@ describe('a session', () => {
   });
 });
 
-describe('somebody who may less', () => {
-  test('than a route asks for, by session or token, is refused by each route that there is', async () => {
+describe('a user with too few rights', () => {
+  test('for a route, by session or token, is refused by every route', async () => {
     const { signedIn, routes, app, done, token } = await open();
     const asked: string[] = [];
     for (const level of ACCESS_LEVELS) {
@@ -216,7 +216,7 @@ describe('somebody who may less', () => {
     expect(done).toEqual([]);
   });
 
-  test('finds no route that asks for nobody, but those that are for everybody', async () => {
+  test('finds no route without a required level, except the public ones', async () => {
     const { routes } = await open();
     const open_ = routes
       .filter(({ config }) => config?.level === undefined)
@@ -227,7 +227,7 @@ describe('somebody who may less', () => {
     expect(changing.map(({ url }) => url)).toContain('/sign-out');
   });
 
-  test("looks for another clinic's pages, and is told that there is none, whatever they may do in their own", async () => {
+  test('cannot learn that another clinic exists, whatever the rights in their own', async () => {
     const { signedIn, done, app, token } = await open();
     const { post, get, csrf } = await signedIn(OTTO);
     const shown = await token('rossi', 'owner', ['studio-rossi']);
@@ -273,7 +273,7 @@ describe('somebody who may less', () => {
   });
 });
 
-/** Where everybody may look, or says who they are. */
+/** Public routes, and routes of the sign-in. */
 const FOR_EVERYBODY = /^(GET|HEAD) \/(healthz|readyz|metrics|assets\/:name)$|^(GET|HEAD|POST) \/sign-in(\/|$)/;
 
 function isAbove({ config }: RouteOptions, level: AccessLevel): boolean {
@@ -281,7 +281,7 @@ function isAbove({ config }: RouteOptions, level: AccessLevel): boolean {
 }
 
 describe('a token', () => {
-  test('is good for what it was made for until it ends or is revoked, and never beside a session', async () => {
+  test('is valid for its purpose until it expires or is revoked, and never together with a session', async () => {
     const { app, desk, state, token, signedIn } = await open();
     const shown = await token('ci', 'operator');
     const ask = async (headers: Record<string, string>) =>
@@ -302,7 +302,7 @@ describe('a token', () => {
     expect(await ask(bearer(again))).toBe(401);
   });
 
-  test('cannot be created by whoever has Redis alone: neither its value nor another one fits', async () => {
+  test('cannot be created with access to Redis only: neither its value nor another one fits', async () => {
     const { app, token } = await open();
     const shown = await token('viewer', 'viewer');
     const connection = redis.connect();
@@ -317,10 +317,10 @@ describe('a token', () => {
   });
 });
 
-describe('whoever guesses', () => {
+describe('a guessing attacker', () => {
   const from = (address: string) => ({ ...FROM_HERE, 'x-forwarded-for': address });
 
-  test('the passphrase is held back by address and, from many of them, by account; the audit log tells it a few times', async () => {
+  test('the passphrase is limited by IP address and, across many of them, by account; the audit log records a few attempts', async () => {
     const { desk, browser, recorded } = await open();
     await desk.passphrase.set(PASSPHRASE);
     // What is compared takes a tenth of a second by intent.
@@ -347,7 +347,7 @@ describe('whoever guesses', () => {
     expect(JSON.stringify(recorded)).not.toMatch(/guess|8\.8\.8\.8/);
   });
 
-  test('is not helped by who mistypes: a sign-in forgets what came before it', async () => {
+  test('typing errors do not accumulate: a sign-in clears the failures before it', async () => {
     const { desk, browser } = await open();
     await desk.passphrase.set(PASSPHRASE);
     desk.passphrase.fits = async (given) => given === PASSPHRASE;
@@ -358,7 +358,7 @@ describe('whoever guesses', () => {
     }
   });
 
-  test('finds no way in before a passphrase was set, and none where nobody signs in with one', async () => {
+  test('cannot sign in before a passphrase was set, or if passphrases are disabled', async () => {
     const { browser, state } = await open();
     for (const access of [PEOPLE, { ...PEOPLE, passphrase: false }, accessSettings(), null]) {
       state.access = access;
@@ -369,7 +369,7 @@ describe('whoever guesses', () => {
   });
 });
 
-describe('the address of a first sign-in', () => {
+describe('the URL of a first sign-in', () => {
   const linkOf = async ({ desk }: Awaited<ReturnType<typeof open>>, isFirst: boolean) => {
     const { makeSignInLink } = await import('../../../src/control/access.ts');
     return (await makeSignInLink(openActing(), desk, isFirst)).url.replace('https://mirror.test', '');
@@ -396,7 +396,7 @@ describe('the address of a first sign-in', () => {
     expect(port.lines.join('')).not.toContain(link.split('/').at(-1));
   });
 
-  test('does nothing but set the passphrase, and nothing once somebody did', async () => {
+  test('only sets the passphrase, and does nothing once it is set', async () => {
     const port = await open();
     const [first, second] = [await linkOf(port, true), await linkOf(port, true)];
     const { post, cookies } = port.browser();
@@ -410,7 +410,7 @@ describe('the address of a first sign-in', () => {
     expect((await port.browser().post('/sign-in', { passphrase: PASSPHRASE })).statusCode).toBe(303);
   });
 
-  test('with another passphrase ends every session that there was with the one before', async () => {
+  test('with another passphrase revokes all sessions of the previous one', async () => {
     const port = await open();
     await port.desk.passphrase.set('the passphrase of before');
     const stolen = await port.signedIn({ way: 'passphrase' });
@@ -423,11 +423,11 @@ describe('the address of a first sign-in', () => {
   });
 });
 
-describe('an address that begins with ours', () => {
+describe('a return URL', () => {
   test.each([
     ...['https://evil.test/', '//evil.test', '/\\evil.test', '/\t/evil.test', '/%09/evil.test/../..//evil.test'],
     ...['\\\\evil.test', 'javascript:alert(1)', '/..//evil.test', '/sign-in', '/sign-out', `/${'x'.repeat(600)}`],
-  ])('leads nobody elsewhere after they signed in (open redirect): %s', async (to) => {
+  ])('leads to no other site after a sign-in (open redirect): %s', async (to) => {
     const { desk, browser } = await open();
     desk.passphrase.fits = async () => true;
     const { post, get } = browser();
@@ -439,7 +439,7 @@ describe('an address that begins with ours', () => {
     expect(page).not.toMatch(/(value|href)="(https?:|javascript:|\/\/|\/\\)/);
   });
 
-  test('keeps where somebody wanted to go', async () => {
+  test('keeps the requested page', async () => {
     const { browser, desk } = await open();
     desk.passphrase.fits = async () => true;
     const { get, post } = browser();

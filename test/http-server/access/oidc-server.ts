@@ -4,13 +4,13 @@ import { Provider } from '../../../sandbox/clinic/authorization/engine.ts';
 import { createTokenStore } from '../../../sandbox/clinic/authorization/token-store.ts';
 import { newSigningKey } from '../../../sandbox/kit/oauth/jwt.ts';
 
-/** A person at the provider: what it tells of them. */
+/** A user of the provider, with the claims that the provider returns. */
 export interface Person {
   sub: string;
   email?: string;
   email_verified?: boolean;
   groups?: readonly string[];
-  /** What the id_token says of the address, where the userinfo endpoint says the above. */
+  /** Claims of the e-mail address in the id_token, if they differ from those of the userinfo endpoint. */
   inIdToken?: { email?: string; email_verified?: boolean };
 }
 
@@ -24,7 +24,7 @@ export interface OidcServer {
   close(): void;
 }
 
-/** Starts a real one (oidc-provider), which tells addresses and groups by its userinfo endpoint alone, as many do. */
+/** Starts a real provider (oidc-provider), which returns e-mail addresses and groups only by its userinfo endpoint, as many do. */
 export async function startOidcServer(redirectUri: string): Promise<OidcServer> {
   const client = { client_id: 'mirror', client_secret: 'a secret of the tests', redirect_uris: [redirectUri] };
   let person: Person | null = null;

@@ -11,7 +11,7 @@ import { openServices } from '../open-services.ts';
 
 const ISSUER = 'https://id.test';
 
-/** Three persons of one provider, each with another level; the operator has one clinic. */
+/** Three users of one provider, each with another level; the operator has one clinic. */
 export const PEOPLE = accessSettings({
   passphrase: true,
   oidc: {
@@ -25,7 +25,7 @@ export const PEOPLE = accessSettings({
   },
 });
 
-/** Somebody whom the provider vouches for. */
+/** Returns an account that the provider vouches for. */
 export function account(name: string): SignedIn {
   const email = `${name}@clinic.example`;
   return {
@@ -39,14 +39,14 @@ export function account(name: string): SignedIn {
   };
 }
 
-/** A page of ours from which a browser sends something. */
+/** Headers of a request that a page of this server sends. */
 export const FROM_HERE = { origin: 'https://mirror.test', 'sec-fetch-site': 'same-origin', host: 'mirror.test' };
 
-/** A browser: its cookies, and what it sends along by itself. */
+/** A browser: its cookies, and the headers that it sends automatically. */
 export interface Browser {
   cookies: Map<string, string>;
   get(url: string, headers?: Record<string, string>): ReturnType<FastifyInstance['inject']>;
-  /** A form of a page of ours, unless other headers say otherwise. */
+  /** Posts a form of a page of this server, unless the given headers differ. */
   post(
     url: string,
     form: Record<string, string>,
@@ -84,7 +84,7 @@ export async function openPort(redis: Redis, choice: AccessChoice & { trustedPro
     routes,
     lines,
     browser: () => openBrowser(app),
-    /** A browser in which somebody is signed in. */
+    /** Returns a browser with a signed-in user. */
     async signedIn(who: SignedIn): Promise<Browser & { csrf: string; session: string }> {
       const life = { mostMs: 43_200_000, idleMs: 3_600_000 };
       const session = await world.desk.sessions.begin(accountIdOf(who), who, life);
@@ -95,7 +95,7 @@ export async function openPort(redis: Redis, choice: AccessChoice & { trustedPro
   };
 }
 
-/** As pages show it to whoever holds the session. */
+/** Returns the CSRF proof that pages show in the session. */
 async function csrfOf(session: string): Promise<string> {
   const { createHash } = await import('node:crypto');
   return createHash('sha256').update(`csrf ${session}`).digest('base64url');
@@ -131,7 +131,7 @@ function openBrowser(app: FastifyInstance): Browser {
   };
 }
 
-/** The code of a refusal, as a program is told it, or a person by a page. */
+/** Returns the code of a refusal, from the response to an API client or from a page. */
 export function refusalIn({ body }: { body: string }): string | undefined {
   return (/<code>([\w-]+)<\/code>/.exec(body) ?? /^\{"error":"([\w-]+)"\}$/.exec(body))?.[1];
 }

@@ -7,8 +7,8 @@ const PUBLIC = 'https://mirror.example';
 const LOCAL = 'http://localhost:8080';
 const request = (headers: Record<string, string>) => ({ headers }) as unknown as FastifyRequest;
 
-describe('an address that begins with ours', () => {
-  test('of whatever form, is a path of ours or the first page', () => {
+describe('a return URL', () => {
+  test('of any form is a path of this server or the first page', () => {
     const part = fc.constantFrom(
       '/',
       '\\',
@@ -65,6 +65,6 @@ test.each<[string, Record<string, string>, boolean | null]>([
   [PUBLIC, {}, null],
   [LOCAL, { origin: 'http://127.0.0.1:8080', host: '127.0.0.1:8080' }, true],
   [LOCAL, { origin: 'http://127.0.0.1:9090', host: '127.0.0.1:8080' }, false],
-])('behind %s a request with %j comes from a page of ours: %s', (publicUrl, headers, expected) => {
+])('behind %s a request with %j comes from a page of this server: %s', (publicUrl, headers, expected) => {
   expect(isFromHere(request(headers), publicUrl)).toBe(expected);
 });

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => provider.close());
 
-/** The port, with a provider at which three rules let people in; and a page of a viewer, which tells who looks. */
+/** Opens the port, with a provider and three rules that authorize users, and a page for viewers that shows the visitor. */
 async function open() {
   const { issuer, clientId, clientSecret } = provider;
   const oidc = {
@@ -66,7 +66,7 @@ describe('at a provider', () => {
       { sub: '7', email: 'anna@elsewhere.example', email_verified: true, groups: ['staff', 'front-desk'] },
       { name: 'anna@elsewhere.example', level: 'viewer', tenants: null },
     ],
-  ])('whoever is let in gets where they wanted to go: %s', async (_, person, visitor) => {
+  ])('an authorized user gets the requested page: %s', async (_, person, visitor) => {
     const { signIn, recorded } = await open();
     const { browser, answer } = await signIn(person);
     expect([answer.statusCode, answer.headers.location]).toEqual([303, '/test/studio-rossi']);
@@ -78,12 +78,12 @@ describe('at a provider', () => {
 
   test.each<[string, Person | null]>([
     ['of whom no rule speaks', { sub: '9', email: 'mallory@clinic.example', email_verified: true }],
-    ["with somebody's address that it does not vouch for", { ...OLGA, sub: '9', email_verified: false }],
-    ["with somebody's address of which it says nothing", { sub: '9', email: 'olga@clinic.example' }],
+    ["with an operator's address that it does not vouch for", { ...OLGA, sub: '9', email_verified: false }],
+    ["with an operator's address without a verification claim", { sub: '9', email: 'olga@clinic.example' }],
     ['with a group that is called nearly so', { sub: '9', groups: ['front-desk-2', 'FRONT-DESK'] }],
-    ["with somebody's id as an address", { sub: '9', email: 'subject-of-otto', email_verified: true }],
+    ["with an operator's id as an address", { sub: '9', email: 'subject-of-otto', email_verified: true }],
     ['who refuses', null],
-  ])('whoever is not let in is told, and has no session: %s', async (_, person) => {
+  ])('an unauthorized user gets an error, and has no session: %s', async (_, person) => {
     const { signIn, recorded } = await open();
     const { browser, answer } = await signIn(person);
     expect(answer.statusCode).toBe(400);
@@ -93,7 +93,7 @@ describe('at a provider', () => {
     expect(JSON.stringify(recorded)).not.toMatch(/mallory|olga/);
   });
 
-  test('an address that the id_token names is not verified by what the userinfo endpoint says of another one', async () => {
+  test('an e-mail address in the id_token is not verified by the userinfo endpoint for another one', async () => {
     const { signIn } = await open();
     const other = { sub: '9', email: 'mallory@clinic.example', email_verified: true };
     for (const email_verified of [undefined, false]) {
@@ -107,10 +107,10 @@ describe('at a provider', () => {
     expect((await signIn({ sub: '10', inIdToken: vouched })).answer.statusCode).toBe(303);
   });
 
-  test('who somebody is does not change with an address: it fits the account that signed in with it first', async () => {
+  test('the identity does not change with an e-mail address: the address fits the account that signed in with it first', async () => {
     const { signIn, desk, recorded } = await open();
     expect((await signIn(OLGA)).answer.statusCode).toBe(303);
-    // The address went to somebody else, and Olga has another one by now.
+    // The e-mail address was given to another user, and Olga has a new one by now.
     const { answer } = await signIn({ ...OLGA, sub: '9' });
     expect(answer.statusCode).toBe(400);
     expect(recorded.at(-1)).toMatchObject({ outcome: 'refused', code: 'account-changed' });
@@ -143,20 +143,20 @@ describe('at a provider', () => {
     }
   });
 
-  test('what a browser keeps meanwhile tells nobody anything, and can not be written by it', async () => {
+  test('the temporary data in a browser reveals nothing, and cannot be forged', async () => {
     const { browser } = await open();
     const { cookies, get } = browser();
     const { headers } = await get('/sign-in/provider?to=/canary');
     const kept = cookies.get('__Host-sign-in') ?? '';
     expect(Buffer.from(kept.split('.')[2] ?? '', 'base64url').toString('latin1')).not.toMatch(/canary|state|issuer/);
-    // The limit of the client alone.
+    // Only the request limit of the client.
     expect(await redis.connect().keys('*')).toEqual([expect.stringMatching(/^cm:\{requests-/)]);
     const back = await provider.signIn(String(headers.location), OLGA);
     cookies.set('__Host-sign-in', `${kept.slice(0, -2)}${kept.endsWith('AA') ? 'BB' : 'AA'}`);
     expect((await get(`/sign-in/callback${back.search}`)).statusCode).toBe(400);
   });
 
-  test('that is away keeps nobody from being told so', async () => {
+  test('an unreachable provider is reported to the user', async () => {
     const { browser, state, lines } = await open();
     state.access = {
       ...PEOPLE,
@@ -170,7 +170,7 @@ describe('at a provider', () => {
 });
 
 describe('the page', () => {
-  test('offers what there is, in Italian and English', async () => {
+  test('offers the enabled ways, in Italian and English', async () => {
     const port = await openPort(redis.connect());
     const { get } = port.browser();
     const both = (await get('/sign-in?to=/week')).body;
@@ -186,7 +186,7 @@ describe('the page', () => {
     expect((await get('/sign-in')).body).toContain('Nobody can sign in here');
   });
 
-  test('is where a person comes who is not signed in; a program is told in a word', async () => {
+  test('is shown to a user who is not signed in; an API client gets a code', async () => {
     const port = await openPort(redis.connect());
     port.app.get('/test', { config: { level: 'viewer' } }, async () => ({}));
     const { get } = port.browser();
@@ -196,7 +196,7 @@ describe('the page', () => {
     expect(answer.headers['www-authenticate']).toBe('Bearer');
   });
 
-  test('of one who is signed in is what their rights are now, and all that is not there is not found', async () => {
+  test('follows the current rights of the signed-in user, and answers everything else with not found', async () => {
     const port = await openPort(redis.connect());
     const { get } = await port.signedIn(account('vera'));
     for (const url of ['/nothing', '/test/../nothing', '/sign-in/nothing']) {
@@ -205,7 +205,7 @@ describe('the page', () => {
   });
 });
 
-/** Follows the Overview's events over a connection of its own. @returns when the port ended it */
+/** Follows the Overview's events over a separate connection. @returns when the port ended the stream */
 async function follow(port: number, cookie: string) {
   const request = get({ port, path: '/events', headers: { host: 'mirror.test', cookie } });
   const [response] = (await once(request, 'response')) as [IncomingMessage];
@@ -213,7 +213,7 @@ async function follow(port: number, cookie: string) {
   return { status: response.statusCode, ended: once(response, 'end'), isOpen: () => !response.readableEnded };
 }
 
-test('a stream of events ends with the session that opened it, and the others of that person go on', async () => {
+test('a stream of events ends when its session ends, and other streams of that user continue', async () => {
   const { app, signedIn, desk } = await openPort(redis.connect(), { access: PEOPLE });
   const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
   const [here, elsewhere] = [await signedIn(account('olga')), await signedIn(account('olga'))];

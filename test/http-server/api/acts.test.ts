@@ -11,8 +11,8 @@ beforeEach(async () => {
   return () => world.app.close();
 });
 
-describe('logins and backups', () => {
-  test('a link for a login is made, and the account of one is accepted', async () => {
+describe('connections and backups', () => {
+  test('a login link is made, and the account of a connection is accepted', async () => {
     const logins = await openActsLogins(() => redis.connect());
     const open = await openApiWorld(redis.connect(), { loginServices: logins.desk });
     const path = `/tenants/${ROSSI}/connections/clinic`;
@@ -26,7 +26,7 @@ describe('logins and backups', () => {
     await open.app.close();
   });
 
-  test('a backup is made for owners alone', async () => {
+  test('a backup is made only for owners', async () => {
     const made = await world.as('owner')('POST', `/tenants/${AURORA}/backup`, {});
     expect(made.body).toEqual({ backup: 'sealed' });
     expect(world.entries).toMatchObject([{ verb: 'backup', tenant: AURORA }, { outcome: 'done' }]);

@@ -11,7 +11,7 @@ beforeAll(async () => {
   return () => world.app.close();
 });
 
-describe('a question', () => {
+describe('a request', () => {
   test('that is no JSON, or comes as a form does, is not taken', async () => {
     const ask = (payload: string, type: string) =>
       world.app.inject({
@@ -38,7 +38,7 @@ describe('a question', () => {
     expect(await world.as('owner')('GET', '/nothing')).toEqual(problemLike(404, 'not-found'));
   });
 
-  test('with a reason that tells of a patient is refused in the words of the command line', async () => {
+  test('with a reason that names a patient is refused with the text of the command line', async () => {
     const asked = await world.as('operator')('POST', '/tenants/studio-rossi/sync', { reason: 'mario@rossi.example' });
     expect(asked).toEqual(problemLike(400, 'reason-unusable'));
   });

@@ -32,7 +32,7 @@ async function open(policy = {}) {
 }
 
 describe('a managed tenant', () => {
-  test('is added, read as it was written, changed as it was seen, and removed; no secret is ever answered', async () => {
+  test('is added, read as written, changed by revision, and removed; no secret is ever returned', async () => {
     const { app, owner, added, entries } = await open();
     const revision = await added();
     const read = await owner('GET', PATH);
@@ -43,7 +43,7 @@ describe('a managed tenant', () => {
     const next = { yaml: YAML.replace('Nuova', 'Altra') };
     const replaced = await owner('PUT', PATH, next, { 'if-match': `"${revision}"` });
     expect(replaced.status).toBe(200);
-    // What was not given again stays.
+    // Values that the second request omits remain.
     const again = await owner('GET', PATH);
     expect(again.body).toMatchObject({ ...next, secrets: ['dav'], revision: replaced.body.revision });
     const removed = await owner('DELETE', '/tenants/nuova', {}, { 'if-match': String(replaced.headers.etag) });
@@ -57,7 +57,7 @@ describe('a managed tenant', () => {
     await app.close();
   });
 
-  test('is changed by one of two who saw the same, and by nobody who does not say what they saw', async () => {
+  test('is changed by one of two requests with the same revision, and by none without a revision', async () => {
     const { app, owner, added } = await open();
     const revision = await added();
     const match = { 'if-match': `"${revision}"` };
@@ -101,7 +101,7 @@ describe('a managed tenant', () => {
     await app.close();
   });
 
-  test('is told as a file would hold it, with variables for what is kept sealed', async () => {
+  test('is shown in the form of a file, with variables for encrypted values', async () => {
     const { app, owner, added } = await open();
     await added();
     const { body } = await owner('GET', `${PATH}/file`);
@@ -132,7 +132,7 @@ describe('the tenant of a file', () => {
     await app.close();
   });
 
-  test('is listed beside those that are managed, to each who may see them', async () => {
+  test('is listed next to managed tenants, to all who may see it', async () => {
     const { app, as, added } = await open();
     const revision = await added();
     const list = (visitor: string) =>
@@ -147,7 +147,7 @@ describe('the tenant of a file', () => {
   });
 });
 
-describe('an owner of some tenants', () => {
+describe('an owner of selected tenants', () => {
   test('reads how these are configured, and changes none: what is configured there concerns others', async () => {
     const { app, as, owner } = await open();
     await owner('POST', '/tenants', { tenant: 'nuova', yaml: YAML, secrets: SECRETS });
@@ -176,8 +176,8 @@ describe('an owner of some tenants', () => {
   });
 });
 
-describe('two persons', () => {
-  test('have to want a change where the settings say so', async () => {
+describe('two operators', () => {
+  test('must approve a change if the settings require it', async () => {
     const { app, owner, as } = await open({ configuration: true });
     const wanted = { tenant: 'studio-rossi-2', yaml: YAML, secrets: SECRETS };
     expect(await owner('POST', '/tenants', wanted)).toEqual(problemLike(409, 'second-person-needed'));
@@ -186,7 +186,7 @@ describe('two persons', () => {
     await app.close();
   });
 
-  test('have to want what lets one person alone do more, whatever the settings say', async () => {
+  test('must approve any weaker approval rule, whatever the settings say', async () => {
     const { app, owner } = await open({ forget: true });
     const strict = `${YAML}approvals: { forget: true, holdsAbove: 5 }\n`;
     const { body } = await owner('POST', '/tenants', { tenant: 'nuova', yaml: strict, secrets: SECRETS });

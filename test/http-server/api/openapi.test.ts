@@ -30,7 +30,7 @@ describe('the OpenAPI document', () => {
     );
   });
 
-  test('gives every operation a name of its own', () => {
+  test('gives every operation a unique name', () => {
     const names = ROUTES.map(({ name }) => name);
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
   });

@@ -12,7 +12,7 @@ beforeAll(async () => {
   return () => world.app.close();
 });
 
-/** The address of a route in which nothing is there that it names. */
+/** Returns the path of a route with parameters that name nothing. */
 const addressOf = (path: string, tenant: string) =>
   path.replace('{tenant}', tenant).replaceAll(/\{(\w+)\}/g, 'nothing-of-that-name');
 
@@ -34,7 +34,7 @@ describe.each(ROUTES.map((route) => [route.name, route] as const))('%s', (name, 
   const address = addressOf(path, 'studio-rossi') + (QUERIES[name] ?? '');
   const given = body === null ? undefined : {};
 
-  test('lets nobody in without a login, or below its level', async () => {
+  test('refuses requests without a sign-in, or below its level', async () => {
     expect(await world.as(null)(method, address, given)).toEqual(problemLike(401, 'not-logged-in'));
     const below = LEVELS[LEVELS.indexOf(level) - 1];
     if (below === undefined) return;
@@ -50,7 +50,7 @@ describe.each(ROUTES.map((route) => [route.name, route] as const))('%s', (name, 
   });
 
   test.runIf(path.startsWith('/tenants/{tenant}'))(
-    'tells of a tenant that is not there as of one that is not theirs',
+    'gives the same answer for a missing tenant and for one of another owner',
     async () => {
       const body = bodyFor(name);
       const unknown = await world.as('owner')(method, addressOf(path, 'nobody') + (QUERIES[name] ?? ''), body);

@@ -24,7 +24,7 @@ test('a server that is away is tried at once for all that wait for it, and that 
   ]);
 });
 
-test('whoever may see one tenant has that one try, and hears of no other', async () => {
+test('a user who may see one tenant retries only that one, and learns of no other', async () => {
   const { woken } = await openServerAway(redis.connect(), world.installation);
   const { status, body } = await world.as('owner-of-aurora')('POST', RETRY, {});
   expect([status, body]).toEqual([200, { host: AWAY, clinics: [AURORA], targets: 1 }]);
@@ -38,7 +38,7 @@ test('who may only look has nothing tried', async () => {
   expect(woken).toEqual([]);
 });
 
-test('of a server that nothing waits for is said so, and what was typed stands in no log', async () => {
+test('of a server without waiting work is reported so, and the typed name is in no log', async () => {
   await openServerAway(redis.connect(), world.installation);
   const asked = await world.as('operator')('POST', '/servers/mario.rossi.example/retry', {});
   expect(asked).toEqual(problemLike(asked.status, 'server-not-away'));

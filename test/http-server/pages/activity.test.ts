@@ -6,14 +6,14 @@ import { OWNER, openPages } from './open-pages.ts';
 
 const NO_CLINIC = openInstallation({ tenants: [] });
 
-describe('who did what', () => {
-  test('says so where no log is kept', async () => {
+describe('the activity', () => {
+  test('shows a notice if no log is kept', async () => {
     const { see } = await openPages({ installation: NO_CLINIC, acting: { log: null } });
     expect(await see('/activity')).toContain('dataDirectory');
   });
 });
 
-describe('the page of what was done', () => {
+describe('the page of activity', () => {
   const ANNA = person('anna');
   const noted = (changes: Partial<AuditDraft>): AuditDraft => ({
     ...{ act: null, who: ANNA, why: null, verb: 'sync', tenant: 'studio-rossi', what: {}, outcome: 'done', code: null },
@@ -34,7 +34,7 @@ describe('the page of what was done', () => {
     expect(page.split('&lt;script&gt;')).toHaveLength(4);
   });
 
-  test('tells in words what was done, and marks what was refused or failed with its code', async () => {
+  test('describes the actions in words, and marks refused and failed ones with their code', async () => {
     const { see } = await open([noted({}), noted({ verb: 'forget', outcome: 'refused', code: 'not-allowed' })]);
     const page = await see('/activity');
     expect(page).toContain('erased a patient');
@@ -51,7 +51,7 @@ describe('the page of what was done', () => {
     );
   });
 
-  test('shows whoever sees some clinics nothing of others, nor of what concerns all', async () => {
+  test('shows to a user of selected clinics neither other clinics nor the whole installation', async () => {
     const { see } = await open([noted({ verb: 'audit' }), noted({ verb: 'sign-in', tenant: null })], {
       ...OWNER,
       tenants: new Set(['another']),

@@ -4,8 +4,8 @@ import { openPages } from './open-pages.ts';
 
 const NO_CLINIC = openInstallation({ tenants: [] });
 
-describe('what pages load', () => {
-  test('is kept by browsers for good where the address names what it holds, and asked for again else', async () => {
+describe('an asset of pages', () => {
+  test('is cached permanently if its URL contains its hash, and revalidated otherwise', async () => {
     const { app, see } = await openPages({ installation: NO_CLINIC, visitor: null });
     const addresses = (await openPages({ installation: NO_CLINIC }).then(({ see: seen }) => seen('/'))).match(
       /\/assets\/[^"]+/g,
@@ -20,7 +20,7 @@ describe('what pages load', () => {
     expect(JSON.parse(await see('/assets/..%2fpages.ts'))).toEqual({ error: 'not-found' });
   });
 
-  test('is packed for who takes it so', async () => {
+  test('is compressed for browsers that accept it', async () => {
     const { app } = await openPages({ installation: NO_CLINIC });
     const plain = await app.inject({ url: '/assets/pages.css' });
     const packed = await app.inject({ url: '/assets/pages.css', headers: { 'accept-encoding': 'br, gzip' } });

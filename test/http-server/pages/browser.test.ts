@@ -20,7 +20,7 @@ const PATHS = [
   '/activity',
   `/tenants/${TENANT}/connections/google`,
 ];
-/** What would run, or stand there, if a page took it for more than a text. */
+/** Runs, or changes the page, if a page inserts this string as markup. */
 const EVIL = `"'><img src=x onerror="document.title='run'"><script>document.title='run'</script>`;
 
 const LOGIN: ConnectionStatus = {
@@ -47,7 +47,7 @@ async function openWorld() {
   return { ...world, ...(await openPages({ installation, desk: { loginServices: () => LOGIN_DESK } })) };
 }
 
-/** A clinic in which everything that somebody else writes, and that a page shows, is not what it should be. */
+/** Opens a clinic whose foreign strings on pages are all malicious. */
 async function openEvilWorld() {
   const world = await openActsWorld(redis.connect());
   const { tenant } = world;
@@ -77,7 +77,7 @@ test('whatever a clinic or a vendor writes, a page shows it as a text', async ()
 });
 
 describe.skipIf(browserPath === null)(`in a browser (${browserPath ?? NO_BROWSER})`, () => {
-  test('nothing that a clinic writes runs or stands there', async () => {
+  test('no text of a clinic runs or is displayed as markup', async () => {
     const { listen } = await openEvilWorld();
     const url = await listen();
     const person = await browser.get().open();
@@ -139,7 +139,7 @@ describe.skipIf(browserPath === null)(`in a browser (${browserPath ?? NO_BROWSER
     await person.close();
   });
 
-  test('a page that follows shows what changed, and what was unfolded stays so', async () => {
+  test('a live page shows changes, and unfolded parts stay unfolded', async () => {
     const { listen, changedRun } = await openWorld();
     const url = await listen();
     const person = await browser.get().open({ locale: 'en-GB' });

@@ -30,8 +30,8 @@ async function open(visitor = OWNER) {
 
 const fieldIn = (page: string, name: string) => new RegExp(`name="${name}" value="([^"]*)"`).exec(page)?.[1] ?? '';
 
-describe('a clinic that is managed', () => {
-  test('is added and changed in two steps without a script: what would change is seen before it is saved', async () => {
+describe('a managed clinic', () => {
+  test('is added and changed in two steps without a script: a preview comes before saving', async () => {
     const { see, post, contentOf, configurations } = await open();
     expect(await see('/add-clinic')).toContain('<textarea id="yaml"');
     const checked = await post('/add-clinic', { step: 'check', tenant: 'nuova', yaml: YAML.replaceAll('\n', '\r\n') });
@@ -58,14 +58,14 @@ describe('a clinic that is managed', () => {
     expect((await contentOf())?.open()).toMatchObject({ yaml: next, secrets: { dav: 'correct-horse' } });
     for (const body of [checked.body, page, change.body, await see(PAGE)]) expect(body).not.toContain('correct-horse');
 
-    // Seen before somebody else changed it.
+    // The form was loaded before another change.
     const late = await post(PAGE, { step: 'save', revision, yaml: YAML });
     expect([late.statusCode, late.body.includes('revision-changed')]).toEqual([409, true]);
     expect((await contentOf())?.open().yaml).toBe(next);
     expect(configurations.followed).toBe(2);
   });
 
-  test('shows every fault with its line and its field, and what was written stays', async () => {
+  test('shows every fault with its line and its field, and keeps the typed text', async () => {
     const { post, contentOf } = await open();
     const { statusCode, body } = await post('/add-clinic', { step: 'check', tenant: 'nuova', yaml: 'name: broken\n' });
     expect([statusCode, await contentOf()]).toEqual([422, undefined]);
@@ -76,7 +76,7 @@ describe('a clinic that is managed', () => {
     expect(await contentOf()).toBeUndefined();
   });
 
-  test('is removed by who writes its id, as it was seen', async () => {
+  test('is removed by typing its id, at the revision that was shown', async () => {
     const { see, post, contentOf } = await open();
     await post('/add-clinic', { step: 'save', tenant: 'nuova', yaml: YAML, 'secret-dav': 'x' });
     const revision = fieldIn(await see(PAGE), 'revision');

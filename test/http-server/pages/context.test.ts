@@ -12,7 +12,7 @@ import { pageContext, wordsOf } from './page-context.ts';
 describe('a time', () => {
   const times = timesIn('Europe/Rome', 'en', NOW);
 
-  test('is the clock of the zone, with the day where that is not today’s and the year where not this one', () => {
+  test('is in the time of the zone, with the day if not today, and the year if not this one', () => {
     expect(times.text(NOW)).toBe('10:00');
     expect(times.text(NOW + DAY_MS)).toMatch(/^16 Jun, 10:00$/);
     expect(times.text(NOW + 365 * DAY_MS)).toMatch(/^15 Jun 2027, 10:00$/);
@@ -20,7 +20,7 @@ describe('a time', () => {
     expect(times.text(Date.UTC(2026, 5, 14, 22, 30))).toBe('00:30');
   });
 
-  test('is named in whole by the element, to the second', () => {
+  test('is complete in the element, to the second', () => {
     expect(String(times.at(NOW))).toMatch(
       /^<time datetime="2026-06-15T08:00:00\.000Z" title="[^"]*10:00:00[^"]*">10:00</,
     );
@@ -32,7 +32,7 @@ describe('a time', () => {
     [-(2 * HOUR_MS - 1), /1 hr/],
     [-(2 * DAY_MS + HOUR_MS), /2 days ago/],
     [3 * HOUR_MS, /in 3 hr/],
-  ])('%d ms from now is told by its largest whole unit', (sinceMs, told) => {
+  ])('%d ms from now is shown in its largest whole unit', (sinceMs, told) => {
     expect(times.age(NOW + sinceMs)).toMatch(told);
   });
 });
@@ -40,7 +40,7 @@ describe('a time', () => {
 const requestOf = (headers: Record<string, string>, visitor = OWNER as typeof OWNER | null) =>
   ({ headers, visitor, url: '/plan?x=1', server: {} }) as unknown as FastifyRequest;
 
-describe('what a visitor chose', () => {
+describe('the preferences of a visitor', () => {
   test.each([
     ['their cookies', { cookie: 'language=it; theme=dark', 'accept-language': 'en' }, 'it', 'dark'],
     ['their browser, where they chose nothing', { 'accept-language': 'it-IT,it;q=0.9' }, 'it', null],
@@ -68,14 +68,14 @@ describe('the zone of a page', () => {
     expect(contextOf(requestOf({}), services, 'b').tenant).toEqual({ id: 'b', name: 'Studio b' });
   });
 
-  test('is the one that most clinics of the visitor have: others tell nothing of themselves', () => {
+  test('is the most common one of the visitor’s clinics: other clinics are not considered', () => {
     expect(zoneFor(OWNER)).toBe('Europe/Rome');
     expect(zoneFor({ ...OWNER, tenants: new Set(['b']) })).toBe('Europe/Lisbon');
     expect(zoneFor({ ...OWNER, tenants: new Set([]) })).toBe('UTC');
   });
 });
 
-test('a reason is asked for by the verbs that want one, and of nobody in particular not at all', () => {
+test('a reason is required by the configured verbs, and never without a visitor', () => {
   const acting = () => openActing({ reasonFor: ['sync'] });
   const services = openServices(openInstallation({ tenants: [] }), { acting });
   expect(String(reasonField(pageContext(), services, 'sync'))).toMatch(/name="why" required .*id="why-hint-sync"/s);

@@ -10,7 +10,7 @@ const redis = useRedis({ appendOnly: false });
 const CLINIC = '/tenants/studio-rossi';
 const VIEWER: Visitor = { ...OWNER, id: 'viewer', name: 'viewer', level: 'viewer' };
 
-/** Twelve patients were told of the 17th at 10:00; then the clinic says 09:00 of so many. */
+/** Reminds twelve patients of the 17th at 10:00; then the clinic moves `count` appointments to 09:00. */
 async function moved(count: number, file: object = {}): Promise<ReminderWorld> {
   const world = createReminderWorld(redis.connect(), { file });
   for (let index = 0; index < 12; index += 1) book(world, `apt-${index}`, 48);
@@ -34,7 +34,7 @@ test('the page of a clinic lists a misinformed patient, with a button to the app
   expect(page).toMatch(/<a class="button[^"]*" href="\/tenants\/studio-rossi\/explain\?id=apt-0">/);
 });
 
-test('the hold of many corrections shows what was told and what is so now, and sends them with one decision', async () => {
+test('the hold of many corrections shows old and new values, and sends all with one decision', async () => {
   const world = await moved(12);
   const { see, post } = await pagesOf(world);
   const [hold] = await world.tenant.holds.list();
@@ -58,7 +58,7 @@ test('the hold of many corrections shows what was told and what is so now, and s
   expect(await see(CLINIC)).not.toContain('patient-misinformed');
 });
 
-test('a time that is far from the one that was told is shown too', async () => {
+test('a time that is far from the one in the message is shown too', async () => {
   const world = await moved(12);
   for (let index = 0; index < 12; index += 1) book(world, `apt-${index}`, 48 + 9 * 24);
   await world.cycle();
@@ -83,7 +83,7 @@ test('a hold whose appointments have another time by now is shown again, not app
   expect(world.gateway.delivered).toHaveLength(12);
 });
 
-test('another address is shown, and that an appointment takes place after all', async () => {
+test('another location is shown, and an appointment that takes place despite its cancellation', async () => {
   const texts = { it: { text: '{date} {time} {address}' } };
   const rules = { 'day-before': { before: 'P1D', channels: ['text'], texts } };
   const world = createReminderWorld(redis.connect(), { file: { rules } });

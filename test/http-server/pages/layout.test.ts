@@ -42,7 +42,7 @@ describe('the navigation', () => {
     expect(shown.match(/<a href="[^"]*" aria-current="page">/g)).toEqual(['<a href="/activity" aria-current="page">']);
   });
 
-  test('is empty on a page for nobody, which shows neither a form nor a time', () => {
+  test('is empty on a page without a visitor, which shows neither a form nor a time', () => {
     const shown = String(framed(pageContext({ visitor: null, tenant: ROSSI }), PAGE));
     expect(shown).not.toMatch(/<nav|<form|csrf|class="foot"/);
   });

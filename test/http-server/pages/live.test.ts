@@ -8,7 +8,7 @@ const redis = useRedis();
 const NO_CLINIC = openInstallation({ tenants: [] });
 const TENANT = 'studio-rossi';
 
-describe('pages that follow what happens', () => {
+describe('live pages', () => {
   const streams: AbortController[] = [];
   afterEach(() => {
     for (const stream of streams.splice(0)) stream.abort();
@@ -31,7 +31,7 @@ describe('pages that follow what happens', () => {
     return { response, heard };
   }
 
-  test('are told that something changed, and nothing of what', async () => {
+  test('learn that something changed, without any content', async () => {
     const { listen, changedRun } = await openActsPages(redis.connect());
     const { response, heard } = await follow(`${await listen()}/events?tenant=${TENANT}`);
     expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
@@ -42,12 +42,12 @@ describe('pages that follow what happens', () => {
     expect(heard.text.replaceAll(/^(id: [\w-]{43}|event: changed|data:|retry: 3000|:|)$/gm, '').trim()).toBe('');
   });
 
-  test('hear of what changed while they were away', async () => {
+  test('receive changes of the time while they were disconnected', async () => {
     const { listen } = await openActsPages(redis.connect());
     const url = await listen();
     const again = await follow(`${url}/events?tenant=${TENANT}`, { 'last-event-id': 'of-before' });
     const older = await follow(`${url}/events?seen=of-an-older-page`);
-    await waitFor(() => again.heard.text.includes('changed'), { what: 'the change, for who comes back' });
+    await waitFor(() => again.heard.text.includes('changed'), { what: 'the change, after a reconnect' });
     await waitFor(() => older.heard.text.includes('changed'), { what: 'the change, for who has an older page' });
   });
 
@@ -66,7 +66,7 @@ describe('pages that follow what happens', () => {
     expect(statuses).toEqual([...Array.from({ length: 8 }, () => 200), 429]);
   });
 
-  test('of a clinic that somebody may not see are not there', async () => {
+  test('of a clinic that a user must not see are not found', async () => {
     const { app } = await openActsPages(redis.connect(), { visitor: { ...OWNER, tenants: new Set(['another']) } });
     for (const url of [`/events?tenant=${TENANT}`, '/events?tenant=nobody', `/tenants/${TENANT}`]) {
       expect((await app.inject({ url })).statusCode).toBe(404);

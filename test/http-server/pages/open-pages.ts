@@ -18,16 +18,16 @@ import type { useRedis } from '../../support/redis.ts';
 import { appointmentOf, NOW } from '../../sync/arbitraries.ts';
 import { openServices, visitorNamed } from '../open-services.ts';
 
-/** Somebody who may do everything. */
+/** A visitor with all rights. */
 export const OWNER: Visitor = { id: 'owner', name: 'owner', level: 'owner', tenants: null, csrf: 'proof-of-owner' };
 /** The clinic of {@link usePages}. */
 export const CLINIC = 'studio-rossi';
 const CSRF = 'a-proof-of-tests';
 
-/** What a test chooses of pages and who looks. */
+/** Options of a test: the pages and their visitor. */
 export interface PagesChoice {
   installation: Installation;
-  /** Null: nobody in particular. Default: the owner. */
+  /** Null: no visitor is known. Default: the owner. */
   visitor?: Visitor | null;
   acting?: ActingChoice;
   desk?: Partial<OperatorServices>;
@@ -35,7 +35,7 @@ export interface PagesChoice {
   before?: (app: FastifyInstance, desk: OperatorServices) => void;
 }
 
-/** The port for operators with its pages, opened for whoever a test says. Closed after the test. */
+/** Opens the operator port with its pages for the visitor of the test. Closed after the test. */
 export async function openPages({
   installation,
   visitor = OWNER,
@@ -83,8 +83,8 @@ export interface GroupChoice {
 }
 
 /**
- * Opens the pages over one clinic for the tests of a group, in a Redis without any other. A first cycle has filled its calendar. Whoever comes
- * shows a name as a cookie.
+ * Opens the pages over one clinic for the tests of a group, in an otherwise empty Redis. A first cycle has filled the calendar. A cookie
+ * names the visitor.
  */
 export function usePages(redis: ReturnType<typeof useRedis>, choice: GroupChoice = {}) {
   let pages: Awaited<ReturnType<typeof openClinicPages>>;
@@ -121,7 +121,7 @@ async function openClinicPages(
   return { ...booked, app, base, book, ...asks(app, base) };
 }
 
-/** Looks at pages and sends their forms as a browser of a visitor would. */
+/** Returns functions that request pages and send their forms, as the browser of a visitor does. */
 function asks(app: FastifyInstance, base: string) {
   const headersOf = (visitor: string) => ({ cookie: `visitor=${visitor}; language=en`, host: new URL(base).host });
   const open = async (visitor: string, url: string) => {
@@ -166,7 +166,7 @@ async function openPort(
   await app.ready();
   return {
     ...{ app, routes },
-    /** On a free port of this machine, for a browser. */
+    /** Listens on a free port of this host, for a browser. */
     async listen(): Promise<string> {
       url = await app.listen({ host: '127.0.0.1', port: 0 });
       return url;

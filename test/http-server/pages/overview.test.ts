@@ -9,7 +9,7 @@ import { NOW } from '../../sync/arbitraries.ts';
 import { OWNER } from './open-pages.ts';
 import { pageContext, wordsOf } from './page-context.ts';
 
-/** All clinics were looked at. */
+/** All clinics were checked. */
 const KNOWN = { at: NOW, unread: [] };
 const NO_SEARCH: Parameters<typeof overviewPage>[2] = { text: null, from: 0 };
 
@@ -50,7 +50,7 @@ function shown(overview: Overview, { context = pageContext(), search = NO_SEARCH
   return framed(context, overviewPage(context, overview, search, null)).toString();
 }
 
-test('what needs a hand comes first, with since when, how many wait and what to do; what passes by itself after it', () => {
+test('required actions come first, with start, number and next step; automatic retries follow', () => {
   const passing = problemOf('corallo', {
     health: 'retrying',
     code: 'rate-limited',
@@ -89,7 +89,7 @@ test.each([
     '/tenants/aurora/explain?id=apt%207',
   ],
   ['refused changes', problemOf('aurora', { code: 'failing' }), '/tenants/aurora/targets/room'],
-])('the one button of %s leads to where it is mended', (_, problem, address) => {
+])('the one button of %s links to its remedy', (_, problem, address) => {
   const page = shown({ ...KNOWN, clinics: [clinicOf('aurora')], problems: [problem] });
   expect(page.match(/<a class="button main"[^>]*>/g)).toEqual([`<a class="button main" href="${address}">`]);
 });
@@ -102,7 +102,7 @@ test('who may only look is offered no button to log in with', () => {
   );
 });
 
-test('a state is told by a word, whatever the colours', () => {
+test('a state is shown in words, independent of colours', () => {
   const clinics = [
     clinicOf('a', { sync: 'on-hold', health: 'action-required' }),
     clinicOf('b', { sync: 'behind', health: 'retrying' }),
@@ -122,7 +122,7 @@ test('clinics are found by their name and their id', () => {
   expect(told('nothing')).toContain('No clinic matches');
 });
 
-test('whoever sees some clinics is told of those alone, and not of what concerns all', () => {
+test('a user of selected clinics sees only those, and not the whole installation', () => {
   const whole = {
     ...KNOWN,
     clinics: [clinicOf('a'), clinicOf('b')],
@@ -133,7 +133,7 @@ test('whoever sees some clinics is told of those alone, and not of what concerns
   expect(seen.problems.map(({ tenant }) => tenant)).toEqual(['b']);
 });
 
-test('with a thousand clinics of which all need somebody the page stays below 60 kB', () => {
+test('with a thousand clinics that all require action the page stays below 60 kB', () => {
   const ids = Array.from({ length: 1_000 }, (_, index) => `poliambulatorio-${index}`);
   const clinics = ids.map((id) => clinicOf(id));
   const page = shown({
@@ -159,7 +159,7 @@ test('what a clinic and a problem are called is text, whatever it says', () => {
   expect(wordsOf(page)).toContain('&lt;script&gt;');
 });
 
-test('it is told in Italian too, by the clock of the clinic', () => {
+test('the page exists in Italian too, in the time of the clinic', () => {
   const page = shown(
     { ...KNOWN, clinics: [clinicOf('a')], problems: [] },
     { context: pageContext({ language: 'it' }) },

@@ -10,7 +10,7 @@ const redis = useRedis();
 const NO_CLINIC = openInstallation({ tenants: [] });
 const TENANT = 'studio-rossi';
 
-test('what pages load is of this server alone: no page has a script or a style in itself', async () => {
+test('pages load only files of this server: no page has an inline script or style', async () => {
   const { see, app } = await openActsPages(redis.connect());
   for (const path of ['/', '/activity', `/tenants/${TENANT}`, `/tenants/${TENANT}/targets/doctor`]) {
     const page = await see(path);
@@ -23,7 +23,7 @@ test('what pages load is of this server alone: no page has a script or a style i
 });
 
 describe('language and colours', () => {
-  test('are the browser’s until somebody chooses, and stay then', async () => {
+  test('are the browser’s until a user chooses, and stay then', async () => {
     const { see, post } = await openPages({ installation: NO_CLINIC });
     expect(await see('/', { 'accept-language': 'it-IT,it;q=0.9' })).toContain('<html lang="it">');
     const chosen = await post('/preferences', { language: 'en', theme: 'dark', back: '/activity' });
@@ -46,7 +46,7 @@ describe('language and colours', () => {
   });
 });
 
-test('every page says who may come, and what changes something is for operators; files are for everybody', async () => {
+test('every page declares its visitors, and changes are for operators; files are public', async () => {
   const { routes } = await openPages({ installation: NO_CLINIC });
   expect(routes.filter(({ level }) => level === null).map(({ url }) => url)).toEqual(['/assets/:name']);
   const forms = routes.filter(({ method, url }) => method === 'POST' && url !== '/preferences');

@@ -88,7 +88,7 @@ describe('a form that changes something', () => {
     expect(shown).toContain('<form method="post" action="/sync">');
   });
 
-  test('has no proof on a page for nobody', () => {
+  test('has no CSRF proof on a page without a visitor', () => {
     expect(String(actionButton(pageContext({ visitor: null }), act))).not.toContain('csrf');
   });
 });
@@ -110,20 +110,20 @@ describe('the sync status and the health', () => {
     }
   });
 
-  test('say as of when a target was in sync, where that is known', () => {
+  test('show since when a target was in sync, if known', () => {
     const state = { sync: 'in-sync', firstSync: null } as const;
     expect(wordsOf(syncMark(english, state, NOW - MINUTE_MS))).toBe('in sync as of 09:59');
     expect(wordsOf(syncMark(italian, state, NOW - MINUTE_MS))).toBe('sincronizzato alle 09:59');
   });
 });
 
-describe('what to do next', () => {
+describe('the next step', () => {
   test('is a command that a click copies, or a sentence', () => {
     expect(String(nextStep(english, 'clinic-mirror sync a'))).toContain('data-copy="clinic-mirror sync a"');
     expect(String(nextStep(english, 'ask the vendor'))).toBe('<span class="quiet">ask the vendor</span>');
   });
 
-  test('is marked as English where there are no words in the language of the page', () => {
+  test('is marked as English if it has no text in the language of the page', () => {
     expect(String(said(italian, 'the calendar is gone'))).toBe('<span lang="en">the calendar is gone</span>');
     expect(String(said(english, 'the calendar is gone'))).toBe('the calendar is gone');
     expect(String(said(italian, message('no-such-record')))).not.toContain('lang=');
@@ -139,13 +139,13 @@ describe('what to do next', () => {
 });
 
 describe('a sentence of a view', () => {
-  test('shows an empty range as one time, and an end by the clock alone', () => {
+  test('shows an empty range as one time, and only the clock time of an end', () => {
     const range = (minutes: number) =>
       wordsOf(`${inlineHtml(english, { is: 'range', startAt: NOW, endAt: NOW + minutes * MINUTE_MS })}`);
     expect([range(0), range(30)]).toEqual(['10:00', '10:00 –10:30']);
   });
 
-  test('folds its lines where they have a name', () => {
+  test('folds its lines if they have a name', () => {
     const lines = { is: 'lines', lines: ['title', 'time'] } as const;
     expect(String(inlineHtml(english, { ...lines, folded: null }))).not.toContain('<details');
     const folded = { ...lines, folded: { id: 'fields-1', summary: 'Field by field' } };

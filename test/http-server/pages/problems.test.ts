@@ -55,7 +55,7 @@ test('a request without the proof of the page is refused', async () => {
   expect(woken).toEqual([]);
 });
 
-test('whoever sees another clinic alone has nothing tried', async () => {
+test('a user of another clinic cannot start a retry', async () => {
   const { see, post, woken } = await open({ ...OWNER, tenants: new Set(['aurora']) });
   expect(await see('/')).not.toContain(AWAY);
   const answer = await post(ROUTE, { server: AWAY });

@@ -5,10 +5,10 @@ import { OWNER, openActsPages } from './open-pages.ts';
 const redis = useRedis();
 const TENANT = 'studio-rossi';
 
-describe('what nobody can have', () => {
+describe('an unavailable resource', () => {
   const asked = { accept: 'text/html,*/*;q=0.8' };
 
-  test('is told to a person by a page that tells nothing of the installation, to a program by a code', async () => {
+  test('is a page without details of the installation for a user, and a code for an API client', async () => {
     const { app } = await openActsPages(redis.connect(), {
       visitor: { ...OWNER, level: 'viewer', tenants: new Set(['another']) },
     });
@@ -28,7 +28,7 @@ describe('what nobody can have', () => {
     expect(await ask('/preferences', 'POST')).toBe('403 not-from-here');
   });
 
-  test('since the session has ended is told with the way to sign in, and nothing was done', async () => {
+  test('after the end of the session offers the sign-in, and nothing was done', async () => {
     const { app } = await openActsPages(redis.connect(), { visitor: null });
     const { statusCode, body } = await app.inject({ url: `/tenants/${TENANT}/sync`, method: 'POST', headers: asked });
     expect(statusCode).toBe(401);

@@ -11,7 +11,7 @@ const redis = useRedis({ isStored: true });
 const browser = useBrowser();
 const BASE = `/tenants/${CLINIC}`;
 const WEEK = `${BASE}/targets/doctor/week`;
-/** What would run, or stand there, if a page took it for more than a text; its own style sheet and address too. */
+/** Runs, or changes the page, if a page inserts this string as markup; it also contains a style sheet. */
 const EVIL = `"'><img src=x onerror="document.title='run'"><script>document.title='run'</script><style>*{display:none}</style>`;
 const EVIL_FIELDS = {
   ...{ locationId: 'l1', treatmentId: EVIL, rawStatus: EVIL, teleVisitUrl: `javascript:document.title='run'//${EVIL}` },
@@ -60,7 +60,7 @@ describe.skipIf(browserPath === null)(`in a browser (${browserPath ?? NO_BROWSER
     }
   });
 
-  test('nothing that a clinic writes, into whatever field, runs or stands on any page, and no policy is broken', async () => {
+  test('no text of a clinic, in any field, runs or is displayed as markup on any page, and no policy is broken', async () => {
     const page = await visit('owner', { viewport: { width: 1400, height: 900 } });
     await page.addInitScript(
       "addEventListener('securitypolicyviolation', ({ violatedDirective }) => (globalThis.broken ??= []).push(violatedDirective))",

@@ -6,15 +6,15 @@ import type { Asked, Place, ProcessOptions, Told } from './process.ts';
 /** What a process of a fleet was given: a header or an error's code; null when it was killed meanwhile. */
 export type Given = { header: string } | { code: string } | null;
 
-/** Processes that share a login. */
+/** Processes that share a connection. */
 export interface Fleet {
   /**
-   * Has all of them ask for the header at once.
-   * @param killAt the first that comes to this place is ended there by SIGKILL; null: nobody
-   * @returns what each was given
+   * Makes all processes request the header at once.
+   * @param killAt the first process that reaches this step is ended there by SIGKILL; null: none
+   * @returns the answers that each process got
    */
   ask(killAt: Place | null): Promise<Given[]>;
-  /** Puts another process in the place of each that was killed. */
+  /** Replaces each killed process. */
   refill(): Promise<void>;
   /** Ends them all. */
   end(): Promise<void>;
@@ -24,7 +24,7 @@ const PROCESS = fileURLToPath(new URL('process.ts', import.meta.url));
 /** So many are started at once: more would only wait for a core. */
 const STARTED_AT_ONCE = 4;
 
-/** Starts them. Whoever starts a fleet ends it; should it die before, they end with it. */
+/** Starts the processes. The caller must end the fleet; if the caller dies before, the processes end with it. */
 export async function startFleet(count: number, options: ProcessOptions): Promise<Fleet> {
   const members: ChildProcess[] = [];
   async function refill(): Promise<void> {

@@ -8,7 +8,7 @@ const USAGE = `npm run refresh -- [--processes 50] [--rounds 200] [--kill-every 
 Processes share one login at an authorization server that replaces refresh tokens and ends the grant when an old one comes back. Each round
 the access token ends and all of them ask for it at once; in one round of --kill-every a process is killed (SIGKILL) in the middle of its
 refresh: before it asks (noted), with the answer in hand (answered), with the answer in Redis (stored). Figures go to standard output,
-progress to standard error; the exit code is 0 when each expiry was one request, grants were lost in "answered" alone, and all were told.`;
+progress to standard error; the exit code is 0 when each expiry was one request, grants were lost only in "answered", and all processes reported it.`;
 
 const { values } = parseArgs({
   options: {
@@ -53,7 +53,7 @@ function rendered({ kinds, defects }: TrialFigures): string {
       String(durationMs.median),
       String(durationMs.most),
     ]);
-  const numbers = ['rounds', 'requests in each', 'grants lost', 'told by all', 'median ms', 'longest ms'];
+  const numbers = ['rounds', 'requests in each', 'grants lost', 'reported by all', 'median ms', 'longest ms'];
   const columns = ['killed at', ...numbers.map((heading) => ({ heading, right: true }))];
   return [renderTable(columns, rows), '', `defects: ${defects.length}`, ...defects].join('\n');
 }

@@ -1,4 +1,7 @@
-/** One of many processes that share a login. It asks for the login's header whenever it is told to; all else is the product's own. */
+/**
+ * One of many processes that share a connection. It requests the header of the connection on command; everything else is the code of the
+ * product.
+ */
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import { asMirrorError } from '../../../src/model/errors.ts';
@@ -9,16 +12,16 @@ import { createAwaitDurable } from '../../../src/state/redis.ts';
 import { NEVER, openWorker } from '../connection.ts';
 
 /**
- * Places on a refresh's way, at which a process says where it is and waits until it may go on:
- * - `noted`: it is stored that the provider is about to be asked; nothing was sent;
- * - `answered`: the new tokens are there, the old ones are void at the provider, and nothing is stored;
- * - `stored`: Redis has the new tokens; whether its disk has them was not asked yet.
+ * Steps of a refresh at which a process reports its position and waits for permission to continue:
+ * - `noted`: the intent of a request to the provider is stored; nothing was sent;
+ * - `answered`: the new tokens arrived, the old ones are void at the provider, and nothing is stored;
+ * - `stored`: Redis has the new tokens; whether they are on its disk is not known yet.
  */
 export const PLACES = ['noted', 'answered', 'stored'] as const;
 /** One of {@link PLACES}. */
 export type Place = (typeof PLACES)[number];
 
-/** What such a process is started with, as JSON in its first argument. */
+/** Options of a process, as JSON in its first argument. */
 export interface ProcessOptions {
   redisUrl: string;
   provider: Provider;
@@ -26,9 +29,9 @@ export interface ProcessOptions {
   leaseTtlMs: number;
 }
 
-/** What it tells: that it is open, where it is, and what it was given. */
+/** Messages of a process: it is open, it has reached a step, or the answer it got. */
 export type Told = { open: true } | { at: Place } | { header: string } | { code: string };
-/** What it is told: to ask for a header, and to go on from where it is. */
+/** Commands to a process: request a header, or continue from the current step. */
 export type Asked = 'header' | 'go on';
 
 async function main({ redisUrl, provider, scopes, leaseTtlMs }: ProcessOptions): Promise<void> {
@@ -62,12 +65,12 @@ async function main({ redisUrl, provider, scopes, leaseTtlMs }: ProcessOptions):
       (error: unknown) => tell({ code: asMirrorError(error).code }),
     );
   });
-  // Whoever started it is gone, however that ended.
+  // The parent process has ended, for any reason.
   process.once('disconnect', () => process.exit(1));
   tell({ open: true });
 }
 
-/** A refusal is confirmed by whoever asks next. */
+/** The next caller confirms a refusal. */
 function headerConfirmed(authorizer: ConnectionAuthorizer): Promise<string> {
   return authorizer.header(NEVER).catch((error: unknown) => {
     if (asMirrorError(error).code !== REFUSAL_UNCONFIRMED) throw error;

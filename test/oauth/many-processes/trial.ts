@@ -16,18 +16,18 @@ export interface TrialOptions {
   processes: number;
   /** Expiries of the access token. */
   rounds: number;
-  /** In one round of so many a process is killed in the middle of its refresh, at each place in turn. */
+  /** Number of rounds for each kill of a process during its refresh; the kills alternate between the steps. */
   killEvery: number;
-  /** Told of each round that is over. */
+  /** Called after each round. */
   onRound?(round: number): void;
 }
 
-/** What rounds of one kind came to. */
+/** Results of the rounds of one kind. */
 export interface RoundFigures {
   rounds: number;
   /** Requests to refresh that the authorization server got in a round, fewest and most. */
   requests: { least: number; most: number };
-  /** Rounds after which a person had to log in again. */
+  /** Rounds after which an operator had to log in again. */
   lost: number;
   /** Of these, those in which all processes that were left, and the store, said so and why. */
   told: number;
@@ -37,9 +37,9 @@ export interface RoundFigures {
 
 /** What a trial found. */
 export interface TrialFigures {
-  /** By the place of the kill; `none` without one. */
+  /** Results by the step of the kill; `none` for rounds without one. */
   kinds: Record<Place | 'none', RoundFigures>;
-  /** What must not be, in words; empty when all is well. */
+  /** Descriptions of wrong behaviour; empty if there is none. */
   defects: string[];
 }
 
@@ -54,12 +54,12 @@ interface Round {
 
 const SCOPES = ['openid', 'offline_access', 'svc.agenda', 'svc.patients'];
 const REASON = 'refresh-answer-lost';
-/** Shorter than a daemon's 30 s, so that a round with a kill doesn't take as long; far longer than a refresh takes on a busy machine. */
+/** Shorter than a daemon's 30 s, so that a round with a kill is shorter; far longer than a refresh takes on a busy host. */
 const LEASE_TTL_MS = 5_000;
 
 /**
- * Many processes share one login at an authorization server that replaces refresh tokens and ends the grant when an old one comes back.
- * Each round the access token ends, and all of them ask for a header at once.
+ * Runs many processes that share one connection at an authorization server that replaces refresh tokens and ends the grant when an old one
+ * is used. Each round the access token expires, and all processes request a header at once.
  */
 export async function runTrial({ processes, rounds, killEvery, ...options }: TrialOptions): Promise<TrialFigures> {
   await using opened = new AsyncDisposableStack();
@@ -98,7 +98,7 @@ export async function runTrial({ processes, rounds, killEvery, ...options }: Tri
   return { kinds: kinds as TrialFigures['kinds'], defects: done.flatMap(({ defects }) => defects) };
 }
 
-/** By what each process was given, what is stored, and what the server was asked. */
+/** Judges a round by the answers of the processes, the stored state, and the requests that the server got. */
 function judge({
   given,
   stored,
@@ -117,13 +117,13 @@ function judge({
   const isLost = stored?.state !== 'connected';
   const isTold = isLost && stored?.reason === REASON && headers.size === 0 && [...codes].join() === REASON;
   const mayBeLost = killAt === 'answered';
-  // Who finds that the answer was lost asks once more, with what is stored, and the refusal is confirmed by another request.
+  // A process that detects a lost answer sends one more request with the stored token, and another request confirms the refusal.
   const wanted = mayBeLost ? 3 : 1;
   const defects = [
     ...(killed === (killAt === null ? 0 : 1) ? [] : [`${killed} processes ended`]),
-    ...(requests === wanted ? [] : [`${requests} requests to refresh in place of ${wanted}`]),
+    ...(requests === wanted ? [] : [`${requests} requests to refresh instead of ${wanted}`]),
     ...(isLost && !mayBeLost ? [`the grant was lost (${stored?.reason})`] : []),
-    ...(isLost && !isTold ? [`the loss was not told by all (${[...codes].join(', ') || 'no error'})`] : []),
+    ...(isLost && !isTold ? [`not all processes reported the loss (${[...codes].join(', ') || 'no error'})`] : []),
     ...(!isLost && (headers.size !== 1 || codes.size > 0)
       ? [`${headers.size} different headers, errors: ${[...codes].join(', ') || 'none'}`]
       : []),
@@ -150,7 +150,7 @@ async function expire({ place, credentials }: Worker): Promise<void> {
   const next = { ...before, version: before.version + 1, accessExpiresAt: Date.now() - 1 };
   const isWritten = await credentials.write(lease, 'clinic', before.version, next);
   await lease.release();
-  if (!isWritten) throw new Error('somebody else wrote between two rounds');
+  if (!isWritten) throw new Error('another process wrote between two rounds');
 }
 
 async function logInAt(clinic: ClinicSandbox, person: Worker, redis: Redis): Promise<void> {

@@ -34,7 +34,7 @@ describe('EspoCRM', () => {
     const { sandbox, target } = await openProfile(espocrm);
     const { versionTag } = await target.written(target.create('p1', contact(espocrm.person)));
     expect(versionTag).toBeNull();
-    // As when an address is opted out at another contact: the time of change stays.
+    // As after an opt-out of the e-mail address at another contact: the modification time is unchanged.
     sandbox.records('Contact')[0]!.values.doNotCall = false;
     expect((await target.readAll())[0]).toMatchObject({ versionTag: null, item: { properties: { doNotCall: false } } });
   });

@@ -14,7 +14,8 @@ describe('Twenty, with unique e-mail addresses,', () => {
       target.create('p2', person('Bruno', 'r@family.example')),
     );
     expect(outcomes.map(effectOf)).toEqual(['created', 'created']);
-    // A look and two creates, and for the second a look whether it was made meanwhile, another before it is tried again, and that.
+    // One lookup and two creates. For the second contact: a lookup whether the create succeeded meanwhile, another before the retry, and
+    // the retry.
     expect(sandbox.counts.requests()).toBe(6);
     expect(outcomes[1]).toMatchObject({ stored: person('Bruno', null) });
     const addresses = (await target.readAll()).map(({ item }) => item?.properties['emails.primaryEmail']);
@@ -37,7 +38,7 @@ describe('Twenty, with unique e-mail addresses,', () => {
     expect(Object.fromEntries(items.map((item) => [item['name.firstName'], item['emails.primaryEmail']]))).toEqual({
       p1: 'p2@family.example',
       p2: 'p1@family.example',
-      // Twenty keeps the address of whoever was deleted.
+      // Twenty keeps the e-mail address of a deleted contact.
       p4: null,
     });
   });

@@ -19,7 +19,7 @@ import { OPERATORS_REACH, type Reach } from '../../../../src/settings/outbound-s
 import { secretSchemas } from '../../../../src/settings/secret-reference.ts';
 import { type Receiver, startReceiver } from './receiver.ts';
 
-/** What must show nowhere but where the reminder goes. */
+/** Values that must appear only in the reminder. */
 export const PATIENT = {
   name: 'Zenobia Quattrocchi',
   email: 'zenobia.quattrocchi@patient.example',
@@ -34,19 +34,19 @@ export interface ChannelBed {
   /** The channel's part of a tenant file, and the secrets that it refers to. */
   settings: object;
   env: Environment;
-  /** The same with a login that the other side refuses; null where there is none. */
+  /** The same channel with credentials that the vendor refuses; null if the channel has none. */
   wrongLogin: { settings: object; env: Environment } | null;
-  /** What reached the other side for good, as the patient or receiver would read it; `id` where it is told. */
+  /** Messages that the vendor accepted, as the patient or receiver reads them; `id` if the message carries one. */
   arrived(): Promise<{ id: string | null; text: string }[]>;
-  /** Addresses of requests, as an operator between us and them would see them. */
+  /** URLs of requests, as a proxy on the way sees them. */
   addresses(): string[];
-  /** Spoils the next try; what the other side can't do is absent. */
+  /** Spoils the next attempt; faults that the vendor cannot have are absent. */
   spoil: Partial<Record<Spoiling, () => void>>;
-  /** Ends the other side. */
+  /** Stops the fake vendor. */
   close(): Promise<void>;
 }
 
-/** What may go wrong with a try. */
+/** Faults of an attempt. */
 export type Spoiling =
   | 'lostAnswer'
   | 'refuseForGood'
@@ -59,7 +59,7 @@ export type Spoiling =
 
 let serial = 0;
 
-/** A reminder with an id of its own. */
+/** Returns a reminder with a unique id. */
 export function reminderOf(
   content: Partial<ReminderContent> = {},
   recipient: Partial<Reminder['recipient']> = {},
@@ -103,10 +103,10 @@ export interface Opening {
   reach?: Reach;
 }
 
-/** What proves that an address is one of ours, by the id of a reminder. */
+/** Proves by the id of a reminder that a URL was made by clinic-mirror. */
 export const unsubscribeProof = createAddressSecrets(Buffer.alloc(32, 7), 'studio-rossi').unsubscribe;
 
-/** Opens a channel with settings as a tenant file has them. @throws ZodError when they are refused */
+/** Opens a channel with settings in the form of a tenant file. @throws ZodError when they are refused */
 export function openChannel(
   bed: Pick<ChannelBed, 'module' | 'settings' | 'env'>,
   opening: Opening = {},

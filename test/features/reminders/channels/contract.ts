@@ -22,7 +22,7 @@ const ALL: readonly Spoiling[] = [
   'breakDown',
 ];
 
-/** What holds for every channel. A case is skipped where the other side has nothing of the kind. */
+/** Describes the behaviour of every channel. A case is skipped if the vendor does not support it. */
 export function describeChannel(
   name: string,
   open: () => Promise<ChannelBed>,
@@ -54,7 +54,7 @@ function handsOver(bed: () => ChannelBed): void {
     expect(arrived[0]?.text).toContain(reminder.content.text);
   });
 
-  test('brings emoji, right to left, quotes, markup and line ends as they are', async () => {
+  test('delivers emoji, right-to-left text, quotes, markup and line ends unchanged', async () => {
     expect(await attempt(openChannel(bed()), reminderOf({ text: AWKWARD }))).toMatchObject({ result: 'sent' });
     expect((await bed().arrived())[0]?.text).toContain(AWKWARD);
   });
@@ -89,7 +89,7 @@ function failures(bed: () => ChannelBed, absent: Partial<Record<Spoiling, string
     return attempt(openChannel(bed()), reminderOf());
   }
 
-  spoiled('lostAnswer', 'does not know what became of a reminder whose answer was lost', async () => {
+  spoiled('lostAnswer', 'reports the outcome of a reminder as unknown after a lost answer', async () => {
     expect(await after('lostAnswer')).toMatchObject({ result: 'unknown' });
     expect(await bed().arrived()).toHaveLength(1);
   });
@@ -125,7 +125,7 @@ function failures(bed: () => ChannelBed, absent: Partial<Record<Spoiling, string
     expect(await bed().arrived()).toEqual([]);
   });
 
-  spoiled('stall', 'does not know what became of a reminder whose answer it could not wait for', async () => {
+  spoiled('stall', 'reports the outcome of a reminder as unknown after a timeout', async () => {
     bed().spoil.stall?.();
     expect(await attempt(openChannel(bed()), reminderOf(), 400)).toMatchObject({ result: 'unknown' });
   });
@@ -136,7 +136,7 @@ function failures(bed: () => ChannelBed, absent: Partial<Record<Spoiling, string
     expect(await attempt(channel, reminderOf())).toMatchObject({ result: 'later', code: 'connection-failed' });
   });
 
-  test('throws when the login is refused, without showing it, and sends nothing', async ({ skip }) => {
+  test('throws when the credentials are refused, without showing them, and sends nothing', async ({ skip }) => {
     const wrong = bed().wrongLogin;
     if (wrong === null) return skip('there is no login');
     const error = await errorOf(attempt(openChannel(bed(), wrong), reminderOf()));
@@ -155,7 +155,7 @@ function failures(bed: () => ChannelBed, absent: Partial<Record<Spoiling, string
 }
 
 function privacy(bed: () => ChannelBed): void {
-  test('shows nothing of the patient and no secret in logs, errors and addresses, whatever happens', async () => {
+  test('shows no patient data and no secret in logs, errors and URLs, whatever happens', async () => {
     const { log, lines } = collectingLog();
     const said: string[] = [];
     const channel = openChannel(bed(), { log });

@@ -20,7 +20,7 @@ describeChannel('email', openEmailBed, { throttleForSevenSeconds: 'SMTP has no w
 describeChannel('sms', openSmsBed);
 
 describe('the channel dry', () => {
-  test('writes by id, time and length what would be sent, and nothing of the patient', async () => {
+  test('logs id, time and length of the message, and no patient data', async () => {
     const { log, lines } = collectingLog();
     const reminder = reminderOf({ text: `${'x'.repeat(155)} ${PATIENT.name}` });
     const channel = openChannel({ module: dry, settings: {}, env: {} }, { log });

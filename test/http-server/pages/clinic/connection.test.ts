@@ -8,7 +8,7 @@ import { openPages } from '../open-pages.ts';
 const redis = useRedis();
 const TENANT = 'studio-rossi';
 
-describe('a login’s page', () => {
+describe('the page of a connection', () => {
   const LOGIN: ConnectionStatus = {
     ...{ connection: 'google', kind: 'google', state: 'never', reason: null, sinceAt: null, account: null },
     ...{ accessExpiresAt: null, refreshExpiresAt: null, missingScopes: [] },
@@ -38,7 +38,7 @@ describe('a login’s page', () => {
     expect(lives).toEqual([10 * MINUTE_MS, DAY_MS, 7 * DAY_MS]);
     const page = await see(address);
     for (const { id } of links) expect(page).toContain(`name="link" value="${id}"`);
-    // Whoever sees the page later can open none of them.
+    // A later visitor of the page can open none of the links.
     for (const ticket of tickets) expect(page).not.toContain(ticket);
     const [first] = links;
     const withdrawn = await post(`${address}/withdraw-link`, { link: first?.id ?? '' });
@@ -48,7 +48,7 @@ describe('a login’s page', () => {
     expect(recorded.at(-1)).toMatchObject({ verb: 'withdraw-link', outcome: 'done', what: { link: first?.id } });
   });
 
-  test('makes no link for longer than a week, and says so when one is gone already', async () => {
+  test('makes no link for longer than a week, and reports a link that is gone already', async () => {
     const { post, waiting } = await openLogins();
     for (const hours of ['169', '-1', 'always']) {
       expect((await post(`${address}/link`, { hours })).body).toContain('link-too-long');
@@ -57,7 +57,7 @@ describe('a login’s page', () => {
     expect((await post(`${address}/withdraw-link`, { link: 'none' })).body).toContain('no-such-link');
   });
 
-  test('asks for a reason where one is wanted for a link or its withdrawal', async () => {
+  test('requires a reason for a link or its withdrawal, if configured', async () => {
     const { see, post } = await openLogins({ acting: { reasonFor: ['login-link', 'withdraw-link'] } });
     await post(`${address}/link`, { hours: '24', why: 'ticket 7' });
     const page = await see(address);

@@ -7,7 +7,7 @@ const redis = useRedis();
 const TENANT = 'studio-rossi';
 
 describe('a clinic’s page', () => {
-  test('shows targets, logins, records and runs, and leads to where a run is undone', async () => {
+  test('shows targets, connections, records and runs, and links to the undo of a run', async () => {
     const { see, changedRun } = await openActsPages(redis.connect());
     const run = await changedRun();
     const page = await see(`/tenants/${TENANT}`);
@@ -16,17 +16,17 @@ describe('a clinic’s page', () => {
     expect(page).toContain(`href="/tenants/${TENANT}/runs/${run}/undo"`);
   });
 
-  test('begins a cycle, in the name of who pressed the button, and tells how it ended', async () => {
+  test('begins a cycle in the name of the user, and shows how it ended', async () => {
     const { see, post, recorded } = await openActsPages(redis.connect());
     const { statusCode, headers } = await post(`/tenants/${TENANT}/sync`);
     expect(statusCode).toBe(303);
-    // A slow machine shows the page before the cycle has ended.
+    // A slow host shows the page before the cycle has ended.
     const isDone = async () => /<strong>Sync now:<\/strong> done\./.test(await see(String(headers.location)));
     await waitFor(isDone, { what: 'the end of the cycle' });
     expect(recorded.map(({ verb, who }) => `${verb} by ${who.name}`)).toEqual(['sync by owner', 'sync by owner']);
   });
 
-  test('is asked for again by the browser itself while what was begun there goes on, however little that changes', async () => {
+  test('is reloaded by the browser while a started action runs, however little that changes', async () => {
     const { app, tenant } = await openActsPages(redis.connect());
     const now = tenant.clock();
     const task = { id: 'x', kind: 'sync', beganAt: now, aliveAt: now, step: null, result: null, error: null } as const;
@@ -37,7 +37,7 @@ describe('a clinic’s page', () => {
     expect([await refreshOf('running'), await refreshOf('done')]).toEqual(['2', undefined]);
   });
 
-  test('asks for a reason where one is wanted', async () => {
+  test('requires a reason if configured', async () => {
     const { see, post, recorded } = await openActsPages(redis.connect(), { acting: { reasonFor: ['sync'] } });
     expect(await see(`/tenants/${TENANT}`)).toContain('name="why" required');
     const without = await post(`/tenants/${TENANT}/sync`);
@@ -47,7 +47,7 @@ describe('a clinic’s page', () => {
     expect(recorded.at(-1)).toMatchObject({ verb: 'sync', outcome: 'done', why: 'ticket 7' });
   });
 
-  test('tells of what is held, and leads there', async () => {
+  test('shows held changes, and links to them', async () => {
     const { see, heldRun } = await openActsPages(redis.connect());
     await heldRun();
     const page = await see(`/tenants/${TENANT}`);
@@ -56,7 +56,7 @@ describe('a clinic’s page', () => {
     expect(await see(`/tenants/${TENANT}/targets/doctor?state=held`)).toContain('/explain?id=');
   });
 
-  test('of one that is not there says so, with what there is', async () => {
+  test('of a missing clinic shows an error, with the existing ones', async () => {
     const { app } = await openActsPages(redis.connect());
     const { statusCode, body } = await app.inject({ url: '/tenants/nobody', headers: { 'accept-language': 'en' } });
     expect(statusCode).toBe(404);
@@ -64,7 +64,7 @@ describe('a clinic’s page', () => {
     expect(body).toContain('role="alert"');
   });
 
-  test('of one that is not there any more names no other to who may see that one alone', async () => {
+  test('of a missing clinic names no other to a user who may see only the missing one', async () => {
     const url = '/tenants/nobody';
     const { see } = await openActsPages(redis.connect());
     expect(await see(url)).toContain(TENANT);
@@ -74,7 +74,7 @@ describe('a clinic’s page', () => {
     expect(body).not.toContain(TENANT);
   });
 
-  test('changes nothing without the proof of a form, and for who may only look', async () => {
+  test('changes nothing without the CSRF proof of a form, and for viewers', async () => {
     const { post, recorded } = await openActsPages(redis.connect(), { visitor: { ...OWNER, level: 'viewer' } });
     expect((await post(`/tenants/${TENANT}/sync`)).statusCode).toBe(403);
     const owner = await openActsPages(redis.connect());

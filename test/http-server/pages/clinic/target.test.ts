@@ -19,7 +19,7 @@ const recordsOf = (targets: TargetStatus[], lastRun: object | null = null) =>
   recordsPart(pageContext(), { tenant: TENANT, targets, lastRun } as unknown as TenantStatus);
 
 describe('the page of a target', () => {
-  test('shows its records in the state that is asked for, each with its way, and marks that state', async () => {
+  test('shows its records in the requested state, each with its link, and marks that state', async () => {
     const { see, heldRun } = await openActsPages(redis.connect());
     const inSync = await see(`/tenants/${TENANT}/targets/doctor`);
     expect(inSync.match(/\?state=([\w-]+)" aria-current="page"/)?.[1]).toBe('in-sync');
@@ -32,7 +32,7 @@ describe('the page of a target', () => {
     expect(await see(`/tenants/${TENANT}/targets/doctor?state=by-hand`)).toContain('No records.');
   });
 
-  test('that is no calendar has no week, and an unknown state shows what needs a look first', async () => {
+  test('of a CRM has no week, and an unknown state shows the most urgent records', async () => {
     const { see } = await openActsPages(redis.connect());
     const page = await see(`/tenants/${TENANT}/targets/contacts?state=well`);
     expect(page).not.toContain('/week');
@@ -75,7 +75,7 @@ describe('the records of a clinic', () => {
 });
 
 describe('the targets of a clinic', () => {
-  test('lead to their records, calendars to their week too, by ids as they stand in addresses', () => {
+  test('link to their records, and calendars to their week too, by encoded ids', () => {
     const page = (isCalendar: boolean) =>
       String(targetsPart(pageContext(), TENANT, [targetOf({ target: 'a/b' })], () => isCalendar));
     expect(page(true).match(/href="[^"]+"/g)).toEqual([
@@ -92,7 +92,7 @@ describe('the targets of a clinic', () => {
     expect(words(null)).not.toContain('all but');
   });
 
-  test('that are none are said to be none', () => {
+  test('are reported as none if there are none', () => {
     expect(wordsOf(targetsPart(pageContext(), TENANT, [], () => true))).toContain('No target is configured');
   });
 });

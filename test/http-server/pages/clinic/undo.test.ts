@@ -26,7 +26,7 @@ test('what was undone is shown without a button, and says until when rules do no
   expect(recorded.map(({ verb, outcome }) => `${verb} ${outcome}`)).toEqual(['undo begun', 'undo done']);
 });
 
-test('an undo asks for a reason where one is wanted, and does nothing without it', async () => {
+test('an undo requires a reason if configured, and does nothing without it', async () => {
   const { see, post, changedRun, recorded } = await openActsPages(redis.connect(), { acting: { reasonFor: ['undo'] } });
   const address = addressOf(await changedRun());
   expect(await see(address)).toContain('name="why" required');

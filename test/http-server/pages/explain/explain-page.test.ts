@@ -4,7 +4,7 @@ import { CLINIC, usePages } from '../open-pages.ts';
 
 const redis = useRedis({ isStored: true });
 
-describe('an appointment’s way', () => {
+describe('the explanation of an appointment', () => {
   const world = usePages(redis, { appointments: 3 });
 
   test('is five steps for each target, each with its evidence, as a page and as JSON', async () => {
@@ -23,7 +23,7 @@ describe('an appointment’s way', () => {
     });
   });
 
-  test('of an id that the clinic does not know says so; without an id there is a box', async () => {
+  test('of an id that the clinic does not know shows an error; without an id there is a box', async () => {
     const { body } = await world().open('viewer', `/tenants/${CLINIC}/explain?id=${encodeURIComponent('<b>')}`);
     expect(body).toContain('the appointment does not exist in the clinic');
     expect(body).not.toContain('<b>');

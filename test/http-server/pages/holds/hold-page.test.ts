@@ -24,7 +24,7 @@ describe('a hold', () => {
     seen = await seenNow();
   });
 
-  test('tells why, what is usual here, and its items by day and agenda; to viewers without buttons', async () => {
+  test('shows the reason, the usual number, and its items by day and agenda; to viewers without buttons', async () => {
     const { body } = await world().open('operator', page());
     expect(body).toContain('The clinic’s list no longer shows these appointments');
     expect(body).toContain('Usual');
@@ -39,7 +39,7 @@ describe('a hold', () => {
     expect((await world().open('viewer', `/tenants/${CLINIC}/holds`)).body).toContain(`/holds/${id}`);
   });
 
-  test('is not decided by viewers, nor without the proof of a page of ours', async () => {
+  test('cannot be decided by viewers, nor without a CSRF proof', async () => {
     const fields: [string, string][] = [
       ['choice', 'all'],
       ['step', 'decide'],
@@ -54,7 +54,7 @@ describe('a hold', () => {
     expect([bare.statusCode >= 400, (await world().tenant.holds.list())[0]?.state]).toEqual([true, 'open']);
   });
 
-  test('shows first what would happen, and does nothing without a choice or a reason where one is wanted', async () => {
+  test('shows a preview first, and does nothing without a choice or a required reason', async () => {
     const none = await world().send('operator', page(), [
       ['step', 'show'],
       ['choice', 'selected'],
@@ -87,7 +87,7 @@ describe('a hold', () => {
     expect((await world().tenant.holds.list()).map(({ state }) => state)).toEqual(['open']);
   });
 
-  test('is decided in part: what was chosen goes, the rest stays held', async () => {
+  test('is decided in part: the chosen changes are applied, the rest stays held', async () => {
     const { send, tenant, model } = world();
     const chosen: [string, string][] = [
       ['choice', 'selected'],
@@ -102,7 +102,7 @@ describe('a hold', () => {
     expect([view.items.length, view.hold.state]).toEqual([26, 'open']);
   });
 
-  test('that changed since it was looked at is looked at again', async () => {
+  test('that changed since it was shown must be reviewed again', async () => {
     const stale = await world().send('operator', page(), [
       ['step', 'decide'],
       ['choice', 'all'],
@@ -112,7 +112,7 @@ describe('a hold', () => {
     expect([stale.status, stale.body.includes('The hold changed after you opened this page')]).toEqual([409, true]);
   });
 
-  test('of many items takes two persons: the first is noted, the second decides', async () => {
+  test('of many items requires two operators: the first is recorded, the second decides', async () => {
     const { send, open, tenant } = world();
     const all: [string, string][] = [
       ['step', 'decide'],

@@ -63,19 +63,19 @@ describe('a hold', () => {
     expect(boxes(shown(viewOf([itemOf('one'), itemOf('two')])), 'agenda')).toEqual([]);
   });
 
-  test('of more than a thousand items is chosen by day alone', () => {
+  test('of more than a thousand items is chosen only by day', () => {
     const many = (count: number) => shown(viewOf(Array.from({ length: count }, (_, at) => itemOf(`r${at}`))));
     expect(boxes(many(1_000), 'item')).toHaveLength(1_000);
     expect([boxes(many(1_001), 'item'), boxes(many(1_001), 'day')]).toEqual([[], ['2026-06-15']]);
   });
 
-  test('is decided as it was seen, by a page and by the command', () => {
+  test('is decided in the state that was shown, by a page and by the command', () => {
     const page = shown(viewOf(items));
     expect(page).toContain('name="seen" value="seen-1"');
     expect(page).toContain('data-copy="clinic-mirror holds approve rossi h1 --seen seen-1"');
   });
 
-  test('says what is usual, what could not be read and who approved it already', () => {
+  test('shows the usual number, unreadable parts and earlier approvals', () => {
     const requests = [{ by: { name: 'anna' }, what: { items: 3 } }] as never;
     const words = wordsOf(shown(viewOf(items, { usual: [2, 0, 5], unread: 'server-error', requests })));
     expect(words).toMatch(/0–5 a day \(2, 0, 5: /);
@@ -99,7 +99,7 @@ test('the list of holds leads to each, and marks those that wait for a decision'
   expect(String(renderHolds(pageContext(), []))).toContain('class="empty"');
 });
 
-describe('what a form chose', () => {
+describe('the choice in a form', () => {
   const items = [
     itemOf('one'),
     itemOf('two', { startAt: NOW + 15 * HOUR_MS, agenda: { id: 'a2', name: null } }),

@@ -9,7 +9,7 @@ describe('a plan', () => {
   const world = usePages(redis, { appointments: 3 });
   const address = `/tenants/${CLINIC}/plan`;
 
-  test('is made, shown line by line, and applied as it was seen', async () => {
+  test('is made, shown line by line, and applied as shown', async () => {
     const { book, send, open, model, clock } = world();
     expect((await open('viewer', address)).body).not.toContain('<button class="button main">');
     clock.now += HOUR_MS;

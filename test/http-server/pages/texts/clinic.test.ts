@@ -12,6 +12,6 @@ test.each([
   [en.holdsOpen(2), '2 waiting for approval'],
   [it.holdsOpen(1), '1 da confermare'],
   [it.holdsOpen(2), '2 da confermare'],
-])('one and several are told by their own forms, in both languages: %s, %s', (shown, expected) => {
+])('singular and plural have their own forms, in both languages: %s, %s', (shown, expected) => {
   expect(shown).toBe(expected);
 });

@@ -14,6 +14,6 @@ test.each([
   [it.usualRange(0, 3), '0–3 al giorno'],
   [en.doRemove(1), 'Remove 1 event'],
   [it.doRemove(2), 'Rimuovi 2 eventi'],
-])('one and several are told by their own forms, in both languages: %s, %s', (shown, expected) => {
+])('singular and plural have their own forms, in both languages: %s, %s', (shown, expected) => {
   expect(shown).toBe(expected);
 });

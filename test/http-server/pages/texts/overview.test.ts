@@ -14,6 +14,6 @@ test.each([
   [it.needYou(2), '2 con intervento richiesto'],
   [en.wait(1), '1 retrying'],
   [en.wait(2), '2 retrying'],
-])('one and several are told by their own forms, in both languages: %s, %s', (shown, expected) => {
+])('singular and plural have their own forms, in both languages: %s, %s', (shown, expected) => {
   expect(shown).toBe(expected);
 });

@@ -8,6 +8,6 @@ test.each([
   [en.differences(2), '2 differences'],
   [it.differences(1), '1 differenza'],
   [it.differences(2), '2 differenze'],
-])('one and several are told by their own forms, in both languages: %s, %s', (shown, expected) => {
+])('singular and plural have their own forms, in both languages: %s, %s', (shown, expected) => {
   expect(shown).toBe(expected);
 });

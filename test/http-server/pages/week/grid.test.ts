@@ -27,7 +27,7 @@ const timed = (startAt: number, minutes: number): WeekTime => ({
   endAt: startAt + minutes * MINUTE_MS,
 });
 
-/** A week, and appointments that begin in it, some of which last for days. */
+/** A week with appointments that begin in it, some of them several days long. */
 const weeks = fc
   .record({
     zone: zones,
@@ -87,7 +87,7 @@ describe('the grid', () => {
     );
   });
 
-  test('has a rule for wherever a block may stand', () => {
+  test('has a rule for every position of a block', () => {
     const places = weekStyles();
     fc.assert(
       fc.property(weeks, (week) => {
@@ -122,7 +122,7 @@ describe('the grid', () => {
     expect(on.days[6]).toMatchObject({ hours: 23, positioned: [{ fromMinute: 90, toMinute: 210 }] });
   });
 
-  test('shows both sides as one where they have one time, else each where it is; a whole day in the row of whole days', () => {
+  test('shows both sides as one at the same time, and separately otherwise; a whole day is in the row of whole days', () => {
     const days = weekOf('Europe/Rome', '2026-11-23', 0);
     const at = (day: number, hour: number) => (days[day]?.startAt ?? 0) + hour * HOUR_MS;
     const wholeDay = { kind: 'all-day', startDate: '2026-11-24', endDate: '2026-11-26' } as const;
@@ -143,7 +143,7 @@ describe('the grid', () => {
     expect(shown.map(({ allDay }) => allDay.length)).toEqual([0, 1, 1, 0, 0, 0, 0]);
   });
 
-  test('tells below what has no room side by side', () => {
+  test('lists below the blocks that do not fit side by side', () => {
     const days = weekOf('Europe/Rome', '2026-11-23', 0);
     const time = timed((days[0]?.startAt ?? 0) + 9 * HOUR_MS, 60);
     const entries = Array.from({ length: 9 }, (_, index) => entryOf(String(index), time, time));

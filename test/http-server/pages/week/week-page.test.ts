@@ -8,7 +8,7 @@ const redis = useRedis({ isStored: true });
 
 const WEEK = `/tenants/${CLINIC}/targets/doctor/week`;
 
-/** An object of the calendar, as a person finds it there. */
+/** Returns the stored object of a record in the calendar. */
 function objectIn({ model, tenant }: ReturnType<ReturnType<typeof usePages>>, record: string) {
   const key = tenant.targets.get('doctor')?.identity.key(record, 0);
   const found = model.objects().find((object) => object.key === key);
@@ -27,13 +27,13 @@ describe('the week', () => {
       }),
     );
 
-  test('shows what is in step without a difference, with the titles of the target’s policy', async () => {
+  test('shows synced appointments without a difference, with the titles of the target’s policy', async () => {
     const { entries, differing, from, days } = await view();
     expect([entries.length, differing, from, days.length]).toEqual([30, [], '2026-06-15', 7]);
     expect(entries[0]).toMatchObject({ record: 'apt-0', title: 'Mario Rossi', clinic: { agenda: 'a1' } });
   });
 
-  test('shows whoever may only look times and ids, and never what somebody wrote into the calendar', async () => {
+  test('shows viewers only times and ids, and never the text of a foreign event', async () => {
     const object = objectIn(world(), 'apt-3');
     const before = object.item;
     object.item = { ...before, title: 'Canary of a neighbour' };
@@ -57,7 +57,7 @@ describe('the week', () => {
     }
   });
 
-  test('tells moves of either side, what is missing, what is gone, and what becomes of each', async () => {
+  test('shows moves of either side, missing and deleted events, and the next step for each', async () => {
     const { clinic, book } = world();
     const kept = new Map(clinic.appointments);
     book('apt-1', { inHours: 30 });

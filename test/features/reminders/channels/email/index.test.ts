@@ -15,7 +15,7 @@ async function open(options?: MailSandboxOptions) {
   return bed;
 }
 
-describe('whether the mail server is away', () => {
+describe('the state of the mail server', () => {
   test.each([
     ['CONNECT', 421, 'failed'],
     ['CONNECT', 554, 'failed'],
@@ -23,7 +23,7 @@ describe('whether the mail server is away', () => {
     ['RCPT', 451, 'answered'],
     ['RCPT', 550, 'answered'],
     ['AUTH', 535, 'answered'],
-  ])('is told by %s with %i: it has %s', async (method, code, expected) => {
+  ])('is reported after %s with %i: it has %s', async (method, code, expected) => {
     const bed = await open();
     bed.server.faults.add({ match: { method }, fault: { kind: 'reply', code } });
     const heard: string[][] = [];
@@ -32,7 +32,7 @@ describe('whether the mail server is away', () => {
     expect(heard).toEqual([[`${bed.server.host}:${bed.server.port}`, expected]]);
   });
 
-  test('is told where it takes a mail, and where nobody listens', async () => {
+  test('is reported as answered for an accepted mail and as failed for a closed port', async () => {
     const bed = await open();
     const heard: string[] = [];
     const httpClient = { observeHost: (_: string, state: string) => void heard.push(state) };
@@ -45,7 +45,7 @@ describe('whether the mail server is away', () => {
   });
 });
 
-describe('what the mail server says', () => {
+describe('an answer of the mail server', () => {
   async function replied(method: string, code: number) {
     const bed = await open();
     bed.server.faults.add({ match: { method }, fault: { kind: 'reply', code } });
@@ -72,7 +72,7 @@ describe('what the mail server says', () => {
     ['RCPT', 550, 'recipient-refused'],
     ['RCPT', 553, 'recipient-refused'],
     ['DATA', 554, 'mail-refused'],
-  ])('at %s with %i is for good', async (method, reply, code) => {
+  ])('at %s with %i is permanent', async (method, reply, code) => {
     expect(await replied(method, reply)).toEqual({ result: 'refused', code, optedOut: false, channelGone: false });
   });
 
@@ -80,7 +80,7 @@ describe('what the mail server says', () => {
     ['AUTH', 535, 'smtp-login-refused'],
     ['MAIL', 530, 'smtp-sender-refused'],
     ['MAIL', 550, 'smtp-sender-refused'],
-  ])('at %s with %i asks for a person', async (method, reply, code) => {
+  ])('at %s with %i requires action', async (method, reply, code) => {
     expect(await errorOf(replied(method, reply))).toMatchObject({ actor: 'settings', code, retry: 'later' });
   });
 });
@@ -99,7 +99,7 @@ describe('a connection that ends', () => {
   test.each([
     ['before the server kept the mail', 'cut', 0],
     ['after the server kept the mail', 'lost-answer', 1],
-  ])('%s leaves open what became of it', async (_, kind, kept) => {
+  ])('%s leaves the outcome unknown', async (_, kind, kept) => {
     const bed = await open();
     bed.server.faults.add({ match: { method: 'DATA' }, fault: { kind } });
     expect(await attempt(openChannel(bed), reminderOf())).toEqual({ result: 'unknown', code: 'smtp-answer-lost' });
@@ -124,7 +124,7 @@ describe('encryption', () => {
     expect(bed.server.mails()[0]?.secure).toBe(true);
   });
 
-  test('is left out for a server nearby, when the settings say so', async () => {
+  test('may be omitted for a server nearby, if the settings allow it', async () => {
     const bed = await open({ security: 'none' });
     expect(await attempt(openChannel(bed), reminderOf())).toMatchObject({ result: 'sent' });
     expect(bed.server.mails()[0]?.secure).toBe(false);
@@ -146,7 +146,7 @@ describe('encryption', () => {
     expect(bed.server.counts.value('MAIL')).toBe(0);
   });
 
-  test('may not be left out for a server elsewhere', async () => {
+  test('must not be omitted for a remote server', async () => {
     const bed = await open();
     const settings = { ...bed.settings, host: 'mail.clinic.example', security: 'none' };
     expect(() => openChannel(bed, { settings })).toThrow('without encryption');
@@ -190,7 +190,7 @@ test.each(['starttls', 'tls'])(
   },
 );
 
-test('a login is asked of a server that knows none: a person must look', async () => {
+test('credentials for a server that supports none require action', async () => {
   const bed = await open({ security: 'none' });
   const settings = { ...bed.settings, login: { user: 'u', password: { env: 'SMTP_PASSWORD' } } };
   expect(await errorOf(attempt(openChannel(bed, { settings }), reminderOf()))).toMatchObject({

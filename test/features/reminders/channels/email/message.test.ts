@@ -27,7 +27,7 @@ async function mailOf(reminder: Reminder, opening: Opening = {}, changes: object
 }
 
 describe('a mail', () => {
-  test('goes encrypted and with a login to the patient alone, from the sender that the clinic chose', async () => {
+  test('is sent encrypted and authenticated to the patient only, from the sender of the clinic', async () => {
     const reminder = reminderOf({ sender: 'Studio "Rossi" & C.' });
     const { taken, mail } = await mailOf(reminder, {}, { replyTo: 'desk@clinic.example' });
     expect(taken).toMatchObject({
@@ -106,12 +106,12 @@ describe('a mail', () => {
     ]);
   });
 
-  test('carries none where the clinic wants none', async () => {
+  test('carries none if the clinic disables it', async () => {
     expect((await mailOf(reminderOf())).mail.attachments).toEqual([]);
   });
 });
 
-describe('wanting no more mails', () => {
+describe('a header to unsubscribe', () => {
   const headersOf = async (opening: Opening, changes: object) => {
     const reminder = reminderOf();
     const { mail } = await mailOf(reminder, opening, changes);
@@ -119,14 +119,14 @@ describe('wanting no more mails', () => {
     return { id: reminder.id, list: value('list-unsubscribe'), post: value('list-unsubscribe-post') };
   };
 
-  test('is said by mail', async () => {
+  test('contains a mail address', async () => {
     expect(await headersOf({}, { unsubscribe: 'stop@clinic.example' })).toMatchObject({
       list: '<mailto:stop@clinic.example?subject=unsubscribe>',
       post: null,
     });
   });
 
-  test('is said by one click, where there is an address for it', async () => {
+  test('contains a URL for one click, if there is one', async () => {
     const { id, list, post } = await headersOf({ callbackUrl: CALLBACK }, {});
     expect([list, post]).toEqual([
       `<${CALLBACK}?reminder=${id}&proof=${unsubscribeProof(id)}>`,
@@ -134,7 +134,7 @@ describe('wanting no more mails', () => {
     ]);
   });
 
-  test('is not said by one click without encryption, and not at all without an address', async () => {
+  test('has no one click without encryption, and is absent without an address', async () => {
     expect(await headersOf({ callbackUrl: 'http://clinic.example/x' }, {})).toMatchObject({ list: null, post: null });
     expect(await headersOf({}, {})).toMatchObject({ list: null, post: null });
   });

@@ -26,7 +26,7 @@ describe('a message', () => {
     expect(delivery).toEqual({ result: 'sent', reference: message?.sid });
   });
 
-  test('goes by a messaging service in place of a sender', async () => {
+  test('is sent through a messaging service instead of a sender', async () => {
     const { from: _, ...settings } = bed.settings as { from: string };
     const service = bed.gateway.messagingServiceSid;
     await attempt(openChannel(bed, { settings: { ...settings, messagingServiceSid: service } }), reminderOf());
@@ -43,7 +43,7 @@ describe('a message', () => {
   });
 });
 
-describe('what the gateway refuses', () => {
+describe('a refusal by the gateway', () => {
   const refusing = (status: number, code: number) => {
     bed.gateway.faults.add({ fault: { kind: 'status', status, body: { code, message: 'x', status } } });
     return attempt(openChannel(bed), reminderOf());
@@ -82,11 +82,11 @@ describe('what the gateway refuses', () => {
     [403, 20_005, 'sms-login-refused'],
     [404, 20_404, 'sms-sender-refused'],
     [400, 21_606, 'sms-sender-refused'],
-  ])('with %i and %i asks for a person', async (status, number, code) => {
+  ])('with %i and %i requires action', async (status, number, code) => {
     expect(await errorOf(refusing(status, number))).toMatchObject({ actor: 'settings', code });
   });
 
-  test('as a page of somebody between is not believed', async () => {
+  test('as a page of a proxy is not believed', async () => {
     bed.gateway.faults.add({ fault: { kind: 'status', status: 404, body: '<html>no such page</html>' } });
     expect(await attempt(openChannel(bed), reminderOf())).toEqual({ result: 'unknown', code: 'sms-answer-unclear' });
   });
@@ -97,7 +97,7 @@ describe('what the gateway refuses', () => {
     expect(await attempt(openChannel(bed), reminderOf())).toMatchObject({ result: 'refused', optedOut: true });
   });
 
-  test.each(['', '[]', '{"sid":7}', '{"sid":"SM', 'null'])('nobody knows after %j', async (body) => {
+  test.each(['', '[]', '{"sid":7}', '{"sid":"SM', 'null'])('leaves the outcome unknown after %j', async (body) => {
     bed.gateway.faults.add({ fault: { kind: 'garbage', body } });
     expect(await attempt(openChannel(bed), reminderOf())).toMatchObject({ result: 'unknown' });
   });
@@ -120,7 +120,7 @@ describe('a status report', () => {
     return { sid, request: bed.gateway.report(sid, status, errorCode)! };
   }
 
-  test('tells that a message was delivered', async () => {
+  test('reports that a message was delivered', async () => {
     const { sid, request } = await reported('delivered');
     expect(take(request)).toEqual({ status: 204, events: [{ kind: 'delivered', reference: sid }] });
   });
@@ -129,12 +129,12 @@ describe('a status report', () => {
     ['undelivered', 30_003, 'number-unreachable'],
     ['failed', 30_007, 'sms-failed'],
     ['failed', undefined, 'sms-failed'],
-  ] as const)('tells that a message was %s for %s', async (status, number, code) => {
+  ] as const)('reports that a message was %s for %s', async (status, number, code) => {
     const { sid, request } = await reported(status, number);
     expect(take(request)).toEqual({ status: 204, events: [{ kind: 'failed', reference: sid, code }] });
   });
 
-  test('tells of an opt-out that the gateway noticed late', async () => {
+  test('reports an opt-out that the gateway noticed late', async () => {
     const { request } = await reported('failed', 21_610);
     expect(take(request)?.events).toMatchObject([
       { kind: 'failed', code: 'sms-opted-out' },
@@ -142,12 +142,12 @@ describe('a status report', () => {
     ]);
   });
 
-  test('on the way tells nothing', async () => {
+  test('for a message in transit reports nothing', async () => {
     const { request } = await reported('sent');
     expect(take(request)).toEqual({ status: 204, events: [] });
   });
 
-  test('is not believed when another has signed it, or it was changed, or it is for another address', async () => {
+  test('is not believed when it is signed by another key, changed, or meant for another URL', async () => {
     const { request } = await reported('delivered');
     const forbidden = { status: 403, events: [] };
     expect(take(request, { env: { SMS_TOKEN: 'another' } })).toEqual(forbidden);

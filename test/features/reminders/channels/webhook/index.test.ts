@@ -30,7 +30,7 @@ function signingWith(...secrets: string[]) {
 }
 
 describe.each(Object.entries(verifiers))('a receiver that verifies with %s', (_, verify) => {
-  test('takes what was sent, and nothing that was changed on the way or signed by another', async () => {
+  test('accepts the sent payload, and none that was changed in transit or signed by another key', async () => {
     await attempt(openChannel(bed, signingWith(NEW)), reminderOf({ text: 'Perché no? 👍 "…"' }));
     const message = bed.receiver.taken[0]!;
     expect(() => verify(NEW, message)).not.toThrow();
@@ -39,7 +39,7 @@ describe.each(Object.entries(verifiers))('a receiver that verifies with %s', (_,
     expect(() => verify(NEW, { ...message, headers: { ...message.headers, 'webhook-id': 'x' } })).toThrow();
   });
 
-  test('loses no message while the secret is changed, whoever changes first', async () => {
+  test('loses no message while the secret is changed, whichever side changes first', async () => {
     for (const secrets of [[OLD], [NEW, OLD], [NEW]]) {
       const channel = openChannel(bed, signingWith(...secrets));
       await attempt(channel, reminderOf());
@@ -72,7 +72,7 @@ test('each try carries the same id and its own time', async () => {
 describe('the payload', () => {
   const payloads = () => bed.receiver.taken.map(({ body }) => JSON.parse(body) as { data: object });
 
-  test('holds ids alone unless the settings say more', async () => {
+  test('holds only ids unless the settings add more', async () => {
     const { fields: _, ...settings } = bed.settings as { fields: unknown };
     await attempt(openChannel(bed, { settings, clock: () => 0 }), reminderOf());
     expect(payloads()).toEqual([
@@ -91,7 +91,7 @@ describe('the payload', () => {
     ]);
   });
 
-  test('holds what the settings name, and null for what there is not', async () => {
+  test('holds the fields that the settings name, and null for missing values', async () => {
     const settings = { ...bed.settings, fields: ['startAt', 'zone', 'phone', 'email', 'link'] };
     await attempt(openChannel(bed, { settings }), reminderOf({}, { email: null }));
     expect(payloads()[0]?.data).toMatchObject({
@@ -146,12 +146,12 @@ describe('an answer', () => {
     [504, 'soon', 'webhook-unavailable', null],
     [400, null, 'webhook-refused', null],
     [404, null, 'webhook-refused', null],
-  ])('%i that asks for %s seconds is tried again', async (status, seconds, code, retryAfterMs) => {
+  ])('%i with a delay of %s seconds is retried', async (status, seconds, code, retryAfterMs) => {
     const headers = seconds === null ? {} : { 'retry-after': seconds };
     expect(await answered(status, headers)).toEqual({ result: 'later', code, retryAfterMs });
   });
 
-  test.each([401, 403])('%i asks for a person', async (status) => {
+  test.each([401, 403])('%i requires action', async (status) => {
     expect(await errorOf(answered(status))).toMatchObject({ actor: 'settings', code: 'webhook-unauthorized' });
   });
 });
@@ -164,13 +164,13 @@ describe('a receiver on the internet', () => {
     ['an own network', '192.168.1.20'],
     ['this machine', '127.0.0.1'],
     ['the metadata of a cloud', '169.254.169.254'],
-  ])('whose name leads to %s gets nothing, and a person is asked', async (_, address) => {
+  ])('whose name resolves to %s gets nothing, and action is required', async (_, address) => {
     const httpClient = { resolve: async () => [{ address, family: 4 }] };
     const error = await errorOf(attempt(openChannel(bed, { settings: settings(), httpClient, reach }), reminderOf()));
     expect(error).toMatchObject({ actor: 'settings', code: 'address-not-allowed' });
   });
 
-  test('whose name is not known at the moment is tried again', async () => {
+  test('whose name does not resolve at the moment is retried', async () => {
     const unknown = Object.assign(new Error('getaddrinfo EAI_AGAIN'), { code: 'EAI_AGAIN', syscall: 'getaddrinfo' });
     const httpClient = { resolve: () => Promise.reject(unknown) };
     expect(await attempt(openChannel(bed, { settings: settings(), httpClient, reach }), reminderOf())).toMatchObject({
