@@ -15,7 +15,7 @@ const RULES: HistoryRules = {
   countsInvoices: true,
 };
 
-/** Zones of today's rules: half hours, no change of clocks, and changes at midnight that skip or repeat it. */
+/** Zones with current rules: half-hour offsets, no clock change, and changes at midnight that skip or repeat it. */
 const ZONES = [
   'Europe/Rome',
   'UTC',
@@ -102,7 +102,7 @@ describe('an appointment of tomorrow', () => {
   });
 });
 
-describe('an appointment of today', () => {
+describe('an appointment on the current day', () => {
   const ahead = NOW + HOUR_MS;
 
   test('is the next until it begins', () => {
@@ -111,7 +111,7 @@ describe('an appointment of today', () => {
     expect(derived(appointments, ahead).nextAppointmentAt).toBeNull();
   });
 
-  test('that nobody marked is no visit before midnight, and its patient has not lapsed meanwhile', () => {
+  test('without a status mark is no visit before midnight, and its patient has not lapsed meanwhile', () => {
     const patientHistory = createPatientHistory(RULES);
     patientHistory.put(timed('1', ahead, 30));
     const midnight = TODAY + DAY_MS;
@@ -240,18 +240,18 @@ describe('amounts', () => {
   });
 });
 
-describe('a complete reading', () => {
+describe('a complete scan', () => {
   const day = (days: number) => timed(`in-${days}`, NOW + days * DAY_MS, 30);
   const tomorrow: TimeWindow = { fromAt: NOW + HOUR_MS, toAt: NOW + 2 * DAY_MS };
 
-  test('forgets what it does not show, and nothing beside its window', () => {
+  test('forgets missing appointments inside its window only', () => {
     const patientHistory = createPatientHistory(RULES);
     for (const days of [-1, 1, 3]) patientHistory.put(day(days));
     atOnce(patientHistory.replaceWindow(tomorrow, []));
     expect(patientHistory.of('p1', NOW)).toMatchObject({ visits: 1, nextAppointmentAt: NOW + 3 * DAY_MS });
   });
 
-  test('speaks of what overlaps its window: it ends after the beginning, or begins there, and begins before the end', () => {
+  test('covers appointments that overlap its window: end after its beginning, or begin at it, and begin before its end', () => {
     const patientHistory = createPatientHistory(RULES);
     const { fromAt, toAt } = tomorrow;
     patientHistory.put(timed('before', fromAt - 30 * MINUTE_MS, 30, { patientId: 'before' }));
@@ -264,7 +264,7 @@ describe('a complete reading', () => {
     expect(['before', 'into', 'at', 'out', 'after'].filter(isKnown)).toEqual(['before', 'after']);
   });
 
-  test('keeps what is known of rows that are there and cannot be used', () => {
+  test('keeps the known facts of rows that are present but unusable', () => {
     const patientHistory = createPatientHistory(RULES);
     patientHistory.put(day(1));
     atOnce(patientHistory.replaceWindow(tomorrow, [], new Set(['in-1'])));
@@ -310,7 +310,7 @@ describe('a complete reading', () => {
   });
 });
 
-test('what was pruned changes no later answer, and what was removed leaves nothing', () => {
+test('pruning changes no later answer, and removal leaves no data', () => {
   const patientHistory = createPatientHistory(RULES);
   patientHistory.put(timed('old', NOW - 31 * DAY_MS, 30));
   patientHistory.put(timed('long', NOW - 31 * DAY_MS, 33 * 24 * 60));
@@ -486,7 +486,7 @@ function invoicesAround(zone: string, now: Instant): fc.Arbitrary<HistoryInvoice
 
 type PatientHistory = ReturnType<typeof createPatientHistory>;
 
-/** One thing that happens, to the patient history and to the plain lists beside it. */
+/** One event, applied to the patient history and to the plain lists that it is compared with. */
 type Step = (patientHistory: PatientHistory, world: World) => void;
 
 function putting(appointment: Appointment): Step {
@@ -579,7 +579,7 @@ function stepsAround(zone: string, now: Instant): fc.Arbitrary<Step> {
   );
 }
 
-/** A clinic's zone and rules, a moment, and later moments at which it is asked. */
+/** A clinic's zone and rules, a time, and later times at which the facts are derived. */
 const settings = fc.record({
   rules: fc.record({
     zone: fc.constantFrom(...ZONES),
@@ -647,7 +647,7 @@ describe('a patient history', () => {
     );
   });
 
-  test('says the same all day long, but for appointments that begin', () => {
+  test('answers the same all day, except for appointments that begin', () => {
     const histories = settings.chain((setting) =>
       fc.tuple(
         fc.constant(setting),

@@ -53,7 +53,7 @@ test.each([
     givesUp: true,
   },
 ])(
-  '$what is given up: $givesUp, when this cycle knows nothing of its record',
+  '$what is given up: $givesUp, when this cycle has no data of its record',
   ({ changes, missing = false, givesUp }) => {
     expect(isGivenUp(changes, { isMissing: () => missing })).toBe(givesUp);
   },
@@ -63,7 +63,7 @@ test('what this cycle learned something of is not given up: the plan decides', (
   for (const changes of [OLD, { ...LEFT, ...OLD }]) expect(isGivenUp(changes, { speaksOf: () => true })).toBe(false);
 });
 
-test('each record is judged by itself', () => {
+test('each record is judged separately', () => {
   const pending = ['fresh', 'missing', 'seen'].map((recordId) => waiting({ recordId }));
   const knowledge = {
     window: WINDOW,

@@ -120,7 +120,7 @@ describe('an appointment in a week', () => {
 });
 
 describe('an event in a week', () => {
-  test('whose appointment is gone is surplus; one that no list shows is told so; of an unusable row nothing is known', () => {
+  test('without an appointment is surplus; one missing from every list is unlisted; one with an unusable row is unknown', () => {
     const there = [remoteOf('1', item)];
     expect(compare(null, item, there, { vanished: new Set(['1']) })[0]?.difference).toEqual({
       kind: 'surplus',
@@ -130,7 +130,7 @@ describe('an event in a week', () => {
     expect(compare(null, item, there, { unusable: new Set(['1']) })[0]?.difference).toEqual({ kind: 'unknown' });
   });
 
-  test('that is a second one of its record, or names none, is told beside it', () => {
+  test('that duplicates a record, or names none, is a copy', () => {
     const copy = { ...remoteOf('1', item), remoteId: 'copied' };
     const nameless = { ...remoteOf('1', item), sealedRecordId: null, remoteId: 'nameless' };
     const entries = compare(booked, item, [copy, remoteOf('1', item), nameless]);
