@@ -12,7 +12,7 @@ import { useSmallWorld } from './support/small-world.ts';
 
 const redis = useRedis();
 
-test('a cycle that is asked for while another is under way comes after it', async () => {
+test('a cycle requested during another cycle runs after it', async () => {
   const schedule = { pullEverySeconds: 86_400, auditEverySeconds: 604_800 };
   const world = await useSmallWorld({
     redisUrl: redis.url,

@@ -88,7 +88,7 @@ async function expectShown({ world, get }: Opened, limit: { endsAt: number }): P
 }
 
 test.each(Object.entries(FORMS))(
-  'a clinic that limits requests for a while, told by %s, refuses two at most, is shown with the next try, and is in sync soon after',
+  'a clinic that limits requests temporarily, signalled by %s, refuses at most two, is shown with the next retry, and is soon in sync',
   async (_, headers) => {
     const opened = await open();
     const { world, daemon } = opened;

@@ -16,7 +16,7 @@ const TENANT = 'clinic-1';
 const USER = 'integration@clinic.example';
 const NEVER = new AbortController().signal;
 
-test('logins of CRMs are made, shown, looked after and ended by the command line', async () => {
+test('connections of CRMs are created, shown, refreshed and revoked by the command line', async () => {
   const { world, hubspot, salesforce } = await openWorld();
   const [atHubSpot, atSalesforce] = await Promise.all([
     logIn(world, 'hubspot', (url) => hubspot.authorizeInBrowser(url, { account: 'admin@clinic.example' })),
@@ -85,7 +85,7 @@ async function openWorld() {
 
 const connectionsOf = (world: SmallWorld) => world.opened().composed.get(TENANT)?.connections ?? new Map();
 
-/** Does the repeated job's work. @returns a credential as it is afterwards */
+/** Runs the repeated refresh job. @returns the credential afterwards */
 async function lookedAfter(world: SmallWorld, connection: string): Promise<Credential | null> {
   const kept = [...connectionsOf(world).values()].flatMap(({ id, tokens }) =>
     tokens === null
@@ -97,7 +97,7 @@ async function lookedAfter(world: SmallWorld, connection: string): Promise<Crede
   return (await world.opened().composed.get(TENANT)?.credentials.read(connection)) ?? null;
 }
 
-/** The command, and a person who does as it says. */
+/** Runs the command, with a user who follows its instructions. */
 async function logIn(world: SmallWorld, connection: string, authorize: (url: string) => Promise<string>) {
   let visit: Promise<unknown> | null = null;
   const ended = await runHere(world, ['login', TENANT, connection], (shown) => {

@@ -11,7 +11,7 @@ import { isExact, logged, retitle, shownEvents, tenantFile, useSmallWorld } from
 
 const redis = useRedis();
 
-/** A daemon of its own over two clinics; the second one's file is not there yet. */
+/** A separate daemon for two clinics; the file of the second clinic does not exist yet. */
 async function open(role = 'all') {
   const world = await useSmallWorld({
     redisUrl: redis.url,
@@ -42,7 +42,7 @@ async function open(role = 'all') {
 
 const shown = (world: SmallWorld, tenant: string) => shownEvents(world, redis.connect(), tenant);
 
-/** Waits until a tenant's calendar shows what the clinic shows, each entry once, and tells of appointments as this title does. */
+/** Waits until a tenant's calendar shows every appointment of the clinic once, with titles of this level. */
 async function follows(world: SmallWorld, tenant: string, title: 'busy' | 'appointment', what: string): Promise<void> {
   const connection = redis.connect();
   const index = world.targets.findIndex((target) => target.tenant === tenant);
@@ -63,13 +63,13 @@ function untilRefused(ask: (path: string) => Promise<{ text: string }>, count: n
   return waitFor(isSo, { what: `metrics to tell of ${count} refused files` });
 }
 
-test('a running daemon follows its files: one that changes, one that comes, one that breaks, one that goes', async () => {
+test('a running daemon applies its files: a changed, an added, a broken and a removed one', async () => {
   const { world, daemon, away, ask, hangUp, status } = await open();
   await follows(world, 'clinic-1', 'appointment', 'the first sync');
   const idsOf = async () => (await shown(world, 'clinic-1')).map(({ id }) => id).sort();
   const ids = await idsOf();
 
-  // A title, by looking alone.
+  // The daemon finds a changed title without a signal.
   await retitle(world, 'clinic-1', 'busy');
   await follows(world, 'clinic-1', 'busy', 'the calendar to follow the file');
   expect(await idsOf()).toEqual(ids);
@@ -117,7 +117,7 @@ test('a running daemon follows its files: one that changes, one that comes, one 
   expect(await shown(world, 'clinic-2')).toEqual(written);
   expect(await redis.connect().exists(keys.credential('clinic-2', 'clinic'))).toBe(1);
 
-  // And comes back with all that was known of it.
+  // The tenant returns with all its stored state.
   await rename(away, tenantFile(world, 'clinic-2'));
   hangUp();
   await waitFor(async () => (await status()).removed.length === 0, { what: 'the clinic to be there again' });
@@ -126,7 +126,7 @@ test('a running daemon follows its files: one that changes, one that comes, one 
   expect(await daemon.stop()).toBe(0);
 });
 
-test('a folder that is empty for a moment, and settings that nobody can run under, change nothing', async () => {
+test('a temporarily empty folder and invalid settings change nothing', async () => {
   const { world, daemon, hangUp, status, ask } = await open();
   await follows(world, 'clinic-1', 'appointment', 'the first sync');
   const [folder, elsewhere] = [join(world.configDir, 'tenants'), join(world.dir, 'elsewhere')];
@@ -146,7 +146,7 @@ test('a folder that is empty for a moment, and settings that nobody can run unde
   hangUp();
   await waitFor(async () => (await status()).refused.length === 0, { what: 'the folder to be taken up' });
 
-  // Who takes a client away that a clinic uses changes nothing; what has to wait for a restart is named.
+  // Removing a client that a clinic uses changes nothing; settings that require a restart are named.
   const settings = join(world.configDir, 'clinic-mirror.yaml');
   const before = await readFile(settings, 'utf8');
   await writeFile(settings, before.replace('googleClients:\n  main:', 'googleClients:\n  other:'));
@@ -161,7 +161,7 @@ test('a folder that is empty for a moment, and settings that nobody can run unde
   expect(await daemon.stop()).toBe(0);
 });
 
-test('every part of a daemon follows the files by itself', async () => {
+test('every role of a daemon applies file changes independently', async () => {
   const { world, daemon } = await open('scheduler');
   const worker = startProcess(world, { role: 'worker' });
   onTestFinished(() => worker.kill());

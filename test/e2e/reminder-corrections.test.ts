@@ -108,7 +108,7 @@ test('the last message that a patient got is true after each move and each cance
   expect(sms.messages()).toHaveLength(7);
 });
 
-test('where the rule forbids corrections, status names the appointments whose patients were told something false', async () => {
+test('if the rule forbids corrections, status lists the appointments with a wrong reminder', async () => {
   const { world, time, sms, clinicId, patients } = await remindingDaemon({ moved: false, cancelled: false });
   const start = Date.now() + DAY_MS + AHEAD_MS;
   const [moved = '', gone = ''] = patients.slice(0, 2).map((patientId, index) => {
