@@ -73,13 +73,13 @@ describe('the project', () => {
     expect(breaches(files)).toEqual([]);
   });
 
-  test('each feature is a module of its own, with a README', () => {
+  test('each feature is a separate module, with a README', () => {
     const features = filesBelow('src/features').flatMap((path) => /^src\/features\/([^/]+)\//.exec(path)?.[1] ?? []);
     expect([...new Set(features)].map((name) => `features/${name}`)).toEqual(FEATURES);
     for (const feature of FEATURES) expect(existsSync(`${root}src/${feature}/README.md`)).toBe(true);
   });
 
-  test('each script for Redis is used, and says what its keys are', () => {
+  test('each script for Redis is used, and documents its keys', () => {
     const scripts = filesBelow('src').filter((path) => path.endsWith('.lua'));
     expect(scripts.length).toBeGreaterThan(0);
     expect(
@@ -91,7 +91,7 @@ describe('the project', () => {
     expect(functionLengthBreaches([...files, ...['tools', 'bench', 'test'].flatMap(sourceFilesBelow)])).toEqual([]);
   });
 
-  test('no name contains a word that had several meanings: the glossary says what to use', () => {
+  test('no name contains a word that had several meanings: the glossary gives the replacement', () => {
     const readers = { '.ts': readSource, '.lua': readScript };
     const found = Object.entries(readers).flatMap(([ending, read]) =>
       filesBelow('src')
@@ -309,7 +309,7 @@ describe('a breach is reported', () => {
     ]);
   });
 
-  test('a script for Redis that is missing, unused or says nothing of its keys', () => {
+  test('a script for Redis that is missing, unused or without a description of its keys', () => {
     const source =
       "const a = redisScript<'x'>(import.meta.url, 'a');\nconst b = fencedScript(import.meta.url, 'gone');";
     const scripts = new Map([
@@ -344,7 +344,7 @@ describe('a breach is reported', () => {
     expect(wholeTenantBreaches(files)).toEqual([1, 2, 3, 3].map((line) => `src/jobs/a.ts:${line} ${says}`));
   });
 
-  test('a module that keeps what changes', () => {
+  test('a module with mutable state', () => {
     const files = project({
       'src/jobs/a.ts': 'const a = new Map<string, Map<string, number>>();\nexport let b = 1;\nconst c = new WeakMap();',
       'src/jobs/b.ts':

@@ -91,7 +91,7 @@ describe('links in reminders', () => {
     });
 
   test.each(['https://mirror.example.org', 'http://127.0.0.1:8080'])(
-    'require a suitable public URL: %s',
+    'accept the public URL %s',
     (publicUrl) => {
       const { links } = load(withLinks(publicUrl)).tenants.get('uno')?.reminders ?? {};
       expect(links).toEqual({ cancel: false, cancelUntilHours: 24 });

@@ -134,7 +134,7 @@ test('a reminder after a cancellation that was taken back is received as the rem
   expect([...received]).toEqual(['eve', 'shortly'].map((rule) => reminderName('one', START, rule, 'text')));
 });
 
-test('the times that a person would work out, through changes of clocks, nights and short leads', () => {
+test('times calculated by hand, through clock changes, nights and short leads', () => {
   const allowed = (when: Parameters<typeof allowedFor>[0]['when'], date: string, time: string, zone = ROME) => {
     const span = allowedFor({ when }, instantOf(date, time, zone), zone);
     return span === null ? null : [localText(span.fromAt, zone), localText(span.untilAt, zone)];
