@@ -119,6 +119,6 @@ test('a reload waits until all tenants are checked, and then applies the changes
   await checkSlice();
   expect(installation.outlines.get(FIRST)?.name).not.toBe('Another');
   while (installation.unchecked.size > 0) await checkSlice();
-  await waitFor(() => installation.outlines.get(FIRST)?.name === 'Another', { what: 'the change to be taken up' });
+  await waitFor(() => installation.outlines.get(FIRST)?.name === 'Another', { what: 'the change to be applied' });
   expect(installation.tenants.keys()).toContain(LAST);
 });

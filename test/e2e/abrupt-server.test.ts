@@ -60,7 +60,7 @@ test.each(['with', 'without'] as const)(
     expect(await watched.audit()).toMatchObject({ code: 1, failure: { code: 'server-unavailable' } });
     proxy.clear();
     const isLookedAt = async () => (await watched.audit()).code === 0;
-    await waitFor(isLookedAt, { what: 'the audit to look again', intervalMs: 300 });
+    await waitFor(isLookedAt, { what: 'the audit to run again', intervalMs: 300 });
   },
 );
 

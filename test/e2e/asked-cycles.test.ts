@@ -35,7 +35,7 @@ test('a cycle requested during another cycle runs after it', async () => {
     await waitFor(isAtRest, { what: 'every pull to find the lease taken' });
     const before = (await runs.list(1))[0]?.id;
     await lease?.release();
-    await waitFor(async () => (await runs.list(1))[0]?.id !== before, { what: 'the cycle that was asked for' });
+    await waitFor(async () => (await runs.list(1))[0]?.id !== before, { what: 'the requested cycle' });
     expect((await runs.list(1))[0]?.error).toBeNull();
   } finally {
     await daemon.close();

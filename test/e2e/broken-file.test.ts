@@ -47,7 +47,7 @@ test('with a broken file of a running clinic, commands use the running configura
   const { id: appointment } = world.clinic.book(world.tenants[0]!.clinicId);
   const daemon = start();
   await inSync();
-  await waitFor(async () => (await status()).tenants[0]?.sync === 'in-sync', { what: 'status to tell that' });
+  await waitFor(async () => (await status()).tenants[0]?.sync === 'in-sync', { what: 'status to show in-sync' });
 
   await breakFile();
   const look = async (when: string) => {

@@ -25,11 +25,11 @@ test('connections of CRMs are created, shown, refreshed and revoked by the comma
   expect([atHubSpot.code, atSalesforce.code], atHubSpot.err + atSalesforce.err).toEqual([0, 0]);
 
   await waitFor(async () => (await lookedAfter(world, 'hubspot'))?.refreshedAt, {
-    what: 'a refresh at HubSpot ahead of the end of its token',
+    what: 'a refresh at HubSpot before its token expires',
   });
   hubspot.uninstall();
   await waitFor(async () => (await lookedAfter(world, 'hubspot'))?.state === 'needs-login', {
-    what: 'the end of the login at HubSpot, seen by its upkeep',
+    what: 'the revoked HubSpot connection, found by the refresh job',
   });
   const { out } = await world.cli('status');
   expect(out).toMatch(/login hubspot \(hubspot\): needs-login.*login-ended/);

@@ -92,7 +92,7 @@ test.each(VENDORS)(
     const applied = await run(world, target, '--apply', file);
     expect(applied.code, applied.err + applied.out).toBe(0);
     expect(applied.out).toContain("of 7 approved, 7 contacts are their patients' now");
-    for (const [id, { values }] of byId(vendor)) expect(values, 'but for the mark').toEqual(before.get(id)?.values);
+    for (const [id, { values }] of byId(vendor)) expect(values, 'except for the mark').toEqual(before.get(id)?.values);
     expect((await run(world, target, '--apply', file)).out).toContain('7 were so already');
 
     await world.cycle();

@@ -85,7 +85,7 @@ describe('the scan', () => {
   const base64 = (before: string) => Buffer.from(`${before}${trace} and more`).toString('base64');
 
   test.each([
-    ['as it is', around(trace)],
+    ['unchanged', around(trace)],
     ['in capitals', around(trace.toUpperCase())],
     ['in decomposed letters', around(trace.normalize('NFD'))],
     ['escaped in JSON', around('Sclerosi-mult\\u00ecpla Zq1')],
@@ -96,7 +96,7 @@ describe('the scan', () => {
     ['in base64', base64('')],
     ['in base64, one byte further', base64('x')],
     ['in base64, two bytes further', base64('xy')],
-    ['in base64 for addresses', Buffer.from(`>>>${trace}???`).toString('base64url')],
+    ['in base64 for URLs', Buffer.from(`>>>${trace}???`).toString('base64url')],
   ])('finds planted data, %s', (_, text) => {
     expect(tracesIn(text, [trace, 'something else'])).toEqual([trace]);
   });
@@ -111,7 +111,7 @@ describe('requests to CRMs', () => {
     for (const vendor of world.vendors) {
       const bytes = bytesTo(vendor);
       const [patient] = vendor.records('patients');
-      expect(bytes, `${vendor.name}: the requests are there`).toContain(String(patient?.values.firstName));
+      expect(bytes, `${vendor.name}: the requests exist`).toContain(String(patient?.values.firstName));
       expect(tracesIn(bytes, [...Object.values(PLANTED), TREATMENT, ...ids]), vendor.name).toEqual([]);
     }
   });

@@ -73,7 +73,9 @@ describe('a family of four with one e-mail address and one telephone', () => {
       expect(contacts.map(({ values }) => values.firstName).sort(), vendor.name).toEqual(FIRST_NAMES);
       expect(contacts.map(({ values }) => values.phone)).toEqual(FIRST_NAMES.map(() => '+393331234567'));
       const addresses = contacts.filter(({ values }) => values.email === 'casa@quattrocchi.example');
-      expect(addresses, `${vendor.name}: who has the address`).toHaveLength(vendor.name === 'hubspot' ? 1 : 4);
+      expect(addresses, `${vendor.name}: contacts with the e-mail address`).toHaveLength(
+        vendor.name === 'hubspot' ? 1 : 4,
+      );
     }
     requestsOf(world);
     await settle(world);
@@ -106,7 +108,7 @@ describe('two clinics with patients, appointments and invoices in the same CRMs'
     const asOf = await settle(world, first?.id);
     for (const vendor of world.vendors) {
       const others = compareCrm(world, vendor, 'patients', asOf, [first?.clinicId ?? '']);
-      expect(others, `${vendor.name}: the first clinic's alone`).toMatchObject(SAME);
+      expect(others, `${vendor.name}: only the first clinic's`).toMatchObject(SAME);
     }
     const ofFirst = new Map(
       world.vendors.flatMap((vendor) => STREAMS.map((stream) => [`${vendor.name} ${stream}`, keysOf(vendor, stream)])),

@@ -15,7 +15,7 @@ const CAREFUL = { vanished: { share: 0, count: 1 }, cancelled: { share: 1, count
 const RUN_ELSEWHERE: readonly (readonly [RegExp, string])[] = [
   [
     /^login \S+ (--device|doctor-2|practice-google --link)/,
-    'a person goes to the vendor’s pages: e2e/logins, e2e/journey',
+    'a user signs in on the vendor’s pages: e2e/logins, e2e/journey',
   ],
   [/^(--config my-clinic|init) /, 'with every answer that the document gives: e2e/first-calendar'],
   [/^match /, 'in a CRM: e2e/crm-matching'],
@@ -24,8 +24,8 @@ const RUN_ELSEWHERE: readonly (readonly [RegExp, string])[] = [
 
 /** Commands that exit with 1 here, by their beginning, with the reason. */
 const ENDS_WITH_ONE: readonly (readonly [RegExp, string])[] = [
-  [/^check-spec /, 'a person has to decide what the document does not tell'],
-  [/^sync /, 'removals wait for a person'],
+  [/^check-spec /, 'an operator must decide facts that the document does not contain'],
+  [/^sync /, 'removals wait for approval'],
 ];
 
 /** A documented command, as the test runs it. */

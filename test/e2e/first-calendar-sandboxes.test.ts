@@ -139,7 +139,7 @@ test('the sandbox journey of the document, command by command', async () => {
         const now = await shown();
         return now.rows.join() !== before.rows.join() && now;
       },
-      { what: `the calendar to follow ${label}` },
+      { what: `the calendar to show ${label}` },
     );
     expect(after.count, label).toBe(count);
   }

@@ -101,7 +101,7 @@ test('a tenant with a server name that resolves to an internal address is report
   // The operator allows the network; the daemon takes the file up while it runs.
   await rewrite(settings, settingsWith([ALLOWED, `${INSIDE}/32`]));
   daemon.process.kill('SIGHUP');
-  await waitFor(() => follows(world, 1), { what: 'the calendar inside' });
+  await waitFor(() => follows(world, 1), { what: 'the internal calendar' });
   await waitFor(async () => !(await status(world)).problems.some(ofSecond), { what: 'the problem to go' });
   expect(inside.connections()).toBeGreaterThan(0);
 });

@@ -99,7 +99,10 @@ async function addOverApi(opened: Opened): Promise<string> {
   const added = await ask('POST', '/tenants', { tenant: MANAGED, yaml: document, secrets: { dav: password } });
   expect([added.status, isManagedBy(one)]).toEqual([200, true]);
   await shows(world, 'the first sync');
-  await waitFor(() => isManagedBy(other), { what: 'the other daemon to take it up by itself', intervalMs: 100 });
+  await waitFor(() => isManagedBy(other), {
+    what: 'the other daemon to load the tenant automatically',
+    intervalMs: 100,
+  });
   const state = [...(await dumpRedis(redis.connect()))].flat().join('\n');
   expect([state.includes(password), state.includes('Clinic 2')]).toEqual([false, false]);
   return added.etag ?? '';
@@ -116,7 +119,7 @@ async function changeAsSeen(opened: Opened, revisionTag: string): Promise<string
   await bothHave(
     opened,
     ({ composition }) => composition.configuration.outlines.get(MANAGED)?.paused === true,
-    'both to take up the pause',
+    'both to apply the pause',
   );
   expect((await ask('PUT', '/tenants/clinic-1/configuration', { yaml: paused })).body.detail).toContain(
     'clinic-1.yaml',
@@ -135,11 +138,11 @@ async function moveByCommands(opened: Opened, revision: string): Promise<void> {
   expect(await world.cli('tenants', 'replace', MANAGED, resumed)).toMatchObject({ code: 0 });
   expect((await world.cli('tenants', 'replace', MANAGED, resumed)).err).toContain('revision-changed');
   expect(await world.cli('tenants', 'remove', MANAGED)).toMatchObject({ code: 0 });
-  await bothHave(opened, (daemon) => !isManagedBy(daemon), 'both to let it go');
+  await bothHave(opened, (daemon) => !isManagedBy(daemon), 'both to release the tenant');
   expect((await world.cli('tenants', 'add', MANAGED, resumed)).err).toContain('the encrypted secret dav is missing');
   expect(await world.cli('tenants', 'add', MANAGED, resumed, '--secrets', secrets)).toMatchObject({ code: 0 });
   await bothHave(opened, isManagedBy, 'both to have it again');
-  await shows(world, 'the calendar to be as it was');
+  await shows(world, 'the calendar to be unchanged');
 }
 
 /** A file of it counts when it is not managed any more, with all of its state. */
@@ -176,7 +179,7 @@ async function loseAndRestore(opened: Opened): Promise<void> {
   await redis.connect().flushall();
   const isTold = async () =>
     (await one.composition.reloads.list()).some(({ refused }) => refused[0]?.faults[0]?.file === 'managed tenants');
-  await waitFor(isTold, { what: 'the loss to be told', intervalMs: 100 });
+  await waitFor(isTold, { what: 'the loss to be reported', intervalMs: 100 });
   expect(daemons.map(isManagedBy)).toEqual([true, true]);
   // The first writer restores only one of several tenants.
   const { settings } = one.composition.configuration;
@@ -187,7 +190,7 @@ async function loseAndRestore(opened: Opened): Promise<void> {
   await bothHave(
     opened,
     ({ composition }) => composition.configuration.unusable.some(({ id }) => id === 'clinic-9'),
-    'both to have read it',
+    'both to have loaded the tenant',
   );
   expect(daemons.map(isManagedBy)).toEqual([true, true]);
   await store.remove('clinic-9', stranger ?? '');
@@ -195,7 +198,7 @@ async function loseAndRestore(opened: Opened): Promise<void> {
   await bothHave(opened, isManagedBy, 'it to be back');
   expect(hashesOf(daemons)).toEqual(before);
   await world.cli('sync', MANAGED);
-  await shows(world, 'the calendar to be as it was');
+  await shows(world, 'the calendar to be unchanged');
   expect(other.composition.configuration.unusable).toEqual([]);
 }
 

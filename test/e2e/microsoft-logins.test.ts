@@ -51,7 +51,7 @@ test('a daemon that dies while Microsoft’s tokens are in transit loses no conn
   await killedWhile(world, (strike) =>
     world.entraProxy.add({ url: TOKEN, fault: { kind: 'rewrite', answer: (answer) => strike(answer) } }),
   );
-  expect(await credentialOf(world), 'what nobody heard of').toMatchObject({
+  expect(await credentialOf(world), 'the connection after the lost answer').toMatchObject({
     state: 'connected',
     tokens: { refreshToken: first?.tokens.refreshToken },
   });

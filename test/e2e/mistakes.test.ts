@@ -211,7 +211,7 @@ const KEYS: Mistake[] = [
     next: /restore the previous key/,
   },
   {
-    name: 'start with other sealing keys',
+    name: 'start with other encryption keys',
     ...examinedBy('doctor', async ({ env }) => void Object.assign(env, { CLINIC_MIRROR_SEALING_KEY: OTHER_KEY })),
     where: /secrets\.sealingKeys in clinic-mirror\.yaml/,
     cause: /encrypted with another key/,

@@ -75,7 +75,7 @@ function openAt({ google, graph }: SmallWorld): [number, number] {
 
 async function bothAreTold({ world, statuses }: Told): Promise<void> {
   await waitFor(async () => (await statuses()).every(({ notifications }) => notifications.untilAt !== null), {
-    what: 'both vendors to tell of changes',
+    what: 'both vendors to notify of changes',
   });
   expect(openAt(world)).toEqual([1, 1]);
 }
@@ -248,7 +248,7 @@ test('a thousand genuine hints within the time to settle are acknowledged at onc
   await bothAreTold(here);
   const queue = new Queue('check-target', { connection: redis.connect(), prefix: QUEUE_PREFIX });
   await waitFor(async () => (await queue.getCompletedCount()) + (await queue.getDelayedCount()) >= 2, {
-    what: 'the first check of both targets to be asked for',
+    what: 'the first check of both targets to be requested',
   });
   await settle(queue);
   const [channel] = here.world.google.channels();

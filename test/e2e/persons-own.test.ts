@@ -46,8 +46,8 @@ const FAMILY_HANDS: [Family, (world: SmallWorld, recordId: string) => Promise<Ha
 
 describe.each(FAMILY_HANDS)('%s: settings that a user made on an event', (family, handsIn, theirs) => {
   test.each([
-    ['where the target asks for neither', {}],
-    ['in place of the target’s own', PRESETS[family]],
+    ['if the target sets neither', {}],
+    ['instead of the target’s settings', PRESETS[family]],
   ])('stay through ten moves of the appointment, and are changed by no audit, %s', async (_, presets) => {
     const target = { audit: { drift: 'repair' }, fields: [], ...presets };
     const davServer = family === 'caldav' ? { davServer: radicale() } : {};

@@ -47,7 +47,7 @@ async function reload({ composition, reload: ask }: Daemon, tenant: string): Pro
       const now = composition.configVersions.get(tenant);
       return now !== before && now;
     },
-    { what: 'the changed file to be taken up' },
+    { what: 'the changed file to be applied' },
   );
   await waitFor(async () => (await after.newest()).isOurs, { what: 'it to count' });
 }

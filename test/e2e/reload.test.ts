@@ -60,7 +60,7 @@ async function follows(world: SmallWorld, tenant: string, title: 'busy' | 'appoi
 /** Metrics are as old as five seconds. */
 function untilRefused(ask: (path: string) => Promise<{ text: string }>, count: number): Promise<unknown> {
   const isSo = async () => (await ask('/metrics')).text.includes(`clinic_mirror_configuration_refused ${count}\n`);
-  return waitFor(isSo, { what: `metrics to tell of ${count} refused files` });
+  return waitFor(isSo, { what: `metrics to show ${count} refused files` });
 }
 
 test('a running daemon applies its files: a changed, an added, a broken and a removed one', async () => {
@@ -71,7 +71,7 @@ test('a running daemon applies its files: a changed, an added, a broken and a re
 
   // The daemon finds a changed title without a signal.
   await retitle(world, 'clinic-1', 'busy');
-  await follows(world, 'clinic-1', 'busy', 'the calendar to follow the file');
+  await follows(world, 'clinic-1', 'busy', 'the calendar to match the file');
   expect(await idsOf()).toEqual(ids);
   const counts = { added: 0, changed: 1, reopened: 0, removed: 0, unchanged: 0, refused: 0 };
   expect(logged(world, 'configuration taken up')).toEqual([expect.objectContaining(counts)]);
@@ -87,7 +87,7 @@ test('a running daemon applies its files: a changed, an added, a broken and a re
   const whole = await readFile(tenantFile(world, 'clinic-1'), 'utf8');
   await writeFile(tenantFile(world, 'clinic-1'), whole.slice(0, whole.indexOf('targets:')).concat('targets: {'));
   hangUp();
-  await waitFor(async () => (await status()).refused.length > 0, { what: 'status to tell of the refusal' });
+  await waitFor(async () => (await status()).refused.length > 0, { what: 'status to show the refusal' });
   const { refused, unusable } = await status();
   expect(refused).toMatchObject([{ tenant: 'clinic-1', faults: [{ file: expect.stringContaining('clinic-1.yaml') }] }]);
   expect(unusable).toEqual([]);
@@ -96,7 +96,7 @@ test('a running daemon applies its files: a changed, an added, a broken and a re
   expect((await ask('/readyz')).status).toBe(200);
   world.clinic.simulate(world.tenants[0]?.clinicId ?? '', { booked: 5, moved: 3, cancelled: 0, checkedIn: 0 });
   await world.opened().queues.pullNow('clinic-1');
-  await follows(world, 'clinic-1', 'busy', 'the clinic to go on under what it had');
+  await follows(world, 'clinic-1', 'busy', 'the clinic to continue with its previous configuration');
   expect((await status()).refused).toHaveLength(1);
 
   await writeFile(tenantFile(world, 'clinic-1'), whole.replace('title: busy', 'title: appointment'));
@@ -120,7 +120,7 @@ test('a running daemon applies its files: a changed, an added, a broken and a re
   // The tenant returns with all its stored state.
   await rename(away, tenantFile(world, 'clinic-2'));
   hangUp();
-  await waitFor(async () => (await status()).removed.length === 0, { what: 'the clinic to be there again' });
+  await waitFor(async () => (await status()).removed.length === 0, { what: 'the clinic to be back' });
   await follows(world, 'clinic-2', 'appointment', 'its calendar to be exact');
   expect((await shown(world, 'clinic-2')).map(({ id }) => id)).toEqual(written.map(({ id }) => id));
   expect(await daemon.stop()).toBe(0);
@@ -144,7 +144,7 @@ test('a temporarily empty folder and invalid settings change nothing', async () 
   expect(await redis.connect().hexists(keys.removedTenants(), 'clinic-1')).toBe(0);
   await rename(elsewhere, folder);
   hangUp();
-  await waitFor(async () => (await status()).refused.length === 0, { what: 'the folder to be taken up' });
+  await waitFor(async () => (await status()).refused.length === 0, { what: 'the folder to be applied' });
 
   // Removing a client that a clinic uses changes nothing; settings that require a restart are named.
   const settings = join(world.configDir, 'clinic-mirror.yaml');
@@ -167,7 +167,7 @@ test('every role of a daemon applies file changes independently', async () => {
   onTestFinished(() => worker.kill());
   await follows(world, 'clinic-1', 'appointment', 'the first sync');
   await retitle(world, 'clinic-1', 'busy');
-  await follows(world, 'clinic-1', 'busy', 'the calendar to follow the file');
-  await waitFor(() => logged(world, 'configuration taken up').length === 2, { what: 'both parts to tell of it' });
+  await follows(world, 'clinic-1', 'busy', 'the calendar to match the file');
+  await waitFor(() => logged(world, 'configuration taken up').length === 2, { what: 'both roles to log the change' });
   expect([await daemon.stop(), await worker.stop()]).toEqual([0, 0]);
 });

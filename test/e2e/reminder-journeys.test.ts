@@ -208,7 +208,7 @@ test('what is booked, moved, cancelled, opted out and answered, from the clinic 
   const truth = new Map([...world.clinic.appointments(clinicId)].map(({ id, status }) => [id, status]));
   expect([truth.get(kept), truth.get(moved)].sort()).toEqual(['Cancelled', 'Confirmed']);
   await waitFor(async () => (await target?.read())?.length === before - 1, {
-    what: 'the calendar to follow',
+    what: 'the calendar to be in sync',
   });
 
   const stories = await Promise.all([kept, moved, gone].map((id) => world.cli('reminders', 'explain', 'clinic-1', id)));
@@ -323,7 +323,7 @@ describe('failures while reminders are due', () => {
     strike = () => {};
     const third = await start(bed);
     await waitFor(async () => (await fates(world, hooked)).includes('hook sent'), {
-      what: 'the webhook to be taken',
+      what: 'the webhook to be accepted',
       intervalMs: 200,
     });
     expect(await fates(world, texted)).toContain('text unknown');

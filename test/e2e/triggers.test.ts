@@ -55,7 +55,7 @@ async function read(daemon: Daemon, event: TriggerEvent): Promise<void> {
     await wake(0, { read: true });
     await waitFor(async () => (await store.reading(place)).readAt !== before, { what });
   }
-  await waitFor(async () => (await store.waitingCount(place)) === 0, { what: 'the messages to be taken' });
+  await waitFor(async () => (await store.waitingCount(place)) === 0, { what: 'the messages to be accepted' });
 }
 
 test('two daemons send a report and an invoice once, signed by both secrets, and no earlier ones', async () => {

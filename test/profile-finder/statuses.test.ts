@@ -39,7 +39,7 @@ describe('states', () => {
   });
 
   test.each([
-    ['names beside them', { 'x-enum-varnames': ['BOOKED', 'IN_CARE', 'CANCELLED'] }],
+    ['names next to them', { 'x-enum-varnames': ['BOOKED', 'IN_CARE', 'CANCELLED'] }],
     ['a description', { description: 'One of 1 = booked, 2 = in care, 9: cancelled.' }],
   ])('that are numbers are asked about for any %s', (_what, state) => {
     const document = withState({ type: 'integer', enum: [1, 2, 9], ...state });

@@ -184,7 +184,7 @@ function plan(world: World, { seen, unanswered, crash }: Extract<Step, { do: 'pl
     expect(isProved, `${recordId} is deleted without proof`).toBe(true);
   }
   for (const id of found.released) {
-    expect(isOver(world.links.get(id)!, world), `${id} is let go of before it left`).toBe(true);
+    expect(isOver(world.links.get(id)!, world), `${id} is released before it left the window`).toBe(true);
   }
   if (crash) return found;
   write(world, found);

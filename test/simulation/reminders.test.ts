@@ -48,7 +48,7 @@ test('days with kills, a downtime and lost answers: nothing wrong, double, misse
 
 describe('the judge sees what is broken in a worker that', () => {
   test.each<[string, string, number, (report: SimulationReport) => number]>([
-    ['does not ask the clinic again', 'no-second-look', 6, ({ wrong }) => wrong],
+    ['does not query the clinic again', 'no-second-look', 6, ({ wrong }) => wrong],
     ['knows no night', 'no-night', 6, ({ wrongBy }) => wrongBy.night ?? 0],
     ['forgets what it did', 'no-ledger', 2, ({ double }) => double],
   ])(

@@ -69,15 +69,15 @@ describe('an object with our owner tag', () => {
 
   test.each([
     ['lost its locator', remote('1', { sealedRecordId: null })],
-    ['carries a sealedRecordId that is not ours', remote('1', { sealedRecordId: 'x'.repeat(60) })],
+    ['has a sealedRecordId of another installation', remote('1', { sealedRecordId: 'x'.repeat(60) })],
     [
       'carries the sealedRecordId of another target',
       remote('1', {
         sealedRecordId: createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'nurse').sealedRecordId('1'),
       }),
     ],
-    ['has a key that is not of its record: a copy that a person made', remote('1', { key: identity.key('2', 0) })],
-    ['has a key beyond the epochs that are tried', remote('1', { key: identity.key('1', 9) })],
+    ['has the key of another record: a copy made by a user', remote('1', { key: identity.key('2', 0) })],
+    ['has a key of an epoch after the tried ones', remote('1', { key: identity.key('1', 9) })],
   ])('and %s is counted, and never linked', (_, object) => {
     expect(adopted([object], identity, 0)).toEqual({ links: [], ambiguous: 1, revision: 0 });
   });

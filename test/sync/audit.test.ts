@@ -424,7 +424,7 @@ describe('an object that carries another revision than its link', () => {
   });
 
   test.for([
-    ['older: a write of ours that came late', 3, 5],
+    ['older: a write of clinic-mirror that arrived late', 3, 5],
     ['newer: the state was lost since', 8, 8],
   ] as const)('%s, is what the target was given last, and no edit', ([, revision, highest]) => {
     const lateWrite = ofWrite(revision, { title: 'Late' });

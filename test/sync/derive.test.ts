@@ -66,12 +66,12 @@ describe('an appointment of yesterday', () => {
   test.each<[string, Partial<Appointment>, visits: number, noShows: number]>([
     ['that was completed is a visit', { status: 'completed' }, 1, 0],
     ['of a patient who arrived is a visit', { status: 'arrived' }, 1, 0],
-    ['that is still said to go on is a visit', { status: 'in_progress' }, 1, 0],
-    ['that nobody touched after the booking is a visit', { status: 'booked' }, 1, 0],
+    ['with the status in progress is a visit', { status: 'in_progress' }, 1, 0],
+    ['still with the status booked is a visit', { status: 'booked' }, 1, 0],
     ['that was confirmed is a visit', { status: 'confirmed' }, 1, 0],
     ['without any status is a visit', { status: 'unknown', rawStatus: null }, 1, 0],
-    ['with a status that nobody explained is none', { status: 'unknown', rawStatus: 'Odd' }, 0, 0],
-    ['to which nobody came is a no-show', { status: 'no_show' }, 0, 1],
+    ['with an unexplained status is none', { status: 'unknown', rawStatus: 'Odd' }, 0, 0],
+    ['with the status no-show is a no-show', { status: 'no_show' }, 0, 1],
     ['that was cancelled is nothing', { status: 'cancelled' }, 0, 0],
     ['that is blocked time is nothing', { status: 'completed', patientId: null }, 0, 0],
   ])('%s', (_, changes, visits, noShows) => {
@@ -87,8 +87,8 @@ describe('an appointment of yesterday', () => {
 describe('an appointment of tomorrow', () => {
   test.each<[string, Partial<Appointment>, isNext: boolean]>([
     ['that is booked is the next', { status: 'booked' }, true],
-    ['with a status that nobody explained is the next', { status: 'unknown', rawStatus: 'Odd' }, true],
-    ['that is said to be over already is the next, until its day', { status: 'completed' }, true],
+    ['with an unexplained status is the next', { status: 'unknown', rawStatus: 'Odd' }, true],
+    ['with the status completed is the next, until its day', { status: 'completed' }, true],
     ['that was cancelled is not', { status: 'cancelled' }, false],
     ['to which the patient will not come is not', { status: 'no_show' }, false],
   ])('%s', (_, changes, isNext) => {
@@ -192,10 +192,10 @@ describe('standing', () => {
   test.each<[string, Appointment[], DerivedFields['patientStatus']]>([
     ['a first appointment ahead: new', [ahead], 'new'],
     ['a visit lately: active', [visit(19)], 'active'],
-    ['a visit long ago, and an appointment ahead: active', [visit(25), ahead], 'active'],
-    ['a visit long ago, and nothing ahead: lapsed', [visit(25)], 'lapsed'],
-    ['visits long ago and lately: active', [visit(25), visit(3)], 'active'],
-    ['nobody came, and nothing ahead: lapsed', [{ ...visit(3), status: 'no_show' }], 'lapsed'],
+    ['an old visit, and a future appointment: active', [visit(25), ahead], 'active'],
+    ['an old visit, and no future appointment: lapsed', [visit(25)], 'lapsed'],
+    ['an old and a recent visit: active', [visit(25), visit(3)], 'active'],
+    ['a no-show, and no future appointment: lapsed', [{ ...visit(3), status: 'no_show' }], 'lapsed'],
     ['nothing known: lapsed', [], 'lapsed'],
   ])('%s', (_, appointments, patientStatus) => {
     expect(derived(appointments).patientStatus).toBe(patientStatus);
@@ -218,18 +218,18 @@ describe('amounts', () => {
       50,
     ],
     ['leave out drafts and cancelled documents', [{ status: 'Draft' }, { status: 'Cancelled' }], 0, 0],
-    ['count a document with a status that nobody explained', [{ status: 'Sent', paidAmount: '5' }], 100, 5],
-    ['take paid for all, where no amount is told', [{ status: 'Paid', paidAmount: null }], 100, 100],
-    ['take issued for nothing yet, where no amount is told', [{ status: 'Issued', paidAmount: null }], 100, 0],
-    ['are unknown where a part is paid that nobody tells', [{ status: 'PartiallyPaid', paidAmount: null }], 100, null],
+    ['include a document with an unexplained status', [{ status: 'Sent', paidAmount: '5' }], 100, 5],
+    ['treat paid as the full amount, if no amount is given', [{ status: 'Paid', paidAmount: null }], 100, 100],
+    ['treat issued as unpaid, if no amount is given', [{ status: 'Issued', paidAmount: null }], 100, 0],
+    ['are unknown if the paid part is not given', [{ status: 'PartiallyPaid', paidAmount: null }], 100, null],
     ['are unknown where one total is', [{}, { totalAmount: null }], null, 0],
-    ['are unknown where one is absurd', [{ totalAmount: '1234567890' }], null, 0],
+    ['are unknown if an amount is absurd', [{ totalAmount: '1234567890' }], null, 0],
     ['are unknown in several currencies', [{}, { currency: 'CHF' }], null, null],
     ['take a document without a currency for one in the same', [{}, { currency: null }], 200, 0],
     ['leave out what is older than the history', [{ issueDate: '2026-05-15' }, { issueDate: '2026-05-16' }], 100, 0],
     ['count documents without a date', [{ issueDate: null }], 100, 0],
     ['round fractions of a cent away from zero', [{ totalAmount: '1.005', paidAmount: '-1.005' }], 1.01, -1.01],
-    ['leave out documents of nobody', [{ patientId: null }], 0, 0],
+    ['omit documents without a patient', [{ patientId: null }], 0, 0],
   ])('%s', (_, invoices, invoiced, paid) => {
     const numbered = invoices.map((changes, index) => invoiceOf(String(index), changes));
     expect(billed(numbered)).toEqual({ invoiced, paid });

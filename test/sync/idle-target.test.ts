@@ -80,8 +80,8 @@ describe('a calendar without pending changes', () => {
     ['something waits', inputOf([one], [linkOf(one)], new Map([['2', { recordId: '2' }]]))],
     ['a link is of a record that is not listed', inputOf([], [linkOf(one)])],
     ['a link lies outside of the window', inputOf([beyond], [linkOf(beyond)])],
-    ['a person edited an object', inputOf([one], [linkOf(one, { drift: 'edited' })])],
-    ['a person removed an object', inputOf([one], [linkOf(one, { drift: 'removed' })])],
+    ['a user edited an object', inputOf([one], [linkOf(one, { drift: 'edited' })])],
+    ['a user removed an object', inputOf([one], [linkOf(one, { drift: 'removed' })])],
   ])('is not known to have nothing to do while %s', (_, input) => {
     expect(idleUntil(inputOf([one], [linkOf(one)]))).not.toBeNull();
     expect(idleUntil(input)).toBeNull();

@@ -27,12 +27,12 @@ function people(given: Record<string, Partial<Person>>): Map<string, Person> {
 describe('matching of patients and contacts', () => {
   test.each<[string, Partial<Person>, Partial<Person>, string[]]>([
     [
-      'an address, whatever its case',
+      'an e-mail address in any case',
       { addresses: ['Anna@Example.org'] },
       { addresses: [' anna@example.org'] },
       ['email'],
     ],
-    ['one of several addresses', { addresses: ['a@x.org'] }, { addresses: ['b@x.org', 'a@x.org'] }, ['email']],
+    ['one of several e-mail addresses', { addresses: ['a@x.org'] }, { addresses: ['b@x.org', 'a@x.org'] }, ['email']],
     ['a telephone, however it is written', { phones: ['333 123 4567'] }, { phones: ['+39 333-1234567'] }, ['phone']],
     [
       'name and birth date, whatever order, case and accents',
@@ -47,11 +47,11 @@ describe('matching of patients and contacts', () => {
   });
 
   test.each<[string, Partial<Person>, Partial<Person>]>([
-    ['a name alone', { name: 'Anna Verdi' }, { name: 'Anna Verdi' }],
-    ['a birth date alone', { birthDate: '1980-02-29' }, { birthDate: '1980-02-29' }],
-    ['what is no telephone number', { phones: ['call the son'] }, { phones: ['call the son'] }],
-    ['what is no address', { addresses: ['none'] }, { addresses: ['none'] }],
-    ['nothing', {}, {}],
+    ['only a name', { name: 'Anna Verdi' }, { name: 'Anna Verdi' }],
+    ['only a birth date', { birthDate: '1980-02-29' }, { birthDate: '1980-02-29' }],
+    ['an invalid telephone number', { phones: ['call the son'] }, { phones: ['call the son'] }],
+    ['an invalid e-mail address', { addresses: ['none'] }, { addresses: ['none'] }],
+    ['no field', {}, {}],
   ])('finds no match by %s', (_, patient, contact) => {
     expect(match({ p: patient }, { c: contact }).matches).toEqual([]);
   });

@@ -38,17 +38,17 @@ function isGivenUp(changes: Partial<PendingChange>, knowledge: Partial<Knowledge
 
 test.each([
   { what: 'a fresh write', changes: {}, missing: false, givesUp: false },
-  { what: 'a fresh write of what is missing now', changes: {}, missing: true, givesUp: true },
+  { what: 'a fresh write of a missing record', changes: {}, missing: true, givesUp: true },
   { what: 'a write decided a day ago', changes: OLD, missing: false, givesUp: true },
   { what: 'a write decided a little less than a day ago', changes: { enqueuedAt: NOW - DAY_MS + 1 }, givesUp: false },
   { what: 'an old write that was sent', changes: { ...OLD, sent: true }, missing: true, givesUp: false },
   { what: 'an old removal', changes: { ...OLD, want: 'absent' as const }, missing: true, givesUp: false },
-  { what: 'a parked write of today', changes: { parked: true }, missing: false, givesUp: false },
-  { what: 'a fresh write of what left the window', changes: LEFT, missing: true, givesUp: false },
-  { what: 'an old write of what left the window', changes: { ...LEFT, ...OLD }, givesUp: true },
-  { what: 'a parked write of what left the window', changes: { ...LEFT, parked: true }, givesUp: true },
+  { what: 'a parked recent write', changes: { parked: true }, missing: false, givesUp: false },
+  { what: 'a fresh write of a record outside the window', changes: LEFT, missing: true, givesUp: false },
+  { what: 'an old write of a record outside the window', changes: { ...LEFT, ...OLD }, givesUp: true },
+  { what: 'a parked write of a record outside the window', changes: { ...LEFT, parked: true }, givesUp: true },
   {
-    what: 'a removal, long parked, of what left the window',
+    what: 'a long-parked removal of a record outside the window',
     changes: { ...LEFT, parked: true, want: 'absent' as const, sent: true },
     givesUp: true,
   },

@@ -253,8 +253,12 @@ describe('how an item is shown', () => {
 
   test.each<[string, Partial<Appointment>, object | undefined]>([
     ['the first label that fits', { status: 'no_show', treatmentId: 't1' }, { colour: 'gray' }],
-    ['a label of all that it asks for', { agendaId: 'a2', treatmentId: 't1' }, { colour: 'red', category: 'Surgery' }],
-    ['none by half of what it asks for', { agendaId: 'a1', treatmentId: 't1' }, undefined],
+    [
+      'a label that matches all conditions',
+      { agendaId: 'a2', treatmentId: 't1' },
+      { colour: 'red', category: 'Surgery' },
+    ],
+    ['none if only half of the conditions match', { agendaId: 'a1', treatmentId: 't1' }, undefined],
     ['none by a treatment that it has not', { agendaId: 'a2', treatmentId: null }, undefined],
   ])('gets %s', (_, changes, expected) => {
     const labels = [

@@ -142,7 +142,7 @@ describe('records that moved by different times', () => {
     ['a zone, and meanwhile some appointments by hand', [...times(15, 2), 1, 30, 49, 100, -7], 5],
     ['all alike, but by more than zones are apart', times(20, 27), 20],
     ['two, by the same time', [3, 3], 2],
-    ['each by its own', [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 10],
+    ['each by a different time', [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 10],
     // Another clinic's rows under ids ids: both begin on full hours, so that many are as far apart.
     ['many alike, and as many not', [...times(10, -1), 72, 5, 29, 31, 6, 4, 99, 53, 13, -145], 20],
   ])('%s', (_, hours, count) => {

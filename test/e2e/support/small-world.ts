@@ -225,7 +225,7 @@ export async function cycleUntil(world: SmallWorld, condition: () => Promise<boo
     await world.cycle();
     return await condition();
   };
-  await waitFor(cycleAndLook, { what: 'the calendars to follow', intervalMs: 50 });
+  await waitFor(cycleAndLook, { what: 'the calendars to be in sync', intervalMs: 50 });
 }
 
 export function isExact({ duplicates, missing }: { duplicates: number; missing: number }): boolean {
