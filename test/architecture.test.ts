@@ -56,8 +56,8 @@ describe('the project', () => {
   test.each<[string, (files: SourceFile[]) => string[]]>([
     ['modules import from lower modules only', moduleBreaches],
     ['folders within a module import from lower folders only', innerBreaches],
-    ['folders beside src/ keep apart', folderBreaches],
-    ['vendors know nothing of each other, are registered and complete', connectorRule],
+    ['folders outside src/ stay independent', folderBreaches],
+    ['vendors do not import each other, are registered and complete', connectorRule],
     ['what sends has no patient', patientBreaches],
     ['no import closes a circle', cycleBreaches],
     ['BullMQ and Redis are known where they belong', packageBreaches],
@@ -65,8 +65,8 @@ describe('the project', () => {
     ['files are of readable length', lengthBreaches],
     ['nothing prints past the log', consoleBreaches],
     ['no import is computed', computedImportBreaches],
-    ['no module keeps what changes', stateBreaches],
-    ['scripts for Redis stand in files of their own', scriptBreaches],
+    ['no module has mutable state', stateBreaches],
+    ['each script for Redis is in a separate file', scriptBreaches],
     ['functions take at most four parameters', parameterBreaches],
     ['functions outside composition/ take parts of a tenant', wholeTenantBreaches],
   ])('%s', (_, breaches) => {
@@ -125,7 +125,7 @@ describe('a breach is reported', () => {
     ['the command line from the daemon', 'src/main.ts', './cli.ts'],
     ['a folder that is no module', 'src/sync/a.ts', '../helpers/b.ts'],
     ['the module around it from a folder that is a module', 'src/clinic/schema/a.ts', '../read/b.ts'],
-    ['settings from what they are made of', 'src/clinic/schema/a.ts', '../../settings/b.ts'],
+    ['settings from a module that they use', 'src/clinic/schema/a.ts', '../../settings/b.ts'],
   ])('importing %s', (_, path, specifier) => {
     const [breach, ...others] = moduleBreaches(project({ [path]: `// one\nimport type { B } from '${specifier}';` }));
     expect(breach).toContain(`${path}:2 imports src/`);

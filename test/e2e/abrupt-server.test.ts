@@ -17,7 +17,7 @@ const TENANT = 'clinic-1';
 const TARGET = 'room-1';
 const ALWAYS = Number.POSITIVE_INFINITY;
 
-/** Without ETags an update queries the events first; one query names all events of a batch. */
+/** Without ETags an update queries the events first; one query lists all events of a batch. */
 test.each(['with', 'without'] as const)(
   'at a server %s ETags that answers 404 to a query for an absent event, every change arrives and no calendar counts as deleted',
   async (tags) => {

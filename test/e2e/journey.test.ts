@@ -270,7 +270,7 @@ async function openJourneyWorld(redisUrl: string): Promise<JourneyWorld> {
       const signal = new AbortController().signal;
       daemon = await startDaemon(configuration, silentLogger, signal, { report: (text) => told.push(text) });
       for (const { tenant: opened } of daemon.composition.composed.values()) {
-        // Any later cycle counts as the second scan of a missing record.
+        // Any later cycle is the second scan of a missing record.
         opened.missedForMs = 0;
       }
       return told.join('\n');

@@ -39,7 +39,7 @@ describe('a file that becomes invalid', () => {
     expect(told).toMatchObject({ ...NONE, unchanged: 3, unusable: [] });
     expect(refused).toMatchObject([{ tenant: 'due', faults: [{ file: expect.stringMatching(/due\.yaml$/) }] }]);
     expect(titleOf('due')).toBe('appointment');
-    // The file stays refused until it changes, even if others change.
+    // clinic-mirror refuses the file until it changes, even if others change.
     write('tenants/uno.yaml', tenantFile('1', 'busy'));
     expect(readAgain()).toMatchObject({ ...NONE, changed: ['uno'], refused: [{ tenant: 'due' }] });
     write('tenants/due.yaml', tenantFile('2', 'busy'));

@@ -41,7 +41,7 @@ export interface World {
   invoices: Invoice[];
 }
 
-/** Input of one cycle. The targets contain the world before, as far as it was written. */
+/** Input of one cycle. The targets contain the written part of the earlier world. */
 export interface CycleChoice {
   before: World;
   now: World;

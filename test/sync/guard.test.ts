@@ -202,7 +202,7 @@ describe('absent records', () => {
     expect(verdict.postponed).toEqual(changes);
     // No record could be fetched.
     expect(weigh({ changes, linkCount: 2_500, absence: known(1, 0, 0, 0) }).postponed).toEqual(changes);
-    // Even if all of them are gone, the share stays below the limit.
+    // Even if every absent record is gone, the share stays below the limit.
     expect(weigh({ changes, linkCount: 10_000, absence: known(1, 0, 0, 0) }).passed).toHaveLength(1);
   });
 

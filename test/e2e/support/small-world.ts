@@ -133,7 +133,7 @@ function openWorld(servers: Servers, { tenants, targets }: Built): SmallWorld {
     // Retries happen as soon as the rules allow.
     for (const { tenant } of composition.composed.values()) {
       tenant.random = () => 0;
-      // Any later cycle counts as the second scan of a missing record.
+      // Any later cycle is the second scan of a missing record.
       tenant.missedForMs = 0;
     }
     return composition;
