@@ -56,8 +56,8 @@ describe('the project', () => {
   test.each<[string, (files: SourceFile[]) => string[]]>([
     ['modules import from lower modules only', moduleBreaches],
     ['folders within a module import from lower folders only', innerBreaches],
-    ['folders beside src/ keep apart', folderBreaches],
-    ['vendors know nothing of each other, are registered and complete', connectorRule],
+    ['folders outside src/ stay independent', folderBreaches],
+    ['vendors do not import each other, are registered and complete', connectorRule],
     ['what sends has no patient', patientBreaches],
     ['no import closes a circle', cycleBreaches],
     ['BullMQ and Redis are known where they belong', packageBreaches],
@@ -65,21 +65,21 @@ describe('the project', () => {
     ['files are of readable length', lengthBreaches],
     ['nothing prints past the log', consoleBreaches],
     ['no import is computed', computedImportBreaches],
-    ['no module keeps what changes', stateBreaches],
-    ['scripts for Redis stand in files of their own', scriptBreaches],
+    ['no module has mutable state', stateBreaches],
+    ['each script for Redis is in a separate file', scriptBreaches],
     ['functions take at most four parameters', parameterBreaches],
     ['functions outside composition/ take parts of a tenant', wholeTenantBreaches],
   ])('%s', (_, breaches) => {
     expect(breaches(files)).toEqual([]);
   });
 
-  test('each feature is a module of its own, with a README', () => {
+  test('each feature is a separate module, with a README', () => {
     const features = filesBelow('src/features').flatMap((path) => /^src\/features\/([^/]+)\//.exec(path)?.[1] ?? []);
     expect([...new Set(features)].map((name) => `features/${name}`)).toEqual(FEATURES);
     for (const feature of FEATURES) expect(existsSync(`${root}src/${feature}/README.md`)).toBe(true);
   });
 
-  test('each script for Redis is used, and says what its keys are', () => {
+  test('each script for Redis is used, and documents its keys', () => {
     const scripts = filesBelow('src').filter((path) => path.endsWith('.lua'));
     expect(scripts.length).toBeGreaterThan(0);
     expect(
@@ -91,7 +91,7 @@ describe('the project', () => {
     expect(functionLengthBreaches([...files, ...['tools', 'bench', 'test'].flatMap(sourceFilesBelow)])).toEqual([]);
   });
 
-  test('no name contains a word that had several meanings: the glossary says what to use', () => {
+  test('no name contains a word that had several meanings: the glossary gives the replacement', () => {
     const readers = { '.ts': readSource, '.lua': readScript };
     const found = Object.entries(readers).flatMap(([ending, read]) =>
       filesBelow('src')
@@ -125,7 +125,7 @@ describe('a breach is reported', () => {
     ['the command line from the daemon', 'src/main.ts', './cli.ts'],
     ['a folder that is no module', 'src/sync/a.ts', '../helpers/b.ts'],
     ['the module around it from a folder that is a module', 'src/clinic/schema/a.ts', '../read/b.ts'],
-    ['settings from what they are made of', 'src/clinic/schema/a.ts', '../../settings/b.ts'],
+    ['settings from a module that they use', 'src/clinic/schema/a.ts', '../../settings/b.ts'],
   ])('importing %s', (_, path, specifier) => {
     const [breach, ...others] = moduleBreaches(project({ [path]: `// one\nimport type { B } from '${specifier}';` }));
     expect(breach).toContain(`${path}:2 imports src/`);
@@ -309,7 +309,7 @@ describe('a breach is reported', () => {
     ]);
   });
 
-  test('a script for Redis that is missing, unused or says nothing of its keys', () => {
+  test('a script for Redis that is missing, unused or without a description of its keys', () => {
     const source =
       "const a = redisScript<'x'>(import.meta.url, 'a');\nconst b = fencedScript(import.meta.url, 'gone');";
     const scripts = new Map([
@@ -344,7 +344,7 @@ describe('a breach is reported', () => {
     expect(wholeTenantBreaches(files)).toEqual([1, 2, 3, 3].map((line) => `src/jobs/a.ts:${line} ${says}`));
   });
 
-  test('a module that keeps what changes', () => {
+  test('a module with mutable state', () => {
     const files = project({
       'src/jobs/a.ts': 'const a = new Map<string, Map<string, number>>();\nexport let b = 1;\nconst c = new WeakMap();',
       'src/jobs/b.ts':

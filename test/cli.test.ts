@@ -14,7 +14,7 @@ import { waitFor } from './support/wait-for.ts';
 
 const CLI = fileURLToPath(new URL('../src/cli.ts', import.meta.url));
 const KEY = Buffer.alloc(32, 1).toString('base64');
-/** A container engine kills after this, unless told another time. */
+/** By default a container engine kills a process after this time. */
 const ENGINE_PATIENCE_MS = 10_000;
 const HURRIED = fileURLToPath(new URL('./support/hurried-end.ts', import.meta.url));
 const LOADED = fileURLToPath(new URL('./support/loaded-packages.ts', import.meta.url));
@@ -89,7 +89,7 @@ async function terminate(cli: RunningCli): Promise<number | string> {
   return await cli.ended;
 }
 
-test('the daemon ends with 0 when it is told to', async () => {
+test('the daemon exits with 0 after a stop signal', async () => {
   const cli = run(redis.url, 0);
   await untilRunning(cli);
   expect(await terminate(cli)).toBe(0);
@@ -97,7 +97,7 @@ test('the daemon ends with 0 when it is told to', async () => {
   expect(cli.output()).not.toContain(FORCED);
 });
 
-test('the daemon releases by itself what was removed long enough ago', async () => {
+test('the daemon automatically releases tenants removed long enough ago', async () => {
   const state = redis.connect();
   const [sealed, young, kept] = [
     keys.outbox('gone', 'doctor'),
@@ -122,7 +122,7 @@ test('a start that fails ends the process, although its connections to Redis are
   expect(cli.output()).toContain('http-port-unavailable');
 });
 
-test('the daemon ends when it is told to while it waits for a Redis that is not there', async () => {
+test('the daemon exits after a stop signal while it waits for an unreachable Redis', async () => {
   const connected = Promise.withResolvers<void>();
   // Takes the connection and never answers.
   const silent = createServer(() => connected.resolve()).listen(0, '127.0.0.1');
@@ -135,7 +135,7 @@ test('the daemon ends when it is told to while it waits for a Redis that is not 
   expect(cli.output()).not.toContain(FORCED);
 });
 
-test('the daemon ends in time although Redis went away, and says so when it did not wait', async () => {
+test('the daemon exits in time after Redis has disappeared, and reports if it did not wait', async () => {
   const cli = run(redis.url, 0, ['--import', HURRIED]);
   await untilRunning(cli);
   await redis.crash();
@@ -155,7 +155,7 @@ test('a command ends when its work is done, whatever a library has left open, wi
   expect(left.output()).toBe(plain.output());
 });
 
-test('sync ends with 2 when the settings or its tenant’s file have faults, with 1 when there is no such tenant', async () => {
+test('sync exits with 2 if the settings or its tenant’s file have faults, and with 1 if the tenant does not exist', async () => {
   const tenants = { rossi: 'zone: Europe/Roma' };
   const [settings, broken, unknown] = [
     start(['sync', 'rossi'], 'no-address', { tenants }),
@@ -170,13 +170,13 @@ test('sync ends with 2 when the settings or its tenant’s file have faults, wit
   expect(unknown.output()).toContain('(no-such-tenant)');
 });
 
-test('it tells its version, which is the package’s', async () => {
+test('its version is the version of the package', async () => {
   const cli = start(['--version'], 'no-address');
   expect(await cli.ended).toBe(0);
   expect(cli.output()).toBe(`${manifest.version}\n`);
 });
 
-/** A clinic with a calendar of every vendor, whom nobody has logged in for. */
+/** A clinic with a calendar of every vendor, without any connection. */
 const CLIENT = { clientId: 'a', clientSecret: { env: 'KEY' } };
 const WITH_VENDORS = {
   clients: {
@@ -206,7 +206,7 @@ const VENDORS = [
   ...['nodemailer', 'libphonenumber-js', 'jsonata', 'pino-pretty'],
 ];
 
-/** Logs, bars, local days and signatures: of a command that says what stands, nothing of them. */
+/** A status command loads no module for logs, progress bars, local days and signatures. */
 const NOT_OF_A_STATUS = ['pino', 'cli-progress', 'temporal-polyfill', 'standardwebhooks'];
 
 function targetOf(connector: string, connection: string, settings: object): object {
@@ -217,7 +217,7 @@ function loadedBy({ output }: RunningCli): string[] {
   return (/^loaded: (.*)$/m.exec(output())?.[1] ?? '').split(' ');
 }
 
-test('a daemon loads nothing of vendors while nobody is logged in', async () => {
+test('a daemon loads no vendor module before a connection exists', async () => {
   const cli = start(['run'], redis.url, { ...WITH_VENDORS, nodeArgs: ['--import', LOADED] });
   await untilRunning(cli);
   cli.child.kill('SIGTERM');
@@ -225,11 +225,11 @@ test('a daemon loads nothing of vendors while nobody is logged in', async () => 
   const loaded = loadedBy(cli);
   expect(loaded).toContain('bullmq');
   expect(VENDORS.filter((name) => loaded.includes(name))).toEqual([]);
-  // Nor of traces, which nobody configured; what prom-client needs of them is types and a few words.
+  // A daemon without configured traces loads no module for them; prom-client uses only types and a few constants.
   expect(loaded.filter((name) => /^(@opentelemetry\/(?!api$)|src\/telemetry\/)/.test(name))).toEqual([]);
 });
 
-test('a server for assistants answers over standard input and output, says nothing else there, and ends with its input', async () => {
+test('a server for assistants answers over standard input and output, prints no other text there, and exits at the end of input', async () => {
   const cli = start(['mcp'], redis.url, WITH_VENDORS);
   const asked = [
     {
@@ -264,7 +264,7 @@ test('what finds a profile is loaded by its command, and never by the daemon', a
   expect(finding(daemon)).toEqual([]);
 });
 
-test('a status loads nothing of vendors, of the queues, or of the HTTP port', async () => {
+test('a status loads no module of vendors, of the queues, or of the HTTP port', async () => {
   const cli = start(['status', 'uno'], redis.url, { ...WITH_VENDORS, nodeArgs: ['--import', LOADED] });
   expect(await cli.ended).toBe(0);
   expect(cli.output()).toContain('no cycle yet');
@@ -277,7 +277,7 @@ test('a status loads nothing of vendors, of the queues, or of the HTTP port', as
   ).toEqual([]);
 });
 
-test('help loads nothing of the configuration and of the state', async () => {
+test('help loads no module of the configuration and of the state', async () => {
   const cli = start(['--help'], 'no-address', { nodeArgs: ['--import', LOADED] });
   expect(await cli.ended).toBe(0);
   const loaded = loadedBy(cli);

@@ -6,7 +6,7 @@ import { runHere } from './e2e/support/run-command.ts';
 
 const NO_INSTALLATION = { configDir: '/nowhere', env: {} };
 
-test('a configuration that is not there ends a command with 2, and is told on standard error alone', async () => {
+test('a missing configuration ends a command with 2, and is reported only on standard error', async () => {
   const { code, out, err } = await runHere(NO_INSTALLATION, ['status']);
   expect([code, out]).toEqual([2, '']);
   expect(err).toContain('/nowhere');

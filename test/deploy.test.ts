@@ -38,7 +38,7 @@ const rules = z
   .parse(parse(read('deploy/prometheus/rules.yaml')))
   .groups.flatMap((group) => group.rules);
 
-test('alarms and dashboard ask for metrics that there are', () => {
+test('alarms and dashboard use existing metrics', () => {
   expect(metrics.size).toBeGreaterThan(25);
   for (const path of ['deploy/prometheus/rules.yaml', 'deploy/grafana/dashboard.json']) {
     const asked = metricsIn(read(path));
@@ -64,11 +64,11 @@ test('every command that an alarm names is one that the documents list', () => {
 });
 
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
-test.skipIf(!hasPromtool)('promtool takes the alarms (skipped where there is none)', () => {
+test.skipIf(!hasPromtool)('promtool accepts the alarms (skipped without promtool)', () => {
   const { status, stdout, stderr } = spawnSync('promtool', ['check', 'rules', `${root}deploy/prometheus/rules.yaml`]);
   expect(status, `${stdout}${stderr}`).toBe(0);
 });
-test.skipIf(!hasPromtool)('promtool sees the alarms fire when they should (skipped where there is none)', () => {
+test.skipIf(!hasPromtool)('promtool confirms that the alarms fire (skipped without promtool)', () => {
   const { status, stdout, stderr } = spawnSync('promtool', [
     'test',
     'rules',
@@ -77,7 +77,7 @@ test.skipIf(!hasPromtool)('promtool sees the alarms fire when they should (skipp
   expect(status, `${stdout}${stderr}`).toBe(0);
 });
 
-test('each panel of the dashboard has a query, and none lies on another', () => {
+test('each panel of the dashboard has a query, and none covers another', () => {
   const { panels } = JSON.parse(read('deploy/grafana/dashboard.json')) as {
     panels: { title: string; gridPos: { x: number; y: number; w: number; h: number }; targets: { expr: string }[] }[];
   };
@@ -109,7 +109,7 @@ test('the unit runs the daemon as its own user, reloads by SIGHUP, and grants no
     expect(unit.split('\n')).toContain(line);
   expect(unit).toMatch(/^ExecStart=.*clinic-mirror\.js run$/m);
 });
-test.skipIf(!hasSystemd)('systemd takes the unit (skipped where there is none)', () => {
+test.skipIf(!hasSystemd)('systemd accepts the unit (skipped without systemd)', () => {
   const { stderr } = spawnSync('systemd-analyze', ['verify', `${root}deploy/systemd/clinic-mirror.service`], {
     encoding: 'utf8',
   });

@@ -19,11 +19,11 @@ import { testsIn } from './support/tests-in.ts';
 
 const root = join(import.meta.dirname, '..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
-/** Where documents of ours are, beside the project's folder itself. */
+/** Folders with documents of the project, in addition to its root. */
 const FOLDERS_WITH_DOCUMENTS = ['.github', 'bench', 'decisions', 'docs', 'sandbox', 'src'];
 const NOT_OURS = ['.cache', '.git', 'coverage', 'node_modules'];
 
-/** What stands in the first column of a document's tables, within backticks. */
+/** Returns the backtick-quoted values in the first column of a document's tables. */
 function firstColumn(text: string): string[] {
   return [...text.matchAll(/^\| `([^`]+)` \|/gm)].map((match) => match[1] ?? '');
 }
@@ -116,7 +116,7 @@ test.each([...referenceDocuments(), commandsDocument()])(
 );
 
 test.each([...connectors.keys()])('docs/configuration.md has a section for the connector %s', (name) => {
-  // The lines alone: a failure that prints the whole document says nothing.
+  // Compares only lines: a failure that prints the complete document is unreadable.
   const lines = read('docs/configuration.md').split('\n');
   const needed = [`### \`${name}\``, `<!-- reference: ${name} -->`];
   expect(
@@ -150,12 +150,12 @@ describe.each([
     [...(row.split('|').at(-2) ?? '').matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);
   const names = rows.flatMap(namedBy).filter((name) => !name.startsWith('npm run '));
 
-  test('names tests that are there', () => {
+  test('names existing tests', () => {
     expect(names.length).toBeGreaterThan(least);
     expect(names.filter((name) => sourcesOfTest(name).length === 0)).toEqual([]);
   });
 
-  test('names what holds a test', () => {
+  test('names files that contain a test', () => {
     expect(
       names.filter((name) =>
         sourcesOfTest(name)
@@ -165,13 +165,13 @@ describe.each([
     ).toEqual([]);
   });
 
-  test('names in each row what shows it', () => {
+  test('names evidence in each row', () => {
     const bare = rows.filter((row) => !/^\|(?:-+\|)+$/.test(row) && !row.endsWith('| test |'));
     expect(bare.filter((row) => namedBy(row).length === 0)).toEqual([]);
   });
 });
 
-/** The file of a test by its name below `test/`, or whatever lies in the folder of that name. */
+/** Returns the file of a test by its name below `test/`, or the files in the folder of that name. */
 function sourcesOfTest(name: string): string[] {
   const file = `test/${name}.test.ts`;
   if (existsSync(join(root, file))) return [file];
@@ -200,7 +200,7 @@ describe('documents', () => {
     folder === '.' ? readdirSync(root).filter((name) => name.endsWith('.md')) : filesBelow(folder, '.md'),
   );
 
-  test.each(documents)('%s links to what is there', (path) => {
+  test.each(documents)('%s links to existing targets', (path) => {
     expect(linkFaults(path, read(path))).toEqual([]);
   });
 
@@ -222,7 +222,7 @@ describe('documents', () => {
     ['see `clinic-mirror status --problem`', /unknown option '--problem'/],
     ['```\nclinic-mirror logout aurora clinic now\n```', /too many arguments/],
     ['`clinic-mirror reminders opt-out <tenant> fax`', /Allowed choices/],
-  ])('a command that the program does not take is named: %s', async (text, says) => {
+  ])('an unknown command is reported: %s', async (text, says) => {
     const [command] = commandsIn(text);
     expect(await commandFault(command!)).toMatch(says);
   });
@@ -235,7 +235,7 @@ describe('documents', () => {
     expect(await Promise.all(commandsIn(text).map(commandFault))).toEqual(commandsIn(text).map(() => null));
   });
 
-  test('are all looked at', () => {
+  test('are all checked', () => {
     const others = readdirSync(root, { withFileTypes: true }).filter(
       (entry) => entry.isDirectory() && !FOLDERS_WITH_DOCUMENTS.includes(entry.name) && !NOT_OURS.includes(entry.name),
     );
@@ -250,7 +250,7 @@ describe('documents', () => {
     ['[a]: docs/nowhere.md', 'CONTRIBUTING.md:1: docs/nowhere.md is not there'],
     ['[a](http://example.org)', 'CONTRIBUTING.md:1: http://example.org is not https'],
     ['<https://example.org.>', 'CONTRIBUTING.md:1: https://example.org. names no public host'],
-  ])('a broken link is named: %s', (text, fault) => {
+  ])('a broken link is reported: %s', (text, fault) => {
     expect(linkFaults('CONTRIBUTING.md', text)).toEqual([fault]);
   });
 
@@ -266,7 +266,7 @@ describe('documents', () => {
   });
 });
 
-/** Every link of a document that leads nowhere; outside addresses are looked at by their form alone. */
+/** Returns every broken link of a document; external URLs are checked only by their form. */
 function linkFaults(path: string, markdown: string): string[] {
   return linksIn(markdown).flatMap(({ to, line }) => {
     const fault = /^[a-z]+:/i.test(to) ? addressFault(to) : fileFault(path, markdown, to);

@@ -21,7 +21,7 @@ const SECRETS: Readonly<Record<string, string>> = {
 
 let folder: string;
 let manifests: Manifest[];
-/** As somebody follows docs/install/kubernetes.md: a copy, with a file for each secret. */
+/** A copy with a file for each secret, as docs/install/kubernetes.md instructs. */
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'clinic-mirror-kubernetes-'));
   cpSync(join(deploy, 'kubernetes'), folder, { recursive: true });
@@ -38,7 +38,7 @@ const named = (kind: string, name: string) =>
   manifests.find((one) => one.kind === kind && one.metadata.name === name)?.spec as Record<string, unknown>;
 
 describe.each(['scheduler', 'worker', 'http'])('the pods of %s', (deployment) => {
-  /** The pods' files, with the places of a container below a folder of the test. @returns the configuration directory */
+  /** Creates the pods' files, with container paths below a folder of the test. @returns the configuration directory */
   function podFiles(of: readonly Manifest[] = manifests): { root: string; configDir: string } {
     const root = mkdtempSync(join(folder, `${deployment}-`));
     // What the image brings.
@@ -50,7 +50,7 @@ describe.each(['scheduler', 'worker', 'http'])('the pods of %s', (deployment) =>
     return { root, configDir: join(root, 'app/config') };
   }
 
-  test('run a CalDAV tenant and a HubSpot tenant, each with a secret of its own', async () => {
+  test('run a CalDAV tenant and a HubSpot tenant, each with a separate secret', async () => {
     const { configDir } = podFiles();
     const { code, out, err } = await runHere({ configDir, env: {} }, ['config', 'check', '--json']);
     expect(JSON.parse(out), err).toEqual({ ok: true, faults: [], warnings: [] });
@@ -107,7 +107,7 @@ describe('for the Prometheus Operator', () => {
   const monitoring = renderKustomization(join(deploy, 'kubernetes-monitoring'));
   const monitored = (kind: string) => monitoring.find((one) => one.kind === kind);
 
-  test('the operator port of every part is asked, with the token, as the job that the alarms expect', () => {
+  test('the operator port of every role is scraped, with the token, as the job that the alarms expect', () => {
     const { spec } = monitored('ServiceMonitor') as { spec: Record<string, unknown> };
     const service = monitored('Service');
     expect(spec).toMatchObject({

@@ -34,7 +34,7 @@ async function open() {
   await writeFile(settings, stringify({ ...written, http: { port: 0 } }));
   const file = (id: string) => join(dir, 'tenants', `${id}.yaml`);
   await writeFile(file(BROKEN), 'name: [');
-  // Each has a login, if one that does not open: else there would be nothing to do for it.
+  // Each tenant has a connection, although it cannot be decrypted: without one the tenant would have no work.
   for (const id of [FIRST, LAST]) await redis.connect().set(keys.credential(id, 'clinic'), 'not-sealed');
   const env = { ...secretsOf(TENANTS), REDIS_URL: redis.url };
   const options = { dir, env, connectors, reminderChannels, mode: 'set-aside', use: 'daemon' } as const;
@@ -77,7 +77,7 @@ test('ports are open before tenants are checked; each runs from when it is check
   expect(JSON.parse(starting.text).missing).toEqual([
     { what: 'tenants', why: `starting: 0 of ${TENANTS} are checked` },
   ]);
-  // What comes from outside for a tenant must not be told that there is none.
+  // A public request for a tenant must not be answered as if the tenant did not exist.
   expect((await ask('/reminders/clinic-99/sms', daemon.publicPort ?? 0)).status).toBe(503);
   expect(await status(installation)).toMatchObject({ tenants: [], unusable: [], unchecked: TENANTS });
   expect(await list(BROKEN, LAST)).toMatchObject([
@@ -110,7 +110,7 @@ test('ports are open before tenants are checked; each runs from when it is check
   expect([...installation.tenants.keys()]).toHaveLength(TENANTS - 1);
 });
 
-test('a reload waits until every tenant is checked, and then takes up what changed meanwhile', async () => {
+test('a reload waits until all tenants are checked, and then applies the changes made in the meantime', async () => {
   const { daemon, installation, file, checkSlice } = await open();
   await checkSlice();
   const renamed = await readFile(file(FIRST), 'utf8').then((text) => text.replace(/^name: .*$/m, 'name: Another'));
@@ -119,6 +119,6 @@ test('a reload waits until every tenant is checked, and then takes up what chang
   await checkSlice();
   expect(installation.outlines.get(FIRST)?.name).not.toBe('Another');
   while (installation.unchecked.size > 0) await checkSlice();
-  await waitFor(() => installation.outlines.get(FIRST)?.name === 'Another', { what: 'the change to be taken up' });
+  await waitFor(() => installation.outlines.get(FIRST)?.name === 'Another', { what: 'the change to be applied' });
   expect(installation.tenants.keys()).toContain(LAST);
 });

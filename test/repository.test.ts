@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 const root = join(import.meta.dirname, '..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 
-test('.editorconfig says of indentation and width what biome.json says', () => {
+test('.editorconfig has the same indentation and width as biome.json', () => {
   const { formatter } = JSON.parse(read('biome.json'));
   const [all = ''] = read('.editorconfig').split('[*.md]');
   const said = Object.fromEntries([...all.matchAll(/^(\w+) = (.+)$/gm)].map(([, key, value]) => [key, value]));
@@ -17,7 +17,7 @@ test('.editorconfig says of indentation and width what biome.json says', () => {
   });
 });
 
-test('each image of others is named by its digest, and the devcontainer is built on that of the daemon', () => {
+test('each external image is pinned by its digest, and the devcontainer has the same base as the daemon', () => {
   const named = ['Dockerfile', 'compose.yaml', '.devcontainer/Dockerfile', ...yamlBelow('deploy')].flatMap((path) =>
     [...read(path).matchAll(/^\s*(?:FROM |image: |ARG NODE_IMAGE=)(?!clinic-mirror$|\$NODE_IMAGE)(\S+)/gm)].map(
       ([, image]) => ({
@@ -38,14 +38,14 @@ function yamlBelow(folder: string): string[] {
   return names.filter((name) => name.endsWith('.yaml')).map((name) => join(folder, name));
 }
 
-test('the editor starts programs that are there', () => {
+test('the editor starts existing programs', () => {
   const { configurations } = JSON.parse(read('.vscode/launch.json')) as { configurations: { program: string }[] };
   const programs = configurations.map(({ program }) => program.replace(/^\$\{workspaceFolder\}\//, ''));
   expect(programs.length).toBeGreaterThan(1);
   expect(programs.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
-test('every module of src/ has an owner, and every path that has one is there', () => {
+test('every module of src/ has an owner, and every path with an owner exists', () => {
   const paths = [...read('.github/CODEOWNERS').matchAll(/^\/(\S+)\s+@\S+$/gm)].map((match) => match[1] ?? '');
   const modules = readdirSync(join(root, 'src'), { withFileTypes: true }).map((entry) =>
     entry.isDirectory() ? `src/${entry.name}/` : `src/${entry.name}`,
@@ -54,7 +54,7 @@ test('every module of src/ has an owner, and every path that has one is there', 
   expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
-test('whoever reports a defect is asked for status, check and version, and told to keep patients out', () => {
+test('the issue template asks for status, check and version, and warns against patient data', () => {
   const { body } = parse(read('.github/ISSUE_TEMPLATE/defect.yml')) as {
     body: { attributes: { label?: string; value?: string }; validations?: { required: boolean } }[];
   };

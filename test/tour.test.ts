@@ -2,16 +2,14 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
-/*
- * docs/tour.md names files, symbols and lines to break. What it names must be there, so that the tour can be walked today.
- */
+/* docs/tour.md names files, symbols and lines to break. Each must exist, so that the tour works with the current code. */
 const root = join(import.meta.dirname, '..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 
 const [, ...stops] = read('docs/tour.md').split(/^## (?=\d+\. )/m);
 
 describe.each(stops.map((text): [string, string] => [text.split('\n', 1)[0] ?? '', text]))('stop %s', (_, text) => {
-  test('shows files that are there, and what is declared in them', () => {
+  test('shows existing files, and symbols declared in them', () => {
     const shown = [...text.matchAll(/^- `([^`]+)`(.*)$/gm)].map(([, path = '', rest = '']) => ({
       path,
       symbols: quoted(rest),
@@ -24,7 +22,7 @@ describe.each(stops.map((text): [string, string] => [text.split('\n', 1)[0] ?? '
     expect(missing).toEqual([]);
   });
 
-  test('breaks something that stands there once, for a test that is there', () => {
+  test('changes a line that occurs once, for an existing test', () => {
     const [, path = '', line = '', test = ''] =
       /^Break in `([^`]+)`: `([^`]+)` →[^→]*?`(test\/[^`]+\.test\.ts)` fails\.$/m.exec(text) ?? [];
     expect(path).not.toBe('');

@@ -17,9 +17,9 @@ const TENANT = 'clinic-1';
 const TARGET = 'room-1';
 const ALWAYS = Number.POSITIVE_INFINITY;
 
-/** Without ETags updates look first, and one look names all events of a batch. */
+/** Without ETags an update queries the events first; one query lists all events of a batch. */
 test.each(['with', 'without'] as const)(
-  'at a server %s ETags that answers 404 to a look that names an absent event, every change arrives and no calendar counts as gone',
+  'at a server %s ETags that answers 404 to a query for an absent event, every change arrives and no calendar counts as deleted',
   async (tags) => {
     const { world, clinicId, proxy, hands } = await openAbrupt(tags);
     const watched = watch(world);
@@ -60,7 +60,7 @@ test.each(['with', 'without'] as const)(
     expect(await watched.audit()).toMatchObject({ code: 1, failure: { code: 'server-unavailable' } });
     proxy.clear();
     const isLookedAt = async () => (await watched.audit()).code === 0;
-    await waitFor(isLookedAt, { what: 'the audit to look again', intervalMs: 300 });
+    await waitFor(isLookedAt, { what: 'the audit to run again', intervalMs: 300 });
   },
 );
 
@@ -68,7 +68,7 @@ function answered(status: number): ProxyFault {
   return { kind: 'answer', answer: { status, headers: {}, body: '' } };
 }
 
-/** A clinic whose one calendar lies at such a server. */
+/** A clinic with one calendar at such a server. */
 async function openAbrupt(tags: 'with' | 'without') {
   const [user] = RADICALE_USERS;
   const account = { user: TENANT, password: user?.password ?? '' };
@@ -96,7 +96,7 @@ async function openAbrupt(tags: 'with' | 'without') {
   return { world, proxy, clinicId: world.tenants[0]!.clinicId, hands: new DavHands({ url, homePath, login }) };
 }
 
-/** What an operator does and sees beside the daemon. */
+/** Operator commands and observations during the run of the daemon. */
 function watch(world: SmallWorld) {
   const { installation, queues } = world.open();
   const tenant = installation.tenants.get(TENANT)!;
@@ -108,7 +108,7 @@ function watch(world: SmallWorld) {
     return tenants[0]!.targets[0]!;
   };
   return {
-    /** Codes of all that `status` told of the target, at any time. */
+    /** All codes that `status` has shown for the target. */
     problems: seen,
     async untilInSync() {
       const since = Date.now();

@@ -12,7 +12,7 @@ import { useSmallWorld } from './support/small-world.ts';
 
 const redis = useRedis();
 
-test('a cycle that is asked for while another is under way comes after it', async () => {
+test('a cycle requested during another cycle runs after it', async () => {
   const schedule = { pullEverySeconds: 86_400, auditEverySeconds: 604_800 };
   const world = await useSmallWorld({
     redisUrl: redis.url,
@@ -35,7 +35,7 @@ test('a cycle that is asked for while another is under way comes after it', asyn
     await waitFor(isAtRest, { what: 'every pull to find the lease taken' });
     const before = (await runs.list(1))[0]?.id;
     await lease?.release();
-    await waitFor(async () => (await runs.list(1))[0]?.id !== before, { what: 'the cycle that was asked for' });
+    await waitFor(async () => (await runs.list(1))[0]?.id !== before, { what: 'the requested cycle' });
     expect((await runs.list(1))[0]?.error).toBeNull();
   } finally {
     await daemon.close();

@@ -40,7 +40,7 @@ async function editSettings(world: SmallWorld, edit: (settings: { secrets: { sea
   await writeFile(file, stringify(settings));
 }
 
-test('a daemon and commands leave what was done, by whom and why, in one chain; a rotation of keys is seen at the next start', async () => {
+test('a daemon and commands record actions, users and reasons in one chain; a key rotation is applied at the next start', async () => {
   const { world } = await openRecorded();
   const daemon = start(world);
   await waitFor(() => starts(world) === 1, { what: 'the daemon' });
@@ -72,7 +72,7 @@ test('a daemon and commands leave what was done, by whom and why, in one chain; 
   expect(await world.cli('audit-log', 'verify')).toMatchObject({ code: 0, err: '' });
 });
 
-test('two persons forget a patient: the first is noted and shown, and only another one does it', async () => {
+test('forgetting a patient requires two people: the first request is recorded and shown, and only another user executes it', async () => {
   const { world } = await openRecorded({ approvals: { forget: true, persons: 'named' } });
   const [patient] = [...world.clinic.patients(world.tenants[0]?.clinicId ?? '')];
   const forget = (name: string) => world.cli('forget', 'clinic-1', patient?.id ?? '', '--yes', '--as', name);
@@ -94,7 +94,7 @@ test('two persons forget a patient: the first is noted and shown, and only anoth
   ]);
 });
 
-test('without a place for its entry nothing is done by a person, and no configuration is taken up', async () => {
+test('if the audit log cannot be written, no user action is executed and no configuration is applied', async () => {
   const { world, directory } = await openRecorded();
   const daemon = start(world);
   await waitFor(() => starts(world) === 1, { what: 'the daemon' });

@@ -18,7 +18,7 @@ function tenantsOf(world: SmallWorld): OpenTenant[] {
   return TENANTS.map((id) => world.opened().installation.tenants.get(id) as OpenTenant);
 }
 
-/** Two clinics at work: in the first a patient was forgotten, in the second a removal was rejected and a record restored by undo. */
+/** Two running clinics: in the first a patient was forgotten, in the second a removal was rejected and a record was restored manually. */
 async function open() {
   const world = await useSmallWorld({ redisUrl: redis.url, tenants: 2, appointments: 20 });
   for (const tenant of TENANTS) await world.cycle(tenant);
@@ -35,7 +35,7 @@ async function open() {
   return { world, forgotten, target };
 }
 
-/** What protects people and decisions, as it stands in Redis. */
+/** State in Redis that protects people and decisions. */
 async function standing(world: SmallWorld, forgotten: string, target: string) {
   const [first, second] = tenantsOf(world);
   const logins = TENANTS.map((id) => world.opened().installation.tenants.get(id)!);
@@ -56,17 +56,17 @@ async function standing(world: SmallWorld, forgotten: string, target: string) {
   };
 }
 
-/** Without a data directory acts are told as lines; nothing else is. */
+/** Without a data directory actions are reported as audit lines, and standard error has no other output. */
 const ACTS_ALONE = expect.stringMatching(/^(\{"audit":true.*\n)*$/);
 
-test('one file brings all clinics back into an empty Redis: nothing is there twice, nobody who was forgotten comes back', async () => {
+test('one file restores all clinics into an empty Redis, without duplicates and without forgotten patients', async () => {
   const { world, forgotten, target } = await open();
   const before = await standing(world, forgotten, target);
   expect(before).toMatchObject({ isForgotten: true, rejected: [['kept-by-a-person']], pins: ['put-back'] });
   const shown = await world.compareAll();
   const file = join(world.dir, 'all.backup');
   expect(await world.cli('backup', '--all', file)).toMatchObject({ code: 0, err: ACTS_ALONE });
-  // One that is there is not written over.
+  // An existing backup file is not overwritten.
   expect(await world.cli('backup', '--all', file)).toMatchObject({
     code: 1,
     err: expect.stringContaining('file-unusable'),

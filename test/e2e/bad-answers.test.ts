@@ -114,7 +114,7 @@ test('whatever the clinic answers, nothing is deleted that it does not confirm',
   await expectExact(world);
 });
 
-test("another clinic's data in the answers deletes nothing and shows nothing of it", async () => {
+test("another clinic's data in the answers deletes nothing and is not shown", async () => {
   const world = await useSmallWorld({ redisUrl: redis.url, tenants: 2, user: ({ users }) => users.everyTenant });
   await world.cycle('clinic-1');
   const [ours, other] = world.tenants as [SmallTenant, SmallTenant];
@@ -142,7 +142,7 @@ test("another clinic's data in the answers deletes nothing and shows nothing of 
   }
 });
 
-test('cancelled appointments that lists leave out are found by reading them alone, and only they go', async () => {
+test('cancelled appointments missing from lists are found by individual fetches, and only they are removed', async () => {
   const world = await useSmallWorld({ redisUrl: redis.url });
   const [tenant] = world.tenants;
   await world.cycle();
@@ -157,7 +157,7 @@ test('cancelled appointments that lists leave out are found by reading them alon
   await expectExact(world);
 });
 
-test('bad rows are set aside by their codes while the others go on, and no object of theirs goes', async () => {
+test('bad rows are skipped with their codes while the others continue, and none of their objects is removed', async () => {
   const world = await useSmallWorld({ redisUrl: redis.url });
   const clinicId = world.tenants[0]?.clinicId ?? '';
   await world.cycle();
@@ -201,7 +201,7 @@ test.each(['lost-answer', 'cut', 'cut-body', 'html'] as const)(
   60_000,
 );
 
-/** Cycles until nothing waits: a target rests for some seconds after an answer that it could not use. */
+/** Cycles until every target is in sync: a target pauses for a few seconds after an unusable answer. */
 async function untilSettled(world: SmallWorld): Promise<void> {
   await waitFor(async () => (await world.cycle()).targets.every(({ state }) => state === 'in-sync'), {
     what: 'the targets to settle',

@@ -42,12 +42,12 @@ async function open() {
   };
 }
 
-test('with a broken file of a clinic that runs, commands work on what runs, and name file and line', async () => {
+test('with a broken file of a running clinic, commands use the running configuration, and name file and line', async () => {
   const { world, start, run, fault, breakFile, mendFile, status, inSync } = await open();
   const { id: appointment } = world.clinic.book(world.tenants[0]!.clinicId);
   const daemon = start();
   await inSync();
-  await waitFor(async () => (await status()).tenants[0]?.sync === 'in-sync', { what: 'status to tell that' });
+  await waitFor(async () => (await status()).tenants[0]?.sync === 'in-sync', { what: 'status to show in-sync' });
 
   await breakFile();
   const look = async (when: string) => {
@@ -68,7 +68,7 @@ test('with a broken file of a clinic that runs, commands work on what runs, and 
     expect({ tenants: tenants.length, refused: refused.length, unusable }, when).toEqual({
       ...{ tenants: 1, refused: 1, unusable: [] },
     });
-    // The commands work by the configuration of the daemon, which goes on with it.
+    // The commands use the configuration that the daemon still runs with.
     expect(tenants[0]?.configuration.isOurs, when).toBe(true);
   };
   await look('before the daemon has looked');
@@ -77,7 +77,7 @@ test('with a broken file of a clinic that runs, commands work on what runs, and 
   await waitFor(isRefused, { what: 'the daemon to refuse the file' });
   await look('after it has');
 
-  // What acts goes on as the daemon does, and says so.
+  // Commands that change state also use the running configuration, and report it.
   const synced = await run('sync', 'clinic-1');
   expect(synced.code, synced.all).toBe(0);
   expect(synced.err.replaceAll(/\s+/g, ' ')).toMatch(fault);
@@ -92,7 +92,7 @@ test('with a broken file of a clinic that runs, commands work on what runs, and 
   expect((await run('plan', 'clinic-1')).err).not.toContain('fault');
 });
 
-test('a broken profile of clinics that run is told the same way', async () => {
+test('a broken profile of running clinics is reported the same way', async () => {
   const { world, start, run, inSync } = await open();
   start();
   await inSync();
@@ -123,7 +123,7 @@ test('a file that no daemon ran, or that one found broken when it began, is not 
   }
 });
 
-test('what is kept of what runs tells no secret', async () => {
+test('the stored copy of the running configuration contains no secret', async () => {
   const { world, start, inSync } = await open();
   start();
   await inSync();

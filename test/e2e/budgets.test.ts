@@ -7,7 +7,7 @@ import { EXACT, useSmallWorld } from './support/small-world.ts';
 const redis = useRedis();
 
 interface Exchange {
-  /** Who asks: the login's header. */
+  /** The caller, identified by the authorization header. */
   who: string;
   sentAt: number;
   answeredAt: number;
@@ -15,7 +15,7 @@ interface Exchange {
   retryAfterMs: number;
 }
 
-test('Retry-After is honoured by the tenant that was told, and the others need not wait for it', async () => {
+test('the tenant that received Retry-After waits, and the other tenants do not', async () => {
   const world = await useSmallWorld({
     redisUrl: redis.url,
     tenants: 2,
@@ -36,7 +36,7 @@ test('Retry-After is honoured by the tenant that was told, and the others need n
   expect(refusals.length).toBeGreaterThan(0);
   for (const { who, answeredAt, retryAfterMs } of refusals) {
     expect(retryAfterMs).toBeGreaterThanOrEqual(1_000);
-    // What was sent before the refusal was read could not know of it.
+    // Requests sent before the refusal arrived are not too early.
     const tooEarly = exchanges.filter(
       (other) => other.who === who && other.sentAt > answeredAt + 50 && other.sentAt < answeredAt + retryAfterMs - 50,
     );

@@ -20,7 +20,7 @@ describe('Radicale', () => journeys(useRadicale({ users: RADICALE_USERS })));
 describe('Xandikos', () => journeys(useXandikos(RADICALE_USERS)));
 describe('Cyrus IMAP', () => journeys(useCyrus(RADICALE_USERS)));
 
-/** What people and machines do to a calendar, told of the whole product on a real server. */
+/** Changes by users and clients to a calendar, tested through the whole product on a real server. */
 function journeys(server: () => PrivateDavServer): void {
   async function open(appointments = 30) {
     const world = await useSmallWorld({
@@ -34,7 +34,7 @@ function journeys(server: () => PrivateDavServer): void {
     return { world, proxy, hands: new DavHands(firstAccount(server())) };
   }
 
-  test('what a client renamed, moved to another calendar or deleted is put right, each appointment once', async () => {
+  test('an event that a client renamed, moved to another calendar or deleted is restored, each appointment once', async () => {
     const { world, hands } = await open();
     await world.cycle();
     const before = await hands.ownEvents();
@@ -54,12 +54,12 @@ function journeys(server: () => PrivateDavServer): void {
     const after = await hands.ownEvents();
     const inCalendar = after.filter(({ path }) => path.startsWith(calendar));
     expect(timesOf(inCalendar)).toEqual(timesOf(before));
-    // What a person moved elsewhere is theirs.
+    // An event that a user moved to another calendar belongs to the user.
     expect(after.length - inCalendar.length).toBe(1);
     expect(await audit(world)).toMatchObject({ edited: 0, removed: 0 });
   });
 
-  test('a calendar of ours that was deleted is made anew and filled', async () => {
+  test('a deleted calendar of clinic-mirror is created again and filled', async () => {
     const { world, hands } = await open();
     await world.cycle();
     const path = (await hands.ownEvents())[0]?.path ?? '';

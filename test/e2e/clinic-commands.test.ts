@@ -11,7 +11,7 @@ import { useProfile } from './support/use-profile.ts';
 const redis = useRedis();
 const FIXTURE = fileURLToPath(new URL('../fixtures/openapi-pages.yaml', import.meta.url));
 
-test('the profile that check-spec proposes for another dialect, unedited, brings the calendars in step', async () => {
+test('the unedited profile that check-spec proposes for another dialect brings the calendars in sync', async () => {
   const world = await startSmallWorld({ redisUrl: redis.url, clinic: { dialect: 'pages' } });
   await using _closing = { [Symbol.asyncDispose]: () => world.close() };
   const proposed = join(world.dir, 'proposed.yaml');
@@ -26,7 +26,7 @@ test('the profile that check-spec proposes for another dialect, unedited, brings
   expect([again.fits, again.findings.filter(({ result: verdict }) => verdict === 'differs')]).toEqual([true, []]);
 });
 
-test('the commands on the clinic work under the tenant’s own login, and a proposed profile serves the next sync', async () => {
+test('the clinic commands use the tenant’s own connection, and a proposed profile serves the next sync', async () => {
   const world = await startSmallWorld({ redisUrl: redis.url, appointments: 60 });
   await using _closing = { [Symbol.asyncDispose]: () => world.close() };
   const file = join(world.configDir, 'tenants', 'clinic-1.yaml');

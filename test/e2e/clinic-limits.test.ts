@@ -76,7 +76,7 @@ async function expectShown({ world, get }: Opened, limit: { endsAt: number }): P
       const { out } = await world.cli('status', '--json');
       return (JSON.parse(out) as { problems: Problem[] }).problems.find(ofClinic);
     },
-    { what: 'the status to tell of the limit' },
+    { what: 'the status to show the limit' },
   );
   const listed = (JSON.parse(await get('/api/v1/problems')) as { problems: Problem[] }).problems.find(ofClinic);
   const page = await get(`/tenants/${TENANT}`);
@@ -88,7 +88,7 @@ async function expectShown({ world, get }: Opened, limit: { endsAt: number }): P
 }
 
 test.each(Object.entries(FORMS))(
-  'a clinic that limits requests for a while, told by %s, refuses two at most, is shown with the next try, and is in sync soon after',
+  'a clinic that limits requests temporarily, signalled by %s, refuses at most two, is shown with the next retry, and is soon in sync',
   async (_, headers) => {
     const opened = await open();
     const { world, daemon } = opened;
@@ -98,7 +98,7 @@ test.each(Object.entries(FORMS))(
     await waitFor(() => limit.refused > 0, { what: 'the clinic to refuse' });
     await expectShown(opened, limit);
     const isInSync = async () => (await world.compareAll()).every(isExact);
-    await waitFor(async () => limit.answeredAt > 0 && (await isInSync()), { what: 'the calendar to follow' });
+    await waitFor(async () => limit.answeredAt > 0 && (await isInSync()), { what: 'the calendar to be in sync' });
     expect(limit.refused).toBeLessThanOrEqual(2);
     expect(limit.answeredAt - limit.endsAt).toBeLessThanOrEqual(paced(10 * SECOND_MS));
   },

@@ -13,7 +13,7 @@ import { expectExact, useSmallWorld } from './support/small-world.ts';
 const redis = useRedis();
 const NEVER = new AbortController().signal;
 
-/** The product, with room for one open tenant. */
+/** The product with a limit of one open tenant. */
 function openNarrow(world: SmallWorld): Composition {
   const { configDir: dir, env } = world;
   const configuration = loadConfiguration({ dir, env, connectors, reminderChannels, mode: 'strict' });
@@ -25,10 +25,10 @@ function openNarrow(world: SmallWorld): Composition {
 const sync = (composition: Composition, tenant: string) =>
   syncTenant(composition.installation, tenant, { progress: () => {}, signals: { stop: NEVER, abort: NEVER } });
 
-test('a tenant that was closed goes on where it was: nothing is asked or written that an open one would not', async () => {
+test('a closed tenant continues where it stopped, without more requests or writes than an open one', async () => {
   const world = await useSmallWorld({ redisUrl: redis.url, tenants: 2, targets: ['google-calendar'] });
   const composition = openNarrow(world);
-  /** What one cycle of each tenant asks of the clinic and the calendars. */
+  /** Requests of one cycle of each tenant to the clinic and the calendars. */
   const asked = async (by: Composition) => {
     const count = () => ({ clinic: world.clinic.counts.requests(), google: world.google.counts.httpRequests });
     const before = count();
@@ -50,7 +50,7 @@ test('a tenant that was closed goes on where it was: nothing is asked or written
   await expectExact(world);
 });
 
-test('a tenant stays open while work is done for it, whoever else is opened', async () => {
+test('a tenant stays open while it has running work, even if others are opened', async () => {
   const world = await useSmallWorld({ redisUrl: redis.url, tenants: 3, targets: ['google-calendar'] });
   const composition = openNarrow(world);
   const { composed } = composition;

@@ -43,7 +43,7 @@ targets:
     settings: { calendar: { url: ftp://dav.example/ } }
 `;
 
-test('a folder full of faults is told all at once, each with file, line, path and remedy', async () => {
+test('all faults of a folder are reported at once, each with file, line, path and remedy', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'clinic-mirror-faults-'));
   onTestFinished(() => rm(dir, { recursive: true, force: true }));
   await mkdir(join(dir, 'tenants'));

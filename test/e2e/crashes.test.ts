@@ -41,7 +41,7 @@ test('four kills in the middle of writing leave no duplicate and no gap', async 
   await expectExact(world);
 });
 
-test('after the whole state is lost, restored logins are enough: nothing is written, nothing is doubled', async () => {
+test('after the loss of all state, restored connections are enough: no write and no duplicate follows', async () => {
   const world = await useSmallWorld({
     redisUrl: redis.url,
     davServer: radicale(),

@@ -16,7 +16,7 @@ const TENANT = 'clinic-1';
 const USER = 'integration@clinic.example';
 const NEVER = new AbortController().signal;
 
-test('logins of CRMs are made, shown, looked after and ended by the command line', async () => {
+test('connections of CRMs are created, shown, refreshed and revoked by the command line', async () => {
   const { world, hubspot, salesforce } = await openWorld();
   const [atHubSpot, atSalesforce] = await Promise.all([
     logIn(world, 'hubspot', (url) => hubspot.authorizeInBrowser(url, { account: 'admin@clinic.example' })),
@@ -25,11 +25,11 @@ test('logins of CRMs are made, shown, looked after and ended by the command line
   expect([atHubSpot.code, atSalesforce.code], atHubSpot.err + atSalesforce.err).toEqual([0, 0]);
 
   await waitFor(async () => (await lookedAfter(world, 'hubspot'))?.refreshedAt, {
-    what: 'a refresh at HubSpot ahead of the end of its token',
+    what: 'a refresh at HubSpot before its token expires',
   });
   hubspot.uninstall();
   await waitFor(async () => (await lookedAfter(world, 'hubspot'))?.state === 'needs-login', {
-    what: 'the end of the login at HubSpot, seen by its upkeep',
+    what: 'the revoked HubSpot connection, found by the refresh job',
   });
   const { out } = await world.cli('status');
   expect(out).toMatch(/login hubspot \(hubspot\): needs-login.*login-ended/);
@@ -85,7 +85,7 @@ async function openWorld() {
 
 const connectionsOf = (world: SmallWorld) => world.opened().composed.get(TENANT)?.connections ?? new Map();
 
-/** Does the repeated job's work. @returns a credential as it is afterwards */
+/** Runs the repeated refresh job. @returns the credential afterwards */
 async function lookedAfter(world: SmallWorld, connection: string): Promise<Credential | null> {
   const kept = [...connectionsOf(world).values()].flatMap(({ id, tokens }) =>
     tokens === null
@@ -97,7 +97,7 @@ async function lookedAfter(world: SmallWorld, connection: string): Promise<Crede
   return (await world.opened().composed.get(TENANT)?.credentials.read(connection)) ?? null;
 }
 
-/** The command, and a person who does as it says. */
+/** Runs the command, with a user who follows its instructions. */
 async function logIn(world: SmallWorld, connection: string, authorize: (url: string) => Promise<string>) {
   let visit: Promise<unknown> | null = null;
   const ended = await runHere(world, ['login', TENANT, connection], (shown) => {

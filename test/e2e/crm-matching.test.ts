@@ -9,7 +9,10 @@ import { type CrmWorld, startCrmWorld } from './support/crm-world.ts';
 const redis = useRedis();
 const PATIENTS = 20;
 
-/** A CRM that has eight of twenty patients: four by address, three by telephone, and one twice; and two whom the clinic doesn't know. */
+/**
+ * A CRM that has eight of twenty patients: four by e-mail address, three by telephone, and one twice; and two contacts unknown to the
+ * clinic.
+ */
 async function useUsedCrm(name: VendorName) {
   const world = await startCrmWorld({
     redisUrl: redis.url,
@@ -38,7 +41,7 @@ async function useUsedCrm(name: VendorName) {
   return { world, vendor, contacts: contacts.slice(0, 7), ambiguous: [contacts[7] ?? '', twin], strangers };
 }
 
-/** What a person may write into the file: `adopt` for every pair that is the only one of both. */
+/** Decisions of an operator in the file: `adopt` for every unambiguous pair. */
 async function decide(file: string): Promise<string[][]> {
   const [headings = [], ...rows] = fromCsv(await readFile(file, 'utf8'));
   const at = (heading: string) => headings.indexOf(heading);
@@ -59,7 +62,7 @@ async function run(world: CrmWorld, ...args: string[]) {
 }
 
 test.each(VENDORS)(
-  'a %s that has eight of twenty patients is matched by a person: nobody is there twice',
+  'a %s that has eight of twenty patients is matched by an operator, without duplicates',
   async (name) => {
     const { world, vendor, contacts, ambiguous, strangers } = await useUsedCrm(name);
     const target = `${name}-contacts`;
@@ -89,7 +92,7 @@ test.each(VENDORS)(
     const applied = await run(world, target, '--apply', file);
     expect(applied.code, applied.err + applied.out).toBe(0);
     expect(applied.out).toContain("of 7 approved, 7 contacts are their patients' now");
-    for (const [id, { values }] of byId(vendor)) expect(values, 'but for the mark').toEqual(before.get(id)?.values);
+    for (const [id, { values }] of byId(vendor)) expect(values, 'except for the mark').toEqual(before.get(id)?.values);
     expect((await run(world, target, '--apply', file)).out).toContain('7 were so already');
 
     await world.cycle();
@@ -113,7 +116,7 @@ test.each(VENDORS)(
   },
 );
 
-test('a refusal that a person made in the CRM before stays when the contact is adopted, and is named', async () => {
+test('an earlier refusal entered in the CRM stays when the contact is adopted, and is listed', async () => {
   const { world, vendor, contacts } = await useUsedCrm('rest-crm');
   await world.editTenant('clinic-1', ({ targets }) => {
     const contactsTarget = targets['rest-crm-contacts']!;

@@ -14,7 +14,7 @@ async function useCrmWorld(): Promise<CrmWorld> {
   return world;
 }
 
-test('a mapping of what is sensitive, unknown, or of a consent that nobody knows is told by file, line and remedy', async () => {
+test('a mapping of a sensitive field, an unknown field or an unknown consent is reported with file, line and remedy', async () => {
   const world = await useCrmWorld();
   await world.editTenant('clinic-1', ({ targets }) => {
     const crm = targets['hubspot-contacts']?.crm ?? {};
@@ -56,7 +56,7 @@ test('a mapping of what is sensitive, unknown, or of a consent that nobody knows
   expect(text.out.split('\n').filter((line) => line.length > 100 && !line.startsWith('/'))).toEqual([]);
 });
 
-test('a property that a CRM lacks stops its target; the status names it and what to do, and then the target goes on', async () => {
+test('a property missing from a CRM stops its target; the status shows the property and the remedy, and then the target continues', async () => {
   const world = await useCrmWorld();
   await world.logIn();
   const putBack = world.vendors.map((vendor) => vendor.removeProperty('patients', 'standing'));

@@ -15,7 +15,7 @@ import { dumpRedis } from './support/dump-redis.ts';
 const redis = useRedis();
 const STREAMS = ['patients', 'appointments', 'invoices'] as const;
 
-/** What no CRM may be told, each planted where a clinic writes it. */
+/** Data that no CRM may receive, each planted in a field of the clinic that contains such data. */
 const PLANTED = {
   diagnosis: 'Sclerosi-multìpla-Zq1',
   practice: 'Infusione-Ocrelizumab-é-Zq2',
@@ -36,7 +36,7 @@ async function useCrmWorld(options: Omit<CrmWorldOptions, 'redisUrl'>): Promise<
   return world;
 }
 
-/** Writes what is planted into every record that has a place for it. @returns ids of the clinic, which no CRM may be told either */
+/** Writes the planted data into every record with a field for it. @returns ids of the clinic, which no CRM may receive either */
 function plantEverywhere({ clinic, tenants }: CrmWorld): string[] {
   const { clinicId = '' } = tenants[0] ?? {};
   const { diagnosis, practice, appointmentNote, patientNote, statusReason, line, reimbursement } = PLANTED;
@@ -63,7 +63,7 @@ function plantEverywhere({ clinic, tenants }: CrmWorld): string[] {
   return [patients, appointments, episodes, invoices].flatMap((records) => records.map(({ id }) => id));
 }
 
-/** Every byte of every request: method, address, headers, body. */
+/** Every byte of every request: method, URL, headers, body. */
 function bytesTo(vendor: CrmVendor): string {
   return vendor
     .recorded()
@@ -85,7 +85,7 @@ describe('the scan', () => {
   const base64 = (before: string) => Buffer.from(`${before}${trace} and more`).toString('base64');
 
   test.each([
-    ['as it is', around(trace)],
+    ['unchanged', around(trace)],
     ['in capitals', around(trace.toUpperCase())],
     ['in decomposed letters', around(trace.normalize('NFD'))],
     ['escaped in JSON', around('Sclerosi-mult\\u00ecpla Zq1')],
@@ -96,14 +96,14 @@ describe('the scan', () => {
     ['in base64', base64('')],
     ['in base64, one byte further', base64('x')],
     ['in base64, two bytes further', base64('xy')],
-    ['in base64 for addresses', Buffer.from(`>>>${trace}???`).toString('base64url')],
-  ])('finds what was planted, %s', (_, text) => {
+    ['in base64 for URLs', Buffer.from(`>>>${trace}???`).toString('base64url')],
+  ])('finds planted data, %s', (_, text) => {
     expect(tracesIn(text, [trace, 'something else'])).toEqual([trace]);
   });
 });
 
 describe('requests to CRMs', () => {
-  test('tell no diagnosis, note, treatment, line of an invoice, tax code or id of the clinic', async () => {
+  test('contain no diagnosis, note, treatment, invoice line, tax code or id of the clinic', async () => {
     const world = await useCrmWorld({ patients: 20, appointments: 60, streams: STREAMS });
     const ids = plantEverywhere(world);
     await syncWhole(world);
@@ -111,12 +111,12 @@ describe('requests to CRMs', () => {
     for (const vendor of world.vendors) {
       const bytes = bytesTo(vendor);
       const [patient] = vendor.records('patients');
-      expect(bytes, `${vendor.name}: the requests are there`).toContain(String(patient?.values.firstName));
+      expect(bytes, `${vendor.name}: the requests exist`).toContain(String(patient?.values.firstName));
       expect(tracesIn(bytes, [...Object.values(PLANTED), TREATMENT, ...ids]), vendor.name).toEqual([]);
     }
   });
 
-  test('tell the treatment where the operator says why, and nothing else that is sensitive', async () => {
+  test('contain the treatment if the operator gives a reason, and no other sensitive data', async () => {
     const sensitive = { treatment: 'Data protection officer, 3 May, for follow-up by treatment' };
     const world = await useCrmWorld({
       patients: 20,
@@ -136,7 +136,7 @@ describe('requests to CRMs', () => {
     }
   });
 
-  test('tell the tax code where the operator says why', async () => {
+  test('contain the tax code if the operator gives a reason', async () => {
     const world = await useCrmWorld({
       patients: 12,
       sources: { patients: { taxCode: 'taxCode' } },
@@ -159,7 +159,7 @@ const PATIENT = {
 };
 const TRACES = [...Object.values(PATIENT), '+393459876501', 'zwxyquist', ...Object.values(PLANTED)];
 
-test('patients in CRMs are in no log line, metric, status, key or value of the state, nor in an address', async () => {
+test('patients in CRMs are in no log line, metric, status, key or value of the state, nor in a URL', async () => {
   const world = await useCrmWorld({
     patients: 12,
     appointments: 30,
@@ -183,7 +183,7 @@ test('patients in CRMs are in no log line, metric, status, key or value of the s
     intervalMs: 200,
   });
 
-  // Changes that every CRM refuses, in words that repeat what was sent.
+  // Changes that every CRM refuses, with messages that repeat the sent data.
   for (const vendor of world.vendors) vendor.refuseWrites(400, { message: `bad ${PATIENT.email}`, patient: PATIENT });
   for (const { id } of patients.slice(0, 3)) world.clinic.book(clinicId, { patientId: id });
   const { queues, installation } = world.open();

@@ -71,7 +71,7 @@ test('answers of CRMs that are lost lead to no second record', async () => {
   for (const vendor of world.vendors) expect(vendor.lostAnswers(), vendor.name).toBe(2);
 });
 
-test('a state that was lost is read back from the CRMs: nothing is written, nothing is there twice', async () => {
+test('lost state is read back from the CRMs, without writes and without duplicates', async () => {
   const world = await useCrmWorld();
   await world.cycle();
   const before = recordsOf(world);
@@ -91,7 +91,7 @@ test('a state that was lost is read back from the CRMs: nothing is written, noth
   expectSame(world, run.startedAt);
 });
 
-test('what people change and delete in a CRM is found by the audit and put right with the next cycle', async () => {
+test('manual changes and deletions in a CRM are found by the audit and restored in the next cycle', async () => {
   const world = await useCrmWorld();
   await world.cycle();
   for (const vendor of world.vendors) {

@@ -36,7 +36,7 @@ function expectSame(world: CrmWorld, asOf: number, streams: readonly StreamName[
   }
 }
 
-/** Requests of every CRM since the last question, but for logins. */
+/** Requests to every CRM since the last call, without sign-ins. */
 function requestsOf(world: CrmWorld): number {
   return world.vendors.reduce((sum, vendor) => {
     const { prepare, read, write } = world.spent(vendor);
@@ -55,7 +55,7 @@ function grant(world: CrmWorld, id: string, granted: boolean): void {
 }
 
 describe('a family of four with one e-mail address and one telephone', () => {
-  test('is four contacts in each CRM, none overwritten, also when one of them changes', async () => {
+  test('is four contacts in each CRM, none overwritten, even if one of them changes', async () => {
     const world = await useCrmWorld({ patients: 14 });
     const clinicId = firstTenant(world);
     const family = [...world.clinic.patients(clinicId)].slice(0, 4).map(({ id }) => id);
@@ -73,7 +73,9 @@ describe('a family of four with one e-mail address and one telephone', () => {
       expect(contacts.map(({ values }) => values.firstName).sort(), vendor.name).toEqual(FIRST_NAMES);
       expect(contacts.map(({ values }) => values.phone)).toEqual(FIRST_NAMES.map(() => '+393331234567'));
       const addresses = contacts.filter(({ values }) => values.email === 'casa@quattrocchi.example');
-      expect(addresses, `${vendor.name}: who has the address`).toHaveLength(vendor.name === 'hubspot' ? 1 : 4);
+      expect(addresses, `${vendor.name}: contacts with the e-mail address`).toHaveLength(
+        vendor.name === 'hubspot' ? 1 : 4,
+      );
     }
     requestsOf(world);
     await settle(world);
@@ -106,7 +108,7 @@ describe('two clinics with patients, appointments and invoices in the same CRMs'
     const asOf = await settle(world, first?.id);
     for (const vendor of world.vendors) {
       const others = compareCrm(world, vendor, 'patients', asOf, [first?.clinicId ?? '']);
-      expect(others, `${vendor.name}: the first clinic's alone`).toMatchObject(SAME);
+      expect(others, `${vendor.name}: only the first clinic's`).toMatchObject(SAME);
     }
     const ofFirst = new Map(
       world.vendors.flatMap((vendor) => STREAMS.map((stream) => [`${vendor.name} ${stream}`, keysOf(vendor, stream)])),
@@ -126,7 +128,7 @@ describe('two clinics with patients, appointments and invoices in the same CRMs'
     const [withdrawn = '', deleted = ''] = patientsWithEverything(world);
     grant(world, withdrawn, false);
     world.clinic.removePatient(first?.clinicId ?? '', deleted);
-    // Who is gone goes with the second reading that misses them; until then the contacts are not in sync.
+    // A vanished patient is removed after the second scan that misses them; until then the contacts are not in sync.
     const missed = await world.cycle(first?.id);
     expect(missed.run.error).toBeNull();
     expect(missed.targets.map(({ target, state, unconfirmed }) => [target, state, unconfirmed])).toEqual(
@@ -156,11 +158,11 @@ function patientsWithEverything(world: CrmWorld): string[] {
   return [...new Set(invoiced)].filter((id) => withAppointment.has(id));
 }
 
-test.each(DIALECTS)('a clinic that speaks otherwise is shown just so: %s', async (dialect) => {
+test.each(DIALECTS)('a clinic with another dialect is mirrored exactly: %s', async (dialect) => {
   const clinic = { dialect };
   const world = await useCrmWorld({ vendors: ['hubspot'], patients: 20, appointments: 50, streams: STREAMS, clinic });
   if (dialect === 'hostile') {
-    // It tells some that are booked under a word that nobody knows, nor do the books that are compared with.
+    // The clinic sends some booked appointments with a status unknown to the product and to the expected books.
     const clinicId = firstTenant(world);
     for (const { id, status } of world.clinic.appointments(clinicId)) {
       if (status === 'Booked') world.clinic.plant(clinicId, 'appointments', id, { status: 'Confirmed' });

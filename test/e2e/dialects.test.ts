@@ -28,7 +28,7 @@ test.each(DIALECTS)('a clinic that speaks %s is followed, with nothing but its p
   for (const { records } of await world.compareAll()) expect(records).toBeGreaterThan(20);
 
   world.clinic.simulate(clinicId, { booked: 12, moved: 12, cancelled: 6, checkedIn: 2 });
-  // What is gone goes with the second reading that misses it.
+  // A vanished appointment is removed after the second scan that misses it.
   for (let looks = 0; looks < 2; looks += 1) await world.cycle();
   await expectExact(world, 'after changes');
 

@@ -69,7 +69,7 @@ test('a clinic that works has nothing in the way, before its first cycle and aft
   expect((await world.cli('config', 'check')).out).not.toContain('chmod');
 });
 
-test('what stands in the way is named in the order in which it is mended, with the command', async () => {
+test('obstacles are listed in the order of their repair, with the command', async () => {
   const world = await open();
   const [tenant] = world.tenants;
   const [target] = world.targets;
@@ -112,7 +112,7 @@ test('what stands in the way is named in the order in which it is mended, with t
   for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
 });
 
-test('two files whose logins lead to one clinic are said, since neither file tells', async () => {
+test('two files with connections to one clinic are reported', async () => {
   const world = await open();
   const { installation } = world.opened();
   const name = world.tenants[0]!.id;
@@ -142,7 +142,7 @@ test('two files whose logins lead to one clinic are said, since neither file tel
   ]);
 });
 
-test('a clinic that does not answer, a Redis that could forget and a Redis that is away are said, and nothing hangs', async () => {
+test('an unreachable clinic, a Redis that may evict keys and an unreachable Redis are reported without hanging', async () => {
   const world = await open();
   world.clinicProxy.add({ fault: { kind: 'cut' }, times: 1_000 });
   expect((await findingsOf(world)).problems.map(({ subject }) => subject)).toContain('clinic');
@@ -158,7 +158,7 @@ test('a clinic that does not answer, a Redis that could forget and a Redis that 
   expect(findings[0]!.what).toBe(`Redis does not answer at ${new URL(redis.url).host}`);
 });
 
-test('a user of Redis with too few rights, a password that is not the right one and another sealing key are told before anything is refused', async () => {
+test('a Redis user with too few rights, a wrong password and another encryption key are reported before any refusal', async () => {
   const world = await open();
   const admin = redis.connect();
   const told = async (env?: Record<string, string>) => {
@@ -209,7 +209,7 @@ test('a user of Redis with too few rights, a password that is not the right one 
     what: expect.stringMatching(/^cannot decrypt 3 stored connections: /),
     next: expect.stringContaining('restore the previous key in secrets.sealingKeys'),
   });
-  // Nobody is sent to log in, which would be needless.
+  // No message asks for a sign-in, which would be needless.
   const status = await runHere({ configDir: world.configDir, env: { ...world.env, ...otherKey } }, ['status']);
   expect(status.out.replaceAll(/\s+/g, ' ')).toContain(
     'connection clinic: cannot decrypt the stored data: the encryption key has changed (seal-broken)',

@@ -15,25 +15,25 @@ const CAREFUL = { vanished: { share: 0, count: 1 }, cancelled: { share: 1, count
 const RUN_ELSEWHERE: readonly (readonly [RegExp, string])[] = [
   [
     /^login \S+ (--device|doctor-2|practice-google --link)/,
-    'a person goes to the vendor’s pages: e2e/logins, e2e/journey',
+    'a user signs in on the vendor’s pages: e2e/logins, e2e/journey',
   ],
   [/^(--config my-clinic|init) /, 'with every answer that the document gives: e2e/first-calendar'],
   [/^match /, 'in a CRM: e2e/crm-matching'],
   [/^triggers reopen /, 'an endpoint has to be closed first: e2e/triggers'],
 ];
 
-/** Commands that end with 1 here, by how they begin, and why they are right. */
+/** Commands that exit with 1 here, by their beginning, with the reason. */
 const ENDS_WITH_ONE: readonly (readonly [RegExp, string])[] = [
-  [/^check-spec /, 'a person has to decide what the document does not tell'],
-  [/^sync /, 'removals wait for a person'],
+  [/^check-spec /, 'an operator must decide facts that the document does not contain'],
+  [/^sync /, 'removals wait for approval'],
 ];
 
-/** A command of a document, as it is typed here. */
+/** A documented command, as the test runs it. */
 interface Typed {
   place: string;
   text: string;
   words: string[];
-  /** Where its answer goes, as a shell has it. */
+  /** File for the output, as in a shell redirection. */
   into: string | null;
 }
 
@@ -108,7 +108,7 @@ async function namesHere(): Promise<(word: string) => string> {
   };
 }
 
-test('the commands that documents show to be pasted do what they are shown for', async () => {
+test('the commands that documents show for copying have the documented effect', async () => {
   const all = await documentedCommands();
   const isElsewhere = ({ words }: Typed) => RUN_ELSEWHERE.some(([begins]) => begins.test(words.join(' ')));
   const unused = RUN_ELSEWHERE.filter(([begins]) => !all.some(({ words }) => begins.test(words.join(' '))));

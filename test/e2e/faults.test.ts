@@ -25,7 +25,7 @@ import { useRedis } from '../support/redis.ts';
 import { type SmallWorld, startSmallWorld } from './support/small-world.ts';
 import { openSkins, SURFACES, shownOn } from './support/surfaces.ts';
 
-/** The one clinic, and its two targets, each with a login of the same name. */
+/** The clinic and its two targets, each with a connection of the same name. */
 const TENANT = 'clinic-1';
 const GOOGLE = 'doctor-1';
 const OUTLOOK = 'doctor-2';
@@ -35,31 +35,31 @@ const SIGNING = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 const HOOK = { url: 'http://127.0.0.1:9/in', secrets: [{ env: 'TENANT_CLINIC_1__HOOK' }] };
 const SIGNAL = new AbortController().signal;
 
-/** By the product's clock, which stands still enough: a busy machine takes seconds between two looks. */
+/** Measured by the product's clock, which the test controls: a busy host takes seconds between two checks. */
 const CONFIRM_REFUSAL_MS = 2 * MINUTE_MS;
 
-/** A clinic that is well, and all that an operator looks at. */
+/** A clinic without faults, and every surface for operators. */
 interface FaultWorld {
   small: SmallWorld;
   composition: Composition;
   clinicId: string;
   agendaIds: readonly string[];
-  /** The product's clock runs ahead of ours by so much. */
+  /** Offset of the product's clock to the real clock. */
   ahead: { ms: number };
-  /** The tenant as it is run now. */
+  /** The tenant with its current configuration. */
   tenant(): OpenTenant;
   /** One cycle to its end. */
   cycle(): Promise<void>;
   /** How many there were so far. */
   cycles(): number;
-  /** Replaces a login by one that is otherwise the same. */
+  /** Replaces fields of a stored credential. */
   rewrite(connection: string, change: (credential: Credential) => Partial<Credential>): Promise<void>;
-  /** Has the files as they are now count; tenants with faults are set aside. */
+  /** Reloads the files; tenants with faults are disabled. */
   reload(): Promise<void>;
   /** Changes the tenant's file. */
   edit(change: (file: { targets: Record<string, { agendas: string[] }> }) => void): Promise<void>;
   problems(): Promise<readonly Problem[]>;
-  /** Which surfaces show the sentence and the next action of a problem, with its code. */
+  /** Returns the surfaces that show the sentence and the next action of a problem, with its code. */
   shownOn(problem: Problem): Promise<string[]>;
 }
 
@@ -109,7 +109,7 @@ function openFaultWorld(
   let cycles = 0;
   const tenant = () => {
     const open = requireTenant(installation, TENANT);
-    // What is tried again is tried again as soon as the rules allow.
+    // Retries happen as soon as the rules allow.
     return Object.assign(open, { random: () => 0, missedForMs: 0 });
   };
   const world: FaultWorld = {
@@ -141,7 +141,7 @@ function openFaultWorld(
   return world;
 }
 
-/** Turns of a target's lane as long as they follow at once. */
+/** Runs a target's lane while its jobs follow without delay. */
 async function drain(tenant: OpenTenant, target: OpenTarget): Promise<void> {
   for (let turns = 0; turns < 5; turns += 1) {
     const { nextInMs } = await pushTarget(tenant, target, { stop: SIGNAL, abort: SIGNAL });
@@ -156,7 +156,7 @@ const LIST = '/appointments\\?';
 interface Play {
   induce(world: FaultWorld): unknown;
   mend(world: FaultWorld): unknown;
-  /** Cycles until it is known to be gone. */
+  /** Cycles until the fault is known to be gone. */
   goneAfter?: 'cycle';
 }
 
@@ -286,7 +286,7 @@ const PLAYS: Record<keyof typeof FAULTS, Play> = {
     ...cycled,
     async mend(world) {
       await world.cycle();
-      // That another one took its place is told for three days: as after them.
+      // A replaced calendar is reported for three days; the test skips them.
       await world.tenant().targetStore.write(GOOGLE, { replacedAt: null });
     },
   },
@@ -481,8 +481,8 @@ const PLAYS: Record<keyof typeof FAULTS, Play> = {
   },
 };
 
-test('each fault is told within one cycle in the same sentence wherever an operator looks, and is gone when it is mended', async () => {
-  // Whoever waits for the disk waits for no second.
+test('each fault is shown within one cycle in the same sentence on every surface, and disappears after its repair', async () => {
+  // Without this setting a write may wait a second for the disk.
   await tester().config('SET', 'appendfsync', 'always');
   const world = await useFaultWorld(redis.url);
   await world.cycle();
@@ -491,7 +491,7 @@ test('each fault is told within one cycle in the same sentence wherever an opera
   const expected: Record<string, unknown> = {};
   for (const [name, play] of Object.entries(PLAYS) as [keyof typeof FAULTS, Play][]) {
     const fault: Fault = FAULTS[name];
-    // What a person is to end says how.
+    // A problem with an action for the operator states the action.
     if (fault.health === 'action-required') expect(fault.next, name).not.toBeNull();
     const { known: _known, ...said } = fault;
     expected[name] = { ...said, shownOn: [...SURFACES], others: [], left: [] };

@@ -22,7 +22,7 @@ const DOCUMENTED = parse(/```yaml\n(redisUrl[\s\S]*?)```/.exec(DOCUMENT)?.[1] ??
 const [CALENDAR] = DOCUMENTED.calendars;
 const SECRETS = { CLINIC_CLIENT_SECRET: 'sandbox-client-secret', GOOGLE_CLIENT_SECRET: 'GOCSPX-own' };
 
-describe('the document on the first calendar, with Google at its own addresses', () => {
+describe('the document on the first calendar, with Google at its real hosts', () => {
   const redis = useRedis();
   let clinic: ClinicSandbox;
   let google: GoogleItself;
@@ -41,7 +41,7 @@ describe('the document on the first calendar, with Google at its own addresses',
 
   const env = () => ({ ...SECRETS, ...google.env });
 
-  /** Logs in at each address that is shown, once. */
+  /** Signs in once at each shown URL. */
   function person(): (said: string) => Promise<void> {
     const opened = new Set<string>();
     return async (said) => {
@@ -57,7 +57,7 @@ describe('the document on the first calendar, with Google at its own addresses',
   }
 
   async function expectCalendar(mine: string, tenant: string): Promise<void> {
-    // No address of a sandbox stands in what was written.
+    // No URL of a sandbox is in the written files.
     for (const file of ['clinic-mirror.yaml', join('tenants', `${tenant}.yaml`)])
       expect(readFileSync(join(mine, file), 'utf8')).not.toContain(new URL(google.sandbox.url).host);
     await widenBudget(mine);
@@ -73,7 +73,7 @@ describe('the document on the first calendar, with Google at its own addresses',
     expect([...google.hosts]).toEqual(expect.arrayContaining(['accounts.google.com', 'www.googleapis.com']));
   }
 
-  test('leads to a calendar of our own with the answers that it shows', async () => {
+  test('leads to a separate calendar with the documented answers', async () => {
     const mine = join(dir, 'answered');
     const { baseUrl, authUrl } = clinic;
     const answers = { ...DOCUMENTED, redisUrl: redis.url, clinic: { ...DOCUMENTED.clinic, baseUrl, authUrl } };
@@ -87,8 +87,8 @@ describe('the document on the first calendar, with Google at its own addresses',
     await expectCalendar(mine, 'aurora');
   });
 
-  // Debian has it on every machine (bsdutils is essential); elsewhere it may be missing.
-  test.skipIf(!existsSync('/usr/bin/script'))('leads there in a terminal, by what a person types', async () => {
+  // `script` is on every Debian host (bsdutils is essential); elsewhere it may be missing.
+  test.skipIf(!existsSync('/usr/bin/script'))('leads there in a terminal, with typed answers', async () => {
     const mine = join(dir, 'typed');
     const typing = [
       ['URL of Redis', redis.url],

@@ -30,7 +30,7 @@ interface Typed {
 let clone = '';
 const running: Typed[] = [];
 beforeAll(async () => {
-  // A clone, as far as the commands see: what they write stays in this folder.
+  // A clone as the commands need it: their output stays in this folder.
   clone = await mkdtemp(join(tmpdir(), 'clinic-mirror-clone-'));
   for (const name of await readdir(ROOT)) {
     if (!['.git', 'my-clinic', 'sandbox-answers.yaml'].includes(name))
@@ -72,7 +72,7 @@ async function typeToItsEnd(command: string, onOutput?: (said: string) => void):
   return typed.said;
 }
 
-/** Opens the addresses that `init` shows, as its document says; each once. */
+/** Opens each URL that `init` shows once, as its document says. */
 function person(): (said: string) => void {
   const opened = new Set<string>();
   return (said) => {
@@ -88,7 +88,7 @@ function person(): (said: string) => void {
   };
 }
 
-/** What the document tells a person to type: the code after these words. */
+/** Returns the documented input: the code after these words. */
 function documented(words: string): string {
   return new RegExp(`${words}\\s+\`([^\`]+)\``).exec(SECTION)?.[1] ?? '';
 }
@@ -139,7 +139,7 @@ test('the sandbox journey of the document, command by command', async () => {
         const now = await shown();
         return now.rows.join() !== before.rows.join() && now;
       },
-      { what: `the calendar to follow ${label}` },
+      { what: `the calendar to show ${label}` },
     );
     expect(after.count, label).toBe(count);
   }

@@ -34,7 +34,7 @@ function googleAnswers(clinic: ClinicSandbox) {
   return answers;
 }
 
-/** Answers for a CalDAV server, likewise. */
+/** Answers for a CalDAV server. */
 function caldavAnswers(clinic: ClinicSandbox) {
   const { google: _, ...common } = googleAnswers(clinic);
   const answers = { ...common, ...documentedYaml('calendarKinds: .caldav') };
@@ -57,7 +57,7 @@ describe('the document on the first calendar', () => {
     await rm(dir, { recursive: true, force: true });
   });
 
-  /** Runs a command as the document has it, with a person who logs in where an address is shown. */
+  /** Runs a command as documented, with a user who signs in at each shown URL. */
   async function run(...args: string[]) {
     const NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --import=${REDIS_DATE.href}`;
     const env = { [CALENDAR_PASSWORD]: radicale().users[0]?.password ?? '', NODE_OPTIONS };
@@ -78,7 +78,7 @@ describe('the document on the first calendar', () => {
     return file;
   }
 
-  test('leads to a calendar that shows what the clinic shows; ended in the middle it goes on, and nothing is overwritten', async () => {
+  test('leads to a calendar in sync with the clinic; after an interruption it continues without overwriting', async () => {
     const mine = join(dir, 'mine');
     const { calendars, ...begun } = caldavAnswers(clinic);
     const broken = await run('init', mine, '--answers', await answered('begun.yaml', begun));
@@ -128,9 +128,9 @@ describe('the document on the first calendar', () => {
   });
 });
 
-/** Nobody else may read what was made, secrets or not, and no secret stands in a YAML file. */
+/** No other user may read the created files, secret or not, and no secret is in a YAML file. */
 async function expectOwn(folder: string): Promise<void> {
-  // Whoever can't enter the folder reads nothing in it; the audit log is made by the daemon.
+  // A user who cannot enter the folder cannot read its files; the daemon creates the audit log.
   expect((await stat(folder)).mode & 0o077).toBe(0);
   const all = await readdir(folder, { recursive: true });
   const names = all.filter((name) => !/^data\b/.test(name));
@@ -145,7 +145,7 @@ async function expectOwn(folder: string): Promise<void> {
   }
   expect(secrets.length).toBeGreaterThan(4);
   const texts = names.filter((name) => name.endsWith('.yaml')).map((name) => readFileSync(join(folder, name), 'utf8'));
-  // The password of the calendar is a word that stands everywhere.
+  // The calendar's password is a common word, so short secrets are ignored.
   const told = secrets.filter((secret) => secret.length > 12 && texts.some((text) => text.includes(secret)));
   expect(told).toEqual([]);
 }

@@ -23,7 +23,7 @@ test('a first sync, changes at the front desk, then quiet cycles that ask the ta
   for (const { records } of await world.compareAll()) expect(records).toBeGreaterThan(20);
 
   world.clinic.simulate(tenant?.clinicId ?? '', { booked: 8, moved: 8, cancelled: 5, checkedIn: 1 });
-  // Some of those that are cancelled are gone without a word.
+  // Some cancelled appointments disappear from the lists.
   await cycleUntil(world, async () => (await world.compareAll()).every(isExact));
 
   for (const { proxy } of world.targets) proxy.forget();

@@ -46,7 +46,7 @@ async function useWorld(): Promise<CrmWorld & { calendarId: string }> {
   return { ...world, calendarId };
 }
 
-/** A patient with an invoice and an appointment, and all by which Redis and targets could tell of them. */
+/** A patient with an invoice and an appointment, and every string that could identify them in Redis and targets. */
 function chosen(world: CrmWorld) {
   const clinicId = world.tenants[0]?.clinicId ?? '';
   const visits = [...world.clinic.appointments(clinicId)].filter(({ status }) => status !== 'Cancelled');
@@ -71,7 +71,7 @@ async function tracesIn(telling: readonly string[]): Promise<string[]> {
   return [...dump].filter(([key, text]) => telling.some((one) => `${key}${text}`.includes(one))).map(([key]) => key);
 }
 
-test('a patient is forgotten in a calendar, every CRM and Redis, beside a running daemon, and follows again after --undo', async () => {
+test('a patient is forgotten in a calendar, every CRM and Redis while a daemon runs, and is mirrored again after --undo', async () => {
   const world = await useWorld();
   const { id, telling } = chosen(world);
   await world.cycle();

@@ -11,7 +11,7 @@ const redis = useRedis();
 const radicale = useRadicale({ users: RADICALE_USERS });
 const CAREFUL = { vanished: { share: 0.1, count: 3 }, cancelled: { share: 0.1, count: 3 } };
 
-test('too many vanished appointments wait for a person, while the rest goes on; approved, they go', async () => {
+test('too many vanished appointments wait for an operator while other changes continue; after approval they are removed', async () => {
   const { world, clinicId, agendaIds } = await syncedWorld();
   for (const agendaId of agendaIds) {
     for (const { id } of upcoming(world, clinicId, agendaId)) world.clinic.remove(clinicId, id, 'hard');

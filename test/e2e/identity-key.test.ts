@@ -24,7 +24,7 @@ it('another identity key is refused by Redis, and by the calendars themselves wh
   world.env.CLINIC_MIRROR_IDENTITY_KEY = otherKey;
   expect(await world.cli('plan', 'clinic-1')).toMatchObject(refused);
 
-  // All but the logins is lost: Redis tells nothing any more.
+  // All state except the connections is lost.
   const connection = redis.connect();
   const lost = (await connection.keys('*')).filter((key) => !key.includes(':credential:'));
   for (const key of lost) await connection.del(key);

@@ -108,7 +108,7 @@ describe('init that was interrupted', () => {
     return said;
   }
 
-  /** What stands in a folder, but for keys that are drawn and for the audit log; addresses of the test are the same in all. */
+  /** Contents of a folder, without random keys and the audit log; URLs of the test are normalised. */
   function stateOf(dir: string): Record<string, string> {
     const names = readdirSync(dir, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
@@ -121,7 +121,7 @@ describe('init that was interrupted', () => {
     return Object.fromEntries(names.sort().map((name) => [name, text(name)]));
   }
 
-  test('ends with every file, where nothing interrupts it', async () => {
+  test('creates every file if it is not interrupted', async () => {
     const ran = await init(whole);
     expect(ran.code, ran.err).toBe(0);
     expect(Object.keys(stateOf(whole))).toEqual([...FILES].sort());
@@ -146,7 +146,7 @@ describe('init that was interrupted', () => {
     },
   );
 
-  test.each(STEPS)('that was killed at "%s" continues, and logs in only where no login is kept', async (step) => {
+  test.each(STEPS)('that was killed at "%s" continues, and connects only if no connection is stored', async (step) => {
     const dir = join(root, `killed-${STEPS.indexOf(step)}`);
     await initKilledAt(dir, step);
     const ran = await init(dir);
@@ -189,7 +189,7 @@ describe('init that was interrupted', () => {
     expect(stateOf(dir)).toEqual(stateOf(whole));
   });
 
-  test.each(['google', 'microsoft'] as const)('continues at the login to a calendar of %s', async (kind) => {
+  test.each(['google', 'microsoft'] as const)('continues at the connection to a calendar of %s', async (kind) => {
     const account = 'doctor@clinic.example';
     const { registration, visit } = await startVendor(kind, account);
     const dir = join(root, `login-${kind}`);
@@ -216,7 +216,7 @@ describe('init that was interrupted', () => {
     expect(again.err).not.toContain('Open this address');
   });
 
-  test('leaves a file that init did not make as it is', async () => {
+  test('does not change a file that init did not create', async () => {
     const dir = join(root, 'by-hand');
     for (const file of FILES.slice(0, 6)) {
       mkdirSync(dirname(join(dir, file)), { recursive: true });
@@ -233,7 +233,7 @@ describe('init that was interrupted', () => {
   });
 });
 
-/** A vendor's server with one account: the registration as `init` asks for it, and a person who logs in. */
+/** A vendor's server with one account: the app registration that `init` requests, and a user who signs in. */
 async function startVendor(kind: 'google' | 'microsoft', account: string) {
   if (kind === 'google') {
     const google = await startGoogleSandbox();

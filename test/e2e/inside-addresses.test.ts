@@ -25,7 +25,7 @@ const INSIDE = '127.0.0.2';
 const ALLOWED = '127.0.0.1/32';
 const NAMES = fileURLToPath(new URL('../support/names-preload.ts', import.meta.url));
 
-/** A server inside before the real one; it counts who connects. */
+/** An internal server in front of the real one, which counts connections. */
 async function startInside(behind: URL): Promise<{ port: number; connections(): number }> {
   let connections = 0;
   const server = createServer((socket) => {
@@ -74,7 +74,7 @@ const ofSecond = ({ tenant }: { tenant: string | null }) => tenant === 'clinic-2
 const follows = async (world: SmallWorld, index: number) =>
   isExact(await compare(world, world.targets[index] as SmallWorld['targets'][number]));
 
-test('a tenant whose server name leads inside is told so on every surface, connects to nothing, and keeps no other tenant from its calendar', async () => {
+test('a tenant with a server name that resolves to an internal address is reported on every surface, connects to no host, and blocks no other tenant', async () => {
   const { world, inside, daemon, settings, operatorPort } = await open();
   await waitFor(() => follows(world, 0), { what: 'the calendar of the other tenant' });
   await waitFor(async () => (await status(world)).problems.some(ofSecond), { what: 'the problem' });
@@ -101,7 +101,7 @@ test('a tenant whose server name leads inside is told so on every surface, conne
   // The operator allows the network; the daemon takes the file up while it runs.
   await rewrite(settings, settingsWith([ALLOWED, `${INSIDE}/32`]));
   daemon.process.kill('SIGHUP');
-  await waitFor(() => follows(world, 1), { what: 'the calendar inside' });
+  await waitFor(() => follows(world, 1), { what: 'the internal calendar' });
   await waitFor(async () => !(await status(world)).problems.some(ofSecond), { what: 'the problem to go' });
   expect(inside.connections()).toBeGreaterThan(0);
 });

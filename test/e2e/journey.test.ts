@@ -54,14 +54,14 @@ describe.skipIf(browserPath === null)(`in a browser (${browserPath ?? NO_BROWSER
 
   const go = (path: string) => page.goto(world.address(path));
   const press = (name: string | RegExp) => page.getByRole('button', { name }).click();
-  /** A cycle, as a person asks for it. */
+  /** Requests a cycle on the page. */
   const sync = async (from: Page = page) => {
     await from.goto(world.address(HOME));
     await from.getByRole('button', { name: 'Sync now' }).click();
     await from.getByText('Sync now: done.').waitFor();
   };
 
-  test('the first sign-in has the owner choose a passphrase, by an address that is good once', async () => {
+  test('at the first sign-in the owner chooses a passphrase, on a URL that is valid once', async () => {
     expect(await world.init()).toMatchObject({ code: 0 });
     const [link = ''] = /^http:\S+$/m.exec(await world.startDaemon()) ?? [];
     await page.goto(link);
@@ -144,7 +144,7 @@ describe.skipIf(browserPath === null)(`in a browser (${browserPath ?? NO_BROWSER
     expect(await world.events()).toBe(before - 1);
   });
 
-  test('a plan shows what would be written, and is applied as it was seen', async () => {
+  test('a plan shows the intended writes, and is applied exactly as shown', async () => {
     const before = await world.events();
     const { id } = world.clinic.book(world.clinicId, MEETING);
     await go(`${HOME}/plan`);
@@ -166,7 +166,7 @@ describe.skipIf(browserPath === null)(`in a browser (${browserPath ?? NO_BROWSER
     await expectFit(page);
   });
 
-  test('the week shows an appointment move as it is moved in the clinic, without a reload', async () => {
+  test('the week shows an appointment move when it moves in the clinic, without a reload', async () => {
     const { id = '' } = appointments(world).find(({ start }) => start === MEETING.start) ?? {};
     await go(`${HOME}/targets/${CALENDAR}/week?from=${new Date(MEETING.start).toISOString().slice(0, 10)}`);
     const block = page.locator(`a.block[title^="${id} "], a.block[title*="· ${id}"], a.block[href$="id=${id}"]`);
@@ -195,7 +195,7 @@ function clockOf(at: number): string {
   return new Intl.DateTimeFormat('en-GB', { timeZone: 'Europe/Rome', timeStyle: 'short' }).format(at);
 }
 
-/** Everybody can use a page as it stands, in light and in dark colours, and nothing of it is wider than a phone. */
+/** Every page is accessible in light and dark colours, and no content is wider than a phone. */
 async function expectFit(page: Page): Promise<void> {
   const size = page.viewportSize() ?? WIDE;
   await page.emulateMedia({ colorScheme: 'light' });
@@ -213,16 +213,16 @@ function halfHour(hour: number): { start: number; end: number } {
   return { start, end: start + HOUR_MS / 2 };
 }
 
-/** A clinic and Google, an empty folder, and whoever sets up what joins them. */
+/** A clinic and Google, an empty folder, and the administrator who connects them. */
 interface JourneyWorld {
   clinic: ClinicSandbox;
   google: GoogleSandbox;
   /** The clinic's own id of itself, and of its one agenda. */
   clinicId: string;
   agendaId: string;
-  /** The command `init` with the answers of a file, and a person who logs in to the clinic where it shows an address. */
+  /** Runs `init` with answers from a file, and a user who signs in to the clinic at the shown URL. */
   init(): Promise<Ran>;
-  /** Starts the daemon under what `init` made. @returns what it showed to whoever started it */
+  /** Starts the daemon with the files of `init`. @returns its output on the terminal */
   startDaemon(): Promise<string>;
   /** Where its pages are. @throws before the daemon has started */
   address(path: string): string;
@@ -231,7 +231,7 @@ interface JourneyWorld {
   close(): Promise<void>;
 }
 
-/** Starts a clinic with one agenda, and Google with one account. Nothing of the product is there yet. */
+/** Starts a clinic with one agenda, and Google with one account. No part of the product exists yet. */
 async function openJourneyWorld(redisUrl: string): Promise<JourneyWorld> {
   const dir = await mkdtemp(join(tmpdir(), 'clinic-mirror-journey-'));
   const configDir = join(dir, 'mine');
@@ -270,7 +270,7 @@ async function openJourneyWorld(redisUrl: string): Promise<JourneyWorld> {
       const signal = new AbortController().signal;
       daemon = await startDaemon(configuration, silentLogger, signal, { report: (text) => told.push(text) });
       for (const { tenant: opened } of daemon.composition.composed.values()) {
-        // Any later cycle is a second look at what was missed.
+        // Any later cycle is the second scan of a missing record.
         opened.missedForMs = 0;
       }
       return told.join('\n');
@@ -308,8 +308,8 @@ function answersFor(
 }
 
 /**
- * What a person adds by hand: who may look, the port for the outside, Google on this machine, a clinic that is not spared, and no cycle but those that
- * are asked for.
+ * Settings that an administrator adds by hand: allowed users, the public port, Google on this host, no request limit for the clinic, and no
+ * cycles except requested ones.
  */
 async function settle(configDir: string, google: GoogleSandbox): Promise<void> {
   const change = async <Content>(file: string, edit: (content: Content) => object) => {

@@ -35,7 +35,7 @@ test('tokens that end in the middle of a long sync are refreshed and nothing is 
   expect(world.google.counts.tokenRequests).toBe(2);
 });
 
-test('a revoked clinic login stops its tenant with the same words on every surface; logging in again goes on', async () => {
+test('a revoked clinic connection stops its tenant with the same words on every surface; reconnecting resumes it', async () => {
   const world = await useSmallWorld({ redisUrl: redis.url, tenants: 2 });
   const [first, second] = world.tenants as [SmallTenant, SmallTenant];
   for (const { id } of world.tenants) await world.cycle(id);
@@ -57,7 +57,7 @@ test('a revoked clinic login stops its tenant with the same words on every surfa
   expect(await world.compareAll()).toEqual([expect.objectContaining(EXACT), expect.objectContaining(EXACT)]);
 });
 
-test('a clinic that accepts one port alone: a login by browser comes back to that of the settings', async () => {
+test('for a clinic that accepts only one port, a sign-in by browser returns to the port in the settings', async () => {
   const port = await freePort();
   const redirectUris = [`http://127.0.0.1:${port}/callback`];
   const registered = { clientId: 'exact', clientSecret: 'exact-secret', redirectUris, exactPorts: true };
@@ -70,7 +70,7 @@ test('a clinic that accepts one port alone: a login by browser comes back to tha
   expect((await world.cli('status', 'clinic-1')).out).toMatch(/login clinic \(clinic\): connected/);
 });
 
-test('a revoked Google login stops its target alone; logging in again goes on at once', async () => {
+test('a revoked Google connection stops only its target; reconnecting resumes it at once', async () => {
   const world = await useSmallWorld({ redisUrl: redis.url, targets: ['google-calendar', 'google-calendar'] });
   const { clinicId, agendaIds } = world.tenants[0] as SmallTenant;
   const [stopped, going] = world.targets as [SmallTarget, SmallTarget];
@@ -93,7 +93,7 @@ test('a revoked Google login stops its target alone; logging in again goes on at
   expect(await world.compareAll()).toEqual([expect.objectContaining(EXACT), expect.objectContaining(EXACT)]);
 });
 
-test('a permission that a person left out at the clinic is named, by status and by the cycle', async () => {
+test('a permission that a user did not grant at the clinic is named, by status and by the cycle', async () => {
   const world = await startSmallWorld({ redisUrl: redis.url });
   onTestFinished(() => world.close());
   await world.logIn({ connections: ['clinic'], clinicScopes: ['openid', 'offline_access'] });
@@ -109,7 +109,7 @@ test('a permission that a person left out at the clinic is named, by status and 
   expect(await world.compareAll()).toEqual([expect.objectContaining(EXACT)]);
 });
 
-test('a permission that a person left out at Google is named, and nothing is written', async () => {
+test('a permission that a user did not grant at Google is named, and nothing is written', async () => {
   const world = await startSmallWorld({ redisUrl: redis.url });
   onTestFinished(() => world.close());
   await world.logIn({ connections: ['clinic'] });
@@ -124,7 +124,7 @@ test('a permission that a person left out at Google is named, and nothing is wri
   expect(await world.compareAll()).toEqual([expect.objectContaining(EXACT)]);
 });
 
-test('a login at Google that no target uses is not begun, and the message says what to do first; it can be logged out', async () => {
+test('a Google connection that no target uses is not started, and the message shows the first step; it can be logged out', async () => {
   const world = await startSmallWorld({ redisUrl: redis.url });
   onTestFinished(() => world.close());
   const file = join(world.configDir, 'tenants', 'clinic-1.yaml');

@@ -23,7 +23,7 @@ const radicale = useRadicale({ users: RADICALE_USERS });
 const NEVER = new AbortController().signal;
 const MANAGED = 'clinic-2';
 
-/** A daemon in this process, as a process of its own begins. */
+/** Starts a daemon in this process, as a separate process would start. */
 async function begin({ configDir: dir, env }: SmallWorld): Promise<Daemon> {
   const options = { dir, env, connectors, reminderChannels, mode: 'set-aside' } as const;
   const files = await ConfigurationFiles.open(options, (settings) => readManagedTenants(settings, NEVER), inPieces);
@@ -32,7 +32,7 @@ async function begin({ configDir: dir, env }: SmallWorld): Promise<Daemon> {
   return daemon;
 }
 
-/** Two daemons over one clinic of a file; the document of another one, whose secret is to be kept sealed. */
+/** Two daemons with one file tenant; and the document of another tenant with a secret to encrypt. */
 async function open() {
   const world = await useSmallWorld({
     ...{ redisUrl: redis.url, tenants: 2, targets: ['caldav'], appointments: 20, davServer: radicale() },
@@ -79,7 +79,7 @@ function shows(world: SmallWorld, what: string): Promise<unknown> {
   return waitFor(isSo, { what, intervalMs: 200 });
 }
 
-/** Waits until it is so in both. They look at once, as on SIGHUP: that a look finds it by itself is seen once. */
+/** Waits until the condition holds in both daemons. Each reloads at once, as on SIGHUP; another test covers the automatic reload. */
 function bothHave({ daemons }: Opened, isSo: (daemon: Daemon) => boolean, what: string): Promise<unknown> {
   for (const daemon of daemons) daemon.reload();
   return waitFor(() => daemons.every(isSo), { what, intervalMs: 50 });
@@ -99,13 +99,16 @@ async function addOverApi(opened: Opened): Promise<string> {
   const added = await ask('POST', '/tenants', { tenant: MANAGED, yaml: document, secrets: { dav: password } });
   expect([added.status, isManagedBy(one)]).toEqual([200, true]);
   await shows(world, 'the first sync');
-  await waitFor(() => isManagedBy(other), { what: 'the other daemon to take it up by itself', intervalMs: 100 });
+  await waitFor(() => isManagedBy(other), {
+    what: 'the other daemon to load the tenant automatically',
+    intervalMs: 100,
+  });
   const state = [...(await dumpRedis(redis.connect()))].flat().join('\n');
   expect([state.includes(password), state.includes('Clinic 2')]).toEqual([false, false]);
   return added.etag ?? '';
 }
 
-/** As it was seen alone. @returns its revision */
+/** Changes the tenant only at the revision that the caller has seen. @returns the new revision */
 async function changeAsSeen(opened: Opened, revisionTag: string): Promise<string> {
   const { document, ask } = opened;
   const paused = `${document}paused: true\n`;
@@ -116,7 +119,7 @@ async function changeAsSeen(opened: Opened, revisionTag: string): Promise<string
   await bothHave(
     opened,
     ({ composition }) => composition.configuration.outlines.get(MANAGED)?.paused === true,
-    'both to take up the pause',
+    'both to apply the pause',
   );
   expect((await ask('PUT', '/tenants/clinic-1/configuration', { yaml: paused })).body.detail).toContain(
     'clinic-1.yaml',
@@ -124,7 +127,7 @@ async function changeAsSeen(opened: Opened, revisionTag: string): Promise<string
   return String(change.body.revision);
 }
 
-/** Exported, removed, added again. What was written is known by its links. */
+/** Exports, removes and adds the tenant again. Links still identify the written objects. */
 async function moveByCommands(opened: Opened, revision: string): Promise<void> {
   const { world, password, given } = opened;
   const exported = (await world.cli('tenants', 'export', MANAGED)).out;
@@ -135,11 +138,11 @@ async function moveByCommands(opened: Opened, revision: string): Promise<void> {
   expect(await world.cli('tenants', 'replace', MANAGED, resumed)).toMatchObject({ code: 0 });
   expect((await world.cli('tenants', 'replace', MANAGED, resumed)).err).toContain('revision-changed');
   expect(await world.cli('tenants', 'remove', MANAGED)).toMatchObject({ code: 0 });
-  await bothHave(opened, (daemon) => !isManagedBy(daemon), 'both to let it go');
+  await bothHave(opened, (daemon) => !isManagedBy(daemon), 'both to release the tenant');
   expect((await world.cli('tenants', 'add', MANAGED, resumed)).err).toContain('the encrypted secret dav is missing');
   expect(await world.cli('tenants', 'add', MANAGED, resumed, '--secrets', secrets)).toMatchObject({ code: 0 });
   await bothHave(opened, isManagedBy, 'both to have it again');
-  await shows(world, 'the calendar to be as it was');
+  await shows(world, 'the calendar to be unchanged');
 }
 
 /** A file of it counts when it is not managed any more, with all of its state. */
@@ -165,7 +168,7 @@ async function makeFileAndBack(opened: Opened): Promise<void> {
   expect(hashesOf(daemons)).toEqual([hash, hash]);
 }
 
-/** Redis loses it: daemons go on as they were and say so, and a backup brings it back. */
+/** After Redis loses the tenant, daemons continue and report the loss, and a backup restores the tenant. */
 async function loseAndRestore(opened: Opened): Promise<void> {
   const { world, daemons } = opened;
   const [one, other] = daemons;
@@ -176,9 +179,9 @@ async function loseAndRestore(opened: Opened): Promise<void> {
   await redis.connect().flushall();
   const isTold = async () =>
     (await one.composition.reloads.list()).some(({ refused }) => refused[0]?.faults[0]?.file === 'managed tenants');
-  await waitFor(isTold, { what: 'the loss to be told', intervalMs: 100 });
+  await waitFor(isTold, { what: 'the loss to be reported', intervalMs: 100 });
   expect(daemons.map(isManagedBy)).toEqual([true, true]);
-  // Whoever writes first brings back one of many.
+  // The first writer restores only one of several tenants.
   const { settings } = one.composition.configuration;
   const store = openManagedStore(redis.connect(), sealingRing(settings), {
     identityKey: settings.secrets.identityKey.reveal(),
@@ -187,7 +190,7 @@ async function loseAndRestore(opened: Opened): Promise<void> {
   await bothHave(
     opened,
     ({ composition }) => composition.configuration.unusable.some(({ id }) => id === 'clinic-9'),
-    'both to have read it',
+    'both to have loaded the tenant',
   );
   expect(daemons.map(isManagedBy)).toEqual([true, true]);
   await store.remove('clinic-9', stranger ?? '');
@@ -195,11 +198,11 @@ async function loseAndRestore(opened: Opened): Promise<void> {
   await bothHave(opened, isManagedBy, 'it to be back');
   expect(hashesOf(daemons)).toEqual(before);
   await world.cli('sync', MANAGED);
-  await shows(world, 'the calendar to be as it was');
+  await shows(world, 'the calendar to be unchanged');
   expect(other.composition.configuration.unusable).toEqual([]);
 }
 
-test('a managed tenant: added over the API, synced, taken up by all, changed, exported, removed, added again, made a file', async () => {
+test('a managed tenant: added over the API, synced, applied by all daemons, changed, exported, removed, added again, converted to a file', async () => {
   const opened = await open();
   const revisionTag = await addOverApi(opened);
   const revision = await changeAsSeen(opened, revisionTag);

@@ -9,7 +9,7 @@ import { expectExact, type SmallWorld, startSmallWorld, useSmallWorld } from './
 const redis = useRedis();
 const TOKEN = /\/oauth2\/v2\.0\/token$/;
 
-test('a person logs in to Microsoft by a code on another device, and the calendar follows', async () => {
+test('a user signs in to Microsoft by a code on another device, and the calendar is synced', async () => {
   const world = await openWorld();
   const target = world.targets[0] as SmallTarget;
   await world.logIn({ connections: ['clinic'] });
@@ -20,18 +20,18 @@ test('a person logs in to Microsoft by a code on another device, and the calenda
     await world.graph.approveDevice(userCode, { account: target.account });
   });
 
-  // Whoever has the code may use it: an operator says whose account is meant.
+  // Anyone with the code can use it, so the operator names the intended account.
   expect(code).toBe(1);
   expect(out).toContain(`Connected: doctor-1 of clinic-1, account ${target.account}`);
   expect(await world.cli('accept-account', 'clinic-1', 'doctor-1', target.account)).toMatchObject({ code: 0 });
-  // Microsoft gives no address with the code in it.
+  // Microsoft returns no URL that contains the code.
   expect(err).not.toMatch(/or open|user_code=/);
   await world.cycle();
   await expectExact(world);
   expect(await credentialOf(world)).toMatchObject({ state: 'connected', reason: null });
 });
 
-test('a logout says that Microsoft offers no way to revoke, and forgets the login all the same', async () => {
+test('a logout reports that Microsoft offers no revocation, and still forgets the connection', async () => {
   const world = await useSmallWorld({ redisUrl: redis.url, targets: ['outlook-calendar'] });
   const before = world.entraProxy.requests.length;
 
@@ -44,14 +44,14 @@ test('a logout says that Microsoft offers no way to revoke, and forgets the logi
   expect(targets[0]).toMatchObject({ state: 'stopped', failure: { actor: 'authorization' } });
 });
 
-test('a daemon that dies while Microsoft’s tokens are on their way loses no login', async () => {
+test('a daemon that dies while Microsoft’s tokens are in transit loses no connection', async () => {
   const world = await openDueWorld();
   const target = world.targets[0] as SmallTarget;
   const first = await credentialOf(world);
   await killedWhile(world, (strike) =>
     world.entraProxy.add({ url: TOKEN, fault: { kind: 'rewrite', answer: (answer) => strike(answer) } }),
   );
-  expect(await credentialOf(world), 'what nobody heard of').toMatchObject({
+  expect(await credentialOf(world), 'the connection after the lost answer').toMatchObject({
     state: 'connected',
     tokens: { refreshToken: first?.tokens.refreshToken },
   });
@@ -112,7 +112,7 @@ async function openDueWorld(): Promise<SmallWorld> {
   return world;
 }
 
-/** Requests at Microsoft's token endpoint. */
+/** Requests to Microsoft's token endpoint. */
 function polls({ entraProxy }: SmallWorld): number {
   return entraProxy.requests.filter(({ url }) => TOKEN.test(url)).length;
 }
@@ -122,7 +122,7 @@ interface Shown {
   userCode: string;
 }
 
-/** Runs the command while a person does what it shows. */
+/** Runs the command while a user follows its instructions. */
 async function loginByDevice(world: SmallWorld, person: (shown: Shown) => Promise<void>) {
   let acted: Promise<void> | null = null;
   const ended = await runHere(world, ['login', 'clinic-1', 'doctor-1', '--device'], (shown) => {

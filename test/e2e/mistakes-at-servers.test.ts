@@ -16,7 +16,7 @@ const TENANT = 'tenants/clinic-1.yaml';
 const OWNER = 'doctor-2@clinic-1.example';
 let world: CrmWorld;
 let dav: CaldavSandbox;
-/** A calendar that was there before the product. */
+/** A calendar that existed before the product. */
 let calendarId = '';
 
 beforeAll(async () => {

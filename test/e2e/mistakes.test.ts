@@ -18,7 +18,7 @@ const TENANT = 'tenants/clinic-1.yaml';
 const AGAIN = 'Correct this, then run: clinic-mirror --config config config check';
 const OTHER_KEY = Buffer.alloc(32, 7).toString('base64');
 let world: SmallWorld;
-/** What Redis held before the first cycle. */
+/** State in Redis before the first cycle. */
 let older: Snapshot = [];
 
 beforeAll(async () => {
@@ -38,7 +38,7 @@ async function keep(): Promise<Snapshot> {
   return Promise.all(keys.map(async (key) => [key, (await admin.dumpBuffer(key)) ?? Buffer.alloc(0)] as const));
 }
 
-/** As a person restores an old backup of Redis. */
+/** Restores an old backup of Redis, as an operator would. */
 async function putBack(snapshot: Snapshot): Promise<void> {
   const admin = redis.connect();
   await admin.flushall();
@@ -211,7 +211,7 @@ const KEYS: Mistake[] = [
     next: /restore the previous key/,
   },
   {
-    name: 'start with other sealing keys',
+    name: 'start with other encryption keys',
     ...examinedBy('doctor', async ({ env }) => void Object.assign(env, { CLINIC_MIRROR_SEALING_KEY: OTHER_KEY })),
     where: /secrets\.sealingKeys in clinic-mirror\.yaml/,
     cause: /encrypted with another key/,
@@ -242,7 +242,7 @@ async function daemonLog(made: Attempt): Promise<string> {
   return readFile(join(made.configDir, 'daemon.log'), 'utf8').catch(() => '');
 }
 
-/** A daemon of its own process, until the row ends. */
+/** A daemon in a separate process, until the row ends. */
 async function runDaemon(made: Attempt) {
   const daemon = startDaemon({ configDir: made.configDir, dir: made.configDir, env: made.env });
   made.afterwards(() => daemon.kill());

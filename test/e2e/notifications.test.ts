@@ -25,18 +25,18 @@ afterEach(async () => {
   for (const daemon of daemons.splice(0)) await daemon.close();
 });
 
-/** Nothing is polled in the time of a test: what is noticed was told. */
+/** No polling happens during a test: every noticed change was notified. */
 const NO_POLLING = { pullEverySeconds: 86_400, auditEverySeconds: 604_800, subscriptionCheckEverySeconds: 3_600 };
 const FAMILIES = ['google-calendar', 'outlook-calendar'] as const;
 
 interface Told {
   world: SmallWorld;
-  /** A second daemon has a port of its own; vendors reach the first. */
+  /** A second daemon has a separate port; vendors reach the first. */
   start(which?: 'first' | 'second'): Promise<Daemon>;
   statuses(): Promise<TargetStatus[]>;
 }
 
-/** A small world in step, and a daemon that vendors can reach. */
+/** A small world in sync, and a daemon that vendors can reach. */
 async function told({ isReachable = true, settleMs = 50 } = {}): Promise<Told> {
   const port = await freePort();
   const publicUrl = `http://127.0.0.1:${port}`;
@@ -68,19 +68,19 @@ async function told({ isReachable = true, settleMs = 50 } = {}): Promise<Told> {
   };
 }
 
-/** Channels at Google and subscriptions at Microsoft. */
+/** Number of channels at Google and of subscriptions at Microsoft. */
 function openAt({ google, graph }: SmallWorld): [number, number] {
   return [google.channels().length, graph.subscriptions().length];
 }
 
 async function bothAreTold({ world, statuses }: Told): Promise<void> {
   await waitFor(async () => (await statuses()).every(({ notifications }) => notifications.untilAt !== null), {
-    what: 'both vendors to tell of changes',
+    what: 'both vendors to notify of changes',
   });
   expect(openAt(world)).toEqual([1, 1]);
 }
 
-/** What happened before a login or before a subscription was opened is told by nobody, so a check follows each of them. */
+/** No notification covers changes before a sign-in or before a subscription was opened, so a check follows each of them. */
 async function firstChecksAreOver({ statuses }: Told): Promise<void> {
   await waitFor(async () => (await statuses()).every(({ drift }) => drift !== null), {
     what: 'the first check of both targets',
@@ -130,7 +130,7 @@ function contentsOf(events: Awaited<ReturnType<CalendarHands['events']>>): strin
   return events.map(({ title, content }) => `${title} ${content}`).sort();
 }
 
-test('what is edited or deleted by hand at Google and Outlook is restored without waiting for an audit', async () => {
+test('manual edits and deletions at Google and Outlook are restored without waiting for an audit', async () => {
   const here = await told();
   await here.start();
   await bothAreTold(here);
@@ -146,7 +146,7 @@ test('what is edited or deleted by hand at Google and Outlook is restored withou
   }
 });
 
-test('a restart keeps the channels that are open, and what they tell is heard', async () => {
+test('a restart keeps the open channels and receives their notifications', async () => {
   const here = await told();
   const first = await here.start();
   await bothAreTold(here);
@@ -197,7 +197,7 @@ test('a notification that gets lost costs time only: the next audit finds what i
   for (const [hands, contents] of before) await restored(hands, contents);
 });
 
-test('without a public address nothing is opened, and an audit finds what was done by hand', async () => {
+test('without a public URL no channel is opened, and an audit finds manual changes', async () => {
   const here = await told({ isReachable: false });
   await here.start();
   await firstChecksAreOver(here);
@@ -214,7 +214,7 @@ test('without a public address nothing is opened, and an audit finds what was do
   expect(openAt(here.world)).toEqual([0, 0]);
 });
 
-test('a logout ends the subscriptions of its login before the login itself', async () => {
+test('a logout ends the subscriptions of its connection before the connection itself', async () => {
   const here = await told();
   await here.start();
   await bothAreTold(here);
@@ -224,7 +224,7 @@ test('a logout ends the subscriptions of its login before the login itself', asy
   expect(openAt(here.world)).toEqual([0, 0]);
 });
 
-test('targets that are paused, or taken out of the configuration, are told of no more', async () => {
+test('paused targets, and targets removed from the configuration, receive no more notifications', async () => {
   const here = await told();
   const { world } = here;
   const daemon = await here.start();
@@ -248,7 +248,7 @@ test('a thousand genuine hints within the time to settle are acknowledged at onc
   await bothAreTold(here);
   const queue = new Queue('check-target', { connection: redis.connect(), prefix: QUEUE_PREFIX });
   await waitFor(async () => (await queue.getCompletedCount()) + (await queue.getDelayedCount()) >= 2, {
-    what: 'the first check of both targets to be asked for',
+    what: 'the first check of both targets to be requested',
   });
   await settle(queue);
   const [channel] = here.world.google.channels();
@@ -324,7 +324,7 @@ test('posts of strangers are acknowledged alike and do nothing', async () => {
   expect(here.world.targets.flatMap(({ proxy }) => callsAt(proxy))).toEqual([]);
 });
 
-describe('what Microsoft says of a subscription itself is acted upon at once', () => {
+describe('lifecycle notifications from Microsoft are processed at once', () => {
   test('removed: another is opened', async () => {
     const here = await told();
     await here.start();

@@ -36,7 +36,7 @@ async function useWorld(vendor: VendorName, changes: readonly Readonly<Record<st
   return world;
 }
 
-/** What one cycle that waits for nothing leaves in the CRM. */
+/** Content of the CRM after one cycle without retries. */
 async function afterOneCycle(world: CrmWorld) {
   const [vendor] = world.vendors;
   const [composed] = world.opened().composed.values();
@@ -64,7 +64,7 @@ test.each(['salesforce', 'rest-crm'] as const)(
 );
 
 test.each(['salesforce', 'rest-crm'] as const)(
-  'a contact that %s takes by no means keeps back its own visits alone, and no request is made for them',
+  'a contact that %s rejects in every form blocks only its own visits, and no request is made for them',
   async (vendor) => {
     const plain = await afterOneCycle(await useWorld(vendor, []));
     const refused = await afterOneCycle(await useWorld(vendor, [{ firstName: '', lastName: '' }]));

@@ -16,14 +16,14 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const MOVES = 10;
 
-/** What a person sets on an event beside what we write. */
+/** Settings that a user makes on an event, in addition to the written fields. */
 interface Own {
   colour: unknown;
   reminder: unknown;
   note: unknown;
 }
 
-/** A person at one event in the one calendar of a world. */
+/** A user's actions on one event in the only calendar of a world. */
 interface Hands {
   set(): Promise<unknown>;
   shown(): Promise<Own>;
@@ -31,7 +31,7 @@ interface Hands {
 
 const NOTE = 'Ring the bell twice';
 
-/** Of each family what a target may say of an event's colour and reminder, which a person then changes. */
+/** For each family the colour and reminder that a target may set, which a user then changes. */
 const PRESETS: Readonly<Record<Family, object>> = {
   'google-calendar': { labels: [{ colour: 'red' }], reminderMinutes: 15 },
   'outlook-calendar': { labels: [{ category: 'Visit' }], reminderMinutes: 15 },
@@ -44,11 +44,11 @@ const FAMILY_HANDS: [Family, (world: SmallWorld, recordId: string) => Promise<Ha
   ['caldav', handsOnDavServer, { colour: 'gold', reminder: '-PT25M', note: NOTE }],
 ];
 
-describe.each(FAMILY_HANDS)('%s: what a person set on an event', (family, handsIn, theirs) => {
+describe.each(FAMILY_HANDS)('%s: settings that a user made on an event', (family, handsIn, theirs) => {
   test.each([
-    ['where the target asks for neither', {}],
-    ['in place of the target’s own', PRESETS[family]],
-  ])('stays through ten moves of its appointment, and is put right by no audit, %s', async (_, presets) => {
+    ['if the target sets neither', {}],
+    ['instead of the target’s settings', PRESETS[family]],
+  ])('stay through ten moves of the appointment, and are changed by no audit, %s', async (_, presets) => {
     const target = { audit: { drift: 'repair' }, fields: [], ...presets };
     const davServer = family === 'caldav' ? { davServer: radicale() } : {};
     const world = await useSmallWorld({ redisUrl: redis.url, target, targets: [family], ...davServer });
@@ -153,7 +153,10 @@ async function openedTarget(world: SmallWorld) {
   return { container: container ?? '', identity: target.identity };
 }
 
-/** As an operator finds them, who asks again while the target rests; the cycle that would follow by itself is left to the test. */
+/**
+ * Returns the manual changes that an audit finds. The audit is repeated while the target pauses; the automatic cycle after it is left to
+ * the test.
+ */
 async function changesByHand(world: SmallWorld) {
   const audit = async () => {
     const { code, out, err } = await world.cli('audit', 'clinic-1', '--json');

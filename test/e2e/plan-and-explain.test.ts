@@ -33,7 +33,7 @@ test('a plan shows what a cycle would do and writes nothing anywhere', async () 
   expect(await state()).toEqual(before);
 
   const { id } = JSON.parse((await world.cli('plan', 'clinic-1', '--save', '--json')).out) as { id: string };
-  // What one reading misses may be there: until the next one the target is not known to be in sync.
+  // A record missed by one scan may exist: until the next scan the target is not known to be in sync.
   const shown = planned.length < changes.length ? /working/ : /in-sync/;
   expect((await world.cli('apply', 'clinic-1', id)).out).toMatch(shown);
   expect(writesAt(target.proxy)).not.toEqual([]);
@@ -41,7 +41,7 @@ test('a plan shows what a cycle would do and writes nothing anywhere', async () 
   expect([again.code, again.err]).toEqual([1, expect.stringContaining('plan-drifted')]);
 });
 
-test('explain tells why an appointment is shown, gone, held or failing', async () => {
+test('explain shows why an appointment is shown, removed, held or failing', async () => {
   const world = await useSmallWorld({ redisUrl: redis.url, target: { guard: CAREFUL } });
   const { clinicId } = world.tenants[0] as SmallTenant;
   await world.cycle();
@@ -80,7 +80,7 @@ interface Visit {
   id: string;
 }
 
-/** Less what any process notes by itself: who is at work. */
+/** Removes the entries that running processes write about themselves. */
 function withoutPassing(dump: ReadonlyMap<string, string>): Record<string, string> {
   return Object.fromEntries([...dump].filter(([key]) => !/:(lease|fence):|:budget|:processes$/.test(key)));
 }

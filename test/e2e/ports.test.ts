@@ -17,7 +17,7 @@ async function start(role: Role, http: object) {
   return daemon;
 }
 
-/** A daemon that lets administrators in; what it told whoever started it, and its log. */
+/** Starts a daemon with administrators; returns its terminal output and its log. */
 async function startForAdministrators(settings: object) {
   const world = await startSmallWorld({ redisUrl: redis.url, appointments: 0, settings });
   onTestFinished(() => world.close());
@@ -36,7 +36,7 @@ async function startForAdministrators(settings: object) {
 const statusOf = async (port: number | null, path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).status;
 
 test.each<Role>(['all', 'http'])(
-  'a daemon of the role %s has a port for the outside, apart from its own',
+  'a daemon of the role %s has a public port, separate from its operator port',
   async (role) => {
     const { operatorPort, publicPort } = await start(role, { port: 0 });
     expect(await Promise.all(['/healthz', '/readyz', '/metrics'].map((path) => statusOf(operatorPort, path)))).toEqual([
@@ -48,12 +48,12 @@ test.each<Role>(['all', 'http'])(
   },
 );
 
-test.each<Role>(['scheduler', 'worker'])('a daemon of the role %s has its own port alone', async (role) => {
+test.each<Role>(['scheduler', 'worker'])('a daemon of the role %s has only its operator port', async (role) => {
   const { operatorPort, publicPort } = await start(role, { port: 0 });
   expect([await statusOf(operatorPort, '/metrics'), publicPort]).toEqual([200, null]);
 });
 
-test('without a port in the settings nothing is open to the outside, and the role http has nothing to do', async () => {
+test('without a port in the settings no public port is open, and the role http has no work', async () => {
   const { operatorPort, publicPort } = await start('all', {});
   expect([await statusOf(operatorPort, '/readyz'), publicPort]).toEqual([200, null]);
   await expect(start('http', {})).rejects.toMatchObject({ actor: 'settings', code: 'no-public-port' });
@@ -85,7 +85,7 @@ test('the owner of a new installation is shown once where to choose a passphrase
   expect(logged.join('')).not.toContain(link.split('/').at(-1));
 });
 
-test('where nobody is let in there is nothing to sign in to', async () => {
+test('without any allowed user no sign-in page exists', async () => {
   const { startOne, told } = await startForAdministrators({});
   const { operatorPort } = await startOne();
   expect([await statusOf(operatorPort, '/sign-in'), told]).toEqual([404, []]);

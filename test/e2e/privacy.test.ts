@@ -18,7 +18,7 @@ import { expectExact, type SmallWorld, startSmallWorld, useSmallWorld } from './
 const redis = useRedis();
 const radicale = useRadicale({ users: RADICALE_USERS });
 
-/** What the clinic tells of a patient, each of them with a number; none of it may be met anywhere else. */
+/** Numbered patient data from the clinic; none of it may appear elsewhere. */
 const patientOf = (number: number) => ({
   firstName: `Canarinella${number}`,
   lastName: `Zwxyquist${number}`,
@@ -27,7 +27,7 @@ const patientOf = (number: number) => ({
 });
 const PATIENT = patientOf(7);
 const NOTES = 'allergica-alla-penicillina-zq';
-/** What is the same of all of them. */
+/** Parts that all patients share. */
 const TRACES = ['Canarinella', 'Zwxyquist', '345 98765', '34598765', NOTES];
 /** They are planned; few are due while the test runs, and what is due goes nowhere. */
 const REMINDERS = {
@@ -108,7 +108,7 @@ test('patients and secrets are met in no place that the product writes to, but i
   for (const id of told.patients) expect(places.get('audit log')).not.toContain(id);
 });
 
-/** A cycle, the turns of lanes that it woke and what these asked of vendors are one trace; lines of the log name it. */
+/** A cycle, the lane jobs that it started and their requests to vendors are one trace; log lines name it. */
 function expectOneStory({ spans, lines }: OtlpReceiver): void {
   const byId = new Map(spans.map((span) => [span.spanId, span]));
   const above = ({ parentSpanId }: ReceivedSpan) => byId.get(parentSpanId)?.name;
@@ -158,7 +158,7 @@ async function spoil(world: SmallWorld, log: () => Promise<string>): Promise<voi
   await daemonSays('cycle ended early');
 }
 
-/** What commands answer, and what they say when they fail, while the clinic fails with patients in its words. */
+/** Output and error messages of commands, while the clinic's failures contain patient data. */
 async function askEverything(world: SmallWorld, patientId: string, places: Map<string, string>): Promise<void> {
   const asked = [
     ...[['status', '--json'], ['status'], ['explain', 'clinic-1', 'apt0000001'], ['holds', 'list'], ['runs']],

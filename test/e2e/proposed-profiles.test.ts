@@ -39,7 +39,7 @@ async function clinicOfNumbers() {
   });
 }
 
-test('a clinic of numbers is followed by what check-spec proposes from its document, once the states are answered', async () => {
+test('a clinic of numbers is synced with the profile that check-spec proposes from its document, once the states are answered', async () => {
   const world = await clinicOfNumbers();
   await using _closing = { [Symbol.asyncDispose]: () => world.close() };
   const proposed = join(world.dir, 'proposed.yaml');
@@ -53,7 +53,7 @@ test('a clinic of numbers is followed by what check-spec proposes from its docum
   await expectFollowed(world);
 });
 
-test('and by what the probe proposes from its answers alone', async () => {
+test('and with the profile that the probe proposes from its answers only', async () => {
   const world = await clinicOfNumbers();
   await using _closing = { [Symbol.asyncDispose]: () => world.close() };
   await useProfile(world, '{}');

@@ -51,7 +51,7 @@ describe('CalDAV, read back', () => {
 });
 
 function behaves(open: (target: object) => Promise<{ world: SmallWorld; hands: CalendarHands }>) {
-  test('restores what was changed by hand, and leaves events of a person’s own alone', async () => {
+  test('restores manual changes, and does not change a user’s own events', async () => {
     const { world, hands } = await open({ audit: { drift: 'repair' } });
     await world.cycle();
     await hands.add('Dentist');
@@ -73,7 +73,7 @@ function behaves(open: (target: object) => Promise<{ world: SmallWorld; hands: C
     expect(writesAt(proxy)).toEqual([]);
   });
 
-  test('keeps a person’s changes until the appointment changes, where that is the policy', async () => {
+  test('keeps a user’s changes until the appointment changes, if that is the policy', async () => {
     const { world, hands } = await open({ audit: { drift: 'keep' } });
     const { clinicId, agendaIds } = world.tenants[0] as SmallTenant;
     const lastAt = Math.max(...[...world.clinic.appointments(clinicId)].map(({ end }) => end));
@@ -97,7 +97,7 @@ function behaves(open: (target: object) => Promise<{ world: SmallWorld; hands: C
     expect(await world.compareAll()).toEqual([expect.objectContaining(EXACT)]);
   });
 
-  test('finds by the change feed what was changed by hand, once named and never forgotten', async () => {
+  test('finds manual changes by the change feed, reports them once and never forgets them', async () => {
     const { world, hands } = await open({ audit: { drift: 'keep' } });
     await world.cycle();
     const { tenant } = world.open().composed.get('clinic-1') ?? {};
@@ -122,7 +122,7 @@ function behaves(open: (target: object) => Promise<{ world: SmallWorld; hands: C
     expect((await tenant.targetStore.read(target.id)).readWholeAt).toBe(readWholeAt);
   });
 
-  test('makes a calendar of ours again that was deleted, and fills it', async () => {
+  test('creates a deleted calendar of clinic-mirror again, and fills it', async () => {
     const { world, hands } = await open({ audit: { drift: 'report' } });
     await world.cycle();
     const before = await hands.events();
@@ -145,7 +145,7 @@ function eventOf(world: SmallWorld, hands: CalendarHands, appointmentId: string)
   return target === undefined ? '' : hands.idOf(target.identity, appointmentId);
 }
 
-/** As an operator does it; the cycle that would follow by itself is left to the test. */
+/** Runs an audit as an operator does; the automatic cycle after it is left to the test. */
 async function audit(world: SmallWorld) {
   const { code, out, err } = await world.cli('audit', 'clinic-1', '--json');
   expect({ code, err }).toMatchObject({ code: 0 });

@@ -11,7 +11,7 @@ const redis = useRedis();
 const TENANT = 'clinic-1';
 const TARGETS = { calendar: 'doctor-1', contacts: 'rest-crm-contacts', visits: 'rest-crm-visits' };
 
-/** A clinic with a calendar and a CRM, whose daemons do a cycle at their start and when they are asked. */
+/** A clinic with a calendar and a CRM; its daemons run a cycle at startup and on request. */
 async function useWorld(): Promise<CrmWorld> {
   const world = await startCrmWorld({
     redisUrl: redis.url,
@@ -39,7 +39,7 @@ async function statesIn({ composition }: Daemon) {
 const areInSync = async (daemon: Daemon) =>
   [...(await statesIn(daemon)).values()].every((state) => state === 'in-sync');
 
-test('the registry of patients is not answered: the calendar is written, and the CRM when it is', async () => {
+test('without an answer from the patient registry the calendar is written, and the CRM as soon as the registry answers', async () => {
   const world = await useWorld();
   const answered = Promise.withResolvers<void>();
   onTestFinished(() => answered.resolve());
@@ -53,7 +53,7 @@ test('the registry of patients is not answered: the calendar is written, and the
   expect(world.vendors[0]?.records('appointments').length).toBeGreaterThan(0);
 });
 
-test('of two daemons one plans the CRM, and cycles are handed on to it; when it is gone, the other one does', async () => {
+test('one of two daemons plans the CRM and receives its cycles; when it stops, the other one takes over', async () => {
   const world = await useWorld();
   const first = await useDaemon(world);
   await waitFor(() => areInSync(first), { what: 'the first sync' });

@@ -16,7 +16,7 @@ const OTHER = 'locum@clinic-1.example';
 const CALENDARS_TOO = { calendars: true };
 const UNTOUCHED = { edited: 0, removed: 0 };
 
-test('another account is connected: its mailbox is filled, the old one is left as it is, and both ways again', async () => {
+test('after connecting another account its mailbox is filled and the old one is unchanged, and the same in reverse', async () => {
   const { world, target, clinicId } = await syncedWorld();
   world.graph.addMailbox(OTHER);
   const left = contentOf(world, target.account);
@@ -85,11 +85,11 @@ test('a calendar that was deleted is made again with the next change, and holds 
   expect(ownCalendars(world, target.account)[0]?.id).not.toBe(calendar?.id);
 });
 
-test('a login that was revoked in the middle of writing and given again leads to no duplicate and no gap', async () => {
+test('a connection revoked during a write and granted again leads to no duplicate and no gap', async () => {
   const { world, target, clinicId } = await syncedWorld();
   for (let count = 0; count < 30; count += 1) world.clinic.book(clinicId);
   world.clinic.simulate(clinicId, { moved: 10, cancelled: 5 });
-  // Outlook carries the first batch out, nobody hears of it, and the administrator revokes.
+  // Outlook executes the first batch, the answer is lost, and the administrator revokes the connection.
   target.proxy.add({ url: BATCHES, fault: { kind: 'lost-answer' } });
   const revoke = () => {
     world.graph.revokeConsent(target.account);

@@ -52,7 +52,7 @@ describe.each([
     await expectEnd(daemon, world);
   });
 
-  test('before its replica heard of a sync: that it is lost is noticed, and what was written is found', async () => {
+  test('before its replica received a sync: the loss is detected, and the written objects are found', async () => {
     const { group, world } = await open();
     await world.cycle();
     await group.untilReplicated();
@@ -74,7 +74,7 @@ describe.each([
   });
 });
 
-/** The daemon ends by itself; else what it logged last is shown. */
+/** Expects the daemon to exit by itself; otherwise shows its last log lines. */
 async function expectEnd(daemon: ReturnType<typeof start>, { dir }: SmallWorld): Promise<void> {
   const code = await daemon.stop();
   const logged = code === 0 ? [] : (await readFile(join(dir, 'daemon.log'), 'utf8')).split('\n').slice(-30);
@@ -89,7 +89,7 @@ function start(world: SmallWorld) {
   return daemon;
 }
 
-/** In sync as of now, and nothing is held for a person. */
+/** In sync now, without open holds. */
 async function untilInSync(world: SmallWorld): Promise<void> {
   const since = Date.now();
   const { installation, queues } = world.opened();

@@ -38,7 +38,7 @@ async function open(hold: (world: SmallWorld, until: Promise<void>) => void) {
   return { world, daemon, release: held.resolve, connection: redis.connect() };
 }
 
-/** Takes up what the files are, and waits until it counts among all processes. */
+/** Reloads the files, and waits until the new configuration is active in all processes. */
 async function reload({ composition, reload: ask }: Daemon, tenant: string): Promise<void> {
   const before = composition.configVersions.get(tenant);
   ask();
@@ -47,7 +47,7 @@ async function reload({ composition, reload: ask }: Daemon, tenant: string): Pro
       const now = composition.configVersions.get(tenant);
       return now !== before && now;
     },
-    { what: 'the changed file to be taken up' },
+    { what: 'the changed file to be applied' },
   );
   await waitFor(async () => (await after.newest()).isOurs, { what: 'it to count' });
 }
@@ -60,7 +60,7 @@ const sentTitles = ({ targets }: SmallWorld) =>
     [...body.matchAll(/"summary":"([^"]+)"/g)].map(([, title]) => title),
   );
 
-test('a cycle that is under way when its tenant changes writes nothing', async () => {
+test('a cycle that is running when its tenant changes writes nothing', async () => {
   const { world, daemon, release, connection } = await open((all, until) =>
     all.clinicProxy.add({ url: /appointments/, times: 1_000, fault: { kind: 'hold', until } }),
   );
@@ -90,7 +90,7 @@ function oldWrites({ targets }: SmallWorld): string[] {
 const holdWrites = (all: SmallWorld, until: Promise<void>) =>
   all.targets[0]?.proxy.add({ method: /POST/, body: /summary":"Busy/, times: 1_000, fault: { kind: 'hold', until } });
 
-test('a write that is on its way when its tenant changes is the last of the old, and nothing is there twice', async () => {
+test('a write in transit when its tenant changes is the last of the old configuration, without a duplicate', async () => {
   const { world, daemon, release, connection } = await open(holdWrites);
   await waitFor(() => oldWrites(world).length > 0, { what: 'a write to be on its way' });
   await retitle(world, 'clinic-1', 'appointment');
@@ -108,7 +108,7 @@ test('a write that is on its way when its tenant changes is the last of the old,
   expect(later.flatMap((body) => body.match(/"summary":"Busy"/g) ?? []).length).toBeLessThanOrEqual(blocked);
 });
 
-test('a write that is on its way when its tenant is taken out is the last', async () => {
+test('a write in transit when its tenant is removed is the last', async () => {
   const { world, daemon, release, connection } = await open(holdWrites);
   await waitFor(() => oldWrites(world).length > 0, { what: 'a write to be on its way' });
   const [first] = [oldWrites(world).length];

@@ -11,7 +11,7 @@ import { isExact, logged, retitle, shownEvents, tenantFile, useSmallWorld } from
 
 const redis = useRedis();
 
-/** A daemon of its own over two clinics; the second one's file is not there yet. */
+/** A separate daemon for two clinics; the file of the second clinic does not exist yet. */
 async function open(role = 'all') {
   const world = await useSmallWorld({
     redisUrl: redis.url,
@@ -42,7 +42,7 @@ async function open(role = 'all') {
 
 const shown = (world: SmallWorld, tenant: string) => shownEvents(world, redis.connect(), tenant);
 
-/** Waits until a tenant's calendar shows what the clinic shows, each entry once, and tells of appointments as this title does. */
+/** Waits until a tenant's calendar shows every appointment of the clinic once, with titles of this level. */
 async function follows(world: SmallWorld, tenant: string, title: 'busy' | 'appointment', what: string): Promise<void> {
   const connection = redis.connect();
   const index = world.targets.findIndex((target) => target.tenant === tenant);
@@ -60,18 +60,18 @@ async function follows(world: SmallWorld, tenant: string, title: 'busy' | 'appoi
 /** Metrics are as old as five seconds. */
 function untilRefused(ask: (path: string) => Promise<{ text: string }>, count: number): Promise<unknown> {
   const isSo = async () => (await ask('/metrics')).text.includes(`clinic_mirror_configuration_refused ${count}\n`);
-  return waitFor(isSo, { what: `metrics to tell of ${count} refused files` });
+  return waitFor(isSo, { what: `metrics to show ${count} refused files` });
 }
 
-test('a running daemon follows its files: one that changes, one that comes, one that breaks, one that goes', async () => {
+test('a running daemon applies its files: a changed, an added, a broken and a removed one', async () => {
   const { world, daemon, away, ask, hangUp, status } = await open();
   await follows(world, 'clinic-1', 'appointment', 'the first sync');
   const idsOf = async () => (await shown(world, 'clinic-1')).map(({ id }) => id).sort();
   const ids = await idsOf();
 
-  // A title, by looking alone.
+  // The daemon finds a changed title without a signal.
   await retitle(world, 'clinic-1', 'busy');
-  await follows(world, 'clinic-1', 'busy', 'the calendar to follow the file');
+  await follows(world, 'clinic-1', 'busy', 'the calendar to match the file');
   expect(await idsOf()).toEqual(ids);
   const counts = { added: 0, changed: 1, reopened: 0, removed: 0, unchanged: 0, refused: 0 };
   expect(logged(world, 'configuration was applied')).toEqual([expect.objectContaining(counts)]);
@@ -87,7 +87,7 @@ test('a running daemon follows its files: one that changes, one that comes, one 
   const whole = await readFile(tenantFile(world, 'clinic-1'), 'utf8');
   await writeFile(tenantFile(world, 'clinic-1'), whole.slice(0, whole.indexOf('targets:')).concat('targets: {'));
   hangUp();
-  await waitFor(async () => (await status()).refused.length > 0, { what: 'status to tell of the refusal' });
+  await waitFor(async () => (await status()).refused.length > 0, { what: 'status to show the refusal' });
   const { refused, unusable } = await status();
   expect(refused).toMatchObject([{ tenant: 'clinic-1', faults: [{ file: expect.stringContaining('clinic-1.yaml') }] }]);
   expect(unusable).toEqual([]);
@@ -96,7 +96,7 @@ test('a running daemon follows its files: one that changes, one that comes, one 
   expect((await ask('/readyz')).status).toBe(200);
   world.clinic.simulate(world.tenants[0]?.clinicId ?? '', { booked: 5, moved: 3, cancelled: 0, checkedIn: 0 });
   await world.opened().queues.pullNow('clinic-1');
-  await follows(world, 'clinic-1', 'busy', 'the clinic to go on under what it had');
+  await follows(world, 'clinic-1', 'busy', 'the clinic to continue with its previous configuration');
   expect((await status()).refused).toHaveLength(1);
 
   await writeFile(tenantFile(world, 'clinic-1'), whole.replace('title: busy', 'title: appointment'));
@@ -117,16 +117,16 @@ test('a running daemon follows its files: one that changes, one that comes, one 
   expect(await shown(world, 'clinic-2')).toEqual(written);
   expect(await redis.connect().exists(keys.credential('clinic-2', 'clinic'))).toBe(1);
 
-  // And comes back with all that was known of it.
+  // The tenant returns with all its stored state.
   await rename(away, tenantFile(world, 'clinic-2'));
   hangUp();
-  await waitFor(async () => (await status()).removed.length === 0, { what: 'the clinic to be there again' });
+  await waitFor(async () => (await status()).removed.length === 0, { what: 'the clinic to be back' });
   await follows(world, 'clinic-2', 'appointment', 'its calendar to be exact');
   expect((await shown(world, 'clinic-2')).map(({ id }) => id)).toEqual(written.map(({ id }) => id));
   expect(await daemon.stop()).toBe(0);
 });
 
-test('a folder that is empty for a moment, and settings that nobody can run under, change nothing', async () => {
+test('a temporarily empty folder and invalid settings change nothing', async () => {
   const { world, daemon, hangUp, status, ask } = await open();
   await follows(world, 'clinic-1', 'appointment', 'the first sync');
   const [folder, elsewhere] = [join(world.configDir, 'tenants'), join(world.dir, 'elsewhere')];
@@ -144,9 +144,9 @@ test('a folder that is empty for a moment, and settings that nobody can run unde
   expect(await redis.connect().hexists(keys.removedTenants(), 'clinic-1')).toBe(0);
   await rename(elsewhere, folder);
   hangUp();
-  await waitFor(async () => (await status()).refused.length === 0, { what: 'the folder to be taken up' });
+  await waitFor(async () => (await status()).refused.length === 0, { what: 'the folder to be applied' });
 
-  // Who takes a client away that a clinic uses changes nothing; what has to wait for a restart is named.
+  // Removing a client that a clinic uses changes nothing; settings that require a restart are named.
   const settings = join(world.configDir, 'clinic-mirror.yaml');
   const before = await readFile(settings, 'utf8');
   await writeFile(settings, before.replace('googleClients:\n  main:', 'googleClients:\n  other:'));
@@ -161,13 +161,13 @@ test('a folder that is empty for a moment, and settings that nobody can run unde
   expect(await daemon.stop()).toBe(0);
 });
 
-test('every part of a daemon follows the files by itself', async () => {
+test('every role of a daemon applies file changes independently', async () => {
   const { world, daemon } = await open('scheduler');
   const worker = startProcess(world, { role: 'worker' });
   onTestFinished(() => worker.kill());
   await follows(world, 'clinic-1', 'appointment', 'the first sync');
   await retitle(world, 'clinic-1', 'busy');
-  await follows(world, 'clinic-1', 'busy', 'the calendar to follow the file');
-  await waitFor(() => logged(world, 'configuration was applied').length === 2, { what: 'both parts to tell of it' });
+  await follows(world, 'clinic-1', 'busy', 'the calendar to match the file');
+  await waitFor(() => logged(world, 'configuration was applied').length === 2, { what: 'both roles to log the change' });
   expect([await daemon.stop(), await worker.stop()]).toEqual([0, 0]);
 });

@@ -103,12 +103,14 @@ test('the last message that a patient got is true after each move and each cance
   expect(texts(inside)[1]).toMatch(new RegExp(`${insideFrom}.*${clockOf(start - HOUR_MS)}`, 's'));
   expect(texts(gone)[1]).toMatch(/cancelled|annullato/);
   await pull();
-  await waitFor(async () => (await ledger?.wrong(Date.now()))?.length === 0, { what: 'nobody to be misinformed' });
+  await waitFor(async () => (await ledger?.wrong(Date.now()))?.length === 0, {
+    what: 'the list of wrong reminders to be empty',
+  });
   expect((await world.cli('status', 'clinic-1')).out).not.toContain('misinformed');
   expect(sms.messages()).toHaveLength(7);
 });
 
-test('where the rule forbids corrections, status names the appointments whose patients were told something false', async () => {
+test('if the rule forbids corrections, status lists the appointments with a wrong reminder', async () => {
   const { world, time, sms, clinicId, patients } = await remindingDaemon({ moved: false, cancelled: false });
   const start = Date.now() + DAY_MS + AHEAD_MS;
   const [moved = '', gone = ''] = patients.slice(0, 2).map((patientId, index) => {

@@ -108,7 +108,7 @@ async function runDaemon(world: SmallWorld) {
   return daemon;
 }
 
-/** What became of an appointment's reminders, as a person sees it: `text sent`, `mail dropped moved`. */
+/** Outcomes of an appointment's reminders, as shown to users: `text sent`, `mail dropped moved`. */
 async function fates(world: SmallWorld, appointment: string): Promise<string[]> {
   const { reminders } = world.opened().installation.tenants.get('clinic-1') ?? {};
   const entries = (await reminders?.ledger.ofAppointment(appointment)) ?? [];
@@ -208,7 +208,7 @@ test('what is booked, moved, cancelled, opted out and answered, from the clinic 
   const truth = new Map([...world.clinic.appointments(clinicId)].map(({ id, status }) => [id, status]));
   expect([truth.get(kept), truth.get(moved)].sort()).toEqual(['Cancelled', 'Confirmed']);
   await waitFor(async () => (await target?.read())?.length === before - 1, {
-    what: 'the calendar to follow',
+    what: 'the calendar to be in sync',
   });
 
   const stories = await Promise.all([kept, moved, gone].map((id) => world.cli('reminders', 'explain', 'clinic-1', id)));
@@ -220,7 +220,7 @@ test('what is booked, moved, cancelled, opted out and answered, from the clinic 
   expect(told).toContain('was cancelled (cancelled)');
 });
 
-describe('what goes wrong while reminders are due', () => {
+describe('failures while reminders are due', () => {
   test('a lost answer is never a second message, and an unreachable clinic never a blind one', async () => {
     const time = useShiftedTime(redis);
     const { world, sms, gateway, book } = await remindingWorld({ 'an-hour': { before: 'PT1H', channels: ['text'] } });
@@ -242,7 +242,7 @@ describe('what goes wrong while reminders are due', () => {
     expect(sms.messages()).toHaveLength(1);
   });
 
-  test('a receiver that is gone closes its channel until a person opens it', async () => {
+  test('a missing receiver closes its channel until an operator opens it', async () => {
     const time = useShiftedTime(redis);
     let status = 410;
     const rules = { 'an-hour': { before: 'PT1H', channels: ['hook'] } };
@@ -265,7 +265,7 @@ describe('what goes wrong while reminders are due', () => {
     expect(await remind()).toBe('hook sent');
   });
 
-  test('a daemon killed while it hands over: at most one message, at least one webhook with one id', async () => {
+  test('a daemon killed during delivery sends at most one message, and at least one webhook with one id', async () => {
     let daemon: DaemonProcess | undefined;
     const time = useShiftedTime(redis, (offsetMs) => {
       writeFileSync(join(bed.world.dir, 'clock'), `${offsetMs}`);
@@ -323,7 +323,7 @@ describe('what goes wrong while reminders are due', () => {
     strike = () => {};
     const third = await start(bed);
     await waitFor(async () => (await fates(world, hooked)).includes('hook sent'), {
-      what: 'the webhook to be taken',
+      what: 'the webhook to be accepted',
       intervalMs: 200,
     });
     expect(await fates(world, texted)).toContain('text unknown');
@@ -334,7 +334,7 @@ describe('what goes wrong while reminders are due', () => {
   });
 });
 
-/** A daemon of its own, once it listens. */
+/** Starts a separate daemon, and waits until it listens. */
 async function start({ world, base }: { world: SmallWorld; base: string }): Promise<DaemonProcess> {
   const daemon = startProcess(world);
   onTestFinished(async () => {

@@ -17,7 +17,7 @@ const SECRET = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
 /** From the booking to the moment that its reminder is due. */
 const AHEAD_MS = 10 * MINUTE_MS;
 
-test('the daemon reminds of what is booked, signed and once, and not of what was cancelled in the last second', async () => {
+test('the daemon sends signed reminders of booked appointments once, and none of an appointment cancelled in the last second', async () => {
   const time = useShiftedTime(redis);
   const receiver = await startReceiver();
   onTestFinished(() => receiver.close());

@@ -8,7 +8,7 @@ import { expectExact, useSmallWorld } from './support/small-world.ts';
 import { BATCHES, writesAt } from './support/traffic.ts';
 
 const redis = useRedis();
-/** Whoever waited for leases and locks of dead processes to expire would wait far longer than the test. */
+/** Waiting for the leases and locks of dead processes to expire would take far longer than the test. */
 const TEN_MINUTES_MS = 600_000;
 const RESTARTS = 5;
 /** From a start to the first write, though a process that died elsewhere holds the lane. */
@@ -60,7 +60,7 @@ test('a daemon that was killed on another host in the middle of a write is succe
     await moveToAnotherHost();
     expect(await client.keys('*:lease:lane-*')).toHaveLength(1);
   };
-  /** What another boot of another kernel has written proves nothing here. */
+  /** Records of another boot of another kernel prove nothing here. */
   const moveToAnotherHost = async () => {
     for (const [id, entry] of Object.entries(await client.hgetall(keys.processes()))) {
       await client.hset(keys.processes(), id, JSON.stringify({ ...JSON.parse(entry), kernel: `host of ${id}` }));

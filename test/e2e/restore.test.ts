@@ -35,7 +35,7 @@ const cycle = ({ installation }: Composition) =>
 const forget = ({ installation }: Composition, patient: string) =>
   forgetPatient(installation, TENANT, patient, { progress: () => {}, signals: SIGNALS });
 
-/** A clinic with a calendar and reminders: one patient was forgotten, one address opted out, one record restored by undo. */
+/** A clinic with a calendar and reminders: one patient was forgotten, one address opted out, one record was restored manually. */
 async function useProtected() {
   const world = await startSmallWorld({
     redisUrl: redis.url,
@@ -89,7 +89,7 @@ async function useProtected() {
 const WHOLE = { isForgotten: true, isOptedOut: true, receipts: 1, isPutBack: true };
 const NOTHING = { isForgotten: false, isOptedOut: false, receipts: 0, isPutBack: false };
 
-/** What `status` tells of the tenant and what waits in holds. */
+/** The tenant's `status`, and the changes waiting in holds. */
 async function told({ installation }: Composition) {
   const [tenant] = (await status(installation)).tenants;
   const holds = await tenantOf({ installation } as Composition).holds.list();
@@ -100,7 +100,7 @@ async function told({ installation }: Composition) {
   };
 }
 
-test('Redis is emptied: nobody is written of until the backup is restored, and then nobody who was forgotten', async () => {
+test('after the loss of Redis no patient data is written until the backup is restored, and then none of forgotten patients', async () => {
   const { world, forgotten, other, book, difference, protectedBy } = await useProtected();
   expect(await protectedBy(world.opened())).toEqual(WHOLE);
   const before = await difference();
@@ -113,7 +113,7 @@ test('Redis is emptied: nobody is written of until the backup is restored, and t
   book(other);
   const again = world.open();
   expect(await protectedBy(again)).toEqual(NOTHING);
-  // Somebody logs in before anybody thinks of the backup.
+  // A user connects before the backup is restored.
   await world.logIn();
   const held = await cycle(again);
   expect(held.targets).toMatchObject([{ state: 'held' }]);
@@ -130,7 +130,7 @@ test('Redis is emptied: nobody is written of until the backup is restored, and t
   expect(await told(again)).toEqual({ doubt: null, held: [] });
 });
 
-test('without a backup a person forgets again whom they know of, and accepts the loss of the rest', async () => {
+test('without a backup an operator forgets the known patients again, and accepts the loss of the rest', async () => {
   const { world, forgotten, other, book, difference, protectedBy } = await useProtected();
   const before = await difference();
   await redis.connect().flushall();
@@ -148,7 +148,7 @@ test('without a backup a person forgets again whom they know of, and accepts the
   await cycle(again);
   expect(await difference()).toEqual({ missing: before.missing + 1, duplicates: 0 });
   expect(await told(again)).toEqual({ doubt: null, held: [] });
-  // What nobody gave again is not known.
+  // Data that no operator entered again is unknown.
   expect(await protectedBy(again)).toEqual({ ...NOTHING, isForgotten: true, receipts: 1 });
   expect(await acceptLoss(again.installation, TENANT)).toMatchObject({ changed: false });
 });

@@ -9,7 +9,7 @@ import { expectExact, useSmallWorld } from './support/small-world.ts';
 
 const redis = useRedis();
 
-test('what the scheduler gives out waits for a worker, who does it without the scheduler', async () => {
+test('a job from the scheduler waits for a worker, which completes it without the scheduler', async () => {
   const world = await useSmallWorld({ redisUrl: redis.url });
   const connection = redis.connect();
   const isScheduled = () => connection.exists('{clinic-mirror}:audit:repeat');

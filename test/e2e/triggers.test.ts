@@ -55,10 +55,10 @@ async function read(daemon: Daemon, event: TriggerEvent): Promise<void> {
     await wake(0, { read: true });
     await waitFor(async () => (await store.reading(place)).readAt !== before, { what });
   }
-  await waitFor(async () => (await store.waitingCount(place)) === 0, { what: 'the messages to be taken' });
+  await waitFor(async () => (await store.waitingCount(place)) === 0, { what: 'the messages to be accepted' });
 }
 
-test('two daemons tell of a report and an invoice once, signed by both secrets, and of nothing that was there before', async () => {
+test('two daemons send a report and an invoice once, signed by both secrets, and no earlier ones', async () => {
   const { world, receiver } = await startWorld();
   const { clinicId = '' } = world.tenants[0] ?? {};
   await world.logIn();
@@ -71,7 +71,7 @@ test('two daemons tell of a report and an invoice once, signed by both secrets, 
     ({ status, patientId: whose }) => status === 'booked' && whose !== null,
   );
   const [invoice] = [...world.clinic.invoices(clinicId)];
-  // One beside it was there before.
+  // The other report existed before.
   expect(reports.records.size).toBeGreaterThan(1);
   world.clinic.plant(clinicId, 'reports', report!.id, { status: 'Draft' });
   world.clinic.plant(clinicId, 'invoices', invoice!.id, { status: 'Draft' });
@@ -94,7 +94,7 @@ test('two daemons tell of a report and an invoice once, signed by both secrets, 
 
   const { patientId, episodeId } = report!;
   const bodies = receiver.requests.map(({ body }) => JSON.parse(body) as { type: string; data: object });
-  // What one reading finds of several events is sent side by side.
+  // Events found by one scan are sent concurrently.
   const inOrder = bodies
     .map(({ type, data }) => ({ type, data }))
     .sort((one, other) => (one.type < other.type ? 1 : -1));
@@ -123,7 +123,7 @@ test('two daemons tell of a report and an invoice once, signed by both secrets, 
   expect(metrics).toContain(`clinic_mirror_triggers{${labels}} 1`);
 });
 
-test('without the scope for reports their event is off and says so; invoices go on, and a login brings reports back', async () => {
+test('without the scope for reports their event is off and reported; invoices continue, and reconnecting restores reports', async () => {
   const { world, receiver } = await startWorld();
   const { clinicId = '' } = world.tenants[0] ?? {};
   const [invoice] = [...world.clinic.invoices(clinicId)];

@@ -8,7 +8,7 @@ import { expectExact, useSmallWorld } from './support/small-world.ts';
 const redis = useRedis();
 const UNGUARDED = { vanished: { share: 1, count: 1_000 } };
 
-test('a calendar that a wrong filter emptied is put back by one command, and stays until it is released', async () => {
+test('one command restores a calendar that a wrong filter emptied, and the calendar stays until it is released', async () => {
   const world = await useSmallWorld({ redisUrl: redis.url, targets: ['outlook-calendar'] });
   await world.cycle();
   await expectExact(world);
@@ -18,7 +18,7 @@ test('a calendar that a wrong filter emptied is put back by one command, and sta
   tenant.targets[target] = { ...settings, agendas: ['no-such-agenda'], guard: UNGUARDED };
   await writeFile(file, stringify(tenant));
 
-  // The clinic knows no such agenda, so that the target is never called in sync.
+  // The agenda does not exist in the clinic, so the target is never in sync.
   expect((await world.cli('sync', 'clinic-1')).code).toBe(1);
   const emptied = await world.compareAll();
   expect(emptied[0]?.missing).toBeGreaterThan(0);

@@ -26,7 +26,7 @@ const redis = useRedis();
 const ALL_SCOPES = ['openid', 'offline_access', 'svc.agenda', 'svc.treatments', 'svc.patients'];
 const WITH_TREATMENTS = { target: { fields: ['treatment'] } };
 
-test('a permission for treatments is taken away: texts go once, every surface says so, all comes back with it', async () => {
+test('without the permission for treatments, texts are removed once, every surface reports it, and all texts return with it', async () => {
   const { world, user, clinicId } = await syncedWorld(WITH_TREATMENTS);
   const before = await descriptions(world);
   expect(before.length).toBeGreaterThan(10);
@@ -59,7 +59,7 @@ test('a permission for treatments is taken away: texts go once, every surface sa
   expect((await descriptions(world)).length).toBeGreaterThan(10);
 });
 
-test('a scope that is taken away from the login turns off what needs it; the others go on, and a login brings it back', async () => {
+test('a scope revoked from the connection turns off dependent features; others continue, and reconnecting restores them', async () => {
   const { world, user, clinicId } = await syncedWorld(WITH_TREATMENTS);
   reduceScopes(
     world,
@@ -76,7 +76,7 @@ test('a scope that is taken away from the login turns off what needs it; the oth
   await expectFirstExact(world);
   expect(await text(world)).toMatch(/treatments \(missing-claim\);.*grant the scope svc\.treatments/);
 
-  // The refresh itself tells the same, from then on at the login.
+  // The refresh itself reports the missing permission, from then on for the connection.
   await refreshClinic(world);
   expect(await text(world)).toMatch(
     /login clinic \(clinic\): connected, missing-scopes, .*missing scopes: svc\.treatments/,
@@ -88,7 +88,7 @@ test('a scope that is taken away from the login turns off what needs it; the oth
   expect((await descriptions(world)).length).toBeGreaterThan(10);
 });
 
-test('names of patients that may not be read any more leave titles plain, and the rest goes on', async () => {
+test('without permission for patient names titles contain no name, and the rest continues', async () => {
   const { world, user, clinicId } = await syncedWorld({
     clinic: { embedPatient: false },
     targets: ['google-calendar', 'google-calendar'],
@@ -122,7 +122,7 @@ test.each([
   ['scope', 'missing-claim', 'svc.agenda'],
   ['permission', 'insufficient-permissions', 'appointments.list'],
 ] as const)(
-  'without the %s for the agenda nothing is read, nothing removed, and who must act is told what is missing',
+  'without the %s for the agenda nothing is fetched or removed, and the missing permission is reported to the responsible person',
   async (what, code, named) => {
     const { world, user, clinicId } = await syncedWorld();
     const before = await remoteCount(world);
@@ -148,7 +148,7 @@ test.each([
 );
 
 test.each(DIALECTS)(
-  'a tenant is taken from the user of a %s clinic: noticed with the next cycle, named, nothing removed',
+  'a tenant revoked from the user of a %s clinic is reported in the next cycle, and nothing is removed',
   async (dialect) => {
     const { world, user, clinicId } = await syncedWorld({ tenants: 2, clinic: { dialect } });
     const before = await remoteCount(world);
@@ -216,7 +216,7 @@ test('a tenant that is taken away between a list and its absent records is no pr
   expect(await remoteCount(world)).toBe(before - 1);
 });
 
-test('a user with several tenants and no choice: nothing is read, the ids are told, and one in the file goes on', async () => {
+test('a user with several tenants and none configured: nothing is fetched, the ids are shown, and an id in the file resumes the sync', async () => {
   const world = await useSmallWorld({
     redisUrl: redis.url,
     tenants: 2,
@@ -240,7 +240,7 @@ test('a user with several tenants and no choice: nothing is read, the ids are to
 });
 
 test.each(['unknownAbsent', 'unknownNull', 'unknownEmpty'] as const)(
-  'the login of a user whom the clinic system does not know (%s) fails, and nothing of it is kept',
+  'the sign-in of a user unknown to the clinic system (%s) fails, and none of its data is stored',
   async (name) => {
     const world = await startSmallWorld({ redisUrl: redis.url, user: (clinic) => clinic.users[name] });
     onTestFinished(() => world.close());
@@ -256,7 +256,7 @@ test.each(['unknownAbsent', 'unknownNull', 'unknownEmpty'] as const)(
   },
 );
 
-test('a user who lost every tenant is not called connected, and is again with the next cycle that finds one', async () => {
+test('a user who lost every tenant is not shown as connected, and is again in the next cycle that finds one', async () => {
   const { world, user, clinicId } = await syncedWorld();
   world.clinic.leaveTenant(user.username, clinicId);
   expect((await anotherCycle(world.open())).run.error).toMatchObject({ code: 'user-unknown' });
@@ -268,7 +268,7 @@ test('a user who lost every tenant is not called connected, and is again with th
   expect(await text(world)).toContain('login clinic (clinic): connected');
 });
 
-test('a user moved to another tenant: every command says so, and no write leaves, by whichever way', async () => {
+test('after a user moved to another tenant every command reports it, and nothing is written on any path', async () => {
   const { world, user, clinicId } = await syncedWorld({ tenants: 2, unchosenTenant: true });
   const other = otherTenant(world);
   world.clinic.setPermissions(user.username, other, PERMISSIONS);
@@ -300,7 +300,7 @@ test('a user moved to another tenant: every command says so, and no write leaves
   expect([...world.clinic.appointments(other)].map(({ id }) => id)).toContain(theirs);
 });
 
-test('the first login binds the tenant: one that the user gets before the first cycle is not taken for it', async () => {
+test('the first sign-in binds the tenant: a tenant granted before the first cycle is not confused with it', async () => {
   const world = await startSmallWorld({ redisUrl: redis.url, tenants: 2, unchosenTenant: true });
   onTestFinished(() => world.close());
   const { user, clinicId, id } = world.tenants[0] as SmallTenant;
@@ -312,7 +312,7 @@ test('the first login binds the tenant: one that the user gets before the first 
   await expect(world.logIn({ tenant: id, connections: ['clinic'] })).rejects.toMatchObject({ code: 'tenant-gone' });
 });
 
-test('a login while the clinic is away is kept, and says that its user is not known', async () => {
+test('a connection made while the clinic is unreachable is stored, and shows that its user is unknown', async () => {
   const world = await startSmallWorld({ redisUrl: redis.url });
   onTestFinished(() => world.close());
   world.clinicProxy.add({
@@ -328,7 +328,7 @@ test('a login while the clinic is away is kept, and says that its user is not kn
   expect((await shown(world)).connections[0]).toMatchObject({ state: 'connected' });
 });
 
-test('a login reads again what the user may see; cycles without one keep it', async () => {
+test('a sign-in refreshes the permissions of the user; cycles without one keep them', async () => {
   const { world } = await syncedWorld();
   const readAgain = () => world.clinicProxy.requests.filter(({ url }) => /userinfo|\/agendas/.test(url)).length;
   world.clinicProxy.forget();
@@ -336,12 +336,12 @@ test('a login reads again what the user may see; cycles without one keep it', as
   expect(readAgain()).toBe(0);
 
   await world.logIn({ connections: ['clinic'] });
-  // The login itself asks who the user is; the cycle asks too, since this process knows an older answer.
+  // The sign-in itself fetches the user; the cycle fetches again, since this process has an older answer.
   await world.cycle();
   expect(readAgain()).toBe(3);
 });
 
-test('somebody logs in who may not work in the tenant: refused, and the login that stood there goes on', async () => {
+test('a sign-in by a user without access to the tenant is refused, and the existing connection stays active', async () => {
   const { world } = await syncedWorld({ tenants: 2 });
   const [mine, others] = world.tenants as [SmallTenant, SmallTenant];
   mine.user = others.user;
@@ -388,7 +388,7 @@ async function refreshClinic(world: SmallWorld): Promise<void> {
   await login?.tokens?.authorizer.renew(AbortSignal.timeout(paced(60_000)));
 }
 
-/** A cycle of the first tenant in what might be another process. */
+/** Runs a cycle of the first tenant as another process would. */
 function anotherCycle({ installation }: ReturnType<SmallWorld['open']>) {
   const { signal } = new AbortController();
   return syncTenant(installation, 'clinic-1', { progress: () => {}, signals: { stop: signal, abort: signal } });
@@ -402,7 +402,7 @@ async function remoteCount({ targets }: SmallWorld): Promise<number> {
   return (await (targets[0] as SmallTarget).read()).length;
 }
 
-/** What the first calendar's events tell beside title and time. */
+/** Text of the first calendar's events, without title and time. */
 async function descriptions(world: SmallWorld): Promise<string[]> {
   return (await firstEvents(world)).flatMap(({ description }) =>
     typeof description === 'string' ? [description] : [],
@@ -435,7 +435,7 @@ async function text(world: SmallWorld): Promise<string> {
   return renderStatus(await status(world.opened().installation, 'clinic-1')).replaceAll(/\s+/g, ' ');
 }
 
-/** What is gone from the clinic goes with the second reading that misses it. */
+/** Runs two cycles: a record gone from the clinic is removed after the second scan that misses it. */
 async function twoCycles(world: SmallWorld): Promise<void> {
   for (let looks = 0; looks < 2; looks += 1) await world.cycle();
 }
@@ -444,7 +444,7 @@ async function expectFirstExact(world: SmallWorld, when?: string): Promise<void>
   expect((await world.compareAll())[0], when).toMatchObject(EXACT);
 }
 
-/** The first tenant's calendar is as it was, and status tells in both ways why. */
+/** Expects the first tenant's calendar to be unchanged, and both forms of status to show the cause. */
 async function expectStale(world: SmallWorld, { error }: RunReport, remoteEvents: number): Promise<void> {
   expect(await remoteCount(world)).toBe(remoteEvents);
   const tenant = await shown(world);

@@ -1,7 +1,7 @@
 import { parse } from 'yaml';
 import type { WrittenProfile } from '../clinic/open-client.ts';
 
-/** What the maker of the clinic of numbers answers when it is asked what its states mean. */
+/** The vendor's answer about the meaning of the states of the clinic of numbers. */
 const STATES_OF_NUMBERS = {
   0: 'booked',
   10: 'confirmed',

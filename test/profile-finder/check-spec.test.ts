@@ -30,7 +30,7 @@ function shown(rows: readonly unknown[], written: WrittenProfile = {}) {
   return read;
 }
 
-test('check-spec and probe tell a zone that rows name and the profile does not read', () => {
+test('check-spec and probe report a zone that rows contain and the profile ignores', () => {
   const rows = [1, 2].map((id) => ({
     ...{ ...ROW, id, start: '2026-03-29T09:00:00', end: '2026-03-29T09:30:00' },
     site: { tz: 'Asia/Tokyo' },
@@ -47,8 +47,8 @@ test('check-spec and probe tell a zone that rows name and the profile does not r
   expect(values(checkSpecification(document, named, JSON.stringify(rows)))).not.toContain('site.tz names');
 });
 
-describe('what a profile reads of some rows', () => {
-  test('is told with one row, the clinic’s value beside ours, and what of it nobody reads', () => {
+describe('the values that a profile reads from some rows', () => {
+  test('are shown with one row, the clinic’s value next to the parsed one, and the unread parts', () => {
     const { fields, notRead, ...counts } = shown([ROW, { ...ROW, id: 'a-18', status: 'Cancelled' }, ROW, ROW]);
     expect(counts).toEqual({
       of: 'clinic',
@@ -73,13 +73,13 @@ describe('what a profile reads of some rows', () => {
     expect(notRead).toEqual(['telefono']);
   });
 
-  test('a wrong place is seen: what cannot be read is said beside the value', () => {
+  test('reveal a wrong path: unreadable values are marked next to the value', () => {
     const { fields, read, unusable } = shown([ROW], { appointments: { fields: { start: ['status'] } } });
     expect([read, unusable]).toEqual([0, [{ code: 'bad-time', field: 'start', rows: 1 }]]);
     expect(fields).toContainEqual(expect.objectContaining({ field: 'start', path: 'status', read: 'cannot be read' }));
   });
 
-  test('tells twenty rows of many, from all of them', () => {
+  test('show twenty of many rows, chosen from all of them', () => {
     const many = Array.from({ length: 95 }, (_, index) => ({
       ...ROW,
       id: `a-${index}`,
@@ -91,7 +91,7 @@ describe('what a profile reads of some rows', () => {
     });
   });
 
-  test('shows nothing of a patient, whatever place a profile takes it for', () => {
+  test('contain no patient data, for any path in a profile', () => {
     const word = fc.stringMatching(/^[A-Z][a-z]{5,9}$/);
     const sentence = fc.tuple(word, word).map((words) => words.join(' '));
     const field = fc.constantFrom(
@@ -124,7 +124,7 @@ describe('what a profile reads of some rows', () => {
     );
   });
 
-  test('fits into 100 columns, at the end of what is said', () => {
+  test('fit into 100 columns, at the end of the output', () => {
     const rows = shown([{ ...ROW, agendaId: `agenda-${'1'.repeat(200)}` }]);
     const check = { fits: true, toDecide: [], findings: [], proposedProfile: '', omitted: [], remarks: [], rows };
     const lines = renderProfileCheck(check).split('\n');
@@ -170,7 +170,7 @@ describe('the document of a clinic of numbers', () => {
     );
   }
 
-  test('asks first what its states mean, and fits nothing before that is said', () => {
+  test('first asks for the meaning of its states, and fits no profile before the answer', () => {
     expect(check.toDecide[0]).toMatchObject({
       location: 'appointments.statuses',
       there: '0, 10, 20, 30, 40, 90, 91',
@@ -181,7 +181,7 @@ describe('the document of a clinic of numbers', () => {
     expect(checkSpecification(document, profileOf(answered(check.proposedProfile))).fits).toBe(true);
   });
 
-  test('gives a profile that reads all of it once the states are answered, as the one that ships does', async () => {
+  test('gives a complete profile once the states are answered, like the committed one', async () => {
     const mine = await readWith(answered(check.proposedProfile));
     expect(mine).toMatchObject({ completeness: 'complete', unusable: [], unidentified: 0 });
     const shipped = await readWith(committedProfile('numbers'));

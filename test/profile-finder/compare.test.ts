@@ -14,7 +14,7 @@ import { firstTenant, frontDeskToken, NOW } from '../sandbox/clinic/support.ts';
 import { changed, PATH, undecidedAt, withAppointments } from './documents.ts';
 import { italianClinic } from './italian-clinic.ts';
 
-describe('what few clinics have is asked, with what is there', () => {
+describe('fields that few clinics have are asked about, with the available ones', () => {
   const properties = { id: { type: 'string' }, start: { type: 'string' } };
 
   test('where errors hold their word and their text', () => {
@@ -35,7 +35,7 @@ describe('what few clinics have is asked, with what is there', () => {
   });
 });
 
-describe('the place of rows and of single records', () => {
+describe('the path of rows and of single records', () => {
   const TEXT = { type: 'string' };
   const ROW = { type: 'object', properties: { id: TEXT, name: TEXT, code: TEXT } };
   const json = (schema: object) => ({ responses: { 200: { content: { 'application/json': { schema } } } } });
@@ -46,7 +46,7 @@ describe('the place of rows and of single records', () => {
     return JSON.stringify({ openapi: '3.0.3', paths: Object.fromEntries(paths) });
   };
 
-  test('that several answers have is the profile’s, and another list gets one of its own', () => {
+  test('that several answers share becomes the profile’s default, and another list gets a separate path', () => {
     const document = documentOf({
       '/agendas': rows('elenco'),
       '/locations': rows('elenco'),
@@ -65,13 +65,13 @@ describe('the place of rows and of single records', () => {
     expect(undecidedAt(read(both), 'agendas.recordPath')?.ask).toContain('hold it?');
   });
 
-  test('is asked for where an answer has several lists', () => {
+  test('is asked about if an answer has several lists', () => {
     const lists = { type: 'object', properties: { ...rows('alfa').properties, ...rows('beta').properties } };
     expect(undecidedAt(documentOf({ '/agendas': lists }), 'agendas (list)')?.ask).toContain('hold its rows?');
   });
 });
 
-test('times that are numbers have the unit of appointments, and fields that count otherwise are named', () => {
+test('numeric times have the unit of appointments, and fields with another unit are reported', () => {
   const time = (format: string) => ({ type: 'integer', format });
   const row = (format: string, more = {}) => ({ type: 'object', properties: { start: time(format), ...more } });
   const seconds = row('unix', { updatedAt: time('epoch milliseconds') });
@@ -106,7 +106,7 @@ describe('the Swagger 2.0 document of an Italian clinic', () => {
     },
   );
 
-  test('asks what the word means whose meaning is not known, and says which operation is not there', () => {
+  test('asks for the meaning of an unknown word, and lists missing operations', () => {
     const { findings } = compared;
     expect(findings).toContainEqual(
       expect.objectContaining({ result: 'undecided', there: 'SOSPESO', ask: expect.stringContaining('SOSPESO') }),
@@ -177,7 +177,7 @@ describe('the document of a clinic with numbered pages', () => {
     }
   });
 
-  test('gives a profile that reads what the one that ships reads, but for the end of whole days, which no document tells', async () => {
+  test('gives a profile equivalent to the committed one, except for the end of whole days, which no document contains', async () => {
     const { yaml } = proposed();
     const mine = await readWith({ ...(parse(yaml) as WrittenProfile) });
     const header = async () => `Bearer ${token}`;

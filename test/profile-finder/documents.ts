@@ -17,12 +17,12 @@ export function compared(document: string) {
   return compareSpecification(readSpecification(document), DOCUMENTED);
 }
 
-/** The value that a place of the profile should have instead; undefined for none. */
+/** The proposed value at a path of the profile; undefined without a proposal. */
 export function changed(document: string, location: string): unknown {
   return compared(document).changes.find(({ path }) => path.join('.') === location)?.value;
 }
 
-/** What could not be told of a place. */
+/** The undecided finding at a path. */
 export function undecidedAt(document: string, location: string) {
   return compared(document).findings.find((one) => one.location === location && one.result === 'undecided');
 }

@@ -35,7 +35,7 @@ describe('fields', () => {
   });
 });
 
-describe('what few clinics have is asked, with what is there', () => {
+describe('values that few clinics have are asked about, with the available ones', () => {
   const properties = { id: { type: 'string' }, start: { type: 'string' } };
 
   test.each(['duration', 'durata'])('the unit of %s, unless its name says it', (name) => {
@@ -47,7 +47,7 @@ describe('what few clinics have is asked, with what is there', () => {
     expect(changed(withDuration('durationSeconds'), location)).toBe('seconds');
   });
 
-  test('the words of a choice, unless they are ours in another spelling', () => {
+  test('the words of a choice, unless they are known words in another spelling', () => {
     const source = { type: 'string', enum: ['front_desk', 'portale'] };
     const document = withAppointments({ type: 'object', properties: { ...properties, source } });
     expect(undecidedAt(document, 'appointments.words.source')?.ask).toContain(

@@ -26,7 +26,7 @@ describe('findings', () => {
 });
 
 describe('a comparison', () => {
-  test('proposes only what was found and is not as in the profile, and asks or leaves out the rest', () => {
+  test('proposes only found values that differ from the profile, and asks about or omits the rest', () => {
     const comparison = new Comparison(DOCUMENTED);
     const area = 'fields';
     comparison.compare(
@@ -40,7 +40,7 @@ describe('a comparison', () => {
     expect(comparison.changes[0]?.comment).toMatch(/, likely$/);
   });
 
-  test('goes by the better evidence, and nothing of the former is left', () => {
+  test('uses the better evidence, and discards the previous finding', () => {
     const comparison = new Comparison(DOCUMENTED);
     comparison.compare({ area: 'fields', path: START, wanted: ['begin'] });
     comparison.recompare({ area: 'fields', path: START, wanted: ['start'] });
@@ -60,7 +60,7 @@ describe('a proposal', () => {
     expect(parse(propose(DOCUMENTED, []).yaml)).toEqual({});
   });
 
-  test('names what the schema refuses, and the two names of a window go together', () => {
+  test('lists values that the schema refuses, and keeps the two names of a window together', () => {
     const filter = (end: string, value: unknown) => change(['appointments', 'filters', end], value);
     const { profile, omitted } = propose(DOCUMENTED, [
       change(['zone'], 'Nowhere/Else'),

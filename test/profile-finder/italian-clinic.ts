@@ -40,7 +40,7 @@ function row(appointment: TrueAppointment): object {
   };
 }
 
-/** A clinic of the Italian document: cursors, cancelled rows only when they are asked for, one list for several agendas. */
+/** A clinic of the Italian document: cursors, cancelled rows only on request, one list for several agendas. */
 export const italianClinic: Script = ({ path, query }) => {
   const paged = (rows: object[]) => {
     const at = Number(query.get('cursor') ?? 0);

@@ -10,7 +10,7 @@ describe('windows', () => {
   const parameter = (name: string, schema: object, required = true) => ({ name, in: 'query', required, schema });
   const time = { type: 'string', format: 'date-time' };
 
-  test('by start are told by their names, and asked for earlier', () => {
+  test('by start are recognised by their names, and begin earlier', () => {
     const seconds = { type: 'integer', description: 'Unix seconds' };
     const document = withAppointments(row, {}, [parameter('starts_from', seconds), parameter('starts_to', seconds)]);
     const { appointments } = propose(DOCUMENTED, compared(document).changes).profile;
@@ -18,7 +18,7 @@ describe('windows', () => {
     expect(appointments.window).toMatchObject({ format: 'epoch-seconds', leadHours: 168 });
   });
 
-  test('of which one end is not understood are asked about: no time is ever put into the query', () => {
+  test('with an unclear end are asked about: no time is put into the query', () => {
     const { findings, changes } = compared(
       withAppointments(row, {}, [parameter('starts_from', time), parameter('horizon', time)]),
     );
@@ -51,7 +51,7 @@ describe('paging', () => {
   });
 });
 
-describe('a filter for what changed', () => {
+describe('a filter for changes', () => {
   const row = { type: 'object', properties: { id: { type: 'string' }, start: { type: 'string' } } };
   const PLACE = 'appointments.rereading.changedSince.parameter';
   const named = (name: string) => withAppointments(row, {}, [{ name, in: 'query', schema: { type: 'string' } }]);
@@ -63,7 +63,7 @@ describe('a filter for what changed', () => {
     return [findings.find(({ location }) => location === PLACE)?.result, change?.value];
   };
 
-  test('is asked about, and never proposed by itself', () => {
+  test('is asked about, and never proposed automatically', () => {
     expect(found(named('modified_since'), null)).toEqual(['undecided', undefined]);
     expect(found(named('colour'), null)).toEqual([undefined, undefined]);
   });
@@ -102,7 +102,7 @@ describe('a document of a list of agendas', () => {
   });
 
   test.each(['page', 'offset', 'cursor', 'limit', 'size', 'per_page', '$top', '$skip', 'page[number]', 'page[size]'])(
-    'with the parameter %s alone asks how the list pages, and proposes nothing',
+    'with only the parameter %s asks how the list pages, and proposes nothing',
     (name) => {
       const found = comparedList({ parameters: named(name), responses: { 200: { content: rows } } });
       expect(pagingIn(found)).toEqual([]);
@@ -116,7 +116,7 @@ describe('a document of a list of agendas', () => {
     },
   );
 
-  test('without any such parameter proposes none, as likely, and asks whether lists are whole', () => {
+  test('without such parameters proposes none, as likely, and asks whether lists are complete', () => {
     const found = comparedList({ responses: { 200: { content: rows } } });
     expect(pagingIn(found)).toMatchObject([{ value: { style: 'none' }, comment: expect.stringContaining('likely') }]);
     expect(found.findings).toContainEqual(

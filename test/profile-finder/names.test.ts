@@ -7,7 +7,7 @@ describe('the names of a window', () => {
     ['startsFrom', 'startsTo'],
     ['starts_after', 'starts_before'],
     ['start[gte]', 'start[lt]'],
-  ])('%s and %s ask for what starts in it', (from, to) => expect(isByStart(from, to)).toBe(true));
+  ])('%s and %s select appointments by their start', (from, to) => expect(isByStart(from, to)).toBe(true));
 
   test.each([
     ['from', 'to'],

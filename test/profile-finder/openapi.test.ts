@@ -3,7 +3,7 @@ import { parseDocument } from 'yaml';
 import { readSpecification } from '../../src/profile-finder/openapi.ts';
 import { compared, withAppointments } from './documents.ts';
 
-describe('a document that can not be used', () => {
+describe('an unusable document', () => {
   test.each([
     ['nothing', '', 'spec-not-openapi'],
     ['other JSON', '{"a": 1}', 'spec-not-openapi'],
@@ -45,7 +45,7 @@ function leastMs(read: () => unknown): number {
   return Math.min(...times);
 }
 
-// Found by fuzzing (seed 1176263487): a document of 16 kB took a quarter of a second, nearly all of it for the stacks of its errors.
+// Found by fuzzing (seed 1176263487): a document of 16 kB took 250 ms, nearly all of it for the stacks of its errors.
 test('a document with an error in each character is refused without the cost of a stack for each', () => {
   const text = `a: { b: s${'['.repeat(8_000)}`;
   const withStacks = leastMs(() => parseDocument(text, { prettyErrors: false, logLevel: 'silent' }));
@@ -53,8 +53,8 @@ test('a document with an error in each character is refused without the cost of 
   expect(new Error('as before').stack).toContain('openapi.test.ts');
 });
 
-describe('a document that is strange', () => {
-  test('with circles and references out of it is read as far as it goes, and says so', () => {
+describe('an unusual document', () => {
+  test('with circular and external references is read as far as possible, with a warning', () => {
     const row = {
       type: 'object',
       properties: {

@@ -37,7 +37,7 @@ import { italianClinic } from './italian-clinic.ts';
 const WINDOW = { fromAt: NOW - 20 * DAY_MS, toAt: NOW + 50 * DAY_MS };
 const DOCUMENTED = clinicProfileSchema.parse({});
 
-/** A HTTP client that remembers what went through it. */
+/** An HTTP client that records its requests. */
 function watched(http: HttpClient, seen: HttpRequest[]): HttpClient {
   return {
     ...http,
@@ -69,7 +69,7 @@ describe.each(DIALECT_NAMES)('a probe of a %s clinic', (dialect) => {
     return readingsOf(context).readAppointments(firstTenant(sandbox).id, query, unhurried());
   }
 
-  test('gives a profile, unedited but for numbers that nobody can know, with which the same appointments are read as with the one that ships', async () => {
+  test('gives an unedited profile, except for unknowable numbers, that reads the same appointments as the committed one', async () => {
     const proposed = dialect === 'numbers' ? answered(probe.proposedProfile) : parse(probe.proposedProfile);
     const mine = await readWith(profileOf(proposed as WrittenProfile));
     const shipped = await readWith(committedProfile(dialect));
@@ -78,7 +78,7 @@ describe.each(DIALECT_NAMES)('a probe of a %s clinic', (dialect) => {
     expect(Object.fromEntries(mine.records)).toEqual(Object.fromEntries(shipped.records));
   });
 
-  test('ends with what its profile reads of 20 rows, and begins with the states of them that nobody knows', () => {
+  test('ends with the profile’s values of 20 rows, and begins with their unknown states', () => {
     const open = probe.rows?.statuses.flatMap(({ status, values: told }) => (status === 'unknown' ? told : [])) ?? [];
     const question = probe.toDecide.find(({ location: place }) => place === 'appointments.statuses');
     expect(probe.rows).toMatchObject({ of: 'clinic', rows: 20, read: 20, unusable: [] });
@@ -87,13 +87,13 @@ describe.each(DIALECT_NAMES)('a probe of a %s clinic', (dialect) => {
     if (dialect === 'numbers') expect(question?.ask).toMatch(/Of \d+ rows: .*\b90 in \d+/);
   });
 
-  test('asks a few times, reads only, and tells what it is at', () => {
+  test('makes few, read-only requests, and reports its progress', () => {
     expect(requests.every(({ method }) => method === 'GET')).toBe(true);
     expect(requests.length).toBeLessThanOrEqual(MOST_REQUESTS);
     expect(steps).toEqual(expect.arrayContaining(['agendas', 'paging']));
   });
 
-  test('tells nothing of patients', async () => {
+  test('shows no patient data', async () => {
     const { context } = openClinicAccess(sandbox, token, committedProfile(dialect));
     const said = JSON.stringify(probe);
     const names: (string | null)[] = [];
@@ -105,7 +105,7 @@ describe.each(DIALECT_NAMES)('a probe of a %s clinic', (dialect) => {
   });
 });
 
-test('a clinic that fits the profile is told so, with what reading can not tell', async () => {
+test('a clinic that fits the profile is reported as such, with facts that requests cannot show', async () => {
   const sandbox = await startClinicSandbox({ tenants: 1, appointments: 400, now: NOW });
   const access = openClinicAccess(sandbox, await frontDeskToken(sandbox), DOCUMENTED, { clock: () => NOW });
   const { findings } = await probeClinic(access, () => {}, unhurried());
@@ -117,7 +117,7 @@ test('a clinic that fits the profile is told so, with what reading can not tell'
   expect(told('undecided')).toContain('errors.missingClaim');
 });
 
-/** The dialect of numbered pages, strict: it wants a window in dates, and gives 25 rows unless asked for fewer. */
+/** The dialect of numbered pages in a strict form: it requires a window in dates, and returns 25 rows unless the request asks for fewer. */
 const numberedPages: Script = (request) => {
   const { path, query } = request;
   const isDate = (name: string) => /^\d{4}-\d\d-\d\d$/.test(query.get(name) ?? '');
@@ -128,7 +128,7 @@ const numberedPages: Script = (request) => {
   return speak(pages, {})(request);
 };
 
-/** The documented clinic, but a window of other names that it wants, and names when it is missing. */
+/** The documented clinic, with required window parameters of other names; its error names a missing one. */
 function windowOf(from: string, to: string): Script {
   const script = speak(documented, {});
   return (request) => {
@@ -181,7 +181,7 @@ describe('names of windows, agendas and pages that are not the documented ones',
     expect(snapshot.records.size).toBeGreaterThan(50);
   });
 
-  test('a clinic that refuses every question is told so, with how often and in its own words', async () => {
+  test('a clinic that refuses every request is reported, with the number of refusals and its own message', async () => {
     await using server = await startScriptedServer(({ path }) =>
       path.endsWith('/appointments')
         ? { status: 400, json: { error: 'missing', message: 'send facilityCode' } }
@@ -215,7 +215,7 @@ describe('names of windows, agendas and pages that are not the documented ones',
     expect(profileOf(parse(proposedProfile) as WrittenProfile).appointments.filters).toMatchObject(filters);
   });
 
-  test('user information that the profile does not read ends the probe, and names the fields that are there', async () => {
+  test('user information that the profile cannot read ends the probe, and the existing fields are listed', async () => {
     const user = { sub: 'u1', work: { clinics: [{ uid: 't1' }] } };
     await using server = await startScriptedServer(() => ({ json: user }));
     const access = openClinicAccess({ baseUrl: server.url }, 'token', DOCUMENTED);
@@ -241,7 +241,7 @@ describe('names of windows, agendas and pages that are not the documented ones',
     expect(flags).toEqual([{ path: 'cancelledAt', when: 'present', status: 'cancelled', over: null }]);
   });
 
-  test('nothing to tell by is said, not guessed', async () => {
+  test('missing evidence is reported, not guessed', async () => {
     await using server = await startScriptedServer(({ path }) =>
       path === '/v2/userinfo' ? { json: { tenants: [{ id: 't1' }] } } : { json: [] },
     );
@@ -293,7 +293,7 @@ describe('a clinic that pages by Link headers', () => {
 /** Appointments of the clinic without names that are known. */
 const TIMED = APPOINTMENTS.filter(({ start }) => start.length > 10);
 
-/** How a clinic of no known names tells its rows. */
+/** The list format of a clinic with unknown names. */
 const anyManner = fc.record({
   total: fc.constantFrom('X-Total-Count', 'X-Total', 'Total-Count', 'X-Pagination-Total-Count', 'Content-Range'),
   id: fc.constantFrom('uid', 'appointmentNumber', '_id', 'Key', 'appointment_key', 'bookingId'),
@@ -336,7 +336,7 @@ function wholeNameOf(patientId: string | null): string | null {
   return patient === undefined ? null : `${patient.firstName} ${patient.lastName}`;
 }
 
-/** How it speaks; patients have their whole name in `fullName` unless told. */
+/** The complete format; by default patients have their whole name in `fullName`. */
 type Spoken = Manner & { patient?: string };
 
 function speaking(manner: Spoken): Script {
@@ -394,7 +394,7 @@ const MANNER: Manner = {
 };
 
 describe('a clinic whose names no profile has', () => {
-  test('is read whole under the proposed profile, or what is guessed is asked with the candidate in place', async () => {
+  test('is read completely with the proposed profile, or guesses become questions with a candidate value', async () => {
     await fc.assert(
       fc.asyncProperty(anyManner, async (manner) => {
         const { probe, profile, snapshot } = await probed(manner);
@@ -424,7 +424,7 @@ describe('a clinic whose names no profile has', () => {
   });
 
   test.each(['fullName', 'name', 'nominativo'])(
-    'has it asked whether %s of patients is their whole name, and in which order',
+    'requires a question whether %s of patients is their whole name, and in which order',
     async (patient) => {
       const { probe, profile } = await probed({ ...MANNER, patient });
       expect(profile.patients).toMatchObject({ fullName: null });

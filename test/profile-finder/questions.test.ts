@@ -4,7 +4,7 @@ import { type Answering, askerOf } from './asked-clinic.ts';
 
 const ROWS = Array.from({ length: 40 }, (_, index) => ({ id: `a${index}` }));
 
-/** A list of 40 rows that gives 15 at a time. @param position the first row that is asked for */
+/** A list of 40 rows, with at most 15 in an answer. @param position the first requested row */
 function listing(size: string, position: (query: URLSearchParams) => number): Answering {
   return (query) => {
     const from = position(query);
@@ -41,7 +41,7 @@ describe('the paging of a list is found by asking for two rows', () => {
     const { asker, asked } = askerOf(listing('zeilen', count('ab')));
     const paging = { limitParameter: 'zeilen', offsetParameter: 'ab' };
     expect((await probePaging(asker, [], paging))?.query.map(({ name }) => name)).toEqual(['zeilen', 'ab']);
-    // Once as it is, for two, for the next two, and for many.
+    // One request without parameters, one for two rows, one for the next two, and one for many.
     expect(asked).toHaveLength(4);
   });
 
@@ -64,7 +64,7 @@ describe('the paging of a list is found by asking for two rows', () => {
     expect(found?.rows).toHaveLength(ROWS.length);
   });
 
-  test('and can not be told of four rows, which are too few', async () => {
+  test('and cannot be found with four rows, which are too few', async () => {
     expect(await pagingOf(() => ({ body: ROWS.slice(0, 4) }))).toBe(null);
   });
 });
@@ -80,7 +80,7 @@ describe('rows in an answer', () => {
     expect(seen(ROWS, 200, { 'x-total-count': 'many' })?.envelope.totalPath).toBe(null);
   });
 
-  test('are not there in a refusal, in no JSON, and where nothing tells which list holds them', () => {
+  test('are not found in a refusal, in invalid JSON, or if the list with the rows is ambiguous', () => {
     expect(seen({ data: ROWS }, 400)).toBe(null);
     expect(seen(undefined)).toBe(null);
     expect(seen({ alfa: ROWS, beta: ROWS })).toBe(null);
@@ -89,7 +89,7 @@ describe('rows in an answer', () => {
 });
 
 describe('the questions of a probe', () => {
-  test('probe-exhausted: end after 120, before the clinic is asked again', async () => {
+  test('probe-exhausted: end after 120, before another request to the clinic', async () => {
     const { asker, asked } = askerOf(() => ({ body: [] }));
     for (let request = 0; request < MOST_REQUESTS; request += 1) await asker.ask('appointments');
     await expect(asker.ask('appointments')).rejects.toMatchObject({ actor: 'contract', code: 'probe-exhausted' });
@@ -114,7 +114,7 @@ describe('the questions of a probe', () => {
     expect(asker.noEvidence()).toMatchObject({ actor: 'settings', code: 'probe-empty' });
   });
 
-  test('are ended by a refusal that tells nothing of them', async () => {
+  test('are ended by a refusal that is unrelated to them', async () => {
     await expect(askerOf(() => ({ status: 401 })).asker.ask('appointments')).rejects.toMatchObject({
       code: 'token-refused',
     });

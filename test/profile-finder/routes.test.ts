@@ -15,7 +15,7 @@ function withPaths(paths: Record<string, readonly string[]>): string {
 const findingOf = (document: string, location: string) =>
   compared(document).findings.find((one) => one.location === location);
 
-test('operations that are not there are no difference, but those without which nothing is kept in step', () => {
+test('missing operations are no difference, except those required for the sync', () => {
   const { findings } = compared(withAppointments(ROW));
   const routes = (result: string) =>
     findings.filter((one) => one.area === 'routes' && one.result === result).map(({ location }) => location);
@@ -24,7 +24,7 @@ test('operations that are not there are no difference, but those without which n
 });
 
 describe('the prefix of paths', () => {
-  test('is what most operations have before what is known, whatever their parameters are called and how names are spelt', () => {
+  test('is the part of most paths before a known path, with any parameter names and spelling', () => {
     const document = withPaths({
       '/api/v9/tenants/{studio}/Price_Lists': [],
       '/api/v9/tenants/{studio}/agendas/{idAgenda}': [],
@@ -37,7 +37,7 @@ describe('the prefix of paths', () => {
     expect(findingOf(document, 'locations.list')).toMatchObject({ result: 'differs' });
   });
 
-  test('is asked for where no path is known', () => {
+  test('is asked about if no path is known', () => {
     expect(undecidedAt(withPaths({ '/pets': [] }), 'pathPrefix')?.ask).toContain('is it the right document?');
   });
 });
@@ -46,7 +46,7 @@ describe('scopes', () => {
   const paths = (scopes: Record<'agendas' | 'patients' | 'treatments', string[]>) =>
     withPaths(Object.fromEntries(Object.entries(scopes).map(([list, needed]) => [`/v2/tenants/{id}/${list}`, needed])));
 
-  test('have the prefix that most operations need, and one that no profile can say is told', () => {
+  test('have the prefix that most operations require, and one that no profile can express is reported', () => {
     const document = paths({ agendas: ['Studio.Agenda'], patients: ['Studio.patients'], treatments: ['read:all'] });
     expect(compared(document).changes).toContainEqual(
       expect.objectContaining({ path: ['scopePrefix'], value: 'Studio.' }),
@@ -55,7 +55,7 @@ describe('scopes', () => {
     expect(told.map(({ location }) => location)).toEqual(['scopePrefix', 'treatments.list']);
   });
 
-  test('that are none of ours are asked for', () => {
+  test('without a known name are asked about', () => {
     expect(undecidedAt(paths({ agendas: ['all'], patients: [], treatments: [] }), 'scopePrefix')?.ask).toContain(
       'which scopes',
     );

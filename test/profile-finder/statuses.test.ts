@@ -30,7 +30,7 @@ describe('states', () => {
   const withState = (state: object, more: object = {}) =>
     withAppointments({ type: 'object', properties: { id: { type: 'string' }, state, ...more } });
 
-  test('that are numbers are asked about, with each number, and stand in the profile as not known', () => {
+  test('that are numbers are asked about, each separately, and are unknown in the profile', () => {
     const document = withState({ type: 'integer', enum: [0, 1, -1] });
     expect(undecidedAt(document, 'appointments.statuses')).toMatchObject({ there: '0, 1, -1' });
     const { yaml } = propose(DOCUMENTED, compared(document).changes);
@@ -39,14 +39,14 @@ describe('states', () => {
   });
 
   test.each([
-    ['names beside them', { 'x-enum-varnames': ['BOOKED', 'IN_CARE', 'CANCELLED'] }],
+    ['names next to them', { 'x-enum-varnames': ['BOOKED', 'IN_CARE', 'CANCELLED'] }],
     ['a description', { description: 'One of 1 = booked, 2 = in care, 9: cancelled.' }],
-  ])('that are numbers are asked about whatever %s say', (_what, state) => {
+  ])('that are numbers are asked about for any %s', (_what, state) => {
     const document = withState({ type: 'integer', enum: [1, 2, 9], ...state });
     expect(undecidedAt(document, 'appointments.statuses')).toMatchObject({ there: '1, 2, 9' });
   });
 
-  test('of which none means cancelled are asked about, unless a flag says it', () => {
+  test('without a cancelled one are asked about, unless a flag marks cancellation', () => {
     const state = { type: 'string', enum: ['booked', 'done'] };
     const location = 'appointments.statuses (cancelled)';
     expect(undecidedAt(withState(state), location)).toMatchObject({ there: 'booked, done' });
@@ -54,7 +54,7 @@ describe('states', () => {
     expect(undecidedAt(withState({ ...state, enum: ['booked', 'void'] }), location)).toBe(undefined);
   });
 
-  test('that nothing tells are asked for, with the fields that have few values', () => {
+  test('without evidence are asked about, with the fields that have few values', () => {
     const document = withAppointments({
       type: 'object',
       properties: { id: { type: 'string' }, esito: { type: 'integer' }, motivo: { type: 'string', enum: ['a', 'b'] } },
@@ -64,7 +64,7 @@ describe('states', () => {
   });
 });
 
-describe('flags that rows have', () => {
+describe('flags of rows', () => {
   const profile = profileOf({
     appointments: {
       flags: [
@@ -82,7 +82,7 @@ describe('flags that rows have', () => {
     expect(raisedIn({ status: 'Booked', confirmedAt: null })).not.toContain('confirmedAt');
   });
 
-  test('of a status that frees the time stay until a word says it', () => {
+  test('of a status that frees the time stay until a word replaces them', () => {
     expect(raisedIn({ status: 'Booked' })).toEqual(['noShow']);
     expect(raisedIn({ status: 'NoShow' })).toEqual([]);
     expect(raisedIn({ status: 'NoShow' }, { status: 'Booked', noShow: true })).toEqual(['noShow']);

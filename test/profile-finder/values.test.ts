@@ -28,7 +28,7 @@ describe('the form of a time', () => {
     expect(timeFormOf('ms', ['2026-03-20T10:00:00Z'])).toBe('epoch-ms');
   });
 
-  test('of numbers is told by their size: seconds or milliseconds of our days, and no count of anything else', () => {
+  test('of numbers is recognised by their size: seconds or milliseconds of the present, and no other count', () => {
     fc.assert(
       fc.property(anyInstant, (at) => {
         expect([epochUnitOfNumber(Math.floor(at / 1_000)), epochUnitOfNumber(at)]).toEqual(['seconds', 'ms']);
@@ -72,7 +72,7 @@ describe('samples of values', () => {
     expect(sampled(['2026-03-20', 'tomorrow'])).toMatchObject({ format: null, example: null });
   });
 
-  test('hold what only one of them has, and no kind where kinds differ', () => {
+  test('contain fields of only one sample, and no type if types differ', () => {
     expect(spotsOf(sampled([{ id: 1 }, { note: { text: 'x' } }, null])).map(({ path }) => path)).toEqual([
       'id',
       'note',

@@ -56,7 +56,7 @@ describe('the parameters of a window', () => {
     expect(await windowOf(windowed([from, to], isOverlap), { from, to })).toMatchObject({ from, to });
   });
 
-  test('that are not heeded are no window: rows come from long ago too', async () => {
+  test('that are ignored are no window: very old rows are returned too', async () => {
     expect(await windowOf(() => ({ body: ROWS }))).toBe(null);
   });
 
@@ -72,7 +72,7 @@ describe('the parameters of a window', () => {
   });
 });
 
-describe('what a window lists', () => {
+describe('the appointments that a window lists', () => {
   const mannersOf = (answer: Answering, format: WindowSeen['format'] = 'utc') => {
     const { asker, profile } = askerOf(answer);
     const seen = { from: 'from', to: 'to', format };
@@ -84,11 +84,11 @@ describe('what a window lists', () => {
     ['overlap', isOverlap],
     ['start', isStart],
     [null, () => false],
-  ] as const)('is told by the middle of an appointment: %s', async (lists, isWithin) => {
+  ] as const)('are recognised by the middle of an appointment: %s', async (lists, isWithin) => {
     expect(await mannersOf(windowed(names, isWithin))).toMatchObject({ lists, toIncluded: null });
   });
 
-  test('by dates leaves it open, and is asked whether the day of the end belongs to it', async () => {
+  test('remain unknown with dates; the test is whether the end date is included', async () => {
     const byDay = (isIncluded: boolean) =>
       windowed(names, ({ start }, { fromAt, toAt }) => {
         const at = Date.parse(start);
@@ -134,7 +134,7 @@ describe('the parameter for agendas', () => {
     expect(await agendasOf(wanted)).toBe(null);
   });
 
-  test('can not be told by the rows of one agenda', async () => {
+  test('cannot be recognised with the rows of one agenda', async () => {
     const wanted = (query: URLSearchParams) => query.getAll('calendar_id');
     expect(await agendasOf(wanted, null, ROWS.slice(0, 1))).toBe(null);
   });

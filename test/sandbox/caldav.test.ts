@@ -51,7 +51,7 @@ const multiget = (...hrefs: string[]) =>
 const changes = (token: string) =>
   `<D:sync-collection xmlns:D="DAV:"><D:sync-token>${token}</D:sync-token><D:prop><D:getetag/></D:prop></D:sync-collection>`;
 
-test('keeps what is put under its conditions, and lets nobody in without the login', async () => {
+test('stores objects under their conditions, and refuses requests without credentials', async () => {
   const { send, calendar, sandbox } = await open('standard');
   const created = await send('PUT', `${calendar}a.ics`, event('a'), { 'if-none-match': '*' });
   expect(created).toMatchObject({ status: 201, etag: expect.stringMatching(/^"/) });
@@ -65,7 +65,7 @@ test('keeps what is put under its conditions, and lets nobody in without the log
   expect(sandbox.requests.requests({ method: 'PUT' })).toBe(5);
 });
 
-test('finds by time and property, tells of changes, and refuses an unknown token', async () => {
+test('searches by time and property, reports changes, and refuses an unknown token', async () => {
   const { send, calendar } = await open('standard');
   await send('PUT', `${calendar}a.ics`, event('a'));
   const token = /<d:sync-token>([^<]*)/.exec((await send('REPORT', calendar, changes(''))).text)?.[1] ?? '';

@@ -13,8 +13,8 @@ const oidc = (more: string) =>
 
 const ANNA = 'people: [{ email: anna@clinic.example, level: owner }]';
 
-describe('who may look and act', () => {
-  test('is nobody, an owner with a passphrase, or whom the rules of a provider name', () => {
+describe('access of users', () => {
+  test('is allowed for no one, for an owner with a passphrase, or for users named by the rules of a provider', () => {
     expect(settingsOf('{}').operator.access).toBeUndefined();
     expect(settingsOf('{ access: {} }').operator.access).toMatchObject({
       passphrase: true,
@@ -24,7 +24,7 @@ describe('who may look and act', () => {
     const access = settingsOf(oidc(ANNA)).operator.access;
     expect(access).toMatchObject({
       passphrase: false,
-      // As it is written: providers compare it to the letter.
+      // Kept unchanged: providers compare it character by character.
       oidc: { issuer: 'https://id.test/realms/a/', scopes: ['openid', 'email', 'profile'], groupsClaim: 'groups' },
     });
   });
@@ -47,21 +47,21 @@ describe('who may look and act', () => {
   });
 
   test.each(['http://mirror.example', 'http://mirror', 'https://mirror.example/clinic', 'http://10.0.0.1:8090'])(
-    'is asked by https, at a host of its own: %s',
+    'requires https on a separate host: %s',
     (url) => {
       expect(faults(`{ publicUrl: "${url}", access: {} }`)).toEqual([expect.stringMatching(/operator\.publicUrl/)]);
     },
   );
 
   test.each(['https://mirror.example', 'https://mirror.example:8443/', 'http://localhost:8090', 'http://[::1]:8090'])(
-    'is asked at %s',
+    'is possible at %s',
     (url) => {
       expect(settingsOf(`{ publicUrl: "${url}", access: {} }`).operator.publicUrl).toBe(url.replace(/\/$/, ''));
     },
   );
 });
 
-test('two persons, and reasons, are asked for only where their evidence has a place', () => {
+test('approval by a second user, and reasons, require a data directory for their audit log', () => {
   const asking = 'approvals: { forget: true }\nauditLog: { reasonFor: [forget] }\n';
   expect(faultLines(writeConfiguration({ 'clinic-mirror.yaml': `${SETTINGS}${asking}` }))).toEqual([
     expect.stringMatching(/approvals: approvals requires dataDirectory → set dataDirectory/),
@@ -74,7 +74,7 @@ test('two persons, and reasons, are asked for only where their evidence has a pl
   expect(settings.auditLog).toEqual({ keepMonths: 60, reasonFor: ['forget'] });
 });
 
-test('a tenant can ask for more than the settings, and has no word for less', () => {
+test('a tenant can require more than the settings, and has no setting for less', () => {
   const tenant = (approvals: string) =>
     writeConfiguration({ 'tenants/uno.yaml': `${TENANT}approvals: ${approvals}\n` });
   expect(load(tenant('{ holdsAbove: 10, forget: true }')).tenants.get('uno')?.approvals).toEqual({

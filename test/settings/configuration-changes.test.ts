@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { takeUpSettings } from '../../src/settings/configuration-changes.ts';
 import { ENV, load, NONE, SETTINGS, tenantFile, world, writeConfiguration } from './configuration-directory.ts';
 
-describe('files that are read again', () => {
+describe('reloaded files', () => {
   test('lists a tenant as reduced if it lost a target or a connection', () => {
     const { readAgain, write } = world();
     write('tenants/due.yaml', tenantFile('2', 'busy'));
@@ -14,7 +14,7 @@ describe('files that are read again', () => {
 });
 
 describe('settings and profiles', () => {
-  test('are taken up but for what a process holds as long as it runs, which is named', () => {
+  test('are applied except values that a process keeps until its restart, which are reported', () => {
     const { readAgain, write, files } = world();
     const url = files.configuration.settings.redis.place.reveal();
     const others =
@@ -31,7 +31,7 @@ describe('settings and profiles', () => {
     expect(readAgain().after.awaitsRestart).toEqual([]);
   });
 
-  test('tell a key that changed in its file from one that did not', () => {
+  test('distinguish a changed key file from an unchanged one', () => {
     const { readAgain, write } = world();
     write('key', Buffer.alloc(32, 8).toString('base64'));
     write('clinic-mirror.yaml', SETTINGS.replace('{ env: SEALING_KEY }', '{ file: key }'));
@@ -52,7 +52,7 @@ const oidc = (more: string) =>
 const ANNA = 'people: [{ email: anna@clinic.example, level: owner }]';
 
 describe('while the daemon runs', () => {
-  test('rules, and the address, are followed; nobody is let in any more when they are gone', () => {
+  test('rules and the URL are applied; after their removal no user can sign in', () => {
     const running = settingsOf(oidc(ANNA));
     const changed = settingsOf(oidc('people: [{ email: bruno@clinic.example, level: viewer }]'));
     const { settings, awaitsRestart } = takeUpSettings(changed, running);
@@ -64,7 +64,7 @@ describe('while the daemon runs', () => {
     expect(gone.settings.operator.access).toBeUndefined();
   });
 
-  test('pages that were not there at the start wait for the next one, as the port does', () => {
+  test('pages that did not exist at startup wait for a restart, like the port', () => {
     const { settings, awaitsRestart } = takeUpSettings(settingsOf('{ port: 9000, access: {} }'), settingsOf('{}'));
     expect(awaitsRestart).toEqual(['operator.port', 'operator.access']);
     expect(settings.operator).toMatchObject({ port: 8090 });

@@ -119,7 +119,7 @@ export const CHANNELS: ReadonlyMap<string, ChannelDescription> = new Map([
   ['post', { settingsSchema: () => z.strictObject({ stamp: z.string().default('A') }).prefault({}) }],
 ]);
 
-/** Writes a configuration directory for one test: file name to content, beside valid defaults. */
+/** Writes a configuration directory for one test: file name to content, in addition to valid defaults. */
 export function writeConfiguration(files: Record<string, string> = {}): string {
   const dir = mkdtempSync(join(tmpdir(), 'configuration-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
@@ -208,7 +208,7 @@ export function world() {
     },
     remove: (name: string) => rmSync(join(dir, name), { recursive: true }),
     look: () => atOnce(files.readStamps()),
-    /** Reads again. @returns what changed, and how many files were checked */
+    /** Reloads the files. @returns the changes, and the number of checked files */
     readAgain(options?: { sure: boolean }) {
       const before = files.configuration;
       checks = 0;
@@ -219,5 +219,5 @@ export function world() {
   };
 }
 
-/** The changes of a reading in which every tenant is as it was. */
+/** The changes of a reload in which every tenant is unchanged. */
 export const NONE = { added: [], changed: [], reopened: [], removed: [] };

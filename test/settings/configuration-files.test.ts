@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { NONE, tenantFile, world } from './configuration-directory.ts';
 
-describe('files that are read again', () => {
+describe('reloaded files', () => {
   test('cost nothing where nothing changed, and stay the same objects', () => {
     const { files, readAgain } = world();
     const { settings, profiles, outlines } = files.configuration;
@@ -32,7 +32,7 @@ describe('files that are read again', () => {
     expect(readAgain({ sure: true })).toMatchObject({ ...NONE, reopened: ['due'], unchanged: 2, checks: 1 });
   });
 
-  test('are opened anew where a secret is another one, and what is planned stays the same', () => {
+  test('are opened again after a changed secret, and the plan stays the same', () => {
     const { files, readAgain, setPasswords } = world();
     const passwordOf = (id: string) => {
       const connection = files.configuration.tenants.get(id)?.connections.get('dav');

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { load, writeConfiguration } from './configuration-directory.ts';
 
 describe('a valid configuration', () => {
-  test('can not be changed by who reads it', () => {
+  test('cannot be changed by its readers', () => {
     const { settings, tenants } = load(writeConfiguration());
     const target = tenants.get('uno')?.targets.get('rossi');
     expect(Object.isFrozen(settings.guard.vanished)).toBe(true);

@@ -31,17 +31,17 @@ describe('the fields of a mapping', () => {
     expect([...checkCrm(new FilePart(file, ['targets', 'people']), { consents: () => null })]).toEqual([]);
   });
 
-  test('a consent that is asked for must be read', () => {
+  test('a requested consent must be fetched', () => {
     expect(onlyFault('mapping: { p: email }\nconsents: [privacy, news]')).toContain(
       'consents.1: consent "news" does not exist',
     );
   });
 
-  test('two properties that differ by capitals alone are refused', () => {
+  test('two properties that differ only in upper and lower case are refused', () => {
     expect(onlyFault('mapping: { Email: email, EMAIL: email }')).toContain('EMAIL: differs from Email');
   });
 
-  test('faults stand on their lines', () => {
+  test('faults have the right line', () => {
     const file = tenantWithPart('mapping:\n  a: email\n  b:\n    from: emial');
     expect(faultsOf(file).map(({ line, path }) => [line, path])).toEqual([[10, 'targets.people.crm.mapping.b.from']]);
   });
@@ -84,7 +84,7 @@ describe('sensitive fields', () => {
     ).toEqual([]);
   });
 
-  test('their names are single words, by which expressions are looked through', () => {
+  test('have single-word names, for which expressions are searched', () => {
     const paths = Object.values(CRM_SOURCES).flatMap((sources) =>
       Object.entries(sources).flatMap(([path, one]) => (one.sensitive ? [path] : [])),
     );
@@ -122,7 +122,7 @@ describe('expressions', () => {
     expect(crmOf('mapping: { p: { expression: lastName } }\nexpressions: allowed').expressions).toBe('allowed');
   });
 
-  test('that do not parse are found, without a word of theirs', () => {
+  test('with syntax errors are reported, without quoting them', () => {
     const fault = onlyFault('mapping: { p: { expression: "lastName & & geheim" } }\nexpressions: allowed');
     expect(fault).toContain('is not a JSONata expression');
     expect(fault).not.toContain('geheim');
@@ -141,14 +141,14 @@ describe('expressions', () => {
   });
 });
 
-describe('the target that holds the contacts', () => {
+describe('the target with the contacts', () => {
   const people = '  people: { connector: hubspot, connection: crm, crm: { mapping: { a: email } } }\n';
   const visits = (rest: string) =>
     `  visits:\n    connector: hubspot\n    connection: crm\n    crm: { stream: appointments, mapping: { a: startAt }${rest} }\n`;
   const faults = (targets: string) =>
     faultsOf(tenantWith(targets), 'visits').map(({ message, remedy }) => `${message} → ${remedy}`);
 
-  test('is named by appointments', () => {
+  test('is referenced by appointments', () => {
     expect(faults(people + visits(', contacts: people'))).toEqual([]);
     expect(faults(people + visits(''))).toEqual([expect.stringContaining('use one of: people')]);
   });
@@ -172,7 +172,7 @@ describe('the target that holds the contacts', () => {
   });
 });
 
-test('a period beyond the history is a fault', () => {
+test('a period longer than the history is a fault', () => {
   expect(onlyFault('mapping: { p: email }\nderived: { historyDays: 400 }')).toContain(
     'derived.lapsedAfterDays: is longer',
   );

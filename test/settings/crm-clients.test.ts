@@ -6,7 +6,7 @@ import { ENV, faultLines, load, writeConnections } from './configuration-directo
 
 const KINDS = ['hubspot', 'salesforce', 'salesforce-app', 'oauth', 'bearer', 'api-key', 'basic'];
 
-/** A connector that takes every login of a CRM, as the settings see it. */
+/** A connector that accepts every CRM connection, as the settings see it. */
 const CONNECTORS: ReadonlyMap<string, ConnectorDescription> = new Map<string, ConnectorDescription>([
   [
     'crm',
@@ -24,7 +24,7 @@ const PEM = '-----BEGIN PRIVATE KEY-----\nAA==\n-----END PRIVATE KEY-----\n-----
 const SECRET = '{ env: CLIENT_SECRET }';
 const OWN_SECRET = '{ env: TENANT_UNO__SECRET }';
 
-/** A directory with one login and the registrations that the settings have. */
+/** A directory with one connection and the client registrations of the settings. */
 function directory(connection: string, clients = ''): string {
   const more = 'targets:\n  rossi: { connector: crm, connection: work, agendas: all, settings: {} }\n';
   return writeConnections({ clients, connections: `  work: ${connection}`, more });
@@ -42,7 +42,7 @@ const oauth = (more = '') =>
   `    tokenEndpoint: https://crm.test/token/\n    clientId: o\n${more}`;
 const OWN_LOGIN = ', loginUrl: "https://clinic.my.salesforce.com/"';
 
-describe('logins at CRMs', () => {
+describe('connections to CRMs', () => {
   test.each([
     ['{ kind: hubspot, client: main }', HUBSPOT],
     ['{ kind: salesforce, client: main }', salesforce('')],
@@ -66,7 +66,7 @@ describe('logins at CRMs', () => {
     expect(tenants.get('uno')?.connections.get('work')).toHaveProperty('account');
   });
 
-  test("have the vendors' addresses without naming them", () => {
+  test("have the vendors' URLs by default", () => {
     const { settings } = read(directory('{ kind: hubspot, client: main }', `${HUBSPOT}${salesforce('')}`));
     expect(settings.hubspotClients.get('main')).toMatchObject({
       authorizeUrl: 'https://app.hubspot.com/oauth/authorize',
@@ -90,7 +90,7 @@ describe('logins at CRMs', () => {
     expect(burst + requestsPerMinute / 6).toBeLessThanOrEqual(110);
   });
 
-  test('at any server keep its addresses as they are written, and its parameters', () => {
+  test('to any server keep its URLs unchanged, and its parameters', () => {
     const more = '    scopes: [crm.read, crm.write]\n    loginParameters: { audience: crm }\n';
     const { settings } = read(directory('{ kind: oauth, client: main }', oauth(more)));
     expect(settings.oauthClients.get('main')).toMatchObject({
@@ -106,10 +106,10 @@ describe('logins at CRMs', () => {
   });
 });
 
-describe('a fault of a login at a CRM names its field and what to do', () => {
+describe('a fault of a CRM connection names its field and the remedy', () => {
   test.each([
     ['{ kind: hubspot, client: main, account: {} }', HUBSPOT, /work\.account: .* set at least one of: subject/],
-    // What these vendors do not vouch for.
+    // Account fields that these vendors do not verify.
     ['{ kind: hubspot, client: main, account: { address: a@b.test } }', HUBSPOT, /work\.account.*address/],
     ['{ kind: salesforce, client: main, account: { domain: b.test } }', salesforce(''), /work\.account.*domain/],
     [
@@ -177,7 +177,7 @@ describe('a fault of a login at a CRM names its field and what to do', () => {
   });
 
   test.each(['redirect_uri', 'client_secret', 'response_type', 'state'])(
-    'a login has %s from nobody but itself',
+    'a connection cannot configure the reserved parameter %s',
     (name) => {
       const lines = faults(directory('{ kind: oauth, client: main }', oauth(`    loginParameters: { ${name}: x }\n`)));
       expect(lines).toMatch(/oauthClients\.main\.loginParameters\S*: .*remove this parameter/);

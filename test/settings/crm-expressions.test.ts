@@ -22,7 +22,7 @@ describe('the outline of an expression', () => {
     expect(outlineExpression(`$${name}()`)?.refused).toEqual([name]);
   });
 
-  test('is null for a text that is no JSONata and for an expression beyond the limits', () => {
+  test('is null for invalid JSONata and for an expression longer than the limits', () => {
     expect(outlineExpression('a & & b')).toBeNull();
     expect(outlineExpression('a'.repeat(LONGEST_EXPRESSION + 1))).toBeNull();
   });

@@ -25,7 +25,7 @@ export function tenantWithPart(lines: string): YamlFile {
   return tenantWith(`  people:\n    connector: hubspot\n    connection: crm\n    crm:\n${indented}\n`);
 }
 
-/** Faults that the schema finds, else those that the checks find. */
+/** Returns faults of the schema, or faults of the checks if the schema finds none. */
 export function faultsOf(file: YamlFile, target = 'people'): ConfigurationFault[] {
   const checked = checkFile(file, crmSchema, ['targets', target, 'crm']);
   if ('faults' in checked) return checked.faults;
@@ -40,7 +40,7 @@ export function crmOf(lines: string): CrmFile {
   return crmSchema.parse(file.valueAt(['targets', 'people', 'crm']));
 }
 
-/** The same of a target beside the one that holds the contacts, to which it belongs. @param stream of what it writes */
+/** Returns a target that belongs to the target with the contacts. @param stream of its objects */
 export function crmBesideContacts(stream: 'appointments' | 'invoices', lines: string): CrmFile {
   const place = '    connector: hubspot\n    connection: crm\n';
   const part = `stream: ${stream}\ncontacts: people\n${lines.trim()}`.replaceAll(/^/gm, '      ');

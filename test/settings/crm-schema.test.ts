@@ -12,14 +12,14 @@ import {
 } from '../../src/settings/crm-schema.ts';
 import { crmOf, faultsOf, tenantWith, tenantWithPart } from './crm-file.ts';
 
-describe('the part for a CRM', () => {
-  test('takes the name of a field alone for a rule', () => {
+describe('the section for a CRM', () => {
+  test('accepts only the name of a field as a rule', () => {
     const crm = crmOf('mapping: { firstname: firstName, phone: { from: phone, transforms: [e164] } }');
     expect(crm.mapping.get('firstname')).toEqual({ from: 'firstName', transforms: [] });
     expect(crm.mapping.get('phone')).toEqual({ from: 'phone', transforms: ['e164'] });
   });
 
-  test('has defaults that allow nothing and remove who no longer agrees', () => {
+  test('has defaults that allow no field and remove patients without consent', () => {
     const crm = crmOf('mapping: { firstname: firstName }');
     expect(crm).toMatchObject({ stream: 'patients', expressions: 'refused', withdrawn: 'remove', region: 'IT' });
     expect(crm.sensitive.size).toBe(0);
@@ -94,12 +94,12 @@ function tableOf(stream: CrmStream): string {
 }
 
 describe('docs/crm-mapping.md', () => {
-  test.each(Object.keys(CRM_SOURCES) as CrmStream[])('lists the fields of %s as they are', (stream) => {
+  test.each(Object.keys(CRM_SOURCES) as CrmStream[])('lists the fields of %s completely', (stream) => {
     const [, table] = document.match(new RegExp(`<!-- fields: ${stream} -->\\n([\\s\\S]*?)\\n<!-- end -->`)) ?? [];
     expect(table?.trim()).toBe(tableOf(stream));
   });
 
-  test.each(TRANSFORMS)('tells of the transform %s', (transform) => {
+  test.each(TRANSFORMS)('describes the transform %s', (transform) => {
     expect(document).toContain(`\`${transform}\``);
   });
 });

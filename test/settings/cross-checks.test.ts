@@ -18,7 +18,7 @@ const KNOWN: DefinedNames = {
   links: () => null,
 };
 
-/** Targets that are said to write what another one writes. */
+/** Returns targets reported to write the same objects as another target. */
 function twins(one: string, other: string): string[] {
   const target = (name: string, lines: string) => `  ${name}: { connector: hubspot, connection: crm, ${lines} }\n`;
   const faults = checkTenantReferences(tenantWith(target('one', one) + target('other', other)), KNOWN);
@@ -48,7 +48,7 @@ test.each([
 const GUIDE = readFileSync(join(import.meta.dirname, '../../docs/crm.md'), 'utf8');
 const SAMPLE = /```yaml\n([\s\S]*?)```/.exec(GUIDE)?.[1] ?? '';
 
-test('the targets of the guide are without faults, as they stand there', () => {
+test('the targets of the guide are without faults, unchanged', () => {
   const { connections, targets } = parse(SAMPLE) as {
     connections: object;
     targets: Record<string, { settings: object }>;
@@ -186,7 +186,7 @@ describe('references', () => {
     expect(load(writeConfiguration({ 'tenants/uno.yaml': apart })).tenants.get('uno')?.targets.size).toBe(2);
   });
 
-  describe('of two files that do not name their clinic', () => {
+  describe('of two files without clinic names', () => {
     const unnamed = TENANT.replace(', tenantId: "7"', '');
     const withAgendas = (agendas: string) => unnamed.replace('agendas: all', `agendas: ${agendas}`);
     const owned = unnamed.replace(

@@ -13,7 +13,7 @@ const written = (triggers: string) => writeConfiguration({ 'tenants/uno.yaml': T
 const read = (triggers: string) => load(written(triggers), options).tenants.get('uno');
 
 describe('triggers of a tenant', () => {
-  test('are off unless the file names them', () => {
+  test('are off unless the file contains them', () => {
     expect(read('')?.triggers).toBeUndefined();
   });
 
@@ -38,7 +38,7 @@ describe('triggers of a tenant', () => {
     expect(faultLines(written(TRIGGERS.replace(sound, broken)), options).join('\n')).toContain(told);
   });
 
-  test('are refused when one address is told of the same event under two names', () => {
+  test('are refused if one URL receives the same event under two names', () => {
     const again =
       '    twin: { url: "https://portal.example/in", secrets: [{ env: TENANT_UNO__HOOK }], events: [invoice.issued] }\n';
     const [fault, ...others] = faultLines(written(TRIGGERS + again), options);
@@ -49,14 +49,14 @@ describe('triggers of a tenant', () => {
   });
 });
 
-describe('the login to the clinic asks', () => {
+describe('the sign-in to the clinic requests scopes', () => {
   const asked = (triggers: string) => {
     const tenant = read(triggers);
     if (tenant === undefined) throw new Error('no tenant');
     return clinicScopes(tenant, '').filter((scope) => ['medicalreports', 'invoices'].includes(scope));
   };
   test('for neither reports nor invoices without triggers', () => expect(asked('')).toEqual([]));
-  test('for what endpoints are told of, and no more', () => {
+  test('for the events of endpoints, and no others', () => {
     expect(asked(TRIGGERS)).toEqual(['medicalreports', 'invoices']);
     expect(asked(TRIGGERS.replace(', invoice.issued', ''))).toEqual(['medicalreports']);
     expect(asked(TRIGGERS.replace('report.available, ', ''))).toEqual(['invoices']);

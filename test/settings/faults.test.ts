@@ -6,7 +6,7 @@ import { ConfigurationError, renderFaults } from '../../src/settings/faults.ts';
 import { faultLines, load, loadError, SETTINGS, TENANT, writeConfiguration } from './configuration-directory.ts';
 
 describe('faults', () => {
-  test('of all files are told at once, each with file, line, path, value and remedy', () => {
+  test('of all files are reported at once, each with file, line, path, value and remedy', () => {
     const dir = writeConfiguration({
       'clinic-mirror.yaml': `${SETTINGS}shedule: {}\nlog: { level: trace }\n`,
       'profiles/plain.yaml': 'scopePrefx: x\n',
@@ -25,7 +25,7 @@ describe('faults', () => {
     );
   });
 
-  test('of a missing key name the line of what should hold it', () => {
+  test('of a missing key show the line of its parent', () => {
     const lines = faultLines(writeConfiguration({ 'tenants/uno.yaml': TENANT.replace('    agendas: all\n', '') }));
     expect(lines).toEqual([
       'tenants/uno.yaml:9 targets.rossi: agendas is missing → set the ids of the agendas for this calendar, or all',
@@ -60,7 +60,7 @@ describe('faults', () => {
   });
 });
 
-describe('whatever stands in a file', () => {
+describe('for any content of a file', () => {
   /** Tenant files that are nearly right, so that the deeper checks are reached too. */
   const nearlyRight = fc.record(
     {
@@ -84,7 +84,7 @@ describe('whatever stands in a file', () => {
     nearlyRight.map((tenant) => JSON.stringify(tenant) ?? ''),
   );
 
-  test('the faults are told in at most 100 printable columns, and the other tenant goes on', () => {
+  test('the faults are shown in at most 100 printable columns, and the other tenant continues', () => {
     const dir = writeConfiguration();
     fc.assert(
       fc.property(content, (text) => {

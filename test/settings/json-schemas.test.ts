@@ -41,7 +41,7 @@ describe('the schema of a tenant', () => {
   const target = targetsOf.parse(jsonSchemas(CONNECTORS, CHANNELS).get('tenant.json')).properties.targets
     .additionalProperties;
 
-  test('knows the connectors and what each one asks for', () => {
+  test('contains the connectors and their settings', () => {
     expect(target.properties.connector).toMatchObject({ enum: ['calendar', 'dav'] });
     expect(target.anyOf[0]).toMatchObject({
       properties: {
@@ -51,7 +51,7 @@ describe('the schema of a tenant', () => {
     });
   });
 
-  test('asks only for what has no default', () => {
+  test('requires only settings without a default', () => {
     expect(target.required).toEqual(['connector', 'connection']);
   });
 });

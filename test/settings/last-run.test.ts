@@ -39,8 +39,8 @@ function world() {
   return { write, open, written: join(data, name) };
 }
 
-describe('a file that breaks while a daemon runs its tenant', () => {
-  test('is refused by commands, which go on with what the daemon ran', () => {
+describe('a file that becomes invalid while a daemon runs its tenant', () => {
+  test('is refused by commands, which use the configuration of the daemon', () => {
     const { write, open } = world();
     write('tenants/due.yaml', 'no: tenant');
     const { outlines, refused, unusable, tenants } = open('command');
@@ -49,7 +49,7 @@ describe('a file that breaks while a daemon runs its tenant', () => {
     expect([refused.map(({ tenant }) => tenant), unusable]).toEqual([['due'], []]);
   });
 
-  test('sets the tenant aside at the next start of a daemon', () => {
+  test('disables the tenant at the next start of a daemon', () => {
     const { write, open } = world();
     write('tenants/due.yaml', 'no: tenant');
     expect(open('daemon').unusable).toMatchObject([{ id: 'due' }]);
@@ -57,7 +57,7 @@ describe('a file that breaks while a daemon runs its tenant', () => {
   });
 });
 
-describe('what a daemon ran last', () => {
+describe('the last configuration of a daemon', () => {
   test('can be read by its owner only, and holds no secret', () => {
     const { written } = world();
     expect(statSync(written).mode & 0o777).toBe(0o600);
@@ -71,14 +71,14 @@ describe('what a daemon ran last', () => {
     ['cut off', (file) => truncateSync(file, statSync(file).size - 10)],
     ['longer', (file) => appendFileSync(file, 'x')],
     ['changed by others', (file) => writeFileSync(file, readFileSync(file, 'utf8').replace('Uno', 'Due'))],
-  ])('counts as nothing when it is %s', (_, spoil) => {
+  ])('is ignored if it is %s', (_, spoil) => {
     const { write, open, written } = world();
     write('tenants/due.yaml', 'no: tenant');
     spoil(written);
     expect(open('command').unusable).toMatchObject([{ id: 'due' }]);
   });
 
-  test('counts as nothing under another identity key', () => {
+  test('is ignored under another identity key', () => {
     const { write, open } = world();
     write('tenants/due.yaml', 'no: tenant');
     const env = { ...ENV, IDENTITY_KEY: KEY.replace('B', 'C') };
@@ -86,7 +86,7 @@ describe('what a daemon ran last', () => {
   });
 });
 
-describe('a look at one tenant', () => {
+describe('a query of one tenant', () => {
   test('reads that file only', () => {
     const { write, open } = world();
     write('tenants/due.yaml', 'no: tenant');
@@ -102,7 +102,7 @@ describe('a look at one tenant', () => {
     ]);
   });
 
-  test('reads all files where there is no such tenant', () => {
+  test('loads all files if the tenant does not exist', () => {
     const { open } = world();
     expect([...open('command', { only: 'unknown' }).outlines.keys()]).toEqual(['due', 'tre', 'uno']);
   });

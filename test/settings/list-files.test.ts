@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { isSameStamps } from '../../src/settings/list-files.ts';
 import { NONE, SETTINGS, tenantFile, withOwnSecrets, world } from './configuration-directory.ts';
 
-describe('a look', () => {
-  test('finds what was read, until something changes', () => {
+describe('a check of the files', () => {
+  test('finds the loaded files, until a change', () => {
     const { files, look, write, setPasswords, remove } = world();
     const first = look();
     expect(files.isAsRead(first)).toBe(true);
@@ -25,7 +25,7 @@ describe('a look', () => {
     expect(files.isAsRead(look())).toBe(false);
   });
 
-  test('is not deceived by a file that was put back with its size and times', () => {
+  test('detects a file that was restored with its size and times', () => {
     const { dir, look, write } = world();
     const name = join(dir, 'tenants/due.yaml');
     utimesSync(name, 1_700_000_000, 1_700_000_000);
@@ -37,7 +37,7 @@ describe('a look', () => {
     expect(isSameStamps(look(), before)).toBe(false);
   });
 
-  test('follows links, as a ConfigMap has them', () => {
+  test('follows links, as in a ConfigMap', () => {
     const { dir, readAgain, look, remove } = world();
     const place = (version: string, title: string) => {
       mkdirSync(join(dir, 'tenants', version));

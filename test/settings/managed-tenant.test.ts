@@ -11,7 +11,7 @@ import { CHANNELS, CONNECTORS, ENV, TENANT, writeConfiguration } from './configu
 
 const SECRETS = { dav: 'correct-horse' };
 
-/** A document of a clinic, whose CalDAV password is kept sealed. */
+/** A document of a clinic with an encrypted CalDAV password. */
 function documentOf(clinic: string, title = 'appointment'): string {
   return TENANT.replace('tenantId: "7"', `tenantId: "${clinic}"`)
     .replace(
@@ -36,7 +36,7 @@ function managed(id: string, yaml: string, secrets: Record<string, string> = SEC
   return tenant;
 }
 
-/** As whoever stores a document has parsed it. */
+/** Parses a document like the code that stores it. */
 function jsonOf(yaml: string): unknown {
   const read = readYaml('', Buffer.from(yaml));
   return 'file' in read ? read.file.value : null;
@@ -72,8 +72,8 @@ async function world(first: ManagedTenants, more: Record<string, string> = {}) {
 
 const NONE = { added: [], changed: [], reopened: [], removed: [], refused: [], unusable: [] };
 
-describe('tenants that no file configures', () => {
-  test('are one list with those of files, with the secrets that are kept sealed for them', async () => {
+describe('tenants without a file', () => {
+  test('are listed together with those of files, with their encrypted secrets', async () => {
     const { files, passwordOf } = await world(all(managed('due', documentOf('2')), managed('alpha', documentOf('3'))));
     expect([...files.configuration.outlines.keys()]).toEqual(['alpha', 'due', 'uno']);
     expect([...files.configuration.managed]).toEqual(['alpha', 'due']);
@@ -81,7 +81,7 @@ describe('tenants that no file configures', () => {
     expect(JSON.stringify([...files.configuration.tenants.values()])).not.toContain('correct-horse');
   });
 
-  test('come, change and go with a reading, and cost nothing where they are as they were', async () => {
+  test('are added, changed and removed by a reload, and are not checked if unchanged', async () => {
     const [due, tre] = [managed('due', documentOf('2')), managed('tre', documentOf('3'))];
     const { readAgain } = await world(all(due));
     expect(readAgain(all(due, tre))).toMatchObject({ ...NONE, added: ['tre'], unchanged: 2 });
@@ -95,7 +95,7 @@ describe('tenants that no file configures', () => {
     expect(readAgain(all())).toMatchObject({ ...NONE, removed: ['due'], unchanged: 1 });
   });
 
-  test('go on as they were where a change has faults, and the change is named by its line', async () => {
+  test('keep running unchanged if a change has faults, and the fault names its line', async () => {
     const { readAgain, files } = await world(all(managed('due', documentOf('2'))));
     const broken = managed('due', documentOf('2').replace('agendas: all', 'agendas: none'));
     const { refused, changed } = readAgain(all(broken));
@@ -106,7 +106,7 @@ describe('tenants that no file configures', () => {
     expect(files.configuration.tenants.get('due')?.name).toBe('Studio Uno');
   });
 
-  test('go on as they were where a document does not open any more, and are set aside where it never did', async () => {
+  test('keep running unchanged if a document can no longer be decrypted, and are disabled if it never could', async () => {
     const due = managed('due', documentOf('2'));
     const closed = {
       ...{ id: 'due', revision: 'other' },
@@ -119,7 +119,7 @@ describe('tenants that no file configures', () => {
     expect((await open(all(closed))).configuration.unusable).toMatchObject([{ id: 'due' }]);
   });
 
-  test('stay what they are when a file of the same name comes, which counts when they are removed', async () => {
+  test('stay managed when a file of the same name appears, which is used after their removal', async () => {
     const { readAgain, dir, files } = await world(all(managed('due', documentOf('2'))));
     const file = join(dir, 'tenants/due.yaml');
     writeFileSync(file, documentOf('2').replace(/ {2}dav: .*\n/, ''));
@@ -128,7 +128,7 @@ describe('tenants that no file configures', () => {
       changed: ['due'],
       unusable: [{ id: file, faults: [{ file, message: 'the file is ignored: the tenant due is managed' }] }],
     });
-    // What is planned for it is the same: nothing of its state is another's.
+    // The plan is unchanged: the file has the same state as the managed tenant.
     expect(readAgain(all())).toMatchObject({ ...NONE, reopened: ['due'] });
     expect([...files.configuration.managed]).toEqual([]);
   });
@@ -147,8 +147,8 @@ describe('tenants that no file configures', () => {
   });
 });
 
-describe('a document that somebody wants', () => {
-  test('is told all of its faults at once, those beside other tenants too', async () => {
+describe('a submitted document', () => {
+  test('gets all of its faults at once, conflicts with other tenants included', async () => {
     const { files } = await world(all(managed('due', documentOf('2'))));
     const told = async (id: string, yaml: string, secrets?: Record<string, string>) =>
       (await files.faultsOf(managed(id, yaml, secrets))).map(({ line, path, message }) => [line, path, message]);
@@ -171,7 +171,7 @@ describe('a document that somebody wants', () => {
     expect([...files.configuration.outlines.keys()]).toEqual(['due', 'uno']);
   });
 
-  test('may name what is kept sealed for it alone, and its own variables; a file may not name what is sealed', async () => {
+  test('may use only its own encrypted secrets and its own variables; a file may not use encrypted secrets', async () => {
     const named = documentOf('2').replace('{ sealed: dav }', '{ env: TENANT_UNO__SECRET }');
     const { files, open, dir } = await world(all());
     expect((await files.faultsOf(managed('due', named))).map(({ message }) => message)).toEqual([
@@ -184,7 +184,7 @@ describe('a document that somebody wants', () => {
     ]);
   });
 
-  test('becomes a file with variables in place of what is sealed, and keeps every comment', () => {
+  test('is converted to a file with variables instead of encrypted secrets, and keeps every comment', () => {
     const yaml = `# by hand\nname: Uno # so\npassword: { sealed: dav-password }\nother: { sealed: x }\n`;
     expect(withVariables(yaml, (name) => `TENANT_UNO__${name.toUpperCase().replace('-', '_')}`)).toEqual({
       yaml: '# by hand\nname: Uno # so\npassword: { env: TENANT_UNO__DAV_PASSWORD }\nother: { env: TENANT_UNO__X }\n',

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { hostsIn } from '../../src/settings/outbound-checks.ts';
 import { Secret } from '../../src/settings/secret-reference.ts';
 
-test('a configuration names machines by addresses and as hosts of servers, its own ports and secrets left out', () => {
+test('the hosts of a configuration are in its URLs and server hosts, without its own ports and secrets', () => {
   const settings = {
     redis: { url: 'http://redis.example' },
     http: { host: '0.0.0.0', port: 8080, publicUrl: 'https://login.clinic.example' },

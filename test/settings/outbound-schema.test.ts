@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isPublicAddress } from '../../src/settings/outbound-schema.ts';
 
-describe('an address of the public internet', () => {
+describe('a URL on the public internet', () => {
   test.each(['1.1.1.1', '93.184.215.14', '172.32.0.1', '100.128.0.1', '2606:4700::1111', '2a00:1450:4002:402::200e'])(
     'is %s',
     (address) => expect(isPublicAddress(address)).toBe(true),

@@ -11,7 +11,7 @@ import { CHANNELS, CONNECTORS, ENV, SETTINGS, TENANT, writeConfiguration } from 
 const ofClinic = (clinic: string, more = '') => TENANT.replace('tenantId: "7"', `tenantId: "${clinic}"`).concat(more);
 const unnamed = TENANT.replace(', tenantId: "7"', '').replace('agendas: all', 'agendas: ["1"]');
 
-/** Tenants of which many want what others have. */
+/** Tenants with many conflicts. */
 const FILES = {
   'tenants/a-calendar.yaml': unnamed,
   'tenants/b-broken.yaml': ofClinic('1').replace('zone: Europe/Rome', 'zone: Nowhere'),
@@ -33,7 +33,7 @@ const managed = (id: string, yaml: string): [string, ManagedTenant] => {
   const open = () => ({ yaml, json: JSON.stringify({}), secrets: {} });
   return [id, { id, revision: 'r1', open }];
 };
-/** One beside a file of its name, and one whose document is broken. */
+/** A managed tenant with the name of a file, and one with a broken document. */
 const MANAGED = new Map([managed('j-managed', 'name: ['), managed('m-broken', 'name: [')]);
 
 function begin(dir: string, more: Partial<LoadOptions> = {}): Promise<ConfigurationFiles> {
@@ -50,7 +50,7 @@ function decisions({ outlines, unusable, refused, managed: ids }: Configuration)
   return { running: [...outlines.values()], faults, refused, managed: [...ids] };
 }
 
-test('tenants that are checked some at a time are decided as all of them at once, and none runs before', async () => {
+test('tenants checked in portions give the same result as all at once, and none runs before its check', async () => {
   const dir = writeConfiguration(FILES);
   const whole = decisions((await begin(dir)).configuration);
   expect(whole.running.map(({ id }) => id)).toEqual(['a-calendar', 'c-first', 'uno', 'z-last']);
@@ -90,7 +90,7 @@ test('a file that comes during the checks is read after them, and takes nothing 
   expect(next.unusable.map(({ id }) => id)).not.toContain('uno');
 });
 
-test('nothing is added beside tenants that are not checked, and what ran last is written when all are', async () => {
+test('no tenant is added while others are unchecked, and the running configuration is saved after all are checked', async () => {
   const dir = writeConfiguration({ 'tenants/uno.yaml': ofClinic('1'), 'tenants/due.yaml': ofClinic('2') });
   const data = join(dir, 'data');
   writeFileSync(join(dir, 'clinic-mirror.yaml'), `${SETTINGS}dataDirectory: ${data}\n`);

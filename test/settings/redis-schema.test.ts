@@ -12,12 +12,12 @@ function placeOf(section: string): unknown {
   return load(withRedis(section), { env: { ...ENV, REDIS_PASSWORD: 'shh-redis' } }).settings.redis.place.reveal();
 }
 
-describe('where Redis is', () => {
-  test('may be the address of one server', () => {
+describe('the location of Redis', () => {
+  test('may be the URL of one server', () => {
     expect(placeOf(URL_SECTION)).toBe('redis://127.0.0.1:6390');
   });
 
-  test('may be what sentinels say', () => {
+  test('may be found by sentinels', () => {
     const passwords = 'password: { env: REDIS_PASSWORD }, sentinelPassword: { env: REDIS_PASSWORD }';
     const section = `{ sentinels: ${SENTINELS}, name: mirror, ${passwords}, tls: true }`;
     expect(placeOf(section)).toEqual({

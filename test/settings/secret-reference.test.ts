@@ -41,7 +41,7 @@ function open() {
   return { dir, withMode };
 }
 
-test('a file of a secret that everybody may read is told by the setting and as the setting names it', () => {
+test('a secret file readable by everyone is reported by its setting and its name there', () => {
   const { withMode } = open();
   expect(withMode(0o644)).toEqual([
     [{ at: 'clinicClients.main.clientSecret', file: 'client.secret' }],
@@ -50,7 +50,7 @@ test('a file of a secret that everybody may read is told by the setting and as t
   expect(withMode(0o604).flat()).toHaveLength(2);
 });
 
-test('one that its owner and group alone may read is not told, and neither is one that no setting names', () => {
+test('a secret file readable only by owner and group is not reported, nor is one that no setting uses', () => {
   const { dir, withMode } = open();
   for (const mode of [0o600, 0o640, 0o400]) expect(withMode(mode)).toEqual([[], []]);
   writeFileSync(join(dir, 'unnamed'), 'shh', { mode: 0o644 });

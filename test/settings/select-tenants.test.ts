@@ -12,7 +12,7 @@ describe('two files for one clinic', () => {
     expect(unusable).toMatchObject([{ id: 'a-first', faults: [{ message: 'the tenant due is the same clinic' }] }]);
   });
 
-  test('keep a tenant at its clinic when it wants that of another, and nobody gets the one that it goes on with', () => {
+  test('keep a tenant at its clinic if it claims the clinic of another, and no other tenant gets its current clinic', () => {
     const { readAgain, write } = world();
     write('tenants/tre.yaml', tenantFile('2'));
     write('tenants/a-first.yaml', tenantFile('3'));
@@ -31,15 +31,15 @@ describe('two files for one clinic', () => {
   });
 });
 
-describe('a file that breaks', () => {
-  test('is refused and named, and its tenant goes on under what it held, until it is mended', () => {
+describe('a file that becomes invalid', () => {
+  test('is refused and reported, and its tenant continues with the previous content, until the file is repaired', () => {
     const { readAgain, write, titleOf } = world();
     write('tenants/due.yaml', tenantFile('2', 'busy').slice(0, -8).concat(' "'));
     const { refused, ...told } = readAgain();
     expect(told).toMatchObject({ ...NONE, unchanged: 3, unusable: [] });
     expect(refused).toMatchObject([{ tenant: 'due', faults: [{ file: expect.stringMatching(/due\.yaml$/) }] }]);
     expect(titleOf('due')).toBe('appointment');
-    // It stays refused while it is as it is, whatever else changes.
+    // clinic-mirror refuses the file until it changes, even if others change.
     write('tenants/uno.yaml', tenantFile('1', 'busy'));
     expect(readAgain()).toMatchObject({ ...NONE, changed: ['uno'], refused: [{ tenant: 'due' }] });
     write('tenants/due.yaml', tenantFile('2', 'busy'));
@@ -47,7 +47,7 @@ describe('a file that breaks', () => {
     expect(titleOf('due')).toBe('busy');
   });
 
-  test('is put back as it was', () => {
+  test('can be restored unchanged', () => {
     const { readAgain, write } = world();
     write('tenants/due.yaml', 'name: [');
     readAgain();
@@ -55,13 +55,13 @@ describe('a file that breaks', () => {
     expect(readAgain()).toMatchObject({ ...NONE, refused: [], checks: 0 });
   });
 
-  test('keeps a tenant from running that did not run', () => {
+  test('prevents the start of a tenant that was not running', () => {
     const { readAgain, write } = world();
     write('tenants/quattro.yaml', tenantFile('4').replace('Europe/Rome', 'Europe/Roma'));
     expect(readAgain()).toMatchObject({ ...NONE, refused: [], unusable: [{ id: 'quattro' }] });
   });
 
-  test('goes on with the secrets that it had', () => {
+  test('continues with the previous secrets', () => {
     const { files, readAgain, setPasswords, remove } = world();
     for (const id of ['uno', 'due', 'tre']) remove(`secrets/${id}/password`);
     expect(readAgain().refused.map(({ tenant }) => tenant)).toEqual(['due', 'tre', 'uno']);
@@ -70,7 +70,7 @@ describe('a file that breaks', () => {
     expect(readAgain().refused).toEqual([]);
   });
 
-  test('is no reason to forget what else is refused when the folder is gone', () => {
+  test('does not hide other refusals when the folder is missing', () => {
     const { readAgain, write, dir } = world();
     write('tenants/due.yaml', 'name: [');
     readAgain();

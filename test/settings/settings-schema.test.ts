@@ -6,14 +6,14 @@ describe('a valid configuration', () => {
     expect(load(writeConfiguration()).settings.clinicClients.get('constructor')).toBeUndefined();
   });
 
-  test('writes a base address without a slash at its end, and a zone as IANA spells it', () => {
+  test('normalises a base URL without a trailing slash, and a zone as IANA spells it', () => {
     const tenant = TENANT.replace('Europe/Rome', 'europe/rome');
     const { settings, tenants } = load(writeConfiguration({ 'tenants/uno.yaml': tenant }));
     expect(settings.clinicClients.get('main')?.baseUrl).toBe('https://api.clinic.test');
     expect(tenants.get('uno')?.zone).toBe('Europe/Rome');
   });
 
-  test('lets logins come back to this machine unless a public address is given', () => {
+  test('returns sign-ins to this host unless a public URL is set', () => {
     const local = load(writeConfiguration({ 'clinic-mirror.yaml': `${SETTINGS}http: { port: 9000 }\n` }));
     expect(local.settings.http.publicUrl).toBe('http://localhost:9000');
     const settings = `${SETTINGS}http: { port: 8080, publicUrl: "https://mirror.test/dir/" }\n`;
@@ -22,7 +22,7 @@ describe('a valid configuration', () => {
     expect(load(writeConfiguration()).settings.http).toMatchObject({ port: null, publicUrl: null });
   });
 
-  test('takes networks and single addresses of trusted proxies, and has none without', () => {
+  test('accepts networks and single IP addresses of trusted proxies, and has none by default', () => {
     const settings = `${SETTINGS}http: { trustedProxies: ["10.0.7.0/24", "fd00::/64", "192.168.1.5"] }\n`;
     const { http } = load(writeConfiguration({ 'clinic-mirror.yaml': settings })).settings;
     expect(http.trustedProxies).toEqual(['10.0.7.0/24', 'fd00::/64', '192.168.1.5']);
@@ -55,7 +55,7 @@ describe('a valid configuration', () => {
     ['ftp://api.clinic.test', false],
     ['https://api.clinic.test?key=1', false],
     ['api.clinic.test', false],
-  ])('sends tokens over https, or within the machine or container network: %s', (address, isAllowed) => {
+  ])('sends tokens over https, or within the host or container network: %s', (address, isAllowed) => {
     const settings = SETTINGS.replace('https://api.clinic.test/', address);
     const dir = writeConfiguration({ 'clinic-mirror.yaml': settings });
     if (isAllowed) expect(load(dir).settings.clinicClients.get('main')?.baseUrl).toBe(address);
@@ -64,7 +64,7 @@ describe('a valid configuration', () => {
   });
 });
 
-describe('logins at Microsoft', () => {
+describe('connections to Microsoft', () => {
   const connection = (kind: string) => `{ kind: ${kind}, client: clinics, directory: clinic.example }`;
   const withClient = (client: string, kind: string) =>
     writeConfiguration({

@@ -5,7 +5,7 @@ import type { TargetConfiguration } from '../../src/settings/configuration.ts';
 import { renderConfigurationSummary } from '../../src/settings/summary.ts';
 import { ENV, load, TENANT, writeConfiguration } from './configuration-directory.ts';
 
-test('the summary tells what is configured and what was set aside, and no secret', () => {
+test('the summary shows configured and disabled tenants, and no secret', () => {
   const dir = writeConfiguration({ 'tenants/due.yaml': TENANT.replace('zone: Europe/Rome', 'zone: Rome') });
   const summary = renderConfigurationSummary(load(dir, { mode: 'set-aside' }));
   expect(summary).toContain(
@@ -41,7 +41,7 @@ test.each([
   expect(didYouMean(written, known)).toBe(expected);
 });
 
-test('a word without end is near no other, and costs the daemon no time', () => {
+test('a very long word has no suggestion, and uses no CPU time of the daemon', () => {
   const endless = `Europe/${'ro'.repeat(500_000)}`;
   const before = process.threadCpuUsage().user;
   expect(didYouMean(endless, Intl.supportedValuesOf('timeZone'))).toBeNull();

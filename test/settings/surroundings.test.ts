@@ -5,7 +5,7 @@ import { connectors } from '../../src/connectors/registry.ts';
 import { ENV, load, NONE, SETTINGS, tenantFile, world, writeConfiguration } from './configuration-directory.ts';
 
 describe('settings and profiles', () => {
-  test('are not taken up with faults; what else changed is', () => {
+  test('are not applied with faults; other changes are', () => {
     const { readAgain, write, files } = world();
     const { settings } = files.configuration;
     write('clinic-mirror.yaml', `${SETTINGS}journal: { keepDays: many }\n`);
@@ -16,7 +16,7 @@ describe('settings and profiles', () => {
     expect(after.settings).toBe(settings);
   });
 
-  test('are not taken up when a tenant that runs could not go on under them, until its file fits', () => {
+  test('are not applied if a running tenant could not continue with them, until its file is adapted', () => {
     const { readAgain, write } = world();
     const renamed = SETTINGS.replace('googleClients:\n  main', 'googleClients:\n  other');
     write('clinic-mirror.yaml', renamed);
@@ -33,7 +33,7 @@ describe('settings and profiles', () => {
     expect(readAgain()).toMatchObject({ ...NONE, changed: ['due', 'tre', 'uno'], refused: [] });
   });
 
-  test('are not taken up with a profile that broke under a tenant that runs', () => {
+  test('are not applied with an invalid profile of a running tenant', () => {
     const { readAgain, write } = world();
     write('profiles/plain.yaml', 'paging: { style: sideways }');
     expect(readAgain()).toMatchObject({
@@ -56,7 +56,7 @@ describe('a valid configuration', () => {
     expect(load(dir).tenants.size).toBe(0);
   });
 
-  test('is what is committed, sample tenant included, once a clinic client is there', () => {
+  test('is the committed one, sample tenant included, once a clinic client is added', () => {
     const dir = writeConfiguration();
     cpSync(COMMITTED, dir, { recursive: true, filter: (name) => !name.endsWith('/schema') });
     const client = '  main: { profile: documented, baseUrl: https://a.test, authUrl: https://b.test, clientId: c }';

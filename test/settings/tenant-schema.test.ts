@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { load, SETTINGS, TENANT, writeConfiguration } from './configuration-directory.ts';
 
 describe('a valid configuration', () => {
-  test('comes complete: defaults are filled in, and a target gets the guard of the settings where it has none', () => {
+  test('is complete: defaults are filled in, and a target without a guard gets the guard of the settings', () => {
     const settings = `${SETTINGS}guard: { vanished: { share: 0.5 }, holdExpiresAfterHours: 24 }\n`;
     const tenant = `${TENANT}    guard: { vanished: { count: 3 } }\n`;
     const { tenants, unusable } = load(

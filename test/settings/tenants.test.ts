@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { load, loadError, SETTINGS, TENANT, writeConfiguration } from './configuration-directory.ts';
 
-describe('setting broken tenants aside', () => {
+describe('disabling broken tenants', () => {
   test('keeps the others going', () => {
     const dir = writeConfiguration({ 'tenants/due.yaml': TENANT.replace('"7"', '8'), 'tenants/tre.yaml': 'a: [' });
     const { tenants, unusable } = load(dir, { mode: 'set-aside' });
@@ -25,7 +25,7 @@ describe('setting broken tenants aside', () => {
     expect(unusable).toMatchObject([{ id: 'due', faults: [{ path: 'unheard' }] }]);
   });
 
-  test('does not help when the settings are at fault; then the faults of the tenants are told too', () => {
+  test('does not help if the settings have faults; then the faults of the tenants are reported too', () => {
     const dir = writeConfiguration({
       'clinic-mirror.yaml': SETTINGS.replace('IDENTITY_KEY', 'NOT_SET'),
       'tenants/due.yaml': 'a: [',

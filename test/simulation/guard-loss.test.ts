@@ -70,7 +70,7 @@ test('under any schedule of absences, over days, a target loses no more than the
       let now = NOW;
       let booked = size;
       let absent = new Set<string>();
-      // Each record that the target came to hold or lost, and when.
+      // Times at which the target gained and lost each record.
       const [held, lost]: number[][] = [[], []];
       for (const turn of schedule) {
         now += turn.afterHours * HOUR_MS;
@@ -109,7 +109,7 @@ describe.each([8, 40, 200, 2_000])('of %i records', (size) => {
   });
 });
 
-test('a clinic’s own work nags nobody: a doctor’s day is cleared, some vanish each day, the rest passes', async () => {
+test('normal work of a clinic causes no holds: a cleared day of one doctor, and a few vanished records a day, pass', async () => {
   // 300 ahead, 30 a day; each day 30 pass and 30 are booked, four are deleted; on the third day a doctor's fifteen.
   const world = await openWorld(300);
   let now = NOW;

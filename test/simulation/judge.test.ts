@@ -61,17 +61,13 @@ test.each<[string, Happening[], object]>([
     [appointment({ status: 'cancelled' }, EVE - 1), message(EVE)],
     { cancelled: 1 },
   ],
-  [
-    'one that tells the time from before a move',
-    [appointment({ startAt: MOVED }, EVE - 1), message(EVE)],
-    { 'nothing-then': 1 },
-  ],
+  ['one with the time before a move', [appointment({ startAt: MOVED }, EVE - 1), message(EVE)], { 'nothing-then': 1 }],
   [
     'one for an appointment that is gone',
     [{ at: EVE, kind: 'appointment', id: 'one', now: null }, message(EVE)],
     { 'nothing-then': 1 },
   ],
-  ['one to somebody who is there already', [appointment({ status: 'arrived' }, EVE), message(EVE)], { arrived: 1 }],
+  ['one to a patient who has already arrived', [appointment({ status: 'arrived' }, EVE), message(EVE)], { arrived: 1 }],
   ['one after an opt-out', [{ at: EVE, kind: 'opt-out', address: '+393331234567' }, message(EVE)], { 'opted-out': 1 }],
   [
     'one by mail after an opt-out by phone',
@@ -134,7 +130,7 @@ test('a reminder after a cancellation that was taken back is received as the rem
   expect([...received]).toEqual(['eve', 'shortly'].map((rule) => reminderName('one', START, rule, 'text')));
 });
 
-test('the times that a person would work out, through changes of clocks, nights and short leads', () => {
+test('times calculated by hand, through clock changes, nights and short leads', () => {
   const allowed = (when: Parameters<typeof allowedFor>[0]['when'], date: string, time: string, zone = ROME) => {
     const span = allowedFor({ when }, instantOf(date, time, zone), zone);
     return span === null ? null : [localText(span.fromAt, zone), localText(span.untilAt, zone)];

@@ -18,7 +18,7 @@ const PAST_MS = 7 * DAY_MS;
 const FUTURE_MS = 30 * DAY_MS;
 const identity = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'doctor');
 
-/** What becomes of an operation: done and told, done without an answer, or not done. */
+/** Outcome of an operation: done with an answer, done without an answer, or not done. */
 type Fate = 'done' | 'lost' | 'failed';
 
 type Step =
@@ -26,7 +26,7 @@ type Step =
   | { do: 'erase'; id: string }
   | { do: 'wait'; hours: number }
   | { do: 'pause'; paused: boolean }
-  /** `seen`: rows of the list; null for all of it. `crash`: the plan is made, and not written. */
+  /** `seen`: rows of the list; null for all rows. `crash`: the plan is made, but not written. */
   | { do: 'plan'; seen: number | null; unanswered: string[]; crash: boolean }
   /** `crash`: the process dies after so many operations. */
   | { do: 'push'; fates: Fate[]; crash: number }
@@ -85,7 +85,7 @@ interface StoredObject extends TimeSpan {
   fingerprint: string;
 }
 
-/** A clinic, a target that enforces keys, and what our state says of both. */
+/** A clinic, a target that enforces keys, and the stored state of both. */
 interface World {
   now: number;
   paused: boolean;
@@ -93,7 +93,7 @@ interface World {
   objects: Map<string, StoredObject>;
   links: Map<string, Link>;
   pending: Map<string, PendingChange & { item: CalendarItem | null }>;
-  /** What a whole list missed and nobody found alone, so far once. */
+  /** Records missed once by a complete list and by an individual fetch. */
   missed: Set<string>;
 }
 
@@ -134,7 +134,7 @@ function itemOf(appointment: Appointment): CalendarItem | null {
   return project(appointment, policy, EMPTY_DIRECTORY, () => identity.key(appointment.id, 0));
 }
 
-/** One reading of the clinic. */
+/** Returns one scan of the clinic. */
 function survey(world: World, seen: number | null, unanswered: ReadonlySet<string>) {
   const window = windowOf(world);
   const listed = [...world.clinic.values()].filter(({ time }) => isListed(time, world));
@@ -184,7 +184,7 @@ function plan(world: World, { seen, unanswered, crash }: Extract<Step, { do: 'pl
     expect(isProved, `${recordId} is deleted without proof`).toBe(true);
   }
   for (const id of found.released) {
-    expect(isOver(world.links.get(id)!, world), `${id} is let go of before it left`).toBe(true);
+    expect(isOver(world.links.get(id)!, world), `${id} is released before it left the window`).toBe(true);
   }
   if (crash) return found;
   write(world, found);
@@ -281,7 +281,7 @@ function cycle(world: World): void {
   push(world, { do: 'push', fates: ['done'], crash: 99 });
 }
 
-/** All answers come and nobody dies: three cycles at most until there is nothing to do, since what is gone is missed twice. */
+/** Every answer arrives and no process dies: at most three cycles until no change remains, since a vanished record must be missed twice. */
 function settle(world: World): void {
   world.paused = false;
   for (let cycles = 0; cycles < 3; cycles += 1) cycle(world);
@@ -297,7 +297,7 @@ function expectMirror(world: World): void {
     expect(world.objects.get(appointment.id)?.item, `${appointment.id} is missing or wrong`).toEqual(item);
   }
   for (const [id, object] of world.objects) {
-    // What time has passed over stays as it was.
+    // Records before the window stay unchanged.
     if (isOver(object, world)) continue;
     const record = world.clinic.get(id);
     expect(object.item, `${id} is shown`).toEqual(record === undefined ? null : itemOf(record));
@@ -312,7 +312,7 @@ test('whatever happens to the clinic, the window, the readings and the writes, p
       settle(world);
       expectMirror(world);
     }),
-    // On a machine that is busy otherwise fewer must do.
+    // On a busy host fewer runs must suffice.
     { numRuns: RUNS, ...(process.env.PLANS === undefined ? { interruptAfterTimeLimit: 60_000 } : {}) },
   );
 });

@@ -20,7 +20,7 @@ async function simulate(
     firstDay: '2026-03-26',
     days: 5,
     failures: { lostAnswers: 0.04, throttled: 0.04 },
-    // The simulated queue has keys of its own, which the daemon's user may not touch.
+    // The simulated queue has separate keys, which the daemon's Redis user must not access.
     redisUrl: `redis://${TESTER.username}:${TESTER.password}@127.0.0.1:${redis.port}`,
     redis: connection,
     script: fileURLToPath(new URL(script, import.meta.url)),
@@ -48,7 +48,7 @@ test('days with kills, a downtime and lost answers: nothing wrong, double, misse
 
 describe('the judge sees what is broken in a worker that', () => {
   test.each<[string, string, number, (report: SimulationReport) => number]>([
-    ['does not ask the clinic again', 'no-second-look', 6, ({ wrong }) => wrong],
+    ['does not query the clinic again', 'no-second-look', 6, ({ wrong }) => wrong],
     ['knows no night', 'no-night', 6, ({ wrongBy }) => wrongBy.night ?? 0],
     ['forgets what it did', 'no-ledger', 2, ({ double }) => double],
   ])(

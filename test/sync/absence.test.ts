@@ -24,7 +24,7 @@ function missedAt(instants: Record<string, Instant>): Map<string, Instant> {
   return new Map(Object.entries(instants));
 }
 
-describe('what one target learns of its absent records', () => {
+describe('absent records of one target', () => {
   const learned: Confirmation<Row> = {
     ...nothingMissing<Row>(),
     vanished: new Set(['twice']),
@@ -35,13 +35,13 @@ describe('what one target learns of its absent records', () => {
   const missing = ['twice', 'once', 'sampled-once', 'sampled-there', 'kept', 'not-asked'];
   const evidence = (isWritten: (id: string) => boolean) => evidenceOf(learned, missing, isWritten);
 
-  test('what is gone twice is proven; once is enough for what was never written', () => {
+  test('a record missed twice is proven gone; one miss is enough for a record never written', () => {
     const proven = (isWritten: boolean) => missing.filter((id) => evidence(() => isWritten).isProven(id));
     expect(proven(true)).toEqual(['twice']);
     expect(proven(false)).toEqual(['twice', 'once', 'sampled-once']);
   });
 
-  test('what nobody asked for is unknown; what is gone or kept is not', () => {
+  test('a record that was not queried is unknown; a vanished or kept record is not', () => {
     expect(missing.filter((id) => evidence(() => true).isUnknown(id))).toEqual(['sampled-there', 'not-asked']);
   });
 
@@ -57,7 +57,7 @@ describe('what one target learns of its absent records', () => {
   });
 });
 
-describe('the misses that the next cycle knows', () => {
+describe('the misses stored for the next cycle', () => {
   const nextMisses = (known: Record<string, Instant>, found: Partial<Confirmation<Row>>, seen: string[] = []) =>
     missesAfter({ missedSince: missedAt(known), readAt: NOW }, { ...nothingMissing<Row>(), ...found }, (id) =>
       seen.includes(id),
@@ -67,12 +67,12 @@ describe('the misses that the next cycle knows', () => {
     expect(nextMisses({}, { missedOnce: new Set(['1']) })).toEqual(missedAt({ 1: NOW }));
   });
 
-  test('keep the time of the first reading that missed them', () => {
+  test('keep the time of the first scan that missed them', () => {
     const known = { 1: NOW - HOUR_MS, 2: NOW - HOUR_MS };
     expect(nextMisses(known, { missedOnce: new Set(['1']) })).toEqual(missedAt(known));
   });
 
-  test('end with whatever shows that the record is there', () => {
+  test('end with any evidence that the record exists', () => {
     const known = { listed: NOW - HOUR_MS, found: NOW - HOUR_MS, unusable: NOW - HOUR_MS, away: NOW - HOUR_MS };
     const there = { found: [{ id: 'found' }], unusable: new Set(['unusable']) };
     expect(nextMisses(known, there, ['listed'])).toEqual(missedAt({ away: NOW - HOUR_MS }));
@@ -85,14 +85,14 @@ describe('the misses that the next cycle knows', () => {
   });
 });
 
-describe('whether a complete list must show a record that was read alone', () => {
+describe('whether a complete list must contain a record that was fetched individually', () => {
   const window = { fromAt: NOW, toAt: NOW + 7 * DAY_MS };
   const tomorrow = appointmentOf('1', { inHours: 24 });
   const startsBefore = [tomorrow.time.startAt];
   const judge = (changes: Partial<Appointment>, list: Partial<Parameters<typeof belongsOnList>[1]> = {}) =>
     belongsOnList({ ...tomorrow, ...changes }, { window, agendaIds: null, ...list }, { startsBefore, readAt: NOW });
 
-  test('it must: open, unmoved, inside the window and the agendas that were asked for', () => {
+  test('it must if the record is open, unmoved, and inside the requested window and agendas', () => {
     expect(judge({})).toBe(true);
     expect(judge({}, { agendaIds: [tomorrow.agendaId] })).toBe(true);
     expect(judge({ status: 'unknown', updatedAt: NOW - 1 })).toBe(true);

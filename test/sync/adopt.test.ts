@@ -29,7 +29,7 @@ function remote(recordId: string, changes: Partial<RemoteItem> = {}): RemoteItem
 }
 
 describe('an object with our owner tag', () => {
-  test('gives back the link that was lost', () => {
+  test('restores the lost link', () => {
     expect(adopted([remote('1')], identity, 0)).toStrictEqual({
       links: [
         {
@@ -53,7 +53,7 @@ describe('an object with our owner tag', () => {
     expect(links).toMatchObject([{ idAttempt: 3, remoteId: 'AAMk=' }]);
   });
 
-  test('that a person changed beyond reading is linked, and differs from everything', () => {
+  test('edited to an unreadable form is linked, and differs from every item', () => {
     const { links, ambiguous } = adopted([remote('1', { item: null })], identity, 123_000);
     expect(links).toMatchObject([{ recordId: '1', fingerprint: '', startAt: 123_000, endAt: 123_000 }]);
     expect(ambiguous).toBe(0);
@@ -69,27 +69,27 @@ describe('an object with our owner tag', () => {
 
   test.each([
     ['lost its locator', remote('1', { sealedRecordId: null })],
-    ['carries a sealedRecordId that is not ours', remote('1', { sealedRecordId: 'x'.repeat(60) })],
+    ['has a sealedRecordId of another installation', remote('1', { sealedRecordId: 'x'.repeat(60) })],
     [
       'carries the sealedRecordId of another target',
       remote('1', {
         sealedRecordId: createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'nurse').sealedRecordId('1'),
       }),
     ],
-    ['has a key that is not of its record: a copy that a person made', remote('1', { key: identity.key('2', 0) })],
-    ['has a key beyond the epochs that are tried', remote('1', { key: identity.key('1', 9) })],
+    ['has the key of another record: a copy made by a user', remote('1', { key: identity.key('2', 0) })],
+    ['has a key of an epoch after the tried ones', remote('1', { key: identity.key('1', 9) })],
   ])('and %s is counted, and never linked', (_, object) => {
     expect(adopted([object], identity, 0)).toEqual({ links: [], ambiguous: 1, revision: 0 });
   });
 
-  test('never matches by time or title alone', () => {
+  test('is never matched by time or title only', () => {
     const same = remote('1', { sealedRecordId: null });
     const { links } = adopted([same, remote('2')], identity, 0);
     expect(links.map(({ recordId }) => recordId)).toEqual(['2']);
   });
 });
 
-test('of several objects for one record the last written is linked, and the highest revision is told', () => {
+test('of several objects for one record the last written is linked, and the highest revision is returned', () => {
   const twins = [4, 7, 6].map((revision, idAttempt) => ({
     ...remote('1', { key: identity.key('1', idAttempt), remoteId: `r${idAttempt}` }),
     revision,

@@ -13,7 +13,7 @@ const windows = fc
   .map(([from, hours]) => ({ fromAt: NOW + from * HOUR_MS, toAt: NOW + (from + hours) * HOUR_MS }));
 
 describe('an index by agenda', () => {
-  test('tells the appointments of some agendas, each once', () => {
+  test('returns the appointments of the given agendas, each once', () => {
     fc.assert(
       fc.property(readings, fc.array(fc.constantFrom(...AGENDAS, 'unknown')), (appointments, agendas) => {
         const told = [...indexByAgenda(appointments).of(agendas)];

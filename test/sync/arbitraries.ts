@@ -18,7 +18,7 @@ export const STATUSES: readonly AppointmentStatus[] = [
   'unknown',
 ];
 
-/** Entries of a target that asks for nothing more than its title and fields. */
+/** Options of a target that shows only title and fields. */
 export const NOTHING_MORE: Pick<ProjectionPolicy, 'visibility'> & Record<'tentative' | 'labels' | 'links', never[]> = {
   tentative: [],
   visibility: 'private',
@@ -70,7 +70,7 @@ export const items: fc.Arbitrary<CalendarItem> = fc.record({
   busy: fc.boolean(),
 });
 
-/** The fingerprint that version 0.1.0 gave to the item behind one of today: more of the whole, one character a field. */
+/** Returns the version 0.1.0 form of a current fingerprint: a longer total hash, and one character per field. */
 export function asOfFirstVersion(fingerprint: string): string {
   const [whole = '', hints = ''] = fingerprint.split('.');
   return `${whole}${'-'.repeat(10)}${hints.replace(/(.)../g, '$1')}`;

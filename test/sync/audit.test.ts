@@ -49,7 +49,6 @@ function remote(recordId: string, changes: Partial<RemoteItem> & { idAttempt?: n
   };
 }
 
-/** An object that a person gave other content. */
 function edited(recordId: string, changes: Partial<CalendarItem>): RemoteItem {
   return remote(recordId, { versionTag: 'v2', item: { ...ITEM, ...changes } });
 }
@@ -99,12 +98,11 @@ function missingFrom(input: AuditInput): Link[] {
   return atOnce(audit(input)).missing;
 }
 
-/** What a feed names, since the links were as they are. */
+/** Compares a change feed with the links. */
 function since(items: RemoteItem[], links: Link[], removed: string[] = [], pending: [string, PendingChange][] = []) {
   return compare(items, links, pending, { scope: 'since', removed });
 }
 
-/** The links as they are stored after an audit. */
 function stored(links: Link[], { changed }: { changed: Link[] }): Link[] {
   const now = new Map(changed.map((each) => [each.recordId, each]));
   return links.map((each) => now.get(each.recordId) ?? each);
@@ -122,12 +120,12 @@ const NOTHING = {
 };
 
 describe('an object with a link', () => {
-  test('that is as it was written is checked and nothing else', () => {
+  test('that is unchanged is only counted as checked', () => {
     expect(compare([remote('1'), remote('2')], [link('1'), link('2')])).toEqual({ checked: 2, ...NOTHING });
     expect(missingFrom(inputOf([remote('1'), remote('2')], [link('1'), link('2')]))).toEqual([]);
   });
 
-  test('that the provider spells differently is no edit while its version is ours, nor when that moves later', () => {
+  test('that the provider spells differently is no edit while its version is the written one, nor if that version changes later', () => {
     const item = { ...ITEM, title: 'appointment ', description: null };
     const learned = { ...link('1'), storedFingerprint: identity.fingerprint(item) };
     expect(compare([remote('1', { item })], [link('1')])).toEqual({ checked: 1, ...NOTHING, changed: [learned] });
@@ -136,14 +134,14 @@ describe('an object with a link', () => {
     expect(moved).toEqual({ checked: 1, ...NOTHING, changed: [{ ...learned, versionTag: 'v2' }] });
   });
 
-  test('that the provider spells differently is no edit where a weak tag tells the same version', () => {
+  test('that the provider spells differently is no edit if a weak tag shows the same version', () => {
     const item = { ...ITEM, title: 'appointment ' };
     const written = link('1', { versionTag: '"1"' });
     expect(compare([remote('1', { item, versionTag: 'W/"1"' })], [written]).edited).toEqual([]);
     expect(compare([remote('1', { item, versionTag: 'W/"2"' })], [written]).edited).toHaveLength(1);
   });
 
-  test('that the provider spells differently and a person edited is told by the fields that the person changed', () => {
+  test('that the provider spells differently and a user edited is reported with the fields that the user changed', () => {
     const item = { ...ITEM, title: 'appointment ' };
     const learned = { ...link('1'), storedFingerprint: identity.fingerprint(item) };
     const found = compare([remote('1', { item: { ...item, busy: false }, versionTag: 'v2' })], [learned]);
@@ -161,7 +159,7 @@ describe('an object with a link', () => {
     ['location', { location: null }],
     ['busy', { busy: false }],
     ['time', { time: { kind: 'all-day', startDate: '2026-06-16', endDate: '2026-06-17' } }],
-  ])('whose %s was edited is told by the name of that field', ([field, change]) => {
+  ])('with an edited %s is reported with that field', ([field, change]) => {
     const before = link('1');
     const found = compare([edited('1', change)], [before]);
     const after = {
@@ -174,7 +172,7 @@ describe('an object with a link', () => {
     expect(found.edited.flatMap((link) => fieldsByHand(link, identity))).toEqual([field]);
   });
 
-  test('is found untouched by its version tag, and where it is, though its link does not prove its place', () => {
+  test('is recognised as untouched by its version tag, and is located, even if its link does not prove its location', () => {
     const { fingerprint } = link('1', { fingerprint: identity.fingerprint({ ...ITEM, title: 'As we sent it' }) });
     const { touched, changed } = compare(
       [remote('1', { idAttempt: 2, remoteId: 'AAMk' })],
@@ -195,7 +193,7 @@ describe('an object with a link', () => {
     expect(found.edited.flatMap((link) => fieldsByHand(link, identity))).toEqual(['title']);
   });
 
-  test('that was changed beyond reading is told by a field that is not known', () => {
+  test('edited to an unreadable form is reported with an unknown field', () => {
     const found = compare([remote('1', { versionTag: 'v2', item: null })], [link('1')]);
     expect(found.edited.flatMap((link) => fieldsByHand(link, identity))).toEqual(['unknown']);
     expect(found.edited[0]).not.toHaveProperty('observedFingerprint');
@@ -205,7 +203,7 @@ describe('an object with a link', () => {
     expect(compare([remote('1', { item: null })], [link('1')])).toEqual({ checked: 1, ...NOTHING });
   });
 
-  test('that was written by version 0.1.0 is no edit, and is told more exactly from then on', () => {
+  test('written by version 0.1.0 is no edit, and is compared more exactly from then on', () => {
     const before = link('1', { fingerprint: asOfFirstVersion(link('1').fingerprint) });
     expect(compare([remote('1')], [before])).toEqual({ checked: 1, ...NOTHING, changed: [link('1')] });
     expect(compare([edited('1', { location: null })], [before])).toMatchObject({ edited: [{ recordId: '1' }] });
@@ -228,12 +226,12 @@ describe('an object with a link', () => {
     expect(compare([remote('1')], [link('1'), link('2')])).toEqual({ checked: 2, ...NOTHING, ...marked });
   });
 
-  test('that lost its sealed record id was removed, and is counted as nobody can tell whose', () => {
+  test('that lost its encrypted record id counts as removed, and as ambiguous', () => {
     const found = compare([remote('1', { sealedRecordId: null })], [link('1')]);
     expect(found).toMatchObject({ removed: [{ recordId: '1' }], ambiguous: 1 });
   });
 
-  test('stays marked while it is as a person left it, and is touched only once', () => {
+  test('stays marked until the user changes it again, and is marked only once', () => {
     const stands = edited('1', { title: 'Lunch' });
     const marked = compare([stands], [link('1'), link('2')]);
     const links = stored([link('1'), link('2')], marked);
@@ -259,7 +257,7 @@ describe('an object with a link', () => {
     },
   );
 
-  test('that began before the window is missed while it reaches into it; in a CRM, which shows starts alone, it is not', () => {
+  test('that began before the window is reported if it overlaps the window; in a CRM, which shows only starts, it is not', () => {
     const links = [link('1', { startAt: WINDOW.fromAt - DAY_MS, endAt: WINDOW.fromAt + 1 })];
     expect(missingFrom(inputOf([], links))).toEqual(links);
     const crm = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'crm', crmForm('appointments', ['title']));
@@ -267,7 +265,7 @@ describe('an object with a link', () => {
     expect(missingFrom({ ...inputOf([], [link('2')]), identity: crm })).toEqual([link('2')]);
   });
 
-  test('that lies outside the window of a whole reading is as it was', () => {
+  test('outside the window of a complete scan is unchanged', () => {
     const links = [
       link('1', { startAt: WINDOW.fromAt - 1, endAt: WINDOW.fromAt }),
       link('2', { startAt: WINDOW.toAt, endAt: WINDOW.toAt + 1 }),
@@ -278,7 +276,7 @@ describe('an object with a link', () => {
 });
 
 describe('marks', () => {
-  test('are told of links with and without something on its way, and of no others', () => {
+  test('are returned for links with and without a pending write, and for no others', () => {
     const links = [link('1'), link('2'), link('3')];
     const items = [remote('1'), edited('2', { title: 'Lunch' }), edited('3', { title: 'Lunch' })];
     const { drifted } = atOnce(audit(inputOf(items, links, [pendingFor('3', 'present')])));
@@ -286,18 +284,18 @@ describe('marks', () => {
   });
 });
 
-test('what a person did is told by fields, or as a removal, and as nothing where nobody did anything', () => {
+test('a manual edit is returned as fields, a removal as a removal, and no change as nothing', () => {
   const observedFingerprint = identity.fingerprint({ ...ITEM, title: 'Lunch' });
   expect(fieldsByHand(link('1', { observedFingerprint }), identity)).toEqual([]);
   expect(fieldsByHand(link('1', { drift: 'removed', observedFingerprint }), identity)).toEqual(['removed']);
   expect(fieldsByHand(link('1', { drift: 'edited', observedFingerprint }), identity)).toEqual(['title']);
 });
 
-describe('an object that another one took the place of', () => {
+describe('an object that another object replaced', () => {
   const replaced = (before: Partial<Link>, remoteId?: string) =>
     compare([remote('1', remoteId === undefined ? {} : { remoteId })], [link('1', before)]).changed;
 
-  test('is a new generation: what belongs to it must be joined again', () => {
+  test('is a new generation: its dependent objects must be associated again', () => {
     const after = link('1', { remoteId: 'vendor-2', recreations: 1 });
     expect(replaced({ remoteId: 'vendor-1' }, 'vendor-2')).toEqual([after]);
     expect(replaced({ remoteId: 'vendor-1', recreations: 2 }, 'vendor-2')).toEqual([{ ...after, recreations: 3 }]);
@@ -312,7 +310,7 @@ describe('an object that another one took the place of', () => {
     ]);
   });
 
-  test.for(['first', 'last'])('is told from the linked one by its id under the vendor, read %s', (position) => {
+  test.for(['first', 'last'])('is distinguished from the linked object by its vendor id, read %s', (position) => {
     const copy = { ...edited('1', { title: 'Copy' }), remoteId: 'vendor-2' };
     const linked = remote('1', { remoteId: 'vendor-1' });
     const read = position === 'first' ? [copy, linked] : [linked, copy];
@@ -322,7 +320,7 @@ describe('an object that another one took the place of', () => {
   });
 });
 
-test('an object that a whole reading shows for a link that lies outside its window is the one that counts', () => {
+test('for a link outside its window, the object in the complete scan is used', () => {
   const outside = { startAt: WINDOW.toAt, endAt: WINDOW.toAt + 1 };
   const found = compare([remote('1', { idAttempt: 1 })], [link('1', outside)]);
   expect(found).toEqual({ checked: 1, ...NOTHING, changed: [link('1', { ...outside, idAttempt: 1 })] });
@@ -341,18 +339,18 @@ describe('a feed', () => {
     expect(since([remote('1')], [link('1')])).toEqual({ checked: 1, ...NOTHING });
   });
 
-  test('names what is gone by remote ids, those of strangers among them', () => {
+  test('lists removed remote ids, unknown ones included', () => {
     const links = [link('1'), link('2', { remoteId: 'vendor-2' }), link('3', { idAttempt: 1 }), link('4')];
     const removed = [identity.key('1', 0), 'vendor-2', identity.key('3', 1), 'somebody-elses', identity.key('4', 1)];
     expect(since([], links, removed).removed.map(({ recordId }) => recordId)).toEqual(['1', '2', '3']);
     expect(missingFrom(inputOf([], links, [], { scope: 'since', removed }))).toEqual(links.slice(0, 3));
   });
 
-  test('that names an object as gone and as there means that it is there', () => {
+  test('that lists an object as removed and as present means that the object exists', () => {
     expect(since([remote('1')], [link('1')], [identity.key('1', 0)])).toEqual({ checked: 1, ...NOTHING });
   });
 
-  test('that names another object for a record says nothing of the linked one, unless that is gone', () => {
+  test('that lists another object for a record does not affect the linked object, unless the linked one is removed', () => {
     const beside = remote('1', { idAttempt: 1, versionTag: 'v9' });
     expect(since([beside], [link('1')])).toEqual({ checked: 1, ...NOTHING, ambiguous: 1 });
     const instead = [link('1', { idAttempt: 1, versionTag: 'v9' })];
@@ -366,7 +364,7 @@ describe('an object without a link', () => {
     expect(compare([remote('1')], [])).toEqual({ checked: 0, ...NOTHING, unlinked: [link('1')] });
   });
 
-  test('that lies before the window was let go of, and stays so', () => {
+  test('before the window was released, and stays released', () => {
     const time = { kind: 'all-day', startDate: '2026-01-01', endDate: '2026-01-02' } as const;
     expect(compare([edited('1', { time })], [])).toEqual({ checked: 0, ...NOTHING });
   });
@@ -387,7 +385,7 @@ describe('an object without a link', () => {
   });
 });
 
-describe('an object that names no record for certain', () => {
+describe('an object without a certain record', () => {
   test('is counted and never taken for drift', () => {
     const others = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'another');
     const copied = remote('1', { key: 'someotherkey', remoteId: 'someotherkey', item: { ...ITEM, title: 'Copy' } });
@@ -395,7 +393,7 @@ describe('an object that names no record for certain', () => {
     expect(compare([copied, foreign, remote('1')], [link('1')])).toEqual({ checked: 1, ...NOTHING, ambiguous: 2 });
   });
 
-  test.for(['first', 'last'])('for a record that has a linked object too is left alone, read %s', (position) => {
+  test.for(['first', 'last'])('of a record that also has a linked object is not changed, read %s', (position) => {
     const old = { ...edited('1', { title: 'From the trash' }), ...{ key: identity.key('1', 0) } };
     const linked = remote('1', { idAttempt: 1 });
     const read = position === 'first' ? [old, linked] : [linked, old];
@@ -404,7 +402,7 @@ describe('an object that names no record for certain', () => {
     expect(found.surplus).toMatchObject([{ recordId: '1', idAttempt: 0, versionTag: old.versionTag }]);
   });
 
-  test('of two without a link the one that was written last counts, and a feed calls none surplus', () => {
+  test('of two without a link the last written is linked, and a feed reports no surplus', () => {
     const [early, late] = [remote('1', { idAttempt: 1, revision: 3 }), remote('1', { revision: 5 })];
     for (const read of [
       [early, late],
@@ -426,7 +424,7 @@ describe('an object that carries another revision than its link', () => {
   });
 
   test.for([
-    ['older: a write of ours that came late', 3, 5],
+    ['older: a write of clinic-mirror that arrived late', 3, 5],
     ['newer: the state was lost since', 8, 8],
   ] as const)('%s, is what the target was given last, and no edit', ([, revision, highest]) => {
     const lateWrite = ofWrite(revision, { title: 'Late' });
@@ -453,12 +451,12 @@ describe('an object that carries another revision than its link', () => {
     expect(compare([stands], [before])).toMatchObject({ edited: [{ drift: 'edited' }], overwritten: 0 });
   });
 
-  test('and the same content is as it was written', () => {
+  test('and unchanged content is unchanged', () => {
     const found = compare([{ ...remote('1'), revision: 3 }], [link('1', { revision: 5 })]);
     expect(found).toEqual({ checked: 1, ...NOTHING });
   });
 
-  test('is told alone too: what it holds, if it is the linked one and of another write', () => {
+  test('adopts the content of another write only if it is the linked object', () => {
     const [before, late] = [
       link('1', { revision: 5 }),
       link('1', { revision: 3, fingerprint: 'late', versionTag: 'v2' }),
@@ -470,7 +468,7 @@ describe('an object that carries another revision than its link', () => {
     expect(asOtherWrite(before, { ...late, revision: 5 })).toBeNull();
   });
 
-  test('the highest one is told, whatever the object', () => {
+  test('the highest revision is returned, from any object', () => {
     const items = [ofWrite(3), { ...remote('2', { sealedRecordId: null }), revision: 9 }];
     expect(atOnce(audit(inputOf(items, [link('1')]))).revision).toBe(9);
   });
@@ -483,7 +481,7 @@ describe('for any target', () => {
     maxLength: 25,
   });
 
-  test('every record is told of once, as what it is', () => {
+  test('every record is reported once, with its state', () => {
     fc.assert(
       fc.property(records, (given) => {
         const differs = (one: CalendarItem, other: CalendarItem) =>
@@ -521,7 +519,7 @@ describe('for any target', () => {
     );
   });
 
-  test('what is written as it was found is found unchanged afterwards', () => {
+  test('an object written with the content found is unchanged in the next audit', () => {
     fc.assert(
       fc.property(records, (given) => {
         const remoteItems = given.map(({ id, other }) => remote(id, { item: other, versionTag: 'v2' }));

@@ -56,7 +56,7 @@ const codeOf = (decision: Decision) =>
   'exclude' in decision ? decision.exclude : 'retain' in decision ? decision.retain : 'item';
 
 describe('a contact', () => {
-  test('is made of a patient who agrees; a number that is no telephone number is left empty, and counted', () => {
+  test('is created for a patient who consents; an invalid telephone number is left empty, and counted', () => {
     const { decision, unusable } = contactIn(openWorld(), patientOf('1', { mobilePhone: 'none' }));
     expect(decision).toEqual({
       item: { properties: { firstname: 'Anna', phone: null }, contactKey: null, startAt: 0 },
@@ -64,14 +64,14 @@ describe('a contact', () => {
     expect(unusable).toEqual({ phone: 1 });
   });
 
-  test('no-consent: goes when a consent is withdrawn, or stays as last written where the target keeps it', () => {
+  test('no-consent: is removed when a consent is withdrawn, or keeps its last content if the target keeps contacts', () => {
     const patient = patientOf('1', { consents: { marketing: false } });
     expect(contactIn(openWorld(), patient).decision).toEqual({ exclude: 'no-consent' });
     const kept = { retain: 'no-consent', stopsWriting: true };
     expect(contactIn(openWorld({}, { withdrawn: 'keep' }), patient).decision).toEqual(kept);
   });
 
-  test('inactive: goes with a patient whom the clinic has closed where the target says so, unless it is pinned', () => {
+  test('inactive: is removed with a patient whom the clinic has closed if the target says so, unless it is pinned', () => {
     const patient = patientOf('1', { isActive: false });
     const codeIn = (world: CrmWorld, pinned: ReadonlySet<string>) => {
       const target = { ...world.targetOf('contacts'), pinned };
@@ -83,13 +83,13 @@ describe('a contact', () => {
     expect(codeIn(openWorld({}, { inactive: 'keep' }), new Set())).toBe('item');
   });
 
-  test('forgotten: goes before any other rule is asked', () => {
+  test('forgotten: is removed before any other rule is evaluated', () => {
     expect(contactIn(openWorld({ forgotten: ['1'] }), patientOf('1', { consents: {} })).decision).toEqual({
       exclude: 'forgotten',
     });
   });
 
-  test('is as it was while the history that its mapping needs is not read: history-unread', () => {
+  test('is unchanged until the history that its mapping requires is loaded: history-unread', () => {
     const { planning, targetOf } = openWorld();
     const contacts = targetOf('contacts');
     const crm = { ...contacts.target.crm!, patientHistory: { covers: () => false, of: () => null as never } };
@@ -98,7 +98,7 @@ describe('a contact', () => {
     expect(rule(patientOf('1'))).toEqual({ retain: 'history-unread' });
   });
 
-  test('asks for every consent of the target, and none where it names none', () => {
+  test('requires every consent of the target, and none if the target names none', () => {
     const targetWith = (consents: string[]) => ({ configuration: { crm: { consents } } }) as never;
     const consents = { marketing: true, privacy: false };
     expect(agrees(targetWith(['marketing']), { consents })).toBe(true);
@@ -117,7 +117,7 @@ describe('an activity or a deal', () => {
     expect(deal).toMatchObject({ item: { contactKey, properties: { name: '1' } } });
   });
 
-  test('goes with what excludes it, and nothing of it is made without a patient', () => {
+  test('is removed by exclusion rules, and is not created without a patient', () => {
     const { planning, contacts, targetOf } = openWorld({ forgotten: ['2'] });
     const activity = activityRule(targetOf('activities'), planning, contacts);
     expect(codeOf(activity({ ...VISIT, status: 'cancelled' }))).toBe('status');
@@ -126,7 +126,7 @@ describe('an activity or a deal', () => {
     expect(codeOf(dealRule(targetOf('deals'), planning, contacts)({ ...INVOICE, patientId: null }))).toBe('no-patient');
   });
 
-  test('patient-unknown: stays as it is where contacts are configured no more', () => {
+  test('patient-unknown: is unchanged if contacts are no longer configured', () => {
     const { planning, targetOf } = openWorld();
     expect(activityRule(targetOf('activities'), planning, undefined)(VISIT)).toEqual({ retain: 'patient-unknown' });
   });
@@ -142,14 +142,14 @@ describe('an activity or a deal', () => {
     if (code === 'contact-held') expect(decision).toMatchObject({ stopsWriting: true });
   });
 
-  test('patient-left-out: goes with the contact; where that is kept as last written, it stays too', () => {
+  test('patient-left-out: is removed with the contact; if the contact keeps its last content, it is kept too', () => {
     const refused = withPatients([patientOf('1', { consents: {} }), patientOf('2')]);
     expect(codeOf(activityIn(openWorld(refused)))).toBe('patient-left-out');
     const kept = { retain: 'no-consent', stopsWriting: true };
     expect(activityIn(openWorld(refused, { withdrawn: 'keep' }))).toEqual(kept);
   });
 
-  test('contact-unwritten: rests until its contact is written or about to be', () => {
+  test('contact-unwritten: waits until its contact is written or planned', () => {
     const never = { retain: 'contact-unwritten', stopsWriting: true };
     expect(activityIn(openWorld({ written: ['not'] }))).toEqual(never);
     expect(codeOf(activityIn(openWorld({ written: ['waits'] })))).toBe('item');
@@ -167,16 +167,16 @@ describe('an activity or a deal', () => {
   });
 });
 
-describe('a patient whom the list does not show', () => {
+describe('a patient missing from the list', () => {
   const without = withPatients([patientOf('2')]);
 
-  test('patient-vanished: is gone once a reading alone says so, and is noted as gone', () => {
+  test('patient-vanished: is removed once an individual fetch confirms it, and is recorded as vanished', () => {
     const world = openWorld({ ...without, alone: ['vanished'] });
     expect(codeOf(activityIn(world))).toBe('patient-vanished');
     expect(world.contacts.gone).toContain('1');
   });
 
-  test('patient-unknown: may be newer than the list while the contact is there', () => {
+  test('patient-unknown: may be newer than the list while the contact exists', () => {
     expect(codeOf(activityIn(openWorld(without)))).toBe('patient-unknown');
   });
 
@@ -186,7 +186,7 @@ describe('a patient whom the list does not show', () => {
     expect(codeOf(activityIn(openWorld(without), { ...removed, isOpen: false }))).toBe('patient-unknown');
   });
 
-  test('was found when read alone', () => {
+  test('was found by an individual fetch', () => {
     expect(codeOf(activityIn(openWorld({ ...without, alone: ['found'] })))).toBe('item');
   });
 });
@@ -196,7 +196,7 @@ describe('contacts of a plan', () => {
   const planOf = (part: Partial<TargetPlan>) =>
     ({ passed: [], abandoned: [], refused: [], held: {}, ...part }) as unknown as TargetPlan;
 
-  test('come with what waits and what passed; what is given up does not come', () => {
+  test('include waiting and passed changes, and no abandoned changes', () => {
     const { contacts } = openWorld({ written: ['waits'] });
     expect([...contacts.coming].sort()).toEqual(['1', '2']);
     const passed = [changeOf('3', 'present'), changeOf('4', 'absent')];
@@ -213,7 +213,7 @@ describe('contacts of a plan', () => {
     expect([...after.held]).toEqual(['2', '3']);
   });
 
-  test('that rest in this cycle are there, and not open', () => {
+  test('exist but are not open while their target is paused in this cycle', () => {
     const resting = contactsBefore(openWorld().input).get('contacts');
     const input = cycleInputOf(quiet({ isResting: true }));
     expect([resting?.isOpen, contactsBefore(input).get('contacts')?.isOpen]).toEqual([true, false]);

@@ -41,13 +41,13 @@ export interface World {
   invoices: Invoice[];
 }
 
-/** One cycle: what the targets hold is as of the world before, as far as it was written. */
+/** Input of one cycle. The targets contain the written part of the earlier world. */
 export interface CycleChoice {
   before: World;
   now: World;
-  /** For each change of before in turn. */
+  /** For each earlier change in order. */
   written: ('written' | 'edited' | 'removed' | 'waits' | 'sent' | 'not')[];
-  /** For each absent record in turn: what reading it alone told. */
+  /** For each absent record in order: the result of its individual fetch. */
   alone: ('found' | 'unusable' | 'vanished' | 'missedOnce' | 'present' | 'nothing')[];
   holds: { target: string; kind: Hold['kind']; state: Hold['state']; recordIds: string[] }[];
   pinned: string[];
@@ -138,7 +138,7 @@ export const cycleChoices: fc.Arbitrary<CycleChoice> = fc.record({
   passedDays: fc.constantFrom(0, 0, 5),
 });
 
-/** A whole list as it was, of a clinic with two patients who have an appointment and an invoice each. */
+/** An unchanged complete list of a clinic with two patients, each with an appointment and an invoice. */
 export function quiet(changes: Partial<CycleChoice> = {}): CycleChoice {
   const world: World = {
     appointments: ['1', '2'].map((id) => appointmentOf(id, { patientId: id })),
@@ -200,7 +200,7 @@ function openTargets({ firstRun }: CycleChoice) {
   });
 }
 
-/** What one cycle is planned by. Each call opens everything anew. */
+/** Planner input of one cycle. Each call creates new objects. */
 export function cycleInputOf(choice: CycleChoice): CycleInput {
   const plain = { holds: [], pinned: [], isUncertain: false, isResting: false, isUnworked: false, passedDays: 0 };
   const first = assembled({ ...choice, ...plain, reach: 'whole', firstRun: 'apply' }, choice.before, new Map());

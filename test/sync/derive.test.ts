@@ -15,7 +15,7 @@ const RULES: HistoryRules = {
   countsInvoices: true,
 };
 
-/** Zones of today's rules: half hours, no change of clocks, and changes at midnight that skip or repeat it. */
+/** Zones with current rules: half-hour offsets, no clock change, and changes at midnight that skip or repeat it. */
 const ZONES = [
   'Europe/Rome',
   'UTC',
@@ -66,12 +66,12 @@ describe('an appointment of yesterday', () => {
   test.each<[string, Partial<Appointment>, visits: number, noShows: number]>([
     ['that was completed is a visit', { status: 'completed' }, 1, 0],
     ['of a patient who arrived is a visit', { status: 'arrived' }, 1, 0],
-    ['that is still said to go on is a visit', { status: 'in_progress' }, 1, 0],
-    ['that nobody touched after the booking is a visit', { status: 'booked' }, 1, 0],
+    ['with the status in progress is a visit', { status: 'in_progress' }, 1, 0],
+    ['still with the status booked is a visit', { status: 'booked' }, 1, 0],
     ['that was confirmed is a visit', { status: 'confirmed' }, 1, 0],
     ['without any status is a visit', { status: 'unknown', rawStatus: null }, 1, 0],
-    ['with a status that nobody explained is none', { status: 'unknown', rawStatus: 'Odd' }, 0, 0],
-    ['to which nobody came is a no-show', { status: 'no_show' }, 0, 1],
+    ['with an unexplained status is none', { status: 'unknown', rawStatus: 'Odd' }, 0, 0],
+    ['with the status no-show is a no-show', { status: 'no_show' }, 0, 1],
     ['that was cancelled is nothing', { status: 'cancelled' }, 0, 0],
     ['that is blocked time is nothing', { status: 'completed', patientId: null }, 0, 0],
   ])('%s', (_, changes, visits, noShows) => {
@@ -87,8 +87,8 @@ describe('an appointment of yesterday', () => {
 describe('an appointment of tomorrow', () => {
   test.each<[string, Partial<Appointment>, isNext: boolean]>([
     ['that is booked is the next', { status: 'booked' }, true],
-    ['with a status that nobody explained is the next', { status: 'unknown', rawStatus: 'Odd' }, true],
-    ['that is said to be over already is the next, until its day', { status: 'completed' }, true],
+    ['with an unexplained status is the next', { status: 'unknown', rawStatus: 'Odd' }, true],
+    ['with the status completed is the next, until its day', { status: 'completed' }, true],
     ['that was cancelled is not', { status: 'cancelled' }, false],
     ['to which the patient will not come is not', { status: 'no_show' }, false],
   ])('%s', (_, changes, isNext) => {
@@ -102,7 +102,7 @@ describe('an appointment of tomorrow', () => {
   });
 });
 
-describe('an appointment of today', () => {
+describe('an appointment on the current day', () => {
   const ahead = NOW + HOUR_MS;
 
   test('is the next until it begins', () => {
@@ -111,7 +111,7 @@ describe('an appointment of today', () => {
     expect(derived(appointments, ahead).nextAppointmentAt).toBeNull();
   });
 
-  test('that nobody marked is no visit before midnight, and its patient has not lapsed meanwhile', () => {
+  test('without a status mark is no visit before midnight, and its patient has not lapsed meanwhile', () => {
     const patientHistory = createPatientHistory(RULES);
     patientHistory.put(timed('1', ahead, 30));
     const midnight = TODAY + DAY_MS;
@@ -192,10 +192,10 @@ describe('standing', () => {
   test.each<[string, Appointment[], DerivedFields['patientStatus']]>([
     ['a first appointment ahead: new', [ahead], 'new'],
     ['a visit lately: active', [visit(19)], 'active'],
-    ['a visit long ago, and an appointment ahead: active', [visit(25), ahead], 'active'],
-    ['a visit long ago, and nothing ahead: lapsed', [visit(25)], 'lapsed'],
-    ['visits long ago and lately: active', [visit(25), visit(3)], 'active'],
-    ['nobody came, and nothing ahead: lapsed', [{ ...visit(3), status: 'no_show' }], 'lapsed'],
+    ['an old visit, and a future appointment: active', [visit(25), ahead], 'active'],
+    ['an old visit, and no future appointment: lapsed', [visit(25)], 'lapsed'],
+    ['an old and a recent visit: active', [visit(25), visit(3)], 'active'],
+    ['a no-show, and no future appointment: lapsed', [{ ...visit(3), status: 'no_show' }], 'lapsed'],
     ['nothing known: lapsed', [], 'lapsed'],
   ])('%s', (_, appointments, patientStatus) => {
     expect(derived(appointments).patientStatus).toBe(patientStatus);
@@ -218,18 +218,18 @@ describe('amounts', () => {
       50,
     ],
     ['leave out drafts and cancelled documents', [{ status: 'Draft' }, { status: 'Cancelled' }], 0, 0],
-    ['count a document with a status that nobody explained', [{ status: 'Sent', paidAmount: '5' }], 100, 5],
-    ['take paid for all, where no amount is told', [{ status: 'Paid', paidAmount: null }], 100, 100],
-    ['take issued for nothing yet, where no amount is told', [{ status: 'Issued', paidAmount: null }], 100, 0],
-    ['are unknown where a part is paid that nobody tells', [{ status: 'PartiallyPaid', paidAmount: null }], 100, null],
+    ['include a document with an unexplained status', [{ status: 'Sent', paidAmount: '5' }], 100, 5],
+    ['treat paid as the full amount, if no amount is given', [{ status: 'Paid', paidAmount: null }], 100, 100],
+    ['treat issued as unpaid, if no amount is given', [{ status: 'Issued', paidAmount: null }], 100, 0],
+    ['are unknown if the paid part is not given', [{ status: 'PartiallyPaid', paidAmount: null }], 100, null],
     ['are unknown where one total is', [{}, { totalAmount: null }], null, 0],
-    ['are unknown where one is absurd', [{ totalAmount: '1234567890' }], null, 0],
+    ['are unknown if an amount is absurd', [{ totalAmount: '1234567890' }], null, 0],
     ['are unknown in several currencies', [{}, { currency: 'CHF' }], null, null],
     ['take a document without a currency for one in the same', [{}, { currency: null }], 200, 0],
     ['leave out what is older than the history', [{ issueDate: '2026-05-15' }, { issueDate: '2026-05-16' }], 100, 0],
     ['count documents without a date', [{ issueDate: null }], 100, 0],
     ['round fractions of a cent away from zero', [{ totalAmount: '1.005', paidAmount: '-1.005' }], 1.01, -1.01],
-    ['leave out documents of nobody', [{ patientId: null }], 0, 0],
+    ['omit documents without a patient', [{ patientId: null }], 0, 0],
   ])('%s', (_, invoices, invoiced, paid) => {
     const numbered = invoices.map((changes, index) => invoiceOf(String(index), changes));
     expect(billed(numbered)).toEqual({ invoiced, paid });
@@ -240,18 +240,18 @@ describe('amounts', () => {
   });
 });
 
-describe('a complete reading', () => {
+describe('a complete scan', () => {
   const day = (days: number) => timed(`in-${days}`, NOW + days * DAY_MS, 30);
   const tomorrow: TimeWindow = { fromAt: NOW + HOUR_MS, toAt: NOW + 2 * DAY_MS };
 
-  test('forgets what it does not show, and nothing beside its window', () => {
+  test('forgets missing appointments inside its window only', () => {
     const patientHistory = createPatientHistory(RULES);
     for (const days of [-1, 1, 3]) patientHistory.put(day(days));
     atOnce(patientHistory.replaceWindow(tomorrow, []));
     expect(patientHistory.of('p1', NOW)).toMatchObject({ visits: 1, nextAppointmentAt: NOW + 3 * DAY_MS });
   });
 
-  test('speaks of what overlaps its window: it ends after the beginning, or begins there, and begins before the end', () => {
+  test('covers appointments that overlap its window: end after its beginning, or begin at it, and begin before its end', () => {
     const patientHistory = createPatientHistory(RULES);
     const { fromAt, toAt } = tomorrow;
     patientHistory.put(timed('before', fromAt - 30 * MINUTE_MS, 30, { patientId: 'before' }));
@@ -264,7 +264,7 @@ describe('a complete reading', () => {
     expect(['before', 'into', 'at', 'out', 'after'].filter(isKnown)).toEqual(['before', 'after']);
   });
 
-  test('keeps what is known of rows that are there and cannot be used', () => {
+  test('keeps the known facts of rows that are present but unusable', () => {
     const patientHistory = createPatientHistory(RULES);
     patientHistory.put(day(1));
     atOnce(patientHistory.replaceWindow(tomorrow, [], new Set(['in-1'])));
@@ -310,7 +310,7 @@ describe('a complete reading', () => {
   });
 });
 
-test('what was pruned changes no later answer, and what was removed leaves nothing', () => {
+test('pruning changes no later answer, and removal leaves no data', () => {
   const patientHistory = createPatientHistory(RULES);
   patientHistory.put(timed('old', NOW - 31 * DAY_MS, 30));
   patientHistory.put(timed('long', NOW - 31 * DAY_MS, 33 * 24 * 60));
@@ -486,7 +486,7 @@ function invoicesAround(zone: string, now: Instant): fc.Arbitrary<HistoryInvoice
 
 type PatientHistory = ReturnType<typeof createPatientHistory>;
 
-/** One thing that happens, to the patient history and to the plain lists beside it. */
+/** One event, applied to the patient history and to the plain lists that it is compared with. */
 type Step = (patientHistory: PatientHistory, world: World) => void;
 
 function putting(appointment: Appointment): Step {
@@ -579,7 +579,7 @@ function stepsAround(zone: string, now: Instant): fc.Arbitrary<Step> {
   );
 }
 
-/** A clinic's zone and rules, a moment, and later moments at which it is asked. */
+/** A clinic's zone and rules, a time, and later times at which the facts are derived. */
 const settings = fc.record({
   rules: fc.record({
     zone: fc.constantFrom(...ZONES),
@@ -647,7 +647,7 @@ describe('a patient history', () => {
     );
   });
 
-  test('says the same all day long, but for appointments that begin', () => {
+  test('answers the same all day, except for appointments that begin', () => {
     const histories = settings.chain((setting) =>
       fc.tuple(
         fc.constant(setting),

@@ -41,12 +41,12 @@ test('without an amount paid the status says it, where it means all or nothing',
   expect(centsWith('30', null, 'Invoice', 'PartiallyPaid')).toEqual([3_000, null]);
 });
 
-test('a status without a word is like booked; with one that nobody explained it proves nothing', () => {
+test('a status without a mapping counts as booked; an unexplained status proves nothing', () => {
   expect([evidenceOf('unknown', null), evidenceOf('booked', null)]).toEqual(['presumed', 'presumed']);
   expect([evidenceOf('unknown', 'X'), evidenceOf('cancelled', null)]).toEqual(['unread', null]);
 });
 
-test('days begin at local midnight, also where one has 23 or 25 hours', () => {
+test('days begin at local midnight, even if a day has 23 or 25 hours', () => {
   const at = Date.parse('2026-03-29T12:00:00+02:00');
   const day = dayAt(at, RULES);
   expect(day.todayAt).toBe(Date.parse('2026-03-29T00:00:00+01:00'));

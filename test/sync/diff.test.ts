@@ -63,7 +63,6 @@ function linkOf(recordId: string, fingerprint: string, { startAt, endAt }: TimeS
   return { recordId, fingerprint, startAt, endAt, versionTag: 'v', idAttempt: 0, remoteId: null, drift: null };
 }
 
-/** Links as they are after these appointments were written. */
 function written(...appointments: Appointment[]): Map<string, Link> {
   return carriedOut(new Map(), compare(appointments).changes);
 }
@@ -98,7 +97,7 @@ describe('an appointment', () => {
     expect(compare([appointmentOf('1')]).changes).toMatchObject([{ recordId: '1', reason: 'new', fields: [] }]);
   });
 
-  test('that is as it was written is left alone', () => {
+  test('that is unchanged causes no change', () => {
     const result = compare([appointmentOf('1')], { links: written(appointmentOf('1')) });
     expect(result).toEqual({ changes: [], released: [], timed: [], unchanged: 1, unsettled: 0 });
   });
@@ -165,7 +164,7 @@ describe('an appointment', () => {
     expect(reasons(compare([appointmentOf('1')], { links, pending }).changes)).toEqual(['1 new']);
   });
 
-  test('is compared with what waits for it, not with what the target has', () => {
+  test('is compared with its pending change, not with the content of the target', () => {
     const links = written(appointmentOf('1'));
     const moved = appointmentOf('1', { inHours: 30 });
     const pending = waiting(compare([moved], { links }).changes);
@@ -173,12 +172,12 @@ describe('an appointment', () => {
     expect(reasons(compare([appointmentOf('1')], { links, pending }).changes)).toEqual(['1 content-changed']);
   });
 
-  test('whose content a person edited in the target is written again', () => {
+  test('with content that a user edited in the target is written again', () => {
     const links = new Map([['1', linkOf('1', '', appointmentOf('1').time)]]);
     expect(compare([appointmentOf('1')], { links }).changes).toMatchObject([{ reason: 'content-changed' }]);
   });
 
-  test('takes its code from the key of its own epoch', () => {
+  test('derives its code from the key of its own epoch', () => {
     const first = compare([appointmentOf('1')]).changes;
     const links = carriedOut(new Map(), first);
     const link = links.get('1');
@@ -193,11 +192,11 @@ describe('the window', () => {
   const before = appointmentOf('1', { inHours: -8 * 24 });
   const beyond = appointmentOf('1', { inHours: 31 * 24 });
 
-  test('keeps out what lies before and beyond it', () => {
+  test('excludes appointments before and after it', () => {
     expect(compare([before, beyond]).changes).toEqual([]);
   });
 
-  test('lets in what reaches into it from before', () => {
+  test('includes appointments that began before it and overlap it', () => {
     const time = { kind: 'timed', startAt: WINDOW.fromAt - HOUR_MS, endAt: WINDOW.fromAt + 1 } as const;
     const appointment = appointmentOf('1', { time });
     expect(reasons(compare([appointment]).changes)).toEqual(['1 new']);
@@ -218,7 +217,7 @@ describe('the window', () => {
     }
   });
 
-  test('is not left by what was moved back into it, nor by what is confirmed gone: its object goes', () => {
+  test('does not cover appointments moved back into it, nor confirmed removals: their objects are removed', () => {
     const links = written(appointmentOf('1'));
     const later = { fromAt: WINDOW.fromAt + 10 * DAY_MS, toAt: WINDOW.toAt + 10 * DAY_MS };
     const moved = compare([appointmentOf('1', { inHours: 20 * 24 })], { links }, { window: later });
@@ -241,7 +240,7 @@ describe('the window', () => {
     expect(compare([], { links }, { window: windowIn(37) }).released).toEqual(['1']);
   });
 
-  test('is asked with the time of today, also where a link told none or an object does not show it', () => {
+  test('is checked with the current time, even if a link or an object has no time', () => {
     const appointment = appointmentOf('1');
     const { startAt, endAt } = appointment.time;
     const [[, link]] = [...written(appointment)] as [[string, Link]];
@@ -272,7 +271,7 @@ describe('the window', () => {
     expect(compare([before], { links }).changes).toMatchObject([{ reason: 'content-changed' }]);
   });
 
-  test('is entered again by what was moved out of it', () => {
+  test('is entered again by an appointment that had moved out', () => {
     const out = carriedOut(
       written(appointmentOf('1')),
       compare([beyond], { links: written(appointmentOf('1')) }).changes,
@@ -288,7 +287,7 @@ describe('the window', () => {
   });
 });
 
-describe('what version 0.1.0 wrote', () => {
+describe('objects written by version 0.1.0', () => {
   const links = new Map(
     [...written(appointmentOf('1'), appointmentOf('2'))].map(([id, link]) => [
       id,
@@ -304,13 +303,13 @@ describe('what version 0.1.0 wrote', () => {
     });
   });
 
-  test('is written again when it changes, and the field is told', () => {
+  test('are written again when they change, and the field is reported', () => {
     const { changes } = compare([appointmentOf('1', { inHours: 30 }), appointmentOf('2')], { links });
     expect(changes).toMatchObject([{ recordId: '1', reason: 'content-changed', fields: ['time'] }]);
   });
 });
 
-describe('what rules keep as it is', () => {
+describe('records that rules keep unchanged', () => {
   const told = (state: Partial<PushedState>, stopsWriting?: boolean) => {
     const stopped: string[] = [];
     const keep = stopsWriting === undefined ? { retain: 'later' } : { retain: 'later', stopsWriting };
@@ -319,7 +318,7 @@ describe('what rules keep as it is', () => {
     return stopped;
   };
 
-  test('stops a waiting write where the rule says so, never a waiting removal', () => {
+  test('cancel a waiting write if the rule says so, never a waiting removal', () => {
     const links = written(appointmentOf('1'));
     const pending = waiting(compare([appointmentOf('1', { inHours: 30 })], { links }).changes);
     const removal = waiting(compare([appointmentOf('1', { status: 'cancelled' })], { links }).changes);
@@ -330,7 +329,7 @@ describe('what rules keep as it is', () => {
     expect(told({ links }, true)).toEqual([]);
   });
 
-  test('stays as it is though nobody wants to be told', () => {
+  test('stay unchanged without a listener for cancelled writes', () => {
     const pending = waiting(compare([appointmentOf('1')]).changes);
     const rule = () => ({ retain: 'later', stopsWriting: true });
     expect(compare([appointmentOf('1')], { pending }, { rule }).changes).toEqual([]);
@@ -340,7 +339,7 @@ describe('what rules keep as it is', () => {
   });
 });
 
-describe('what lies outside the window', () => {
+describe('records outside the window', () => {
   const { fromAt, toAt } = WINDOW;
   const at = (recordId: string, startAt: number, endAt = startAt + 1): [string, Link] => [
     recordId,
@@ -352,7 +351,7 @@ describe('what lies outside the window', () => {
     return [recordId, { ...waits!, startAt, endAt: startAt + 1, fingerprint, ...changes }];
   };
 
-  test('is to be looked at beyond the far end, and wherever something waits', () => {
+  test('are fetched after the end of the window, and wherever a change waits', () => {
     const links = new Map([at('past', fromAt - 2), at('in', fromAt), at('last', toAt - 1), at('beyond', toAt)]);
     const pending = new Map([
       entry('waits before', fromAt - 2),
@@ -367,7 +366,7 @@ describe('what lies outside the window', () => {
     expect(outlying({ links: both, pending }, WINDOW)).toEqual(outside);
   });
 
-  test('is not begun any more, and brought to its end where it was', () => {
+  test('are no longer created, and pending changes are completed', () => {
     const before = appointmentOf('1', { inHours: -8 * 24 });
     const compared = (state: Partial<PushedState>, appointment = before) => {
       const stopped: string[] = [];
@@ -393,7 +392,7 @@ describe('what lies outside the window', () => {
   });
 });
 
-describe('what a person did to an object', () => {
+describe('a manual change to an object', () => {
   const touched = (drift: 'edited' | 'removed', observedFingerprint?: string) => {
     const [link] = [...written(appointmentOf('1')).values()];
     return new Map([['1', { ...link!, drift, ...(observedFingerprint === undefined ? {} : { observedFingerprint }) }]]);
@@ -406,24 +405,21 @@ describe('what a person did to an object', () => {
     busy: true,
   });
 
-  test.for(['edited', 'removed'] as const)(
-    '(%s) is undone where it is to be restored, and stays elsewhere',
-    (drift) => {
-      const links = touched(drift, drift === 'edited' ? other : undefined);
-      const { changes } = compare([appointmentOf('1')], { links });
-      expect(reasons(changes)).toEqual([`1 ${drift}-by-hand`]);
-      expect(changes[0]?.fields.length === 0).toBe(drift === 'removed');
-      const kept = compare([appointmentOf('1')], { links }, { restores: () => false });
-      expect(kept).toEqual({ changes: [], released: [], timed: [], unchanged: 1, unsettled: 0 });
-    },
-  );
+  test.for(['edited', 'removed'] as const)('(%s) is undone if the target restores, and stays otherwise', (drift) => {
+    const links = touched(drift, drift === 'edited' ? other : undefined);
+    const { changes } = compare([appointmentOf('1')], { links });
+    expect(reasons(changes)).toEqual([`1 ${drift}-by-hand`]);
+    expect(changes[0]?.fields.length === 0).toBe(drift === 'removed');
+    const kept = compare([appointmentOf('1')], { links }, { restores: () => false });
+    expect(kept).toEqual({ changes: [], released: [], timed: [], unchanged: 1, unsettled: 0 });
+  });
 
-  test('beyond reading is told as not known', () => {
+  test('that is unreadable is reported as unknown', () => {
     const { changes } = compare([appointmentOf('1')], { links: touched('edited') });
     expect(changes[0]?.fields).toEqual(['unknown']);
   });
 
-  test('is named by the fields that a person changed', () => {
+  test('is reported with the fields that the user changed', () => {
     const { changes } = compare([appointmentOf('1')], { links: touched('edited', other) });
     expect(changes[0]?.fields).toContain('time');
   });
@@ -458,14 +454,14 @@ describe('whether it is undone', () => {
 describe('records that are absent from a complete snapshot', () => {
   const nobody = () => false;
 
-  test('are to be read alone when the target has something for them in the window', () => {
+  test('are to be fetched individually if the target has objects for them in the window', () => {
     const links = written(appointmentOf('1'), appointmentOf('2'));
     const state = { links, pending: new Map() };
     expect(absentCandidates(state, WINDOW, nobody)).toEqual(['1', '2']);
     expect(absentCandidates(state, WINDOW, (id) => id === '1')).toEqual(['2']);
   });
 
-  test('are to be read alone when they only wait to be written', () => {
+  test('are to be fetched individually if they only wait to be written', () => {
     const pending = waiting(compare([appointmentOf('1')]).changes);
     expect(absentCandidates({ links: new Map(), pending }, WINDOW, nobody)).toEqual(['1']);
   });
@@ -527,7 +523,7 @@ describe('any two states of a clinic', () => {
     );
   });
 
-  test('are one plan apart also while the plan waits in the outbox, or half of it is done', () => {
+  test('are one plan apart even while the plan waits in the outbox, or is partly done', () => {
     fc.assert(
       fc.property(clinics, clinics, fc.nat(), (earlier, later, done) => {
         const links = carriedOut(new Map(), compare(earlier).changes);
@@ -540,7 +536,7 @@ describe('any two states of a clinic', () => {
     );
   });
 
-  test('never cost an object for being absent: only what was confirmed gone is called vanished', () => {
+  test('never delete an object for being absent: only a confirmed removal is called vanished', () => {
     fc.assert(
       fc.property(clinics, clinics, (earlier, later) => {
         const links = carriedOut(new Map(), compare(earlier).changes);
@@ -552,7 +548,7 @@ describe('any two states of a clinic', () => {
   });
 });
 
-describe('fingerprints that are known', () => {
+describe('known fingerprints', () => {
   const memory = () => {
     const kept = new FingerprintMemory();
     return (context = 'catalogue') => kept.under<Appointment>(context, ({ id }) => id !== 'pinned');
@@ -578,7 +574,7 @@ describe('fingerprints that are known', () => {
     );
   });
 
-  test('spare the rule and the hashing, for the same record in the same context alone', () => {
+  test('skip the rule and the hashing, only for the same record in the same context', () => {
     const under = memory();
     const [one, pinned] = [appointmentOf('one'), appointmentOf('pinned')];
     const links = written(one, pinned);

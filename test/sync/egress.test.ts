@@ -65,7 +65,7 @@ describe('an event', () => {
     },
   );
 
-  test.each(['busy', 'appointment', 'code'] as const)('at %s that names somebody else stays here', (title) => {
+  test.each(['busy', 'appointment', 'code'] as const)('at %s that names another patient is blocked', (title) => {
     for (const changes of [{ title: 'Anna Neri' }, { description: 'after Anna' }, { location: 'Casa Neri' }])
       expect(decided(changes, { title })).toEqual({ retain: 'egress-other-person', stopsWriting: true });
   });
@@ -77,7 +77,7 @@ describe('an event', () => {
     expect(decision).toEqual({ retain: 'egress-other-person', stopsWriting: true });
   });
 
-  test('at full that names somebody else, or somebody beside, stays here, however the title is put together', () => {
+  test('at full that names another patient, or an additional one, is blocked for any title format', () => {
     const glued = { title: 'full', fields: ['agenda'], titleFormat: GLUED } as const;
     const other = { retain: 'egress-other-person', stopsWriting: true };
     expect(decided({ title: 'Anna Neri' }, { title: 'full' })).toEqual(other);
@@ -115,18 +115,18 @@ describe('an event', () => {
     });
   });
 
-  test('is looked at for the patient of the registry where the appointment tells none', () => {
+  test('is checked against the patient in the registry if the appointment names none', () => {
     const appointment = appointmentOf('1', { patient: null });
     const patients = new Map([['p1', { id: 'p1', firstName: 'Mario', lastName: 'Rossi' }]]);
     const item = { ...made(appointment, POLICY), title: 'Rossi' };
     const decision = (given: Appointment) =>
       eventCheck(POLICY, { ...DIRECTORY, patients } as Directory, new FactSearch())(item, given, () => KEY);
     expect(decision(appointment)).toMatchObject({ retain: 'egress-last-name' });
-    // Of somebody who is not known only that it is not what it should be.
+    // Without a known patient, the check only shows that the title is not the expected one.
     expect(decision({ ...appointment, patientId: null })).toMatchObject({ retain: 'egress-other-person' });
   });
 
-  test('at full of somebody of whom nothing is known has the title for nobody', () => {
+  test('at full of an unknown patient has the title for no patient', () => {
     const appointment = appointmentOf('1', { patient: null, patientId: null });
     const policy = { ...POLICY, title: 'full' } as const;
     const item = made(appointment, policy);
@@ -136,7 +136,7 @@ describe('an event', () => {
     expect(decision('Mario Rossi')).toMatchObject({ retain: 'egress-other-person' });
   });
 
-  test('at full has the name in every place of the title, or in one, and nothing else there', () => {
+  test('at full has the name in every place of the title, or in one, and no other text there', () => {
     const twice = parseTitleFormat('{title} / {title} @ {agenda}')!;
     const policy = { title: 'full', fields: ['agenda'], titleFormat: twice } as const;
     const desk = {
@@ -197,7 +197,7 @@ describe('an event', () => {
   });
 
   test('that is as its policy says is never kept back, whatever the patient is called', () => {
-    // Names that stand in texts of ours and of the clinic.
+    // Names that also occur in texts of clinic-mirror and of the clinic.
     const words = [
       'Busy',
       'Appointment',
@@ -224,7 +224,7 @@ describe('an event', () => {
       fc.property(name, name, policy, (firstName, lastName, given) => {
         const patient = { id: 'p1', firstName, lastName };
         const appointment = appointmentOf('1', { patient, treatmentId: 't1' });
-        // Where initials stand right behind a doctor's name, only the full name can be told from it.
+        // If initials directly follow a doctor's name, only the full name can be separated from it.
         const titleFormat = given.titleFormat === GLUED && given.title !== 'full' ? SEEN_BY : given.titleFormat;
         const all = {
           ...POLICY,
@@ -280,11 +280,11 @@ describe('an object in a CRM', () => {
     [{ note: 'email' }, 'bruno@example.org'],
     [{ note: 'taxCode' }, 'BNCBRN80A01H501U'],
     [{ note: { from: 'mobilePhone', transforms: ['e164'] } }, '+393477654321'],
-  ])('that the mapping %o fills from somebody else stays here: %s', (mapping, value) => {
+  ])('that the mapping %o fills from another patient is blocked: %s', (mapping, value) => {
     expect(decided(mapping, { note: value })).toEqual({ retain: 'egress-other-person', stopsWriting: true });
   });
 
-  test('is never kept back for what its mapping makes of its own patient', () => {
+  test('is never blocked for values that its mapping derives from its own patient', () => {
     const text = fc.option(fc.string({ unit: 'grapheme', maxLength: 20 }));
     const transform = fc.constantFrom('upper', 'lower', 'title-case', 'first-line', null);
     const field = fc.constantFrom('firstName', 'lastName', 'fullName', 'email', 'taxCode', 'mobilePhone');
@@ -301,7 +301,7 @@ describe('an object in a CRM', () => {
     );
   });
 
-  test('may hold what expressions read, and all of the patient where nobody can tell what they read', () => {
+  test('may contain values read by expressions, and every patient field if the read fields are unknown', () => {
     const expression = (text: string) => ({ note: { expression: text } });
     expect(decided(expression('$uppercase(lastName)'), { note: 'VERDI' })).toMatchObject({ item: {} });
     expect(decided(expression('address.street'), { note: 'Via Appia 12' })).toMatchObject({ item: {} });
@@ -328,7 +328,7 @@ describe('an object in a CRM', () => {
     expect(decided({ note: 'mobilePhone' }, { note: '' }, patient)).toMatchObject({ item: {} });
   });
 
-  test('of a visit tells nothing of its patient, whatever the mapping takes; what it is called is not looked at', () => {
+  test('of a visit contains no data of its patient under any mapping; its service name is not checked', () => {
     const crm = { mapping: mappingOf({ note: 'firstName' }), patientHistory: null, refusals: [] };
     const decision = (note: string, given: typeof crm | null = crm) =>
       checkedObject(
@@ -353,6 +353,6 @@ describe('an object in a CRM', () => {
   });
 });
 
-test('what was kept back is counted by its code, beside what rules leave out', () => {
+test('blocked objects are counted by code, together with objects excluded by rules', () => {
   expect(egressStopped({ agenda: 3, 'egress-phone': 2, 'no-egress-': 1 })).toEqual([['egress-phone', 2]]);
 });

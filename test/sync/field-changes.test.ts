@@ -32,8 +32,8 @@ function tellerOf(changes: Partial<TargetConfiguration> = {}) {
   return fieldTeller({ configuration, crm: null }, DIRECTORY);
 }
 
-describe('what a change makes of an event', () => {
-  test('is told field by field, before and after, and of what stays nothing', () => {
+describe('a change to an event', () => {
+  test('is shown per field, before and after, without unchanged fields', () => {
     const wanted: CalendarItem = {
       ...EVENT,
       description: 'Dr Bianchi\nStatus: confirmed',
@@ -74,14 +74,14 @@ describe('what a change makes of an event', () => {
     expect(gone[0]?.before).toMatchObject({ kind: 'time', startAt: at('10:00') });
   });
 
-  test('is told without what was there, where the calendar could not be asked', () => {
+  test('is shown without the previous value if the calendar could not be queried', () => {
     expect(tellerOf()({ fields: ['busy', 'unknown'], wanted: EVENT, held: 'unread' })).toEqual([
       { field: 'busy', before: { kind: 'unread' }, after: text('busy') },
     ]);
     expect(tellerOf()({ fields: [], wanted: null, held: 'unread' })).toEqual([]);
   });
 
-  test('never tells what somebody wrote into the calendar, nor a title that names the patient', () => {
+  test('never shows text that a user wrote into the calendar, nor a title that names the patient', () => {
     const written = { title: 'Mario Rossi', description: 'Mario calls\nDr Bianchi', location: 'at the Rossi’s' };
     const fields = Object.keys(written);
     const told = tellerOf()({ fields, wanted: EVENT, held: { ...EVENT, ...written, presets: { category: 'Rossi' } } });
@@ -92,7 +92,7 @@ describe('what a change makes of an event', () => {
     expect(named).toContainEqual({ field: 'title', before: text('Appointment'), after: { kind: 'withheld' } });
   });
 
-  test('holds no text of an event but the clinic’s own, whatever stands there', () => {
+  test('contains no event text except that of the clinic', () => {
     const tell = tellerOf({ title: 'full' });
     const own = /^(busy|free|yes|no|private|default|Dr Bianchi|Room 2|Room 1.*|.*(Status|Stato): .*)$/;
     fc.assert(
@@ -105,7 +105,7 @@ describe('what a change makes of an event', () => {
   });
 });
 
-test('of a CRM’s object the mapping’s own words are told, and nothing else that may name a person', () => {
+test('of a CRM object shows the words of the mapping, and no other value that may name a patient', () => {
   const crm = {
     mapping: {
       properties: [

@@ -48,7 +48,7 @@ function weigh(input: Partial<GuardInput>) {
 }
 
 describe('deletions', () => {
-  test('that wait in an open hold go on waiting when the hour that filled the limit is over', () => {
+  test('that wait in an open hold still wait after the hour that filled the limit', () => {
     const changes = removals(3);
     const waiting = new Set(changes.map(({ recordId }) => recordId));
     expect(weigh({ changes, waiting }).held.vanished).toEqual(changes);
@@ -65,11 +65,11 @@ describe('deletions', () => {
     { deleted: 20, links: 100, held: false, why: 'at the share' },
     { deleted: 21, links: 100, held: true, why: 'above share and count' },
     { deleted: 2, links: 2, held: false, why: 'two are a normal day, whatever there was' },
-    { deleted: 3, links: 6, held: true, why: 'half of it, from three on' },
+    { deleted: 3, links: 6, held: true, why: 'half of the calendar, from three on' },
     { deleted: 3, links: 7, held: false, why: 'less than half of a small calendar' },
     { deleted: 8, links: 8, held: true, why: 'all of a small calendar' },
     { deleted: 9, links: 19, held: false, why: 'less than half, at the count' },
-    { deleted: 10, links: 20, held: true, why: 'half of it, at the count' },
+    { deleted: 10, links: 20, held: true, why: 'half of the calendar, at the count' },
     { deleted: 10, links: 21, held: false, why: 'less than half, at the count' },
     { deleted: 200, links: 10_000, held: false, why: 'many, of very many' },
     { deleted: 2_001, links: 10_000, held: true, why: 'too many of very many' },
@@ -116,7 +116,7 @@ describe('deletions', () => {
     expect(weigh({ changes: removals(8), linkCount: 8, limits }).passed).toHaveLength(8);
   });
 
-  test('that the clinic calls cancelled have limits of their own', () => {
+  test('of appointments that the clinic cancelled have separate limits', () => {
     expect(weigh({ changes: removals(60, 'cancelled') }).passed).toHaveLength(60);
     expect(weigh({ changes: removals(61, 'cancelled') }).held.cancelled).toHaveLength(61);
     const both = weigh({ changes: [...removals(20), ...removals(60, 'cancelled')] });
@@ -130,7 +130,7 @@ describe('deletions', () => {
     expect(weigh({ changes: changes.slice(0, 60), waiting }).passed).toHaveLength(20);
   });
 
-  test('of a patient who is to be forgotten are never held: a person asked for them', () => {
+  test('of a patient to be forgotten are never held: an operator requested them', () => {
     const changes = removals(40).map((change) => ({ ...change, reason: 'forgotten' as const }));
     expect(weigh({ changes, linkCount: 40 })).toMatchObject({ passed: changes, held: { vanished: [], cancelled: [] } });
   });
@@ -141,19 +141,19 @@ describe('deletions', () => {
     expect(weigh({ changes: removals(11), gone }).held.vanished).toHaveLength(11);
   });
 
-  test('of appointments that no longer belong here count as vanished', () => {
+  test('of appointments that no longer match the target count as vanished', () => {
     const verdict = weigh({ changes: [...removals(11), ...removals(11, 'excluded')] });
     expect(verdict.held.vanished).toHaveLength(22);
   });
 
-  test('that a person approved pass, and do not weigh on the others', () => {
+  test('approved by an operator pass, and do not count against the others', () => {
     const changes = removals(40);
     const approved = new Set(changes.slice(0, 30).map(({ recordId }) => recordId));
     const verdict = weigh({ changes, approved });
     expect(verdict.passed).toHaveLength(40);
   });
 
-  test('that a person rejected stay, and do not weigh on the others', () => {
+  test('rejected by an operator stay, and do not count against the others', () => {
     const changes = removals(40);
     const rejected = new Set(changes.slice(0, 30).map(({ recordId }) => recordId));
     const verdict = weigh({ changes, rejected });
@@ -181,14 +181,14 @@ describe('absent records', () => {
     expect(verdict.distrustsReading).toBe(false);
   });
 
-  test('are held whole before the first is removed, those that nobody asked for among them', () => {
+  test('are all held before the first is removed, unqueried ones included', () => {
     const changes = removals(2_500);
     const verdict = weigh({ changes, linkCount: 2_500, absence: known(0, 200, 200, 200) });
     expect(verdict).toMatchObject({ passed: [], postponed: [], distrustsReading: true });
     expect(verdict.held.vanished).toEqual(changes);
   });
 
-  test('are neither held nor a reason to wait when the sample says that they are there', () => {
+  test('are neither held nor delay others if the sample shows that they exist', () => {
     const changes = removals(2_000);
     const verdict = weigh({ changes, linkCount: 2_500, absence: known(2, 0, 198, 0) });
     expect(verdict.passed).toEqual(changes.slice(0, 2));
@@ -200,36 +200,36 @@ describe('absent records', () => {
     const verdict = weigh({ changes, linkCount: 2_500, absence: known(1, 0, 10, 2) });
     expect(verdict).toMatchObject({ passed: [], held: { vanished: [] } });
     expect(verdict.postponed).toEqual(changes);
-    // Nobody could be asked at all.
+    // No record could be fetched.
     expect(weigh({ changes, linkCount: 2_500, absence: known(1, 0, 0, 0) }).postponed).toEqual(changes);
-    // However all of them are gone, it is not too much.
+    // Even if every absent record is gone, the share stays below the limit.
     expect(weigh({ changes, linkCount: 10_000, absence: known(1, 0, 0, 0) }).passed).toHaveLength(1);
   });
 
-  test('wait while what the clinic itself took out goes on', () => {
+  test('wait while removals by the clinic continue', () => {
     const changes = [...removals(2_000), ...removals(3, 'excluded')];
     const verdict = weigh({ changes, linkCount: 2_500, absence: known(1, 0, 0, 0) });
     expect(verdict.passed).toEqual(changes.slice(2_000));
   });
 
-  test('that a person approved wait for the proof all the same', () => {
+  test('approved by an operator still wait for the proof', () => {
     const changes = removals(4);
     const approved = new Set(changes.map(({ recordId }) => recordId));
     const verdict = weigh({ changes, approved, absence: known(3, 1, 4, 4) });
     expect(verdict).toMatchObject({ passed: changes.slice(0, 3), postponed: changes.slice(3) });
   });
 
-  test('that wait in a hold keep the reading in doubt', () => {
+  test('waiting in a hold keep the scan distrusted', () => {
     const changes = removals(30);
     const waiting = new Set(changes.map(({ recordId }) => recordId));
     expect(weigh({ changes, waiting }).distrustsReading).toBe(true);
     expect(weigh({ changes: removals(30, 'excluded') }).distrustsReading).toBe(false);
     expect(weigh({ changes: removals(3), waiting }).distrustsReading).toBe(false);
-    // What the clinic took out beside them takes nothing from the doubt.
+    // Removals by the clinic do not reduce the distrust.
     expect(weigh({ changes: [...changes, ...removals(3, 'excluded')], waiting }).distrustsReading).toBe(true);
   });
 
-  test('a sample tells of the rest with three to spare', () => {
+  test('a sample estimates the rest with a margin of three records', () => {
     expect(goneShareOf(0, 0)).toEqual({ atLeast: 0, atMost: 1 });
     expect(goneShareOf(200, 0)).toEqual({ atLeast: 0, atMost: 0.015 });
     expect(goneShareOf(200, 200)).toEqual({ atLeast: 0.985, atMost: 1 });
@@ -237,7 +237,7 @@ describe('absent records', () => {
   });
 });
 
-test('where another target doubts the reading, every undecided removal is held but what the clinic cancelled', () => {
+test('if another target distrusts the scan, every undecided removal is held unless the clinic cancelled the appointment', () => {
   const removed = [removal('gone'), removal('elsewhere', 'excluded')];
   const [decided, open, written, off] = [
     removal('decided'),
@@ -255,7 +255,7 @@ test('where another target doubts the reading, every undecided removal is held b
   expect(kept.postponed).toEqual([]);
 });
 
-test('where another target doubts the reading, what a person approved goes on waiting for its proof', () => {
+test('if another target distrusts the scan, approved removals still wait for their proof', () => {
   const changes = [removal('approved'), removal('open')];
   const approved = new Set(['approved']);
   const absence = { ...ALL_PROVEN, isProven: () => false };

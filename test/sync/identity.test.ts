@@ -33,7 +33,7 @@ describe('a key', () => {
     );
   });
 
-  test('tells records, targets, tenants and installations apart', () => {
+  test('distinguishes records, targets, tenants and installations', () => {
     fc.assert(
       fc.property(recordIds, recordIds, (one, two) => {
         fc.pre(one !== two);
@@ -50,7 +50,7 @@ describe('a key', () => {
     expect(identity.sealedRecordId('4711')).toBe('wtCoobtX-Pe9TkX8svfghZqwJhgXaHpx1jPOTHxKXSY');
   });
 
-  test('and the owner tag tell apart what a separator in a name would confuse', () => {
+  test('and the owner tag are unambiguous if a name contains a separator', () => {
     const one = createTargetIdentity(IDENTITY_KEY, 'a', 'b-c');
     const two = createTargetIdentity(IDENTITY_KEY, 'a-b', 'c');
     expect(one.ownerTag).not.toBe(two.ownerTag);
@@ -65,7 +65,7 @@ test('an owner tag has sixteen characters, one for each target', () => {
 });
 
 describe('a locator', () => {
-  test('gives back its record id, and looks the same each time', () => {
+  test('returns its record id, and is the same each time', () => {
     fc.assert(
       fc.property(recordIds, (recordId) => {
         const sealedRecordId = identity.sealedRecordId(recordId);
@@ -76,7 +76,7 @@ describe('a locator', () => {
     );
   });
 
-  test('shows nothing of the record id', () => {
+  test('does not reveal the record id', () => {
     expect(Buffer.from(identity.sealedRecordId('patient-4711'), 'base64url').toString('latin1')).not.toContain('4711');
   });
 
@@ -84,7 +84,7 @@ describe('a locator', () => {
     fc.assert(fc.property(recordIds, (recordId) => identity.recordIdOf(other.sealedRecordId(recordId)) === null));
   });
 
-  test('that was changed in one place is refused', () => {
+  test('altered in one character is refused', () => {
     fc.assert(
       fc.property(recordIds, fc.nat(), fc.integer({ min: 1, max: 255 }), (recordId, place, difference) => {
         const bytes = Buffer.from(identity.sealedRecordId(recordId), 'base64url');
@@ -95,7 +95,7 @@ describe('a locator', () => {
     );
   });
 
-  test('that a person typed is refused, whatever it is', () => {
+  test('typed by a user is always refused', () => {
     fc.assert(fc.property(fc.string(), (text) => identity.recordIdOf(text) === null));
   });
 });
@@ -121,7 +121,7 @@ describe('a fingerprint', () => {
     );
   });
 
-  test('tells nothing without the key: other tenants and targets hash the same item otherwise', () => {
+  test('reveals nothing without the key: other tenants and targets hash the same item differently', () => {
     fc.assert(
       fc.property(items, (item) => {
         for (const other of Object.values(others)) expect(other.fingerprint(item)).not.toBe(identity.fingerprint(item));
@@ -134,7 +134,7 @@ describe('a fingerprint', () => {
       { colour: fc.constantFrom('red', 'green'), reminderMinutes: fc.constantFrom(5, 10) },
       { requiredKeys: [] },
     );
-    // Few texts, so that they come again; some look like what objects are written as.
+    // Few strings, so that they repeat; some resemble serialised objects.
     const text = fc.constantFrom('', 'Busy', '[["colour","red"]]', 'null', '-');
     const like = fc
       .record({ title: text, description: fc.option(text), location: fc.option(text), presets: fc.option(presets) })
@@ -193,7 +193,7 @@ describe('a fingerprint', () => {
     expect(identity.differingFields('aaaaaa.tttdddlllwwwbbb', 'aaaaab.tttdddlllwwwbbb')).toEqual(['unknown']);
   });
 
-  test('says so too of an item that is not known, and of one of another form', () => {
+  test('is also unequal for an unknown item, and for one of another form', () => {
     const { fingerprint } = createTargetIdentity(
       IDENTITY_KEY,
       'studio-rossi',
@@ -224,14 +224,14 @@ describe('a fingerprint of version 0.1.0', () => {
     expect(isSameContent('', identity.fingerprint(ITEM))).toBe(false);
   });
 
-  test('still hints at what differs', () => {
+  test('still shows which fields may differ', () => {
     expect(identity.differingFields(FIRST, OTHER_TITLE)).toEqual(['title']);
     expect(identity.differingFields(OTHER_TITLE, identity.fingerprint(ITEM))).toEqual(['title']);
     expect(identity.differingFields(FIRST, identity.fingerprint({ ...ITEM, busy: false }))).toEqual(['busy']);
     expect(identity.differingFields(FIRST, identity.fingerprint(ITEM))).toEqual([]);
   });
 
-  test('compares with those of today as they do among themselves', () => {
+  test('is equal or unequal like current fingerprints', () => {
     fc.assert(
       fc.property(items, items, (one, two) => {
         const [now, then] = [identity.fingerprint(one), asOfFirstVersion(identity.fingerprint(two))];
@@ -255,7 +255,7 @@ function differing(one: CalendarItem, other: CalendarItem): string[] {
   return identity.differingFields(identity.fingerprint(one), identity.fingerprint(other));
 }
 
-/** A field as it is compared: objects by their properties, whatever the order. */
+/** A field in its compared form: an object as its properties in any order. */
 function text(item: CalendarItem, field: string): string {
   const value = item[field as keyof CalendarItem];
   return JSON.stringify(typeof value === 'object' && value !== null ? Object.entries(value).sort() : value);
@@ -268,7 +268,7 @@ describe('the fingerprint of an item', () => {
     expect(identity.fingerprint(ITEM)).toBe('EAH4Xc.m3qGLboO3Vac-el');
   });
 
-  test('tells by name what it has more, or other than before', () => {
+  test('lists by name the fields that are additional or different', () => {
     const differing = (one: Partial<CalendarItem>, other: Partial<CalendarItem>) =>
       identity.differingFields(identity.fingerprint({ ...ITEM, ...one }), identity.fingerprint({ ...ITEM, ...other }));
     expect(differing({}, { presets: PRESETS })).toEqual(['presets']);

@@ -40,7 +40,7 @@ const appointments = fc.array(fc.tuple(minutes, fc.integer({ min: 0, max: 20 * 6
   }),
 );
 
-describe('a calendar that had nothing to do', () => {
+describe('a calendar without pending changes', () => {
   test('stands to its window as it did until then, whatever the time', () => {
     fc.assert(
       fc.property(appointments, fc.integer({ min: 0, max: 60 * 60 * 1_000 }), (own, laterMs) => {
@@ -57,7 +57,7 @@ describe('a calendar that had nothing to do', () => {
     );
   });
 
-  test('ends with the first edge that crosses something', () => {
+  test('stays idle until a window edge crosses an appointment', () => {
     const own = [appointmentOf('1', { inHours: 1 }), appointmentOf('2', { inHours: 25 })];
     // The first leaves the window ten hours after its end; the second comes into it five hours from now.
     expect(idleUntil(inputOf(own, [linkOf(own[0] as Appointment)]))).toBe(NOW + 5 * HOUR_MS);
@@ -65,7 +65,7 @@ describe('a calendar that had nothing to do', () => {
     expect(idleUntil(inputOf([], []))).toBe(Number.POSITIVE_INFINITY);
   });
 
-  test('goes by what was written too, and by a moment without length as if it lasted for one', () => {
+  test('also considers written links, and treats an event without duration as one millisecond long', () => {
     const written = linkOf(one, { startAt: NOW - 8 * HOUR_MS, endAt: NOW - 7 * HOUR_MS });
     expect(idleUntil(inputOf([one], [written]))).toBe(NOW + 3 * HOUR_MS);
     const startAt = NOW - 9 * HOUR_MS;
@@ -80,8 +80,8 @@ describe('a calendar that had nothing to do', () => {
     ['something waits', inputOf([one], [linkOf(one)], new Map([['2', { recordId: '2' }]]))],
     ['a link is of a record that is not listed', inputOf([], [linkOf(one)])],
     ['a link lies outside of the window', inputOf([beyond], [linkOf(beyond)])],
-    ['a person edited an object', inputOf([one], [linkOf(one, { drift: 'edited' })])],
-    ['a person removed an object', inputOf([one], [linkOf(one, { drift: 'removed' })])],
+    ['a user edited an object', inputOf([one], [linkOf(one, { drift: 'edited' })])],
+    ['a user removed an object', inputOf([one], [linkOf(one, { drift: 'removed' })])],
   ])('is not known to have nothing to do while %s', (_, input) => {
     expect(idleUntil(inputOf([one], [linkOf(one)]))).not.toBeNull();
     expect(idleUntil(input)).toBeNull();

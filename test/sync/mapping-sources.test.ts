@@ -29,7 +29,7 @@ describe('an appointment feeds a target', () => {
     ['not of other treatments', {}, { treatments: ['t2'] }, 'treatment'],
     ['not without a treatment where treatments are chosen', { treatmentId: null }, { treatments: ['t1'] }, 'treatment'],
     ['as blocked time whatever the treatments', { patientId: null, treatmentId: null }, { treatments: ['t1'] }, null],
-    ['not as blocked time where that is hidden', { patientId: null }, { blockedTime: 'hide' }, 'blocked-time'],
+    ['not as blocked time if blocked time is hidden', { patientId: null }, { blockedTime: 'hide' }, 'blocked-time'],
     ['with a patient where blocked time is hidden', {}, { blockedTime: 'hide' }, null],
     ['not of another agenda as blocked time', { patientId: null }, { agendas: ['a2'] }, 'agenda'],
   ])('%s', (_, changes, rules, expected) => {

@@ -24,15 +24,15 @@ function people(given: Record<string, Partial<Person>>): Map<string, Person> {
   return new Map(Object.entries(given).map(([id, person]) => [id, { ...nobody, ...person }]));
 }
 
-describe('who may be who', () => {
+describe('matching of patients and contacts', () => {
   test.each<[string, Partial<Person>, Partial<Person>, string[]]>([
     [
-      'an address, whatever its case',
+      'an e-mail address in any case',
       { addresses: ['Anna@Example.org'] },
       { addresses: [' anna@example.org'] },
       ['email'],
     ],
-    ['one of several addresses', { addresses: ['a@x.org'] }, { addresses: ['b@x.org', 'a@x.org'] }, ['email']],
+    ['one of several e-mail addresses', { addresses: ['a@x.org'] }, { addresses: ['b@x.org', 'a@x.org'] }, ['email']],
     ['a telephone, however it is written', { phones: ['333 123 4567'] }, { phones: ['+39 333-1234567'] }, ['phone']],
     [
       'name and birth date, whatever order, case and accents',
@@ -40,23 +40,23 @@ describe('who may be who', () => {
       { name: 'DE LUCA Niccolo', birthDate: '1980-02-29' },
       ['name', 'birth-date'],
     ],
-  ])('is told by %s', (_, patient, contact, same) => {
+  ])('finds a match by %s', (_, patient, contact, same) => {
     expect(match({ p: patient }, { c: contact }).matches).toEqual([
       { recordId: 'p', remoteId: 'c', same, differs: [], contacts: 1, patients: 1 },
     ]);
   });
 
   test.each<[string, Partial<Person>, Partial<Person>]>([
-    ['a name alone', { name: 'Anna Verdi' }, { name: 'Anna Verdi' }],
-    ['a birth date alone', { birthDate: '1980-02-29' }, { birthDate: '1980-02-29' }],
-    ['what is no telephone number', { phones: ['call the son'] }, { phones: ['call the son'] }],
-    ['what is no address', { addresses: ['none'] }, { addresses: ['none'] }],
-    ['nothing', {}, {}],
-  ])('is not told by %s', (_, patient, contact) => {
+    ['only a name', { name: 'Anna Verdi' }, { name: 'Anna Verdi' }],
+    ['only a birth date', { birthDate: '1980-02-29' }, { birthDate: '1980-02-29' }],
+    ['an invalid telephone number', { phones: ['call the son'] }, { phones: ['call the son'] }],
+    ['an invalid e-mail address', { addresses: ['none'] }, { addresses: ['none'] }],
+    ['no field', {}, {}],
+  ])('finds no match by %s', (_, patient, contact) => {
     expect(match({ p: patient }, { c: contact }).matches).toEqual([]);
   });
 
-  test('names what differs, so that a mother is told from her son', () => {
+  test('names the differing fields, which distinguish a mother from her son', () => {
     const address = { addresses: ['family@example.org'] };
     const { matches } = match(
       { mother: { ...address, name: 'Anna Verdi', birthDate: '1970-01-01' }, son: { ...address, name: 'Ugo Verdi' } },
@@ -75,7 +75,7 @@ describe('who may be who', () => {
     ]);
   });
 
-  test('counts the contacts that may be one patient, by whatever they are told', () => {
+  test('counts the contacts that may be one patient, across all matching fields', () => {
     const { matches } = match(
       { p: { addresses: ['a@x.org'], phones: ['3331234567'] } },
       { one: { addresses: ['a@x.org'] }, other: { phones: ['+393331234567'] } },
@@ -86,7 +86,7 @@ describe('who may be who', () => {
     ]);
   });
 
-  test('takes no word from what so many share that it tells nothing, and counts it', () => {
+  test('ignores a value shared by too many patients, and counts it', () => {
     const reception = { phones: ['06 1234567'] };
     const many = Object.fromEntries(Array.from({ length: 11 }, (_, index) => [`p${index}`, reception]));
     expect(match(many, { c: reception })).toEqual({ matches: [], tooCommon: 1 });
@@ -117,7 +117,7 @@ describe('who may be who', () => {
   });
 });
 
-describe('what is compared', () => {
+describe('the compared fields', () => {
   const compared = comparedProperties(
     crmSchema.parse({
       mapping: {
@@ -153,7 +153,7 @@ describe('what is compared', () => {
     });
   });
 
-  test('leaves out of the file what the CRM has no place for', () => {
+  test('omits from the file the fields that the CRM lacks', () => {
     const names = comparedProperties(crmSchema.parse({ mapping: { name: 'fullName', born: 'birthDate' } }));
     expect(patientAsPerson(patient, names)).toEqual({
       name: 'Anna Verdi p',

@@ -12,7 +12,7 @@ import { type CycleChoice, cycleChoices, cycleInputOf, invoiceOf, quiet } from '
 /** PLANS=2000 looks longer. */
 const PLANS = Number(process.env.PLANS ?? 20);
 
-/** Makes every change of a value, and of all that it holds, fail. What computes (functions, and a memory of results) is left as it is. */
+/** Freezes a value deeply, except functions and caches. */
 function frozen<Value>(value: Value): Value {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   if (value instanceof FingerprintMemory || value instanceof MirrorError) return value;
@@ -39,7 +39,7 @@ function told({ plans, failed, gone }: PlannedTargets) {
   };
 }
 
-/** Has two works done by turns, a piece of each. @returns what came of the first */
+/** Runs two computations alternately, one piece each. @returns the result of the first */
 function byTurns<Result>(first: Pieces<Result>, other: Pieces<Result>): Result {
   const results = new Map<Pieces<Result>, Result>();
   const waiting = [first, other];
@@ -59,14 +59,14 @@ function withFreshMemory(input: CycleInput): CycleInput {
   return { ...input, targets: fresh };
 }
 
-test('the same input gives the same plan, at once and in pieces beside another, and nothing of it is changed', () => {
+test('the same input gives the same plan, at once and in pieces next to another plan, without changing the input', () => {
   fc.assert(
     fc.property(cycleChoices, cycleChoices, (choice, other) => {
       const [input, beside] = [frozen(cycleInputOf(choice)), frozen(cycleInputOf(other))];
       const plan = told(atOnce(planTargets(input)));
       expect(told(byTurns(planTargets(input), planTargets(beside)))).toEqual(plan);
       expect(told(byTurns(planTargets(input), planTargets(input)))).toEqual(plan);
-      // What a process remembers of fingerprints tells nothing new, nor does what it opened.
+      // Cached fingerprints and reused input do not change the plan.
       expect(told(atOnce(planTargets(withFreshMemory(input))))).toEqual(plan);
       expect(told(atOnce(planTargets(cycleInputOf(choice))))).toEqual(plan);
     }),
@@ -87,11 +87,11 @@ function planned(choice: CycleChoice, order = (targets: CycleInput['targets']) =
 
 const NOTHING = { doctor: [], clinic: [], contacts: [], activities: [], worked: [], deals: [] };
 
-test('a world that is as it was gives an empty plan', () => {
+test('an unchanged world gives an empty plan', () => {
   expect(planned(quiet())).toEqual({ changes: NOTHING, failed: [], gone: ['departed'] });
 });
 
-test('what belongs to a contact is planned with it, however the targets are ordered, and only for those who have or get one', () => {
+test('dependent objects are planned with their contact, in any order of targets, and only for patients who have or get one', () => {
   const now = quiet().now;
   const more = {
     appointments: [...now.appointments, appointmentOf('3', { patientId: '3', agendaId: 'a2' })],
@@ -103,12 +103,12 @@ test('what belongs to a contact is planned with it, however the targets are orde
   for (const order of [undefined, (targets: CycleInput['targets']) => targets.toReversed()]) {
     expect(planned(quiet({ now: more }), order).changes).toEqual({ ...NOTHING, clinic: all, ...theirs });
   }
-  // Nobody writes contacts meanwhile.
+  // No contact is written in the meantime.
   const { contacts: _, ...others } = NOTHING;
   expect(planned(quiet({ now: more, isResting: true })).changes).toEqual({ ...others, clinic: all });
 });
 
-test('a patient whom a new list does not show is told to be gone by the plan, and what was theirs goes', () => {
+test('a patient missing from a new list is planned as vanished, and dependent objects are removed', () => {
   const { patients, ...rest } = quiet().now;
   const now = { ...rest, patients: patients.slice(1) };
   const theirs = ['1 excluded'];
@@ -117,7 +117,7 @@ test('a patient whom a new list does not show is told to be gone by the plan, an
   expect(gone).toEqual(['departed', '1']);
 });
 
-test('a target whose expressions can not be worked out is left as it is, and keeps no other from its plan', () => {
+test('a target with expressions that cannot be evaluated is unchanged, and does not block the plans of others', () => {
   const { appointments, ...rest } = quiet().now;
   const now = { ...rest, appointments: [...appointments, appointmentOf('3', { patientId: '1' })] };
   const { changes, failed } = planned(quiet({ now, isUnworked: true }));

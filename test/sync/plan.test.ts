@@ -38,22 +38,22 @@ function isGivenUp(changes: Partial<PendingChange>, knowledge: Partial<Knowledge
 
 test.each([
   { what: 'a fresh write', changes: {}, missing: false, givesUp: false },
-  { what: 'a fresh write of what is missing now', changes: {}, missing: true, givesUp: true },
+  { what: 'a fresh write of a missing record', changes: {}, missing: true, givesUp: true },
   { what: 'a write decided a day ago', changes: OLD, missing: false, givesUp: true },
   { what: 'a write decided a little less than a day ago', changes: { enqueuedAt: NOW - DAY_MS + 1 }, givesUp: false },
   { what: 'an old write that was sent', changes: { ...OLD, sent: true }, missing: true, givesUp: false },
   { what: 'an old removal', changes: { ...OLD, want: 'absent' as const }, missing: true, givesUp: false },
-  { what: 'a parked write of today', changes: { parked: true }, missing: false, givesUp: false },
-  { what: 'a fresh write of what left the window', changes: LEFT, missing: true, givesUp: false },
-  { what: 'an old write of what left the window', changes: { ...LEFT, ...OLD }, givesUp: true },
-  { what: 'a parked write of what left the window', changes: { ...LEFT, parked: true }, givesUp: true },
+  { what: 'a parked recent write', changes: { parked: true }, missing: false, givesUp: false },
+  { what: 'a fresh write of a record outside the window', changes: LEFT, missing: true, givesUp: false },
+  { what: 'an old write of a record outside the window', changes: { ...LEFT, ...OLD }, givesUp: true },
+  { what: 'a parked write of a record outside the window', changes: { ...LEFT, parked: true }, givesUp: true },
   {
-    what: 'a removal, long parked, of what left the window',
+    what: 'a long-parked removal of a record outside the window',
     changes: { ...LEFT, parked: true, want: 'absent' as const, sent: true },
     givesUp: true,
   },
 ])(
-  '$what is given up: $givesUp, when this cycle knows nothing of its record',
+  '$what is given up: $givesUp, when this cycle has no data of its record',
   ({ changes, missing = false, givesUp }) => {
     expect(isGivenUp(changes, { isMissing: () => missing })).toBe(givesUp);
   },
@@ -63,7 +63,7 @@ test('what this cycle learned something of is not given up: the plan decides', (
   for (const changes of [OLD, { ...LEFT, ...OLD }]) expect(isGivenUp(changes, { speaksOf: () => true })).toBe(false);
 });
 
-test('each record is judged by itself', () => {
+test('each record is judged separately', () => {
   const pending = ['fresh', 'missing', 'seen'].map((recordId) => waiting({ recordId }));
   const knowledge = {
     window: WINDOW,

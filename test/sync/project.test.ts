@@ -66,7 +66,7 @@ describe('a title with a format', () => {
     },
   );
 
-  test('tells nothing that is not named in it', () => {
+  test('contains only the fields that it names', () => {
     const values = fc.dictionary(fc.constantFrom(...TITLE_VALUES), fc.string({ unit: fc.constantFrom('a', ' ', 'b') }));
     const texts = fc.string({ unit: fc.constantFrom('·', ' ', ':') });
     const sections = fc.array(fc.tuple(fc.boolean(), texts, fc.constantFrom(...TITLE_VALUES), texts), { minLength: 1 });
@@ -91,7 +91,7 @@ describe('a title with a format', () => {
 test.each([
   ['free', [], true],
   ['free', ['no_show'], false],
-] as const)('the time of an appointment nobody came to is busy unless its status is %s: %j', (_name, free, busy) => {
+] as const)('the time of a no-show appointment is busy unless its status is %s: %j', (_name, free, busy) => {
   expect(itemOf({ status: 'no_show' }, { free }).busy).toBe(busy);
 });
 
@@ -119,14 +119,14 @@ describe('a title', () => {
     expect(itemOf({ patientId: null, patient: null }, { title }).title).toBe('Busy');
   });
 
-  test.each(['initials', 'full'] as const)('at level %s falls back to Appointment where nobody is named', (title) => {
+  test.each(['initials', 'full'] as const)('at level %s falls back to Appointment if no patient is known', (title) => {
     for (const firstName of [' ', '\u200b', '\u00ad\u2060', '\u3164']) {
       expect(itemOf({ patient: { id: 'p1', firstName, lastName: null } }, { title }).title).toBe('Appointment');
     }
     expect(itemOf({ patient: null, patientId: 'p9' }, { title }).title).toBe('Appointment');
   });
 
-  test('takes the name from the registry when the appointment does not tell it', () => {
+  test('takes the name from the registry if the appointment has none', () => {
     expect(itemOf({ patient: null }, { title: 'full' }).title).toBe('Mario Rossi');
   });
 
@@ -136,7 +136,7 @@ describe('a title', () => {
     ['👩🏽‍⚕️nora', 'ibsen', '👩🏽‍⚕️. I.'],
     ['李', '王', '李. 王.'],
     ['\u200bMario', 'Rossi', 'M. R.'],
-  ])('of initials keeps what a person sees as one letter: %s %s', (firstName, lastName, expected) => {
+  ])('of initials keeps a letter with its combining marks: %s %s', (firstName, lastName, expected) => {
     expect(itemOf({ patient: { id: 'p1', firstName, lastName } }, { title: 'initials' }).title).toBe(expected);
   });
 });
@@ -170,12 +170,12 @@ describe('canaries of a patient', () => {
   });
 });
 
-describe('beyond the title', () => {
-  test('nothing is told unless it is allowed', () => {
+describe('fields other than the title', () => {
+  test('no field is shown unless it is allowed', () => {
     expect(itemOf()).toMatchObject({ description: null, location: null, busy: true });
   });
 
-  test('each allowed field is told, in lines', () => {
+  test('each allowed field is shown, in lines', () => {
     const item = itemOf({}, { fields: ['agenda', 'treatment', 'status', 'location'] });
     expect(item.description).toBe('Dr. Verdi\nUltrasound\nStatus: booked');
     expect(item.location).toBe('Centro, Via Roma 1');
@@ -191,7 +191,7 @@ describe('beyond the title', () => {
     expect(itemOf({ locationId: 'l2' }, { fields: ['location'] }).location).toBe('Nord');
   });
 
-  test.each(STATUSES)('the status %s is told in both languages', (status) => {
+  test.each(STATUSES)('the status %s is shown in both languages', (status) => {
     const shown = { statuses: STATUSES, fields: ['status'] } as const;
     const texts = (['en', 'it'] as const).map((language) => itemOf({ status }, { ...shown, language }).description);
     expect(texts[0]).toMatch(/^Status: [a-z ]+$/);
@@ -208,7 +208,7 @@ test('an appointment whose status the target does not show has no item', () => {
 });
 
 describe('a time', () => {
-  test('is in the zone of the location, else of the tenant', () => {
+  test('is in the zone of the location, or of the tenant if the location has none', () => {
     const summer = timed('2026-06-16T07:00:00Z', '2026-06-16T08:00:00Z');
     expect(itemOf(summer).time).toEqual({
       kind: 'timed',
@@ -227,21 +227,21 @@ describe('a time', () => {
     expect(time).toMatchObject({ start: '2026-03-29T01:30:00+01:00', end: '2026-03-29T03:30:00+02:00' });
   });
 
-  test('in the hour that comes twice is told apart by its offset', () => {
+  test('in the repeated hour is distinguished by its offset', () => {
     const first = itemOf(timed('2026-10-25T00:15:00Z', '2026-10-25T00:45:00Z'), {}, EMPTY_DIRECTORY).time;
     const second = itemOf(timed('2026-10-25T01:15:00Z', '2026-10-25T01:45:00Z'), {}, EMPTY_DIRECTORY).time;
     expect(first).toMatchObject({ start: '2026-10-25T02:15:00+02:00', end: '2026-10-25T02:45:00+02:00' });
     expect(second).toMatchObject({ start: '2026-10-25T02:15:00+01:00', end: '2026-10-25T02:45:00+01:00' });
   });
 
-  test('of whole days is dates, in whatever zone', () => {
+  test('of whole days is dates, in any zone', () => {
     const time = { kind: 'all-day', startDate: '2026-06-16', endDate: '2026-06-18', startAt: 1, endAt: 2 } as const;
     expect(itemOf({ time }).time).toEqual({ kind: 'all-day', startDate: '2026-06-16', endDate: '2026-06-18' });
   });
 });
 
 describe('how an item is shown', () => {
-  test('is as before where nothing more is asked for', () => {
+  test('is unchanged without further options', () => {
     expect(Object.keys(itemOf())).toEqual(['title', 'description', 'location', 'time', 'busy']);
   });
 
@@ -253,8 +253,12 @@ describe('how an item is shown', () => {
 
   test.each<[string, Partial<Appointment>, object | undefined]>([
     ['the first label that fits', { status: 'no_show', treatmentId: 't1' }, { colour: 'gray' }],
-    ['a label of all that it asks for', { agendaId: 'a2', treatmentId: 't1' }, { colour: 'red', category: 'Surgery' }],
-    ['none by half of what it asks for', { agendaId: 'a1', treatmentId: 't1' }, undefined],
+    [
+      'a label that matches all conditions',
+      { agendaId: 'a2', treatmentId: 't1' },
+      { colour: 'red', category: 'Surgery' },
+    ],
+    ['none if only half of the conditions match', { agendaId: 'a1', treatmentId: 't1' }, undefined],
     ['none by a treatment that it has not', { agendaId: 'a2', treatmentId: null }, undefined],
   ])('gets %s', (_, changes, expected) => {
     const labels = [
@@ -271,19 +275,19 @@ describe('how an item is shown', () => {
   });
 });
 
-describe('the addresses of an item', () => {
+describe('the links of an item', () => {
   const PAGES: Directory = { ...DIRECTORY, pageUrl: 'https://clinic.example/agenda?open={id}' };
   const VISIT = { id: 'a/1 &x', teleVisitUrl: 'https://visit.example/r/7' };
   const both = { links: ['page', 'teleVisit'] } as const;
   const shown = (policy: Partial<ProjectionPolicy>, directory = PAGES) =>
     project(appointmentOf('1', VISIT), { ...POLICY, ...policy }, directory, () => KEY);
 
-  test('are shown by nobody who does not ask for them', () => {
+  test('are omitted unless they are configured', () => {
     expect(shown({})).toEqual(shown({}, DIRECTORY));
     expect(JSON.stringify(shown({}))).not.toContain('https');
   });
 
-  test('stand where the vendor has a place for them, with nothing of the appointment but its id', () => {
+  test('are in the field of the vendor for links, with no data of the appointment except its id', () => {
     const item = shown({ ...both, presets: ['pageUrl', 'teleVisitUrl'] });
     expect(item).toMatchObject({
       description: null,
@@ -295,7 +299,7 @@ describe('the addresses of an item', () => {
     });
   });
 
-  test('stand in the texts where it has none', () => {
+  test('are in the text if the vendor has no field for links', () => {
     const item = shown({ ...both, fields: ['status', 'location'] });
     expect(item).toMatchObject({
       description:
@@ -304,12 +308,12 @@ describe('the addresses of an item', () => {
     expect(item).not.toHaveProperty('presets');
   });
 
-  test('are left out where they are longer than calendars take', () => {
+  test('are omitted if they are longer than calendars accept', () => {
     const appointment = appointmentOf('x'.repeat(500));
     expect(project(appointment, { ...POLICY, ...both }, PAGES, () => KEY)?.description).toBeNull();
   });
 
-  test('are left out where the clinic tells none', () => {
+  test('are omitted if the clinic sends none', () => {
     const item = project(appointmentOf('1'), { ...POLICY, ...both }, DIRECTORY, () => KEY);
     expect(item).toMatchObject({ description: null, location: null });
     expect(item).not.toHaveProperty('presets');

@@ -25,7 +25,6 @@ function itemOf(values: Values): CrmItem {
   return { properties, contactKey: null, startAt: 0 };
 }
 
-/** A link of what was written last. */
 function linkOf(recordId: string, values: Values): [string, Link] {
   const object = { versionTag: null, startAt: 0, endAt: 0, idAttempt: 0, remoteId: recordId, drift: null };
   return [recordId, { recordId, fingerprint: identity.fingerprint(itemOf(values)), ...object }];
@@ -37,7 +36,7 @@ function shown(recordId: string, values: Values): RemoteItem<CrmItem> {
   return { key: identity.key(recordId, 0), sealedRecordId, remoteId: recordId, versionTag: null, item: itemOf(values) };
 }
 
-describe('whom somebody made refuse in the CRM', () => {
+describe('refusals made in the CRM', () => {
   function found(
     items: RemoteItem<CrmItem>[],
     links: [string, Link][],
@@ -47,13 +46,13 @@ describe('whom somebody made refuse in the CRM', () => {
     return atOnce(refusedThere(items, REFUSALS, written, before));
   }
 
-  test('is whoever refuses without our having written so, by each property, whatever else differs', () => {
+  test('are refusals that clinic-mirror did not write, by each property, even if other fields differ', () => {
     const items = [shown('1', { optedOut: true, name: 'Eva' }), shown('2', { doNotCall: true }), shown('3', {})];
     const links = [linkOf('1', {}), linkOf('2', {}), linkOf('3', {})];
     expect(found(items, links)).toEqual({ optedOut: ['1'], doNotCall: ['2'] });
   });
 
-  test('is whoever refuses by what no mapping fills, as it is shown', () => {
+  test('include unmapped refusals, as the CRM shows them', () => {
     const unsubscribed = { ...shown('1', {}), refuses: ['unsubscribed'] };
     const links = [linkOf('1', {}), linkOf('2', {})];
     expect(found([unsubscribed, shown('2', {})], links)).toEqual({ unsubscribed: ['1'], optedOut: [], doNotCall: [] });
@@ -63,7 +62,7 @@ describe('whom somebody made refuse in the CRM', () => {
     });
   });
 
-  test('is nobody whom we wrote so, who shares an address with one, or is about to be written', () => {
+  test('exclude refusals written by clinic-mirror, contacts with the e-mail address of such a refusal, and pending writes', () => {
     const refused = { optedOut: true };
     const relative = { ...refused, email: 'A@example.org ', name: 'Bruno' };
     const links = [linkOf('1', refused), linkOf('2', { ...relative, optedOut: false }), linkOf('3', { email: 'c' })];
@@ -71,7 +70,7 @@ describe('whom somebody made refuse in the CRM', () => {
     expect(found(items, links, { pending: ['3'] })).toEqual({ optedOut: [], doNotCall: [] });
   });
 
-  test('is whoever was so before, until the CRM shows otherwise; who has no link is forgotten', () => {
+  test('stay until the CRM shows otherwise; contacts without a link are forgotten', () => {
     const before = { optedOut: ['1', '2', '3', '4'] };
     const links = [linkOf('1', { optedOut: true }), linkOf('2', { optedOut: true }), linkOf('3', {})];
     expect(found([shown('1', { optedOut: true }), shown('2', {})], links, { before })).toMatchObject({
@@ -79,12 +78,12 @@ describe('whom somebody made refuse in the CRM', () => {
     });
   });
 
-  test('is whoever refuses of whom nothing is known, as after the loss of all state', () => {
+  test('include every refusal without a known write, as after the loss of all state', () => {
     expect(found([shown('1', { optedOut: true }), shown('2', {})], [])).toEqual({ optedOut: ['1'], doNotCall: [] });
   });
 });
 
-describe('what stands beside a patient’s own word', () => {
+describe('refusals in addition to the patient’s own', () => {
   const patients = ['1', '2', '3'].map((id) => patientOf(id));
   const complete: Snapshot<Patient> = { records: new Map(), unusable: [], unidentified: 0, completeness: 'complete' };
 
@@ -127,14 +126,14 @@ describe('what stands beside a patient’s own word', () => {
 
   const refused = { properties: itemOf({ optedOut: true }).properties };
 
-  test('is the refusal of anybody with the same address, but of whom the target does not hold', () => {
+  test('a refusal covers every patient with the same e-mail address, if the target holds the refusing one', () => {
     expect(kept({ mapped: { '1': refused } })).toEqual([true, true, true]);
     expect(kept({ mapped: { '1': refused } }, { email: 'other@example.org' })).toEqual([false, false, false]);
     expect(kept({ mapped: { '1': refused } }, { email: null })).toEqual([false, false, false]);
     expect(kept({ mapped: { '1': null } })).toEqual([false, false, false]);
   });
 
-  test('is a refusal in the CRM, for all who have the address where it stands with that', () => {
+  test('a refusal in the CRM covers every patient with the e-mail address of its contact', () => {
     expect(kept({ refusedThere: { optedOut: ['2'] } })).toEqual([true, true, true]);
     expect(kept({ refusedThere: { optedOut: ['2'] } }, { email: null })).toEqual([false, true, false]);
   });
@@ -143,13 +142,13 @@ describe('what stands beside a patient’s own word', () => {
     ['all are known', {}, false],
     ['the list is partial', { snapshot: { ...complete, completeness: 'partial', reason: 'page-cap' } }, true],
     ['a row can’t be used', { snapshot: { ...complete, unidentified: 1 } }, true],
-    ['one is missing and not known to be gone', { missing: ['9'] }, true],
-    ['one is missing and gone', { missing: ['9'], vanished: ['9'] }, false],
-    ['a removal waits for a person', { holds: [{ target: 'contacts', state: 'open' }] }, true],
+    ['one is missing without proof', { missing: ['9'] }, true],
+    ['one is missing and vanished', { missing: ['9'], vanished: ['9'] }, false],
+    ['a removal waits for approval', { holds: [{ target: 'contacts', state: 'open' }] }, true],
     ['a removal was approved', { holds: [{ target: 'contacts', state: 'approved' }] }, false],
     ['a removal of another target waits', { holds: [{ target: 'others', state: 'open' }] }, false],
     ['one can’t be mapped', { mapped: { '1': { fault: 'expression-failed' } } }, true],
-  ])('is what was written for a relative’s sake, where %s: %s', (_, choice, stays) => {
+  ])('a refusal written for a relative stays if %s: %s', (_, choice, stays) => {
     const link = linkOf('2', { optedOut: true, name: 'Before' });
     expect(kept({ ...choice, links: [link, linkOf('3', {})] })).toEqual([false, stays, false]);
     const elsewhere = linkOf('2', { optedOut: true, email: 'other@example.org' });

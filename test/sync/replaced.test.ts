@@ -48,7 +48,7 @@ describe('ids are replaced', () => {
     expect(replacesIds(factsOf({ ids, unlisted, added }))).toBe(isReplaced);
   });
 
-  test('never by what comes to what is there, nor by what goes alone', () => {
+  test('never by additions only, nor by removals only', () => {
     fc.assert(
       fc.property(facts, (one) => {
         expect(replacesIds({ ...one, unlisted: 0 })).toBe(false);
@@ -105,7 +105,7 @@ describe('contents are replaced', () => {
   });
 });
 
-describe('a change makes another thing of a record', () => {
+describe('a change replaces the subject of a record', () => {
   const change = (reason: PlannedChange['reason'], ...fields: string[]) =>
     ({ reason, fields }) as unknown as PlannedChange;
 
@@ -117,7 +117,7 @@ describe('a change makes another thing of a record', () => {
     expect(rewrites(change('content-changed', 'time'), ['time', 'owner'])).toBe(true);
   });
 
-  test('not when only texts differ, nor when somebody changed the object, nor when it is new or gone', () => {
+  test('not if only texts differ, nor if a user changed the object, nor if it is new or gone', () => {
     expect(rewrites(change('content-changed', 'title', 'location'), ['time'])).toBe(false);
     expect(rewrites(change('content-changed'), ['time'])).toBe(false);
     for (const reason of ['new', 'cancelled', 'vanished', 'edited-by-hand', 'removed-by-hand'] as const)
@@ -125,7 +125,7 @@ describe('a change makes another thing of a record', () => {
   });
 });
 
-describe('records that moved by a time of their own', () => {
+describe('records that moved by different times', () => {
   const HOUR = 3_600_000;
   const apart = (hours: readonly number[]) =>
     movedApart(new Map(hours.map((shift, index) => [`r${index}`, shift * HOUR]))).size;
@@ -142,14 +142,14 @@ describe('records that moved by a time of their own', () => {
     ['a zone, and meanwhile some appointments by hand', [...times(15, 2), 1, 30, 49, 100, -7], 5],
     ['all alike, but by more than zones are apart', times(20, 27), 20],
     ['two, by the same time', [3, 3], 2],
-    ['each by its own', [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 10],
+    ['each by a different time', [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 10],
     // Another clinic's rows under ids ids: both begin on full hours, so that many are as far apart.
     ['many alike, and as many not', [...times(10, -1), 72, 5, 29, 31, 6, 4, 99, 53, 13, -145], 20],
   ])('%s', (_, hours, count) => {
     expect(apart(hours)).toBe(count);
   });
 
-  test('are told whatever the order, and only what moved', () => {
+  test('are the same in any order, and include only moved records', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: -40, max: 40 }), { maxLength: 60 }), (hours) => {
         const told = apart(hours);
@@ -160,7 +160,7 @@ describe('records that moved by a time of their own', () => {
   });
 });
 
-describe('a reading of several targets is weighed as one', () => {
+describe('several targets are evaluated together', () => {
   const idsFrom = (first: number, count: number) => Array.from({ length: count }, (_, index) => `r${first + index}`);
   const recordsOf = ({
     ids = [],
@@ -219,7 +219,7 @@ describe('a reading of several targets is weighed as one', () => {
     );
   });
 
-  test('a record that two hold counts once', () => {
+  test('a record in two targets counts once', () => {
     const ids = new Set(idsFrom(0, 6));
     const records = recordsOf({ ids, rewritten: ids });
     expect(replacesNearlyAll([records, records])).toBe(false);

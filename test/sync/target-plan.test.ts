@@ -14,7 +14,7 @@ test.each([
   ['any kind is held', Object.keys(NONE_HELD).map((kind) => ({ held: { ...NONE_HELD, [kind]: [CHANGE] } }))],
   ['a removal is postponed', [{ postponed: [CHANGE] }]],
   ['the reading replaces nearly everything', [{ replaced: true }]],
-  ['the reading is distrusted', [{ distrustsReading: true }]],
+  ['the scan is distrusted', [{ distrustsReading: true }]],
 ])('a plan is not decided where %s', (_, plans) => {
   for (const plan of plans) expect(decided(plan), JSON.stringify(plan)).toBe(false);
 });

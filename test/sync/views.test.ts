@@ -57,7 +57,7 @@ describe('an event', () => {
 });
 
 describe('a view', () => {
-  test('shows what the list has, and what was read alone', () => {
+  test('contains the list, and records fetched individually', () => {
     const before = quiet().now;
     const now = { ...before, appointments: before.appointments.slice(1), patients: before.patients.slice(1) };
     const shown = (alone: CycleChoice['alone'], id: string) =>
@@ -77,7 +77,7 @@ describe('a view', () => {
     expect(view.unusable).toEqual({ phone: 1 });
   });
 
-  test('of one agenda finds what a look at all appointments would find, and counts those that it passes over', () => {
+  test('of one agenda finds the same appointments as a search of all, and counts the skipped ones', () => {
     fc.assert(
       fc.property(cycleChoices, (choice) => {
         const planning = planningOf({ ...choice, reach: 'whole' });

@@ -66,33 +66,33 @@ const item = itemOf(booked);
 
 describe('an appointment in a week', () => {
   test.each([
-    ['that the calendar holds as it was given is no difference', booked, item, [remoteOf('1', item)], null],
+    ['unchanged in the calendar is no difference', booked, item, [remoteOf('1', item)], null],
     ['that was never written is missing', booked, null, [], { kind: 'missing' }],
-    ['whose event a person took out is removed', booked, item, [], { kind: 'removed' }],
+    ['with an event removed by a user is removed', booked, item, [], { kind: 'removed' }],
     ['that the clinic moved since is behind', moved, item, [remoteOf('1', item)], { kind: 'behind', fields: ['time'] }],
     [
-      'whose event a person moved is edited',
+      'with an event moved by a user is edited',
       booked,
       item,
       [remoteOf('1', itemOf(moved), '2')],
       { kind: 'edited', fields: ['time'] },
     ],
     [
-      'whose event nobody can read any more is edited',
+      'with an unreadable event is edited',
       booked,
       item,
       [remoteOf('1', null, '2')],
       { kind: 'edited', fields: ['unknown'] },
     ],
     [
-      'that the clinic moved too is behind, whatever a person did',
+      'also moved by the clinic is behind, after any user edit',
       moved,
       item,
       [remoteOf('1', { ...item, title: 'x' }, '2')],
       { kind: 'behind', fields: ['time'] },
     ],
     [
-      'that is cancelled and still stands there is surplus',
+      'that is cancelled and still in the calendar is surplus',
       appointmentOf('1', { status: 'cancelled' }),
       item,
       [remoteOf('1', item)],
@@ -111,8 +111,8 @@ describe('an appointment in a week', () => {
   });
 
   test.each([
-    ['beyond the window is not missing', 24 * 61, 'beyond-window'],
-    ['before the window stays as it is', -24 * 9, 'before-window'],
+    ['after the window is not missing', 24 * 61, 'beyond-window'],
+    ['before the window is unchanged', -24 * 9, 'before-window'],
   ] as const)('%s', (_, inHours, omitted) => {
     const [entry] = compare(appointmentOf('1', { inHours }), null, []);
     expect(entry).toMatchObject({ omitted, difference: null });
@@ -120,7 +120,7 @@ describe('an appointment in a week', () => {
 });
 
 describe('an event in a week', () => {
-  test('whose appointment is gone is surplus; one that no list shows is told so; of an unusable row nothing is known', () => {
+  test('without an appointment is surplus; one missing from every list is unlisted; one with an unusable row is unknown', () => {
     const there = [remoteOf('1', item)];
     expect(compare(null, item, there, { vanished: new Set(['1']) })[0]?.difference).toEqual({
       kind: 'surplus',
@@ -130,7 +130,7 @@ describe('an event in a week', () => {
     expect(compare(null, item, there, { unusable: new Set(['1']) })[0]?.difference).toEqual({ kind: 'unknown' });
   });
 
-  test('that is a second one of its record, or names none, is told beside it', () => {
+  test('that duplicates a record, or names none, is a copy', () => {
     const copy = { ...remoteOf('1', item), remoteId: 'copied' };
     const nameless = { ...remoteOf('1', item), sealedRecordId: null, remoteId: 'nameless' };
     const entries = compare(booked, item, [copy, remoteOf('1', item), nameless]);

@@ -112,7 +112,7 @@ test('of traces the configured share is sent, and of what is switched off nothin
   expect(off.receiver.requests).toEqual([]);
 });
 
-test('a job belongs to what asked for it at once, in whatever process, and what comes later is a trace of its own', async () => {
+test('a job belongs to the trace of its direct request, in any process, and a later job starts a new trace', async () => {
   const { receiver, telemetry } = await open();
   const { spans } = telemetry;
   const queues = openQueues(redis.url, neverNeedless, undefined, spans);
@@ -147,7 +147,7 @@ test('a job belongs to what asked for it at once, in whatever process, and what 
   expect(of('later')?.traceId).not.toBe(cycle?.traceId);
 });
 
-test('a call of the API goes on with the trace of its caller, also when its body comes late, and probes are no trace', async () => {
+test('an API call continues the trace of its caller, even if its body arrives late, and probes are not traced', async () => {
   const { receiver, telemetry } = await open();
   const { spans } = telemetry;
   const app = await openApp({ log: silentLogger, spans });
@@ -185,7 +185,7 @@ test('a call of the API goes on with the trace of its caller, also when its body
   expect(receiver.text()).not.toContain('Zwxyquist');
 });
 
-test('who is not let in makes no span, whatever they say of theirs', async () => {
+test('an unauthorised caller creates no span, with any trace headers', async () => {
   const { receiver, telemetry } = await open();
   const app = await openApp({ log: silentLogger, spans: telemetry.spans });
   const visitor = { id: 'token:a', name: 'a', csrf: 'c', level: 'owner', tenants: null } as const;
@@ -206,7 +206,7 @@ test('who is not let in makes no span, whatever they say of theirs', async () =>
   expect(receiver.spans.map(({ attributes }) => attributes['http.response.status_code'])).toEqual([200]);
 });
 
-test('a request to a vendor is a span with its host and status, and the vendor is told the trace only where that is said', async () => {
+test('a request to a vendor is a span with its host and status, and the vendor receives the trace only if configured', async () => {
   const { receiver, telemetry } = await open();
   const { spans } = telemetry;
   const vendor = await open();
@@ -236,7 +236,7 @@ test.each<[string, (response: ServerResponse) => unknown]>([
   ['answers 5xx', (response) => response.writeHead(503).end()],
   ['breaks off', (response) => response.destroy()],
   ['never answers', () => {}],
-])('a collector that %s keeps no work waiting, and neither does the end', async (_, answer) => {
+])('a collector that %s delays neither work nor shutdown', async (_, answer) => {
   const { receiver, telemetry, lines } = await open();
   const asked = Promise.withResolvers<void>();
   receiver.answer = (response) => {
@@ -245,7 +245,7 @@ test.each<[string, (response: ServerResponse) => unknown]>([
   };
   const { traces } = telemetry.counts;
   for (let count = 0; count < 3_000; count += 1) telemetry.spans.begin('cycle').end();
-  // No room for them all: a batch is under way, nothing was waited for.
+  // The queue is full: a batch is in progress, and the spans did not wait for it.
   expect(traces).toEqual({ sent: 0, dropped: 3_000 - 2_048 });
   await asked.promise;
   await telemetry.close(50);
@@ -253,7 +253,7 @@ test.each<[string, (response: ServerResponse) => unknown]>([
   expect(lines.length).toBeLessThanOrEqual(1);
 });
 
-test('what a collector refuses of a batch is counted, and what asks for a redirect is not followed', async () => {
+test('records refused by the collector are counted, and redirects are not followed', async () => {
   const { receiver, telemetry } = await open({ protocol: 'http/json', logs: false });
   const elsewhere = await open();
   const answers = [
@@ -267,7 +267,7 @@ test('what a collector refuses of a batch is counted, and what asks for a redire
   expect(elsewhere.receiver.requests).toEqual([]);
 });
 
-test('a collector beyond this network is spoken to over https alone, and only at public addresses', async () => {
+test('a collector outside this network is contacted only over https, and only at public IP addresses', async () => {
   const parse = (endpoint: string, more: object = {}) =>
     telemetrySection(secretSchemas({ env: {}, dir: '.' })).safeParse({ endpoint, ...more });
   const [issue] = parse('http://otel.example:4318').error?.issues ?? [];
@@ -334,7 +334,7 @@ test('whatever a collector answers, all is sent in order, waits, or is counted a
   );
 });
 
-test('it is said once that a collector takes nothing, and once that it does again', async () => {
+test('one message reports that a collector accepts nothing, and one that it accepts records again', async () => {
   const time = useFakeTime();
   const told: (string | null)[] = [];
   let next: Handed = BUSY;
@@ -347,7 +347,7 @@ test('it is said once that a collector takes nothing, and once that it does agai
   expect(told).toEqual(['status-503', null, 'status-503']);
 });
 
-test('what waits is sent at the end, and a collector that never answers puts the end off by the grace time alone', async () => {
+test('waiting records are sent at shutdown, and an unresponsive collector delays it only by the grace time', async () => {
   const time = useFakeTime();
   const prompt = new HandOver<number>({ send: async () => TAKEN, report() {} });
   for (let count = 0; count < 600; count += 1) prompt.add(count);

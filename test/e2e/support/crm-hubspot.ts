@@ -50,7 +50,7 @@ const TYPES = {
 
 const KEY = 'clinic_mirror_key';
 
-/** HubSpot, without limits, with a login by OAuth. */
+/** Starts HubSpot without limits, with an OAuth connection. */
 export async function startHubSpot(): Promise<CrmVendor> {
   const sandbox = await startHubSpotSandbox({ tenSecondlyOAuth: Number.POSITIVE_INFINITY });
   for (const [stream, object] of Object.entries(OBJECTS) as [StreamName, ObjectTypeName][]) {
@@ -127,7 +127,7 @@ function optionsOf(kind: keyof typeof TYPES): object {
 }
 
 const PREPARES = /^\/(crm\/properties|account-info)\//;
-/** Reading by key is a POST too. */
+/** Fetches by key also use POST. */
 const READS = /\/(batch\/read|search)$/;
 
 function purposeOf({ method, url }: CrmRequest): CrmPurpose {

@@ -63,7 +63,7 @@ const CUSTOM_FIELDS: Record<string, FieldOptions[]> = {
 
 const USER = 'integration@clinic.example';
 
-/** Salesforce, with fields for everything that is mapped and a person's login. */
+/** Starts Salesforce, with fields for all mapped values and the connection of a user. */
 export async function startSalesforce(): Promise<CrmVendor> {
   const sandbox = await startSalesforceSandbox({ customFields: CUSTOM_FIELDS });
   sandbox.recording.record(true);

@@ -1,6 +1,6 @@
 /**
- * Forms of a text in which it could stand within a request: as it is, in JSON with every other letter escaped, percent-encoded,
- * with entities, in hexadecimal, and in base64 at each of its three places within a longer text. Capitals don't matter but in base64.
+ * Returns the forms in which a string could occur within a request: plain, in JSON with every other letter escaped, percent-encoded, with
+ * entities, in hexadecimal, and in base64 at each of its three offsets within a longer string. Only base64 is case-sensitive.
  */
 function formsOf(trace: string): { form: string; exact: boolean }[] {
   const bytes = Buffer.from(trace);
@@ -23,7 +23,7 @@ function formsOf(trace: string): { form: string; exact: boolean }[] {
   ];
 }
 
-/** Which of the traces stand in a text, in any of their forms. */
+/** Returns the traces that occur in a text in any form. */
 export function tracesIn(text: string, traces: readonly string[]): string[] {
   const small = text.toLowerCase();
   return traces.filter((trace) => formsOf(trace).some(({ form, exact }) => (exact ? text : small).includes(form)));
@@ -40,7 +40,7 @@ function percentEncoded(bytes: Buffer): string {
   return [...bytes].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
 }
 
-/** What of the base64 of any text around it is the same whatever stands before and behind. */
+/** Returns the base64 parts that do not depend on the text before and after the trace. */
 function base64Forms(trace: string): string[] {
   return [0, 1, 2].flatMap((before) => {
     const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(trace)]);

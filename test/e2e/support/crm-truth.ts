@@ -15,7 +15,7 @@ type Values = CrmRecord['values'];
 /** What a CRM should show by the clinic's own books, computed here again. */
 export interface Expected {
   values: Values;
-  /** Who it belongs to; null for contacts. */
+  /** Contact that owns the object; null for contacts. */
   contact: Values | null;
 }
 
@@ -28,8 +28,8 @@ export interface CrmComparison {
 }
 
 /**
- * Compares a stream in a CRM with the books of the tenants' clinics. Nothing of the product is used.
- * @param asOf epoch ms at which what depends on the time of day was computed
+ * Compares a stream in a CRM with the books of the tenants' clinics, without code of the product.
+ * @param asOf epoch ms at which values that depend on the time of day were computed
  */
 export function compareCrm(
   world: CrmWorld,
@@ -45,7 +45,7 @@ export function compareCrm(
     return { values, contact: stream === 'patients' ? null : (contacts.get(contactId) ?? {}) };
   });
   const expected = tenants.flatMap((tenant) => expectedIn(world, tenant, stream, asOf));
-  // HubSpot gives an address to one contact alone: who of a family has it is not for us to say.
+  // HubSpot accepts an e-mail address on only one contact; any member of a family may have it.
   const addresses = vendor.name === 'hubspot' && stream === 'patients' ? addressFaults(expected, found) : [];
   const text = (one: Expected) => textOf(one, vendor);
   const [wanted, there] = [counted(expected.map(text)), counted(found.map(text))];
@@ -57,7 +57,7 @@ export function compareCrm(
   };
 }
 
-/** What comparisons come to when the CRM shows the clinic's books and nothing else. */
+/** Result of a comparison if the CRM contains exactly the clinic's books. */
 export const SAME = { missing: [], surplus: [] };
 
 function addressFaults(expected: readonly Expected[], found: readonly Expected[]): string[] {

@@ -1,10 +1,10 @@
 import type { FaultPlan } from '../../../sandbox/kit/faults.ts';
 import type { StreamName } from '../../../src/model/items.ts';
 
-/** A record of a CRM under names that all of them share; what the CRM shows as empty is null. */
+/** A CRM record with shared field names; null for a field that is empty in the CRM. */
 export interface CrmRecord {
   id: string;
-  /** Our key; null for what people made. */
+  /** The key of clinic-mirror; null for records created by users. */
   key: string | null;
   values: Readonly<Record<string, string | number | boolean | null>>;
   /** Ids of the contacts that it belongs to. */
@@ -22,19 +22,19 @@ export interface CrmRequest {
 /** What a request to a CRM is for: looking at properties and the like comes before any record is read or written. */
 export type CrmPurpose = 'login' | 'prepare' | 'read' | 'write';
 
-/** What people see and do in a CRM. */
+/** User actions in a CRM, and the visible records. */
 export interface CrmHands {
-  /** What a person sees. */
+  /** Returns the records visible to a user. */
   records(stream: StreamName): CrmRecord[];
-  /** A person deletes the property behind a shared name, or hides it from the login. @returns puts it back */
+  /** Deletes the property behind a shared name, or hides it from the connection. @returns a function that restores it */
   removeProperty(stream: StreamName, shared: string): () => void;
-  /** A person makes a contact, with values by shared names. @returns its id */
+  /** Creates a contact as a user, with values by shared names. @returns its id */
   addByHand(values: Readonly<Record<string, string>>): string;
   editByHand(stream: StreamName, id: string, shared: string, value: string): void;
   deleteByHand(stream: StreamName, id: string): void;
 }
 
-/** What goes wrong between the product and a CRM. */
+/** Failures between the product and a CRM. */
 export interface CrmFailures {
   /** Every write from now on is refused in these words. */
   refuseWrites(status: number, body: object): void;
@@ -44,7 +44,7 @@ export interface CrmFailures {
   lostAnswers(): number;
 }
 
-/** A CRM on loopback: how a tenant's files name it, and what a person finds in it. */
+/** A CRM on loopback: its section in a tenant's file, and its content for users. */
 export interface CrmVendor extends CrmHands, CrmFailures {
   name: VendorName;
   /** Of targets in the tenant file. */
@@ -58,14 +58,14 @@ export interface CrmVendor extends CrmHands, CrmFailures {
   targetSettings: object;
   /** Property of the CRM for each of the shared names, by stream. */
   names: Readonly<Record<StreamName, Readonly<Record<string, string>>>>;
-  /** Properties beside them that the CRM wants with every record. */
+  /** Additional properties that the CRM requires with every record. */
   constants: Readonly<Partial<Record<StreamName, Readonly<Record<string, object>>>>>;
   /** Every request since the start with all its bytes, the last 10,000. */
   recorded(): CrmRequest[];
   purposeOf(request: CrmRequest): CrmPurpose;
-  /** Requests to the API since the start by the sandbox's own count, logins left out. */
+  /** Requests to the API since the start, as the sandbox counts them, without sign-ins. */
   counted(): number;
-  /** A person logs in; null for a login that needs none. */
+  /** Signs in as a user; null for a connection without sign-in. */
   authorize: ((url: string) => Promise<string>) | null;
   close(): Promise<void>;
 }
@@ -76,7 +76,7 @@ export const VENDORS = ['hubspot', 'salesforce', 'rest-crm'] as const;
 /** One of {@link VENDORS}. */
 export type VendorName = (typeof VENDORS)[number];
 
-/** What kind of value stands under each of the shared names. */
+/** Type of the value under each shared name. */
 export const CRM_FIELDS = {
   patients: {
     firstName: 'text',
@@ -93,7 +93,7 @@ export const CRM_FIELDS = {
   invoices: { name: 'text', date: 'date', amount: 'number', doctors: 'text' },
 } as const satisfies Record<StreamName, Record<string, 'text' | 'number' | 'boolean' | 'date' | 'instant'>>;
 
-/** A value as a CRM tells it, under the kind of its field: booleans and numbers as such, instants as ISO 8601 in UTC. */
+/** Converts a value of a CRM by the type of its field: booleans and numbers unchanged, instants as ISO 8601 in UTC. */
 function sharedValue(stream: StreamName, name: string, value: unknown): string | number | boolean | null {
   const kinds: Readonly<Record<string, string>> = CRM_FIELDS[stream];
   if (value === null || value === undefined || value === '') return null;
@@ -126,7 +126,7 @@ export function propertyOf(names: Readonly<Record<string, string>>, shared: stri
   return names[shared] ?? shared;
 }
 
-/** Values by shared names as the CRM names them. */
+/** Renames values from shared names to the CRM's names. */
 export function underOwnNames(
   names: Readonly<Record<string, string>>,
   values: Readonly<Record<string, string>>,

@@ -16,9 +16,9 @@ const TARGETS = { patients: 'contacts', appointments: 'visits', invoices: 'deals
 export interface CrmWorldOptions {
   redisUrl: string;
   vendors?: readonly VendorName[];
-  /** Calendars of each tenant beside; default: none. */
+  /** Additional calendars of each tenant; default: none. */
   calendars?: SmallWorldOptions['targets'];
-  /** Default: patients alone. */
+  /** Default: only patients. */
   streams?: readonly StreamName[];
   tenants?: number;
   patients?: number;
@@ -34,7 +34,7 @@ export interface CrmWorldOptions {
   settings?: object;
 }
 
-/** Fields of the clinic's records behind the shared names: none of them is sensitive but the doctors of a deal. */
+/** Fields of the clinic's records behind the shared names; only the doctors of a deal are sensitive. */
 const SOURCES = {
   patients: {
     firstName: 'firstName',
@@ -57,7 +57,7 @@ export interface CrmWorld extends Omit<SmallWorld, 'targets' | 'logIn' | 'compar
   logIn(): Promise<void>;
   /** Changes a tenant's file, for what is opened afterwards. */
   editTenant(id: string, edit: (file: TenantContent) => void): Promise<void>;
-  /** Requests that reached a CRM since the last question, by what they were for. */
+  /** Requests to a CRM since the last call, by purpose. */
   spent(vendor: CrmVendor): Record<CrmPurpose, number>;
 }
 
@@ -73,7 +73,7 @@ const STARTERS: Readonly<Record<VendorName, () => Promise<CrmVendor>>> = {
   'rest-crm': startRestCrm,
 };
 
-/** Starts a world with CRMs. Nobody is logged in yet. */
+/** Starts a world with CRMs, without any sign-in yet. */
 export async function startCrmWorld(options: CrmWorldOptions): Promise<CrmWorld> {
   const vendors = await Promise.all((options.vendors ?? VENDORS).map((name) => STARTERS[name]()));
   const { patients = 20, appointments = 40, tenants = 1 } = options;
@@ -149,7 +149,7 @@ function mappingOf(
   return mapping;
 }
 
-/** As people do: the clinic's front desk, and whoever administers each CRM. */
+/** Signs in as the clinic's front desk, and as the administrator of each CRM. */
 async function logIn(world: SmallWorld, vendors: readonly CrmVendor[]): Promise<void> {
   await world.logIn();
   for (const { id } of world.tenants) {

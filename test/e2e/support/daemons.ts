@@ -45,7 +45,7 @@ export async function runUntilInSync(world: SmallWorld, daemons: readonly Daemon
   );
 }
 
-/** Empties Redis, and puts the logins of the first tenant back from a backup. */
+/** Empties Redis, and restores the connections of the first tenant from a backup. */
 export async function loseState(world: SmallWorld, redis: Redis): Promise<void> {
   const { out: backup } = await world.cli('credentials', 'backup', 'clinic-1');
   await redis.flushall();

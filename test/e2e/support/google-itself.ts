@@ -7,22 +7,22 @@ import { createSecureContext, TLSSocket } from 'node:tls';
 import { GOOGLE, type GoogleSandbox, startGoogleSandbox } from '../../../sandbox/google/index.ts';
 import { createCertificate } from '../../../sandbox/kit/certificate.ts';
 
-/** Google at its own addresses, for processes that are started with this environment. */
+/** Google at its real hosts, for processes started with this environment. */
 export interface GoogleItself {
   sandbox: GoogleSandbox;
-  /** Leads a process through a proxy that answers for Google's servers alone. */
+  /** Environment that sends a process through a proxy which answers only for Google's servers. */
   env: Record<string, string>;
-  /** Hosts to which connections were asked for, Google's and others. */
+  /** Hosts of all connection requests, Google's and others. */
   hosts: ReadonlySet<string>;
-  /** Where a person without that proxy opens an address of Google's. */
+  /** Returns the URL at which a user without that proxy opens a Google URL. */
   opened(url: string): string;
   close(): Promise<void>;
 }
 
 /**
- * Starts the sandbox so that Google's own names lead to it, over TLS: what is configured for Google is used as it is, without an address of
- * a sandbox anywhere.
- * @param dir where its certificates are kept
+ * Starts the sandbox so that Google's real host names lead to it, over TLS: the Google configuration is used unchanged, without any URL of
+ * a sandbox.
+ * @param dir folder for its certificates
  */
 export async function startGoogleItself(
   dir: string,
@@ -59,7 +59,7 @@ export async function startGoogleItself(
   });
   proxy.listen(0, '127.0.0.1');
   await once(proxy, 'listening');
-  // By name, as an operator's proxy is: how tenants' hosts are looked up is nothing to it.
+  // A host name, as for an operator's proxy: the proxy is not subject to the lookup rules for tenants' hosts.
   const proxyUrl = `http://localhost:${(proxy.address() as AddressInfo).port}`;
   return {
     ...{ sandbox, hosts },

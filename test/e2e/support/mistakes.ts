@@ -6,7 +6,7 @@ import { parse, stringify } from 'yaml';
 import { paced } from '../../support/pace.ts';
 import { type Ran, runHere } from './run-command.ts';
 
-/** An administrator meets a mistake within this time, on a usual machine. */
+/** A mistake is reported to an administrator within this time, on a usual host. */
 const LIMIT_MS = 10_000;
 
 /** A copy of the configuration in which one mistake is made. */
@@ -33,9 +33,9 @@ export interface Mistake {
   name: string;
   /** The command, or the page, on which it shows first. */
   surface: string;
-  /** Makes the mistake. @returns what the surface shows */
+  /** Makes the mistake. @returns the text on the surface */
   make(attempt: Attempt): Promise<string>;
-  /** Names the place to correct: a file (of YAML with the line), a setting with its file, or the address of a server. */
+  /** Names the place to correct: a file (for YAML with the line), a setting with its file, or the URL of a server. */
   where: RegExp;
   cause: RegExp;
   /** The command or the change that comes next. */
@@ -49,14 +49,14 @@ interface Row {
   sentence: string;
 }
 
-/** Makes one test of each mistake; prints the table when `MISTAKES_TABLE` is set. @param place of the working configuration */
+/** Creates one test for each mistake; prints the table when `MISTAKES_TABLE` is set. @param place of the working configuration */
 export function testMistakes(
   mistakes: readonly Mistake[],
   place: () => { configDir: string; env: Record<string, string> },
 ): void {
   const rows: Row[] = [];
   for (const mistake of mistakes) {
-    test(`${mistake.name}: ${mistake.surface} names the place, the cause and what to do, in time`, async () => {
+    test(`${mistake.name}: ${mistake.surface} names the place, the cause and the remedy, in time`, async () => {
       const { made, close } = await attempt(place());
       try {
         const begunAt = performance.now();
@@ -130,21 +130,21 @@ function firstProblem({ out, err }: Ran): string {
 
 type Made = Pick<Mistake, 'surface' | 'make'>;
 
-/** A mistake that a command tells. */
+/** A mistake that a command reports. */
 export function saidBy(command: string, make: (made: Attempt) => Promise<unknown>): Made {
   return {
     surface: command,
     async make(made) {
       await make(made);
       const { out, err } = await made.run(...command.split(' '));
-      // Of a cycle it is what is said of a target.
+      // From a cycle, only the part about a target.
       const failing = command.startsWith('sync') ? out.search(/^(?!clinic-)[\w-]+: /m) : -1;
       return failing === -1 ? `${out}${err}` : out.slice(failing);
     },
   };
 }
 
-/** A mistake that the check of the files tells. */
+/** A mistake that the check of the files reports. */
 export function checkedBy(make: (made: Attempt) => Promise<unknown>): Made {
   return saidBy('config check', make);
 }

@@ -10,10 +10,10 @@ export interface Ran {
 }
 
 /**
- * Runs a command of the product to its end, in this process: one of its own takes a second of processor time to begin. That a process of
- * its own says the same is the matter of `test/cli.test.ts`.
- * @param onError given all that standard error got so far, at each addition
- * @param interrupted ends with the person's Ctrl-C
+ * Runs a command of the product to its end in this process, since a separate process takes a second of CPU time to start.
+ * `test/cli.test.ts` shows that a separate process gives the same output.
+ * @param onError called at each addition with all standard error so far
+ * @param interrupted aborts like the user's Ctrl-C
  */
 export async function runHere(
   { configDir, env }: Pick<SmallWorld, 'configDir' | 'env'>,

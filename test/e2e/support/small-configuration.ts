@@ -14,7 +14,7 @@ import {
 
 /** What a small world is made of. Each target shows one agenda of its tenant. */
 export interface SmallWorldOptions {
-  /** Of one server, unless `redis` says otherwise. */
+  /** Used for a single server, unless `redis` is set. */
   redisUrl?: string;
   /** The section `redis` of the settings. */
   redis?: Readonly<Record<string, unknown>>;
@@ -51,7 +51,7 @@ export interface SmallTarget extends Pick<BuiltTarget, 'account' | 'proxy' | 're
   agendaIds: string[];
 }
 
-/** One tenant of ours and of the clinic. */
+/** A tenant and its clinic. */
 export interface SmallTenant {
   id: string;
   clinicId: string;

@@ -19,7 +19,7 @@ export type Family = (typeof FAMILIES)[number];
 /** A CalDAV server that runs, a real one or the sandbox. */
 export type DavServer = Pick<PrivateDavServer, 'url' | 'users' | 'homePathOf'>;
 
-/** The servers that calendars lie at. */
+/** The servers of the calendars. */
 export interface CalendarServers {
   google: GoogleSandbox;
   graph: GraphSandbox;
@@ -28,7 +28,7 @@ export interface CalendarServers {
 
 /** A calendar seen from outside, and what the tenant's file says of it. */
 export interface BuiltTarget {
-  /** Account at Google or mailbox at Microsoft; empty for CalDAV, which nobody logs in to. */
+  /** Account at Google or mailbox at Microsoft; empty for CalDAV, which has no sign-in. */
   account: string;
   proxy: FaultProxy;
   read: RemoteReader;
@@ -94,7 +94,7 @@ const BUILDERS: Record<
   },
 };
 
-/** Calendars of ours of an earlier test would be taken for ours. */
+/** Calendars of an earlier test would be recognised as calendars of clinic-mirror. */
 export async function emptyDavServer({ url, users, homePathOf }: DavServer): Promise<void> {
   for (const { name, password } of users) {
     const authorization = `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`;

@@ -48,7 +48,7 @@ export interface SmallWorld {
   graph: GraphSandbox;
   /** The product reaches the clinic's API through it, but not the authorization server. */
   clinicProxy: FaultProxy;
-  /** The product reaches Microsoft's logins through it. */
+  /** The product reaches Microsoft's sign-in through this proxy. */
   entraProxy: FaultProxy;
   tenants: SmallTenant[];
   targets: SmallTarget[];
@@ -71,7 +71,7 @@ export interface SmallWorld {
   close(): Promise<void>;
 }
 
-/** Who logs in where, and what they allow. */
+/** The user of a sign-in, the vendor, and the granted permissions. */
 export interface LogInOptions {
   tenant?: string;
   connections?: string[];
@@ -81,7 +81,7 @@ export interface LogInOptions {
   googleScopes?: string[];
 }
 
-/** Starts a small world. Nobody is logged in yet. */
+/** Starts a small world, without any sign-in yet. */
 export async function startSmallWorld(options: SmallWorldOptions): Promise<SmallWorld> {
   const dir = await mkdtemp(join(tmpdir(), 'clinic-mirror-e2e-'));
   const [clinic, google, graph] = await Promise.all([
@@ -130,10 +130,10 @@ function openWorld(servers: Servers, { tenants, targets }: Built): SmallWorld {
     const configuration = loadConfiguration({ dir: configDir, env, connectors, reminderChannels, mode: 'strict' });
     const composition = compose({ configuration, log, priority: 'interactive' });
     compositions.push(composition);
-    // What is tried again is tried again as soon as the rules allow.
+    // Retries happen as soon as the rules allow.
     for (const { tenant } of composition.composed.values()) {
       tenant.random = () => 0;
-      // Any later cycle is a second look at what was missed.
+      // Any later cycle is the second scan of a missing record.
       tenant.missedForMs = 0;
     }
     return composition;
@@ -216,16 +216,18 @@ export async function expectExact(world: SmallWorld, when?: string): Promise<voi
   expect(comparisons, when).toEqual(world.targets.map(() => expect.objectContaining(EXACT)));
 }
 
-/** Cycles as the daemon makes them, until something is so: failure is noticed in one and mended in the next, and what is gone is missed twice. */
+/**
+ * Runs cycles like the daemon until a condition holds: a failure is noticed in one cycle and repaired in the next, and a vanished record is
+ * missed twice.
+ */
 export async function cycleUntil(world: SmallWorld, condition: () => Promise<boolean>): Promise<void> {
   const cycleAndLook = async () => {
     await world.cycle();
     return await condition();
   };
-  await waitFor(cycleAndLook, { what: 'the calendars to follow', intervalMs: 50 });
+  await waitFor(cycleAndLook, { what: 'the calendars to be in sync', intervalMs: 50 });
 }
 
-/** Whether a comparison says so. */
 export function isExact({ duplicates, missing }: { duplicates: number; missing: number }): boolean {
   return duplicates === 0 && missing === 0;
 }
@@ -239,7 +241,7 @@ export function tenantFile({ configDir }: Pick<SmallWorld, 'configDir'>, tenant:
   return tenantFilePath(configDir, tenant);
 }
 
-/** Changes a tenant's file as an editor does: another file takes its place. */
+/** Changes a tenant's file as an editor does: a new file replaces the old one. */
 export async function editTenant(world: SmallWorld, tenant: string, change: (file: TenantFile) => void): Promise<void> {
   const name = tenantFile(world, tenant);
   const content = parse(await readFile(name, 'utf8')) as TenantFile;
@@ -255,13 +257,13 @@ export function retitle(world: SmallWorld, tenant: string, title: 'busy' | 'appo
   });
 }
 
-/** One event as somebody who looks at the calendar finds it. */
+/** One event as a user of the calendar sees it. */
 export interface ShownEvent {
   id: string;
   summary: string;
 }
 
-/** The events of a tenant's first calendar at Google; none before it is there. */
+/** The events of a tenant's first calendar at Google; none before the calendar exists. */
 export async function shownEvents(world: SmallWorld, redis: RedisClient, tenant: string): Promise<ShownEvent[]> {
   const { container } = await createTargetStore(redis, tenant, createProofSealer(Buffer.alloc(32, 1), tenant)).read(
     'doctor-1',
@@ -270,7 +272,7 @@ export async function shownEvents(world: SmallWorld, redis: RedisClient, tenant:
   return world.google.events(container).map(({ id, summary }) => ({ id: String(id), summary: String(summary) }));
 }
 
-/** Lines of a daemon's log with these words; where to sign in first is told to people, beside the log. */
+/** Lines of a daemon's log with these words. The first sign-in URL is printed to the terminal, not to the log. */
 export function logged({ dir }: Pick<SmallWorld, 'dir'>, message: string): Record<string, unknown>[] {
   const lines = readFileSync(join(dir, 'daemon.log'), 'utf8')
     .split('\n')

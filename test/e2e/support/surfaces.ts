@@ -25,7 +25,7 @@ import type { Problem } from '../../../src/model/problems.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../../src/model/time.ts';
 import { contextWith } from '../../operations/run-operation.ts';
 
-/** Where an operator looks, and what each says of one problem. */
+/** The surfaces for operators, each with its text about one problem. */
 export const SURFACES = ['status', 'status --json', 'readiness', 'metrics', 'alert', 'Overview', 'API', 'MCP'] as const;
 
 export interface Surfaces extends Skins {
@@ -61,7 +61,7 @@ export async function openSkins(composition: Composition, statuses: Statuses): P
   return { app, assistant };
 }
 
-/** The row of the Overview that tells of a problem: what a person reads of it, and a button or the words of what to do. */
+/** Whether a row of the Overview shows the problem: its sentence, and a button or the text of the next action. */
 function isOnPage(page: string, { sentence, code, next }: Problem): boolean {
   return page.split('<tr').some((row) => {
     const read = row.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
@@ -70,13 +70,15 @@ function isOnPage(page: string, { sentence, code, next }: Problem): boolean {
   });
 }
 
-/** Names of the surfaces that show the problem with its sentence, its code and its next action. The processes around them are left out. */
+/**
+ * Returns the surfaces that show the problem with its sentence, its code and its next action. The processes around them are not started.
+ */
 export async function shownOn(
   { composition, metrics, ahead, app: port, assistant }: Surfaces,
   problem: Problem,
 ): Promise<string[]> {
   const { installation } = composition;
-  // What was computed for the last question counts no more.
+  // Expires the values computed for the previous query.
   ahead.ms += 6 * SECOND_MS;
   const view = await status(installation);
   const app = await createOperatorServer(
@@ -107,7 +109,7 @@ export async function shownOn(
   return SURFACES.filter((surface) => shown[surface]);
 }
 
-/** The message that somebody gets who was told of nothing before, once all of it has lasted. */
+/** The message to a recipient without earlier reports, once every problem has lasted long enough. */
 function alertOf(problems: readonly Problem[], now: number): string {
   const { untold } = nextDigest(NOTHING_REPORTED, problems, now, 15 * MINUTE_MS);
   const later = now + DAY_MS + 5 * MINUTE_MS;

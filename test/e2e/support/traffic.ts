@@ -3,7 +3,7 @@ import type { FaultProxy } from '../../../sandbox/kit/fault-proxy.ts';
 const INNER_CALL = /^(POST|PUT|PATCH|DELETE|GET) \/\S+/gm;
 const WRITE = /^(POST|PUT|PATCH|DELETE|MKCALENDAR|MKCOL|PROPPATCH)$/;
 
-/** The addresses of batches, at Google and at Graph. */
+/** The URLs of batches, at Google and at Graph. */
 export const BATCHES = /^\/batch|\/\$batch$/;
 
 /** The methods of every call that passed a proxy, those within batches one by one. */
@@ -15,12 +15,12 @@ export function callsAt({ requests }: FaultProxy): string[] {
   });
 }
 
-/** Deletions that were asked of a target. */
+/** Number of deletions requested from a target. */
 export function deletionsAt(proxy: FaultProxy): number {
   return callsAt(proxy).filter((method) => method === 'DELETE').length;
 }
 
-/** Writes of any kind that were asked of a target. */
+/** Writes of any kind requested from a target. */
 export function writesAt(proxy: FaultProxy): string[] {
   return callsAt(proxy).filter((method) => WRITE.test(method));
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import type { SmallWorld } from './small-world.ts';
 
-/** Has every clinic client read by a profile of its own, `mine`, given as YAML. */
+/** Gives every clinic client the profile `mine`, passed as YAML. */
 export async function useProfile({ configDir }: SmallWorld, profile: string): Promise<void> {
   const file = join(configDir, 'clinic-mirror.yaml');
   const settings = parse(await readFile(file, 'utf8'));

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 
 /**
- * Changes settings that `init` wrote: the clinic is asked as often as it answers. Once a second, as `init` has it, is right where nobody knows
- * more of the clinic; in a test it would be waiting alone.
+ * Changes settings that `init` wrote: removes the request limit of the clinic. One request per second, as `init` sets it, is right for an
+ * unknown clinic; a test would only wait.
  */
 export async function widenBudget(folder: string, changes: object = {}): Promise<void> {
   const file = join(folder, 'clinic-mirror.yaml');

@@ -19,7 +19,7 @@ function admin(method: string, verb: string, body?: unknown): ReturnType<typeof 
   return call(sandbox, undefined, method, `/__sandbox/${verb}`, body);
 }
 
-test('another process can do by HTTP what tests do by hand', async () => {
+test('another process can do over HTTP every manual action of tests', async () => {
   const { body: booked } = await admin('POST', 'book', { tenantId });
   const { body: moved } = await admin('POST', 'move', { tenantId, id: booked.id });
   expect(moved).toMatchObject({ id: booked.id, agendaId: booked.agendaId });
@@ -41,7 +41,7 @@ test('the truth is streamed as JSON lines', async () => {
   expect(rows).toEqual([...sandbox.appointments(tenantId)]);
 });
 
-test('mistakes are told: unknown tenants, ids, users and verbs, and broken rules', async () => {
+test('mistakes are reported: unknown tenants, ids, users and verbs, and violated rules', async () => {
   expect((await admin('POST', 'book', { tenantId: 'none' })).status).toBe(400);
   expect((await admin('POST', 'book', {})).status).toBe(400);
   expect((await admin('POST', 'move', { tenantId, id: 'none' })).status).toBe(404);
@@ -85,7 +85,7 @@ test('the front desk starts and stops, and admin calls are not counted', async (
   expect(body.total).toBe(0);
 });
 
-test('as a process for programs it tells addresses and credentials in a line, and does what is ordered', async () => {
+test('as a process it prints URLs and credentials in a line, and executes commands', async () => {
   const given = ['--port', '0', '--auth-port', '0', '--tenants', '1', '--appointments', '50', '--seed', '3'];
   const child = spawn(process.execPath, ['sandbox/main.ts', 'clinic', '--json', ...given], {
     stdio: ['pipe', 'pipe', 'inherit'],

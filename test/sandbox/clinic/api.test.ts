@@ -69,7 +69,7 @@ describe('authorization', () => {
     }
   });
 
-  test('answers 403 insufficient_permissions when the user may not write', async () => {
+  test('answers 403 insufficient_permissions if the user has no write permission', async () => {
     const { access_token: viewer } = await logIn(sandbox, sandbox.users.readOnly);
     expect((await call(sandbox, viewer, 'GET', `${base}/appointments`)).status).toBe(200);
     const { status, body } = await call(sandbox, viewer, 'POST', `${base}/appointments`, {});
@@ -89,7 +89,7 @@ describe('authorization', () => {
   });
 });
 
-describe('what a call accepts', () => {
+describe('the Accept header of a call', () => {
   test.each([undefined, '*/*', 'application/pdf', 'text/html, application/*'])('%j is refused', async (accept) => {
     for (const path of ['/v2/userinfo', `${base}/agendas`, `${base}/invoices/none/pdf`]) {
       const headers = { authorization: `Bearer ${token}`, ...(accept === undefined ? {} : { accept }) };
@@ -98,7 +98,7 @@ describe('what a call accepts', () => {
     }
   });
 
-  test('is JSON by name, among others too; another clinic system may not look', async () => {
+  test('must contain JSON, also among other types; a deviating clinic system does not check it', async () => {
     const headers = { authorization: `Bearer ${token}`, accept: 'text/html;q=0.1, Application/JSON;q=0.9' };
     expect((await fetch(`${sandbox.baseUrl}${base}/agendas`, { headers })).status).toBe(200);
     await using lax = await openLax();
@@ -115,7 +115,7 @@ async function openLax() {
 }
 
 describe('catalogue', () => {
-  test('shows the tenant, its locations, agendas and treatments, in lists and alone', async () => {
+  test('shows the tenant, its locations, agendas and treatments, in lists and individually', async () => {
     const { body: info } = await call(sandbox, token, 'GET', `${base}/info`);
     expect(info).toMatchObject({ tenantId: firstTenant(sandbox).id, timeZone: 'Europe/Rome', currency: 'EUR' });
     for (const kind of ['locations', 'agendas', 'treatments']) {

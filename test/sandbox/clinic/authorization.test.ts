@@ -43,7 +43,7 @@ describe('discovery', () => {
 });
 
 describe('authorization code', () => {
-  test('gives tokens for what was consented to, and the response names its issuer', async () => {
+  test('issues tokens for the granted scopes, and the response names its issuer', async () => {
     const configuration = await discover(sandbox);
     const { url, verifier, state } = await prepareLogin(configuration, SCOPE);
     const callback = new URL(await authorizeInBrowser(url, firstTenant(sandbox).user));
@@ -58,7 +58,7 @@ describe('authorization code', () => {
     expect((await userinfo(tokens.access_token)).status).toBe(200);
   });
 
-  test('lets the user grant a subset; what was left out is missing from the token', async () => {
+  test('lets the user grant a subset; scopes not granted are missing from the token', async () => {
     const person = { ...firstTenant(sandbox).user, scopes: ['offline_access', 'svc.patients'] };
     const tokens = await logIn(sandbox, person, { scope: SCOPE });
     expect(tokens.scope?.split(' ').sort()).toEqual(['offline_access', 'openid', 'svc.patients']);
@@ -91,7 +91,7 @@ describe('authorization code', () => {
     });
   });
 
-  test('requires PKCE of clients that keep no secret, and of others where the option says so', async () => {
+  test('requires PKCE of public clients, and of others if the option says so', async () => {
     const without = async (server: ClinicSandbox, clientId?: string) => {
       const { url, state } = await prepareLogin(await discover(server, clientId), SCOPE);
       const plain = new URL(url);
@@ -113,7 +113,7 @@ describe('authorization code', () => {
     }
   });
 
-  test('refuses a login that does not ask for openid, by browser and by device, unless the option says so', async () => {
+  test('refuses a sign-in without the scope openid, by browser and by device, unless the option says so', async () => {
     const configuration = await discover(sandbox);
     const { url, state } = await prepareLogin(configuration, 'svc.agenda offline_access');
     const refused = new URL(await authorizeInBrowser(url, firstTenant(sandbox).user));
@@ -144,7 +144,7 @@ describe('authorization code', () => {
     expect((await userinfo(tokens.access_token)).status).toBe(401);
   });
 
-  test('accepts any port of a registered loopback address, and no other path', async () => {
+  test('accepts any port of a registered loopback URL, and no other path', async () => {
     const configuration = await discover(sandbox);
     const anyPort = await prepareLogin(configuration, SCOPE, 'http://127.0.0.1:54321/callback');
     expect(await authorizeInBrowser(anyPort.url, firstTenant(sandbox).user)).toMatch(
@@ -154,7 +154,7 @@ describe('authorization code', () => {
     await expect(authorizeInBrowser(otherPath.url, firstTenant(sandbox).user)).rejects.toThrow(/status 400/);
   });
 
-  test('accepts the registered port alone where ports must be equal', async () => {
+  test('accepts only the registered port if ports must match', async () => {
     const redirectUris = ['http://127.0.0.1:54321/callback'];
     const exact = await startClinicSandbox({
       ...{ tenants: 1, appointments: 20 },
@@ -171,7 +171,7 @@ describe('authorization code', () => {
     }
   });
 
-  test('knows by itself the addresses to which logins of this machine and of a daemon come back', async () => {
+  test('has the redirect URLs of this host and of a daemon registered by default', async () => {
     const usual = await startClinicSandbox({ tenants: 1, appointments: 20 });
     try {
       for (const address of ['http://127.0.0.1:5000/callback', 'http://localhost:8080/oauth/callback']) {
@@ -209,7 +209,7 @@ describe('authorization code', () => {
     expect(response.status).toBe(200);
   });
 
-  test('registers web clients with exact addresses', async () => {
+  test('registers web clients with exact URLs', async () => {
     const configuration = await discover(sandbox, 'web');
     const { url } = await prepareLogin(configuration, SCOPE, 'https://web.example.com/callback');
     expect(await authorizeInBrowser(url, firstTenant(sandbox).user)).toMatch(
@@ -239,7 +239,7 @@ describe('refresh', () => {
     expect((await userinfo(second.access_token)).status).toBe(401);
   });
 
-  test('another login of the same user is another family', async () => {
+  test('another sign-in of the same user starts another token family', async () => {
     const configuration = await discover(sandbox);
     const one = await logIn(sandbox, firstTenant(sandbox).user, { scope: SCOPE });
     const other = await logIn(sandbox, firstTenant(sandbox).user, { scope: SCOPE });
@@ -256,7 +256,7 @@ describe('refresh', () => {
   });
 });
 
-describe('what ends tokens', () => {
+describe('events that end tokens', () => {
   test('revocation at the endpoint', async () => {
     const configuration = await discover(sandbox);
     const tokens = await logIn(sandbox, firstTenant(sandbox).user, { scope: SCOPE });
@@ -275,7 +275,7 @@ describe('what ends tokens', () => {
     await expect(client.refreshTokenGrant(configuration, tokens.refresh_token ?? '')).rejects.toThrow();
   });
 
-  test('the user who revokes the application', async () => {
+  test('revocation of the application by the user', async () => {
     const configuration = await discover(sandbox);
     const { user } = firstTenant(sandbox);
     const [mine, publics] = [

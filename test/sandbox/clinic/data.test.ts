@@ -35,7 +35,7 @@ test('the same seed gives the same clinic, another seed another one', () => {
   expect(invent(plan, 2).appointments).not.toEqual(invent(plan).appointments);
 });
 
-test('there are exactly as many appointments as were asked for, within the range of days', () => {
+test('the requested number of appointments exists, within the range of days', () => {
   for (const appointments of [0, 1, 7, 1200, 5003]) {
     const found = invent({ appointments }).appointments;
     expect(found).toHaveLength(appointments);
@@ -58,7 +58,7 @@ test('no agenda is double booked, not even by blocked time', () => {
   }
 });
 
-test('visits keep to working hours; what lies behind has happened, what lies ahead has not', () => {
+test('visits are within working hours; past visits are completed, future ones are not', () => {
   const visits = invent({ appointments: 3000 }).appointments.filter((appointment) => appointment.patientId !== null);
   const past = visits.filter((visit) => visit.endAt <= NOW);
   const future = visits.filter((visit) => visit.startAt > NOW);
@@ -92,7 +92,7 @@ test('too many appointments for the agendas are refused, and nothing is left ope
   expect(() => invent({ appointments: 10_000, agendas: 1 })).toThrow(RangeError);
 });
 
-test('200,000 appointments are invented, and read page by page, each once', () => {
+test('200,000 appointments are generated, and fetched page by page, each once', () => {
   const folder = mkdtempSync(join(tmpdir(), 'clinic-'));
   const database = openDatabase(join(folder, 'clinic.db'));
   try {

@@ -69,7 +69,7 @@ test('answers authorization_pending, and slow_down when polled too fast', async 
   expect((await poll((await start()).device_code)).body.error).toBe('authorization_pending');
 });
 
-test('each slow_down makes the interval longer for good', () => {
+test('each slow_down lengthens the interval permanently', () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   const polling = createDevicePolling(5, 5);
 

@@ -90,7 +90,7 @@ describe('pages', () => {
     expect((await clinic.send('GET', '/appointments?page=0')).status).toBe(400);
   });
 
-  test('names are in snake_case, amounts are texts, whole days end with their last day', async () => {
+  test('names are in snake_case, amounts are strings, whole days end with their last day', async () => {
     const answer = await clinic.send('GET', '/appointments?date_start=2026-03-29&date_end=2026-03-29');
     const day = rows(answer, 'results').find(({ all_day }) => all_day === true);
     expect(day).toMatchObject({ starts_at: '2026-03-29', ends_at: '2026-03-29', patient_id: null });
@@ -103,7 +103,7 @@ describe('pages', () => {
     });
   });
 
-  test('statuses are words with flags; what was read can be written back, and words are taken', async () => {
+  test('statuses are words with flags; fetched records can be written back, and words are accepted', async () => {
     const tenantId = firstTenant(clinic.sandbox).id;
     const { id } = clinic.sandbox.book(tenantId);
     const path = `/appointments/${id}`;
@@ -147,7 +147,7 @@ describe('hostile', () => {
   const clinic = opened('hostile');
   const window = 'from=2026-03-16&to=2026-04-13';
 
-  test('caps pages without a word, repeats each list’s page once and hides cancelled rows', async () => {
+  test('caps pages silently, repeats each list’s page once and hides cancelled rows', async () => {
     const seen = new Map<unknown, Json>();
     let repeated = 0;
     for (let offset = 0, more = true; more; ) {
@@ -211,7 +211,7 @@ describe('numbers', () => {
   const from = seconds('2026-03-16T00:00:00+01:00');
   const to = seconds('2026-04-13T00:00:00+02:00');
 
-  test('lists what starts in a window of whole seconds, and its Link header leads through all of it', async () => {
+  test('lists the appointments that start in a window of whole seconds, and its Link header leads through all pages', async () => {
     const found: Json[] = [];
     let next: string | undefined = `/appointments?starts_from=${from}&starts_to=${to}&per_page=20`;
     while (next !== undefined) {

@@ -38,11 +38,11 @@ function openProcess(written: WrittenProfile = {}) {
 }
 
 describe('a sandbox with ETags', () => {
-  test('answers 304 to what is as it was, and all to what changed', async () => {
+  test('answers 304 to an unchanged resource, and the full content to a changed one', async () => {
     const etag = (await list()).headers.get('etag');
     expect(etag).toMatch(/^W\/"/);
     expect((await list(etag)).status).toBe(304);
-    // Each page tells the total.
+    // Each page contains the total, so every page changes.
     sandbox.book(tenantId);
     expect((await list(etag)).status).toBe(200);
   });
@@ -58,7 +58,7 @@ describe('a sandbox with ETags', () => {
     expect((await list(before)).status).toBe(status);
   });
 
-  test('is read by a client that asks what is not modified, and counts what it fetched', async () => {
+  test('supports a client that sends If-None-Match, and counts its fetches', async () => {
     const { read, readAnew } = openProcess();
     await read();
     sandbox.counts.reset();
@@ -70,7 +70,7 @@ describe('a sandbox with ETags', () => {
     expect((await read()).records).toEqual((await readAnew()).records);
   });
 
-  test('is read by a client that asks what changed', async () => {
+  test('supports a client that fetches only changes', async () => {
     const rereading = { changedSince: { parameter: 'updatedSince' } };
     const { read, readAnew } = openProcess({ appointments: { rereading } });
     await read();

@@ -54,7 +54,7 @@ describe('the rate limit', () => {
     await expect.poll(async () => (await list()).status, { interval: 20 }).toBe(200);
   });
 
-  test('can hold for good, and a client without a token has no budget to lose', async () => {
+  test('can be permanent, and a client without a token uses no budget', async () => {
     const strict = await startClinicSandbox({
       tenants: 1,
       appointments: 20,
@@ -87,7 +87,7 @@ describe('lists', () => {
     expect(await readAll(sandbox, token, path)).toHaveLength(250);
   });
 
-  test('hide cancelled rows, which can still be read alone', async () => {
+  test('hide cancelled rows, which can still be fetched individually', async () => {
     const cancelled = [...sandbox.appointments(tenantId)].filter((one) => one.status === 'Cancelled');
     expect(cancelled.length).toBeGreaterThan(5);
     sandbox.faults.add({ fault: { kind: 'hide-cancelled' } });
@@ -106,7 +106,7 @@ describe('lists', () => {
     expect(rowsOf(await list('?limit=50&offset=50'))).not.toEqual(rowsOf(first));
   });
 
-  test('hold malformed rows of every kind beside good ones', async () => {
+  test('contain malformed rows of every kind together with valid ones', async () => {
     const good = rowsOf(await list());
     sandbox.faults.add({ fault: { kind: 'bad-rows', variants: BAD_ROW_VARIANTS } });
     const rows = rowsOf(await list());

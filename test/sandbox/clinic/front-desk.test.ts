@@ -25,7 +25,7 @@ function idsOf(changes: readonly SimulatedChange[], ...kinds: SimulatedChange['k
   return changes.filter((change) => kinds.includes(change.kind)).map((change) => change.id);
 }
 
-test('does exactly what was asked for, to different appointments, and says what', () => {
+test('makes exactly the requested changes, to different appointments, and reports them', () => {
   const before = truth();
   const changes = sandbox.simulate(tenantId, { booked: 40, moved: 60, cancelled: 50, checkedIn: 10 });
   const after = truth();
@@ -84,7 +84,7 @@ test('refuses before the first change when there is too little to change', () =>
   expect(truth()).toEqual(before);
 });
 
-test('works by itself until it is stopped', async () => {
+test('works automatically until it is stopped', async () => {
   const changes: SimulatedChange[] = [];
   const stop = sandbox.startFrontDesk({ everyMs: 2, onChange: (change) => changes.push(change) });
   await expect.poll(() => changes.length).toBeGreaterThan(20);

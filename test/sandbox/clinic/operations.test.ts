@@ -128,7 +128,7 @@ describe('updating', () => {
     expect(body.createdAt).toBe(created.createdAt);
   });
 
-  test('accepts what was read before, and refuses a status change or a taken slot', async () => {
+  test('accepts the fetched content unchanged, and refuses a status change or a taken slot', async () => {
     const { body: one } = await request('POST', '', { agendaId: agendaId(), ...evening(7) });
     const { body: other } = await request('POST', '', { agendaId: agendaId(), ...evening(8) });
     expect((await request('PUT', `/${one.id}`, one)).status).toBe(200);

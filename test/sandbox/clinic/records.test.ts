@@ -39,9 +39,9 @@ async function firstOf(path: string): Promise<Json> {
   return row;
 }
 
-describe('every list that has records of its own', () => {
+describe('every list with separate records', () => {
   test.each(['pricelists', 'episodes', 'medicalreports', 'invoices', 'accounting/issuers'])(
-    '%s shows each record once and alone, and not to another tenant',
+    '%s shows each record once and individually, and not to another tenant',
     async (name) => {
       const rows = await readAll(sandbox, token, `${base}/${name}`, 7);
       const [row] = rows;
@@ -106,7 +106,7 @@ test('the same seed gives the same records, whatever else the clinic has', async
 });
 
 describe('availability', () => {
-  test('shows free time alone, in both forms, with the treatment as long as it takes and its price', async () => {
+  test('shows only free time, in both forms, with the duration and the price of the treatment', async () => {
     const query = '?from=2026-03-23&to=2026-03-28';
     const slots = await readAll(sandbox, token, `${base}/availabilities${query}`);
     const taken = [...sandbox.appointments(tenantId)].filter((one) => one.status !== 'Cancelled' && !one.deleted);
@@ -147,7 +147,7 @@ describe('availability', () => {
   });
 });
 
-test('from and to filter what has a date, and nothing else', async () => {
+test('from and to filter records with a date, and no others', async () => {
   const all = await readAll(sandbox, token, `${base}/invoices`);
   const days = all.map(({ issueDate }) => String(issueDate));
   const day = days[Math.floor(days.length / 2)] ?? '';
@@ -201,7 +201,7 @@ describe('episodes', () => {
     expect((await call(sandbox, token, 'DELETE', base + path)).status).toBe(404);
   });
 
-  test('that are wrong are refused by field: 400 for the shape, 422 for what they name', async () => {
+  test('with errors are refused by field: 400 for the shape, 422 for unknown references', async () => {
     const body = await validBody();
     const [practice] = listOf(body, 'practices');
     const shape = await post('/episodes', { ...body, openedAt: 'yesterday', practices: [{ ...practice, price: -1 }] });
@@ -369,7 +369,7 @@ describe('the verbs', () => {
     expect(() => sandbox.plant(tenantId, 'episodes', String(episode.id), { nonsense: 1 })).toThrow(RangeError);
   });
 
-  test('register patients, whom lists show from then on, each somebody else', async () => {
+  test('register patients, whom lists show from then on, each a different one', async () => {
     const before = await readAll(sandbox, token, `${base}/patients`);
     const [first, second] = [sandbox.registerPatient(tenantId), sandbox.registerPatient(tenantId)];
     expect((await get(`/patients/${first.id}`)).body).toMatchObject({ lastName: first.lastName, phone: first.phone });

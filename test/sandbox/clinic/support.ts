@@ -27,7 +27,7 @@ export function discover(
   });
 }
 
-/** Starts a code flow: the address to open, and what the client must remember. */
+/** Starts a code flow: returns the URL to open, and the values that the client must keep. */
 export async function prepareLogin(
   configuration: client.Configuration,
   scope: string,
@@ -45,7 +45,7 @@ export async function prepareLogin(
   return { url: url.href, verifier, state };
 }
 
-/** Logs a person in by the code flow and returns the token response. */
+/** Signs a user in by the code flow and returns the token response. */
 export async function logIn(
   sandbox: ClinicSandbox,
   person: Person | Credentials,
@@ -96,7 +96,7 @@ export function rowsOf(page: { body: Json }): Json[] {
   return page.body.data;
 }
 
-/** Reads a whole list page by page until hasMore is false. */
+/** Fetches a complete list page by page until hasMore is false. */
 export async function readAll(sandbox: ClinicSandbox, token: string, path: string, limit = 200): Promise<Json[]> {
   const rows: Json[] = [];
   for (let more = true; more; ) {

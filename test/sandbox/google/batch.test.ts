@@ -97,7 +97,7 @@ describe('a batch', () => {
     expect(bench.sandbox.counts).toMatchObject({ httpRequests: 1, batchRequests: 1, innerCalls: 20, quotaUnits: 20 });
   });
 
-  it('answers in another order than it was asked', async () => {
+  it('answers in another order than the requests', async () => {
     const bench = await startBench();
     const { parts } = await sendBatch(bench, inserts(bench, 20));
     const order = parts.map((part) => part.id);
@@ -170,7 +170,7 @@ describe('a batch', () => {
     expect(bench.sandbox.events(bench.calendarId)).toHaveLength(3);
   });
 
-  it('counts as one request at a time for its calendar', async () => {
+  it('counts as one concurrent request for its calendar', async () => {
     const bench = await startBench();
     bench.sandbox.faults.add({ fault: { kind: 'latency', ms: 30 } });
     await Promise.all([sendBatch(bench, inserts(bench, 5)), bench.call('GET', bench.events)]);

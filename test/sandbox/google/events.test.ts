@@ -92,7 +92,7 @@ describe('changing events', () => {
     expect((await call('PUT', `${events}/${ID}`, anEvent({ sequence: 1 }))).status).toBe(200);
   });
 
-  it('keeps the id of a purged event taken, and shows nothing of it', async () => {
+  it('keeps the id of a purged event reserved, and shows none of its data', async () => {
     const { call, events, sandbox, calendarId } = await startBench();
     await call('POST', events, anEvent({ id: ID }));
     sandbox.purge(calendarId, ID);
@@ -217,7 +217,7 @@ describe('deleting events', () => {
     expect((await call('GET', `${events}/${ID}`)).body.status).toBe('cancelled');
   });
 
-  it('answers 404 for what never existed', async () => {
+  it('answers 404 for an event that never existed', async () => {
     const { call, events } = await startBench();
     for (const [method, body] of [['GET'], ['PUT', anEvent()], ['PATCH', {}], ['DELETE']] as const) {
       expect(await call(method, `${events}/neverwas`, body)).toMatchObject({ status: 404, reason: 'notFound' });
@@ -239,7 +239,7 @@ describe('importing events', () => {
 });
 
 describe('mails', () => {
-  it('go to guests only when sendUpdates says so', async () => {
+  it('are sent to guests only if sendUpdates says so', async () => {
     const { call, events, sandbox } = await startBench();
     sandbox.addAccount('colleague@clinic.example');
     const attendees = [{ email: 'colleague@clinic.example' }, { email: 'patient@outside.example' }, { email: DOCTOR }];
@@ -262,8 +262,8 @@ describe('mails', () => {
   });
 });
 
-describe('by hand', () => {
-  it('a person adds, edits and deletes, without quota', async () => {
+describe('manual changes', () => {
+  it('a user adds, edits and deletes events, without quota', async () => {
     const { call, events, sandbox, calendarId } = await startBench();
     const { id } = sandbox.addByHand(calendarId, anEvent({ summary: 'Lunch' }));
     const before = (await call('GET', `${events}/${id}`)).body.etag;
@@ -278,7 +278,7 @@ describe('by hand', () => {
 });
 
 describe('the source of an event', () => {
-  it('is shown to whoever made the event, and to nobody else who may write', async () => {
+  it('is shown only to its creator, and to no other writer', async () => {
     const { call, events, sandbox, as, calendarId } = await startBench();
     const source = { url: 'https://clinic.example/a/1', title: 'clinic.example' };
     expect((await call('POST', events, anEvent({ id: ID, source }))).body.source).toEqual(source);

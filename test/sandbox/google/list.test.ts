@@ -49,7 +49,7 @@ describe('listing events', () => {
     expect(body.items).toHaveLength(5);
   });
 
-  it('answers times in the zone that is asked for', async () => {
+  it('answers times in the requested zone', async () => {
     const { call, events } = await withEvents();
     const { body } = await call('GET', `${events}?timeZone=America/New_York`);
     expect(body.items[0].start).toEqual({ dateTime: '2027-03-01T03:00:00-05:00', timeZone: 'Europe/Zurich' });
@@ -115,7 +115,7 @@ describe('listing events', () => {
     expect(body.items[1]).toMatchObject({ id: 'event2', status: 'cancelled', summary: 'Visit 2' });
   });
 
-  it('answers what changed since updatedMin, deleted ones too', async () => {
+  it('answers changes since updatedMin, with deleted events', async () => {
     let now = 1_800_000_000_000;
     const { call, events } = await withEvents({ now: () => now });
     now += 60_000;
@@ -173,7 +173,7 @@ describe('pages', () => {
     expect(empty.pages.flat()).toEqual(short.pages.flat());
   });
 
-  it('must be asked for with the parameters of the first', async () => {
+  it('must be requested with the parameters of the first page', async () => {
     const { call, events } = await withEvents();
     const { nextPageToken } = (await call('GET', `${events}?maxResults=2`)).body;
     const other = `${events}?maxResults=2&showDeleted=true&pageToken=${nextPageToken}`;
@@ -190,7 +190,7 @@ describe('pages', () => {
     expect(ids(await call('GET', `${events}?maxResults=9999`))).toHaveLength(2500);
   });
 
-  it('miss no change that happens between them: the sync token counts from the first', async () => {
+  it('miss no change between them: the sync token covers changes since the first page', async () => {
     const { call, events } = await withEvents();
     const { nextPageToken } = (await call('GET', `${events}?maxResults=4`)).body;
     await call('PATCH', `${events}/event1`, { summary: 'changed between the pages' });

@@ -20,7 +20,7 @@ interface Login {
   verifier?: string;
 }
 
-/** The whole login as a client does it; resolves to the token answer. */
+/** Signs in completely as a client does; resolves to the token answer. */
 async function logIn(sandbox: GoogleSandbox, { parameters = {}, answer = {}, verifier }: Login = {}) {
   const configuration = await discover(sandbox);
   const pkceCodeVerifier = oidc.randomPKCECodeVerifier();
@@ -63,7 +63,7 @@ describe('logging in', () => {
     expect((await as(tokens.access_token)('GET', '/calendars/primary/events')).status).toBe(200);
   });
 
-  it('tells who the person is when openid is asked for', async () => {
+  it('identifies the user if the scope openid is requested', async () => {
     const { sandbox } = await startBench();
     const parameters = { scope: `openid email ${EVENTS_SCOPE}`, nonce: 'n-1' };
     const { configuration, tokens } = await logIn(sandbox, { parameters });
@@ -84,7 +84,7 @@ describe('logging in', () => {
     });
   });
 
-  it('ends with access_denied when the person denies or unticks everything', async () => {
+  it('fails with access_denied if the user denies or unticks everything', async () => {
     const { sandbox } = await startBench();
     await expect(logIn(sandbox, { answer: { deny: true } })).rejects.toMatchObject({ error: 'access_denied' });
     await expect(logIn(sandbox, { answer: { scopes: [] } })).rejects.toMatchObject({ error: 'access_denied' });
@@ -159,7 +159,7 @@ describe('logging in', () => {
 });
 
 describe('refresh tokens', () => {
-  it('come with the first consent only, unless consent is asked for again', async () => {
+  it('are issued only at the first consent, unless consent is requested again', async () => {
     const { sandbox } = await startBench();
     expect((await logIn(sandbox)).tokens.refresh_token).toBeDefined();
     expect((await logIn(sandbox)).tokens.refresh_token).toBeUndefined();
@@ -210,7 +210,7 @@ describe('refresh tokens', () => {
     expect(again.status).toBe(400);
   });
 
-  it('can be limited in time, and say so', async () => {
+  it('can have an expiry time, and report it', async () => {
     let now = Date.now();
     const { sandbox } = await startBench({ refreshTokenLifetimeMs: 7 * 86_400_000, now: () => now });
     const { configuration, tokens } = await logIn(sandbox);

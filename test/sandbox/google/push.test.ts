@@ -73,7 +73,7 @@ describe('a watch', () => {
     expect(sandbox.channels()).toEqual([]);
   });
 
-  it('is told again after a server error, and not after a refusal', async () => {
+  it('is notified again after a server error, and not after a refusal', async () => {
     const { call, events, sandbox } = await startBench();
     const { address, received, statuses } = await startReceiver();
     statuses.push(503, 503, 204, 403);
@@ -108,7 +108,7 @@ describe('a watch', () => {
     expect(await call('POST', `${events}/watch`, channel)).toMatchObject({ status: 400, reason });
   });
 
-  it('needs an id of its own', async () => {
+  it('requires a unique id', async () => {
     const { call, events } = await startBench();
     const { address } = await startReceiver();
     const channel = { id: 'twice', type: 'web_hook', address };

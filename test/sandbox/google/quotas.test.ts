@@ -46,7 +46,7 @@ describe('the limit per user', () => {
     expect(await call('GET', events)).toMatchObject({ status: 429, reason: 'userRateLimitExceeded' });
   });
 
-  it('falls on the service account, unless quotaUser tells users apart', async () => {
+  it('applies to the service account, unless quotaUser distinguishes users', async () => {
     const { sandbox, as, events } = await startBench({ quotaPerUserPerMinute: 1 });
     const robot = 'robot@project.iam.gserviceaccount.example';
     const keyFile = sandbox.createServiceAccount(robot, { subjects: 'all', scopes: ['calendar'] });
@@ -61,7 +61,7 @@ describe('the limit per user', () => {
     expect(sandbox.counts.quotaUnitsOf('tenant-1')).toBe(1);
   });
 
-  it('does not heed quotaUser from a person’s token', async () => {
+  it('ignores quotaUser with the token of a user', async () => {
     const { call, events } = await startBench({ quotaPerUserPerMinute: 1 });
     expect((await call('GET', `${events}?quotaUser=a`)).status).toBe(200);
     expect((await call('GET', `${events}?quotaUser=b`)).status).toBe(403);

@@ -74,7 +74,7 @@ describe('an event is refused', () => {
   });
 });
 
-describe('an event is taken', () => {
+describe('an event is accepted', () => {
   it.each([
     ['with an offset and no zone', { start: at('09:00:00Z', {}), end: at('10:00:00+00:00', {}) }],
     ['with fractions of a second', { start: at('09:00:00.000') }],
@@ -111,7 +111,7 @@ describe('access is refused', () => {
     expect(await call('GET', events)).toMatchObject({ status: 401, reason: 'authError' });
   });
 
-  it('to an unknown calendar and to one of somebody else alike', async () => {
+  it('to an unknown calendar and to the calendar of another user in the same way', async () => {
     const { sandbox, as, call, events } = await startBench();
     expect(await call('GET', '/calendars/nowhere/events')).toMatchObject({ status: 404, reason: 'notFound' });
     const stranger = as(sandbox.issueAccessToken('stranger@clinic.example'));

@@ -4,10 +4,10 @@ import type { ServiceAccountKeyFile } from '../../../sandbox/google/index.ts';
 
 const tokenAnswer = z.object({ access_token: z.string(), expires_in: z.number() });
 
-/** The claims of an assertion that a test wants to be different. */
+/** Claims of an assertion that a test overrides. */
 export type Claims = Record<string, string | number>;
 
-/** Asks for a token with a signed assertion; the whole answer. */
+/** Requests a token with a signed assertion; returns the complete answer. */
 export async function requestServiceAccountToken(
   keyFile: ServiceAccountKeyFile,
   claims: Claims = {},

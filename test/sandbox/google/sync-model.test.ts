@@ -23,7 +23,7 @@ const rounds: fc.Arbitrary<Round[]> = fc.array(
   { minLength: 2, maxLength: 8 },
 );
 
-/** Does what is possible with the event as it is; `summary` is new each time. */
+/** Applies the operation if the event's state allows it; `summary` is new each time. */
 function write({ sandbox }: Bench, calendarId: string, { kind, event }: Write, summary: string): void {
   const id = `event${event}`;
   const status = sandbox.event(calendarId, id)?.status;

@@ -4,7 +4,7 @@ import { anEvent, startBench } from './support.ts';
 
 const NURSE = 'nurse@clinic.example';
 
-describe('the sandbox’s own routes', () => {
+describe('the sandbox’s admin routes', () => {
   it('do over HTTP what the verbs do, and count nothing', async () => {
     const { sandbox, as } = await startBench();
     const own = (path: string): string => `${sandbox.url}/__sandbox/${path}`;
@@ -34,7 +34,7 @@ describe('the sandbox’s own routes', () => {
     expect((await sendJson(own(`mailboxes/${NURSE}/calendars/${calendar}`), 'DELETE')).status).toBe(204);
   });
 
-  it('record what was sent', async () => {
+  it('record sent requests', async () => {
     const { sandbox, call } = await startBench();
     sandbox.recording.record(true);
     await call('POST', '/me/events', anEvent({ subject: 'Seen' }));

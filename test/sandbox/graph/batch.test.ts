@@ -88,7 +88,7 @@ describe('a batch', () => {
     expect(byId.get('2')?.body.id).toBe(id);
   });
 
-  it('fails what depends on a failure', async () => {
+  it('fails requests that depend on a failed one', async () => {
     const bench = await startBench();
     const [create] = creates(1);
     const { byId } = await batch(bench, [

@@ -31,7 +31,7 @@ function seen(items: Item[]): string[] {
 }
 
 describe('delta', () => {
-  it('tells everything in the window once, then only what changed', async () => {
+  it('returns all events in the window once, then only changes', async () => {
     const bench = await startBench();
     const { sandbox } = bench;
     const made = [1, 2, 3].map((day) => sandbox.addByHand(DOCTOR, 'default', anEvent({ subject: `Day ${day}` }, day)));
@@ -64,7 +64,7 @@ describe('delta', () => {
     expect(small.items).toHaveLength(12);
   });
 
-  it('tells no extended properties but the transactionId, and takes no query options', async () => {
+  it('returns no extended properties except the transactionId, and accepts no query options', async () => {
     const bench = await startBench();
     await bench.call('POST', '/me/events', anEvent({ transactionId: 'key-1' }));
     expect((await round(bench, FIRST)).items).toMatchObject([{ transactionId: 'key-1' }]);
@@ -74,7 +74,7 @@ describe('delta', () => {
     expect((await bench.call('GET', '/me/calendarView/delta')).status).toBe(400);
   });
 
-  it('tells a move as removal under the old id, and in the other calendar under the new one', async () => {
+  it('returns a move as a removal of the old id, and in the other calendar as the new id', async () => {
     const bench = await startBench();
     const { sandbox } = bench;
     const other = sandbox.createCalendar(DOCTOR, 'Other');

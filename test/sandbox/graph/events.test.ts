@@ -28,7 +28,7 @@ describe('an event', () => {
     expect(sandbox.events(DOCTOR, 'default', { includeDeleted: true })).toMatchObject([{ isDeleted: true }]);
   });
 
-  it('is gone for good after permanentDelete', async () => {
+  it('is permanently gone after permanentDelete', async () => {
     const { call, sandbox } = await startBench();
     const { body } = await call('POST', '/me/events', anEvent());
     expect((await call('POST', `/me/events/${body.id}/permanentDelete`)).status).toBe(204);
@@ -36,7 +36,7 @@ describe('an event', () => {
     expect((await call('GET', `/me/events/${body.id}`)).status).toBe(404);
   });
 
-  it('can not be removed for good where the cloud lacks permanentDelete', async () => {
+  it('cannot be removed permanently if the cloud lacks permanentDelete', async () => {
     const { call, sandbox } = await startBench({ permanentDelete: false });
     const { body } = await call('POST', '/me/events', anEvent());
     const answer = await call('POST', `/me/events/${body.id}/permanentDelete`);
@@ -52,7 +52,7 @@ describe('an event', () => {
     expect((await titled('\u200b ')).body.subject).toBe('');
   });
 
-  it('is told again for an equal request with its transactionId, where so configured, deleted or not', async () => {
+  it('is returned again for an equal request with its transactionId if so configured, deleted or not', async () => {
     const { call, sandbox } = await startBench({ repeatedTransaction: 'answered' });
     const wanted = anEvent({ transactionId: 'once' });
     const first = await call('POST', '/me/events', wanted);
@@ -80,7 +80,7 @@ describe('an event', () => {
     expect(await call('GET', '/me/events/nonsense')).toMatchObject({ status: 400, code: 'ErrorInvalidIdMalformed' });
   });
 
-  it('gets another id when it is moved, unless immutable ids are asked for', async () => {
+  it('gets another id when it is moved, unless immutable ids are requested', async () => {
     const { call, sandbox } = await startBench();
     const calendar = sandbox.createCalendar(DOCTOR, 'Clinic');
     const made = await call('POST', '/me/events', anEvent(), IMMUTABLE);
@@ -94,7 +94,7 @@ describe('an event', () => {
     expect((await call('GET', `/me/events/${moved.restId}`)).body.id).toBe(moved.restId);
   });
 
-  it('rings by the default of the mailbox, unless told not to', async () => {
+  it('has the default reminder of the mailbox, unless disabled', async () => {
     const { call } = await startBench();
     const silent = await call('POST', '/me/events', anEvent({ isReminderOn: false }));
     const byDefault = await call('POST', '/me/events', anEvent());
@@ -243,7 +243,7 @@ describe('a body', () => {
     expect(again.body.body.content).toBe('Hi & bye\r\n');
   });
 
-  it('stays as it is when so configured', async () => {
+  it('is unchanged if so configured', async () => {
     const { call } = await startBench({ normalizeBodies: false });
     const body = { contentType: 'text', content: 'a\nb' };
     expect((await call('POST', '/me/events', anEvent({ body }))).body.body).toEqual(body);

@@ -2,7 +2,7 @@ import { Client, type Context, HTTPMessageHandler, type Middleware } from '@micr
 import { describe, expect, it } from 'vitest';
 import { anEvent, type Bench, DOCTOR, IMMUTABLE, property, startBench } from './support.ts';
 
-/** Sends the token itself: the client's own handler keeps it back from a host that is spoken to in plain http. */
+/** Adds the token itself, since the client's handler omits it for a plain-http host. */
 class WithToken implements Middleware {
   readonly #token: string;
   #next: Middleware | undefined;
@@ -64,7 +64,7 @@ describe('the vendor’s own client', () => {
       .get();
     const events = [...page.value];
     while (page['@odata.nextLink'] !== undefined) {
-      // The client takes whole addresses apart only when they are https.
+      // The client parses absolute URLs only with https.
       page = await client.api(page['@odata.nextLink'].replace(`${sandbox.graphUrl}/v1.0`, '')).get();
       events.push(...page.value);
     }

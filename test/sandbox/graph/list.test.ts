@@ -30,7 +30,7 @@ async function startWithDays(days: number): Promise<Bench> {
 }
 
 describe('a list', () => {
-  it('comes in pages of ten, or of the size that is asked for', async () => {
+  it('has pages of ten, or of the requested size', async () => {
     const bench = await startWithDays(21);
     expect(await readAll(bench, '/me/events')).toMatchObject({ pages: 3 });
     const asked = await readAll(bench, '/me/calendar/events?$top=7&$select=subject');
@@ -115,7 +115,7 @@ describe('a list', () => {
     expect((await readAll(bench, path)).subjects).toEqual(['Day 3', 'Day 2', 'Day 1']);
   });
 
-  it('of a calendar view holds what touches the window, in order', async () => {
+  it('of a calendar view contains the events that overlap the window, in order', async () => {
     const bench = await startWithDays(4);
     bench.sandbox.addByHand(DOCTOR, 'default', anEvent({ subject: 'Early' }, 1));
     const view = '/me/calendarView?startDateTime=2027-03-01T09:30:00Z&endDateTime=2027-03-03T09:00:00';
@@ -125,7 +125,7 @@ describe('a list', () => {
 });
 
 describe('20,000 events', () => {
-  it('are looked up by key and read through, in less time than a test has', async () => {
+  it('are looked up by key and fetched completely within the time of a test', async () => {
     const bench = await startBench();
     const { sandbox, call } = bench;
     for (let number = 0; number < 20_000; number++) {

@@ -20,7 +20,7 @@ interface Login {
   verifier?: string;
 }
 
-/** The whole login as a client does it. */
+/** Signs in completely as a client does. */
 async function logIn(sandbox: GraphSandbox, { parameters = {}, answer = {}, verifier }: Login = {}) {
   const configuration = await discover(sandbox);
   const pkceCodeVerifier = oidc.randomPKCECodeVerifier();
@@ -72,7 +72,7 @@ describe('logging in', () => {
     expect((await as(tokens.access_token)('GET', '/me/events')).status).toBe(200);
   });
 
-  it('names the person in id tokens by their scopes alone', async () => {
+  it('identifies the user in id tokens only by their scopes', async () => {
     const { sandbox } = await startBench();
     const { tokens } = await logIn(sandbox, { parameters: { scope: 'openid' } });
     const claims = { ...tokens.claims() };
@@ -98,7 +98,7 @@ describe('logging in', () => {
     expect(final.searchParams.get('error')).toBe('invalid_request');
   });
 
-  it('redirects to registered addresses and loopback only', async () => {
+  it('redirects to registered and loopback URLs only', async () => {
     const { sandbox } = await startBench({
       applications: [{ clientSecret: 's', redirectUris: ['https://app.example/cb'] }],
     });
@@ -144,7 +144,7 @@ describe('a refresh', () => {
     expect(sandbox.counts.tokenRequests).toBe(4);
   });
 
-  it('may ask for less, not for more', async () => {
+  it('may request fewer scopes, not more', async () => {
     const { sandbox } = await startBench();
     const { tokens } = await logIn(sandbox);
     expect((await refresh(sandbox, tokens.refresh_token, { scope: 'openid' })).body.scope).toBe('openid');
@@ -152,7 +152,7 @@ describe('a refresh', () => {
     expect(more.body).toMatchObject({ error: 'invalid_grant', suberror: 'consent_required' });
   });
 
-  it('ends after 90 days, by revocation, and while a person is asked for', async () => {
+  it('fails after 90 days, after revocation, and while user interaction is required', async () => {
     let now = Date.now();
     const { sandbox } = await startBench({ now: () => now });
     const { tokens } = await logIn(sandbox);
@@ -242,7 +242,7 @@ describe('a device', () => {
   });
 });
 
-describe('an application of its own', () => {
+describe('app-only access', () => {
   const appToken = { grant_type: 'client_credentials', scope: 'https://graph.microsoft.com/.default' };
 
   it('gets a token by its secret, for everything that it was given, and no refresh token', async () => {

@@ -30,7 +30,7 @@ describe('wall time', () => {
     },
   );
 
-  it('knows a zone behind every name that it tells', () => {
+  it('has a zone for every name that it returns', () => {
     for (const zone of Intl.supportedValuesOf('timeZone')) {
       const name = storedZoneName(zone);
       if (!name.startsWith('tzone:')) {
@@ -42,7 +42,7 @@ describe('wall time', () => {
 });
 
 describe('a filter', () => {
-  it('gives back any quoted text', () => {
+  it('returns any quoted string', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (value) => {
         const quoted = value.replaceAll("'", "''");
@@ -58,7 +58,7 @@ describe('a filter', () => {
     );
   });
 
-  it('refuses nonsense with an error of its own', () => {
+  it('refuses invalid input with a separate error', () => {
     const words = fc.constantFrom('subject', 'eq', "'a'", 'and', 'or', '(', ')', ':', ',', '7', 'null', 'x/Any', "'");
     fc.assert(
       fc.property(fc.array(words), (parts) => {

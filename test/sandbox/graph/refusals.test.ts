@@ -52,7 +52,7 @@ describe('an event is refused', () => {
     expect(undeclared).toMatchObject({ status: 400, code: UNREADABLE });
   });
 
-  it('leaves the stored one as it was', async () => {
+  it('keeps the stored event unchanged', async () => {
     const { call, sandbox } = await startBench();
     const { id } = (await call('POST', '/me/events', anEvent())).body;
     const refused = await call('PATCH', `/me/events/${id}`, { subject: 'x', end: time('2027-02-01T00:00:00') });
@@ -76,7 +76,7 @@ describe('access', () => {
     expect((await as('nonsense')('GET', '/me/events')).headers.get('www-authenticate')).toContain('Bearer');
   });
 
-  it('reaches another mailbox only when it is shared and the scope says so', async () => {
+  it('to another mailbox requires sharing and the scope', async () => {
     const { as, sandbox } = await startBench();
     sandbox.addMailbox('nurse@clinic.example');
     const plain = as(sandbox.issueAccessToken('nurse@clinic.example'));

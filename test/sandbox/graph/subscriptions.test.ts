@@ -60,7 +60,7 @@ function wanted(receiver: Receiver, fields: Record<string, unknown> = {}): Recor
 }
 
 describe('a subscription', () => {
-  it('shakes hands with both addresses, then tells of each change', async () => {
+  it('validates both URLs, then notifies of each change', async () => {
     const { call, sandbox } = await startBench();
     const receiver = await startReceiver();
     const made = await call('POST', '/subscriptions', wanted(receiver), IMMUTABLE);
@@ -84,7 +84,7 @@ describe('a subscription', () => {
     });
   });
 
-  it('tells only what it was made for', async () => {
+  it('notifies only of its change types', async () => {
     const { call, sandbox } = await startBench();
     const receiver = await startReceiver();
     const calendar = sandbox.createCalendar(DOCTOR, 'Clinic');
@@ -114,7 +114,7 @@ describe('a subscription', () => {
     expect(sandbox.subscriptions()).toEqual([]);
   });
 
-  it('is refused when nobody answers, or not in time', async () => {
+  it('is refused without an answer in time', async () => {
     const { call } = await startBench({ handshakeTimeoutMs: 50 });
     const receiver = await startReceiver();
     const silent = fastify();
@@ -167,7 +167,7 @@ describe('a subscription', () => {
     expect(receiver.received).toEqual([]);
   });
 
-  it('reaches no mailbox that is only shared with the person who logged in', async () => {
+  it('does not cover a mailbox that is only shared with the signed-in user', async () => {
     const { as, sandbox } = await startBench();
     const person = 'assistant@clinic.example';
     sandbox.addMailbox(person);
@@ -211,7 +211,7 @@ describe('notifications', () => {
     expect(receiver.received).toHaveLength(1);
   });
 
-  it('of its life go to the other address', async () => {
+  it('of its lifecycle are sent to the lifecycle URL', async () => {
     const { call, sandbox } = await startBench();
     const receiver = await startReceiver();
     const { id } = (await call('POST', '/subscriptions', wanted(receiver))).body;

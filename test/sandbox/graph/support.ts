@@ -2,7 +2,7 @@ import { afterEach } from 'vitest';
 import { type GraphSandbox, type GraphSandboxOptions, startGraphSandbox } from '../../../sandbox/graph/index.ts';
 
 export const DOCTOR = 'doctor@clinic.example';
-/** An extended property of ours, by its last part. */
+/** An extended property of the tests, by the last part of its name. */
 export const property = (name: string): string => `String {6f1c7a52-3f0b-4a7e-9f6d-2b1a0c9d8e7f} Name ${name}`;
 export const IMMUTABLE = { prefer: 'IdType="ImmutableId"' };
 
@@ -17,7 +17,7 @@ export interface Answer {
 
 export interface Bench {
   sandbox: GraphSandbox;
-  /** A call as the doctor; `path` comes after the version, unless it is a whole address. */
+  /** A call as the doctor; `path` follows the version, unless it is an absolute URL. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   /** A caller with another token. */
   as(token: string): Bench['call'];

@@ -73,13 +73,13 @@ describe('an all-day event', () => {
     expect((await call('GET', view)).body.value).toHaveLength(1);
   });
 
-  it('is told as its instant when so configured', async () => {
+  it('is returned as its instant if so configured', async () => {
     const { call } = await startBench({ allDayReads: 'shifted' });
     const made = await call('POST', '/me/events', anEvent({ isAllDay: true, start, end }));
     expect(made.body.start).toEqual(at('2027-02-28T23:00:00.0000000', 'UTC'));
   });
 
-  it('is refused in a zone that the sandbox is told to know nothing of', async () => {
+  it('is refused in a zone that is configured as unknown', async () => {
     const { call } = await startBench({ refusedZones: ['Europe/Zurich'] });
     const refused = await call('POST', '/me/events', anEvent({ isAllDay: true, start, end }));
     expect(refused).toMatchObject({ status: 400, body: { error: { code: 'TimeZoneNotSupportedException' } } });

@@ -5,7 +5,7 @@ const READ = 'crm.objects.contacts.read';
 const WRITE = 'crm.objects.contacts.write';
 
 describe('a token', () => {
-  it('must be there and be known', async () => {
+  it('must be present and known', async () => {
     const { call, as } = await startBench();
     for (const answer of [
       await as('nonsense')('GET', CONTACTS),
@@ -48,7 +48,7 @@ describe('a token', () => {
     expect((await call('GET', CONTACTS)).status).toBe(401);
   });
 
-  it('must reach far enough, and the answer names what is missing', async () => {
+  it('must have enough scopes, and the answer names the missing ones', async () => {
     const { as, sandbox } = await startBench();
     const call = as(sandbox.issuePrivateToken([READ]));
     const refused = await call('POST', `${CONTACTS}/batch/upsert`, upsertBody({ key: 'a' }));

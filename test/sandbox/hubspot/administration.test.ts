@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { CONTACTS, startBench } from './support.ts';
 
-describe('what an administrator made necessary', () => {
+describe('fields required by an administrator', () => {
   test.each([
     ['2026-09', 400],
     ['2026-03', 201],
-  ])('is asked for by %s when a record is made (%i)', async (version, status) => {
+  ])('are required by %s when a record is created (%i)', async (version, status) => {
     const { sandbox, call } = await startBench();
     sandbox.requireOnCreate('contacts', 'phone');
     const answer = await call('POST', `/crm/objects/${version}/contacts`, { properties: { lastname: 'Lind' } });
@@ -18,7 +18,7 @@ describe('what an administrator made necessary', () => {
     }
   });
 
-  test('by the value of another property is asked for with changes too, by what the record holds then', async () => {
+  test('required by the value of another property are also required in updates, by the resulting record', async () => {
     const { sandbox, call } = await startBench();
     const id = sandbox.add('deals', { dealname: 'A', dealstage: 'qualifiedtobuy' });
     sandbox.requireWhen('deals', 'closedate', { property: 'dealstage', is: 'closedwon' });
@@ -34,7 +34,7 @@ describe('what an administrator made necessary', () => {
     expect((await call('PATCH', path, { properties: { dealstage: 'closedwon' } })).status).toBe(200);
   });
 
-  test('lets an app by OAuth join no records for a user who may not; a token of the account may', async () => {
+  test('an app with OAuth cannot associate records for a user without permission; a token of the account can', async () => {
     const { sandbox, as } = await startBench({ editAssociations: false });
     const [contact, deal] = [sandbox.add('contacts', {}), sandbox.add('deals', { dealname: 'A' })];
     const join = (token: string, version: string) =>
@@ -74,7 +74,7 @@ describe('a unique property of meetings', () => {
 });
 
 describe('a batch with a bad row', () => {
-  test('is told by row where creates alone tell so, and refused whole as an upsert', async () => {
+  test('is reported by row if creates report rows, and refused as a whole in an upsert', async () => {
     const { upsert, call } = await startBench({ rowErrors: 'created' });
     const bad = { lifecyclestage: 'nothing' };
     expect((await upsert({ key: 'a' }, { key: 'b', values: bad })).status).toBe(400);
@@ -90,7 +90,7 @@ describe('subscriptions', () => {
   const BASE = '/communication-preferences/2026-09';
   const address = 'ada@example.org';
 
-  test('are told for every type of the account, and changed with a legal basis', async () => {
+  test('are returned for every type of the account, and changed with a legal basis', async () => {
     const { sandbox, call } = await startBench();
     const id = sandbox.addSubscriptionType('Newsletter');
     expect((await call('GET', `${BASE}/definitions`)).body.results).toMatchObject([{ id: String(id) }]);
@@ -105,7 +105,7 @@ describe('subscriptions', () => {
     expect((await read()).body.results[0].statuses).toMatchObject([{ status: 'UNSUBSCRIBED', source: 'Email footer' }]);
   });
 
-  test('need permissions of their own', async () => {
+  test('require separate permissions', async () => {
     const { sandbox, as } = await startBench();
     const call = as(sandbox.issuePrivateToken(['crm.objects.contacts.read']));
     expect((await call('GET', `${BASE}/definitions`)).status).toBe(403);
@@ -113,7 +113,7 @@ describe('subscriptions', () => {
   });
 });
 
-test('a custom object is named by its number or in full, has unique properties, and is joined with contacts', async () => {
+test('a custom object is named by its number or full name, has unique properties, and is associated with contacts', async () => {
   const { sandbox, call } = await startBench();
   const key = { name: 'visit_key', label: 'Key', type: 'string', fieldType: 'text', hasUniqueValue: true };
   sandbox.createProperty('visits', key);

@@ -15,7 +15,7 @@ function people({ sandbox }: Bench) {
 }
 
 describe('one association', () => {
-  it('is made by default types, in both directions, as often as one likes', async () => {
+  it('is created with default types, in both directions, repeatedly', async () => {
     const bench = await startBench();
     const { contact, meeting } = people(bench);
     const path = `/crm/v4/objects/meetings/${meeting}/associations/default/contacts/${contact}`;
@@ -33,7 +33,7 @@ describe('one association', () => {
     expect(list.body).toEqual({ results: [{ toObjectId: meeting, associationTypes }] });
   });
 
-  it('shows in a list that asks for it, where there is one', async () => {
+  it('is shown in a list that requests it, if it exists', async () => {
     const bench = await startBench();
     const { contact, meeting } = people(bench);
     bench.sandbox.add('meetings', { hs_timestamp: '0' });
@@ -95,7 +95,7 @@ describe('associations in batches', () => {
     expect(bench.sandbox.counts.associations).toBe(2);
   });
 
-  it('are read, 207 for what belongs to nobody, and taken away', async () => {
+  it('are returned, with 207 for records without associations, and removed', async () => {
     const bench = await startBench();
     const { contact, meeting } = people(bench);
     const lonely = bench.sandbox.add('meetings', { hs_timestamp: '0' });

@@ -58,7 +58,7 @@ describe('batch create', () => {
 describe('batch update', () => {
   const path = `${CONTACTS}/batch/update`;
 
-  it('works by id and by a unique property, and tells 207 for what is not there', async () => {
+  it('works by id and by a unique property, and answers 207 for missing records', async () => {
     const { call, sandbox } = await startBench();
     const id = sandbox.add('contacts', { [KEY]: 'a' });
     const update = (row: object) => call('POST', path, { inputs: [{ properties: { city: 'Chur' }, ...row }] });
@@ -76,7 +76,7 @@ describe('batch update', () => {
     expect(sandbox.counts.rows('contacts', 'update')).toBe(2);
   });
 
-  it('lets nobody take another record’s unique value', async () => {
+  it('prevents use of another record’s unique value', async () => {
     const { call, sandbox } = await startBench();
     sandbox.add('contacts', { [KEY]: 'a' });
     const id = sandbox.add('contacts', { [KEY]: 'b' });
@@ -90,7 +90,7 @@ describe('batch update', () => {
 describe('batch read', () => {
   const path = `${CONTACTS}/batch/read`;
 
-  it('finds by id or by key, shows what was asked for, and tells what it did not find', async () => {
+  it('finds by id or by key, returns the requested properties, and reports missing records', async () => {
     const { call, sandbox } = await startBench();
     const id = sandbox.add('contacts', { [KEY]: 'a', city: 'Chur', firstname: 'Anna' });
     const inputs = [{ id: 'a' }, { id: 'z' }];

@@ -36,7 +36,7 @@ describe('ten seconds', () => {
     expect(sandbox.counts).toMatchObject({ throttled: 2, errors: 2, httpRequests: 6 });
   });
 
-  it('are each app’s own, and an app by OAuth is told nothing of days', async () => {
+  it('are per app, and an app with OAuth gets no daily figures', async () => {
     const { call, as, sandbox } = await startBench({ tenSecondlyPrivate: 1, tenSecondlyOAuth: 2 });
     const other = as(sandbox.issuePrivateToken());
     const oauth = as(sandbox.issueAccessToken());
@@ -50,7 +50,7 @@ describe('ten seconds', () => {
     expect((await oauth('GET', CONTACTS)).status).toBe(429);
   });
 
-  it('may be told with Retry-After', async () => {
+  it('may be reported with Retry-After', async () => {
     const { call } = await startBench({ tenSecondlyPrivate: 0, retryAfterOn429: true, now: () => MIDNIGHT });
     expect((await call('GET', CONTACTS)).headers.get('retry-after')).toBe('10');
   });
@@ -83,7 +83,7 @@ describe('a day', () => {
     expect((await call('GET', CONTACTS)).body.policyName).toBe('DAILY');
   });
 
-  it('is told with the account', async () => {
+  it('is reported with the account', async () => {
     const { call, sandbox } = await startBench({ timeZone: 'America/New_York' });
     for (const version of ['v3', '2026-03']) {
       expect((await call('GET', `/account-info/${version}/details`)).body).toMatchObject({
@@ -94,7 +94,7 @@ describe('a day', () => {
   });
 });
 
-describe('too many rows at once', () => {
+describe('too many rows in a request', () => {
   it('lock the object type for two seconds', async () => {
     let now = MIDNIGHT;
     const { upsert, call, sandbox } = await startBench({ now: () => now, rowsBeforeLock: 3 });
@@ -110,7 +110,7 @@ describe('too many rows at once', () => {
     expect(sandbox.records('contacts')).toHaveLength(5);
   });
 
-  it('can be said by a test', async () => {
+  it('can be set by a test', async () => {
     let now = MIDNIGHT;
     const { upsert, sandbox } = await startBench({ now: () => now });
     sandbox.lock('contacts', 2000);

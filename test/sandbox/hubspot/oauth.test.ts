@@ -48,7 +48,7 @@ function refresh(sandbox: HubSpotSandbox, token: string, url = sandbox.tokenUrl)
 }
 
 describe('installing an app', () => {
-  it('brings tokens that work, and tells of the account', async () => {
+  it('issues working tokens, and returns the account', async () => {
     const { sandbox, as } = await startBench();
     const back = await codeFor(sandbox);
     expect(back.get('state')).toBe('s1');
@@ -111,7 +111,7 @@ describe('installing an app', () => {
     await expect(codeFor(sandbox, parameters)).rejects.toThrow('answered 400');
   });
 
-  it('lets an app ask for its own scopes only, and gives optional ones where it can', async () => {
+  it('restricts an app to its own scopes, and grants optional ones if possible', async () => {
     const scopes = ['crm.objects.contacts.read', 'crm.objects.contacts.sensitive.read'];
     const { sandbox } = await startBench({ applications: [{ scopes }] });
     await expect(codeFor(sandbox, { scope: 'crm.objects.deals.read' })).rejects.toThrow('answered 400');
@@ -125,7 +125,7 @@ describe('installing an app', () => {
 });
 
 describe('a code', () => {
-  it('is good once, for a minute, for its app, redirect and verifier', async () => {
+  it('is valid once, for a minute, for its app, redirect URI and verifier', async () => {
     let now = Date.now();
     const { sandbox } = await startBench({ now: () => now, applications: [{}, { clientId: 'second' }] });
     const verifier = 'v'.repeat(64);
@@ -148,7 +148,7 @@ describe('a code', () => {
 });
 
 describe('the token endpoints', () => {
-  it('are the old one and the new ones, which take nothing from the address', async () => {
+  it('are the old one and the new ones, which accept no parameters in the URL', async () => {
     const { sandbox } = await startBench();
     const { refresh_token } = await logIn(sandbox);
     for (const path of ['/oauth/v1/token', '/oauth/v3/token', '/oauth/2026-03/token', '/oauth/2026-09/token']) {
@@ -160,7 +160,7 @@ describe('the token endpoints', () => {
     expect((await post(`${sandbox.tokenUrl}?${query}`, {})).status).toBe(400);
   });
 
-  it('refuse who is not the app, and what they do not know', async () => {
+  it('refuse other apps and unknown tokens', async () => {
     const { sandbox } = await startBench({ applications: [{}, { clientId: 'second' }] });
     const { refresh_token } = await logIn(sandbox);
     const ask = (form: Record<string, string>) =>
@@ -221,7 +221,7 @@ describe('a refresh token', () => {
   });
 });
 
-describe('a token can be looked at and revoked', () => {
+describe('a token can be inspected and revoked', () => {
   it('by the new endpoints', async () => {
     const { sandbox } = await startBench({ applications: [{}, { clientId: 'second' }] });
     const { refresh_token, access_token } = await logIn(sandbox);

@@ -73,7 +73,7 @@ describe('a property', () => {
     expect(read).toMatchObject({ status: 207, body: { results: [{ name: KEY }], numErrors: 1 } });
   });
 
-  it('lies in a group', async () => {
+  it('belongs to a group', async () => {
     const { call } = await startBench();
     const groups = '/crm/properties/2026-03/contacts/groups';
     expect((await call('POST', groups, { name: 'clinic', label: 'Clinic' })).status).toBe(201);

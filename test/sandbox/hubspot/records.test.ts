@@ -47,7 +47,7 @@ describe('a single record', () => {
     expect((await call('GET', `${CONTACTS}?limit=101`)).status).toBe(400);
   });
 
-  it('shows what belongs to it', async () => {
+  it('shows its associated records', async () => {
     const { call, sandbox } = await startBench();
     const contact = sandbox.add('contacts', {});
     const meeting = sandbox.add('meetings', { hs_timestamp: '2027-03-01T09:00:00Z' });
@@ -176,7 +176,7 @@ describe('a merged contact', () => {
     return { ...bench, first, second, meeting, merged, winner: String(merged.body.id) };
   }
 
-  it('gets a new id, keeps the first one’s values and all addresses, and takes what belonged to both', async () => {
+  it('gets a new id, keeps the first record’s values and all e-mail addresses, and the associations of both', async () => {
     const { merged, winner, first, second, sandbox, meeting } = await mergedPair();
     expect(merged).toMatchObject({
       status: 200,
@@ -205,7 +205,7 @@ describe('a merged contact', () => {
     }
   });
 
-  it('is no longer found by the key that was lost, so that an upsert meets its address', async () => {
+  it('is no longer found by the lost key, so an upsert conflicts with its e-mail address', async () => {
     const { upsert, winner, sandbox } = await mergedPair();
     expect((await upsert({ key: 'a' })).body.results).toMatchObject([{ id: winner, new: false }]);
     const refused = await upsert({ key: 'b', values: { email: 'b@b.example' } });
@@ -226,7 +226,7 @@ describe('a merged contact', () => {
     expect((await call('GET', `${CONTACTS}/b?idProperty=${KEY}`)).body.id).toBe(winner);
   });
 
-  it('cannot be merged with itself or with nobody', async () => {
+  it('cannot be merged with itself or with an unknown contact', async () => {
     const { call, first, second } = await mergedPair();
     const merge = (primaryObjectId: string, objectIdToMerge: string) =>
       call('POST', `${CONTACTS}/merge`, { primaryObjectId, objectIdToMerge });
@@ -238,7 +238,7 @@ describe('a merged contact', () => {
 describe('a GDPR delete', () => {
   const path = `${CONTACTS}/gdpr-delete`;
 
-  it('leaves nothing and shuts the addresses out', async () => {
+  it('leaves no data and blocks the e-mail addresses', async () => {
     const { call, upsert, sandbox } = await startBench();
     const { id } = (await upsert({ key: 'a', values: { email: 'a@b.example' } })).body.results[0];
     sandbox.addEmail(id, 'c@b.example');
@@ -255,7 +255,7 @@ describe('a GDPR delete', () => {
     expect(sandbox.counts.rows('contacts', 'gdpr-delete')).toBe(1);
   });
 
-  it('works by e-mail, by key, for archived ones, and for an address that nobody has', async () => {
+  it('works by e-mail, by key, for archived contacts, and for an unknown e-mail address', async () => {
     const { call, sandbox } = await startBench();
     const archived = sandbox.add('contacts', { [KEY]: 'a' });
     sandbox.archive('contacts', archived);

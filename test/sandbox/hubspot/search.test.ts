@@ -81,7 +81,7 @@ describe('a search', () => {
     expect(second.body.paging).toBeUndefined();
   });
 
-  it('sees writes and deletions late, so that who looks first makes the same contact twice', async () => {
+  it('returns writes and deletions late, so a search before a create duplicates the contact', async () => {
     let now = Date.now();
     const { call, sandbox } = await startBench({ now: () => now, searchLagMs: 4000 });
     const id = sandbox.add('contacts', { email: 'a@b.example' });
@@ -97,7 +97,7 @@ describe('a search', () => {
     expect(await total()).toBe(0);
   });
 
-  it('may be called five times a second, and says nothing of limits', async () => {
+  it('is limited to five calls a second, and returns no limit headers', async () => {
     let now = Date.now();
     const { call, sandbox } = await startBench({ now: () => now });
     for (let count = 0; count < 5; count++) {

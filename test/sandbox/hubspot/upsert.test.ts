@@ -8,7 +8,7 @@ function many(count: number): Row[] {
 }
 
 describe('an upsert', () => {
-  it('makes what is new, changes what is there, and says which', async () => {
+  it('creates new records, updates existing ones, and reports the action', async () => {
     const { upsert, sandbox } = await startBench();
     const first = await upsert({ key: 'a', values: { firstname: 'Anna', city: 'Chur' } });
     expect(first).toMatchObject({
@@ -99,7 +99,7 @@ describe('an upsert', () => {
     );
   });
 
-  it('works for meetings by a unique property of theirs, where they may have one', async () => {
+  it('works for meetings by a unique property, if meetings may have one', async () => {
     const { call, sandbox } = await startBench({ meetingKeys: 'unique' });
     const name = 'clinic_appointment_key';
     sandbox.createProperty('meetings', { name, label: 'A', type: 'string', fieldType: 'text', hasUniqueValue: true });
@@ -119,7 +119,7 @@ describe('an upsert', () => {
 describe('a bad row', () => {
   const family = { email: 'family@clinic.example' };
 
-  it('is told alone when every row carries a trace id', async () => {
+  it('is reported separately if every row carries a trace id', async () => {
     const { upsert, sandbox } = await startBench();
     const answer = await upsert({ key: 'a', values: family }, { key: 'b', values: family }, { key: 'c' });
     const holder = sandbox.recordBy('contacts', 'email', family.email)?.id;
@@ -155,7 +155,7 @@ describe('a bad row', () => {
     expect((await upsert({ key: 'a', values: family })).status).toBe(200);
   });
 
-  it('that spoilt a batch left the records as they were', async () => {
+  it('that made a batch fail left the records unchanged', async () => {
     const { upsert, sandbox } = await startBench();
     await upsert({ key: 'a', values: { firstname: 'Anna' } });
     const before = sandbox.records('contacts');

@@ -9,7 +9,7 @@ const OPTIONS = {
 };
 
 describe('options', () => {
-  test('are what was given, else their defaults', () => {
+  test('have the given values, or their defaults', () => {
     const given = readOptions(OPTIONS, ['--port', '0', '--strict']);
     expect([given.number('port'), given.choice('dialect', NAMES), given.flag('strict')]).toEqual([0, 'plain', true]);
     expect(readOptions(OPTIONS, []).number('port')).toBe(4610);

@@ -136,7 +136,7 @@ describe.each([
     expect(performance.now() - began).toBeGreaterThan(58);
   });
 
-  it('records what was sent, answered by the handler or by a fault', async () => {
+  it('records every request, answered by the handler or by a fault', async () => {
     const bench = await start();
     await post(bench);
     bench.kit.recording.record(true);
@@ -217,7 +217,7 @@ describe('listening', () => {
     await refused;
   });
 
-  it('takes the given port and throws when it is taken', async () => {
+  it('uses the given port and throws if the port is in use', async () => {
     const bench = await nodeBench();
     await expect(listenNode(createServer(), bench.port)).rejects.toThrow('EADDRINUSE');
     await expect(listen(fastify(), bench.port)).rejects.toThrow('EADDRINUSE');

@@ -27,7 +27,7 @@ const REFUSALS = [
   'grantType',
 ] as const;
 
-/** A vendor with the least that one must say; each refusal is told by its name. */
+/** A vendor with only the required members; each refusal is reported by its name. */
 const PLAIN: OAuthVendor<Client, Grant> = {
   now: Date.now,
   clients: CLIENTS,
@@ -74,7 +74,7 @@ async function open(vendor = PLAIN) {
   return { authorizeUrl, post, codeFor };
 }
 
-test('a login page is answered once, and says what it says as text', async () => {
+test('a sign-in page is answered once, and its text is escaped', async () => {
   const { authorizeUrl, post } = await open();
   const html = await (await fetch(authorizeUrl('public'))).text();
   expect(html).toContain('<h1>&lt;public&gt; &amp; &quot;others&quot;</h1>');
@@ -92,7 +92,7 @@ test('a public client must not send a secret, a confidential one must', async ()
   expect((await post('/token', await codeFor('confidential'))).body).toEqual({ error: 'secretWrong' });
 });
 
-test('Basic is no login where a vendor takes none', async () => {
+test('Basic is no authentication if a vendor accepts none', async () => {
   const basic = { authorization: `Basic ${Buffer.from('confidential:secret').toString('base64')}` };
   const { client_id: _, ...form } = await (await open()).codeFor('confidential');
   expect((await (await open()).post('/token', form, basic)).body).toEqual({ error: 'clientUnknown' });

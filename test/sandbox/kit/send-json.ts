@@ -1,4 +1,4 @@
-/** Asks over HTTP, with JSON or nothing as the body, and reads what comes as JSON; `body` is undefined where nothing comes. */
+/** Sends an HTTP request with a JSON body or none, and parses the JSON answer; `body` is undefined for an empty answer. */
 export async function sendJson(
   url: string,
   method: string,

@@ -32,7 +32,7 @@ function caller(sandbox: RestCrmSandbox, dialect: DialectName) {
 }
 
 describe.each(Object.keys(DIALECTS) as DialectName[])('the dialect %s', (dialect) => {
-  test('lets nobody in without the login, counts and records what comes', async () => {
+  test('refuses requests without credentials, counts and records requests', async () => {
     const { sandbox, call } = await open(dialect);
     sandbox.recording.record(true);
     const { path, login } = DIALECTS[dialect];
@@ -41,7 +41,7 @@ describe.each(Object.keys(DIALECTS) as DialectName[])('the dialect %s', (dialect
     expect(sandbox.recording.recorded()).toHaveLength(1);
   });
 
-  test('has an example that works at once, and shows over HTTP what a person sees', async () => {
+  test('has a working example, and shows over HTTP the records visible to a user', async () => {
     const { sandbox, call } = await open(dialect);
     const { path, body } = sandbox.example;
     expect((await call(body === undefined ? 'GET' : 'POST', path, body)).status).toBeLessThan(300);
@@ -53,7 +53,7 @@ describe.each(Object.keys(DIALECTS) as DialectName[])('the dialect %s', (dialect
     expect((await fetch(`${records}/${id}`, { method: 'DELETE' })).status).toBe(204);
   });
 
-  test('asks for patience above its limit', async () => {
+  test('asks clients to wait above its limit', async () => {
     const { sandbox, call } = await open(dialect);
     sandbox.configure({ requestsPerMinute: 1 });
     await call('GET', DIALECTS[dialect].path);
@@ -64,7 +64,7 @@ describe.each(Object.keys(DIALECTS) as DialectName[])('the dialect %s', (dialect
 });
 
 describe('EspoCRM', () => {
-  test('takes a shared address for a duplicate unless it is told not to look, and passes over what it does not know', async () => {
+  test('treats a shared e-mail address as a duplicate unless the check is disabled, and ignores unknown fields', async () => {
     const { call } = await open('espocrm');
     const person = { lastName: 'Rossi', emailAddress: 'rossi@family.example', unknownName: 1 };
     expect((await call('POST', '/Contact', person)).body).not.toHaveProperty('unknownName');
@@ -79,7 +79,7 @@ describe('EspoCRM', () => {
     expect((await call('POST', '/Contact', { firstName: 'x' })).status).toBe(400);
   });
 
-  test('keeps opt-outs with addresses, and tells no change of whoever has the same', async () => {
+  test('stores opt-outs with e-mail addresses, and keeps modifiedAt of other contacts with the same address', async () => {
     const { sandbox, call } = await open('espocrm');
     const skip = { 'x-skip-duplicate-check': 'true' };
     const address = { lastName: 'Rossi', emailAddress: 'Rossi@family.example' };
@@ -99,7 +99,7 @@ describe('EspoCRM', () => {
     expect(sandbox.records('Contact')).toHaveLength(4);
   });
 
-  test('wants a user for a meeting, lists links by their names, and links to several where they are asked for', async () => {
+  test('requires a user for a meeting, lists links by their names, and several links on request', async () => {
     const { call } = await open('espocrm');
     const meeting = { name: 'Visit', dateStart: '2027-03-01 09:30:00', contactsIds: ['c1'] };
     expect((await call('POST', '/Meeting', meeting)).status).toBe(400);
@@ -139,7 +139,7 @@ describe('Twenty', () => {
     expect((await call('GET', `/people/${id}`)).status).toBe(404);
   });
 
-  test('gives a primary address to one person', async () => {
+  test('allows a primary e-mail address for only one person', async () => {
     const { call } = await open('twenty');
     const person = { name: { lastName: 'Rossi' }, emails: { primaryEmail: 'rossi@family.example' } };
     expect((await call('POST', '/people', person)).status).toBe(201);
@@ -162,7 +162,7 @@ describe('Twenty', () => {
 describe('Zoho', () => {
   const upsert = (rows: object[], fields?: string[]) => ({ data: rows, duplicate_check_fields: fields });
 
-  test('compares contacts by address where no field is named, and by the named one alone', async () => {
+  test('compares contacts by e-mail address if no field is named, and only by the named field otherwise', async () => {
     const { sandbox, call } = await open('zoho');
     const family = ['Anna', 'Bruno'].map((First_Name) => ({
       First_Name,
@@ -186,7 +186,7 @@ describe('Zoho', () => {
     expect(sandbox.automationsRun()).toBe(2);
   });
 
-  test('tells of each row, refuses more than a hundred, events by upsert, and says nothing of nothing', async () => {
+  test('reports each row, refuses more than a hundred, refuses upserts of events, and answers an empty list with 204', async () => {
     const { call } = await open('zoho');
     const rows = await call('POST', '/Contacts', { data: [{ Last_Name: 'Rossi' }, { First_Name: 'Anna' }] });
     expect(rows.body.data).toMatchObject([{ code: 'SUCCESS' }, { code: 'MANDATORY_NOT_FOUND', status: 'error' }]);
@@ -196,7 +196,7 @@ describe('Zoho', () => {
     expect((await call('POST', '/coql', { select_query: 'select id from Deals' })).status).toBe(400);
   });
 
-  test('deletes by ids, each by itself, and refuses more than a hundred', async () => {
+  test('deletes by ids, each separately, and refuses more than a hundred', async () => {
     const { sandbox, call } = await open('zoho');
     const [a, b] = ['Anna', 'Bruno'].map((Last_Name) => sandbox.addByHand('Contacts', { Last_Name }).id);
     const { status, body } = await call('DELETE', `/Contacts?ids=${a},999,${b}`);

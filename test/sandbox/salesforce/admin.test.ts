@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { sendJson } from '../kit/send-json.ts';
 import { contact, KEY, startBench } from './support.ts';
 
-describe('the sandbox’s own routes', () => {
+describe('the sandbox’s admin routes', () => {
   it('do over HTTP what the verbs do, and count nothing', async () => {
     const { sandbox, as } = await startBench();
     const own = (path: string, method: string, body?: unknown) =>
@@ -42,7 +42,7 @@ describe('the sandbox’s own routes', () => {
     expect((await own('move-instance', 'POST', {})).body.instance_url).toMatch(/^http:\/\/127/);
   });
 
-  it('record every byte that was sent, also what was refused', async () => {
+  it('record every sent byte, refused requests included', async () => {
     const { sandbox, upsert } = await startBench();
     sandbox.recording.record(true);
     await upsert([contact('k', { Description: 'planted à' })]);

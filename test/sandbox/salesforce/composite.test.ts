@@ -54,7 +54,7 @@ describe('a composite', () => {
     expect((await run(bench, many.slice(1))).parts).toHaveLength(25);
   });
 
-  it('goes on after a part that failed, and lets later parts use earlier answers', async () => {
+  it('continues after a failed part, and later parts can use earlier answers', async () => {
     const bench = await startBench();
     const { parts } = await run(bench, [
       account('bad', {}),

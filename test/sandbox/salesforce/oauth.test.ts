@@ -26,7 +26,7 @@ interface Login {
   verifier?: string;
 }
 
-/** The whole login as a client does it. */
+/** Signs in completely as a client does. */
 async function logIn(sandbox: SalesforceSandbox, { parameters = {}, answer = {}, verifier }: Login = {}) {
   const server = {
     issuer: sandbox.url,
@@ -60,7 +60,7 @@ function withApplication(application: Partial<Application>) {
 }
 
 describe('a login', () => {
-  it('works with openid-client up to an API call, and tells the instance but no end', async () => {
+  it('works with openid-client up to an API call, and returns the instance but no expiry', async () => {
     const { sandbox, as } = await startBench();
     const tokens = await logIn(sandbox);
     expect(tokens).toMatchObject({ token_type: 'bearer', scope: 'api refresh_token', instance_url: sandbox.url });
@@ -72,7 +72,7 @@ describe('a login', () => {
     expect(sandbox.records('User')).toEqual(expect.arrayContaining([expect.objectContaining({ Username: USER })]));
   });
 
-  it('fails when the person denies, the verifier is wrong, or PKCE, scope or address are', async () => {
+  it('fails if the user denies, or with a wrong verifier, PKCE method, scope or URL', async () => {
     const { sandbox } = await startBench();
     await expect(logIn(sandbox, { answer: { deny: true } })).rejects.toMatchObject({ error: 'access_denied' });
     const verifier = oidc.randomPKCECodeVerifier();
@@ -147,7 +147,7 @@ describe('a refresh', () => {
     expect(sandbox.liveGrants(USER)).toBe(0);
   });
 
-  it('of the oldest grant fails once a sixth login was made, and its session is over', async () => {
+  it('of the oldest grant fails after a sixth sign-in, and its session ends', async () => {
     const { sandbox, as } = await startBench();
     const first = await logIn(sandbox);
     const others = [];
@@ -164,7 +164,7 @@ describe('a refresh', () => {
     expect((await refresh(sandbox, others[0]!.refresh_token)).status).toBe(200);
   });
 
-  it('is refused for a user that may not log in any more, until it may', async () => {
+  it('is refused for a blocked user, until the user is allowed again', async () => {
     const { sandbox } = await startBench();
     const { refresh_token: token } = await logIn(sandbox);
     for (const description of ['inactive user', 'ip restricted']) {
@@ -176,7 +176,7 @@ describe('a refresh', () => {
     expect((await refresh(sandbox, token)).status).toBe(200);
   });
 
-  it('tells the new instance after a move', async () => {
+  it('returns the new instance after a move', async () => {
     const { sandbox, as } = await startBench();
     const { refresh_token: token } = await logIn(sandbox);
     const url = await sandbox.moveInstance();
@@ -225,7 +225,7 @@ describe('a session', () => {
   });
 });
 
-describe('flows without a person', () => {
+describe('flows without a user', () => {
   const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 
   async function benchWithCertificate() {

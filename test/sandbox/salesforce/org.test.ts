@@ -9,7 +9,7 @@ async function fieldsOf({ call }: Bench, object: string): Promise<Map<string, an
 }
 
 describe('a description', () => {
-  it('tells types, keys and what may be written', async () => {
+  it('returns types, keys and writable fields', async () => {
     const bench = await startBench();
     const fields = await fieldsOf(bench, 'contact');
     expect(fields.get(KEY)).toMatchObject({ externalId: true, unique: true, idLookup: true, custom: true, length: 64 });
@@ -22,7 +22,7 @@ describe('a description', () => {
     );
   });
 
-  it('knows no record without an owner, whoever made it', async () => {
+  it('requires an owner for every record, created by hand or by the API', async () => {
     const before = await startSalesforceSandbox();
     onTestFinished(() => before.close());
     expect(before.addByHand('Contact', { LastName: 'Early' }).OwnerId).toMatch(/^005/);
@@ -35,7 +35,7 @@ describe('a description', () => {
     expect(codes(answer)).toEqual([undefined, 'REQUIRED_FIELD_MISSING']);
   });
 
-  it('has the org itself to read, and nothing of it to write', async () => {
+  it('makes the org itself readable, but not writable', async () => {
     const { call } = await startBench();
     const { body } = await call('GET', '/query?q=SELECT+Id+FROM+Organization');
     expect(body.records).toMatchObject([{ Id: expect.stringMatching(/^00D\w{15}$/) }]);
@@ -72,7 +72,7 @@ describe('a description', () => {
     expect(answer.body[0].errors[0].fields).toEqual(['Phone']);
   });
 
-  it('can’t be had for custom fields that belong nowhere', async () => {
+  it('is refused for custom fields of unknown objects or with invalid names', async () => {
     await expect(startBench({ customFields: { Nothing: [] } })).rejects.toThrow('Custom fields');
     await expect(startBench({ customFields: { Contact: [{ name: 'Key', type: 'string' }] } })).rejects.toThrow('__c');
   });
@@ -89,7 +89,7 @@ describe('the administrator’s rules', () => {
     expect(codes(await upsert([contact('a')]))).toEqual([undefined]);
   });
 
-  it('find duplicates in a new org: a namesake at the same address is not saved without allowSave', async () => {
+  it('find duplicates in a new org: a contact with the same name and e-mail address is not saved without allowSave', async () => {
     const { sandbox, upsert } = await startBench();
     const person = (key: string, FirstName = 'Anna') =>
       contact(key, { FirstName, LastName: 'Rossi', Email: 'rossi@clinic.example' });
@@ -116,7 +116,7 @@ describe('the administrator’s rules', () => {
 });
 
 describe('sharing', () => {
-  it('shows a contact without an account to its owner alone', async () => {
+  it('shows a contact without an account only to its owner', async () => {
     const { sandbox, upsert } = await startBench();
     const { Id } = sandbox.addByHand('Account', { Name: 'Patients' });
     await upsert([contact('private'), contact('shared', { AccountId: Id })]);
@@ -126,8 +126,8 @@ describe('sharing', () => {
   });
 });
 
-describe('calls at once', () => {
-  it('are refused by the code of the daily limit, and count for nothing', async () => {
+describe('concurrent calls', () => {
+  it('are refused with the code of the daily limit, and do not count towards it', async () => {
     const { sandbox, call } = await startBench({ concurrentCalls: 0 });
     const refused = await call('GET', '/limits');
     expect([refused.status, refused.body]).toMatchObject([403, [{ errorCode: 'REQUEST_LIMIT_EXCEEDED' }]]);
@@ -138,7 +138,7 @@ describe('calls at once', () => {
 });
 
 describe('the daily limit', () => {
-  it('is told with every answer, is the org’s, and ends in 403 until calls are a day old', async () => {
+  it('is returned with every answer, applies to the org, and answers 403 until calls are a day old', async () => {
     let now = Date.UTC(2027, 2, 1);
     const { sandbox, call, upsert } = await startBench({ dailyApiCalls: 10, now: () => now, sessionTimeoutMs: 1e12 });
     const first = await upsert([contact('a'), contact('b')]);
@@ -197,7 +197,7 @@ describe('the vendor', () => {
 });
 
 describe('a move of the org', () => {
-  it.each(['unauthorized', 'redirect', 'closed'] as const)('leaves the old address %s', async (old) => {
+  it.each(['unauthorized', 'redirect', 'closed'] as const)('leaves the old URL %s', async (old) => {
     const { sandbox, call, as } = await startBench();
     const url = await sandbox.moveInstance(old);
     expect(await call('GET', `${url}/services/data/v68.0/limits`)).toMatchObject({

@@ -76,7 +76,7 @@ describe('a query', () => {
     expect(bench.sandbox.counts).toMatchObject({ queries: 2, apiCalls: 5 });
   });
 
-  it('refuses what it can’t read, unknown fields and objects, long texts as filters and long addresses', async () => {
+  it('refuses invalid syntax, unknown fields and objects, long strings as filters and long URLs', async () => {
     const bench = await startBench();
     const code = async (soql: string) => (await ask(bench, soql)).code;
     expect(await code('SELECT Id FROM')).toBe('MALFORMED_QUERY');

@@ -6,7 +6,7 @@ import { contact, KEY, startBench } from './support.ts';
 const ALTERNATIVE = { name: 'Old_Key__c', type: 'string', externalId: true } as const;
 
 describe('an upsert by key', () => {
-  it('creates with 201, then updates with 200 and changes only what was sent', async () => {
+  it('creates with 201, then updates with 200 and changes only the sent fields', async () => {
     const { call, sandbox } = await startBench();
     const path = `/sobjects/Contact/${KEY}/a%2Fb%20%C3%A8`;
     const first = await call('PATCH', path, { LastName: 'Rossi', FirstName: 'Ada' });
@@ -87,7 +87,7 @@ describe('a record by id', () => {
     expect((await call('GET', '/sobjects/Nothing/1')).code).toBe('NOT_FOUND');
   });
 
-  it('has an id whose checksum tells case apart', () => {
+  it('has an id with a checksum of upper and lower case', () => {
     expect(toLongId('001D000000IqhSL')).toBe('001D000000IqhSLIAZ');
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 62 ** 6 }), (serial) => {
@@ -108,7 +108,7 @@ describe('a text', () => {
 });
 
 describe('a parent', () => {
-  it('is named by its own key, and must exist', async () => {
+  it('is referenced by its own key, and must exist', async () => {
     const { call, sandbox } = await startBench();
     const account = sandbox.addByHand('Account', { Name: 'Family', [KEY]: 'f' });
     const reference = (key: string) => ({ LastName: 'A', Account: { [KEY]: key } });
@@ -164,7 +164,7 @@ describe('an event', () => {
 });
 
 describe('person accounts', () => {
-  it('are accounts with the contact’s fields, each with a contact of its own', async () => {
+  it('are accounts with the contact’s fields, each with its own contact', async () => {
     const { call, sandbox } = await startBench({ personAccounts: true });
     const path = `/sobjects/Account/${KEY}/p`;
     const { body } = await call('PATCH', path, { FirstName: 'Ada', LastName: 'Rossi', PersonEmail: 'a@b.it' });
@@ -182,7 +182,7 @@ describe('person accounts', () => {
     expect(sandbox.records('Contact')).toEqual([]);
   });
 
-  it('refuse a name, businesses refuse a person’s fields, and without the switch there are none', async () => {
+  it('refuse a name, businesses refuse the fields of people, and without the option none exist', async () => {
     const { call, sandbox } = await startBench({ personAccounts: true });
     const path = `/sobjects/Account/${KEY}/p`;
     expect((await call('PATCH', path, { LastName: 'A', Name: 'B' })).code).toBe('INVALID_FIELD_FOR_INSERT_UPDATE');

@@ -18,7 +18,7 @@ export interface Answer {
 
 export interface Bench {
   sandbox: SalesforceSandbox;
-  /** A call as the integration; `path` comes after the version, unless it begins with `/services` or is a whole address. */
+  /** A call as the integration; `path` follows the version, unless it begins with `/services` or is an absolute URL. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   /** A collection upsert of contacts by key. */
   upsert(

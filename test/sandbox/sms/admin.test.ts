@@ -26,7 +26,7 @@ async function open() {
   return { sandbox, receiver, own, message };
 }
 
-test('shows over HTTP what phones would get, and forgets it', async () => {
+test('shows over HTTP the messages to phones, and forgets them', async () => {
   const { own, message } = await open();
   await message({});
   expect((await own('GET', 'messages')).body.items).toMatchObject([{ to: '+393331234567', body: 'Tomorrow at nine.' }]);

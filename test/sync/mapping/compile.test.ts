@@ -71,7 +71,7 @@ describe('a record is mapped', () => {
     });
   });
 
-  test('a patient of whom nothing is told has every property, empty', () => {
+  test('a patient without data has every property, empty', () => {
     const values = mapEvery(ofPatient(BARE_PATIENT, null));
     expect(values).toEqual({ ...Object.fromEntries(Object.keys(values).map((path) => [path, null])), isActive: false });
   });
@@ -170,7 +170,7 @@ describe('the properties of a mapping', () => {
     ['a: { expression: "$$.lastName" }', { history: false, invoices: false }],
     ['a: { expression: "$count(**)", kind: number }', { history: true, invoices: true, treatment: true }],
     ['a: { expression: "$string($)" }', { history: true, invoices: true }],
-  ])('%s: what must be read beside', (rule, needs) => {
+  ])('%s: the additional data to fetch', (rule, needs) => {
     expect(mappingOf(`mapping: { ${rule} }\nexpressions: allowed`).needs).toMatchObject(needs);
   });
 
@@ -197,7 +197,7 @@ describe('values', () => {
     expect(properties).toEqual({ a: "'=cmd()", b: '+393331234567', c: '=x' });
   });
 
-  test('a number that is none stays as it is written, unless e164 is asked for', () => {
+  test('an invalid number stays unchanged, unless e164 is set', () => {
     const mapping = mappingOf('mapping: { a: phone, b: { from: phone, transforms: [e164] } }');
     expect(mapping.mapNow(patient({ phone: ' 333  chiedere di Ugo' }))).toEqual({
       properties: { a: '333 chiedere di Ugo', b: null },
@@ -211,7 +211,7 @@ describe('values', () => {
     expect(swiss.mapNow(patient({ phone: '044 668 18 00' })).properties).toEqual({ a: '+41446681800' });
   });
 
-  test('transforms go one after the other, over what is there', () => {
+  test('transforms run in order, on each present value', () => {
     const mapping = mappingOf(
       'mapping: { a: { from: address.street, transforms: [first-line, upper] }, b: { from: derived.lastVisitAt, transforms: [date, year] }, c: { from: lastName, transforms: [title-case] } }',
     );
@@ -226,7 +226,7 @@ describe('values', () => {
     expect(mappingOf(lines, 'Pacific/Auckland').mapNow(ofPatient()).properties).toEqual({ a: '2026-02-01' });
   });
 
-  test('a text that is mapped again stays as it is, but for the guard', () => {
+  test('a string that is mapped again stays unchanged, except for the guard', () => {
     const mapping = mappingOf('mapping: { a: lastName, b: phone, c: address.street }');
     const texts = fc.string({ unit: 'binary', maxLength: 20 });
     const again = (mapped: Mapped) => {
@@ -310,7 +310,7 @@ describe("the CRM's own words", () => {
     ['agenda', ofAppointment(), 'Dr. Bianchi', '005A'],
     ['doctors', ofInvoice({ doctors: ['Anna Bianchi'] }), 'Anna Bianchi', '005A'],
     ['doctors', ofInvoice({ doctors: ['Anna Bianchi', 'Ugo Verdi'] }), 'Anna Bianchi', null],
-  ])('tell whose a record is by its %s; what is not listed is nobody’s (%#)', (from, source, listed, owner) => {
+  ])('identify the owner of a record by its %s; an unlisted value has no owner (%#)', (from, source, listed, owner) => {
     const why = from === 'location' ? '' : `\nsensitive: { ${from}: decided }`;
     const lines = `mapping: { OwnerId: { from: ${from}, values: { ${listed}: 005A } } }${why}`;
     const stream = source.stream === 'invoices' ? 'invoices' : 'appointments';
@@ -319,7 +319,7 @@ describe("the CRM's own words", () => {
   });
 
   test.each(['location', 'agenda', 'doctors'])(
-    'tell nothing of a contact by its %s, which patients do not have',
+    'cannot name the owner of a contact by its %s, which patients do not have',
     (from) => {
       const lines = `mapping: { OwnerId: { from: ${from}, values: { Centro: 005A } } }`;
       expect(faultsOf(tenantWithPart(lines)).map(({ path }) => path)).toEqual([

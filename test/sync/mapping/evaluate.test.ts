@@ -47,7 +47,7 @@ describe('the bounds of expressions', () => {
     expect(await evaluate([{ expression, kind: 'number' }], [{}], never)).toEqual([[{ code }]]);
   });
 
-  test('what takes more memory than a thread has is ended, and the next record goes on', async () => {
+  test('an expression that exceeds the memory of a thread is ended, and the next record continues', async () => {
     const expression =
       'x = 1 ? $sum($map([1..9999], function($i){$length($split($pad("x", 60000), "") ~> $join)})) : 5';
     const [first, second] = await evaluate([{ expression, kind: 'number' }], [{ x: 1 }, { x: 2 }], never);
@@ -88,7 +88,7 @@ describe('the bounds of expressions', () => {
     expect(ended).toEqual(['asked', 'ended']);
   });
 
-  test('a thread that does not start is an error of its own', async () => {
+  test('a thread that does not start is a separate error', async () => {
     const dead: ExpressionThread = {
       ask: () => {},
       next: () => Promise.resolve('ended'),

@@ -63,7 +63,7 @@ describe('an expression', () => {
     expect(await mapping.mapAll([named('cmd()')], never)).toEqual([{ properties: { a: "'=cmd()" } }]);
   });
 
-  test('that fails has its record at fault, named by property and code alone', async () => {
+  test('that fails is a fault of its record, reported by property and code only', async () => {
     const mapping = mappingOf(`a: email, b: { expression: '$number(lastName)', kind: number }`);
     const mapped = await mapping.mapAll([named('12'), named('Segreto'), named('13')], never);
     expect(mapped).toEqual([

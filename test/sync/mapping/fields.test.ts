@@ -25,7 +25,7 @@ describe('a telephone number', () => {
     expect(toE164(written, 'IT')).toBeNull();
   });
 
-  test('a region that does not exist takes international numbers alone', () => {
+  test('an unknown region accepts only international numbers', () => {
     expect(toE164('+393331234567', 'XX')).toBe('+393331234567');
     expect(toE164('333 1234567', 'XX')).toBeNull();
   });

@@ -3,7 +3,7 @@ import type { DerivedFields } from '../../../src/sync/derived-fields.ts';
 import type { InvoiceFacts, MappingSource } from '../../../src/sync/mapping/contract.ts';
 import type { EvaluateExpressions } from '../../../src/sync/mapping/evaluate.ts';
 
-/** A patient of whom everything is told. */
+/** A patient with every field set. */
 export const PATIENT: Patient = {
   id: 'secret-id-1',
   firstName: ' Maria\u00A0 Pia',
@@ -21,7 +21,7 @@ export const PATIENT: Patient = {
   updatedAt: Date.UTC(2026, 5, 1, 10),
 };
 
-/** A patient of whom nothing is told. */
+/** A patient with every optional field empty. */
 export const BARE_PATIENT: Patient = {
   id: 'secret-id-2',
   firstName: null,
@@ -39,7 +39,7 @@ export const BARE_PATIENT: Patient = {
   updatedAt: null,
 };
 
-/** Just before and after midnight in Rome, where it is an hour or two later than in UTC. */
+/** Just before and after midnight in Rome, which is one or two hours ahead of UTC. */
 const DERIVED: DerivedFields = {
   lastVisitAt: Date.UTC(2026, 0, 31, 23, 30),
   nextAppointmentAt: Date.UTC(2026, 6, 1, 21, 59),

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { cleanLine, cleanLines, guardFormula, titleCase, withoutGuard } from '../../../src/sync/mapping/text.ts';
 
-/** Texts with what breaks things: controls, halves of pairs, accents apart, marks of direction, formulas, apostrophes. */
+/** Texts with difficult characters: controls, lone surrogates, combining accents, direction marks, formulas, apostrophes. */
 const hostile = fc
   .array(
     fc.oneof(
@@ -62,7 +62,7 @@ describe('a text is cleaned', () => {
     expect(cleanLine(text)).toBe(cleaned);
   });
 
-  test('line breaks are spaces in a line, and stay where lines mean something', () => {
+  test('line breaks become spaces in a single line, and stay in multi-line text', () => {
     const street = ' Via Roma 1\r\n\r\n interno  3\u2028scala B\r';
     expect(cleanLine(street)).toBe('Via Roma 1 interno 3 scala B');
     expect(cleanLines(street)).toBe('Via Roma 1\ninterno 3\nscala B');
@@ -118,7 +118,7 @@ describe('the guard against formulas', () => {
   });
 
   test.each(['+390612345678', '-12.5', '-12,50', '+1', 'Rossi', "'t Hooft", 'a=b', '', '1-2', 'x@y.test', '–dash'])(
-    'leaves %j as it is',
+    'does not change %j',
     (text) => {
       expect(guardFormula(text)).toBe(text);
     },
