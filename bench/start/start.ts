@@ -12,7 +12,7 @@ import type { Figure } from '../figure.ts';
 import { measureReload } from './reload.ts';
 import { secretsOf, writeTenants } from './world.ts';
 
-/** The program as it is given. */
+/** The program as distributed. */
 export const PROGRAM = fileURLToPath(new URL('../../bin/clinic-mirror.js', import.meta.url));
 const GOALS = {
   ...{
@@ -25,11 +25,14 @@ const GOALS = {
   },
   ...{ lookSeconds: 0.05, reloadSeconds: 0.1, surelySeconds: 0.2 },
 };
-/** After this time a process that has nothing to do has done what comes after its start. */
+/** After this time an idle process has finished the work after its start. */
 const SETTLE_MS = 5_000;
 const TIMES = 3;
 
-/** How long the daemon takes until its ports are open and until all tenants are checked, and what it holds then, for tenants whom nobody has logged in; and the command line beside it. */
+/**
+ * Measures the time until the daemon's ports are open and until all tenants are checked, and its memory then, for tenants without
+ * connections; also the command line.
+ */
 export async function measureStart({ tenants }: { tenants: number }, say: (text: string) => void): Promise<Figure[]> {
   await using started = await startTwice(tenants, say);
   const { dir, env, daemon } = started;
@@ -54,14 +57,14 @@ export async function measureStart({ tenants }: { tenants: number }, say: (text:
   ];
 }
 
-/** An installation whose daemon started for the second time: `daemon` tells how. */
+/** An installation whose daemon was started for the second time; `daemon` contains the measurements. */
 interface Started extends AsyncDisposable {
   dir: string;
   env: NodeJS.ProcessEnv;
   daemon: Taken & { checkedSeconds: number };
 }
 
-/** Starts a daemon for so many tenants whom nobody has logged in, and once more. */
+/** Starts a daemon twice, for tenants without connections. */
 export async function startTwice(tenants: number, say: (text: string) => void): Promise<Started> {
   await using stack = new AsyncDisposableStack();
   const dir = await mkdtemp(join(tmpdir(), 'clinic-mirror-bench-'));
