@@ -89,10 +89,10 @@ const CHANGES: readonly Change[] = [
   (input, { at, length }) => Buffer.concat([input.subarray(0, at), input.subarray(at + length)]),
   (input, { at, length }) => insert(input, at, input.subarray(at, at + length)),
   (input, { at }) => input.subarray(0, at),
-  // Insert a word of the grammar, or a generally unusual word.
+  // Insert grammar words, or generally unusual words.
   (input, { at }, { words }, pick) => insert(input, at, Buffer.from(pick(words) ?? '')),
   (input, { at }, _parser, pick) => insert(input, at, Buffer.from(pick(ODD_WORDS) ?? '')),
-  // Replace a number or a word by an unusual one.
+  // Replace numbers and words by unusual ones.
   (input, _place, _parser, pick) => replaceOne(input, /-?\d[\d.]*/g, pick, ODD_NUMBERS),
   (input, _place, { words }, pick) => replaceOne(input, /[A-Za-z_-]{2,}/g, pick, [...ODD_WORDS, ...words]),
   // Part of another seed.

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Figures, Finding, Limits, Said, Task } from './thread.ts';
 
-/** Default processor time until an input counts as a hang. */
+/** Default processor time until an input is a hang. */
 const GIVEN_UP_MS = 10_000;
 const LOOK_EVERY_MS = 250;
 /** Loading the parser is not part of an input; on a slow host it takes a second or more. */
@@ -90,7 +90,7 @@ async function oneThread(
     workerData: { ...task, place } satisfies Task,
     resourceLimits: { maxOldGenerationSizeMb: threadMib },
   });
-  // Read at the start, because the thread no longer exists when the limit is reported.
+  // Read in advance, because the thread no longer exists when the limit is reported.
   const roomMib = worker.resourceLimits?.maxOldGenerationSizeMb;
   const part: Part = { findings: [], figures: null, index: task.from };
   const keep = (finding: Finding) => {

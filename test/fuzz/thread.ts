@@ -72,7 +72,7 @@ async function main(): Promise<void> {
   const figures: Figures = { inputs: 0, refused: 0, slowestMs: 0, mostBytes: 0 };
   const endsAt = performance.now() + task.forMs;
   for (let index = task.from; index < task.from + task.most && performance.now() < endsAt; index += 1) {
-    // Earlier inputs may release memory only in a later turn of the event loop; otherwise one input would be charged for all.
+    // Earlier inputs may release memory only in a later event-loop iteration; otherwise one input would be charged for all.
     if (index % INPUTS_A_TURN === 0) await setImmediate();
     Atomics.store(place, 0, index);
     if (file !== null) writeSync(file, `${index}\n`, 0);

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * Names that the plain JavaScript may import from Node. Node 20 exports all of them; it only starts the pinned Node. A single missing name
+ * Names that the plain JavaScript may import from Node. Node 20 exports every name; it only starts the pinned Node. A single missing name
  * prevents the file from running. Before you add a name, check its first Node version (nodejs.org/api).
  */
 const SINCE_NODE_20: Readonly<Record<string, readonly string[]>> = {

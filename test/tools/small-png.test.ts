@@ -13,7 +13,7 @@ function chunk(kind: string, content: Buffer): Buffer {
   return framed;
 }
 
-/** Returns a picture with the given colours (red, green and blue, one byte each); `filters` apply to the rows in turn. */
+/** Returns a picture with the given colours (red, green and blue, one byte each); `filters` repeat over the rows. */
 function pictureOf(width: number, colours: readonly (readonly number[])[], filters: readonly number[]): Buffer {
   const height = colours.length / width;
   const head = Buffer.alloc(13);

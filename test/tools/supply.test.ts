@@ -50,7 +50,7 @@ describe('packages', () => {
   });
 
   test('that are in the image let others use, change and sell what is built with them', () => {
-    // MPL-2.0 applies to the package's own files; this project changes none of them.
+    // MPL-2.0 applies to the package's own files; this project changes no file of such a package.
     const allowed = [
       '0BSD',
       'Apache-2.0',

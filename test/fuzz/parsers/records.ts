@@ -161,7 +161,7 @@ const yaml: Parser = {
   },
 };
 
-/** A larger document delays only the operator who proposes a profile: no daemon reads one. */
+/** A larger document delays only the proposal of a profile: no daemon reads one. */
 const LARGEST_DOCUMENT_BYTES = 16 * 1024;
 
 const openApi: Parser = {
