@@ -4,7 +4,7 @@ import type { KnipConfig } from 'knip';
 const manifest = new URL('package.json', import.meta.url);
 const { scripts } = JSON.parse(readFileSync(manifest, 'utf8')) as { scripts: Record<string, string> };
 
-/** What is started or loaded by its path, so that no import names it. */
+/** Files started or loaded by path, without an import. */
 const STARTED = [
   ...Object.values(scripts).flatMap((line) => line.match(/(?<=with-setup\.js )\S+/g) ?? []),
   'bin/*.js',
@@ -21,7 +21,7 @@ const STARTED = [
 export default {
   entry: STARTED,
   project: ['{bin,src,sandbox,demo,test,tools,bench}/**/*.{ts,js}'],
-  // Types in the signature of what is exported are for its callers, whether one of them spells their names or not.
+  // Exported signatures use these types for callers, even if no caller names the types.
   ignoreExportsUsedInFile: { interface: true, type: true },
   // Two limits may be equal and still be two.
   exclude: ['duplicates'],
@@ -31,6 +31,6 @@ export default {
     ...['@stryker-mutator/core', '@stryker-mutator/vitest-runner', 'json-server'],
     ...['textlint-rule-prh', 'cspell', 'markdownlint-cli2'],
   ],
-  // Asked where they are there: promtool, ssh-keygen, systemd-analyze.
+  // Optional: promtool, ssh-keygen and systemd-analyze are used only if installed.
   ignoreBinaries: ['flock', 'promtool', 'ssh-keygen', 'systemd-analyze'],
 } satisfies KnipConfig;

@@ -19,14 +19,14 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
     env: {
-      // Processes that tests start compile what they load once for all of them. As `bin/clinic-mirror.js` does.
+      // Processes started by tests share one compile cache, like `bin/clinic-mirror.js`.
       NODE_COMPILE_CACHE: fileURLToPath(new URL('.cache/compiled', import.meta.url)),
       NODE_OPTIONS: testDate,
       [PACE_VARIABLE]: String(pace),
     },
-    // Two more than there are cores, since a file waits for Redis, for daemons and for time nearly half of its own. Each takes up to 1 GB.
+    // Two more than the cores, because a file waits nearly half of its time for Redis, daemons or timers. Each worker takes up to 1 GB.
     maxWorkers: Math.min(availableParallelism() + 2, 4),
-    // Tests make much that is soon gone: with more room for it a fifteenth of the processor time is saved.
+    // Tests allocate many short-lived objects: a larger young generation saves a fifteenth of the processor time.
     execArgv: ['--max-semi-space-size=64', testDate],
     sequence: { sequencer: LongestFirst },
     // A process for each file, with everything loaded again, took a third of the time. So nothing in `src/` keeps state in a module (a test looks).
@@ -34,7 +34,7 @@ export default defineConfig({
     restoreMocks: true,
     unstubGlobals: true,
     unstubEnvs: true,
-    // They end what hangs; nothing is measured by them, so they are generous: both cores may be busy.
+    // Generous, because they only end hangs and measure nothing: both cores may be busy.
     testTimeout: 300_000 * pace,
     hookTimeout: 120_000 * pace,
     coverage: { provider: 'v8', include: ['src/**/*.ts'], reporter: ['text-summary', 'json'] },

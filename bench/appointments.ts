@@ -20,7 +20,7 @@ export function only<Entry>(list: readonly Entry[]): Entry {
   return entry;
 }
 
-/** Seconds since a moment of `performance.now()`, to two places. */
+/** Returns the seconds since a time of `performance.now()`, to two places. */
 export function secondsSince(startedAt: number): number {
   return Math.round((performance.now() - startedAt) / 10) / 100;
 }

@@ -22,7 +22,7 @@ const LATENCY_MS = 200;
 const [PROCESSES, SLOTS] = [2, 4];
 /** Everything goes so many times as fast as in life, rates and waits alike. */
 const SPEED = 20;
-/** So many times as all tenants take in turn is measured, after so many in which they find their pace. */
+/** Measured rounds of all tenants, after some rounds in which tenants find their pace. */
 const ROUNDS = { before: 4, measured: 1 };
 /** A large clinic asks so many times as much as the others. */
 const LARGE_TIMES = 20;
@@ -47,17 +47,18 @@ interface Costs {
   near: number;
 }
 
-/** What was noted of all tenants, in seconds. */
+/** Observed ages over all tenants, in seconds. */
 interface Ages {
   near: number[];
   whole: number[];
 }
 
 /**
- * How old the next two days are, at the 95th percentile, when the cycles of so many tenants draw on one client id, against reading all tenants
- * one after the other without a pause, and, at the usual interval, against cycles that come in time, and beside one that is twenty times as
- * large against all alike; how old all else is; and how many requests a clinic that counts refused. What a cycle costs is counted at the sandbox, in the window that targets have by default. The budget and the
- * pace are the real ones; cycles that find everything as it was stand for the tenants'.
+ * Measures the age of the next two days' data, at the 95th percentile, while the cycles of many tenants share one client id. Compared with
+ * reading all tenants one after the other without a pause; at the usual interval also with punctual cycles, and one tenant twenty times as
+ * large with equal tenants. Also measures the age of all other data, and the requests that a counting clinic refused. The cost of a cycle
+ * is counted at the sandbox, in the default window of targets. Budget and pace are the real ones; cycles without changes represent the
+ * tenants' cycles.
  */
 export async function measureBudget({ sharing }: { sharing: number }, say: (text: string) => void): Promise<Figure[]> {
   const costs = await countRequests();
@@ -117,7 +118,7 @@ async function countRequests(): Promise<Costs> {
 interface Parts {
   client: string;
   everyMs: number;
-  /** What the first tenant asks, against the others; its own data is not looked at then. */
+  /** Requests of the first tenant, relative to the others. The first tenant's own data is not measured. */
   largeTimes: number;
   connections: readonly RedisClient[];
   clinic: ReturnType<typeof countingClinic>;
@@ -139,7 +140,7 @@ async function run(sharing: number, parts: Parts): Promise<Ages> {
   const ages: Ages = { near: [], whole: [] };
   const pause = (ms: number) => sleep(ms / SPEED, undefined, { signal: stop.signal }).catch(() => {});
 
-  /** As BullMQ does: each tenant at a moment of its own, and not again while it waits or is at work. */
+  /** Like BullMQ: each tenant has a separate start time, and is not scheduled again while it waits or works. */
   async function schedule(tenant: Tenant, index: number): Promise<void> {
     await pause((index * everyMs) / tenants.length);
     for (let at = now(); !stop.signal.aborted; at += everyMs) {

@@ -4,18 +4,18 @@ import type { GraphSandbox, SeenEvent } from '../sandbox/graph/index.ts';
 import type { TargetIdentity } from '../src/sync/identity.ts';
 import { only } from './appointments.ts';
 
-/** An event as it lies in a calendar, whoever made it. */
+/** An event in a calendar, of any origin. */
 export interface HandledEvent {
-  /** Google's event id, CalDAV's UID; at Outlook, which gives events names of its own, our sealed record id, or the id of a foreign one. */
+  /** Google's event id or CalDAV's UID. Outlook assigns names itself: clinic-mirror's encrypted record id, or the id of a foreign event. */
   id: string;
   title: string;
-  /** Everything that a person sees, and our marks, as text to compare. Another write of the same is the same. */
+  /** All visible content, and clinic-mirror's marks, as text to compare. Writing equal content again changes nothing. */
   content: string;
   /** It carries our mark. */
   own: boolean;
 }
 
-/** A person at the calendar's own pages; nothing of the product is used, and no request of its is counted as the product's. */
+/** Simulates a user of the calendar's own pages. The product's code is not used, and no request counts as the product's. */
 export interface CalendarHands {
   events(): Promise<HandledEvent[]>;
   /** The id that the event of an appointment has here. */
@@ -27,7 +27,7 @@ export interface CalendarHands {
   removeCalendar(): Promise<void>;
 }
 
-/** The one calendar of an account beside its primary one. */
+/** The account's only calendar in addition to the primary calendar. */
 export function googleHands(google: GoogleSandbox, account: string): CalendarHands {
   const calendarId = async () => {
     const authorization = `Bearer ${google.issueAccessToken(account)}`;
@@ -63,7 +63,7 @@ export function googleHands(google: GoogleSandbox, account: string): CalendarHan
   };
 }
 
-/** The one calendar of a mailbox beside its own. */
+/** The mailbox's only calendar in addition to the default calendar. */
 export function outlookHands(graph: GraphSandbox, mailbox: string): CalendarHands {
   const calendarId = () => {
     const own = graph.defaultCalendar(mailbox);
@@ -86,7 +86,7 @@ export function outlookHands(graph: GraphSandbox, mailbox: string): CalendarHand
   };
 }
 
-/** The key is another one when an event had to be made again, the revision with every write, and a person sees nothing of them. */
+/** Omits the key, which differs in a recreated event, and the revision, which differs after every write. Users see neither. */
 function handledInOutlook(event: SeenEvent): HandledEvent {
   const { subject, body, location, start, end, isAllDay, showAs, sensitivity, isReminderOn, attendees } = event;
   const properties = new Map(

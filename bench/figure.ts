@@ -4,10 +4,10 @@ export interface Figure {
   /** The ratio or count that the goal is about. */
   value: number;
   goal: number;
-  /** The goal is the least that the value should be; else the most. */
+  /** The goal is the minimum value; otherwise the maximum. */
   isLeast?: true;
   met: boolean;
-  /** The smallest program that could do the same outside work, and ours, both in `unit`. */
+  /** The cost of a minimal program with equal external effects, and clinic-mirror's, both in `unit`. */
   floor: number | null;
   ours: number;
   unit: string;
@@ -25,7 +25,7 @@ export function atLeast(goal: number, value: number): Pick<Figure, 'value' | 'go
   return { value, goal, isLeast: true, met: value >= goal };
 }
 
-/** What one call costs this process, in CPU seconds, threads of its own included. */
+/** Returns the CPU seconds of this process for one call, including its threads. */
 export async function cpuSecondsOf(work: () => Promise<unknown>): Promise<number> {
   const before = process.cpuUsage();
   await work();
@@ -40,7 +40,7 @@ export async function secondsOf(work: () => Promise<unknown>): Promise<number> {
   return (performance.now() - startedAt) / 1_000;
 }
 
-/** The least of several: what is above it was somebody else's doing. */
+/** Returns the minimum of several measurements: higher values include the work of other processes. */
 export async function leastOf(times: number, measure: () => Promise<number>): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   for (let time = 0; time < times; time += 1) least = Math.min(least, await measure());

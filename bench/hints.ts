@@ -75,7 +75,7 @@ async function main(): Promise<number> {
   return ok ? 0 : 1;
 }
 
-/** A daemon between the sandboxes, everybody logged in, told of changes by both vendors. */
+/** Runs a daemon between the sandboxes, with all connections authorised and push notifications from both vendors. */
 async function runTrial(count: number, settleMs: number): Promise<Edit[]> {
   await using open = new AsyncDisposableStack();
   const redis = await startRedis();
@@ -198,7 +198,7 @@ interface Figures {
   most: number;
 }
 
-/** Of those that came to an end, in whole milliseconds; nearest rank. */
+/** Figures of completed edits, in whole milliseconds; nearest rank. */
 function figuresOf(edits: readonly Edit[], step: Step): Figures {
   const sorted = edits
     .map((each) => each[step])

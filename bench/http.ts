@@ -2,12 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { openWorld } from './fair/world.ts';
 import { atMost, type Figure, shareOf } from './figure.ts';
 
-/** Who read at once, each the next thing as soon as the last has come. */
+/** Concurrent readers; each sends the next request after the last answer. */
 const READERS = 50;
 const ROUNDS = 20;
 /** While a sync runs an answer takes at most so many times as long. Our choice. */
 const GOAL = 3;
-/** So late the target answers each batch of twenty: the sync is not over before it was read beside. */
+/** Latency of the target for each batch of twenty, so that the sync continues during the reads. */
 const SINK_LATENCY_MS = 15;
 
 /** What is read, by the name of the figure. */
@@ -18,8 +18,8 @@ const QUESTIONS = {
 };
 
 /**
- * How long the API's answers take (p95) with 50 readers of one tenant while its first sync of so many appointments (--records) runs in the
- * same process, against the same when all is quiet. Each reader asks for the status, a page of records and one explanation in turn.
+ * Measures the API's answer times (p95) with 50 readers of one tenant during the first sync of many appointments (--records) in the same
+ * process, and without load. Each reader requests the status, a page of records and one explanation in turn.
  */
 export async function measureHttp({ records }: { records: number }, say: (text: string) => void): Promise<Figure[]> {
   say(`http: ${READERS} readers beside a first sync of ${records} appointments …`);
@@ -60,7 +60,7 @@ async function isAtWork(url: string): Promise<boolean> {
   return targets.some(({ state }) => state !== 'in-sync');
 }
 
-/** Milliseconds of each answer, by what was asked. */
+/** Milliseconds of each answer, by request. */
 async function read(url: string, appointment: string): Promise<Record<keyof typeof QUESTIONS, number[]>> {
   const tookMs = { status: [] as number[], records: [] as number[], explain: [] as number[] };
   const reader = async () => {

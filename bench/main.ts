@@ -52,7 +52,7 @@ growth: what cycles of one tenant cost by its size, up to --large appointments; 
 Figures go to standard output, progress to standard error. The exit code is 0 when every goal was met, 1 when one was not, 2 for what is
 not understood.`;
 
-/** What can be named by --only: measurements by the names of the figures that they give first. */
+/** Measurements for --only, by the names of their first figures. */
 const MEASUREMENTS = {
   quiet: measureQuiet,
   fair: measureFair,

@@ -23,7 +23,7 @@ const POLICIES = ['repair', 'keep', 'report'] as const;
 const SHORT = { 'google-calendar': 'Google', 'outlook-calendar': 'Outlook', caldav: 'CalDAV' } as const;
 type Policy = (typeof POLICIES)[number];
 
-/** Events of a person's own in the same calendar. */
+/** A user's own events in the same calendar. */
 const FOREIGN = 20;
 /** Of the edited and of the removed each, so many appointments are moved in the clinic at last. */
 const MOVED_SHARE = 0.1;
@@ -59,12 +59,12 @@ interface Trial {
   found: Pick<DriftReport, 'checked' | 'edited' | 'removed' | 'unlinked' | 'churning' | 'fields'>;
   audit: Cost;
   cycle: Cost;
-  /** Edited ones that say what we wrote again, and removed ones that are there again. */
+  /** Edited events with clinic-mirror's content again, and removed events that exist again. */
   restored: { edited: number; removed: number };
   heldAfterCycle: Held;
   /** A second audit and cycle, nothing having happened since. */
   again: { edited: number; removed: number; cycle: Cost };
-  /** Changed by hand, then moved in the clinic: all of them follow, whatever the policy. */
+  /** Edited by hand, then moved in the clinic: all follow the clinic, under every policy. */
   moved: { appointments: number; followed: number };
   ok: boolean;
 }
@@ -257,7 +257,7 @@ function held(before: readonly HandledEvent[], after: readonly HandledEvent[]): 
   };
 }
 
-/** Whether the audit saw everything, the calendar holds what the policy promises, and what moves follows. */
+/** Whether the audit found every change, the calendar matches the policy, and all moved events follow the clinic. */
 function isAsPromised(trial: Trial, { events, edited, removed }: Size): boolean {
   const { policy, found, restored, heldAfterCycle, again, moved } = trial;
   const repairs = policy === 'repair';

@@ -9,7 +9,7 @@ export interface Sent {
   body: string | null;
 }
 
-/** The requests that something makes. They are looked at when it is done, so that it costs hardly more than without. */
+/** Records the requests of some work. They are analysed afterwards, to keep the overhead small. */
 export async function requestsOf(work: () => Promise<unknown>): Promise<Sent[]> {
   const sent: [request: ClientRequest, body: unknown][] = [];
   const created = channel('http.client.request.created');
@@ -35,7 +35,7 @@ function takeDown(request: ClientRequest, body: unknown): Sent {
   const { method, protocol, path } = request;
   const headers = new Headers(Object.entries(request.getHeaders()).map(([name, value]) => [name, String(value)]));
   const url = `${protocol}//${headers.get('host')}${path}`;
-  // Whoever sends it again says these anew.
+  // The repeating client sets these headers itself.
   for (const name of ['host', 'content-length']) headers.delete(name);
   const text = body instanceof Uint8Array ? Buffer.from(body).toString() : body;
   return { method, url, headers, body: typeof text === 'string' ? text : null };

@@ -3,7 +3,7 @@ import type { Connector, ConnectorContext, ConnectorModule } from '../src/connec
 import type { Item } from '../src/model/items.ts';
 import type { Operation, Outcome } from '../src/model/operations.ts';
 
-/** A connector to something that keeps nothing: what is measured beside it is the daemon's own work. */
+/** A connector without storage, so that measurements contain only the daemon's own work. */
 export function standIn<Settings>(
   name: string,
   batchSize: number,

@@ -1,7 +1,10 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 
-/** What a program of its own process tells its parent, for what nothing else may have used before. @throws Error when it fails */
+/**
+ * Returns the message of a program to its parent. A separate process ensures that no earlier work affects the measurement. @throws Error if
+ * the program fails
+ */
 export async function toldBy<Told>(main: string, ...args: readonly number[]): Promise<Told> {
   const child = fork(main, args.map(String));
   const ended = once(child, 'exit');

@@ -12,9 +12,9 @@ const VENDORS = ['google-calendar', 'outlook-calendar'] as const;
 type Calls = Map<string, number>;
 
 /**
- * The files of `src/` that one new appointment passes from the cycle to the write at Google and Microsoft, by V8's exact counts of calls in a
- * real run: clinic and vendor are sandboxes in processes of their own. Files that each further appointment passes hold a function that is
- * called at least nine times more often when nine more appointments come.
+ * Returns the files of `src/` that one new appointment uses from the cycle to the write at Google and Microsoft, by V8's exact call counts
+ * in a real run; clinic and vendor are sandboxes in separate processes. A file counts for each further appointment if one of its functions
+ * has at least nine more calls with nine more appointments.
  */
 export async function walkAppointment(say: (text: string) => void): Promise<HouseRow[]> {
   const rows: HouseRow[] = [];

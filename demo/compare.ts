@@ -21,7 +21,7 @@ export function shownTargets(world: World): ShownTarget[] {
   );
 }
 
-/** Compares by what a person sees: the set of times in the agenda against the set of times in the calendar. */
+/** Compares the visible content: the times in the agenda with the times in the calendar. */
 export async function compare(
   world: Pick<World, 'clinic' | 'clinicTenants'>,
   target: Pick<DemoTarget, 'tenant' | 'agendaIds' | 'read'>,

@@ -45,7 +45,7 @@ export function clinicClient({ baseUrl, authUrl, clients }: Clinic, changes: obj
   };
 }
 
-/** Settings with a client named `main` at each server. @param entraUrl where Microsoft's logins are reached */
+/** Settings with a client named `main` at each server. @param entraUrl URL of Microsoft's sign-in */
 export function registeredSettings(
   { clinic, google, graph }: RegisteringServers,
   changesOfClinicClient: object,

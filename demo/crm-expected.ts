@@ -2,7 +2,7 @@ import type { ClinicSandbox, TrueAppointment, TruePatient } from '../sandbox/cli
 import type { Comparison } from './comparison.ts';
 import type { CrmOwner } from './crm.ts';
 
-/** What a record says, under names of our own. */
+/** Content of a record, with the demo's own field names. */
 export type Values = Readonly<Record<string, string | number | boolean | null>>;
 
 /** What a CRM should hold of a clinic. */
@@ -27,7 +27,7 @@ const WORDS: Readonly<Record<string, string>> = {
   NoShow: 'no_show',
 };
 
-/** Computes from the clinic's own data, with nothing of the product's, what a CRM should hold of the patients with a consent. */
+/** Computes the expected CRM content for patients with a consent, from the clinic's own data and without the product's code. */
 export function expectedState({ clinic, clinicId }: CrmOwner, consent: string, asOf: number): ExpectedState {
   const visitsOf = visitsByPatient(clinic, clinicId);
   const expected: ExpectedState = { contacts: [], visits: [] };
@@ -43,12 +43,12 @@ export function expectedState({ clinic, clinicId }: CrmOwner, consent: string, a
   return expected;
 }
 
-/** Who a contact is, in one text, as a visit names it. */
+/** Returns a contact's name as shown in a visit. */
 export function contactName(firstName: string, lastName: string, phone: string | null): string {
   return [firstName, lastName, digits(phone)].join(' ');
 }
 
-/** A telephone number without what people put between its digits. */
+/** Returns a phone number without separators. */
 export function digits(phone: string | null): string | null {
   return phone === null ? null : phone.replaceAll(/[^+\d]/g, '');
 }

@@ -16,7 +16,7 @@ const CONTACT_PROPERTIES = [
 ] as const;
 const VISIT_PROPERTIES = [{ name: 'visit_status', label: 'Status', type: 'string', fieldType: 'text' }] as const;
 
-/** Starts HubSpot with one account and a private app: contacts of who agreed to the keeping of data, and their visits. */
+/** Starts HubSpot with one account and a private app: contacts of patients who agreed to data storage, and their visits. */
 export async function startHubSpotCrm(owner: CrmOwner): Promise<DemoCrm> {
   const sandbox = await startHubSpotSandbox();
   for (const property of CONTACT_PROPERTIES) sandbox.createProperty('contacts', property);

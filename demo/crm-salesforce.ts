@@ -5,7 +5,7 @@ import { compareValues, DERIVED, digits, expectedState, type Values } from './cr
 
 const CONSENT = 'marketing';
 
-/** What an administrator sets up once: two fields of ours, and those that the clinic's marketing wants. */
+/** Fields that an administrator creates once: two for clinic-mirror, the others for the clinic's marketing. */
 const CONTACT_FIELDS: FieldOptions[] = [
   { name: 'Clinic_Key__c', type: 'string', length: 64, externalId: true, unique: true },
   { name: 'Clinic_Stamp__c', type: 'string', length: 255, externalId: true },
@@ -15,7 +15,7 @@ const CONTACT_FIELDS: FieldOptions[] = [
   { name: 'Standing__c', type: 'string' },
 ];
 
-/** Starts Salesforce with one org and an application that logs in by its secret: contacts of who agreed to marketing. */
+/** Starts Salesforce with one org and an application with a client secret: contacts of patients who agreed to marketing. */
 export async function startSalesforceCrm(owner: CrmOwner): Promise<DemoCrm> {
   const { tenant, window } = owner;
   const sandbox = await startSalesforceSandbox({
@@ -23,7 +23,7 @@ export async function startSalesforceCrm(owner: CrmOwner): Promise<DemoCrm> {
     customFields: { Contact: CONTACT_FIELDS },
   });
   const proxy = await startFaultProxy(sandbox.url);
-  // Salesforce tells with each token where the org is.
+  // Each token answer of Salesforce contains the org's URL.
   proxy.add({
     url: /\/services\/oauth2\/token$/,
     times: Number.POSITIVE_INFINITY,

@@ -9,16 +9,16 @@ export interface CrmTarget {
   connector: 'hubspot' | 'salesforce';
   /** Every request of the daemon to this target passes here and is counted. */
   proxy: FaultProxy;
-  /** Whether a request that passed there changes something: reading by key is a POST too. */
+  /** Whether a request changes data: a read by key is a POST too. */
   isWrite(request: ProxiedRequest): boolean;
-  /** @param asOf epoch ms at which what depends on the time of day was computed */
+  /** @param asOf epoch ms of the time used for time-dependent values */
   compare(asOf: number): Promise<Comparison>;
 }
 
-/** A CRM with one account, and what belongs to it in the configuration. */
+/** A CRM with one account, and its part of the configuration. */
 export interface DemoCrm {
   tenant: string;
-  /** What patients have to agree to before they become contacts. */
+  /** Consent required before a patient becomes a contact. */
   consent: 'privacy' | 'marketing';
   /** For the tenant file, by name. */
   connections: Record<string, object>;
@@ -28,7 +28,7 @@ export interface DemoCrm {
   /** Environment to which the configuration refers. */
   env: Record<string, string>;
   shown: CrmTarget[];
-  /** Where a person can look at the records. */
+  /** URLs to view the records in a browser. */
   places: { name: string; url: string }[];
   close(): Promise<void>;
 }
@@ -40,6 +40,6 @@ export interface CrmOwner {
   clinicId: string;
   /** Days of the targets' window. */
   window: { pastDays: number; futureDays: number };
-  /** The status that the clinic now and then tells by a word that its profile doesn't explain; null where it has none such. */
+  /** Status that the clinic sometimes reports with a word that is missing from the profile; null for none. */
   unexplained: 'booked' | null;
 }

@@ -8,7 +8,7 @@ import type { DemoLogin, World } from './world.ts';
 
 const CLI = fileURLToPath(new URL('../bin/clinic-mirror.js', import.meta.url));
 
-/** The daemon as a process of its own. */
+/** The daemon in a separate process. */
 export interface DaemonProcess {
   process: ChildProcess;
   /** Asks it to end and waits. @returns its exit code */
@@ -31,7 +31,7 @@ export function startDaemon(
   const log = createWriteStream(join(world.dir, 'daemon.log'), { flags: 'a' });
   child.stdout.pipe(log);
   child.stderr.pipe(log);
-  // Whoever started it may end without asking it to.
+  // The parent may exit without stopping the daemon.
   const killWithParent = () => child.kill('SIGKILL');
   process.once('exit', killWithParent);
   const exited = once(child, 'exit').finally(() => process.removeListener('exit', killWithParent));
@@ -47,7 +47,7 @@ export function startDaemon(
     return child.exitCode;
   };
   async function stop(): Promise<number | null> {
-    // What is asked to end before it listens ends as an interrupted start does.
+    // A signal before the daemon listens would end it as an interrupted start.
     await Promise.race([runs, exited]);
     return end('SIGTERM');
   }
@@ -77,7 +77,7 @@ export async function runCli(
   return { code: child.exitCode, out, err };
 }
 
-/** Makes every login that the daemon needs, those of different clinics side by side. */
+/** Authorises every connection that the daemon needs, the clinics in parallel. */
 export async function logInAll(world: World, say: (text: string) => void): Promise<void> {
   const logInFor = async (tenant: string) => {
     for (const login of world.logins.filter((each) => each.tenant === tenant)) {
@@ -88,7 +88,7 @@ export async function logInAll(world: World, say: (text: string) => void): Promi
   await Promise.all([...world.clinicTenants.keys()].map(logInFor));
 }
 
-/** Logs in as a person would: the command shows an address or a code, a scripted person takes it to the provider's pages. */
+/** Authorises a connection like an operator: the command prints a URL or a code, and a script uses it on the provider's pages. */
 async function logIn(world: World, login: DemoLogin): Promise<void> {
   const { tenant, connection, username, password } = login;
   let acted: Promise<void> | null = null;

@@ -15,7 +15,7 @@ export interface DeskPageParts {
   account: string;
 }
 
-/** What a person at the front desk can do. */
+/** Actions at the front desk. */
 const ACTS = {
   booked: 'Book an appointment',
   moved: 'Move an appointment',
@@ -23,13 +23,13 @@ const ACTS = {
 } as const;
 type Act = keyof typeof ACTS;
 
-/** Of the invented clinics. */
+/** Zone of the sample clinics. */
 const ZONE = 'Europe/Rome';
 const REFRESH_SECONDS = 3;
 /** No script and nothing from elsewhere. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'";
 
-/** Serves one page on loopback: a front desk at which the clinic's appointments change, beside the calendars that shall follow. */
+/** Serves one page on loopback: a front desk to change the clinic's appointments, next to the calendars that follow. */
 export async function startDeskPage(parts: DeskPageParts): Promise<RunningServer> {
   let done = 'Nothing yet.';
   const server = createServer((request, response) => {
@@ -43,7 +43,7 @@ export async function startDeskPage(parts: DeskPageParts): Promise<RunningServer
   return await listenNode(server);
 }
 
-/** Does what a person asked for. @returns it in words */
+/** Carries out an action of the front desk. @returns a description of the result */
 function work(clinic: ClinicSandbox, act: string | null): string {
   if (act === null || !Object.hasOwn(ACTS, act)) return 'Nothing: the front desk does not do that.';
   const tenant = clinic.tenants[0]?.id ?? '';
@@ -54,7 +54,7 @@ function work(clinic: ClinicSandbox, act: string | null): string {
   return `The appointment ${id} was ${act}; it begins at ${begins}.`;
 }
 
-/** Sets the next appointment to cancelled. One that is deleted instead would be looked for twice before it counts as gone. */
+/** Cancels the next appointment. A deletion instead would take effect only after two reads. */
 function cancelNext(clinic: ClinicSandbox, tenant: string): string | undefined {
   const [next] = [...clinic.appointments(tenant)]
     .filter(({ start, status, deleted }) => start > Date.now() && status !== 'Cancelled' && !deleted)

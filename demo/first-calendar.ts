@@ -10,7 +10,7 @@ import { startDeskPage } from './desk-page.ts';
 const ANSWERS = 'sandbox-answers.yaml';
 const ACCOUNT = 'doctor@clinic.example';
 
-/** Starts what docs/quickstart.md needs on this machine, says what to do with it, and ends it at Ctrl-C. */
+/** Starts the servers for docs/quickstart.md on this host, prints the next steps, and ends the servers at Ctrl-C. */
 async function main(): Promise<void> {
   // Before anything starts: until then a signal would end this process and leave the file.
   const ended = new Promise<void>((resolve) => {

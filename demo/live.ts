@@ -11,7 +11,7 @@ const FRONT_DESK_EVERY_MS = 1_500;
 const PATIENT_DESK_EVERY_MS = 5_000;
 const VISIBLE_BOOKING_EVERY_MS = 15_000;
 const SHOWN_CHANGES = 8;
-/** What people in the clinics do, in words where its name is none. */
+/** Descriptions of changes in the clinics, if different from the name of the change. */
 const CHANGES: Readonly<Record<string, string>> = {
   checkedIn: 'checked in',
   registered: 'new patient',
@@ -21,19 +21,19 @@ const CHANGES: Readonly<Record<string, string>> = {
 };
 const WIDEST_CHANGE = 'consent withdrawn'.length;
 
-/** Who looks at a demonstration. */
+/** Viewer of a demonstration. */
 export interface Onlooker {
-  /** What is under way, line by line. */
+  /** Prints a line of progress. */
   say(text: string): void;
-  /** The table, each time anew. */
+  /** Prints the current table. */
   show(picture: string): void;
-  /** Whether what is shown takes the place of what was shown before, and of what was said. */
+  /** Whether each table replaces all earlier output. */
   isOnScreen: boolean;
   /** When no more is to be seen. */
   leaves: Promise<void>;
 }
 
-/** Somebody at a terminal, or at the end of a pipe, until Ctrl-C. */
+/** Returns a viewer at a terminal or a pipe, who leaves with Ctrl-C. */
 export function onlookerAt(stdout: NodeJS.WriteStream, say: Onlooker['say']): Onlooker {
   const isOnScreen = stdout.isTTY;
   return {
@@ -45,7 +45,7 @@ export function onlookerAt(stdout: NodeJS.WriteStream, say: Onlooker['say']): On
   };
 }
 
-/** Runs until the onlooker leaves: people at the front desk work, the daemon follows, a table shows what flows where. */
+/** Runs until the viewer leaves: the front desks make changes, the daemon follows, a table shows the data flow. */
 export async function runLive(world: World, { say, show, isOnScreen, leaves }: Onlooker): Promise<number> {
   await logInAll(world, say);
   const watch = openWatch(world);
@@ -83,7 +83,10 @@ export async function runLive(world: World, { say, show, isOnScreen, leaves }: O
   return 0;
 }
 
-/** The front desks book and move, patients tell what is new with them. @returns what they did, the last first, and an end to it */
+/**
+ * Simulates front desks that book and move, and patients who change their data. @returns the changes, newest first, and a function that
+ * stops them
+ */
 function startPeople(world: World): { changes: readonly string[]; stop(): void } {
   const changes: string[] = [];
   const note = (tenant: string, kind: string, id: string) => {

@@ -6,7 +6,7 @@ import { openPatientDesk, type PatientChangeKind } from './patient-desk.ts';
 import { openWatch, type Watch, waitUntilInSync } from './watch.ts';
 import type { Dialect, World } from './world.ts';
 
-/** What one target came to. */
+/** Result of one target. */
 export interface TargetResult {
   tenant: string;
   target: string;
@@ -23,7 +23,7 @@ export interface TargetResult {
   httpRequests: number;
 }
 
-/** What the demonstration came to. */
+/** Result of the demonstration. */
 export interface DemoResult {
   dialect: Dialect;
   appointments: number;
@@ -103,13 +103,13 @@ async function cycle({ world, watch, daemon, report }: Scene): Promise<{ started
   const asked = Promise.all(world.crms.map(({ tenant }) => runCli(world, ['sync', tenant])));
   const view = await waitUntilInSync(watch, startedAt, report, daemon.process);
   for (const { code, out, err } of await asked) {
-    // A deleted appointment has to be missed twice: until then `sync` ends with 1, and the daemon confirms it.
+    // A deletion must be seen in two reads: until then `sync` exits with 1, and the daemon confirms the deletion.
     if (code !== 0 && !UNCONFIRMED.test(out)) throw new Error(`clinic-mirror sync failed: ${err}`);
   }
   return { startedAt, view };
 }
 
-/** Contacts tell of the next visit, so they change when one begins: waits for those that are about to, and lets them be written. */
+/** Contacts show the next visit, so they change when a visit starts: waits for visits that start soon, and for the writes. */
 async function untilNoneBegins(scene: Scene, last: { startedAt: number }): Promise<void> {
   const { clinic, clinicTenants, crms } = scene.world;
   const starts = crms.flatMap(({ tenant }) =>
@@ -191,7 +191,7 @@ function reporter(say: (text: string) => void): (view: Status) => void {
   };
 }
 
-/** The result as a person reads it. */
+/** Renders the result as a table. */
 export function renderResult(result: DemoResult): string {
   const headings = ['should', 'has', 'double', 'missing', 'created', 'updated', 'deleted', 'held', 'failed', 'HTTP'];
   const columns = [{ heading: 'target' }, ...headings.map((heading) => ({ heading, right: true }))];

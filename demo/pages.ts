@@ -1,7 +1,7 @@
 import { runCli } from './daemon.ts';
 import type { DemoTarget, World } from './world.ts';
 
-/** An address that signs in is good for ten minutes. */
+/** A sign-in URL is valid for ten minutes. */
 const NEW_ADDRESS_EVERY_MS = 9 * 60_000;
 const ASK_AGAIN_MS = 500;
 const HOUR_MS = 3_600_000;
@@ -15,8 +15,8 @@ export interface DemoPages {
 }
 
 /**
- * Waits in the background until the daemon shows its pages, and keeps an address at hand that signs in by one click.
- * @param say told of each new address
+ * Waits in the background until the daemon serves its pages, and keeps a valid sign-in URL.
+ * @param say receives each new URL
  */
 export function openPages(world: World, say: (text: string) => void): DemoPages {
   const { pagesUrl } = world;
@@ -46,7 +46,7 @@ export function openPages(world: World, say: (text: string) => void): DemoPages 
   };
 }
 
-/** An address at which the owner is signed in by one click. @throws Error with what the command said */
+/** Returns a URL that signs in the owner. @throws Error with the command's output */
 export async function signInAddress(world: Pick<World, 'configDir' | 'env'>): Promise<string> {
   const { code, out, err } = await runCli(world, ['access', 'sign-in']);
   if (code !== 0) throw new Error(err);
@@ -60,7 +60,7 @@ function weekAddress({ pagesUrl, targets }: Pick<World, 'pagesUrl' | 'targets'>)
   return `${pagesUrl}/tenants/${shown.tenant}/targets/${shown.target}/week`;
 }
 
-/** Somebody books a visit in what is left of this week, or tomorrow. @returns its id; null when the agenda has no room then */
+/** Books a visit this week, or tomorrow. @returns its id; null if the agenda is full */
 export function bookThisWeek({ clinic, clinicTenants }: World, { tenant, agendaIds }: DemoTarget): string | null {
   const [agendaId] = agendaIds;
   const now = new Date(clinic.clock());

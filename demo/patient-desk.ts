@@ -1,7 +1,7 @@
 import type { TruePatient } from '../sandbox/clinic/index.ts';
 import type { World } from './world.ts';
 
-/** What people do with patients' data, once each. */
+/** Kinds of changes to patients' data; each patient changes at most once. */
 export type PatientChangeKind = 'registered' | 'phone-changed' | 'consent-withdrawn' | 'consent-given';
 
 /** One change of a patient. */
@@ -11,9 +11,9 @@ export interface PatientChange {
   id: string;
 }
 
-/** Where patients tell what is new with them. */
+/** Changes patients' data in the clinic. */
 export interface PatientDesk {
-  /** Does a change to a patient who was not changed before, while there is one. @returns null when there is nobody for it */
+  /** Changes a patient who was not changed before. @returns null if no such patient remains */
   change(tenant: string, kind: PatientChangeKind): PatientChange | null;
   /** Does one change after the other until the returned function is called. */
   start(options: { everyMs: number; onChange: (change: PatientChange) => void }): () => void;

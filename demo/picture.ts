@@ -22,14 +22,14 @@ export interface Picture {
   view: Status;
   /** Requests of the daemon by `<tenant>/<target>`. */
   requests: ReadonlyMap<string, number>;
-  /** What people in the clinics did, the last first. */
+  /** Changes in the clinics, newest first. */
   changes: readonly string[];
-  /** Addresses to open; none before the daemon runs. */
+  /** URLs to open; empty before the daemon runs. */
   pages: readonly { name: string; url: string }[];
   world: Pick<World, 'crms' | 'dir'>;
 }
 
-/** The table, at most 100 columns wide, and what stands below it. */
+/** Renders the table, at most 100 columns wide, and the text after it. */
 export function renderPicture({ view, requests, changes, pages, world }: Picture): string {
   const rows = view.tenants.flatMap(({ tenant, targets }) => [
     [tenant],

@@ -2,22 +2,22 @@ import type { GoogleSandbox } from '../sandbox/google/index.ts';
 import type { GraphSandbox } from '../sandbox/graph/index.ts';
 import { eventsOf } from '../sandbox/kit/icalendar.ts';
 
-/** When an event is, as the target itself tells it: epoch milliseconds, or the dates of an all-day event as UTC midnights. */
+/** Time of an event, as reported by the target: epoch milliseconds, or the dates of an all-day event as UTC midnights. */
 export interface RemoteEvent {
   startAt: number;
   endAt: number;
 }
 
-/** Reads every event of a target by its own protocol; nothing of the product is used. */
+/** Reads every event of a target by the target's protocol, without the product's code. */
 export type RemoteReader = () => Promise<RemoteEvent[]>;
 
-/** A time as Google's API tells it: a date, or a time with its offset. */
+/** A time in Google's API: a date, or a time with its offset. */
 export interface GoogleTime {
   date?: string;
   dateTime?: string;
 }
 
-/** An event as Google's API tells it. */
+/** An event in Google's API. */
 export interface GoogleEvent {
   start: GoogleTime;
   end: GoogleTime;
@@ -42,7 +42,7 @@ export async function calendarsOf(
   google: GoogleSandbox,
   account: string,
 ): Promise<{ summary: string; events: GoogleEvent[] }[]> {
-  // As a client of its own: it must not spend the quota of the daemon that it observes.
+  // Uses a separate client, because the observer must not spend the daemon's quota.
   const token = google.issueAccessToken(account, { clientId: 'observer' });
   const api = `${google.calendarApiUrl}/calendar/v3`;
   const list = await getJson<{ items: { id: string; summary: string }[] }>(
@@ -75,7 +75,7 @@ interface GraphEvent {
   end: { dateTime: string };
 }
 
-/** All events of the mailbox's calendar of this name; Graph tells times in UTC when it isn't asked for another zone. */
+/** Returns all events of the mailbox's calendar with this name. Graph reports times in UTC by default. */
 export async function readOutlookEvents(graph: GraphSandbox, mailbox: string, name: string): Promise<RemoteEvent[]> {
   const token = graph.issueAccessToken(mailbox);
   const list = await getJson<{ value: { id: string; name: string }[] }>(
@@ -102,7 +102,7 @@ async function getJson<Body>(url: string, token: string): Promise<Body> {
   return (await response.json()) as Body;
 }
 
-/** All events below a CalDAV home: its calendars are listed, and each is asked for all that is in it. */
+/** Returns all events of a CalDAV home, from each of its calendars. */
 export async function readCaldavEvents(
   home: string,
   login: { username: string; password: string },

@@ -8,7 +8,7 @@ import { silentLogger } from '../src/log/logger.ts';
 import { loadConfiguration } from '../src/settings/configuration-files.ts';
 import type { World } from './world.ts';
 
-/** Looks at the daemon's own status, as `clinic-mirror status` does. */
+/** Reads the daemon's own status, like `clinic-mirror status`. */
 export interface Watch {
   status(): Promise<Status>;
   close(): Promise<void>;

@@ -34,7 +34,7 @@ export interface DemoTarget {
   read: RemoteReader;
 }
 
-/** A login that a person has to make before the daemon can work. */
+/** A connection that must be authorised before the daemon can work. */
 export interface DemoLogin {
   tenant: string;
   connection: string;
@@ -53,14 +53,14 @@ export interface World {
   redis: PrivateRedis;
   /** Calendars. */
   targets: DemoTarget[];
-  /** One for each clinic, where they are wanted. */
+  /** One for each clinic, if requested. */
   crms: DemoCrm[];
   logins: DemoLogin[];
   /** Sandbox tenant id by the daemon's tenant. */
   clinicTenants: ReadonlyMap<string, string>;
   configDir: string;
   env: Record<string, string>;
-  /** Where the pages are, once the daemon runs; null where they are not wanted. */
+  /** URL of the pages while the daemon runs; null without pages. */
   pagesUrl: string | null;
   /** Where configuration and logs lie; removed at the end. */
   dir: string;
@@ -80,11 +80,11 @@ export interface WorldOptions {
   outlook?: boolean;
   /** Patients are contacts in a CRM too: those of the first clinic, with their visits, in HubSpot, those of the second in Salesforce. */
   crm?: boolean;
-  /** Pages for people, and a log of what they do. */
+  /** Web pages, and an audit log of actions. */
   pages?: boolean;
-  /** A port for the outside, at which links to log in begin. */
+  /** A public port, for the start of login links. */
   publicPort?: boolean;
-  /** Without CalDAV when Radicale can't be had; said through `notice`. */
+  /** Reports a missing Radicale; the world then has no CalDAV. */
   notice: (text: string) => void;
 }
 
@@ -176,7 +176,7 @@ interface Parts {
   crms: readonly DemoCrm[];
 }
 
-/** The last agenda goes to CalDAV, each of the others to a doctor's own account at Google or Microsoft. */
+/** The last agenda uses CalDAV; each other agenda uses a doctor's own account at Google or Microsoft. */
 async function configureTenant(tenant: string, index: number, parts: Parts): Promise<object> {
   const source = parts.clinic.tenants[index];
   if (source === undefined) throw new Error('the sandbox clinic lacks a tenant');

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 const projectRoot = fileURLToPath(new URL('..', import.meta.url));
-/** A registry that takes longer counts as one that does not answer. */
+/** A slower registry is treated as unreachable. */
 const LONGEST_MS = 30_000;
 
 /** What a registry says of the packages; `asked: false` where it does not answer, with the reason. */
@@ -28,7 +28,7 @@ interface Via {
 export async function askForAdvisories(env: NodeJS.ProcessEnv, root = projectRoot): Promise<Advisories> {
   const args = ['audit', '--json', '--fetch-retries=0', `--fetch-timeout=${LONGEST_MS}`];
   const answer = await new Promise<string>((resolve) => {
-    // Without advisories it ends with 0, with some, or without an answer, with 1: what it prints tells which.
+    // The exit code is 0 without advisories, and 1 with advisories or without an answer: only the output distinguishes the two.
     execFile('npm', args, { cwd: root, env, timeout: 2 * LONGEST_MS, maxBuffer: 64 * 1024 ** 2 }, (_, out) =>
       resolve(out),
     );
@@ -55,7 +55,7 @@ function readAudit(answer: string): Advisories {
   return { asked: true, found };
 }
 
-/** Tells on standard error what came of it. @returns the exit code: 1 when something is known about a package */
+/** Prints the result to standard error. @returns the exit code: 1 if an advisory exists */
 export function tellAdvisories(advisories: Advisories): number {
   if (!advisories.asked) {
     console.error(`[check] advisories NOT CHECKED: the registry does not tell (${advisories.why})`);

@@ -15,7 +15,7 @@ export interface Component {
   licenses?: { expression: string }[];
 }
 
-/** The document, as far as it is used here. */
+/** The document, with only the members used here. */
 export interface BillOfMaterials {
   $schema: string;
   bomFormat: 'CycloneDX';
@@ -26,7 +26,7 @@ export interface BillOfMaterials {
   dependencies: { ref: string; dependsOn: string[] }[];
 }
 
-/** What authors wrote before SPDX had a word, by name of the package: what its file LICENSE says. */
+/** Licences that authors stated before SPDX had an identifier, by package name, taken from the package's file LICENSE. */
 export const TOLD_LICENSES: Readonly<Record<string, string>> = {
   'url-template': 'BSD-3-Clause',
   busboy: 'MIT',
@@ -34,14 +34,14 @@ export const TOLD_LICENSES: Readonly<Record<string, string>> = {
   format: 'MIT',
 };
 
-/** The licence of a package as an SPDX expression; null where neither it nor {@link TOLD_LICENSES} tells. */
+/** Returns a package's licence as an SPDX expression; null if neither the package nor {@link TOLD_LICENSES} contains one. */
 export function licenseOf({ name, license }: Pick<LockedPackage, 'name' | 'license'>): string | null {
   return TOLD_LICENSES[name] ?? license;
 }
 
 /**
- * The packages that the image has, by the lock file, and its base image, whose digest says which Node and which packages of Debian come
- * with it. Without time and serial number, so that whoever makes it again can compare.
+ * Lists the image's packages, from the lock file, and its base image, whose digest determines Node and the packages of Debian. Omits time
+ * and serial number, so that anyone can recreate the document and compare.
  */
 export function billOfMaterials(root: string): BillOfMaterials {
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest;
@@ -60,7 +60,7 @@ export function billOfMaterials(root: string): BillOfMaterials {
     }
   }
   dependencies.get(project.purl)?.add(base.purl);
-  // The same version may lie in several folders.
+  // Several folders may contain one version.
   const components = new Map([base, ...packages.map(componentOf)].map((each) => [each.purl, each]));
   return {
     $schema: 'http://cyclonedx.org/schema/bom-1.6.schema.json',
@@ -76,7 +76,7 @@ interface Manifest {
   dependencies: Record<string, string>;
 }
 
-/** As Node finds it: from the folder of whoever needs it upwards. */
+/** Resolves a package like Node: from the dependent package's folder upwards. */
 function resolved(packages: readonly LockedPackage[], from: string, name: string): LockedPackage | null {
   for (let folder = from; ; folder = dirname(folder)) {
     const path = join(folder, 'node_modules', name);

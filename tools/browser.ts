@@ -1,15 +1,15 @@
 import { existsSync } from 'node:fs';
 
-/** Where a browser may be: what the variable names, else Debian's and Google's. */
+/** Possible browsers: the variable's, then Debian's and Google's. */
 const PLACES = [process.env.CLINIC_MIRROR_BROWSER, '/usr/bin/chromium', '/usr/bin/google-chrome'];
 
-/** Nothing of the outside, and no first-run pages. */
+/** No external requests, and no first-run pages. */
 const ARGUMENTS = [
   ...['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
   ...['--disable-component-update', '--disable-sync', '--force-color-profile=srgb'],
 ];
 
-/** The browser of this machine; null where there is none. */
+/** The browser of this host; null if none is installed. */
 export const browserPath = PLACES.find((path) => path !== undefined && path !== '' && existsSync(path)) ?? null;
 
 /** Why tests that need one are skipped. */
@@ -17,14 +17,14 @@ export const NO_BROWSER = 'no browser is found: set CLINIC_MIRROR_BROWSER, or in
 
 type Chromium = Awaited<ReturnType<typeof import('playwright-core')['chromium']['launch']>>;
 
-/** A browser that looks at pages. */
+/** A browser for tests of pages. */
 export interface TestBrowser {
-  /** Somebody new, with a screen, a language and colours of their own. */
+  /** Opens a separate context with a screen size, a language and a colour scheme. */
   open: Chromium['newContext'];
   close(): Promise<void>;
 }
 
-/** Starts the browser of this machine with an empty profile. @throws Error where there is none */
+/** Starts the browser of this host with an empty profile. @throws Error if none is installed */
 export async function startBrowser(): Promise<TestBrowser> {
   if (browserPath === null) throw new Error(NO_BROWSER);
   const { chromium } = await import('playwright-core');

@@ -1,4 +1,5 @@
-// npm run check: what `npm test` does before the tests, and known advisories, which another day may bring: so no test asks for them.
+// npm run check: the checks that `npm test` runs before the tests, and known advisories. Advisories can change any day, so no test requests
+// them.
 import { askForAdvisories, tellAdvisories } from './advisories.ts';
 import { runChecks } from './checks.ts';
 

@@ -49,7 +49,7 @@ export async function runStep(step: Step): Promise<number> {
   return typeof code === 'number' ? code : 1;
 }
 
-/** Tells on standard error how something ended. @param startedAt by `performance.now()` */
+/** Prints a result to standard error. @param startedAt by `performance.now()` */
 export function report(name: string, startedAt: number, result: string): void {
   console.error(`[test] ${name} ${result} in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
 }

@@ -1,8 +1,8 @@
-/** What the specification asks for beside its operations: the row, and where it is done, served and tested. */
+/** A requirement of the specification apart from its operations, with its implementation, sandbox and tests. */
 export interface SpecificationRow {
   section: string;
   what: string;
-  /** File below `src/` and a word that must stand in it. */
+  /** File in `src/` and a string that it must contain. */
   client: [file: string, word: string];
   /** The same below `sandbox/`. */
   sandbox: [file: string, word: string];

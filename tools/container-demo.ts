@@ -1,6 +1,6 @@
-// Runs an image of ours against sandboxes on this machine and prints what came of it:
+// Runs an image of clinic-mirror against sandboxes on this host and prints the result:
 //   node tools/container-demo.ts IMAGE
-// Needs a `docker` in PATH whose containers can share this machine's network. Exit code 1: something was lost or doubled.
+// Requires a `docker` in PATH whose containers can use this host's network. Exit code 1: an appointment was lost or duplicated.
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -26,7 +26,7 @@ interface Stage {
 }
 
 const WAIT_TIMEOUT_MS = 120_000;
-/** What a container engine leaves between its signal to end and the kill, unless it is told another time. */
+/** Default time of a container engine between SIGTERM and SIGKILL. */
 const ENGINE_PATIENCE_MS = 10_000;
 const CHANGES = { booked: 120, moved: 120, cancelled: 30 };
 const WRITE_METHODS = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
@@ -118,14 +118,14 @@ async function quietCycle({ world, daemon }: Stage): Promise<void> {
   }
 }
 
-/** One tenant's first sync, in a container of its own that ends with it. */
+/** Runs one tenant's first sync in a separate container that is removed afterwards. */
 async function syncAlone({ world, image, runOptions }: Stage, tenant: string): Promise<void> {
   const { code, out, err } = await docker(['run', '--rm', ...runOptions, image, 'clinic-mirror', 'sync', tenant]);
   say(`docker run … sync ${tenant}: exit code ${code}\n${out}${err}`);
   await sayDifferences(world, `after the sync of ${tenant}`);
 }
 
-/** The configuration of the world as a container has it: secrets in files, a port that can be reached from outside. */
+/** Adapts the configuration of the world for a container: secrets in files, a port that is reachable from outside. */
 async function setStage(world: World, image: string): Promise<Stage> {
   const settingsFile = join(world.configDir, 'clinic-mirror.yaml');
   const settings = parse(await readFile(settingsFile, 'utf8')) as object;
@@ -168,7 +168,7 @@ async function readableByAll(dir: string): Promise<void> {
   }
 }
 
-/** Logs in through the image's command line: a scripted person takes the address or the code that it shows to the provider. */
+/** Authorises a connection through the image's command line: a script takes the displayed URL or code to the provider. */
 async function logIn({ world, image, runOptions }: Stage, login: DemoLogin): Promise<void> {
   const { tenant, connection, username, password } = login;
   const byDevice = login === world.logins[0];
@@ -207,7 +207,7 @@ async function logInByLink({ world, daemon }: Stage): Promise<boolean> {
   return page.status === 200;
 }
 
-/** What the kernel says that the daemon's port is bound to (proc_net_tcp: address and port in hexadecimal, 0A listens). */
+/** Returns the kernel's address of the daemon's port (proc_net_tcp: address and port in hexadecimal, state 0A is listening). */
 async function listeningAddress({ daemon, port }: Stage): Promise<string> {
   const table = await dockerOrThrow('exec', daemon, 'cat', '/proc/net/tcp');
   const wanted = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;

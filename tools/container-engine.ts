@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-/** What a program came to. */
+/** Result of a program. */
 export interface Ended {
   code: number | null;
   out: string;
@@ -38,7 +38,7 @@ export async function docker(args: readonly string[], onError?: (text: string) =
   return { ...ended, code: child.exitCode };
 }
 
-/** The same, for what must succeed. @returns standard output, trimmed */
+/** Runs docker and fails if docker fails. @returns standard output, trimmed */
 export async function dockerOrThrow(...args: string[]): Promise<string> {
   const { code, out, err } = await docker(args);
   if (code !== 0) throw new Error(`docker ${args[0]} ended with ${code}: ${err}`);

@@ -11,7 +11,7 @@ import { type Progress, terminalProgress } from './progress.ts';
 import { resolveServer, type ServerSource, ServerUnavailable } from './server-command.ts';
 import { librariesIn } from './unpacked-libraries.ts';
 
-/** Every machine on which Node runs has these; another copy beside the machine's loader would not work. */
+/** Present on every host with Node; a second copy would not work with the host's loader. */
 const BASE_LIBRARIES = ['libc6', 'libgcc-s1', 'libstdc++6'];
 
 const CYRUS: ServerSource = {
@@ -39,8 +39,8 @@ const START_TIMEOUT_MS = 30_000;
 const ADMIN: DavUser = { name: 'admin', password: 'admin-of-a-test' };
 
 /**
- * Starts a Cyrus IMAP of our own with its CalDAV server on a free loopback port and a folder that goes with it, and makes its users.
- * @throws ServerUnavailable when none can be had; Error with its output when it doesn't start
+ * Starts a private Cyrus IMAP with its CalDAV server on a free loopback port and a temporary folder, and creates its users.
+ * @throws ServerUnavailable if no Cyrus is available; Error with its output if it does not start
  */
 export async function startCyrus(
   users: readonly DavUser[] = USUAL_DAV_USERS,
@@ -104,7 +104,7 @@ async function writeConfiguration(
     'sasl_pwcheck_method: saslauthd',
     `sasl_saslauthd_path: ${join(folder, 'passwords')}`,
     'httpmodules: caldav',
-    // Nobody gets an invitation from a test.
+    // Tests send no invitations.
     'caldav_allowscheduling: off',
     'caldav_realm: calendars',
   ];
@@ -137,8 +137,8 @@ interface Account {
 }
 
 /**
- * Who the server runs as: who we are, but that it refuses to be root.
- * @throws ServerUnavailable when that account could not reach the program
+ * Returns the server's account: the current user, except root, because the server refuses to run as root.
+ * @throws ServerUnavailable if this account could not reach the program
  */
 async function accountFor(program: string): Promise<Account> {
   const linesOf = async (file: string) => (await readFile(file, 'utf8')).split('\n').map((line) => line.split(':'));

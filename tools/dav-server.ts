@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { GuardedProcess } from './guarded-process.ts';
 
-/** A login at a private CalDAV server. */
+/** User of a private CalDAV server. */
 export interface DavUser {
   readonly name: string;
   readonly password: string;
 }
 
-/** A running CalDAV server that nobody else uses, its storage empty at the start. */
+/** A running private CalDAV server with empty storage. */
 export interface PrivateDavServer extends GuardedProcess {
   /** Without a slash at its end. */
   readonly url: string;
@@ -17,7 +17,7 @@ export interface PrivateDavServer extends GuardedProcess {
   homePathOf(user: string): string;
 }
 
-/** The user that a server has unless told. */
+/** The default user of a server. */
 export const USUAL_DAV_USERS: readonly DavUser[] = [{ name: 'clinic', password: 'secret' }];
 
 const LOOK_EVERY_MS = 50;

@@ -8,7 +8,7 @@ const run = promisify(execFile);
 const APT_TIMEOUT_MS = 180_000;
 const SYSTEM_LISTS = '/var/lib/apt/lists';
 
-/** Asks apt, with every file that apt writes in a folder of ours. */
+/** Runs apt; all files that apt writes are in a private folder. */
 interface Apt {
   /** Settles with what it warned of. */
   get(...args: string[]): Promise<string>;
@@ -17,11 +17,10 @@ interface Apt {
 }
 
 /**
- * Fetches Debian (or Ubuntu) packages with the machine's own apt, which checks their signatures, and unpacks them into
- * `folder`. Nothing is installed, nothing of the system is written, and no rights are needed. An existing `folder` is
- * replaced, in one step.
+ * Fetches Debian (or Ubuntu) packages with the host's own apt, which checks their signatures, and unpacks them into `folder`. Installs
+ * nothing, changes nothing in the system, and needs no privileges. Replaces an existing `folder` in one step.
  *
- * @throws when apt or dpkg-deb is missing, or a package cannot be fetched; with the reason that apt gives.
+ * @throws if apt or dpkg-deb is missing, or a package cannot be fetched; with apt's reason.
  */
 export async function unpackDebianPackages(folder: string, choose: PackageChoice, progress: Progress): Promise<void> {
   await mkdir(dirname(folder), { recursive: true });
@@ -62,7 +61,7 @@ export async function withDependencies(
   return [...found].sort();
 }
 
-/** The .deb files. Takes the machine's package lists, and fresh private ones when those are missing or out of date. */
+/** Downloads the .deb files. Uses the host's package lists, or fresh private lists if those are missing or outdated. */
 async function download(workFolder: string, choose: PackageChoice, progress: Progress): Promise<string[]> {
   const archives = join(workFolder, 'downloads');
   await mkdir(archives);
@@ -107,7 +106,7 @@ async function privateApt(workFolder: string, archives: string, lists: string): 
   };
 }
 
-/** What the machine says of proxies and the like is kept; its hooks and its folders are not. */
+/** Keeps the host's settings such as proxies, but not its hooks and folders. */
 async function aptConfiguration(workFolder: string, lists: string): Promise<string> {
   const { stdout } = await run('apt-config', ['dump']);
   const acquire = stdout.split('\n').filter((line) => line.startsWith('Acquire::') || line.startsWith('APT::Archi'));

@@ -15,7 +15,7 @@ const WHO: Readonly<Record<Actor, 'action required' | 'retrying'>> = {
 /** Values of sample messages. Templates without a value here show the name of the value in angle brackets. */
 const SAMPLES: Readonly<Record<string, string>> = { target: 'doctor-1', tenant: 'aurora', calendar: 'Appointments' };
 
-/** Under this name stands what any connector may meet. */
+/** Key of errors that any connector may report. */
 export const ANY = 'any';
 
 /** Every code of the catalogues, sorted. @param catalogues errors by the connector's name, or {@link ANY} */

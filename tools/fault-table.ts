@@ -1,4 +1,4 @@
-/** A problem of operation, with the sentence and the next step that every surface shows: `test/e2e/faults.test.ts` causes each fault. */
+/** A problem of operation, with the sentence and the next step in every interface: `test/e2e/faults.test.ts` causes each fault. */
 export interface Fault {
   code: string;
   health: 'action-required' | 'retrying';

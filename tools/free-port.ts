@@ -6,8 +6,8 @@ const FIRST_EPHEMERAL = 32_768;
 const TRIES = 1_000;
 
 /**
- * A port that is free now on all addresses, and that no outgoing connection is given meanwhile: for a server whose address must be
- * known before it starts. @throws Error when none is found
+ * Returns a port that is free on all addresses and outside the range of outgoing connections, for a server whose URL must be known before
+ * its start. @throws Error if no port is free
  */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < TRIES; tries += 1) {
@@ -23,7 +23,7 @@ export async function freePort(): Promise<number> {
   throw new Error('no port is free');
 }
 
-/** Starts what listens on a free port; on another one where somebody took the port meanwhile, a few times. */
+/** Starts a server on a free port. If another process took the port in the meantime, tries other ports, at most a few times. */
 export async function onFreePort<Started>(start: (port: number) => Promise<Started>): Promise<Started> {
   for (let attemptsLeft = 4; ; attemptsLeft -= 1) {
     try {

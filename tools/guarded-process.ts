@@ -4,7 +4,7 @@ import { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 import type { ServerCommand } from './server-command.ts';
 
-/** A server program of ours that cannot outlive this process. */
+/** A server program that cannot outlive this process. */
 export interface GuardedProcess {
   readonly pid: number;
   /** Settles when the process has ended, with its exit code or signal. */
@@ -28,10 +28,9 @@ export interface GuardedProcessOptions {
 }
 
 /**
- * The guard waits for the end of its input, which comes with stop() and with any death of this process, SIGKILL too.
- * Then it ends the server ($1, a process id) and removes the server's folder ($2). When it is told that the server has
- * ended by itself, it never touches that id again, which may be another process's. In a container nobody may collect an
- * orphan that has ended (state Z): it counts as gone.
+ * The guard waits for the end of its input, which results from stop() and from every end of this process, including SIGKILL. Then the guard
+ * ends the server ($1, a process id) and removes the server's folder ($2). After a message that the server has ended, the guard never uses
+ * the id again, because another process may have it. In a container, an ended orphan may remain unreaped (state Z): it is treated as ended.
  */
 const GUARD = `
 alive() {
@@ -52,11 +51,11 @@ if [ -n "$2" ]; then rm -rf -- "$2"; fi
 const OUTPUT_KEPT_CHARACTERS = 4_000;
 
 /**
- * Starts a server program and waits until it says that it is ready. It runs in a session of its own, so that Ctrl-C
- * reaches this process alone, and doesn't keep this process alive.
+ * Starts a server program and waits until it is ready. The program runs in a separate session, so that Ctrl-C reaches only this process.
+ * The program does not keep this process alive.
  *
- * @returns the process, and what `ready` matched in its output
- * @throws Error when it cannot be started, ends early or isn't ready in time; with what it printed
+ * @returns the process, and the match of `ready` in its output
+ * @throws Error if the program cannot be started, ends early or is not ready in time; with its output
  */
 export async function startGuarded(
   options: GuardedProcessOptions,
@@ -110,7 +109,7 @@ function watch(child: ChildProcess, guard: ChildProcess, pid: number): WatchedPr
       guard.ref();
       guard.stdin?.end();
       await guardEnded;
-      // Only when somebody ended the guard before its work was done.
+      // Only if the guard was killed before it finished.
       if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
       await ended;
     },

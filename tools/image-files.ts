@@ -11,7 +11,7 @@ export interface BaseImage {
   digest: string;
 }
 
-/** What a release is built on. @throws Error when the Dockerfile names it in another form, such as without a digest */
+/** Returns the base image of a release. @throws Error if the Dockerfile names it in another form, such as without a digest */
 export function baseImage(root: string): BaseImage {
   const named = /^ARG NODE_IMAGE=(\S+):(\S+)@(sha256:[0-9a-f]{64})$/m.exec(read(root, 'Dockerfile').toString());
   const [, name, tag, digest] = named ?? [];
@@ -22,8 +22,8 @@ export function baseImage(root: string): BaseImage {
 }
 
 /**
- * What the Dockerfile copies from the project, as far as the last stage takes it and .dockerignore lets it through.
- * @returns paths below the project with a slash between folders, sorted
+ * Lists the project's files that the Dockerfile copies into the last stage and that .dockerignore permits.
+ * @returns paths relative to the project with a slash between folders, sorted
  */
 export function imageFiles(root: string): string[] {
   const copied = [

@@ -7,11 +7,11 @@ export interface LockedPackage {
   path: string;
   name: string;
   version: string;
-  /** Of the archive: an algorithm and a sum in base64; absent for what comes from no archive. */
+  /** Checksum of the archive: an algorithm and a sum in base64; null without an archive. */
   integrity: string | null;
-  /** SPDX expression, as its author wrote it; null where none is told. */
+  /** SPDX expression, as its author wrote it; null if absent. */
   license: string | null;
-  /** Whether it wants to run something when it is installed. */
+  /** Whether the package has an install script. */
   hasInstallScript: boolean;
   /** Whether the image has it: not what is for development, and not what is optional. */
   isInImage: boolean;
@@ -19,7 +19,7 @@ export interface LockedPackage {
   dependencies: Readonly<Record<string, string>>;
 }
 
-/** What package-lock.json says of one folder. */
+/** Content of package-lock.json for one folder. */
 interface LockEntry {
   version?: string;
   integrity?: string;

@@ -1,14 +1,14 @@
-/** What a browser has once it opened the link of a login. */
+/** A browser's state after it opened a login link. */
 export interface OpenedLink {
-  /** Where it goes on: the provider's page. */
+  /** Redirect URL: the provider's page. */
   authorizationUrl: string;
-  /** Its cookie, as it is sent back. */
+  /** The cookie as a request header. */
   cookie: string;
   /** The cookie with its attributes, as it came. */
   setCookie: string;
 }
 
-/** Does what a person does with the link of a login: opens the page and presses its button. Throws Error when that leads nowhere. */
+/** Opens the page of a login link and presses its button. @throws Error if there is no redirect */
 export async function openLoginLink(link: string): Promise<OpenedLink> {
   await (await fetch(link)).text();
   const answer = await fetch(link, { method: 'POST', body: new URLSearchParams() });

@@ -1,4 +1,4 @@
-/** What Stryker's report (mutation-testing-report-schema 2) says of one file, as far as it is used here. */
+/** Stryker's report (mutation-testing-report-schema 2), with only the members used here. */
 export interface MutantReport {
   files: Record<string, { source: string; mutants: readonly Mutant[] }>;
 }
@@ -6,7 +6,7 @@ export interface MutantReport {
 interface Mutant {
   status: string;
   replacement?: string;
-  /** Lines and columns count from 1. */
+  /** Lines and columns start at 1. */
   location: { start: Place; end: Place };
 }
 
@@ -15,7 +15,7 @@ interface Place {
   column: number;
 }
 
-/** A change of the code that changes nothing of what it does. Known by its words: line numbers move. */
+/** A change of the code without a change of behaviour. Identified by its text, because line numbers change. */
 export interface Equivalent {
   file: string;
   /** The line in which the change begins, without its indentation. */
@@ -23,7 +23,7 @@ export interface Equivalent {
   /** What is changed, its white space made single blanks. */
   mutated: string;
   replacement: string;
-  /** Why nobody could tell. */
+  /** Reason why no test can detect the change. */
   why: string;
 }
 
@@ -83,7 +83,7 @@ export function scoreOf(
   };
 }
 
-/** A table of the scores, then what was not noticed, by place; at most 100 columns wide. */
+/** Renders a table of the scores, then the undetected changes by location; at most 100 columns wide. */
 export function renderScores(scores: readonly FileScore[]): string {
   const row = (file: string, ...cells: string[]) => file.padEnd(40) + cells.map((cell) => cell.padStart(10)).join('');
   const table = [

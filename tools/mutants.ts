@@ -38,7 +38,7 @@ function readData<Data>(name: string): Data {
   return JSON.parse(readFileSync(join(projectRoot, 'test/mutants', name), 'utf8')) as Data;
 }
 
-/** A file may be named by the end of its path, without `.ts`: `guard`, `caldav/writing`. All of them when none is named. */
+/** Selects files by the end of their path, without `.ts`: `guard`, `caldav/writing`. Without names, selects all. */
 function chosen(files: readonly string[], names: readonly string[]): string[] {
   if (names.length === 0) return [...files];
   return names.flatMap((name) => {
@@ -64,7 +64,10 @@ async function mutate(file: string, testFiles: readonly string[], concurrency: n
   }
 }
 
-/** Names the tests to vitest: told to Stryker, it would make changes of constants only after they were computed, and nobody could notice. */
+/**
+ * Passes the tests to vitest. If Stryker selected the tests, changes of constants would take effect only after the constants were computed,
+ * and no test could detect them.
+ */
 function configurationOf(testFiles: readonly string[]): string {
   const ours = JSON.stringify(join(projectRoot, 'vitest.config.ts'));
   return `import ours from ${ours};\nexport default { test: { ...ours.test, include: ${JSON.stringify(testFiles)} } };\n`;
@@ -79,7 +82,7 @@ function strykerOptions(folder: string) {
     jsonReporter: { fileName: join(folder, 'report.json') },
     tempDirName: relative(projectRoot, join(folder, 'copies')),
     ignorePatterns: ['.cache', 'coverage'],
-    // The servers that tests start lie in the project's own .cache.
+    // Test servers are in the project's .cache.
     buildCommand: 'ln -s ../../../.. .cache',
     // Stryker would rewrite the configuration by a TypeScript that doesn't do that any more.
     tsconfigFile: 'none.json',

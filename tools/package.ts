@@ -7,10 +7,10 @@ import { dirname, join, resolve } from 'node:path';
 import { imageFiles } from './image-files.ts';
 import { forPackage } from './lock-file.ts';
 
-/** A path from one of our files to another, as imports and addresses of threads name it. */
+/** A path between two of the project's files, in imports and in thread URLs. */
 const OWN_PATH = /(?<=(['"])\.{1,2}\/[^'"\n]*)\.ts(?=\1)/g;
 
-/** What of package.json is for whoever installs it. */
+/** Members of package.json that the installed package needs. */
 const KEPT = [
   'name',
   'version',
@@ -47,14 +47,14 @@ function writePackageFiles(root: string, folder: string): void {
   write('npm-shrinkwrap.json', `${JSON.stringify(forPackage(root), null, 2)}\n`);
 }
 
-/** TypeScript as it stands in our sources, without its types, each line where it was. */
+/** Strips types from TypeScript; each line keeps its number. */
 function toJavaScript(source: string): string {
   return stripTypeScriptTypes(source).replaceAll(OWN_PATH, '.js');
 }
 
 /**
- * Packs the program. Nothing is asked of a network.
- * @param folder where the archive is to be; made when it is not there
+ * Packs the program, without a network.
+ * @param folder folder for the archive; created if missing
  * @returns the archive
  */
 export function makePackage(root: string, folder: string): string {

@@ -1,4 +1,4 @@
-/** Tells the person at the terminal what takes time. One line per call, without a line end. */
+/** Reports slow work at the terminal. One line per call, without a line end. */
 export type Progress = (message: string) => void;
 
 /** Progress on standard error, where it doesn't mix with a command's output. */

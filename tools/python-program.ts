@@ -4,8 +4,8 @@ import type { ServerCommand } from './server-command.ts';
 import { librariesIn } from './unpacked-libraries.ts';
 
 /**
- * How to start a module of Debian packages that lie unpacked in a folder, with a Python of its own: the modules of a distribution run
- * with the Python of that distribution only, and whichever Python comes first in PATH may be another.
+ * Returns the command for a Python module from unpacked Debian packages, with the packages' own Python: a distribution's modules require
+ * the distribution's Python, and the first Python in PATH may be another.
  */
 export async function unpackedPython(folder: string, module: string): Promise<ServerCommand> {
   return {
@@ -25,7 +25,7 @@ export function withPython(packageName: string): PackageChoice {
   return (dependenciesOf) => withDependencies([packageName], isPartOfPython, dependenciesOf);
 }
 
-/** Every machine on which Node runs has these; another copy beside the machine's loader would not work. */
+/** Present on every host with Node; a second copy would not work with the host's loader. */
 const BASE_LIBRARIES = ['libc6', 'libgcc-s1', 'libstdc++6'];
 
 function isPartOfPython(packageName: string): boolean {

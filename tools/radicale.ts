@@ -20,7 +20,7 @@ const RADICALE: ServerSource = {
 const START_TIMEOUT_MS = 30_000;
 
 export interface StartRadicaleOptions {
-  /** One user, `clinic` with the password `secret`, unless told. */
+  /** One user by default: `clinic` with the password `secret`. */
   readonly users?: readonly DavUser[];
   /** After which age a sync token is forgotten (`max_sync_token_age`); the program's default is 30 days. */
   readonly maxSyncTokenAgeSeconds?: number;
@@ -29,20 +29,20 @@ export interface StartRadicaleOptions {
 }
 
 /**
- * Finds a Radicale that runs: in PATH, else in `.cache/radicale`, else as Debian's package together with its Python.
+ * Finds a working Radicale: in PATH, in `.cache/radicale`, or as Debian's package with its Python, in this order.
  *
- * @throws ServerUnavailable when none can be had; the message names the command that installs one
+ * @throws ServerUnavailable if none is available; the message names the command that installs one
  */
 export async function resolveRadicaleServer(progress: Progress = terminalProgress): Promise<ServerCommand> {
   return await resolveServer(RADICALE, progress);
 }
 
 /**
- * Starts a Radicale of our own on a free loopback port, with basic authentication and a storage that goes with it. It
- * ends with stop() or with this process, however that ends.
+ * Starts a private Radicale on a free loopback port, with basic authentication and temporary storage. The server ends with stop() or with
+ * this process, even after SIGKILL.
  *
- * @returns the server, or why there cannot be one: no program, or a version without an option that was asked for
- * @throws Error with its output when it doesn't start
+ * @returns the server, or the reason why it is unavailable: no program, or a version without a required option
+ * @throws Error with the server's output if it does not start
  */
 export async function startRadicale(
   options: StartRadicaleOptions = {},

@@ -10,27 +10,27 @@ import type { ServerCommand } from './server-command.ts';
 const HOST = '127.0.0.1';
 /** What the sentinels call the master. */
 const MASTER = 'clinic-mirror';
-/** Silence after which a master counts as down. Short, and longer than a busy machine keeps a server waiting. */
+/** Silence after which a master is down. Short, but longer than a busy host delays a server. */
 const DOWN_AFTER_MS = 1_500;
 const READY_TIMEOUT_MS = 60_000;
 const SENTINELS = 3;
 const MASTERS = 3;
-/** A new replica is served at once, else only after five seconds. */
+/** Serves a new replica at once; the default is five seconds. */
 const REPLICATION = { 'repl-diskless-sync-delay': '0' };
 
-/** Several Redis servers of our own that serve as one and survive the death of a master. */
+/** Several private Redis servers that act as one and survive the end of a master. */
 export interface RedisGroup {
   /** The section `redis` of the settings. */
   readonly settings: Readonly<Record<string, unknown>>;
   /** Every server that holds data, dead ones too. */
   readonly servers: readonly PrivateRedis[];
-  /** Opens a connection of a test; whoever opens it ends it. */
+  /** Opens a connection for a test; the caller closes it. */
   connect(): Redis | Cluster;
   /** The server that answers for a key now. @throws Error while none is known */
   masterOf(key: string): Promise<PrivateRedis>;
   /** The servers that take writes now. @throws Error while none is known */
   masters(): Promise<PrivateRedis[]>;
-  /** Waits until whatever took the place of dead masters answers. */
+  /** Waits until the replacements of dead masters answer. */
   untilServed(): Promise<void>;
   /** Waits until every master has a replica that follows and could take over. */
   untilReplicated(): Promise<void>;
@@ -162,7 +162,7 @@ async function startNodeOn(busPort: number, server: ServerCommand): Promise<{ re
     'cluster-enabled': 'yes',
     'cluster-port': String(busPort),
     'cluster-node-timeout': String(DOWN_AFTER_MS),
-    // A replica takes over however long ago it heard of its master.
+    // A replica may take over, regardless of its last contact with the master.
     'cluster-replica-validity-factor': '0',
   };
   return { redis: await startRedis({ server, settings }), busPort };
@@ -193,17 +193,17 @@ function serverAt(servers: readonly PrivateRedis[], port: number): PrivateRedis 
 }
 
 /**
- * From now on the replicas of a server hear nothing of it and may still take over, within some ten seconds: it is as if what is written
- * from here on were on its way to them when it dies.
+ * Stops the replication of a server. Its replicas may still take over within about ten seconds. Later writes then behave as if they were in
+ * transit when the master ended.
  */
 export async function cutReplicas({ servers }: RedisGroup, master: PrivateRedis): Promise<void> {
   const isReplica = new RegExp(`^master_port:${master.port}\\r?$`, 'm');
   for (const { port } of servers) {
-    // One that is dead follows nobody.
+    // A dead server has no master.
     const isFollowing = await ask(port, async (redis) => isReplica.test(await redis.info('replication'))).catch(
       () => false,
     );
-    // The master knows no password, so it refuses whoever gives one.
+    // The master has no password, so it refuses clients that send one.
     if (isFollowing) await ask(port, (redis) => redis.config('SET', 'masterauth', 'nobody'));
   }
   await ask(master.port, (redis) => redis.call('CLIENT', 'KILL', 'TYPE', 'replica'));
@@ -211,7 +211,7 @@ export async function cutReplicas({ servers }: RedisGroup, master: PrivateRedis)
   await until(() => ask(master.port, hasNone), 'no replica follows');
 }
 
-/** Asks a server on a connection of its own. @throws Error when it doesn't answer */
+/** Sends a request to a server on a separate connection. @throws Error if the server does not answer */
 export async function ask<Answer>(port: number, question: (redis: Redis) => Promise<Answer>): Promise<Answer> {
   const redis = quiet(new Redis(port, HOST, { maxRetriesPerRequest: 0, retryStrategy: () => null }));
   try {
@@ -234,7 +234,7 @@ async function until(holds: () => Promise<unknown>, what: string): Promise<void>
   }
 }
 
-/** Servers are ended on purpose; each attempt to reach one is told on the connection. */
+/** Tests end servers on purpose; the connection reports each failed attempt. */
 function quiet<Client extends Redis | Cluster>(client: Client): Client {
   client.on('error', () => {});
   return client;

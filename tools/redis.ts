@@ -22,7 +22,7 @@ const REDIS: ServerSource = {
 };
 const START_TIMEOUT_MS = 15_000;
 
-/** A running Redis that nobody else uses. */
+/** A running private Redis. */
 export interface PrivateRedis extends GuardedProcess {
   readonly url: string;
   readonly port: number;
@@ -31,11 +31,11 @@ export interface PrivateRedis extends GuardedProcess {
 }
 
 export interface StartRedisOptions {
-  /** Where its data lies. Kept when it's given; else a temporary folder that goes with the server. */
+  /** Folder of the data, kept at the end; by default a temporary folder that is removed with the server. */
   readonly dir?: string;
-  /** Given again to start a server that ended at the address it had. A free one otherwise. */
+  /** Port of an earlier server that is started again; a free port by default. */
   readonly port?: number;
-  /** Whether each write goes to the append-only file; true unless told. */
+  /** Whether each write goes to the append-only file; true by default. */
   readonly appendOnly?: boolean;
   /** Further settings of the server. */
   readonly settings?: Readonly<Record<string, string>>;
@@ -44,20 +44,20 @@ export interface StartRedisOptions {
 }
 
 /**
- * Finds a Redis (or Valkey) program: in PATH, else in `.cache/redis`, else as Debian's package, fetched into there
- * without rights and without installing anything. Whoever has a REDIS_URL need not ask.
+ * Finds a Redis (or Valkey) program: in PATH, in `.cache/redis`, or as Debian's package, in this order. The package is fetched into
+ * `.cache/redis` without privileges and without an installation. Not required with a REDIS_URL.
  *
- * @throws ServerUnavailable when none can be had; the message names the command that installs one
+ * @throws ServerUnavailable if none is available; the message names the command that installs one
  */
 export async function resolveRedisServer(progress: Progress = terminalProgress): Promise<ServerCommand> {
   return await resolveServer(REDIS, progress);
 }
 
 /**
- * Starts a Redis of our own on a free loopback port: `noeviction`, append-only file on, no snapshots. It ends with
- * stop() or with this process, however that ends.
+ * Starts a private Redis on a free loopback port: `noeviction`, append-only file on, no snapshots. The server ends with stop() or with this
+ * process, even after SIGKILL.
  *
- * @throws ServerUnavailable when there is no program; Error with its output when it doesn't start
+ * @throws ServerUnavailable without a program; Error with the server's output if it does not start
  */
 export async function startRedis(options: StartRedisOptions = {}): Promise<PrivateRedis> {
   const server = options.server ?? (await resolveRedisServer());

@@ -16,7 +16,7 @@ export const SUMS = 'SHA256SUMS';
 
 /** What a release is made of. */
 export interface Release {
-  /** The project, as it was tagged. */
+  /** The project at its tag. */
   root: string;
   version: string;
   /** A new folder, or an empty one. */
@@ -26,9 +26,9 @@ export interface Release {
 }
 
 /**
- * Writes the files of a release: the source, the listing of the image's files, the bill of materials, their sums, and the signature over
- * these. But for the signature they are the same bytes for whoever makes them of the same commit, and nothing is asked of a network.
- * @throws Error when the folder holds something, or git or ssh-keygen fail
+ * Writes the files of a release: the source, the listing of the image's files, the bill of materials, their checksums, and the signature of
+ * the checksums. Except for the signature, equal commits give equal bytes. Uses no network.
+ * @throws Error if the folder is not empty, or git or ssh-keygen fail
  */
 export function makeRelease({ root, version, folder, key }: Release): void {
   mkdirSync(folder, { recursive: true });

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A heading of the changelog, such as `## [0.2.0] – 2026-12-01` or `## [0.2.0] – unreleased`, and what stands below it. */
+/** A heading of the changelog, such as `## [0.2.0] – 2026-12-01` or `## [0.2.0] – unreleased`, and its text. */
 export interface Release {
   version: string;
   /** Day of the release; null while it is unreleased. */
@@ -10,7 +10,7 @@ export interface Release {
   notes: string;
 }
 
-/** What says which version this is. */
+/** Files that contain the version. */
 export interface VersionSources {
   /** Text of CHANGELOG.md. */
   changelog: string;
@@ -37,7 +37,7 @@ export function releasesIn(changelog: string): Release[] {
   });
 }
 
-/** What contradicts itself; empty when the newest heading, package.json and package-lock.json name one version. @throws as `releasesIn` */
+/** Returns contradictions; empty if the newest heading, package.json and package-lock.json contain one version. @throws as `releasesIn` */
 export function versionFaults({ changelog, manifest, lock }: VersionSources): string[] {
   const [newest, ...older] = releasesIn(changelog);
   if (newest === undefined) return ['CHANGELOG.md has no version'];

@@ -1,4 +1,4 @@
-// npm run test:repeat -- <test file …> [--times <n>] [--busy]: runs test files again and again, and names what failed and how often. A test
+// npm run test:repeat -- <test file …> [--times <n>] [--busy]: runs test files repeatedly, and lists failures with their number. A test
 // that fails once in fifty times is a defect. `--busy` keeps every core at work meanwhile.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
@@ -24,7 +24,7 @@ async function main(): Promise<number> {
       const startedAt = performance.now();
       for (const [test, message] of await failedTests(files)) {
         const known = failures.get(test);
-        // At once: who ends a long row of runs has seen what failed so far.
+        // Printed at once, so that failures are visible if the operator stops a long series.
         if (known === undefined) console.error(`[repeat] failed: ${test}\n${message.split('\n', 3).join('\n')}`);
         failures.set(test, { times: (known?.times ?? 0) + 1, message: known?.message ?? message });
       }

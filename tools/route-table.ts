@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What of an OpenAPI document the table tells. */
+/** Members of an OpenAPI document that the table uses. */
 const described = z.object({
   paths: z.record(
     z.string(),

@@ -124,7 +124,7 @@ function mergeKeys(known: SchemaKey | undefined, key: SchemaKey): SchemaKey {
   return { ...known, values, kinds: [...new Set([...known.kinds, ...key.kinds])] };
 }
 
-/** Returns the constant that tells a shape from its alternatives. */
+/** Returns the constant that distinguishes a shape from its alternatives. */
 function kindOf({ properties = {} }: Schema): string | undefined {
   const constant = Object.values(properties).find((property) => typeof property.const === 'string')?.const;
   return typeof constant === 'string' ? constant : undefined;

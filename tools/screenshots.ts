@@ -1,6 +1,6 @@
 /**
- * npm run screenshots [page…]: takes pictures of the pages from a demo with sample clinics and activity. Pictures that a document shows go to
- * docs/screenshots, all others to .cache/screenshots, for a look at both themes and screen sizes.
+ * npm run screenshots [page…]: takes pictures of the pages from a demo with sample clinics and activity. Pictures in a document go to
+ * docs/screenshots, all others to .cache/screenshots, to check both themes and screen sizes.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ const SCREENS = { wide: { width: 1_200, height: 800 }, phone: { width: 390, heig
 /** Higher ones are cut: a picture shows what a page is like. */
 const MOST_HEIGHT = 1_300;
 
-/** What pages are about. */
+/** Subjects of the pages. */
 interface Shown {
   tenant: string;
   /** One that waits for a decision, and an appointment that it keeps back. */
@@ -36,11 +36,11 @@ interface Shown {
   link: string;
 }
 
-/** One picture: an address, and what somebody does there before it is taken. */
+/** One picture: a URL, and actions before the picture is taken. */
 interface Picture {
   address(shown: Shown): string;
   act?(page: Page): Promise<void>;
-  /** Somebody who is not signed in. */
+  /** Without a sign-in. */
   isStranger?: true;
   /** Default: English. */
   language?: 'it';
@@ -131,7 +131,7 @@ async function main(names: readonly string[]): Promise<void> {
   }
 }
 
-/** Somebody books and cancels, more than may go unseen is cancelled, a login ends and is asked for: every part of a page has something to show. */
+/** Creates content for every part of a page: bookings, cancellations above a limit, an expired connection and its renewal. */
 async function makeActivity(world: World): Promise<Shown> {
   const [first, second] = [...world.clinicTenants];
   const [calendar] = world.targets;
@@ -211,7 +211,7 @@ async function take(world: World, page: Page, shown: Shown, name: string, file: 
   );
 }
 
-/** The daemon works meanwhile: it may write what was moved before a plan tells of it. */
+/** The running daemon may write the moved appointments before a plan shows them. */
 async function planWithMoves(world: World, tenant: string, clinicId: string): Promise<void> {
   for (let tries = 0; tries < 5; tries += 1) {
     world.clinic.simulate(clinicId, { booked: 2, moved: 4, cancelled: 1 });

@@ -5,7 +5,7 @@ import { type PackageChoice, unpackDebianPackages } from './debian-packages.ts';
 import { withFileLock } from './file-lock.js';
 import type { Progress } from './progress.ts';
 
-/** How to start a server program: its path, arguments that always come first, and what its environment needs. */
+/** Command of a server program: its path, leading arguments, and required environment. */
 export interface ServerCommand {
   readonly command: string;
   readonly args: readonly string[];
@@ -13,7 +13,7 @@ export interface ServerCommand {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** A program cannot be had on this machine. Its message names what to install; the person at the terminal must act. */
+/** A program is unavailable on this host. The message names the package to install; the developer must act. */
 export class ServerUnavailable extends Error {
   override readonly name = 'ServerUnavailable';
 }
@@ -24,15 +24,15 @@ export interface ServerSource {
   readonly name: string;
   /** Names in PATH, in order of preference. */
   readonly commands: readonly string[];
-  /** Makes it print its version and end, by which it is known to run; `--version` unless told. */
+  /** Option that prints the version and exits, to test the program; `--version` by default. */
   readonly versionOption?: string;
   /** The folder below `.cache/` that the fetched packages are unpacked into. */
   readonly cacheName: string;
-  /** How to start what lies unpacked in that folder. */
+  /** Returns the command of the program unpacked in this folder. */
   readonly unpacked: (folder: string) => Promise<ServerCommand>;
   readonly packages: PackageChoice;
   readonly downloadSize: string;
-  /** What a person does when all else failed. */
+  /** Instructions for the developer if no other way works. */
   readonly advice: string;
 }
 
@@ -40,10 +40,10 @@ const run = promisify(execFile);
 const VERSION_TIMEOUT_MS = 15_000;
 
 /**
- * Finds a server program that runs: in PATH, else in `.cache/`, else as a package of the Debian or Ubuntu that this
- * machine is, fetched into there without rights and without installing anything. Several processes may ask at once.
+ * Finds a working server program: in PATH, in `.cache/`, or as a package of the host's Debian or Ubuntu, in this order. The package is
+ * fetched into `.cache/` without privileges and without an installation. Several processes may call this at once.
  *
- * @throws ServerUnavailable when none can be had
+ * @throws ServerUnavailable if none is available
  */
 export async function resolveServer(source: ServerSource, progress: Progress): Promise<ServerCommand> {
   const folder = fileURLToPath(new URL(`../.cache/${source.cacheName}`, import.meta.url));

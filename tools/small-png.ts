@@ -7,7 +7,7 @@ const MOST_COLOURS = 256;
 const BITS_KEPT = [8, 6, 5, 4, 3] as const;
 
 /**
- * The same picture with a palette; colours are rounded where there are too many.
+ * Returns the picture with a palette; too many colours are rounded.
  * @param png 8 bits each of red, green, blue and, ignored, alpha, not interlaced, as browsers write it
  * @see https://www.w3.org/TR/png-3/ (chunks 11.2, filters 9.2)
  */
@@ -30,7 +30,7 @@ function rounded(colour: number, bits: number): number {
   return colour & ((mask << 16) | (mask << 8) | mask);
 }
 
-/** Each rounded colour with its place, and the colour that stands for it most often: those of areas stay exactly as they are. */
+/** Returns each rounded colour with its index and its most frequent original colour, so that colours of areas remain exact. */
 function paletteOf(colours: Uint32Array, bits: number): Map<number, { index: number; colour: number }> {
   const counts = new Map<number, number>();
   for (const colour of colours) counts.set(colour, (counts.get(colour) ?? 0) + 1);
@@ -88,7 +88,7 @@ function decode(png: Buffer): { width: number; height: number; pixels: Buffer; b
   return { width, height, bytesPerPixel, pixels: unfiltered(inflateSync(Buffer.concat(parts)), width, bytesPerPixel) };
 }
 
-/** Each row begins with the kind of its filter, which tells what its bytes are differences to. */
+/** Each row starts with the type of its filter, which defines the reference of the row's differences. */
 function unfiltered(data: Buffer, width: number, bytesPerPixel: number): Buffer {
   const length = width * bytesPerPixel;
   const height = data.length / (length + 1);

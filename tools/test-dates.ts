@@ -1,5 +1,5 @@
-// npm run test:dates [-- <test file …>] [--date <date> …]: runs the tests whose data or steps depend on the date, on one date after another, and
-// names those that failed on each. `--date 2028-02-29T09:30Z` for other dates than the usual 14.
+// npm run test:dates [-- <test file …>] [--date <date> …]: runs the tests whose data or steps depend on the date, on one date after
+// another, and lists the failures of each. `--date 2028-02-29T09:30Z` replaces the usual 14 dates.
 import { parseArgs } from 'node:util';
 import { failedTests } from './failed-tests.ts';
 

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { importsOf, tokensOf } from '../test/support/source-scanner.ts';
 
 const projectRoot = fileURLToPath(new URL('..', import.meta.url));
-/** Who reaches one of these through tests and their helpers starts something. */
+/** A test that imports one of these, directly or through helpers, starts a process or a server. */
 const STARTERS =
   /^(tools\/guarded-process\.ts|sandbox\/.*|demo\/.*|bench\/.*|node:(child_process|net|http|https|http2|tls))$/;
 /** What is looked into; `src/` starts nothing by being imported. */

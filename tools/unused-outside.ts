@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { CliOutside } from '../src/cli/outside.ts';
 import { clinicProfileSchema } from '../src/clinic/schema/profile.ts';
 
-/** What the command line is built with to look at its commands alone: none of them can be carried out. */
+/** Dependencies of a command line whose commands are only inspected: no command can run. */
 export function unusedOutside(): CliOutside {
   const refuse = () => Promise.reject(new Error('no command is carried out here'));
   return {

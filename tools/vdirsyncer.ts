@@ -13,10 +13,10 @@ const VDIRSYNCER: ServerSource = {
 };
 
 /**
- * Finds a vdirsyncer (keeps files and CalDAV calendars in step, vdirsyncer.pimutils.org): in PATH, else in `.cache/vdirsyncer`, else as
- * Debian's package together with its Python.
+ * Finds a vdirsyncer (synchronises files with CalDAV calendars, vdirsyncer.pimutils.org): in PATH, in `.cache/vdirsyncer`, or as Debian's
+ * package with its Python, in this order.
  *
- * @throws ServerUnavailable when none can be had; the message names the command that installs one
+ * @throws ServerUnavailable if none is available; the message names the command that installs one
  */
 export async function resolveVdirsyncer(progress: Progress = terminalProgress): Promise<ServerCommand> {
   return await resolveServer(VDIRSYNCER, progress);

@@ -14,12 +14,12 @@ const ROUTES = 'sandbox/clinic/routes';
 /** Most tests that one line of the table names. */
 const NAMED_TESTS = 3;
 
-/** An operation and where it is served and tested. */
+/** An operation with its sandbox file and tests. */
 export interface DocumentedOperation {
   operation: ClinicOperation;
-  /** What follows `clinic <tenant>` on the command line. */
+  /** Arguments after `clinic <tenant>` on the command line. */
   command: string;
-  /** Name of the function that is called, which operations may share that are asked for alike. */
+  /** Name of the called function; operations with equal requests share one. */
   calls: string;
   /** File of the sandbox; null when no route has the method and path. */
   route: string | null;
@@ -48,7 +48,7 @@ function commandLineOf(operation: ClinicOperation): string {
   return [resource, ...ids.map((id) => `<${id}>`), ...write, ...data, ...file].join(' ');
 }
 
-/** What a row beside the operations says that is not so; none when all of it is there. */
+/** Returns wrong statements of a row outside the operations; empty if all are correct. */
 export function faultsOf({ what, client, sandbox, tests }: SpecificationRow): string[] {
   const lacks = ([file, text]: [string, string], folder: string) =>
     read(join(folder, file)).includes(text) ? [] : [`${what}: ${folder}/${file} lacks "${text}"`];

@@ -1,4 +1,4 @@
-/** Writes docs/commands.md: every command with its options, and what the command line ends with, from the program itself. */
+/** Writes docs/commands.md from the program: every command with its options, and the exit codes. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command, Option } from 'commander';
@@ -56,7 +56,7 @@ function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
-/** A bar would begin another cell, and what stands between angle brackets would be taken for HTML. */
+/** A bar would start another cell, and text in angle brackets would be parsed as HTML. */
 function escaped(text: string): string {
   return text.replaceAll('|', '\\|').replaceAll('<', '&lt;');
 }

@@ -36,7 +36,7 @@ const BLOCK = /(<!-- reference: ([a-z-]+) -->\n)[\s\S]*?(<!-- end -->)/g;
 const VENDOR_PART = 'targets.<name>.settings.';
 const CHANNEL_PART = 'reminders.channels.<name>.settings.';
 
-/** The errors of each connector by its name, and what any may meet. */
+/** The errors of each connector by its name, and the errors of any connector. */
 export const catalogues: ReadonlyMap<string, VendorErrors> = new Map([[ANY, shared], ...(await vendorErrors())]);
 
 async function vendorErrors(): Promise<[string, VendorErrors][]> {

@@ -21,9 +21,9 @@ const XANDIKOS: ServerSource = {
 const START_TIMEOUT_MS = 30_000;
 
 /**
- * Starts a Xandikos of our own on a free loopback port, its calendars in a folder that goes with it. It knows one user and asks for no
+ * Starts a private Xandikos on a free loopback port, with calendars in a temporary folder. The server has one user and requires no
  * password.
- * @throws ServerUnavailable when none can be had; Error with its output when it doesn't start
+ * @throws ServerUnavailable if none is available; Error with its output if it does not start
  */
 export async function startXandikos(
   [user = USUAL_DAV_USERS[0] as DavUser]: readonly DavUser[] = USUAL_DAV_USERS,
@@ -37,7 +37,7 @@ async function startOn(port: number, user: DavUser, server: ServerCommand): Prom
   const ownFolder = await mkdtemp(join(tmpdir(), 'clinic-mirror-xandikos-'));
   const directory = join(ownFolder, 'calendars');
   await mkdir(directory);
-  // It keeps calendars as repositories of git, and would sign its commits as this machine's user does.
+  // Xandikos keeps calendars in git repositories and would sign its commits with the host user's configuration.
   await writeFile(
     join(ownFolder, '.gitconfig'),
     '[user]\n\tname = clinic-mirror\n\temail = clinic-mirror@example.org\n',

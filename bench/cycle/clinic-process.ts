@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { SimulatedWork } from '../../sandbox/clinic/front-desk.ts';
 import type { ClinicSandbox } from '../../sandbox/clinic/index.ts';
 
-/** A clinic sandbox in a process of its own, so that its work is not counted as ours. */
+/** A clinic sandbox in a separate process, so that its processor time is not measured. */
 export interface ClinicProcess
   extends Pick<ClinicSandbox, 'baseUrl' | 'authUrl' | 'tenants' | 'users' | 'clients'>,
     AsyncDisposable {

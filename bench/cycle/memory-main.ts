@@ -1,6 +1,6 @@
 import { openCycleWorld } from './world.ts';
 
-/** One tenant's first sync and two quiet cycles: tells its parent the most memory that this process had. */
+/** Runs one tenant's first sync and two quiet cycles, and reports the process's peak memory to the parent. */
 const [appointments = 0, targets = 0] = process.argv.slice(2).map(Number);
 await using world = await openCycleWorld({ appointments, targets });
 await world.pull();

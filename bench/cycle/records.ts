@@ -11,8 +11,8 @@ const CHANGED_SHARE = 0.01;
 const TIMES = 3;
 
 /**
- * How many records a second of CPU are compared with what the targets were last given, and what differs decided and kept durably. Reading
- * the clinic is not counted: the snapshot is in memory.
+ * Measures the records compared with the targets' last content, and the differences planned and stored durably, per second of CPU. Reading
+ * the clinic is excluded: the snapshot is in memory.
  */
 export async function measureRecords(
   size: { appointments: number; targets: number },
@@ -56,8 +56,8 @@ export async function cycleOf(tenant: OpenTenant): Promise<void> {
 }
 
 /**
- * The tenant with a clinic that is read once; from then on it shows the same records, but for those that were changed.
- * @param shown makes of a record that was read what is shown
+ * Returns the tenant with a clinic that is read once and then shows the same records, with given changes.
+ * @param shown converts a read record into the shown record
  */
 export function rememberedClinic(tenant: OpenTenant, shown = (record: Appointment) => record) {
   const kept: { snapshot?: AppointmentSnapshot } = {};
@@ -73,7 +73,7 @@ export function rememberedClinic(tenant: OpenTenant, shown = (record: Appointmen
   };
   return {
     tenant: { ...tenant, clinic: { ...clinic, readAppointments } },
-    /** Of CPU, without the reading. */
+    /** CPU seconds, without reading. */
     async secondsOf(work: () => Promise<void>): Promise<number> {
       readingSeconds = 0;
       return (await cpuSecondsOf(work)) - readingSeconds;

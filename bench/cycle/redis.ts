@@ -6,7 +6,7 @@ import { openCycleWorld } from './world.ts';
 
 const GOALS = { bytesALink: 80, commandsARecord: 0.02 };
 
-/** What Redis holds of each link, and what a cycle in which nothing has changed asks of it for each record. */
+/** Measures the memory of each link in Redis, and the Redis commands per record in a cycle without changes. */
 export async function measureRedis(
   size: { appointments: number; targets: number },
   say: (text: string) => void,
@@ -34,7 +34,7 @@ export async function measureRedis(
   ];
 }
 
-/** How many commands something sends to Redis; what a script does there counts once. */
+/** Counts commands sent to Redis; a script is one command. */
 export async function commandsOf(work: () => Promise<unknown>): Promise<number> {
   const { sendCommand } = Redis.prototype;
   let sent = 0;

@@ -25,20 +25,20 @@ export interface CycleWorld extends AsyncDisposable {
   tenant: OpenTenant;
   /** One reading and plan, without writing. */
   pull(): Promise<void>;
-  /** Writes what waits. */
+  /** Writes pending operations. */
   push(): Promise<void>;
   /** Reads, plans and writes everything. */
   sync(): Promise<void>;
 }
 
 const TENANT = 'clinic';
-/** Appointments for which one agenda of the clinic has room. */
+/** Maximum number of appointments in one agenda of the clinic. */
 export const AGENDA_HOLDS = 1_000;
 const NEVER = new AbortController().signal;
 
 /** How much there is in the clinic. */
 export interface CycleSize {
-  /** They lie in the window of every target. */
+  /** Appointments in the window of every target. */
   appointments: number;
   targets: number;
   patients?: number;
@@ -106,7 +106,7 @@ async function configure(dir: string, clinic: ClinicProcess, vendor: VendorTarge
     vendor === null
       ? agendas.map((id) => ({ connector: 'null', settings: {}, agendas: [id] }))
       : [vendor.target.crm === undefined ? { ...vendor.target, agendas } : vendor.target];
-  // Each with an object of its own: what is repeated by reference is refused in YAML.
+  // Returns a new object each time: YAML references are refused.
   const common = () => ({ connection: 'only', window: { pastDays: 60, futureDays: 400 } });
   const file = {
     ...{ name: 'A clinic', language: 'it', zone: 'Europe/Rome', clinic: { client: 'main', tenantId: source.id } },

@@ -9,7 +9,7 @@ import type { Visitor } from '../../src/http-server/operators.ts';
 
 const OWNER: Visitor = { id: 'token:bench', name: 'bench', level: 'owner', tenants: null, csrf: '' };
 
-/** Opens the API of a daemon on a free port of the loopback, where whoever asks is an owner: how one is let in is not measured. */
+/** Opens the API of a daemon on a free loopback port with every caller as owner: authorization is not measured. */
 export async function openApiPort(composition: Composition): Promise<ListeningServer> {
   const { installation, acts, log } = composition;
   const app = await openApp({ log });

@@ -6,7 +6,7 @@ import { loadConfiguration } from '../../src/settings/configuration-files.ts';
 import { openApiPort } from './api-port.ts';
 import { sinkConnectors as connectors } from './sink-connector.ts';
 
-/** The daemon in a process of its own, with sinks as its targets: `node daemon.ts <directory>`. A line says that it runs. */
+/** Runs a daemon in a separate process with sinks as targets: `node daemon.ts <directory>`. Prints a line when it runs. */
 const dir = process.argv[2] ?? '';
 const configuration = loadConfiguration({ dir, env: process.env, connectors, reminderChannels, mode: 'strict' });
 const log = createLogger({ level: 'warn' });

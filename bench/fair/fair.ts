@@ -9,7 +9,7 @@ const SMALL_APPOINTMENTS = 50;
 /** A clinic that answers so late ends just before the HTTP client's time limit. */
 const SLOW_MS = 25_000;
 const SLOW_CLINICS = 5;
-/** Each tenant's changes that are waited for, one after the other. */
+/** Awaited changes of each tenant, one after the other. */
 const CHANGES = 3;
 /** All reminders are due at one moment, so long after the world was made. */
 const DUE_AFTER_MS = 240_000;
@@ -25,8 +25,8 @@ export interface FairSize {
 }
 
 /**
- * From a change at a small clinic until its target is asked to write it: alone, and beside everything that could be in the way. The wait for
- * the next cycle is part of it, as an operator sees it.
+ * Measures the time from a change at a small clinic to its write request: without load, and with competing tenants. The wait for the next
+ * cycle is included, as an operator sees it.
  */
 export async function measureFair(size: FairSize, say: (text: string) => void): Promise<Figure[]> {
   const alone = await lagsOf({ ...size, crowded: false }, say);
@@ -60,7 +60,7 @@ function crowd(appointments: number, dueAt: number): Group[] {
   ];
 }
 
-/** In seconds: from changes to their writes, and from when reminders are due until each clinic's first is handed over. */
+/** Seconds from changes to their writes, and from the due time of reminders to the first delivery of each clinic. */
 interface Lags {
   changes: number[];
   reminders: number[];

@@ -5,12 +5,12 @@ import { openWorld } from './world.ts';
 const GOALS = { p50: 50, p95: 150 };
 const APPOINTMENTS = 300;
 const CHANGES = 100;
-/** What a change leads to beside its write is done by then. */
+/** Time for secondary work after a write. */
 const REST_MS = 300;
 
 /**
- * From the moment at which a cycle is asked for, the clinic's answer having changed before, until the target's server has the write: of one
- * clinic in a daemon that has nothing else to do. Reading, planning, both turns in the queue and one request to each side are in it.
+ * Measures the time from a requested cycle, after a change in the clinic's answer, to the write at the target's server. The daemon has one
+ * clinic and no other work. The time includes reading, planning, both jobs in the queue and one request to each server.
  */
 export async function measureLatency(_: unknown, say: (text: string) => void): Promise<Figure[]> {
   say(`latency: ${CHANGES} changes of a clinic of ${APPOINTMENTS} appointments …`);

@@ -13,7 +13,7 @@ export interface Sink extends AsyncDisposable {
   nextReminder(tenant: string): Promise<number>;
 }
 
-/** What the other side is like, by name: how late it answers, whether it refuses for haste, whether it never answers. */
+/** Behaviour of the target server, by name: its latency, rate limit, or silence. */
 export type SinkKind = { latencyMs: number } | { retryAfterSeconds: number } | 'dead';
 
 /** Starts servers that take operations, say when they came, and keep nothing. */

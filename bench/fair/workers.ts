@@ -8,7 +8,7 @@ const GOALS = new Map([
 ]);
 /** What the goals are about, and one at which no core is full: what is missing there is no core's doing. */
 const VENDOR_LATENCIES_MS = [50, 200];
-/** Few enough that answers are what is waited for, and no processor. */
+/** Few targets, so that answers are the bottleneck and not the processor. */
 const TARGETS_AT_ONCE = 8;
 const SIZE = { tenants: 8, appointments: 100, targets: 8 };
 /** What each clinic books at once, when every daemon runs. */
@@ -16,7 +16,7 @@ const BOOKED = 300;
 /** Between these parts of all writes every process is at work. */
 const FROM = 0.1;
 const TO = 0.7;
-/** Nothing was written for so long: the first sync is over. */
+/** Without a write for this time, the first sync is complete. */
 const REST_MS = 5_000;
 
 /** Processor time in seconds; the vendor is this process. */
@@ -51,7 +51,7 @@ async function writesPerSecond(processes: number, latencyMs: number, say: (text:
     connector: 'single-sink',
     settings: {
       schedule: { pullEverySeconds: 86_400, auditEverySeconds: 604_800 },
-      // One vendor has half of what is written to at once.
+      // One vendor receives at most half of the concurrent writes.
       push: { targetConcurrency: 2 * TARGETS_AT_ONCE },
     },
   });

@@ -52,14 +52,14 @@ export interface WorldOptions {
   settings?: object;
 }
 
-/** Clinics and targets in processes of their own, and a configuration that joins them; nothing of the product runs yet. */
+/** Clinics and targets in separate processes, and a configuration for both. The daemon is not started. */
 export interface World extends AsyncDisposable {
   sink: Sink;
   queues: WorkQueues;
   tenantsOf(group: string): string[];
-  /** Has something booked in a tenant of the first group: one appointment unless told. */
+  /** Books appointments in a tenant of the first group; one by default. */
   book(tenant: string, booked?: number): Promise<void>;
-  /** From now on the slow ones are as late as they are said to be. */
+  /** Enables the latency of slow sinks. */
   slow(): void;
   /** When the last cycles of a tenant began, oldest first. */
   cyclesOf(tenant: string): Promise<number[]>;
@@ -67,11 +67,11 @@ export interface World extends AsyncDisposable {
   redisCpuSeconds(): number;
   /** Commands that Redis has carried out; those of a script count each. */
   redisCommands(): Promise<number>;
-  /** @param options.cores how many of the machine's it may use; all of them unless told */
+  /** @param options.cores number of usable cores; all by default */
   startDaemon(options?: { cores?: number }): Promise<RunningDaemon>;
 }
 
-/** A daemon in a process of its own. */
+/** A daemon in a separate process. */
 export interface RunningDaemon extends AsyncDisposable {
   /** Where its API is, up to the version. */
   apiUrl: string;

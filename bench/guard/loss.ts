@@ -6,31 +6,31 @@ import type { TargetStore } from '../../src/state/targets.ts';
 import { evidenceOf, missesAfter } from '../../src/sync/absence.ts';
 import { type GuardResult, guard } from '../../src/sync/guard.ts';
 
-/** The limits that a target has unless it is told. */
+/** Default limits of a target. */
 export const LIMITS = { vanished: { share: 0.2, count: 10 }, cancelled: { share: 0.6, count: 50 } };
 
 const TARGET = 'doctor';
 const NEVER = new AbortController().signal;
 const NOBODY: ReadonlySet<string> = new Set();
 
-/** What the guard and the questions alone work with, as in a cycle. */
+/** Dependencies of the guard and of the confirmation reads, as in a cycle. */
 export interface LossParts {
   tenant: Pick<OpenTenant, 'holds' | 'log' | 'random' | 'missedForMs' | 'elapsedBetween'>;
   records: Pick<TargetStore, 'gone' | 'recordGone' | 'misses' | 'storeMisses'>;
 }
 
 /**
- * One target that loses records, by the product's own questions alone, guard and state, without a clinic or a calendar: a cycle takes
- * what is absent of its records, list and single reads agreeing, and removes what the guard lets pass.
+ * One target that loses records. Uses only the product's confirmation reads, guard and state, without a clinic or a calendar: each cycle
+ * confirms absent records, with equal results of list and single reads, and removes the records that the guard releases.
  */
 export interface LossWorld {
   /** Records that the target has. */
   readonly links: ReadonlySet<string>;
   /** How many were removed so far. */
   readonly deleted: number;
-  /** Lets a record be there (again). */
+  /** Adds a record, or adds it again. */
   add(recordId: string): void;
-  /** Lets records go by the passing of time. */
+  /** Removes records whose time has passed. */
   release(recordIds: readonly string[], now: Instant): Promise<void>;
   /** One cycle. @returns whether the guard held anything */
   cycle(absent: (recordId: string) => boolean, now: Instant): Promise<boolean>;

@@ -3,10 +3,10 @@ import { HOUR_MS, type Instant, MINUTE_MS } from '../../src/model/time.ts';
 /** Which of a target's records are absent at a time, as a clinic that loses them would answer. */
 export type Loss = (now: Instant) => (recordId: string) => boolean;
 
-/** Begins a loss. Records are named `0` to `size - 1`; `random` gives 0 to below 1. */
+/** Starts a loss. Record ids are `0` to `size - 1`; `random` returns 0 to below 1. */
 type Pattern = (size: number, startAt: Instant, random: () => number) => Loss;
 
-/** As often as the daemon reads a clinic unless it is told. */
+/** The daemon's default interval between reads of a clinic. */
 export const CYCLE_MS = 5 * MINUTE_MS;
 
 /** Losses by name. */
@@ -33,7 +33,7 @@ export const PATTERNS: Readonly<Record<string, Pattern>> = {
   },
 };
 
-/** Each cycle loses a share of what the one before had left, for good. */
+/** Each cycle permanently loses a share of the remaining records. */
 function shrinking(share: number): Pattern {
   return (size, startAt) => (now) => {
     const cycles = Math.floor((now - startAt) / CYCLE_MS) + 1;

@@ -4,7 +4,7 @@ import { listenNode, type RunningServer } from '../../sandbox/kit/listen.ts';
 import { tenantOf, type World } from './world.ts';
 import type { TrueAppointment, TruePatient } from './world-plan.ts';
 
-/** What a worker asks the clinic of one tenant. */
+/** A worker's request to the clinic of one tenant. */
 export type ClinicQuestion =
   | { tenant: string; ask: 'list'; fromAt: number; toAt: number }
   | { tenant: string; ask: 'appointment' | 'patient'; id: string };
@@ -20,7 +20,7 @@ const APPOINTMENT_MS = 1_800_000;
 /** A list that lacks some lacks each this many-th row. */
 const LEFT_OUT = 9;
 
-/** Serves the truth to workers: late, cut short, or not at all when the world says so. */
+/** Serves the true data to workers: late, truncated, or not at all, as the world requires. */
 export function serveClinic(world: World): Promise<RunningServer> {
   const server = createServer(async (request, response) => {
     const question = (await json(request)) as ClinicQuestion;

@@ -10,7 +10,7 @@ const SECOND_MS = 1_000;
 const WORKERS = 2;
 /** Share of the jobs that ring at two workers at once, as a job does whose lock ran out under a living one. */
 const TWICE = 0.04;
-/** Commands that a look at a reminder or a reading may send before a death strikes. */
+/** Maximum number of commands in a reminder's check or a read before a kill. */
 const MOST_COMMANDS = 60;
 const TRY_AGAIN_MS = 5 * SECOND_MS;
 
@@ -57,7 +57,7 @@ export class Crew {
     return this.#living().length > 0;
   }
 
-  /** Gives the order to the next worker in turn. @returns null when it died over it, or none lives */
+  /** Gives the order to the next worker. @returns null if the worker died during the order, or no worker is alive */
   async run(order: Order): Promise<Outcome | null> {
     const worker = this.#next();
     if (worker === undefined) return null;
@@ -83,7 +83,7 @@ export class Crew {
     await queue.again(job, world.now + TRY_AGAIN_MS, true);
   }
 
-  /** Chooses where the next worker in turn is to die. */
+  /** Chooses the kill point of the next worker. */
   doom(): void {
     const { random } = this.#parts;
     const during = random() < 0.5 ? 'redis' : 'send';
@@ -93,7 +93,7 @@ export class Crew {
     this.#next()?.dieAt(death);
   }
 
-  /** What dead workers had at hand comes again when their locks end; another worker takes their place. */
+  /** Repeats dead workers' jobs when their locks expire, and starts replacements. */
   async bury(): Promise<void> {
     const { world, timetable, queue, random } = this.#parts;
     const dead = this.#workers.length - this.#living().length;
@@ -154,7 +154,7 @@ export class Crew {
     this.failures.set(outcome.failed, (this.failures.get(outcome.failed) ?? 0) + 1);
   }
 
-  /** Redis ends claims and leases by its own clock: here their time is counted on the simulated one. */
+  /** Expires claims and leases on the simulated clock, because Redis uses its own clock. */
   async #letGo(tenant: string): Promise<void> {
     const { world, timetable, redis } = this.#parts;
     for (const pattern of [keys.reminderClaim(tenant, '*'), keys.lease(tenant, '*')]) {

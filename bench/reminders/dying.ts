@@ -2,12 +2,12 @@ import type { ReminderChannel } from '../../src/features/reminders/channels/chan
 import type { RedisClient } from '../../src/state/redis.ts';
 import type { Death } from './orders.ts';
 
-/** A process's own end, when it is told to die somewhere. */
+/** Planned kill point of a process. */
 export interface Doom {
   death: Death | null;
 }
 
-/** The kernel ends this process here and now; nothing of it runs on. */
+/** Ends this process at once by SIGKILL: no further code runs. */
 function die(): Promise<never> {
   process.kill(process.pid, 'SIGKILL');
   return new Promise(() => {});
@@ -39,7 +39,7 @@ export function doomedRedis(redis: RedisClient, doom: Doom): RedisClient {
   });
 }
 
-/** A channel that ends with its process before it hands over, or before it tells what came of it. */
+/** A channel whose process is killed before the delivery, or before the outcome is recorded. */
 export function doomedChannel(channel: ReminderChannel, doom: Doom): ReminderChannel {
   return {
     ...channel,

@@ -32,10 +32,10 @@ export interface FortnightOptions {
   firstDay: string;
   /** 14, or fewer for a shorter run; at least 5. */
   days: number;
-  /** Workers that are killed, one of them at the beginning of the downtime. */
+  /** Number of killed workers; one is killed at the start of the downtime. */
   kills: number;
   failures: Failures;
-  /** Between two readings of a clinic. */
+  /** Interval between two reads of a clinic. */
   pullEveryMs: number;
   redisUrl: string;
   /** A connection to it, for the simulation's own use. */
@@ -210,7 +210,7 @@ class Fortnight {
     world.nextList = 'whole';
     if (pulls === 1 && this.#random() < 0.06)
       world.nextList = this.#random() < 0.5 ? 'truncated' : 'truncated-silently';
-    // Only where nobody else is at work: the moment is everybody's.
+    // Only while no other worker is active, because all workers share the simulated time.
     if (pulls === 0 && jobs === 1 && this.#random() < 0.05)
       world.slowAnswersMs.push(Math.round(this.#random() * 25) * SECOND_MS);
   }
@@ -257,7 +257,7 @@ class Fortnight {
     await this.#callBack({ tenant, channel, query: new URL(url).search, ...request }, phone);
   }
 
-  /** Now and then somebody presses their mail program's button. */
+  /** Occasionally a patient presses the mail program's unsubscribe button. */
   #unsubscribe(): void {
     for (const [address, reminder] of this.#receivers.unsubscribable) {
       if (this.#random() >= 0.02) continue;
@@ -271,7 +271,7 @@ class Fortnight {
     this.#receivers.unsubscribable.clear();
   }
 
-  /** The opt-out stands when it is answered; one that nobody took comes again. */
+  /** An opt-out is effective when it is answered; an unanswered callback is repeated. */
   async #callBack(
     callback: Omit<Extract<Order, { work: 'callback' }>, 'now' | 'work'>,
     address: string,

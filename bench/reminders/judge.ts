@@ -29,7 +29,7 @@ export type Wrong =
 export interface Judgement {
   /** Messages that should not have come, by the reason. */
   wrong: Partial<Record<Wrong, number>>;
-  /** Messages beyond the first of one reminder. */
+  /** Messages after the first message of one reminder. */
   double: number;
   /** Webhooks that came again under their id, which their receiver knows. */
   repeated: number;
@@ -46,17 +46,17 @@ export function reminderName(appointmentId: string, startAt: number, rule: strin
 interface Known {
   appointments: Map<string, TrueAppointment>;
   patients: Map<string, TruePatient>;
-  /** Patients by each of their addresses. */
+  /** Patients by phone number and mail address. */
   byAddress: Map<string, TruePatient>;
   ofPatient: Map<string, Set<string>>;
   optedOut: Set<string>;
   /** When an appointment first had this start. */
   stoodSince: Map<string, number>;
-  /** Messages said that what they told before is cancelled: to whom, of which time, by which channel. */
+  /** Cancellations already sent: recipient, time and channel. */
   toldCancelled: Set<string>;
 }
 
-/** Reads what happened from its beginning, and judges each message by what was true when it came. */
+/** Reads the history from its start and judges each message by the facts at its arrival. */
 export function judge(history: readonly Happening[]): Judgement {
   const known: Known = {
     appointments: new Map(),

@@ -18,7 +18,7 @@ const HOUR_MS = 3_600_000;
 const AHEAD_MS = 60_000;
 const DEADLINE_MS = 240_000;
 
-/** What each trial's messages hold: ids alone, or what must be asked of the patient's record as well. */
+/** Content of each trial's messages: ids only, or also data of the patient's record. */
 const TRIALS: Record<string, string[]> = { 'one call to the clinic': [], 'two calls to the clinic': ['email'] };
 
 /** How late reminders arrived, in milliseconds. */

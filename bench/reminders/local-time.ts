@@ -3,7 +3,7 @@ import { type PlannedRule, PROMISE } from './world-plan.ts';
 
 const MINUTE_MS = 60_000;
 
-/** When a reminder may come, as a person would work it out from the promise. */
+/** Permitted time of a reminder, computed independently from the promise. */
 export interface Allowed {
   fromAt: number;
   untilAt: number;
@@ -27,7 +27,7 @@ export function isNight(at: number, zone: string): boolean {
   return time >= PROMISE.quiet.from || time < PROMISE.quiet.to;
 }
 
-/** From when to when a reminder may come; null when the rule leaves no such time. */
+/** Returns the permitted time of a reminder; null if the rule leaves no time. */
 export function allowedFor(rule: Pick<PlannedRule, 'when'>, startAt: number, zone: string): Allowed | null {
   const latestAt = startAt - PROMISE.leadMinutes * MINUTE_MS;
   const wantedAt = wantedFor(rule, startAt, zone);

@@ -13,7 +13,7 @@ import {
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** Reminders that are due later are planned by a later reading. */
+/** A later read plans reminders after this horizon. */
 const HORIZON_MS = 2 * DAY_MS;
 /** A reminder that could have been sent for less than this may be given up. */
 const LEAST_CHANCE_MS = 20 * MINUTE_MS;
@@ -24,7 +24,7 @@ export interface Span {
   toAt: number;
 }
 
-/** What kept reminders from being sent, and what gave the daemon a chance to plan them. */
+/** Events that prevented reminders, and events that let the daemon plan them. */
 export interface Circumstances {
   /** No worker ran. */
   down: readonly Span[];
@@ -39,7 +39,7 @@ interface Stand extends Span {
   appointment: TrueAppointment;
 }
 
-/** Names of the reminders that nothing stood in the way of: each should have come. */
+/** Returns the names of the reminders without an obstacle: each of them must be received. */
 export function owed(history: readonly Happening[], circumstances: Circumstances): Set<string> {
   const names = new Set<string>();
   const patients = patientSpans(history);
@@ -75,7 +75,7 @@ function hadItsChance({ fromAt, toAt, appointment }: Stand, allowed: Allowed, ci
   if (!readings.some((at) => at >= planFrom && at <= plannedBy)) return false;
   const obstacles = [...circumstances.down, ...circumstances.away];
   const isAway = circumstances.away.some((span) => span.fromAt <= allowed.untilAt && span.toAt > allowed.fromAt);
-  // While the clinic is away it is not waited for to the end of the grace.
+  // While the clinic is unreachable, the daemon does not wait until the end of the grace period.
   const patienceMs = (isAway ? PROMISE.unreachableMinutes - 5 : PROMISE.graceMinutes) * MINUTE_MS;
   const untilAt = Math.min(allowed.untilAt, allowed.fromAt + patienceMs);
   let chanceMs = 0;
@@ -101,7 +101,7 @@ function isReachable(
   });
 }
 
-/** Spans in which an appointment stood at one start, booked or confirmed. */
+/** Periods in which an appointment was booked or confirmed with an unchanged start. */
 function standsOf(history: readonly Happening[]): Stand[] {
   const stands: Stand[] = [];
   const open = new Map<string, Stand>();

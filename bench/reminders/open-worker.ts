@@ -30,7 +30,7 @@ export interface WorkerParts {
   onAnswer(now: number): void;
 }
 
-/** Opens a tenant with the product's own parts: rules, channels, ledger, opt-outs. Only the clinic's client and the queue are ours. */
+/** Opens a tenant with the product's own rules, channels, ledger and opt-outs. Only the clinic's client and the queue are simulated. */
 export function openSimulatedTenant(id: string, parts: WorkerParts): OpenTenant {
   const { places, clock, doom, onAnswer } = parts;
   const redis = doomedRedis(parts.redis, doom);
@@ -54,7 +54,7 @@ export function openSimulatedTenant(id: string, parts: WorkerParts): OpenTenant 
   return reminders === null ? tenant : withReminders(tenant, withDoom(reminders, doom));
 }
 
-/** How patients' programs and the gateway would reach us, as the channels are told. */
+/** Public URL for patients' programs and the gateway, as configured in the channels. */
 export const PUBLIC_URL = 'https://reminders.example';
 
 function withDoom(reminders: OpenReminders, doom: Doom): OpenReminders {

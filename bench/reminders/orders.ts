@@ -20,13 +20,13 @@ export type Order = { now: number; tenant: string } & (
 export type Death =
   /** At this many Redis commands from now, before it is sent or before its answer is seen. */
   | { during: 'redis'; commands: number; isCarriedOut: boolean }
-  /** At the next handing over, before the call or before its outcome is seen. */
+  /** At the next delivery, before the call or before its outcome is known. */
   | { during: 'send'; isHandedOver: boolean };
 
 /** To a worker. */
 export type ToWorker = { begin: WorkerPlaces } | { number: number; order: Order } | { die: Death } | { end: true };
 
-/** How an order ended. `status` is a callback's; `isRead` tells that a pull read the clinic without an error. */
+/** Result of an order. `status` is a callback's; `isRead` means that a pull read the clinic without an error. */
 export interface Outcome {
   failed: string | null;
   status: number | null;

@@ -10,13 +10,13 @@ import { AGENDAS, type ReceivedMessage } from './world-plan.ts';
 
 /** Shares of the calls that go wrong. */
 export interface Failures {
-  /** The other side takes it and its answer is lost. */
+  /** The server accepts the message and its answer is lost. */
   lostAnswers: number;
-  /** The other side asks to come later. */
+  /** The server requests a later retry. */
   throttled: number;
 }
 
-/** Phones, mailboxes and a receiver of webhooks; what they get becomes part of the world's history. */
+/** Phones, mailboxes and a receiver of webhooks; received messages become part of the world's history. */
 export type Receivers = Awaited<ReturnType<typeof startReceivers>>;
 
 const SUBJECT = /^Subject: ([a-z+-]+) (\d\d\/\d\d\/\d{4} \d\d:\d\d)\r?$/m;
@@ -38,9 +38,9 @@ export async function startReceivers(world: World, seed: number, { lostAnswers, 
     sms,
     mail,
     hookUrl: hook.url,
-    /** Id of the last reminder that came by mail, by the address: what its link to unsubscribe names. */
+    /** Id of the last reminder by mail for each address, which its unsubscribe link contains. */
     unsubscribable,
-    /** Makes a part of the history of what came since the last time. */
+    /** Adds messages since the last call to the history. */
     collect() {
       for (const { sid, to, body } of sms.messages()) {
         const [rule = '', ...told] = body.split(' ');

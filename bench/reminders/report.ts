@@ -8,10 +8,10 @@ import { IDENTITY_KEY } from './open-worker.ts';
 import { judgeTold } from './told.ts';
 import { TENANTS } from './world-plan.ts';
 
-/** What came of the reminders, and what the judge says. */
+/** Outcomes of the reminders, and the judge's findings. */
 export interface SimulationReport {
   appointments: number;
-  /** As the product's ledger tells. */
+  /** Counts from the product's ledger. */
   sent: number;
   dropped: Record<string, number>;
   unknown: number;
@@ -20,22 +20,22 @@ export interface SimulationReport {
   double: number;
   /** Workers that were killed. */
   killed: number;
-  /** Reminders that nothing stood in the way of, and that did not come. */
+  /** Reminders without an obstacle that were not received. */
   missed: number;
   /** Of those, how many a worker had at hand when it was killed: the price of at most once. */
   lostToKills: number;
-  /** Reminders that the ledger calls sent and nobody received. */
+  /** Reminders that the ledger reports as sent and no patient received. */
   claimed: number;
   /** Webhooks that came again under the same id. */
   repeated: number;
-  /** Reminders that nothing stood in the way of. */
+  /** Reminders without an obstacle. */
   owed: number;
   received: number;
   wrongBy: Partial<Record<Wrong, number>>;
   /** Appointments and channels by which a patient got a message. */
   told: number;
   corrected: number;
-  /** Of those that were told, how many were shown as wrong information. */
+  /** Number of these that the product reported as wrong information. */
   listed: number;
   /** Whose last message stayed false, and was not shown. */
   false: number;

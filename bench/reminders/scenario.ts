@@ -6,7 +6,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** What happens at the clinic, and what patients do, in order. */
+/** Events at the clinic and actions of patients, in order. */
 export type Deed =
   | { at: number; do: 'save'; appointment: TrueAppointment }
   | { at: number; do: 'delete'; id: string }
@@ -22,7 +22,7 @@ export interface Scenario {
   deeds: Deed[];
 }
 
-/** Chance of what becomes of an appointment; else it stands. */
+/** Probability of each change of an appointment; otherwise it is unchanged. */
 const FATES: readonly [share: number, fate: Fate][] = [
   [0.08, 'moved'],
   [0.06, 'moved-shortly'],
@@ -49,7 +49,7 @@ type Fate =
   | 'arrives-early'
   | 'confirmed';
 
-/** Draws some days from a seed. @param firstDay `2026-03-25`: on it the daemon begins, and nobody is seen */
+/** Draws some days from a seed. @param firstDay `2026-03-25`: the daemon starts on this day, and no appointments take place */
 export function drawScenario(
   seed: number,
   { appointments: count, firstDay, days }: { appointments: number; firstDay: string; days: number },
@@ -209,7 +209,7 @@ function nearStart(draw: Draw, { startAt, agendaId, patientId }: Identity, taken
   }
 }
 
-/** Local day and time, as starts that are taken are named. */
+/** Local day and time, the key of occupied starts. */
 function nameOf(startAt: number, agendaId: string): string {
   const [date = '', time = ''] = localText(startAt, AGENDAS[agendaId]?.zone ?? 'UTC').split(' ');
   return `${date.split('/').reverse().join('-')} ${time}`;

@@ -1,4 +1,4 @@
-/** What is to happen on the simulated clock, the next one first; what is told earlier of one moment comes first. */
+/** Events on the simulated clock, earliest first; events of one time keep the order in which they were added. */
 export interface Timetable {
   add(at: number, run: () => Promise<void> | void): void;
   nextAt(): number | null;

@@ -1,7 +1,7 @@
 import { localText } from './local-time.ts';
 import { AGENDAS, type Happening, type ReceivedMessage, type TrueAppointment, type TruePatient } from './world-plan.ts';
 
-/** What patients were told, and what became of it when it was no longer true. */
+/** Messages to patients, and their corrections when the information became wrong. */
 export interface ToldJudgement {
   /** Appointments and channels by which a patient got a message. */
   told: number;
@@ -9,18 +9,18 @@ export interface ToldJudgement {
   corrected: number;
   /** Appointments and channels that the product showed as wrong information. */
   listed: number;
-  /** Appointments and channels whose last message stayed false over two readings of the whole clinic, and that were not shown. */
+  /** Appointments and channels whose last message was wrong in two full reads of the clinic, and that the product did not report. */
   false: readonly string[];
 }
 
 interface Told {
   message: ReceivedMessage;
   about: TrueAppointment;
-  /** The readings that found its message false and the appointment as it is now. */
+  /** Number of reads with a wrong message and the current state of the appointment. */
   readings: number;
 }
 
-/** Holds the last message of each appointment and channel against the clinic, at each reading of the whole clinic. */
+/** Compares the last message of each appointment and channel with the clinic, at each full read. */
 export function judgeTold(history: readonly Happening[]): ToldJudgement {
   const appointments = new Map<string, TrueAppointment>();
   const patients = new Map<string, TruePatient>();
@@ -61,7 +61,7 @@ export function judgeTold(history: readonly Happening[]): ToldJudgement {
   return { told: seen.size, corrected, listed: listed.size, false: [...wrong] };
 }
 
-/** The appointment of this patient that a message speaks of: as it is now, or by what its last message said. */
+/** Returns the patient's appointment to which a message refers: by its current state, or by its last message. */
 function aboutOf(
   { to, told, channel, correction }: ReceivedMessage,
   appointments: ReadonlyMap<string, TrueAppointment>,
@@ -78,7 +78,7 @@ function aboutOf(
 
 function isFalse({ message, about }: Told, now: TrueAppointment | undefined, at: number): boolean {
   if (now === undefined || now.status === 'cancelled') return message.correction !== 'cancelled' && about.startAt > at;
-  // What changed after the time that was told is another visit.
+  // A change after the announced time concerns another visit.
   if ((now.status !== 'booked' && now.status !== 'confirmed') || now.updatedAt >= about.startAt) return false;
   return now.startAt > at && (message.correction === 'cancelled' || textOf(now) !== message.told);
 }

@@ -2,8 +2,8 @@ import type { ReminderAlarms, Wake } from '../../src/jobs/queues.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 
 /*
- * A queue of delayed jobs on the simulated clock, in Redis, with what BullMQ promises: a job is there once by its id, stays while it
- * is worked on, comes again when its worker died or it failed (three tries), and can be withdrawn while it waits.
+ * A queue of delayed jobs on the simulated clock, in Redis, with the guarantees of BullMQ: a job exists once by its id, remains while it
+ * runs, is repeated if its worker died or it failed (three tries), and can be withdrawn while it waits.
  */
 
 /** A job that was taken and must be ended. */

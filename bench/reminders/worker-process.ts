@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import type { Death, FromWorker, Order, Outcome, ToWorker, WorkerPlaces } from './orders.ts';
 
-/** A worker in a process of its own. */
+/** A worker in a separate process. */
 export interface WorkerProcess {
   readonly isAlive: boolean;
   /** @returns null when it died over it */
@@ -59,7 +59,7 @@ export async function startWorkerProcess(script: string, places: WorkerPlaces): 
   };
 }
 
-/** What can't be said to one that is dying is never heard: its end tells. */
+/** Ignores errors: the exit of a dying worker is observed separately. */
 function send(child: ChildProcess, message: ToWorker): void {
   child.send(message, () => {});
 }

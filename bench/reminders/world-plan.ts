@@ -1,12 +1,12 @@
-/** What clinics, patients and rules there are in a simulated fortnight. Nothing here comes from the product's own code. */
+/** Clinics, patients and rules of a simulated fortnight. This file uses no code of the product. */
 
-/** An agenda: where its appointments take place, by tenant and zone. */
+/** An agenda: the location of its appointments, by tenant and zone. */
 export interface PlannedAgenda {
   tenant: string;
   zone: string;
 }
 
-/** Every agenda by its id. Tenants go by Rome's time; a location with a zone of its own goes by that. */
+/** Every agenda by its id. Tenants use Rome's time; a location with another zone uses its own. */
 export const AGENDAS: Readonly<Record<string, PlannedAgenda>> = {
   rome: { tenant: 'studio-rossi', zone: 'Europe/Rome' },
   milan: { tenant: 'studio-rossi', zone: 'Europe/Rome' },
@@ -26,7 +26,7 @@ export const PROMISE = {
   leadMinutes: 60,
   graceMinutes: 120,
   unreachableMinutes: 60,
-  /** Only who agreed to this gets text messages. */
+  /** Only patients with this consent receive text messages. */
   consent: 'reminders',
 } as const;
 
@@ -45,7 +45,7 @@ export const RULES: readonly PlannedRule[] = [
   { id: 'shortly', when: 'two-hours-before', agendas: ['milan', 'new-york'], channels: ['text'] },
 ];
 
-/** An appointment as the clinic has it. */
+/** An appointment in the clinic. */
 export interface TrueAppointment {
   id: string;
   agendaId: string;
@@ -55,7 +55,7 @@ export interface TrueAppointment {
   updatedAt: number;
 }
 
-/** A patient as the clinic has them. */
+/** A patient in the clinic. */
 export interface TruePatient {
   id: string;
   tenant: string;
@@ -70,7 +70,7 @@ export interface TruePatient {
 export interface ReceivedMessage {
   channel: ChannelName;
   rule: string;
-  /** Number or address that it went to; for webhooks the id of the patient. */
+  /** Number or address of the recipient; for webhooks the id of the patient. */
   to: string;
   /** What it corrects; null for a reminder. */
   correction: 'moved' | 'cancelled' | null;
@@ -85,6 +85,6 @@ export type Happening =
   | { at: number; kind: 'appointment'; id: string; now: TrueAppointment | null }
   | { at: number; kind: 'patient'; id: string; now: TruePatient }
   | { at: number; kind: 'opt-out'; address: string }
-  /** Of a tenant, after a reading of its whole clinic: appointments and channels of which the product says that the patient holds wrong information. */
+  /** After a full read of a tenant's clinic: appointments and channels for which the product reports wrong information. */
   | { at: number; kind: 'listing'; tenant: string; listed: readonly string[] }
   | { at: number; kind: 'message'; message: ReceivedMessage };

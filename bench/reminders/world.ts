@@ -10,7 +10,7 @@ export interface World {
   readonly history: Happening[];
   /** The clinic answers nothing. */
   isAway: boolean;
-  /** What the next list leaves out: nothing, and tells so or not. */
+  /** Fault of the next list: none, truncated with an indication, or truncated without one. */
   nextList: 'whole' | 'truncated' | 'truncated-silently';
   /** Answers that come this late, one each; then at once. */
   readonly slowAnswersMs: number[];

@@ -8,7 +8,9 @@ import { memoryOf } from './tenant.ts';
 
 const TIMES = 3;
 
-/** One tenant of so many appointments, after its first sync: tells its parent what cycles cost, and the most memory of this process. */
+/**
+ * Opens one tenant with many appointments and runs the first sync; reports the cost of cycles and the process's peak memory to the parent.
+ */
 const [appointments = 0] = process.argv.slice(2).map(Number);
 await using world = await openCycleWorld({ appointments, targets: Math.ceil(appointments / AGENDA_HOLDS) });
 const redis = new Redis(world.redis.url);

@@ -7,12 +7,12 @@ import { workOfTenants } from './tenants.ts';
 
 /** Of one tenant, in appointments, and of a daemon, in tenants. */
 const SIZES = { appointments: [1_000, 10_000, 50_000, 100_000, 200_000], tenants: [10, 100, 1_000, 5_000] };
-/** What a unit costs at the largest size, against that at `FROM`: below it, what each cycle costs anyhow counts for more. */
+/** Maximum cost per unit at the largest size, relative to `FROM`: at smaller sizes, the fixed cost of a cycle dominates. */
 const GOAL = 1.25;
 const FROM = { appointments: 10_000, tenants: 100 };
 const MAIN = fileURLToPath(new URL('./growth-main.ts', import.meta.url));
 
-/** What cycles of one tenant cost. */
+/** Costs of one tenant's cycles. */
 export interface CycleCosts {
   /** Processor time of a cycle in which nothing changed, and of one in which one appointment in a thousand did. */
   quietSeconds: number;

@@ -22,12 +22,12 @@ const JOBS_DONE = 2_000;
 const REPEATED: readonly RepeatedJob[] = ['pull', 'audit', 'subscriptions', 'refresh-tokens', 'triggers'];
 
 /**
- * 100,000 tenants, each with a cycle and 4.5 jobs in five minutes (`docs/scaling.md`), on one core of Redis for the cycles and one for the
- * jobs; their state and schedules in some ten gigabytes.
+ * Limits for 100,000 tenants, each with a cycle and 4.5 jobs in five minutes (`docs/scaling.md`), on one core of Redis for the cycles and
+ * one for the jobs; their state and schedules use about ten gigabytes.
  */
 const GOALS = { stateBytes: 100_000, scheduleBytes: 12_000, cycleMs: 3, jobMs: 0.66 };
 
-/** What one small tenant takes of Redis: memory for its state and for its schedule, processor time for a quiet cycle and for a job. */
+/** Measures the Redis resources of one small tenant: memory of its state and schedule, processor time of a quiet cycle and of a job. */
 export async function measureTenant(_: object, say: (text: string) => void): Promise<Figure[]> {
   say(`tenant: ${CYCLES} quiet cycles of ${SMALL.appointments} appointments and ${SMALL.targets} targets …`);
   const state = await measureState();

@@ -93,8 +93,8 @@ async function runsOf(world: World, names: readonly string[]): Promise<number[][
 }
 
 /**
- * Seconds by which cycles that were due in the time span began later than the interval after the one before. One that did not begin is as
- * late as the end of the span.
+ * Returns the delays in seconds of cycles due in the period: time since the previous start, minus the interval. A cycle that did not start
+ * is delayed until the end of the period.
  */
 function lagsOf(
   starts: readonly number[],
@@ -103,7 +103,7 @@ function lagsOf(
   const seen = starts.filter((at) => at <= toAt);
   const lags = seen.flatMap((at, index) => {
     const before = seen[index - 1];
-    // What was due before it belongs to the first sync.
+    // Cycles due earlier belong to the first sync.
     if (before === undefined || before + periodMs < fromAt) return [];
     return [Math.max(0, at - before - periodMs) / SECOND_MS];
   });

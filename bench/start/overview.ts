@@ -14,11 +14,13 @@ import { secretsOf, writeTenants } from './world.ts';
 const GOAL_SECONDS = 1;
 /** The page with all clinics on it. Our choice. */
 const GOAL_BYTES = 60_000;
-/** What the page says while some clinics were not looked at yet. */
+/** Text of the page while some clinics are unchecked. */
 const UNREAD = /being looked at/;
 const READERS = 50;
 
-/** What the first who opens the Overview of so many clinics waits for after a start, how much is sent, and until all clinics are on it. */
+/**
+ * Measures the first request for the Overview of many clinics after a start: its time, its size, and the time until all clinics are shown.
+ */
 export async function measureOverview(
   { tenants }: { tenants: number },
   say: (text: string) => void,

@@ -8,9 +8,9 @@ import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';
 
 /** What a running process takes of a processor to follow its files, in seconds. */
 export interface ReloadCosts {
-  /** A look at which nothing changed. */
+  /** A check without a change. */
   look: number;
-  /** One tenant's file changed, and is taken up. */
+  /** One tenant's file changed and was applied. */
   changed: number;
   /** The same, with every file's bytes read, as after SIGHUP. */
   sure: number;

@@ -12,7 +12,7 @@ import type { Figure } from '../figure.ts';
 import { measureReload } from './reload.ts';
 import { secretsOf, writeTenants } from './world.ts';
 
-/** The program as it is given. */
+/** The program as distributed. */
 export const PROGRAM = fileURLToPath(new URL('../../bin/clinic-mirror.js', import.meta.url));
 const GOALS = {
   ...{
@@ -25,11 +25,14 @@ const GOALS = {
   },
   ...{ lookSeconds: 0.05, reloadSeconds: 0.1, surelySeconds: 0.2 },
 };
-/** After this time a process that has nothing to do has done what comes after its start. */
+/** After this time an idle process has finished the work after its start. */
 const SETTLE_MS = 5_000;
 const TIMES = 3;
 
-/** How long the daemon takes until its ports are open and until every tenant is checked, and what it holds then, for tenants whom nobody has logged in; and the command line beside it. */
+/**
+ * Measures the time until the daemon's ports are open and until all tenants are checked, and its memory then, for tenants without
+ * connections; also the command line.
+ */
 export async function measureStart({ tenants }: { tenants: number }, say: (text: string) => void): Promise<Figure[]> {
   await using started = await startTwice(tenants, say);
   const { dir, env, daemon } = started;
@@ -54,14 +57,14 @@ export async function measureStart({ tenants }: { tenants: number }, say: (text:
   ];
 }
 
-/** An installation whose daemon started for the second time: `daemon` tells how. */
+/** An installation whose daemon was started for the second time; `daemon` contains the measurements. */
 interface Started extends AsyncDisposable {
   dir: string;
   env: NodeJS.ProcessEnv;
   daemon: Taken & { checkedSeconds: number };
 }
 
-/** Starts a daemon for so many tenants whom nobody has logged in, and once more. */
+/** Starts a daemon twice, for tenants without connections. */
 export async function startTwice(tenants: number, say: (text: string) => void): Promise<Started> {
   await using stack = new AsyncDisposableStack();
   const dir = await mkdtemp(join(tmpdir(), 'clinic-mirror-bench-'));
@@ -92,7 +95,7 @@ async function daemonOnce(dir: string, env: NodeJS.ProcessEnv): Promise<Started[
   return { seconds: daemon.seconds, checkedSeconds, megabytes: residentMegabytes(daemon.child) };
 }
 
-/** A daemon, and how long it took until it said that it runs, and that every tenant is checked. */
+/** A daemon, and how long it took until it said that it runs, and that all tenants are checked. */
 export async function runDaemon(dir: string, env: NodeJS.ProcessEnv) {
   const startedAt = performance.now();
   const child = spawn(process.execPath, [PROGRAM, '-c', dir, 'run'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
@@ -107,7 +110,7 @@ export async function runDaemon(dir: string, env: NodeJS.ProcessEnv) {
       });
       child.once('exit', () => reject(new Error('the daemon ended')));
     });
-  const checked = said('every tenant is checked').then((end) => end.seconds);
+  const checked = said('all tenants are checked').then((end) => end.seconds);
   // Not everybody waits for it.
   checked.catch(() => {});
   const { line, seconds } = await said('the daemon runs');

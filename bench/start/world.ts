@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { clinicClient, keysOf, localSettings, writeConfiguration } from '../../demo/configuration.ts';
 import { tenantVariable } from '../../src/settings/tenant-secrets.ts';
 
-/** Addresses at which nobody answers, on loopback. */
+/** Loopback URL without a server. */
 const NOBODY = 'http://127.0.0.1:9';
 const NO_SECRET = 'nothing-is-asked-with-it';
 

@@ -75,7 +75,7 @@ interface Place {
   container: string;
 }
 
-/** Makes sure that the calendar, or what a CRM needs, is there. */
+/** Creates the calendar, or the CRM's prerequisites, if missing. */
 async function placeOf({ tenant }: CycleWorld): Promise<Place> {
   let container = '';
   const sent = await requestsOf(async () => {

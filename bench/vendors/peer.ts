@@ -18,7 +18,7 @@ const TIMES = 3;
 const USER = { name: 'clinic', password: 'bench-password' };
 const run = promisify(execFile);
 
-/** What one program takes to bring events into an empty calendar, and to look once more. */
+/** Costs of one program: the upload of events into an empty calendar, and a repeated check. */
 interface Taken {
   uploadSeconds: number;
   uploadCpuSeconds: number;
@@ -26,9 +26,9 @@ interface Taken {
 }
 
 /**
- * The same events brought into Radicale by this program and by vdirsyncer, which keeps a folder of files and a calendar in step. Ours are
- * read from the clinic; a quiet round is a cycle and an audit, since vdirsyncer looks at both sides too. As they are used: ours is a
- * daemon that runs already, vdirsyncer a program that is started each time.
+ * Uploads equal events to Radicale with clinic-mirror and with vdirsyncer, which synchronises a folder of files with a calendar.
+ * clinic-mirror reads the events from the clinic. Its quiet round is a cycle and an audit, because vdirsyncer reads both sides too. Each
+ * program runs as usual: clinic-mirror as a running daemon, vdirsyncer as a new process each time.
  */
 export async function measurePeer({ events }: { events: number }, say: (text: string) => void): Promise<Figure[]> {
   const vdirsyncer = await resolveVdirsyncer(say);
@@ -85,7 +85,7 @@ async function theirsOf(vdirsyncer: ServerCommand, objects: readonly Sent[]): Pr
   return { uploadSeconds, uploadCpuSeconds, quietSeconds: await leastOf(TIMES, () => secondsOf(() => start('sync'))) };
 }
 
-/** A folder of events, an empty calendar, and what joins them (vdirsyncer.pimutils.org/en/stable/config.html). */
+/** Writes a folder of events, an empty calendar, and the configuration for both (vdirsyncer.pimutils.org/en/stable/config.html). */
 async function writeWorld(dir: string, { url }: PrivateDavServer, objects: readonly Sent[]): Promise<void> {
   const calendar = `${url}/${USER.name}/bench/`;
   const authorization = `Basic ${Buffer.from(`${USER.name}:${USER.password}`).toString('base64')}`;
@@ -105,7 +105,7 @@ async function writeWorld(dir: string, { url }: PrivateDavServer, objects: reado
   await writeFile(join(dir, 'config'), `${lines.join('\n')}\n`);
 }
 
-/** Runs a program to its end, and tells what it cost: the second line of the shell's `times` is that of its children. */
+/** Runs a program to its end and returns its CPU cost: the second line of the shell's `times` is the cost of its children. */
 async function cpuSecondsOfChild({ command, args, env }: ServerCommand, more: readonly string[]): Promise<number> {
   const script = '"$@" >&2 && times';
   const options = { env: { ...process.env, ...env }, maxBuffer: 64 * 1024 * 1024 };

@@ -15,9 +15,9 @@ type Kind = Operation['kind'];
 interface Formula {
   requests(n: number): number;
   units?(n: number): number;
-  /** Requests that the promise needs beside, to see whose an object is: docs/safety.md, decisions/2026-11-23-writes-to-crms.md. */
+  /** Additional requests to verify an object's owner: docs/safety.md, decisions/2026-11-23-writes-to-crms.md. */
   looks?: Partial<Record<Kind, (n: number) => number>>;
-  /** Units beside, to leave what is a person's without a request more: decisions/2026-11-23-ownership-of-event-fields.md. */
+  /** Additional units to preserve users' fields without an additional request: decisions/2026-11-23-ownership-of-event-fields.md. */
   leaving?: Partial<Record<Kind, (n: number) => number>>;
   /** Objects of one calendar. */
   calendarHolds?: number;
@@ -32,19 +32,20 @@ const FORMULAS = {
   'google-calendar': { requests: batchesOf(50), units: one, leaving: { update: (n) => 2 * n } },
   // Twenty requests in a batch, each counted for itself (learn.microsoft.com/graph/json-batching, graph/throttling).
   'outlook-calendar': { requests: batchesOf(20), units: one },
-  // CalDAV has no batch of writes (RFC 4791, section 5.3.2). Radicale reads all of a calendar for each new event.
+  // CalDAV has no batch of writes (RFC 4791, section 5.3.2). Radicale reads the complete calendar for each new event.
   caldav: { requests: one, calendarHolds: 250 },
   // A hundred inputs in a batch, of writes and of reads (developers.hubspot.com, CRM batch endpoints).
   hubspot: { requests: batchesOf(100), looks: { update: batchesOf(100), delete: batchesOf(100) } },
   // Two hundred rows in a collection (REST API Developer Guide, sObject Collections).
   salesforce: { requests: batchesOf(200) },
-  // A hundred records in an upsert, a deletion and a look (zoho.com/crm/developer/docs/api/v8: upsert-records, delete-records, COQL-Overview).
+  // A hundred records in an upsert, a deletion and a query (zoho.com/crm/developer/docs/api/v8: upsert-records, delete-records,
+  // COQL-Overview).
   'rest-crm': { requests: batchesOf(100), looks: { delete: batchesOf(100) } },
 } as const satisfies Record<string, Formula>;
 
 type VendorName = keyof typeof FORMULAS;
 
-/** What so many creates, updates and deletes cost at each vendor, in requests and in units of its quota, against the fewest that can do it. */
+/** Measures the cost of creates, updates and deletes at each vendor, in requests and in units of its quota, against the minimum. */
 export async function measureTrips(
   { operations }: { operations: number },
   say: (text: string) => void,
@@ -96,7 +97,7 @@ async function measureVendor(name: VendorName, n: number): Promise<Figure[]> {
 const NEVER = new AbortController().signal;
 const NOTHING = { versionTag: null, remoteId: null };
 
-/** What is known of an object after it was written. */
+/** Known data of a written object. */
 interface Written {
   recordId: string;
   versionTag: string | null;
@@ -110,7 +111,7 @@ async function spentOn(vendor: VendorProcess, work: () => Promise<unknown>) {
   return { requests, units: after === null ? null : after - (before ?? 0) };
 }
 
-/** As a lane does it: batch after batch. Throws Error for what was not carried out. */
+/** Runs the batches like a lane. @throws Error for operations that were not carried out */
 async function carryOut(target: OpenTarget, container: string, operations: Operation<Item>[]): Promise<Written[]> {
   const outcomes: Outcome<Item>[] = [];
   for (const batch of slices(operations, target.supports.batchSize)) {

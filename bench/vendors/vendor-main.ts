@@ -3,7 +3,7 @@ import { isVendor, VENDORS } from './vendors.ts';
 /** Batches of Google's, Microsoft's and HubSpot's. */
 const BATCHES = '/batch/|/\\$batch$';
 
-/** One vendor's sandbox, with so many milliseconds for each batch: tells its parent where it is, and its charges whenever it is asked. */
+/** Runs one vendor's sandbox with a latency per batch in ms; reports its target, and its charges on request, to the parent. */
 const [name = '', latencyMs = ''] = process.argv.slice(2);
 if (!isVendor(name)) throw new Error('which vendor?');
 const { target, faults, units } = await VENDORS[name]();

@@ -4,21 +4,21 @@ import { fileURLToPath } from 'node:url';
 import { startRadicale } from '../../tools/radicale.ts';
 import type { VendorName, VendorTarget } from './vendors.ts';
 
-/** A vendor in a process of its own, so that its work is not counted as ours. */
+/** A vendor in a separate process, so that its processor time is not measured. */
 export interface VendorProcess extends AsyncDisposable {
   target: VendorTarget;
-  /** What the vendor charged so far; null where that is one for each request. */
+  /** Units charged so far; null if each request is one unit. */
   units(): Promise<number | null>;
-  /** Makes an empty calendar beside one; absent where one holds as much as is wanted. */
+  /** Makes an additional empty calendar; absent if one calendar is large enough. */
   calendarBeside?(container: string, number: number): Promise<string>;
 }
 
 const MAIN = fileURLToPath(new URL('./vendor-main.ts', import.meta.url));
 
 /**
- * A vendor's sandbox, or Radicale for `caldav`.
- * @param latencyMs what each batch takes beside the sandbox's own work; Radicale takes its own time
- * @throws Error when it does not start
+ * Starts a vendor's sandbox, or Radicale for `caldav`.
+ * @param latencyMs additional time of each batch; Radicale has no additional time
+ * @throws Error if the sandbox does not start
  */
 export async function startVendor(name: VendorName | 'caldav', latencyMs = 0): Promise<VendorProcess> {
   if (name === 'caldav') return startCaldav();

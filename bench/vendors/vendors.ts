@@ -7,7 +7,7 @@ import { type FieldOptions, startSalesforceSandbox } from '../../sandbox/salesfo
 import { googleCalendar } from '../../src/connectors/google-calendar/index.ts';
 import type { StreamName } from '../../src/model/items.ts';
 
-/** A target as the configuration names it, with a login that needs no person. */
+/** A configured target, with a connection that needs no sign-in. */
 export interface VendorTarget {
   /** Registrations, for the settings. */
   clients: object;
@@ -19,11 +19,11 @@ export interface VendorTarget {
   stream: StreamName;
 }
 
-/** A vendor's sandbox, its limits lifted: what is measured is ours. */
+/** A vendor's sandbox without limits, so that only clinic-mirror is measured. */
 export interface Vendor {
   target: VendorTarget;
   faults: FaultPlan;
-  /** What the vendor charged so far; null where that is one for each request. */
+  /** Units charged so far; null if each request is one unit. */
   units(): number | null;
 }
 
@@ -39,7 +39,7 @@ export const VENDORS = { 'google-calendar': google, 'outlook-calendar': graph, h
 /** One of {@link VENDORS}. */
 export type VendorName = keyof typeof VENDORS;
 
-/** Tells whether a name is one of {@link VENDORS}. */
+/** Decides whether this vendor has a sandbox. */
 export function isVendor(name: string): name is VendorName {
   return name in VENDORS;
 }
@@ -79,7 +79,7 @@ async function graph(): Promise<Vendor> {
       stream: 'appointments',
     },
     faults: sandbox.faults,
-    // Those within batches, each of which is charged, in place of the batches.
+    // Each request within a batch is charged, instead of the batch.
     units: () => sandbox.counts.innerCalls + sandbox.counts.httpRequests - sandbox.counts.batchRequests,
   };
 }

@@ -28,14 +28,14 @@ import type { ResourceName } from './schema/resources.ts';
 const CATALOGUE_LIFE_MS = HOUR_MS;
 
 /**
- * What the daemon reads of the clinic, for one tenant. Nowhere else is decided which of the user's tenants is meant: for every reader
- * and every writer it is the operator's choice, else the one that the first login or cycle was bound to. It is found once, catalogues are
- * whole lists and kept for an hour. A login reads both again; so does a refusal that may come from a tenant which is no longer the user's.
+ * Reads of the clinic for one tenant. Only this module decides which of the user's tenants is used: the operator's choice, or the tenant of
+ * the first connection or cycle. All readers and writers use the same tenant. Tenant and catalogues are cached for an hour; catalogues are
+ * complete lists. A new connection discards both. A refusal that may concern the tenant discards the tenant.
  */
 export interface TenantSource {
-  /** The clinic's id of the tenant. */
+  /** Returns the clinic's id of the tenant. */
   tenantId(signal: AbortSignal): Promise<string>;
-  /** Address of an appointment in the clinic system, with `{id}` for its id; null when the profile tells none. */
+  /** URL of an appointment in the clinic system, with `{id}` for its id; null if the profile has none. */
   readonly pageUrl: string | null;
   agendas(signal: AbortSignal): Promise<Agenda[]>;
   locations(signal: AbortSignal): Promise<Location[]>;
@@ -99,8 +99,8 @@ const NO_MEMORY: TenantMemory = {
 };
 
 /**
- * @param configuredId the operator's choice among the user's tenants; null when the user has one
- * All methods throw what `chooseTenant` throws when the user may not work in the tenant (any more).
+ * Opens the source of one tenant. Every method throws the errors of `chooseTenant` if the user may not use the tenant.
+ * @param configuredId the operator's choice; null for the user's only tenant
  */
 export function createTenantSource(
   context: ClinicContext,
@@ -227,7 +227,7 @@ function appointmentReader(
   };
 }
 
-/** How questions are asked in a tenant that may be no longer the user's. */
+/** Wraps requests in a tenant that the user may have lost. */
 function questionsIn(tenant: Cached<string>) {
   /** Checks the tenant again after a refusal. */
   async function inTenant<Value>(signal: AbortSignal, ask: (tenantId: string) => Promise<Value>): Promise<Value> {

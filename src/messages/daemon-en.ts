@@ -1,4 +1,4 @@
-/** English sentences about the daemon: its API and ports, the steps of its work, its events, and what its readings show. */
+/** English sentences about the daemon, by code: its API and ports, steps of its work, events, and results of reads. */
 export const DAEMON_EN = {
   'api.unknown-caller': 'the caller is not authenticated',
   'api.not-allowed': 'the caller has no permission for this request',

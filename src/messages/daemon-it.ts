@@ -1,6 +1,6 @@
 import type { DAEMON_EN } from './daemon-en.ts';
 
-/** Italian sentences about the daemon: its API and ports, the steps of its work, its events, and what its readings show, by code. */
+/** Italian sentences about the daemon, by code: its API and ports, steps of its work, events, and results of reads. */
 export const DAEMON_IT = {
   'api.unknown-caller': 'il chiamante non è autenticato',
   'api.not-allowed': 'il chiamante non ha il permesso per questa richiesta',

@@ -1,4 +1,4 @@
-/** English sentences by code; `{name}` stands for a value, `{count:change|changes}` for a number with the word that fits it. */
+/** English sentences by code. `{name}` is replaced by a value, `{count:change|changes}` by a number and the matching word. */
 export const EN = {
   'subject.target': 'target {id}',
   'subject.login': 'connection {id}',

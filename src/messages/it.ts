@@ -1,6 +1,6 @@
 import type { EN } from './en.ts';
 
-/** Italian sentences by code, as `en.ts`. */
+/** Italian sentences by code, as in `en.ts`. */
 export const IT = {
   'subject.target': 'destinazione {id}',
   'subject.login': 'collegamento {id}',

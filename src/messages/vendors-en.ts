@@ -1,8 +1,8 @@
 import { EN } from './en.ts';
 
 /**
- * English sentences of vendors' errors, by vendor and kind (`vendor` where vendors share them), and of the settings that connectors, channels and
- * profiles of clinics and CRMs take.
+ * English sentences about vendors' errors, by vendor and kind (`vendor` if vendors share a sentence), and about settings of connectors,
+ * channels and profiles.
  */
 export const VENDORS_EN = {
   'vendor.login-refused': '{vendor} rejected the credentials of the connection',

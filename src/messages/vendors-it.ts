@@ -2,7 +2,7 @@ import { IT } from './it.ts';
 
 import type { VENDORS_EN } from './vendors-en.ts';
 
-/** Italian sentences of vendors' errors and of their settings, as `vendors-en.ts`. */
+/** Italian sentences about vendors' errors and settings, as in `vendors-en.ts`. */
 export const VENDORS_IT = {
   'vendor.login-refused': '{vendor} ha rifiutato le credenziali del collegamento',
   'vendor.scope-missing': 'al collegamento mancano permessi necessari',

@@ -168,6 +168,8 @@ test('every role of a daemon applies file changes independently', async () => {
   await follows(world, 'clinic-1', 'appointment', 'the first sync');
   await retitle(world, 'clinic-1', 'busy');
   await follows(world, 'clinic-1', 'busy', 'the calendar to match the file');
-  await waitFor(() => logged(world, 'configuration was applied').length === 2, { what: 'both roles to log the change' });
+  await waitFor(() => logged(world, 'configuration was applied').length === 2, {
+    what: 'both roles to log the change',
+  });
   expect([await daemon.stop(), await worker.stop()]).toEqual([0, 0]);
 });

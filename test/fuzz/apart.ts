@@ -10,9 +10,8 @@ import type { Finding } from './thread.ts';
 const ENTRY = fileURLToPath(import.meta.url);
 
 /**
- * As {@link fuzz}, in a process of its own. The limit of a thread's heap ends that thread alone only where little is asked for at once: what
- * asks for one large piece, as an array that grows, ends the process that the thread is in. That is a finding, and the next process begins
- * with the input after it.
+ * Runs {@link fuzz} in a separate process. The heap limit of a thread ends only the thread if allocations are small. A single large
+ * allocation, such as a growing array, ends the whole process. This is a finding, and the next process starts with the next input.
  */
 export async function fuzzApart(run: Run): Promise<Outcome> {
   const endsAt = performance.now() + run.forMs;
@@ -34,7 +33,7 @@ interface Ended {
   finding: Finding;
 }
 
-/** What a process came to, or with which input it ended before. */
+/** Returns the outcome of a process, or the input that ended the process. */
 async function oneProcess(run: Run, from: number): Promise<{ outcome: Outcome } | Ended> {
   const folder = mkdtempSync(join(tmpdir(), 'clinic-mirror-fuzzed-'));
   const placeFile = join(folder, 'place');
@@ -59,7 +58,7 @@ async function oneProcess(run: Run, from: number): Promise<{ outcome: Outcome } 
   }
 }
 
-/** A line for each, written at once: whoever ends with the next input has told of those before. */
+/** One line per finding, written at once, so that findings survive the end of the process. */
 const FINDINGS = '.findings';
 
 function findingsIn(file: string): Finding[] {
@@ -82,9 +81,9 @@ function placeIn(file: string, from: number): number {
   }
 }
 
-// Only as the process of its own: whoever imports this has another entry.
+// Runs only in the separate process: an importing module has another entry.
 if (process.argv[1] === ENTRY && process.send !== undefined) {
-  // When it has told, or whoever asked is gone.
+  // The parent has the result, or has ended.
   process.once('disconnect', () => process.exit());
   process.once('message', async (run: Run) => {
     const tell = (finding: Finding) => appendFileSync(`${run.placeFile}${FINDINGS}`, `${JSON.stringify(finding)}\n`);

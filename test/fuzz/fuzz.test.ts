@@ -8,13 +8,13 @@ import { renderOutcomes } from './report.ts';
 import { fuzz, LIMITS, UNLIMITED } from './run.ts';
 
 /*
- * `npm run fuzz` reads for minutes; here each parser reads a hundred new inputs, by the same limits. Time is processor time of the thread
- * that reads, and memory the growth of its heap, so that neither depends on what else the machine does.
+ * `npm run fuzz` takes minutes; this test gives each parser a hundred new inputs, with equal limits. Time is processor time of the parsing
+ * thread, and memory is the growth of its heap, so that neither depends on the load of the host.
  */
 
 const INPUTS = 100;
 
-describe('whatever others write', () => {
+describe('external input', () => {
   test.each([...PARSERS.keys()])('is read or refused, and nothing else: %s', async (parser) => {
     const seed = Math.floor(Math.random() * 2 ** 31);
     const { milliseconds, millisecondsPerMb, bytes } = LIMITS;
@@ -31,27 +31,27 @@ describe('the fuzzer itself', () => {
     ['never ends', 'faulty-hang', 'hang', UNLIMITED],
     ['takes long', 'faulty-slow', 'hang', { ...UNLIMITED, milliseconds: 1 }],
     ['takes much memory', 'faulty-large', 'memory', { ...UNLIMITED, bytes: 1e6 }],
-  ] as const)('finds what %s, and goes on after it', async (_, parser, kind, limits) => {
+  ] as const)('finds an input that %s, and continues after it', async (_, parser, kind, limits) => {
     const outcome = await fuzz({ parser, seed: 1, most: 5, forMs: paced(120_000), limits, givenUpMs: paced(500) });
     expect(outcome.inputs).toBe(5);
     expect(outcome.findings[0]?.index).toBeLessThan(4);
     expect(new Set(outcome.findings.map((finding) => finding.kind))).toEqual(new Set([kind]));
   });
 
-  test('takes the loading of its parsers for no hang, however slow the machine', async () => {
+  test('does not report slow loading of parsers as a hang', async () => {
     const run = { parser: 'faulty-crash', seed: 1, most: 5, limits: UNLIMITED };
     const { findings } = await fuzz({ ...run, forMs: paced(120_000), givenUpMs: 150 });
     expect(findings.map(({ kind }) => kind)).toEqual(['crash', 'crash']);
   });
 
-  test('takes nothing for a finding that keeps to its limits, however much it keeps', async () => {
+  test('reports no input within its limits, even if it retains memory', async () => {
     const limits = { ...UNLIMITED, bytes: 100e6 };
     const outcome = await fuzz({ parser: 'faulty-large', seed: 1, most: 12, forMs: paced(120_000), limits });
     expect(outcome).toMatchObject({ inputs: 12, findings: [] });
     expect(outcome.mostBytes).toBeGreaterThan(1e6);
   });
 
-  test('ends the thread of an input that takes all memory, tells of it, and goes on in the same process', async () => {
+  test('ends the thread of an input that exhausts the heap, reports it, and continues in the same process', async () => {
     const run = { parser: 'faulty-no-room', seed: 3, most: 4, limits: UNLIMITED, threadMib: 96 };
     const { inputs, findings } = await fuzz({ ...run, forMs: paced(120_000), givenUpMs: paced(60_000) });
     const parser = FAULTY.get(run.parser)!;
@@ -61,7 +61,7 @@ describe('the fuzzer itself', () => {
     expect(findings).toEqual(taking.map((index) => ({ ...told, index })));
   });
 
-  test('outlives inputs that ask for too much at once, which end the process of their thread, names each, and goes on', async () => {
+  test('survives inputs whose single large allocation ends the process, reports each, and continues', async () => {
     const run = { parser: 'faulty-one-piece', seed: 3, most: 4, limits: UNLIMITED, threadMib: 96 };
     const { inputs, findings } = await fuzzApart({ ...run, forMs: paced(120_000), givenUpMs: paced(60_000) });
     const parser = FAULTY.get(run.parser)!;
@@ -71,7 +71,7 @@ describe('the fuzzer itself', () => {
     expect(findings).toMatchObject(taking.map((index) => ({ ...told, index })));
   });
 
-  test('makes the same input of the same seed and number, and others of others', () => {
+  test('makes equal inputs of equal seeds and numbers, and different inputs otherwise', () => {
     const [parser] = PARSERS.values();
     const made = (seed: number, index: number) => inputOf(parser!, seed, index).toString('hex');
     expect(made(7, 3)).toBe(made(7, 3));
@@ -80,7 +80,7 @@ describe('the fuzzer itself', () => {
     expect(drawn.every((number) => number >= 0 && number < 1)).toBe(true);
   });
 
-  test('tells in columns that fit a terminal', () => {
+  test('prints columns that fit a terminal', () => {
     const outcome = { inputs: 1e7, refused: 1e6, slowestMs: 99_999, mostBytes: 1e9, findings: [] };
     const table = renderOutcomes([...PARSERS.keys()].map((parser) => ({ parser, ...outcome })));
     expect(Math.max(...table.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);

@@ -36,7 +36,7 @@ interface Options {
   replay: string | null;
 }
 
-/** @throws RangeError for what can't be understood */
+/** @throws RangeError for invalid arguments */
 function readOptions(args: readonly string[]): Options | null {
   const { values } = parseArgs({
     args: [...args],

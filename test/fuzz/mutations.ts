@@ -17,12 +17,12 @@ export function chanceOf(seed: number): Chance {
   };
 }
 
-/** The n-th input of a parser: a seed of its own, changed in one to six places. The same for the same numbers. */
+/** Returns the n-th input of a parser: one of its seeds, with one to six changes. Equal numbers give equal inputs. */
 export function inputOf(parser: Parser, seed: number, index: number): Buffer {
   const chance = chanceOf(mixed(seed, index));
   const pick = <Value>(values: readonly Value[]): Value | undefined => values[Math.floor(chance() * values.length)];
   let input: Buffer = Buffer.from(pick(parser.seeds) ?? '');
-  // Some as they are: what they should give is known to be read.
+  // Some seeds stay unchanged: they must be parsed.
   const changes = Math.floor(chance() * (MOST_CHANGES + 1));
   for (let change = 0; change < changes; change += 1) {
     const place = { chance, at: Math.floor(chance() * (input.length + 1)), length: spanLength(chance, input.length) };
@@ -35,7 +35,7 @@ export function inputOf(parser: Parser, seed: number, index: number): Buffer {
 /** Of so many inputs one is a token up to the longest that the parser may be given. */
 const SHARE_OF_ONE_TOKEN = 1 / 50;
 
-/** Within what was there before, as within an element or a list. */
+/** Repeats a token within a valid input, for example within an element or a list. */
 function oneToken(input: Buffer, { words, longestBytes = LONGEST_BYTES }: Parser, chance: Chance): Buffer {
   const token = Buffer.from(words[Math.floor(chance() * words.length)] ?? ' ');
   const around = input.subarray(0, LONGEST_BYTES);
@@ -89,10 +89,10 @@ const CHANGES: readonly Change[] = [
   (input, { at, length }) => Buffer.concat([input.subarray(0, at), input.subarray(at + length)]),
   (input, { at, length }) => insert(input, at, input.subarray(at, at + length)),
   (input, { at }) => input.subarray(0, at),
-  // A word of the grammar, or one that is odd anywhere.
+  // Insert grammar words, or generally unusual words.
   (input, { at }, { words }, pick) => insert(input, at, Buffer.from(pick(words) ?? '')),
   (input, { at }, _parser, pick) => insert(input, at, Buffer.from(pick(ODD_WORDS) ?? '')),
-  // A number becomes an odd one, a word of the input an odd one.
+  // Replace numbers and words by unusual ones.
   (input, _place, _parser, pick) => replaceOne(input, /-?\d[\d.]*/g, pick, ODD_NUMBERS),
   (input, _place, { words }, pick) => replaceOne(input, /[A-Za-z_-]{2,}/g, pick, [...ODD_WORDS, ...words]),
   // Part of another seed.
@@ -100,7 +100,7 @@ const CHANGES: readonly Change[] = [
     const other = Buffer.from(pick(seeds) ?? '');
     return insert(input, at, other.subarray(0, length * 4));
   },
-  // The same again and again: what takes longer than its length shows here.
+  // Repeat a span: reveals work that grows faster than the input.
   (input, { chance, at, length }) => insert(input, at, repeated(input.subarray(at, at + Math.min(length, 16)), chance)),
   (input, { chance, at }, { words }, pick) => insert(input, at, repeated(Buffer.from(pick(words) ?? ' '), chance)),
   (input, { chance, at }, _parser, pick) => insert(input, at, repeated(Buffer.from([pick(ODD_BYTES) ?? 0]), chance)),
@@ -118,7 +118,7 @@ function spanLength(chance: Chance, most: number): number {
   return Math.ceil(most ** chance());
 }
 
-/** Mostly a few times, now and then as often as an input may be long. */
+/** Repeats mostly a few times, sometimes up to the maximum length of an input. */
 function repeated(what: Buffer, chance: Chance): Buffer {
   const times = Math.floor(10 ** (chance() * 5));
   const length = Math.min(what.length * times, LONGEST_BYTES);

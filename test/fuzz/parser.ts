@@ -1,15 +1,15 @@
-/** Something that reads what others wrote. */
+/** A parser of external input. */
 export interface Parser {
-  /** As `--only` names it. */
+  /** Name for `--only`. */
   name: string;
   /** Inputs that it understands, from which others are made. */
   seeds: readonly string[];
   /** Words and signs of its grammar, put in anywhere. */
   words: readonly string[];
-  /** What opens and closes, for nesting. */
+  /** Opening and closing tokens, for nesting. */
   pairs: readonly (readonly [opening: string, closing: string])[];
-  /** Longest input that reaches it, where that is more than the 256 KiB of the others: one token is repeated up to there. */
+  /** Maximum input length, if different from the usual 256 KiB: one token is repeated up to this length. */
   longestBytes?: number;
-  /** Reads an input. What it may throw is a MirrorError alone. */
+  /** Parses an input. May throw only a MirrorError. */
   read(input: Buffer): unknown;
 }

@@ -1,16 +1,18 @@
 import { Worker } from 'node:worker_threads';
 import type { Figures, Finding, Limits, Said, Task } from './thread.ts';
 
-/** As a rule: nobody would wait for its end. */
+/** Default processor time until an input is a hang. */
 const GIVEN_UP_MS = 10_000;
 const LOOK_EVERY_MS = 250;
-/** Loading what a thread reads with is no input; on a slow machine it takes a second or more. */
+/** Loading the parser is not part of an input; on a slow host it takes a second or more. */
 const LOADING_GIVEN_UP_MS = 60_000;
 const LOADING = -1;
-/** A thread that needs more ends, and the process goes on; unless it asked for too much in one piece (`apart.ts`). */
+/**
+ * Heap limit of a thread. Above the limit the thread ends and the process continues, except after a single large allocation (`apart.ts`).
+ */
 const THREAD_MIB = 512;
 
-/** What one parser came to. */
+/** Result of one parser. */
 export interface Outcome extends Figures {
   parser: string;
   findings: Finding[];
@@ -21,18 +23,20 @@ export interface Run extends Pick<Task, 'parser' | 'seed' | 'most' | 'forMs' | '
   from?: number;
   /** Processor time after which an input is given up. */
   givenUpMs?: number;
-  /** Told of each finding at once. */
+  /** Receives each finding at once. */
   tell?: (finding: Finding) => void;
   /** Heap of the thread, with what it loads. */
   threadMib?: number;
 }
 
-/** What no input may take, whatever reads it. */
+/** Limits for every input of every parser. */
 export const LIMITS: Required<Limits> = { milliseconds: 250, millisecondsPerMb: 60, bytes: 100e6 };
-/** No input is a finding by its time or memory, unless it has no end or no room. */
+/** Reports no input for its time or memory, except a hang or an exhausted heap. */
 export const UNLIMITED: Limits = { milliseconds: Infinity, bytes: Infinity };
 
-/** Has a parser read many inputs in a thread of its own. One that ends the thread is a finding, and the next one begins after it. */
+/**
+ * Gives a parser many inputs in a separate thread. An input that ends the thread is a finding; the next thread starts with the next input.
+ */
 export async function fuzz({ tell = () => {}, ...run }: Run): Promise<Outcome> {
   let outcome = nothingYet(run.parser);
   const endsAt = performance.now() + run.forMs;
@@ -54,7 +58,7 @@ export function nothingYet(parser: string): Outcome {
   return { parser, findings: [], inputs: 0, refused: 0, slowestMs: 0, mostBytes: 0 };
 }
 
-/** What two parts of a run came to. */
+/** Combines the results of two parts of a run. */
 export function together(one: Outcome, other: Outcome): Outcome {
   return {
     parser: one.parser,
@@ -68,7 +72,7 @@ export function together(one: Outcome, other: Outcome): Outcome {
 
 interface Part {
   findings: Finding[];
-  /** Null when the thread came to no end of its own. */
+  /** Null if the thread did not end normally. */
   figures: Figures | null;
   /** The input that it ended with. */
   index: number;
@@ -86,7 +90,7 @@ async function oneThread(
     workerData: { ...task, place } satisfies Task,
     resourceLimits: { maxOldGenerationSizeMb: threadMib },
   });
-  // As the thread has it: it is gone when there is something to tell.
+  // Read in advance, because the thread no longer exists when the limit is reported.
   const roomMib = worker.resourceLimits?.maxOldGenerationSizeMb;
   const part: Part = { findings: [], figures: null, index: task.from };
   const keep = (finding: Finding) => {
@@ -118,7 +122,7 @@ async function oneThread(
   return part;
 }
 
-/** By processor time: on a busy machine a thread may stand still. */
+/** Uses processor time, because a thread may get none on a busy host. */
 function watch(worker: Worker, at: Int32Array, givenUpMs: number, giveUp: (afterMs: number) => void): NodeJS.Timeout {
   let [index, begunMs] = [LOADING, 0];
   return setInterval(() => {

@@ -1,4 +1,4 @@
-/** Entry of the thread that parsers run in: it goes from one input to the next and tells what it met. */
+/** Entry of the thread that runs a parser: it reads one input after the other and reports findings. */
 import { openSync, writeSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
@@ -19,13 +19,13 @@ export interface Task {
   most: number;
   /** No input begins after so long. */
   forMs: number;
-  /** Beyond, an input is a finding; Infinity where time and memory are not judged. */
+  /** Limits for a finding; Infinity for no limit on time or memory. */
   limits: Limits;
-  /** In place of made ones. */
+  /** Replaces the generated inputs. */
   input?: Uint8Array;
   /** Where the thread says which input it is at. */
   place: SharedArrayBuffer;
-  /** And where it says so for whoever outlives the process. */
+  /** The current input's index in a file, which survives the process. */
   placeFile?: string;
 }
 
@@ -57,7 +57,7 @@ export interface Figures {
   mostBytes: number;
 }
 
-/** The machine may be busy and the code not yet compiled: what takes long once must take long again. */
+/** Slow inputs are repeated, because the host may be busy or the code not yet compiled. */
 const TRIES = 3;
 const INPUTS_A_TURN = 50;
 
@@ -72,7 +72,7 @@ async function main(): Promise<void> {
   const figures: Figures = { inputs: 0, refused: 0, slowestMs: 0, mostBytes: 0 };
   const endsAt = performance.now() + task.forMs;
   for (let index = task.from; index < task.from + task.most && performance.now() < endsAt; index += 1) {
-    // What inputs left to be given back in a later turn is given back: else all of it counts for one of them.
+    // Earlier inputs may release memory only in a later event-loop iteration; otherwise one input would be charged for all.
     if (index % INPUTS_A_TURN === 0) await setImmediate();
     Atomics.store(place, 0, index);
     if (file !== null) writeSync(file, `${index}\n`, 0);

@@ -90,13 +90,10 @@ describe('links in reminders', () => {
       'tenants/uno.yaml': TENANT + REMINDERS.replace('reminders:', 'reminders:\n  links: {}'),
     });
 
-  test.each(['https://mirror.example.org', 'http://127.0.0.1:8080'])(
-    'accept the public URL %s',
-    (publicUrl) => {
-      const { links } = load(withLinks(publicUrl)).tenants.get('uno')?.reminders ?? {};
-      expect(links).toEqual({ cancel: false, cancelUntilHours: 24 });
-    },
-  );
+  test.each(['https://mirror.example.org', 'http://127.0.0.1:8080'])('accept the public URL %s', (publicUrl) => {
+    const { links } = load(withLinks(publicUrl)).tenants.get('uno')?.reminders ?? {};
+    expect(links).toEqual({ cancel: false, cancelUntilHours: 24 });
+  });
 
   test.each([null, 'http://localhost:8080', 'http://mirror'])(
     'are refused with %s, which no patient can open',

@@ -4,12 +4,12 @@ import type { Page } from './browser.ts';
 
 const require = createRequire(import.meta.url);
 const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
-/** The one rule whose outcome is another one in other colours. */
+/** The only rule whose result depends on the colour scheme. */
 const COLOURS = ['color-contrast'];
 
 /**
- * What axe finds on a page as it stands, each with its elements.
- * @param onlyColours for a page that was looked at in the other colours before
+ * Returns axe's findings on a page in its current state, each with its elements.
+ * @param onlyColours for a second check of a page in the other colour scheme
  */
 export async function violationsIn(page: Page, { onlyColours = false } = {}): Promise<unknown> {
   await page.evaluate(AXE);

@@ -8,7 +8,7 @@ export interface SourceFile {
   readonly tokens: readonly Token[];
   readonly imports: readonly Import[];
   readonly lineCount: number;
-  /** Looked for when it is asked for. */
+  /** Computed at first use. */
   readonly functions: readonly SourceFunction[];
 }
 
@@ -25,7 +25,7 @@ export function sourceFile(path: string, source: string): SourceFile {
   };
 }
 
-/** Each feature is a module of its own: it imports no other one. `features/` itself joins them. */
+/** Each feature is a separate module and imports no other feature. `features/` itself joins them. */
 export const FEATURES = [
   'alerts',
   'backup',
@@ -40,7 +40,7 @@ export const FEATURES = [
   'undo',
 ].map((name) => `features/${name}`);
 
-/** The modules of src/, from below. A module imports from lower lines only. A folder of a module may be one of its own. */
+/** The modules of src/, lowest first. A module imports only from lower lines. A folder of a module may be a module itself. */
 const LEVELS: readonly (readonly string[])[] = [
   ['messages'],
   ['model', 'log'],
@@ -61,16 +61,16 @@ const LEVELS: readonly (readonly string[])[] = [
   ['cli.ts'],
 ];
 
-/** Folders within a module, from below: each imports from those before it, and from no file beside them. */
+/** Folders within a module, lowest first. Each imports only from earlier folders, and from no file next to the folders. */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = { clinic: ['http', 'read', 'write'] };
 
 /** Modules that lie above the HTTP client and still never use it. */
 const WITHOUT_NETWORK = ['sync', 'state'];
 
-/** What is handed items and texts that were looked at, and never a patient. */
+/** Modules that receive only finished events and texts, never a patient. */
 const WITHOUT_PATIENTS = ['src/connectors/', 'src/features/reminders/channels/', 'src/http/'];
 
-/** Breaches of: what leaves was looked at where the patient is known, and nobody beyond has a patient. */
+/** Returns breaches of this rule: patient data is removed before the outgoing modules, so these modules import no patient types. */
 export function patientBreaches(files: readonly SourceFile[]): string[] {
   const known = ['src/model/records.ts', 'src/model/patient-facts.ts'];
   return relativeImports(files)
@@ -78,7 +78,7 @@ export function patientBreaches(files: readonly SourceFile[]): string[] {
     .map(({ place, to }) => `${place} imports ${to}: nobody there has a patient`);
 }
 
-/** The folders beside src/ that each top folder never imports. */
+/** Folders next to src/ that each top folder never imports. */
 const FORBIDDEN_FOLDERS: Readonly<Record<string, readonly string[]>> = {
   src: ['sandbox', 'demo', 'test', 'tools', 'bench'],
   sandbox: ['src', 'demo', 'test', 'tools', 'bench'],
@@ -99,7 +99,10 @@ const IMPURE_CODE = ['Date.now', 'new Date()', 'performance.now', 'Temporal.Now'
 /** What each folder in src/connectors/ has at least. */
 export const VENDOR_FILES = ['index.ts', 'connector.ts', 'schemas.ts', 'errors.ts', 'README.md'];
 
-/** What these keep is the process's own, or never becomes false: the beat of its timers, the queue of its thread, time zones, outlines of texts. */
+/**
+ * Permitted module state: it belongs to the process, or never becomes invalid (timers' clock, the thread's queue, time zones, text
+ * outlines).
+ */
 const OWN_STATE = [
   'src/http/client.ts',
   'src/settings/crm-expressions.ts',
@@ -141,7 +144,7 @@ export function folderBreaches(files: readonly SourceFile[]): string[] {
     .map(({ place, from, to }) => `${place} imports ${to}: ${topFolder(from)}/ never imports ${topFolder(to)}/`);
 }
 
-/** @param paths every file below src/connectors/, of any kind */
+/** @param paths every file in src/connectors/, of any kind */
 export function connectorBreaches(files: readonly SourceFile[], paths: readonly string[]): string[] {
   const registry = 'src/connectors/registry.ts';
   const vendors = [...new Set(paths.map(vendorOf).filter((vendor) => vendor !== undefined))];
@@ -239,7 +242,7 @@ export function consoleBreaches(files: readonly SourceFile[]): string[] {
     );
 }
 
-/** A script that Redis runs stands in a `.lua` file, not between lines of another language. */
+/** Redis scripts are in `.lua` files, not embedded in another language. */
 export function scriptBreaches(files: readonly SourceFile[]): string[] {
   return inSource(files).flatMap(({ path, tokens }) =>
     tokens
@@ -248,7 +251,7 @@ export function scriptBreaches(files: readonly SourceFile[]): string[] {
   );
 }
 
-/** @param texts of all scripts by path: `<folder>/scripts/<name>.lua` is named by a module of the folder, or included by a script */
+/** @param texts all scripts by path: a module of the folder names `<folder>/scripts/<name>.lua`, or a script includes it */
 export function scriptFileBreaches(files: readonly SourceFile[], texts: ReadonlyMap<string, string>): string[] {
   const isBehindModule = (tokens: readonly Token[], at: number) =>
     ['meta', '.', 'url', ','].every((text, index) => tokens[at - 4 + index]?.text === text);
@@ -272,7 +275,7 @@ export function scriptFileBreaches(files: readonly SourceFile[], texts: Readonly
   ];
 }
 
-/** What changes at the top of a module outlives its server, its tenant and its test: it wants an owner, such as what `compose` opens. */
+/** Module state outlives its server, tenant and test. It needs an owner, such as an object opened by `compose`. */
 export function stateBreaches(files: readonly SourceFile[]): string[] {
   return inSource(files)
     .filter(({ path }) => !OWN_STATE.includes(path))
@@ -301,7 +304,7 @@ export function wholeTenantBreaches(files: readonly SourceFile[]): string[] {
     );
 }
 
-/** Test files share processes, so what a process holds or has used is what others left in it too. */
+/** Test files share processes, so the process's memory and resource use include other files' remains. */
 export function measuringBreaches(files: readonly SourceFile[]): string[] {
   return files
     .filter(({ path }) => path.endsWith('.test.ts'))
@@ -312,7 +315,7 @@ export function measuringBreaches(files: readonly SourceFile[]): string[] {
     );
 }
 
-/** What begins with `const` or `let` outside every bracket, up to its semicolon. */
+/** Returns top-level `const` and `let` declarations, each up to its semicolon. */
 function declarationsAtTheTop(tokens: readonly Token[]): Token[][] {
   const declarations: Token[][] = [];
   let depth = 0;

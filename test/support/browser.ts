@@ -3,12 +3,11 @@ import { browserPath, NO_BROWSER, startBrowser, type TestBrowser } from '../../t
 
 export { browserPath, NO_BROWSER };
 
-/** Somebody with a browser of their own. */
+/** A user with a separate browser context. */
 export type Person = Awaited<ReturnType<TestBrowser['open']>>;
-/** What they look at. */
 export type Page = Awaited<ReturnType<Person['newPage']>>;
 
-/** One browser for a test file; started before its first test. Nothing where there is none: its tests are skipped then. */
+/** Starts one browser for a test file before its first test. Without an installed browser, the tests are skipped. */
 export function useBrowser(): { get(): TestBrowser } {
   let browser: TestBrowser | null = null;
   beforeAll(async () => {

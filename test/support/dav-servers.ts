@@ -8,8 +8,8 @@ import { startXandikos } from '../../tools/xandikos.ts';
 const START_TIMEOUT_MS = 600_000;
 
 /**
- * Gives the test file (or a `describe`) a Xandikos of its own. Where there can be none, its tests are skipped with the reason, in
- * continuous integration too.
+ * Gives the test file (or a `describe`) a private Xandikos. If Xandikos is unavailable, the tests are skipped with the reason, also in
+ * continuous integration.
  */
 export function useXandikos(users?: readonly DavUser[]): () => PrivateDavServer {
   return useServer('Xandikos', () => startXandikos(users));

@@ -7,7 +7,7 @@ export interface DocumentedCommand {
   text: string;
   /** From 1. */
   line: number;
-  /** It stands in a block, to be pasted: then it must be whole. In a sentence it may be the name of a command alone. */
+  /** The command is in a block, ready to paste, so it must be complete. A sentence may contain only the name of a command. */
   isWhole: boolean;
 }
 
@@ -35,7 +35,7 @@ export function commandsIn(markdown: string): DocumentedCommand[] {
   });
 }
 
-/** What is said of a command without the arguments and options that it needs. */
+/** Parser errors that are acceptable for a command without its arguments and options. */
 const NAME_ALONE: ReadonlySet<string> = new Set([
   'commander.help',
   'commander.missingArgument',
@@ -69,7 +69,7 @@ function openProgram(isWhole: boolean): Command {
     for (const part of [...command.registeredArguments, ...command.options]) {
       const { parseArg } = part;
       if (parseArg === undefined) continue;
-      // What stands between angle brackets is whatever somebody puts there.
+      // Text in angle brackets is a placeholder for any value.
       const lenient = (value: string, before: unknown) => (isPlaceholder(value) ? value : parseArg(value, before));
       Object.assign(part, { parseArg: lenient });
     }
@@ -82,7 +82,7 @@ function isPlaceholder(value: string): boolean {
   return /^<.+>$/.test(value);
 }
 
-/** The words of a command as a shell splits them, up to what redirects it, follows it or is a comment. */
+/** Returns a command's words, split as by a shell, up to a redirection, a following command or a comment. */
 export function wordsOf(text: string): string[] {
   const words: string[] = [];
   for (const [word, quoted, double] of text.matchAll(/'([^']*)'|"([^"]*)"|<[a-z -]+>\S*|\S+/g)) {

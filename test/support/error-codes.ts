@@ -1,14 +1,14 @@
-/** Where a code stands by itself: `code: 'x'`, `code: condition ? 'x' : 'y'`, `const MISSING_SCOPES = 'x'`. */
+/** Forms in which a code appears directly: `code: 'x'`, `code: condition ? 'x' : 'y'`, `const MISSING_SCOPES = 'x'`. */
 const CODE_PROPERTY = /\bcode(?:: | = )(?:[^,;{}\n]*\? )?'([a-z]+(?:-[a-z0-9]+)*)'(?: : '([a-z]+(?:-[a-z0-9]+)*)')?/g;
 /** A row of a table of errors by their codes. */
 const CODE_ROW = /^ +'?([a-z]+(?:-[a-z0-9]+)*)'?: \{ actor: '/gm;
 /** Functions that make an error of a code that they are given. */
 const CODE_PARAMETER = /\b(\w+)\([^()]*\bcode: (?:string\b|'[a-z-]+' \|)/g;
-/** Reasons for which a login has ended or is incomplete: they become codes. */
+/** Reasons for an expired or incomplete connection; they become codes. */
 const REASONS = /(?:\bMISSING_SCOPES = |\bendLogin\([^;]*?\? )'([a-z-]+)'/g;
-/** Functions whose `code` is something else than an error of ours. */
+/** Functions whose `code` is not an error code of clinic-mirror. */
 const OTHER_CODES = new Set(['libraryError', 'unknownError', 'printable', 'exit']);
-/** A schema's word for a check of its own; it is read by the settings alone. */
+/** zod's code for a custom check; only the settings read it. */
 const NO_CODES = new Set(['custom']);
 
 /** Every error code that the sources can give, sorted. */

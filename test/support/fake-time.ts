@@ -1,11 +1,11 @@
 import { onTestFinished, vi } from 'vitest';
 import { paced } from './pace.ts';
 
-/** Time that stands still until it is told to pass, while the network goes on. */
+/** Time that stops until the test advances it; the network continues. */
 export interface FakeTime {
   /** Lets timers ring in their order. */
   pass(ms: number): Promise<void>;
-  /** Passes although no timer could ring, as in a process that stood still. */
+  /** Advances the time without running timers in between, as in a suspended process. */
   jump(ms: number): void;
 }
 
@@ -29,7 +29,7 @@ export function useFakeTime(): FakeTime {
   };
 }
 
-/** Waits for something that the network brings, also while time stands still. */
+/** Waits for an effect of the network, even while the time is stopped. */
 export async function untilSeen(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
   const endsAt = Date.now() + paced(30_000);
   while (!(await condition())) {

@@ -1,5 +1,5 @@
-// Loaded into a daemon by `node --import`: once it is told to end, what waits for seconds waits for a tenth of them and says how long
-// it would have waited.
+// Loaded into a daemon by `node --import`. After SIGTERM, timers of a second or more run after a tenth of their delay and print the full
+// delay.
 const { setTimeout: inTime } = globalThis;
 
 function hurried(work: (...args: unknown[]) => void, ms = 0, ...args: unknown[]): NodeJS.Timeout {

@@ -6,7 +6,7 @@ const httpDate = (at: number) => new Date(at).toUTCString();
 const leftS = (now: number) => Math.max(1, Math.ceil((BEGIN + LIMIT_MS - now) / 1_000));
 const epochS = Math.ceil((BEGIN + LIMIT_MS) / 1_000);
 
-/** Headers of a refusal, by the time of the server, which may have a clock of its own. */
+/** Headers of a refusal, by the time of the server, whose clock may differ. */
 export const FORMS: Record<string, (now: number) => Record<string, string>> = {
   'Retry-After in seconds': (now) => ({ 'retry-after': String(leftS(now)) }),
   'Retry-After in epoch seconds': () => ({ 'retry-after': String(epochS) }),
@@ -32,14 +32,14 @@ function ahead(now: number, ms: number): Record<string, string> {
   return { date: httpDate(now + ms), 'retry-after': httpDate(epochS * 1_000 + ms) };
 }
 
-/** What one side made of a limit of 20 seconds. */
+/** Behaviour of one client under a limit of 20 seconds. */
 export interface Lasted {
   refused: number;
   /** From the end of the limit to the next request. */
   lateMs: number;
 }
 
-/** The most that any try of a side came to, by the form of the header; printed where `LIMITS_TABLE` is set (`npm run limits`). */
+/** Maximum over all attempts of a client, by form of the header; printed if `LIMITS_TABLE` is set (`npm run limits`). */
 export class LimitTable {
   readonly #rows = new Map<string, Record<string, string>>();
 

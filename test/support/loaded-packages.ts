@@ -1,5 +1,4 @@
-// Loaded into a process by `node --import`: at its end it tells, on standard error, which packages it loaded, which vendors' connectors, and
-// which files of src/.
+// Loaded into a process by `node --import`. At exit, prints the loaded packages, vendors' connectors and files of src/ to standard error.
 import { registerHooks } from 'node:module';
 
 const loaded = new Set<string>();

@@ -4,7 +4,7 @@ import LongestFirst from './longest-first.ts';
 
 const FILES = ['test/sync/diff.test.ts', 'test/e2e/undo.test.ts', 'test/simulation/reminders.test.ts'];
 
-/** The order in which files are begun. @param took milliseconds that each file took last time, where that is known */
+/** Returns the order in which files start. @param took milliseconds of each file in the last run, if known */
 async function ordered(took: Readonly<Record<string, number>>): Promise<string[]> {
   const config = { root: '/project', isolate: false, sequence: { groupOrder: 0 } };
   const files = FILES.map((path) => ({ moduleId: `/project/${path}`, project: { name: '', config } }));
@@ -19,13 +19,13 @@ async function ordered(took: Readonly<Record<string, number>>): Promise<string[]
   return sorted.map(({ moduleId }) => moduleId.slice('/project/'.length));
 }
 
-test('before the first run what is known to take long is begun first', async () => {
+test('before the first run, known long files start first', async () => {
   const first = ['test/simulation/reminders.test.ts', 'test/e2e/undo.test.ts', 'test/sync/diff.test.ts'];
   expect(await ordered({})).toEqual(first);
   expect(await ordered({ 'test/sync/diff.test.ts': 9 }), 'a few known ones say nothing of the others').toEqual(first);
 });
 
-test('once all were run, what took longest is', async () => {
+test('after a complete run, the longest files start first', async () => {
   const took = { 'test/sync/diff.test.ts': 9_000, 'test/e2e/undo.test.ts': 2, 'test/simulation/reminders.test.ts': 3 };
   expect(await ordered(took)).toEqual([
     'test/sync/diff.test.ts',

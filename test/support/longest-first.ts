@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** What takes long wherever it runs: several daemons, or a server that is no sandbox. Of these the first begin first. */
+/** Slow files on any host: they use several daemons, or a real server. The first in this list start first. */
 const LONG = [
   'test/simulation/reminders',
   'test/contract/caldav',
@@ -16,8 +16,8 @@ const LONG = [
 ];
 
 /**
- * Long files first, so that no worker is left with one when the others have ended. Vitest does so by itself from the second run on, when it
- * knows how long each took; before it, the largest file is first.
+ * Starts long files first, so that no worker is left with a long file at the end. From the second run on, Vitest does this with measured
+ * durations; in the first run, it starts the largest file first.
  */
 export default class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -6,7 +6,7 @@ export interface Link {
   readonly line: number;
 }
 
-/** Links and images of a document, those by reference too; not what stands in code. */
+/** Returns links and images of a document, including references, but not in code. */
 export function linksIn(markdown: string): Link[] {
   return withoutCode(markdown)
     .split('\n')
@@ -19,7 +19,7 @@ export function linksIn(markdown: string): Link[] {
     );
 }
 
-/** The anchors of a document's headings, as GitHub makes them: a second heading of the same words ends with `-1`. */
+/** Returns the anchors of a document's headings like GitHub: a second heading with equal text ends with `-1`. */
 export function anchorsIn(markdown: string): Set<string> {
   const anchors = new Set<string>();
   for (const [, heading = ''] of withoutFences(markdown).matchAll(/^#{1,6} (.+)$/gm)) {
@@ -36,7 +36,7 @@ export function anchorsIn(markdown: string): Set<string> {
   return anchors;
 }
 
-/** What is wrong with the form of an outside address, which nobody asks; null when nothing is. */
+/** Returns the fault in the form of an external URL, or null. The URL is not requested. */
 export function addressFault(address: string): string | null {
   if (!URL.canParse(address)) return 'is no address';
   const { protocol, hostname, username } = new URL(address);

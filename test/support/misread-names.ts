@@ -1,6 +1,6 @@
 /*
- * JSON.parse of Node 24.21 may give the name `"` as `\`, once an object had both: such names tell nothing of a reader of ours, since the
- * same text is read in two ways by the engine itself.
+ * JSON.parse of Node 24.21 may return the name `"` as `\` after an object had both names. Such names prove nothing about clinic-mirror's
+ * reader, because the engine reads the same text in two ways.
  */
 
 /** Whether the engine may take a member's name for another one. */

@@ -1,4 +1,5 @@
-// Loaded by `node --import` into a daemon: gives names addresses (TEST_NAMES, as JSON) as a name server does that leads inside.
+// Loaded by `node --import` into a daemon: resolves names to addresses (TEST_NAMES, as JSON), like a name server that points to the
+// internal network.
 import dns from 'node:dns';
 import { syncBuiltinESMExports } from 'node:module';
 

@@ -1,8 +1,8 @@
 import { Command, Redis } from 'ioredis';
 
 /**
- * A connection that refuses what a cluster would: a command, a script or a pipeline whose keys lie in several slots. A pipeline over several
- * slots works by chance, while one master serves all of them.
+ * A connection that refuses the same requests as a cluster: a command, a script or a pipeline with keys in several slots. A pipeline over
+ * several slots succeeds only by chance, while one master serves all slots.
  */
 export class OneSlotRedis extends Redis {
   override sendCommand(...given: Parameters<Redis['sendCommand']>): unknown {

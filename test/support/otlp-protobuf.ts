@@ -1,6 +1,6 @@
-/** How a field is written: as a number, as text, as bytes that are shown in hexadecimal, or as a message of its own. */
+/** Encoding of a field: a number, text, bytes (shown in hexadecimal), or a nested message. */
 type Form = 'varint' | 'fixed64' | 'double' | 'text' | 'bytes' | Message | (() => Message);
-/** Fields by their numbers; a name that ends with `[]` may come several times. */
+/** Fields by their numbers; a name that ends with `[]` is a repeated field. */
 interface Message {
   [number: number]: readonly [name: string, form: Form];
 }
@@ -46,7 +46,7 @@ const REQUESTS: Readonly<Record<string, Message>> = {
   },
 };
 
-/** A request of OTLP in protobuf, in the shape of its JSON. @param path where it was sent to */
+/** Returns a protobuf request of OTLP in the shape of its JSON. @param path path of the request */
 export function readProtobuf(path: string, body: Buffer): unknown {
   return read(body, REQUESTS[path] ?? {});
 }

@@ -45,7 +45,7 @@ export interface OtlpReceiver {
   url: string;
   spans: ReceivedSpan[];
   lines: ReceivedLine[];
-  /** All bodies as text, for whoever looks for what must not be in them. */
+  /** All bodies as text, to search for forbidden content. */
   text(): string;
   requests: { path: string; headers: IncomingMessage['headers'] }[];
   /** How it answers; null: as it should. It may answer never. */

@@ -9,11 +9,11 @@ test.each([
   ['busy with six processes on two cores', { usedMs: 30, load: 6, cores: 2 }, 3],
   ['slow and busy', { usedMs: 60, load: 3, cores: 2 }, 3],
   ['hardly moving', { usedMs: 3_000, load: 90, cores: 2 }, 10],
-])('the pace of a machine that is %s', (_, seen, pace) => {
+])('the pace of a %s host', (_, seen, pace) => {
   expect(paceOf(seen)).toBe(pace);
 });
 
-test('it is never below 1 nor above 10', () => {
+test('the pace is between 1 and 10', () => {
   const positive = fc.double({ min: 0, max: 1e6, noNaN: true });
   fc.assert(
     fc.property(positive, positive, fc.integer({ min: 1, max: 256 }), (usedMs, load, cores) => {
@@ -24,12 +24,12 @@ test('it is never below 1 nor above 10', () => {
   );
 });
 
-test('a run within a run has its pace, and measures by itself where there is none', () => {
+test('a nested run inherits the pace; a run without a pace measures it', () => {
   expect(measuredPace({ [PACE_VARIABLE]: '2.5' })).toBe(2.5);
   expect(measuredPace({})).toBeGreaterThanOrEqual(1);
 });
 
-test('a limit grows with the pace, and stands as it is where none was measured', () => {
+test('a limit grows with the pace, and is unchanged without a pace', () => {
   expect(paced(1_001, { [PACE_VARIABLE]: '2.5' })).toBe(2_503);
   expect(paced(1_000, {})).toBe(1_000);
   expect(paced(1_000)).toBe(1_000 * Number(process.env[PACE_VARIABLE]));

@@ -3,12 +3,12 @@ import { availableParallelism, loadavg } from 'node:os';
 /** Holds the pace of the run, for all processes of it. */
 export const PACE_VARIABLE = 'CLINIC_MIRROR_TEST_PACE';
 
-/** Processor time of {@link work} on the machine that limits were chosen for. */
+/** Processor time of {@link work} on the host for which the limits were chosen. */
 const USUAL_MS = 30;
-/** A machine that is slower than that is told by a limit that is reached. */
+/** On a host slower than this factor, tests fail at their limits. */
 const SLOWEST = 10;
 
-/** What a machine was seen to do. */
+/** Measurements of a host. */
 interface Seen {
   /** Processor time of {@link work}. */
   usedMs: number;
@@ -18,7 +18,7 @@ interface Seen {
 }
 
 /**
- * How many times longer than usual things take on a machine: by its speed, and by how many processes share each of its cores.
+ * Returns a host's slowdown factor, from its speed and the number of processes per core.
  * @returns 1 to 10, in tenths
  */
 export function paceOf({ usedMs, load, cores }: Seen): number {
@@ -45,7 +45,7 @@ function work(): void {
   }
 }
 
-/** A limit of time for this run, from the one for a usual machine with nothing else to do. Outside of a run of tests it is the same. */
+/** Converts a time limit for a usual, idle host into the limit for this run. Outside of a test run, the limit is unchanged. */
 export function paced(ms: number, env: NodeJS.ProcessEnv = process.env): number {
   const pace = Number(env[PACE_VARIABLE]);
   return pace >= 1 ? Math.ceil(ms * pace) : ms;

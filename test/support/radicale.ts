@@ -3,8 +3,8 @@ import type { PrivateDavServer } from '../../tools/dav-server.ts';
 import { type StartRadicaleOptions, startRadicale } from '../../tools/radicale.ts';
 
 /**
- * Gives the test file (or a `describe`) a Radicale of its own, its storage empty at the start of the file. Where there
- * is none, its tests are skipped with the reason; in continuous integration the whole run fails instead.
+ * Gives the test file (or a `describe`) a private Radicale, with empty storage at the start of the file. If Radicale is missing, the tests
+ * are skipped with the reason; in continuous integration the whole run fails.
  *
  *     const radicale = useRadicale();
  *     test('…', async () => { await fetch(`${radicale().url}/clinic/`); … });

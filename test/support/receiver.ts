@@ -11,7 +11,7 @@ export interface ReceivedRequest {
   body: string;
 }
 
-/** What a receiver answers: 202 without a text, unless told. */
+/** Answer of a receiver: 202 without a body by default. */
 export interface ReceiverAnswer {
   status?: number;
   /** Sent as plain text. */
@@ -28,7 +28,7 @@ export interface Receiver {
   close(): Promise<void>;
 }
 
-/** Starts a receiver that keeps what comes; `answer` may say something to it. */
+/** Starts a receiver that records requests; `answer` may choose the response. */
 export async function startReceiver(
   answer: (request: ReceivedRequest) => ReceiverAnswer = () => ({}),
 ): Promise<Receiver> {

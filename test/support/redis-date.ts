@@ -1,9 +1,10 @@
 import type { Redis } from 'ioredis';
 
 /**
- * Redis has the machine's clock, the tests another: a process that asks Redis for the time, to compare the two, finds them alike.
- * @param aheadMs how far the clock of the tests is ahead of the machine's
- * @returns what a connection does for `time()`
+ * Shifts the time of Redis to the tests' date, because Redis uses the host's clock: a process that compares the two clocks finds no
+ * difference.
+ * @param aheadMs how far the tests' clock is ahead of the host's clock
+ * @returns a replacement for a connection's `time()`
  */
 export function timeOfTests(aheadMs: number): (this: Redis) => Promise<number[]> {
   return async function (this: Redis) {

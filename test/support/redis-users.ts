@@ -11,7 +11,7 @@ import type { ServerCommand } from '../../tools/server-command.ts';
 /** The user of the ACL file that the daemon is, in tests. */
 export const DAEMON = { username: 'clinic-mirror', password: 'password-of-the-daemon' } as const;
 
-/** Who looks at the state from outside, and may do anything. */
+/** User with all permissions, to inspect the state. */
 export const TESTER = { username: 'tests', password: 'password-of-the-tests' } as const;
 
 const SHIPPED = fileURLToPath(new URL('../../config/redis-users.acl', import.meta.url));
@@ -30,8 +30,8 @@ export async function shippedUsers(): Promise<Map<string, string>> {
 }
 
 /**
- * Writes users for a server: that of the daemon as we ship it, with the password of {@link DAEMON}, and {@link TESTER}. Nobody else may do
- * anything.
+ * Writes users for a server: the shipped user of the daemon, with the password of {@link DAEMON}, and {@link TESTER}. No other user has
+ * permissions.
  */
 export async function writeUsersFile(server: ServerCommand): Promise<UsersFile> {
   const folder = await mkdtemp(join(tmpdir(), 'clinic-mirror-users-'));
@@ -43,7 +43,7 @@ export async function writeUsersFile(server: ServerCommand): Promise<UsersFile> 
   return { file, remove: () => rm(folder, { recursive: true }) };
 }
 
-/** What was refused to {@link DAEMON} since the server began, each as `command: why`. */
+/** Returns the commands refused to {@link DAEMON} since the server started, each as `command: why`. */
 export async function refusedCommands(redis: Redis): Promise<string[]> {
   const entries = (await redis.call('ACL', 'LOG')) as (string | number)[][];
   return entries.flatMap((entry) => {

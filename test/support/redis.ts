@@ -8,11 +8,11 @@ import { machineNow } from './shifted-date.ts';
 
 /** What a test file chooses of its Redis. */
 interface TestRedisOptions extends Pick<StartRedisOptions, 'appendOnly'> {
-  /** It keeps what is in it from test to test: for tests that look at one world. */
+  /** Preserves data between tests, for tests with a shared state. */
   isStored?: boolean;
 }
 
-/** A Redis for one test file (or one `describe`), empty at the start of each test. */
+/** A Redis for one test file (or one `describe`), empty before each test. */
 export interface TestRedis {
   /**
    * For the product: of the user that we ship, who may do what the daemon needs. Whatever was refused to it fails the file's last test.
@@ -24,16 +24,16 @@ export interface TestRedis {
   readonly dir: string;
   /** A new connection that may do anything, fit for BullMQ, and refuses what a cluster would. Closed after the last test. */
   connect(): Redis;
-  /** Puts a key in the place of another one, of another tenant too, as no command of ours could. */
+  /** Renames a key to another key, also of another tenant. No command of clinic-mirror can do this. */
   move(from: string, to: string): Promise<void>;
   /** Ends the server as a crash would (SIGKILL). The next test gets a running one again. */
   crash(): Promise<void>;
-  /** Starts a server at the same address with the data that the last one left. */
+  /** Starts a server with the same port and data. */
   startAgain(): Promise<void>;
 }
 
 /**
- * Gives the test file a Redis of its own. Call it at the top of the file or of a `describe`:
+ * Gives the test file a private Redis. Call it at the top of the file or of a `describe`:
  *
  *     const redis = useRedis();
  *     test('…', async () => { const connection = redis.connect(); … });
@@ -69,7 +69,7 @@ export function useRedis({ isStored = false, ...options }: TestRedisOptions = {}
   afterAll(async () => {
     for (const connection of connections) connection.disconnect();
     const refused = hasCrashed ? [] : await asked(server(), refusedCommands);
-    // Nobody reads the data again. Told to end, Redis would take a tenth of a second for each file.
+    // The data is no longer needed. A regular shutdown of Redis would cost a tenth of a second per file.
     for (const each of servers.splice(0).reverse()) await each.crash().then(() => each.stop());
     await users?.remove();
     expect(refused, 'commands that config/redis-users.acl refuses to the daemon').toEqual([]);
@@ -104,7 +104,7 @@ export function useRedis({ isStored = false, ...options }: TestRedisOptions = {}
   };
 }
 
-/** Asks on a connection of its own, which may do anything. */
+/** Sends a request on a separate connection with all permissions. */
 async function asked<Answer>({ port }: PrivateRedis, question: (redis: Redis) => Promise<Answer>): Promise<Answer> {
   const connection = new Redis({ port, ...TESTER });
   try {

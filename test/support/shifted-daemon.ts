@@ -1,4 +1,4 @@
-// Loaded into a daemon by `node --import`: with SIGUSR2 its clock is put forward by the milliseconds that stand in CLOCK_OFFSET_FILE.
+// Loaded into a daemon by `node --import`: on SIGUSR2, its clock advances by the milliseconds in CLOCK_OFFSET_FILE.
 import { existsSync, readFileSync } from 'node:fs';
 import { shiftDate } from './shifted-date.ts';
 

@@ -23,7 +23,7 @@ export function shiftDate(offsetMs = 0): ShiftedDate {
   return shifted;
 }
 
-/** What the machine's clock says, whatever `Date` says. */
+/** Returns the time of the host's clock, independent of `Date`. */
 export function machineNow(): number {
   return performance.timeOrigin + performance.now();
 }

@@ -5,7 +5,7 @@ import { QUEUE_PREFIX } from '../../src/state/keys.ts';
 import type { TestRedis } from './redis.ts';
 import { type ShiftedDate, shiftDate } from './shifted-date.ts';
 
-/** The wall clock of this process, which can be put forward: what is due in ten minutes need not be waited for. */
+/** The wall clock of this process, which a test can advance, so that no test waits for ten minutes. */
 export interface ShiftedTime {
   /** Puts the clock forward, and has the alarms of reminders ring that are due then. */
   leap(ms: number): Promise<void>;
@@ -13,7 +13,7 @@ export interface ShiftedTime {
 
 const RING_EVERY_MS = 100;
 
-/** Takes over the wall clock for one test; timers and the monotonic clock stay as they are. */
+/** Takes over the wall clock for one test; timers and the monotonic clock are unchanged. */
 export function useShiftedTime(redis: TestRedis, onLeap: (offsetMs: number) => void = () => {}): ShiftedTime {
   const date: ShiftedDate = shiftDate();
   const end = new AbortController();

@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** Stands before a server on loopback and can fall silent without a word, as a firewall or a dead machine does. */
+/** Proxy of a server on loopback. It can stop all traffic without closing connections, like a firewall or a dead host. */
 export interface SilentProxy {
   readonly port: number;
   /** Connections that were made through it. */
   readonly connections: number;
   /** From now on nothing passes, in either direction; connections stay open and new ones are taken. */
   fallSilent(): void;
-  /** New connections pass again; those of before stay dead. */
+  /** New connections pass again; earlier connections remain silent. */
   speak(): void;
 }
 

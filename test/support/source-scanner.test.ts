@@ -32,7 +32,7 @@ describe('imports', () => {
     expect(specifiers(source)).toEqual([]);
   });
 
-  test('are found behind what looks like the start of a string or comment', () => {
+  test('are found after code that resembles the start of a string or comment', () => {
     expect(specifiers("const a = /[/'\"`]/g.test(x) ? 1 / 2 : '//'; import './a.ts'")).toEqual(['./a.ts']);
     expect(specifiers(`const a = \`x \${ { b: \`}\${1}\` } } '\`; import './a.ts'`)).toEqual(['./a.ts']);
     expect(specifiers("const it = 'it\\'s'; import './a.ts'")).toEqual(['./a.ts']);

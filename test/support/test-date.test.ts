@@ -10,7 +10,7 @@ import { testDateOptions } from './test-date.ts';
 const HOUR_MS = 3_600_000;
 const redis = useRedis();
 
-/** Variables by which the whole run may have another date than the machine, as with libfaketime. */
+/** Variables that give the whole run another date than the host's, as with libfaketime. */
 const OF_ALL = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => /^(?:LD_PRELOAD$|FAKETIME)/.test(name)),
 );
@@ -27,7 +27,7 @@ test('a process that a test starts has the date of the tests', () => {
   expect(Math.abs(dateIn({}) - machineNow())).toBeLessThan(60_000);
 });
 
-test('another date is named by a variable, and is the same whatever the clock of the process that names it says', () => {
+test('a variable sets another date, independent of the clock of the process that reads it', () => {
   const asked = { CLINIC_MIRROR_TEST_DATE: '2028-02-29T09:30Z' };
   const theirs = dateIn({ NODE_OPTIONS: testDateOptions(asked) });
   expect(theirs - Date.parse('2028-02-29T09:30Z')).toBeGreaterThanOrEqual(0);

@@ -6,9 +6,9 @@ const VARIABLE = 'CLINIC_MIRROR_TEST_DATE';
 const USUAL = '2026-05-13T09:30Z';
 
 /**
- * `NODE_OPTIONS` of all processes of the tests, those that they start included: there it is the date of the tests, whatever the machine's
- * clock says. One offset for a whole run, so that processes agree, and time passes.
- * @throws RangeError when the variable holds no date
+ * Returns the `NODE_OPTIONS` of all test processes and their children. These processes use the tests' date instead of the host's. The
+ * offset is constant for a run, so that processes agree and time passes.
+ * @throws RangeError if the variable contains no date
  */
 export function testDateOptions(env: NodeJS.ProcessEnv): string {
   const told = env[VARIABLE] ?? USUAL;

@@ -12,13 +12,13 @@ function counted(fails = Number.POSITIVE_INFINITY) {
   return { seen, property };
 }
 
-test('a busy machine makes the cases fewer, never fewer than the least', async () => {
+test('a busy host tries fewer cases, but at least the minimum', async () => {
   const { seen, property } = counted();
   await tryCases('cases', property, { least: 7, most: 30, forMs: 0 });
   expect(seen).toHaveLength(7);
 });
 
-test('with time enough all are tried, and as many as somebody wished without a bound', async () => {
+test('tries all cases if there is enough time, and a requested number without a time limit', async () => {
   const [calm, wished] = [counted(), counted()];
   await tryCases('cases', calm.property, { least: 7, most: 30, forMs: 600_000 });
   expect(calm.seen).toHaveLength(30);
@@ -26,7 +26,7 @@ test('with time enough all are tried, and as many as somebody wished without a b
   expect(wished.seen).toHaveLength(50);
 });
 
-test.each([3, 20])('a case that fails is told with its seed, the %sth too', async (fails) => {
+test.each([3, 20])('the failure of case %s includes the seed', async (fails) => {
   const { property } = counted(fails);
   const tried = tryCases('cases', property, { least: 7, most: 30, forMs: 600_000 });
   await expect(tried).rejects.toThrow(/seed: -?\d+/);

@@ -4,17 +4,17 @@ import fc, { type IAsyncProperty } from 'fast-check';
 export interface Tries {
   /** Tried whatever they take: fewer would prove nothing. */
   least: number;
-  /** Beyond these it goes on while there is time. */
+  /** Maximum number of cases, within the time limit. */
   most: number;
   forMs: number;
 }
 
 /**
- * Holds a property against drawn cases, and says how many there were. A busy machine makes them fewer, never fewer than `least`: a bound by time
- * alone would hide that next to nothing was tried.
- * @param name of what is tried, in the line that tells the number
- * @param wished a number that somebody asked for, such as 20000: all of them, without a bound
- * @throws Error with the seed when a case fails
+ * Checks a property with random cases and prints their number. A busy host tries fewer cases, but at least `least`: a time limit only
+ * could leave a property almost untested.
+ * @param name name of the cases in the printed line
+ * @param wished requested number of cases, such as 20000, without a time limit
+ * @throws Error with the seed if a case fails
  */
 export async function tryCases<Case>(
   name: string,

@@ -29,8 +29,8 @@ const ENDING_LOOPS: Readonly<Record<string, readonly [count: number, why: string
 };
 
 /**
- * Loops that ask another side and go on for as long as it says so: neither a counter bounds them (`for (…; page < MOST; page += 1)`), nor
- * a `visit` of {@link guardWalk}. A function that calls itself after asking is one too.
+ * Finds loops that send requests and whose end depends only on the remote server: without a counter (`for (…; page < MOST; page += 1)`) and
+ * without a `visit` of {@link guardWalk}. A function that calls itself after a request is such a loop.
  */
 export function vendorLoopBreaches(files: readonly SourceFile[], ending = ENDING_LOOPS): string[] {
   const asking = files.filter(({ path }) => ASKING_MODULES.includes(path.split('/')[1] ?? ''));
@@ -56,7 +56,7 @@ function unboundedLoops(tokens: readonly Token[]): number[] {
     const bodyAt = token.text === 'do' ? at + 1 : at + head.length + 3;
     const body = bodyOf(tokens, bodyAt);
     if (token.text === 'do') tails.add(bodyAt + body.length + 2);
-    // Over something that is there: `for (const each of all)`.
+    // Iterates over existing data: `for (const each of all)`.
     if (token.text === 'for' && !isClassic(head)) return [];
     const isGuarded = body.some(({ text }, index) => text === 'visit' && body[index + 1]?.text === '(');
     return asks(body) && !isGuarded && !isCounted(head) ? [token.line] : [];
@@ -86,7 +86,7 @@ function isType(tokens: readonly Token[], at: number): boolean {
   return ['<', ':', '|', ','].includes(tokens[at - 1]?.text ?? '');
 }
 
-/** What stands in the brackets that open at a token. */
+/** Returns the tokens inside the brackets that open at a token. */
 function within(tokens: readonly Token[], at: number): Token[] {
   let depth = 0;
   for (let end = at; end < tokens.length; end += 1) {
@@ -109,7 +109,7 @@ function isClassic(head: readonly Token[]): boolean {
   return head.filter((token) => isSign(token, ';')).length >= 2;
 }
 
-/** Whether a condition compares with a bound, and each round counts: only a head of `for` tells both. */
+/** Decides whether a loop compares a counter with a bound: only the head of a classic `for` shows both. */
 function isCounted(head: readonly Token[]): boolean {
   if (!isClassic(head)) return false;
   const first = head.findIndex((token) => isSign(token, ';'));

@@ -13,12 +13,12 @@ test('zero and the empty string hold', async () => {
   expect(await waitFor(async () => '', { what: 'a text' })).toBe('');
 });
 
-test('says what it waited for in vain', async () => {
+test('a time-out names the missing condition', async () => {
   const waiting = waitFor(() => false, { what: 'the impossible', timeoutMs: 20 });
   await expect(waiting).rejects.toThrow(`waited ${paced(20)} ms for the impossible`);
 });
 
-test('a condition that throws does not hold yet, and its last error is told', async () => {
+test('retries a condition that throws, and reports its last error', async () => {
   const failing = () => {
     throw new Error('not there');
   };

@@ -2,22 +2,22 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { paced } from './pace.ts';
 
 export interface WaitForOptions {
-  /** What is waited for, in words that finish the sentence "waited 90000 ms for …". */
+  /** Completes the sentence "waited 90000 ms for …". */
   readonly what: string;
-  /** On a usual machine ({@link paced}); 90 s unless told. It ends what hangs, and measures nothing. */
+  /** Time on a usual host ({@link paced}); 90 s by default. The limit ends a hang and measures nothing. */
   readonly timeoutMs?: number;
   /**
-   * Between two looks; 10 ms unless told. A look that takes longer is followed by as long a rest, so that it leaves the processor to what
-   * is waited for.
+   * Pause between two checks; 10 ms by default. After a longer check the pause is as long as the check, to leave the processor to the
+   * observed process.
    */
   readonly intervalMs?: number;
 }
 
 /**
- * Looks at a condition until it holds. One that throws doesn't hold yet.
+ * Checks a condition until it holds. A condition that throws does not hold.
  *
  * @returns the first value that isn't false, null or undefined
- * @throws Error at the time-out, saying what was waited for; its cause is what the condition threw last
+ * @throws Error at the time-out, with the awaited condition; its cause is the condition's last error
  */
 export async function waitFor<Value>(
   condition: () => Value | Promise<Value>,

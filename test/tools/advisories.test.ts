@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { type Advisories, askForAdvisories, tellAdvisories } from '../../tools/advisories.ts';
 
-/** A registry with this answer to the question for advisories; it has no package. @returns its address */
+/** Starts a registry with this answer to requests for advisories; it has no packages. @returns its URL */
 async function startRegistry(answer: (response: ServerResponse) => void): Promise<string> {
   const server = createServer((request, response) => {
     request.resume();
@@ -21,7 +21,7 @@ async function startRegistry(answer: (response: ServerResponse) => void): Promis
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Asks for the packages of this project. */
+/** Requests advisories for the packages of this project. */
 function ask(registry: string): Promise<Advisories> {
   const cache = mkdtempSync(join(tmpdir(), 'advisories-'));
   onTestFinished(() => rmSync(cache, { recursive: true, force: true }));
@@ -35,7 +35,7 @@ function told(advisories: Advisories): { code: number; lines: string } {
   return { code, lines: error.mock.calls.flat().join('\n') };
 }
 
-test('a known advisory about a package of the lock file fails, with package, severity and address', async () => {
+test('a known advisory about a package of the lock file fails, with package, severity and URL', async () => {
   const advisory = { id: 1, url: 'https://advisories.test/1', title: 'stack overflow', severity: 'high' };
   const one = { ...advisory, vulnerable_versions: '<99.0.0', cwe: [], cvss: { score: 7, vectorString: null } };
   const answer = await ask(await startRegistry((response) => response.end(JSON.stringify({ yaml: [one] }))));
@@ -52,7 +52,7 @@ test('without one it passes', async () => {
   expect(told(answer)).toEqual({ code: 0, lines: '[check] advisories passed: none is known' });
 });
 
-test('a registry that does not tell, or is not there, fails nothing and is named as the reason', async () => {
+test('a registry without advisories, or an unreachable one, causes no failure and is reported as the reason', async () => {
   const refusing = await startRegistry((response) => response.writeHead(405).end());
   for (const [registry, why] of [
     [refusing, /405/],

@@ -8,7 +8,7 @@ const graph: Record<string, string[]> = {
   adduser: ['perl'],
 };
 
-test('dependencies are followed to their end, past circles, and only where they are wanted', async () => {
+test('resolves wanted dependencies transitively, including cycles', async () => {
   const asked: string[] = [];
   const dependenciesOf = async (names: readonly string[]) => {
     asked.push(...names);

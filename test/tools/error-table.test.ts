@@ -52,7 +52,7 @@ describe('the table of errors', () => {
     expect(renderErrors(catalogues).split('\n')).toHaveLength(2 + 5);
   });
 
-  test('shows who must act, a sample message, the note and the delay', () => {
+  test('shows the responsible party, a sample message, the note and the delay', () => {
     expect(rowOf('refused')).toBe(
       'retrying | target | `zeta`: Salesforce refused the record. | `zeta`: For long. Retry after at least 2 h. |',
     );

@@ -17,7 +17,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Starts a process that wants the lock; what it has said so far can be read. */
+/** Starts a process that takes the lock; `said` returns its output so far. */
 function wantLock(): { said: () => string; child: ChildProcess } {
   const child = spawn(process.execPath, [holder, lock], { stdio: ['ignore', 'pipe', 'inherit'] });
   processes.push(child);

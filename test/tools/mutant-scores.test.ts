@@ -40,7 +40,7 @@ const LISTED: Equivalent = {
 };
 
 describe('the score of a file', () => {
-  test('is the share of changes that a test noticed, and the others are named in the order of the file', () => {
+  test('is the share of changes that a test detects; the others are listed in file order', () => {
     expect(scoreOf(FILE, REPORT, [], 2)).toEqual({
       file: FILE,
       killed: 2,
@@ -56,7 +56,7 @@ describe('the score of a file', () => {
     });
   });
 
-  test('leaves out what is known to change nothing, wherever it stands by now', () => {
+  test('excludes equivalent changes, even if their line has moved', () => {
     expect(scoreOf(FILE, REPORT, [LISTED], 2)).toMatchObject({
       killed: 2,
       equivalent: 1,
@@ -65,7 +65,7 @@ describe('the score of a file', () => {
     });
   });
 
-  test('reports what is listed and no longer there, or noticed by a test', () => {
+  test('reports listed changes that are missing, or that a test detects', () => {
     const gone = { ...LISTED, line: 'if (count > 20) {' };
     const noticed = { ...LISTED, replacement: 'true' };
     const ofAnother = { ...LISTED, file: 'src/sync/diff.ts' };
@@ -86,7 +86,7 @@ describe('the safety core', () => {
   const read = (name: string) => JSON.parse(readFileSync(`test/mutants/${name}`, 'utf8'));
   const nearestTests: Record<string, string[]> = read('nearest-tests.json');
 
-  test('and its tests are files of ours, and the writing of every connector is part of it', () => {
+  test('consists of existing files with existing tests, and includes the writing code of every connector', () => {
     for (const file of [...Object.keys(nearestTests), ...Object.values(nearestTests).flat()]) {
       expect(existsSync(file), file).toBe(true);
     }
@@ -94,7 +94,7 @@ describe('the safety core', () => {
       expect(Object.keys(nearestTests)).toContain(file);
   });
 
-  test('has a reason for each change of it that nobody can notice', () => {
+  test('has a reason for each undetectable change', () => {
     const equivalents: Equivalent[] = read('equivalent.json');
     for (const { file, line, mutated, replacement, why } of equivalents) {
       expect(Object.keys(nearestTests)).toContain(file);

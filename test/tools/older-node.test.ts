@@ -5,8 +5,8 @@ import { expect, test } from 'vitest';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * What the plain JavaScript may take of Node by name: all of it is there since Node 20, which only starts the pinned one. A name that is not there
- * keeps the whole file from running. Before a name is added here, look when Node got it (nodejs.org/api).
+ * Names that the plain JavaScript may import from Node. Node 20 exports every name; it only starts the pinned Node. A single missing name
+ * prevents the file from running. Before you add a name, check its first Node version (nodejs.org/api).
  */
 const SINCE_NODE_20: Readonly<Record<string, readonly string[]>> = {
   'node:child_process': ['spawn'],
@@ -16,7 +16,7 @@ const SINCE_NODE_20: Readonly<Record<string, readonly string[]>> = {
   'node:url': ['fileURLToPath', 'pathToFileURL'],
 };
 
-test('what runs on an older Node takes nothing of it by name that the older one lacks', () => {
+test('code for an older Node imports only names that the older Node exports', () => {
   const files = globSync(['bin/*.js', 'tools/*.js'], { cwd: root });
   const taken = files.flatMap((file) =>
     [...readFileSync(root + file, 'utf8').matchAll(/^import \{([^}]*)\} from '(node:[a-z_/]+)'/gm)].flatMap(

@@ -20,11 +20,14 @@ import { makePackage } from '../../tools/package.ts';
 
 const root = join(import.meta.dirname, '../..');
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
-/** A folder with nothing but what was installed there: the program, and the packages that it needs. */
+/** A folder that contains only the installed program and its packages. */
 let folder: string;
 let installed: string;
 
-/** As `npm install` does it, without a network: the archive unpacked below `node_modules`, beside its packages, its command linked. */
+/**
+ * Installs like `npm install`, but without a network: unpacks the archive in `node_modules` together with its packages, and links the
+ * command.
+ */
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'clinic-mirror-installed-'));
   const archive = makePackage(root, join(folder, 'archive'));
@@ -87,7 +90,7 @@ targets:
     expect(checked).toMatch(/^1 tenant, 1 target\n/);
   });
 
-  test('has every file of the image, as JavaScript of as many lines, and each leads to files that are there', () => {
+  test('contains every file of the image as JavaScript with equal line counts, and all its imports resolve', () => {
     const sources = imageFiles(root).filter((path) => path.startsWith('src/') && /\.[jt]s$/.test(path));
     const made = filesIn(join(installed, 'src')).map((path) => `src/${path}`);
     expect(made).toEqual(sources.map((path) => path.replace(/\.ts$/, '.js')).toSorted());

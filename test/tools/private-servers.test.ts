@@ -14,7 +14,7 @@ import { waitFor } from '../support/wait-for.ts';
 
 const launcher = fileURLToPath(new URL('fixtures/start-and-die.ts', import.meta.url));
 
-/** An orphan that has ended and that nobody collects (state Z) isn't running. */
+/** An ended orphan that no process has reaped (state Z) is not running. */
 function isRunning(pid: number): boolean {
   if (!existsSync(`/proc/${pid}/stat`)) return false;
   return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ');
@@ -66,13 +66,13 @@ describe('a private Redis', () => {
 describe.each(['redis', 'radicale', 'xandikos', 'cyrus'])(
   'a private %s does not outlive the process that started it',
   (name) => {
-    test('when that ends and forgot it', async (context) => {
+    test('that ends without stopping it', async (context) => {
       const { ended, serverPid } = await startInAnotherProcess(context, name, 'end');
       expect(await ended).toEqual([0, null]);
       await waitFor(() => !isRunning(serverPid), { what: `the end of ${name}` });
     });
 
-    test('when that is killed', async (context) => {
+    test('that is killed', async (context) => {
       const { parent, serverPid } = await startInAnotherProcess(context, name, 'live-on');
       expect(isRunning(serverPid)).toBe(true);
       parent.kill('SIGKILL');
@@ -95,7 +95,7 @@ describe('the Redis of a test file', () => {
     await redis.crash();
   });
 
-  test('is empty and running at the start of each test', async () => {
+  test('is empty and running before each test', async () => {
     expect(await redis.connect().dbsize()).toBe(0);
   });
 });
@@ -104,7 +104,7 @@ describe('the Radicale of a test file', () => {
   const radicale = useRadicale({ users: [{ name: 'doctor', password: 'word' }] });
   const authorization = (password: string) => `Basic ${btoa(`doctor:${password}`)}`;
 
-  test('asks for the password of its user', async () => {
+  test('requires the password of its user', async () => {
     const read = (password: string) =>
       fetch(`${radicale().url}/doctor/`, {
         method: 'PROPFIND',
@@ -154,7 +154,7 @@ describe('a guarded process', () => {
     expect(isRunning(pid)).toBe(false);
   });
 
-  test('whose program does not exist is an error that names it', async () => {
+  test('without an existing program fails with the name of the program', async () => {
     const server = { command: 'no-such-program', args: [], env: {} };
     await expect(startGuarded({ server, args: [], ready: /x/, readyTimeoutMs: 100 })).rejects.toThrow(
       /no-such-program/,

@@ -72,7 +72,7 @@ describe('the files of a release', () => {
     writeFileSync(join(folder, `${SUMS}.sig`), before);
   });
 
-  test('are the same bytes for whoever makes them of the same commit, and never go to where something is', () => {
+  test('are byte-identical for the same commit, and require an empty folder', () => {
     const again = join(place, 'again');
     makeRelease({ root, version: '0.0.0', folder: again, key: join(place, 'maintainer') });
     expect(readFileSync(join(again, SUMS), 'utf8')).toBe(readFileSync(join(folder, SUMS), 'utf8'));

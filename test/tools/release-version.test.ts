@@ -26,7 +26,7 @@ test('a changelog is read version by version, with the day and the notes of each
   ]);
 });
 
-describe('a fault is named:', () => {
+describe('a reported fault:', () => {
   const sources = { changelog: CHANGELOG, manifest: '0.10.0', lock: '0.10.0' };
 
   test('none when all agree', () => {
@@ -51,7 +51,7 @@ describe('a fault is named:', () => {
     expect(versionFaults({ ...sources, ...change })).toEqual([expect.stringContaining(fault)]);
   });
 
-  test('a heading of another form, which is thrown', () => {
+  test('throws for a heading in another form', () => {
     expect(() => releasesIn(CHANGELOG.replace('## [0.9.1] –', '## 0.9.1'))).toThrow('"## 0.9.1 2026-11-01"');
   });
 });

@@ -13,7 +13,7 @@ function chunk(kind: string, content: Buffer): Buffer {
   return framed;
 }
 
-/** A picture with the colours of a list, each row under the filter that is named; of red, green and blue, one byte each. */
+/** Returns a picture with the given colours (red, green and blue, one byte each); `filters` repeat over the rows. */
 function pictureOf(width: number, colours: readonly (readonly number[])[], filters: readonly number[]): Buffer {
   const height = colours.length / width;
   const head = Buffer.alloc(13);
@@ -57,7 +57,7 @@ function coloursOf(png: Buffer, width: number): number[][] {
 
 const colour = fc.tuple(fc.nat(255), fc.nat(255), fc.nat(255));
 
-test('a picture of few colours is the same with a palette, whatever filters it was written with', () => {
+test('a picture of few colours is unchanged by a palette, for every filter', () => {
   const pictures = fc
     .tuple(
       fc.integer({ min: 1, max: 7 }),
@@ -78,7 +78,7 @@ test('a picture of few colours is the same with a palette, whatever filters it w
   );
 });
 
-test('of more colours than a palette holds areas stay as they are, and others are near', () => {
+test('with more colours than the palette, uniform areas are exact and other colours are close', () => {
   const area = [18, 34, 51];
   const many = Array.from({ length: 600 }, (_, index) => [index % 256, (index * 7) % 256, (index * 13) % 256]);
   const colours = [...many, ...Array.from({ length: 600 }, () => area)];

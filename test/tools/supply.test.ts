@@ -26,7 +26,7 @@ const packages = lockedPackages(root);
 const inImage = packages.filter((each) => each.isInImage);
 
 describe('packages', () => {
-  test('are named by exact versions, and are what the lock file has', () => {
+  test('have exact versions that match the lock file', () => {
     const { dependencies, devDependencies, optionalDependencies, overrides } = manifest;
     const named = { ...dependencies, ...devDependencies, ...optionalDependencies, ...overrides };
     expect(Object.entries(named).filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([]);
@@ -36,7 +36,7 @@ describe('packages', () => {
     );
   });
 
-  test('are known by a sum of what they hold, wherever they come from', () => {
+  test('come from the npm registry and have a checksum', () => {
     expect(packages.length).toBeGreaterThan(400);
     const unknown = packages.filter(({ integrity }) => !/^sha512-[\w+/]{86}==$/.test(integrity ?? ''));
     expect(unknown.map(({ path }) => path)).toEqual([]);
@@ -50,7 +50,7 @@ describe('packages', () => {
   });
 
   test('that are in the image let others use, change and sell what is built with them', () => {
-    // Of MPL-2.0 it is the package's own files that stay open; we change none of them.
+    // MPL-2.0 applies to the package's own files; this project changes no file of such a package.
     const allowed = [
       '0BSD',
       'Apache-2.0',
@@ -68,7 +68,7 @@ describe('packages', () => {
     expect(open).toEqual(['ical.js']);
   });
 
-  test('all tell their licence, or somebody read it for them', () => {
+  test('have a licence, stated or determined by a reader', () => {
     expect(packages.filter((each) => licenseOf(each) === null).map(({ path }) => path)).toEqual([]);
     const unclear = packages.filter(({ license }) => license === null || license === 'BSD').map(({ name }) => name);
     expect(Object.keys(TOLD_LICENSES).toSorted()).toEqual([...new Set(unclear)].toSorted());
@@ -84,7 +84,7 @@ describe('the bill of materials', () => {
     expect(bill).toMatchObject({ bomFormat: 'CycloneDX', specVersion: '1.6' });
   });
 
-  test('names every package of the image once, with its sum and its licence, and the base image by its digest', () => {
+  test('lists every package of the image once, with checksum and licence, and the base image by its digest', () => {
     const wanted = new Set(inImage.map(({ name, version }) => `${name} ${version}`));
     const libraries = bill.components.filter(({ type }) => type === 'library');
     expect(libraries.map(({ name, version }) => `${name} ${version}`).toSorted()).toEqual([...wanted].toSorted());
@@ -98,7 +98,7 @@ describe('the bill of materials', () => {
     expect(new Set(refs).size).toBe(refs.length);
   });
 
-  test('says who needs what: all that package.json names, and nothing that is not there', () => {
+  test('lists dependencies: all of package.json, and no unknown package', () => {
     const [own] = bill.dependencies;
     const purls = Object.entries(manifest.dependencies).map(
       ([name, version]) => `pkg:npm/${name.replace('@', '%40')}@${version}`,
@@ -145,7 +145,7 @@ describe('the listing of the image', () => {
     ]);
   });
 
-  test('names what "npm pack" would take of the checkout too, beside the manifest and the README', () => {
+  test('lists the files of "npm pack", except the manifest and the README', () => {
     const packed = JSON.parse(
       execFileSync('npm', ['pack', '--dry-run', '--json', '--offline'], { cwd: root, encoding: 'utf8' }),
     );

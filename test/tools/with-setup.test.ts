@@ -94,7 +94,7 @@ describe.each([
     expect(reports.match(/installed in/g)).toHaveLength(1);
   });
 
-  test('what a person installed by npm ci is not installed again', async () => {
+  test('packages from a manual npm ci are not installed again', async () => {
     writeVersion('1.0.4');
     const npm = spawn('npm', ['ci', '--ignore-scripts', '--no-audit'], { cwd: project, stdio: 'ignore' });
     expect(await once(npm, 'close')).toEqual([0, null]);
@@ -103,7 +103,7 @@ describe.each([
     expect(printed.err).toBe('');
   });
 
-  test('settings of an outer npm do not lead the inner one astray', async () => {
+  test('settings of an outer npm do not affect the inner one', async () => {
     writeVersion('1.0.2');
     const { closed, printed } = start('echo.ts', [], {
       npm_config_dry_run: 'true',
@@ -118,7 +118,7 @@ describe.each([
   });
 
   test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
-    '%s ends the script, and the exit tells the signal',
+    '%s ends the script, and the exit code contains the signal',
     async (signal) => {
       const { child, closed, printed } = start('wait.ts');
       await waitFor(() => printed.out.endsWith('\n'), { what: 'the script to start' });
@@ -128,7 +128,7 @@ describe.each([
     },
   );
 
-  test('a failed installation is said, and nothing is run', async () => {
+  test('a failed installation is reported, and the script does not run', async () => {
     writeVersion('1.0.3');
     write('package-lock.json', '{ broken');
     const { closed, printed } = start('echo.ts');

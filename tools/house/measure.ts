@@ -63,7 +63,7 @@ export function closureOf(path: string, source: readonly Source[]): Source[] {
   return [...reached];
 }
 
-/** Goals with what they are measured by, where they lie, and the figure's name; a text in brackets is a command that measures. */
+/** Goals with their measure, location and figure name; a text in brackets is a command that measures. */
 const GOALS: readonly [
   goal: string,
   what: string,
@@ -103,7 +103,7 @@ const GOALS: readonly [
   ['H13', 'start of a command', '[npm run bench -- --only start]', '≤ 0.2 s; ≤ 0.4 s'],
 ];
 
-/** The rows of all goals. What must be run has its command in the place of a figure. */
+/** Returns the rows of all goals. A goal that requires a run has its command instead of a figure. */
 export function measureHouse(files: HouseFiles): HouseRow[] {
   const figures = figuresOf(files);
   return GOALS.map(([goal, what, figure, wanted]) => {
@@ -173,7 +173,7 @@ export function hasLogic({ path, branches }: Pick<Source, 'path' | 'branches'>):
   return branches >= FEWEST_BRANCHES && !/^src\/(http-server\/pages|documents)\/texts\//.test(path);
 }
 
-/** Whether a text reads as a sentence: at least four words, of which most are lower case letters alone. */
+/** Decides whether a text is a sentence: at least four words, most of them in lower case letters only. */
 function isSentence(text: string): boolean {
   const words = text.trim().split(/\s+/);
   return words.length >= 4 && words.filter((word) => /^[a-z’']+[,.:;]?$/.test(word)).length >= words.length * 0.6;
@@ -221,7 +221,7 @@ export function sentencesInSeveral(source: readonly Pick<Source, 'path' | 'texts
   return [...files].filter(([, count]) => count > 1).map(([text]) => text);
 }
 
-/** Names that a file declares with a word that had several meanings. */
+/** Returns declared names that contain a word with several meanings. */
 export function ambiguousNames({ names }: Pick<Source, 'names'>): string[] {
   return names.filter(isAmbiguous);
 }

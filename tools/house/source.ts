@@ -26,7 +26,7 @@ export interface SourceFunction {
  */
 export type TextRole = 'description' | 'declared' | 'log' | 'assertion' | 'words' | 'error' | 'other';
 
-/** A string literal or template of a source file, with `…` in place of what a template inserts. */
+/** A string literal or template of a source file, with `…` instead of inserted values. */
 export interface SourceText {
   text: string;
   line: number;
@@ -69,7 +69,7 @@ const NO_CODE = new Set([
   'TSDeclareFunction',
 ]);
 
-/** What declares a test, or a group of them. */
+/** Functions that declare a test, or a group of tests. */
 const TEST_FUNCTIONS = new Set(['test', 'it', 'describe']);
 
 /** Parses a TypeScript file and measures it. @throws Error that names the file, if the file cannot be parsed */
@@ -114,7 +114,10 @@ export function readSource(path: string, content: string): Source {
   return source;
 }
 
-/** Measures a script for Redis: its lines that are not blank and not only comment count as code. Its names are its file's, and those of its locals. */
+/**
+ * Measures a script for Redis. Lines of code are lines that are neither blank nor comments. The names are the file's name and the names of
+ * locals.
+ */
 export function readScript(path: string, content: string): Source {
   const lines = content.trimEnd().split('\n');
   const statements = lines.filter((line) => line.trim() !== '' && !line.trim().startsWith('--'));
@@ -162,7 +165,7 @@ interface Callee {
   callee?: { name?: string };
 }
 
-/** Role of the texts in one field of a node; null where it is that of the node. */
+/** Returns the role of the texts in one field of a node; null for the role of the node. */
 function roleWithin(node: Node, field: string): TextRole | null {
   if (node.type === 'Property' && field === 'value') {
     const { name = '' } = node.key as { name?: string };

@@ -89,7 +89,7 @@ export const TERMS: readonly Term[] = [
   },
 ];
 
-/** A word that had several meanings, in all its forms, and the words that names use in its place. */
+/** A word with several meanings, in all its forms, and its replacements in names. */
 export interface AmbiguousWord {
   forms: readonly string[];
   use: string;
@@ -123,7 +123,7 @@ export const AMBIGUOUS_WORDS: readonly AmbiguousWord[] = [
   { forms: ['twin', 'twins'], use: 'duplicate' },
 ];
 
-/** Names in which such a word is the standard term: products, HTTP, Unix time, URI and law. */
+/** Names in which an ambiguous word is the standard term: products, HTTP, Unix time, URI and law. */
 export const STANDARD_NAMES =
   /outlook-?calendar|microsoft|outlook(Calendar|Event|Connector)|^placeholder|keep_?(socket_?)?alive|wellKnown|legalBasis|(unix|from|is|first)_?epoch|epoch_?(ms|seconds|unit)/i;
 

@@ -99,7 +99,7 @@ export function readList<Row>(
   const form: PageForm<Row> = { label, list: call.list, path: listPath ?? profile.listPath, mostValues, map, idOf };
   let url = addressOf(context, segments, parameters);
   const seen: PagesSeen = { pages: 0, fullest: 0 };
-  /** Records that another page follows the previous page. */
+  /** Records that the previous page has a successor. */
   let follow = () => {};
 
   async function load(target: PageTarget): Promise<ReceivedPage<Row>> {
@@ -171,9 +171,9 @@ function identifying(list: ResourceName): string[] {
 }
 
 /**
- * A catalogue's pages as records, each id once. An iteration that ends without throwing has seen the whole list: one that moved
- * while it was read is begun again as often as the profile allows, and gives then what it had not given yet.
- * @throws MirrorError `contract`, code `incomplete-list`, when the end of the list could not be proved
+ * Yields a catalogue's pages as records, each id once. An iteration that ends without an error is complete: a list that changes during the
+ * read is read again as often as the profile allows, and then yields only new records.
+ * @throws MirrorError `contract`, code `incomplete-list`, if the end of the list is unproven
  */
 export async function* readCatalogue<Model extends object>(
   context: ClinicContext,
@@ -318,9 +318,9 @@ export interface ReadRows {
 }
 
 /**
- * Reads one list call, again if it moved, and then without asking what is not modified. The rows of a reading whose end was proved count
- * alone: what only an earlier one showed is gone since, or was never there. Of readings that prove nothing all rows count, and those
- * without an id of the last.
+ * Reads one list call. A list that changes during the read is read again, without conditional requests. A read with a proven end replaces
+ * earlier reads: rows only in an earlier read are deleted or were never valid. Without a proven end, the result contains the rows of all
+ * reads; rows without an id come from the last read only.
  */
 export async function readRows(
   context: ClinicContext,

@@ -127,9 +127,9 @@ function pair(id: string, value: string | null): [string, string][] {
 export type ZonedMapper<Model> = (row: unknown, sites?: SiteZones) => Mapped<Model>;
 
 /**
- * The zone of the row that is being read or written: the row's own, else its agenda's, else its location's, else the profile's. The zone is
- * looked for with the first local time, so that a row without one costs nothing and needs none. A row with a local time and a zone that
- * IANA does not name is set aside with the code `unknown-zone`.
+ * Zone of the current row: the zone of the row, its agenda, its location or the profile, in this order. The zone is determined at the first
+ * local time: a row without local times needs no zone. A row with a local time and a zone unknown to IANA is skipped with the code
+ * `unknown-zone`.
  */
 export class RowZone implements Zone {
   readonly #usual: string;

@@ -8,78 +8,78 @@ import type { ReceivedPage } from '../http/paging.ts';
 import { COUNT_HEADERS, type Mapped } from '../http/rows.ts';
 import { type CachedPage, type CachedStretches, cachedStretches } from './list-page.ts';
 
-/** What is known of a list's pages while it is read. */
+/** Cached pages of a list during a read. */
 export interface PageMemory<Row> {
-  /** By what the clinic may be asked whether the answer of an address is what it was; null: it has to be read. */
+  /** Returns the ETag for a conditional request to this URL; null if the page must be read in full. */
   etagOf(url: string): string | null;
-  /** What an answer "not modified" stands for; null when it can't be believed, or what it stands for is not kept any more. */
+  /** Returns the cached page that a "not modified" answer confirms; null if the answer is not credible or the page is no longer cached. */
   unmodified(url: string, headers: Headers): ReceivedPage<Row> | null;
   /**
-   * What the very bytes of an answer were made into before; else what `make` makes of them now.
-   * @param make is given what stretches of rows were made into before; null where nothing of the page is kept
+   * Returns the cached page for an answer with identical bytes, or builds the page with `make`.
+   * @param make receives cached stretches of rows; null if no rows are cached
    */
   page(
     url: string,
     answer: Pick<HttpResponse, 'body' | 'parts' | 'headers'>,
     make: (cached: CachedStretches<Row> | null) => CachedPage<Row>,
   ): CachedPage<Row>;
-  /** The clinic may be asked next time whether the page of this address is what it was. @param headers of its answer */
+  /** Allows a conditional request for this URL in the next read. @param headers of the URL's answer */
   maySkip(url: string, headers: Headers): void;
 }
 
-/** What a reading is to tell. */
+/** Scope of a read. */
 export interface RememberedQuestion {
-  /** What the meaning of the same bytes depends on: the clinic's tenant, and who is logged in. */
+  /** Context that gives identical bytes the same meaning: the clinic's tenant and the signed-in user. */
   location: string;
   window: TimeWindow;
   agendaIds: readonly string[] | null;
-  /** Names of the headers that tell of paging, beside the usual ones. */
+  /** Additional names of headers with paging information. */
   pagingHeaders?: readonly string[];
 }
 
-/** For how long what is kept may stand for what would be read. */
+/** Limits for the use of cached data. */
 export interface Trust {
   now: Instant;
-  /** A reading that goes on from another one, or asks with conditions, does so for as long after the last whole one. */
+  /** Maximum time since the last full read for incremental reads and conditional requests. */
   wholeEveryMs: number;
-  /** Whether the clinic may be asked what is not modified. */
+  /** Whether conditional requests are allowed. */
   conditions: boolean;
-  /** Whether it may be asked what changed since. */
+  /** Whether requests for changes only are allowed. */
   changes: boolean;
 }
 
-/** All that was read of a list, and up to when. */
+/** Result of a list's read. */
 export interface StoredRows<Model> {
   records: Map<string, Model>;
-  /** Rows that can't be used, by their records' ids. */
+  /** Unusable rows by record id. */
   unusable: ReadonlyMap<string, InvalidRow>;
   withoutId: readonly InvalidRow[];
-  /** Whatever changed up to then, by the clinic's own times, was seen; null when that is not known. */
+  /** All changes up to this time, by the clinic's clock, are included; null if unknown. */
   changedTo: Instant | null;
 }
 
-/** What a list's readings share while one of them goes on. */
+/** Cache of a list during one read. */
 export interface RememberedReading<Model> extends PageMemory<Mapped<Model>> {
-  /** What the lists are asked for: the window of the question, or a longer one, so that the same is asked for a while. */
+  /** Window to request: the question's window or a longer one, so that requests stay identical for some time. */
   readonly window: TimeWindow;
-  /** What is known already, where this reading may ask for nothing but what changed since. */
+  /** Known rows if this read may request changes only; otherwise null. */
   readonly stored: (StoredRows<Model> & { changedTo: Instant }) | null;
-  /** A record that is as it was is the same object as before, so that whatever was computed of it is known by it. */
+  /** Returns the previous object for an unchanged record, so that caches keyed by the object remain valid. */
   asBefore(mapped: Mapped<Model>): Mapped<Model>;
-  /** The reading is over: what it did not show is dropped. @param isComplete whether another reading may go on from it */
+  /** Ends the read and drops pages and records that the read did not return. @param isComplete whether a later read may be incremental */
   end(rows: StoredRows<Model>, isComplete: boolean): void;
 }
 
-/** What stands for an answer that is not modified. */
+/** Cached answer for a conditional request. */
 interface CachedAnswer {
   etag: string;
-  /** Of the page that it was made into. */
+  /** Name of the cached page. */
   name: string;
-  /** Those that tell of paging. */
+  /** Headers with paging information. */
   headers: Headers;
 }
 
-/** The last reading that asked for all, without conditions, and what readings ask for since. */
+/** The last full, unconditional read, and the question and window that later reads repeat. */
 interface Whole {
   question: string;
   window: TimeWindow;
@@ -87,26 +87,25 @@ interface Whole {
 }
 
 /**
- * What one process keeps of the last reading of a list, so that pages and records that are as they were cost neither fetching nor parsing
- * nor mapping. It changes what a reading gives only where the clinic's own word of what changed is wrong or leaves something out, and
- * for as long as that is trusted.
+ * Caches a list's last read in one process, so that unchanged pages and records need no fetching, parsing or mapping. The cache changes a
+ * read's result only if the clinic reports its changes incorrectly or incompletely, and at most until the next full read.
  */
 export class ReadingMemory<Model extends { id: string }> implements Cached {
   readonly #room: CacheBudget;
   readonly #onInvalidated: () => void;
   #pages: ReadonlyMap<string, CachedPage<Mapped<Model>>> = new Map();
-  /** Where the rows of these pages are from. */
+  /** Context of the cached pages' rows. */
   #location = '';
   #answers: ReadonlyMap<string, CachedAnswer> = new Map();
   #rows: StoredRows<Model> = nothing();
   #whole: Whole | null = null;
-  /** Until the next whole reading: an answer "not modified" was not to be believed. */
+  /** A "not modified" answer was not credible; reset by the next full read. */
   #isDeceived = false;
-  /** The clinic does not filter by the time of a change as its profile says. */
+  /** The clinic ignores the profile's filter by time of change. */
   #isUnfiltered = false;
   #isInvalidated = false;
 
-  /** @param onInvalidated told when it is invalidated, for what others keep of the same records */
+  /** @param onInvalidated clears other caches of the same records */
   constructor(room: CacheBudget, onInvalidated: () => void = () => {}) {
     this.#room = room;
     this.#onInvalidated = onInvalidated;
@@ -150,7 +149,7 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
       },
       page: (url, answer, make) => {
         const name = `${location} ${answer.headers.get('content-type')} ${digestOf(answer)}`;
-        // Of whom the last reading was invalidated, this one will be as well, as a rule: their rows need no names.
+        // An invalidated cache is usually invalidated again, so naming its stretches of rows would be wasted work.
         const page = pageNamed(name) ?? make(wasInvalidated ? null : (name) => stretches()(name));
         pages.set(name, page);
         namesByUrl.set(url, name);
@@ -175,7 +174,7 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
         this.#rows = rows;
         this.#whole = isComplete ? whole : null;
         this.#isInvalidated = false;
-        // Of a clinic that does not filter, most rows lie beside the question.
+        // If the clinic does not filter, most rows are outside the window.
         const paged = [...pages.values()].reduce((sum, page) => sum + page.rows.length, 0);
         const isDear = answers.size > 0 || (trust.changes && !this.#isUnfiltered);
         this.#room.use(this, Math.max(paged, rows.records.size), { isDear });
@@ -183,17 +182,17 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
     };
   }
 
-  /** Whether the last reading was invalidated. */
+  /** Whether the cache was invalidated after the last read. */
   get isInvalidated(): boolean {
     return this.#isInvalidated;
   }
 
-  /** The next reading asks for all, without conditions: what is kept saves parsing and mapping only. */
+  /** Makes the next read full and unconditional: cached pages then save only parsing and mapping. */
   distrust(): void {
     this.#whole = null;
   }
 
-  /** The clinic is no more asked what changed since, for as long as this memory lives. */
+  /** Stops requests for changes only, permanently for this cache. */
   leaveFilter(): void {
     this.#isUnfiltered = true;
     this.distrust();
@@ -208,7 +207,7 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
     this.#onInvalidated();
   }
 
-  /** The whole reading that another one of this question may go on from now. */
+  /** Returns the full read that an incremental read of this question may use, or null. */
   #trusted(question: string, { fromAt, toAt }: TimeWindow, { now, wholeEveryMs }: Trust): Whole | null {
     const whole = this.#whole;
     if (whole === null || whole.question !== question || whole.window.fromAt > fromAt || whole.window.toAt < toAt)
@@ -221,7 +220,7 @@ function nothing<Model>(): StoredRows<Model> {
   return { records: new Map(), unusable: new Map(), withoutId: [], changedTo: null };
 }
 
-/** Whether "not modified" comes from the clinic itself, and means what was asked about. */
+/** Decides whether a "not modified" answer comes from the clinic itself and refers to the requested ETag. */
 function isBelievable(headers: Headers, asked: string): boolean {
   const stated = headers.get('etag');
   return !isFromCache(headers) && (stated === null || isSameEtag(stated, asked));
@@ -233,7 +232,7 @@ function digestOf(answer: Pick<HttpResponse, 'body' | 'parts'>): string {
   return digest.digest('base64url');
 }
 
-/** Whether two values of JSON's kinds are equal. */
+/** Compares two JSON values by content. */
 function isSame(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
@@ -244,15 +243,15 @@ function isSame(one: unknown, other: unknown): boolean {
 
 /** RFC 9110 section 8.8.3. */
 const ETAG = /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"$/;
-/** A longer one would be sent with every request. */
+/** Every request would carry a longer ETag. */
 const LONGEST_ETAG = 512;
-/** What paging reads of an answer's headers. */
+/** Headers that paging uses. */
 const PAGING_HEADERS = ['link', ...COUNT_HEADERS];
 
 /**
- * The ETag of an answer by which the clinic may be asked next time whether it is what it was, strong or weak; null where there is none, or
- * the answer comes out of a cache, or depends on more than what we send (`Vary: *`). `Last-Modified` is none: it counts seconds, so a
- * second change within one goes unseen (RFC 9110 section 8.8.2.2), and the newest change of a list's rows stays when a row is taken out.
+ * Returns an answer's ETag, strong or weak, for a conditional request. Null if the ETag is missing or too long, if a cache sent the answer,
+ * or if the answer varies by unknown headers (`Vary: *`). `Last-Modified` is not used: its resolution is one second, so a second change
+ * within the same second is missed (RFC 9110 section 8.8.2.2), and the removal of a row does not change the newest time of a list.
  */
 export function usableEtag(headers: Headers): string | null {
   const etag = headers.get('etag');
@@ -260,20 +259,20 @@ export function usableEtag(headers: Headers): string | null {
   return isFromCache(headers) || headers.get('vary')?.includes('*') === true ? null : etag;
 }
 
-/** Whether somebody between the clinic and here answered by what they had. */
+/** Returns whether an intermediate cache sent the answer. */
 export function isFromCache(headers: Headers): boolean {
   return Number(headers.get('age') ?? 0) > 0;
 }
 
-/** The weak comparison of RFC 9110 section 8.8.3.2, which If-None-Match is made by. */
+/** Weak comparison of RFC 9110 section 8.8.3.2, required for If-None-Match. */
 function isSameEtag(one: string, other: string): boolean {
   return one.replace(/^W\//, '') === other.replace(/^W\//, '');
 }
 
 /**
- * The headers by which a list pages.
- * @param more names of those that the profile reads beside the usual ones
- * @param before of the answer that is not modified: what it told and is not told again stands
+ * Returns an answer's headers with paging information.
+ * @param more additional header names of the profile
+ * @param before headers of the cached answer, for values that a "not modified" answer omits
  */
 export function pagingHeadersOf(headers: Headers, more: readonly string[], before?: Headers): Headers {
   const names = new Set([...PAGING_HEADERS, ...more]);

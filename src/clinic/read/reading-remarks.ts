@@ -7,24 +7,24 @@ import { RESOURCES, type ResourceName } from '../schema/resources.ts';
 import { compileAppointmentRows } from './appointment-rows.ts';
 import { NO_SITE_ZONES } from './place-zones.ts';
 
-/** Deepest object within a row that is searched for zones. */
+/** Maximum depth of objects within a row that are searched for zones. */
 const DEEPEST = 3;
-/** Names of countries such as "Japan" are IANA names too: only those of a region, and UTC, name a zone for certain. */
+/** Only zones of a region, and UTC, are certain to be zones: country names such as "Japan" are IANA names too. */
 const ZONE = /^(?:UTC|[A-Z][A-Za-z]+(?:\/[A-Z][\w+-]*){1,2})$/;
 
-/** Collects zones that rows of one list hold in fields which the profile does not name as zones. */
+/** Collects zones in fields that the profile does not declare as zones, for one list's rows. */
 export class UnreadZones {
   readonly #list: ReadingRemark['list'];
   readonly #named: ReadonlySet<string>;
   readonly #found = new Map<string, { zones: Set<string>; rows: number }>();
 
-  /** @param named the paths under which the profile reads the zone of such a row */
+  /** @param named the profile's zone paths for these rows */
   constructor(list: ReadingRemark['list'], named: readonly string[]) {
     this.#list = list;
     this.#named = new Set(named);
   }
 
-  /** @param used the zone that the row is read in */
+  /** @param used zone used to read the row */
   look(row: unknown, used: string): void {
     for (const [path, zone] of zonesIn(row)) {
       if (this.#named.has(path) || zone === used) continue;
@@ -35,7 +35,7 @@ export class UnreadZones {
     }
   }
 
-  /** A row that was read several times counts once. */
+  /** Limits the counts to the number of rows, because a row may be read several times. */
   ended(rows: number): void {
     for (const found of this.#found.values()) found.rows = Math.min(found.rows, rows);
   }
@@ -47,11 +47,13 @@ export class UnreadZones {
   }
 }
 
-/** Collects paths of a profile that find nothing in the rows of one list; paths of the documented profile may find nothing. */
+/**
+ * Collects a profile's paths without a value in one list's rows. Paths of the documented profile are excluded: their fields are optional.
+ */
 export class EmptyPaths {
   readonly #list: ReadingRemark['list'];
   readonly #open: { field: string; path: string; read: ValueReader }[];
-  /** Rows of the last whole reading; 0 before: a path may only not have been reached. */
+  /** Rows of the last complete read; 0 before, because rows with a value may still follow. */
   #rows = 0;
 
   constructor(list: ReadingRemark['list'], profile: ClinicProfile) {
@@ -86,7 +88,7 @@ export class EmptyPaths {
   }
 }
 
-/** What readings of one tenant show of its profile, over all that one process reads. */
+/** Collects remarks about one tenant's profile from all reads of one process. */
 export class RemarkCollectors {
   readonly #lists: ReadonlyMap<ResourceName, { paths: EmptyPaths; zones: UnreadZones | null }>;
   readonly #usual: string;
@@ -103,7 +105,7 @@ export class RemarkCollectors {
     this.#usual = profile.zone;
   }
 
-  /** Has a mapper's rows looked at too. */
+  /** Wraps a mapper so that the collectors inspect its rows. */
   countingRemarks<Model>(list: ResourceName, map: RowMapper<Model>): RowMapper<Model> {
     const collectors = this.#lists.get(list);
     if (collectors === undefined) return map;
@@ -114,17 +116,17 @@ export class RemarkCollectors {
     };
   }
 
-  /** A row of appointments with local times, and the zone that they were read in. */
+  /** Inspects an appointment row with local times. @param zone used to read the times */
   sawLocal(row: JsonObject, zone: string): void {
     this.#lists.get('appointments')?.zones?.look(row, zone);
   }
 
-  /** A row of appointments. */
+  /** Inspects an appointment row for empty paths. */
   sawRow(row: JsonObject): void {
     this.#lists.get('appointments')?.paths.look(row);
   }
 
-  /** A list was read to its proved end. */
+  /** Records a read with a proven end. */
   ended(list: ResourceName, rows: number): void {
     this.#lists.get(list)?.paths.ended(rows);
     this.#lists.get(list)?.zones?.ended(rows);
@@ -136,7 +138,7 @@ export class RemarkCollectors {
   }
 }
 
-/** What some rows of appointments show of their profile: zones that it does not name, and paths that find nothing in any. */
+/** Returns remarks for appointment rows: zones that the profile does not declare, and paths without a value in every row. */
 export function remarksOf(rows: readonly unknown[], profile: ClinicProfile): ReadingRemark[] {
   const found = new UnreadZones('appointments', profile.appointments.fields.zone);
   const map = compileAppointmentRows(profile);
@@ -145,7 +147,7 @@ export function remarksOf(rows: readonly unknown[], profile: ClinicProfile): Rea
   return [...found.remarks(), ...emptyPathsIn('appointments', rows, profile)];
 }
 
-/** The paths of a profile that find nothing in any of some rows of a list. */
+/** Returns the profile's paths without a value in every given row of a list. */
 export function emptyPathsIn(
   list: ReadingRemark['list'],
   rows: readonly unknown[],

@@ -12,7 +12,7 @@ import type { ClinicProfile } from '../schema/profile.ts';
 import { RESOURCE_PATHS, type ResourceName } from '../schema/resources.ts';
 import { createZone, dateText, formatInstant, type TimeFormat, type Zone } from './timestamps.ts';
 
-/** One record that is wanted. */
+/** Request for one record. */
 export interface RecordQuestion {
   list: ResourceName;
   tenantId: string;
@@ -20,17 +20,17 @@ export interface RecordQuestion {
   signal: AbortSignal;
 }
 
-/** The path of a list, or of what is below it. */
+/** Returns the path of a list, or of a resource in the list. */
 export function segmentsOf(list: ResourceName, tenantId: string, ...more: string[]): string[] {
   return ['tenants', tenantId, ...RESOURCE_PATHS[list], ...more];
 }
 
-/** One record as the clinic sends it; null for 404 and 410. */
+/** Reads one record as the clinic sends it; null for 404 and 410. */
 export async function readRow(context: ClinicContext, question: RecordQuestion): Promise<JsonObject | null> {
   return (await readToWrite(context, question))?.row ?? null;
 }
 
-/** The same, with what is needed to send the row back as it was. */
+/** Reads one record with the long numbers required to send the row back unchanged; null for 404 and 410. */
 export async function readToWrite(
   context: ClinicContext,
   question: RecordQuestion,
@@ -46,9 +46,9 @@ export async function readToWrite(
 }
 
 /**
- * One record by its id; 404, 410 and a tombstone mean `absent`.
- * @param isAsked whether a record is the one that was asked for; by its id when absent
- * @throws MirrorError `contract`, code `wrong-record`, when another came
+ * Reads one record by id; 404, 410 and a tombstone mean `absent`.
+ * @param isAsked whether the record is the requested one; compares the id by default
+ * @throws MirrorError `contract`, code `wrong-record`, for a different record
  */
 export async function readOne<Model extends object>(
   context: ClinicContext,
@@ -60,7 +60,7 @@ export async function readOne<Model extends object>(
   if (row === null) return { absent: true };
   const mapped = ofTenant(context.profile, question, map)(row);
   if ('unusable' in mapped) {
-    // Two such answers count like two that say that the record is not there.
+    // Two tombstones prove absence, like two answers 404.
     if (mapped.unusable.isTombstone === true) return { absent: true };
     return { unusable: { ...mapped.unusable, recordId: question.id } };
   }
@@ -69,9 +69,9 @@ export async function readOne<Model extends object>(
 }
 
 /**
- * The JSON object of an answer for one record.
- * @param of the resource that it is of
- * @throws MirrorError `contract`, code `not-a-record`, and those of `readJson`
+ * Returns the JSON object of an answer for one record.
+ * @param of the record's resource
+ * @throws MirrorError `contract`, code `not-a-record`, and errors of `readJson`
  */
 export function recordIn(
   answer: HttpResponse,
@@ -90,18 +90,20 @@ function labelOf(list: ResourceName): string {
   return `clinic.${list}.read`;
 }
 
-/** Where a row was asked for. */
+/** Origin of a row. */
 interface RowSource {
   list: ResourceName;
   tenantId: string;
 }
 
-/** Whether a row was set aside because it names another tenant: the list that it came in proves nothing by what it does not show. */
+/**
+ * Returns whether a row was skipped because it names another tenant. A list with such a row does not prove that missing records are absent.
+ */
 export function isForeign({ code }: InvalidRow): boolean {
   return code === 'wrong-tenant';
 }
 
-/** The rows of a tenant: one that names another is set aside with the code `wrong-tenant`, whatever else it holds. */
+/** Skips rows that name another tenant, with the code `wrong-tenant`, regardless of their content. */
 export function ofTenant<Model>(profile: ClinicProfile, source: RowSource, map: RowMapper<Model>): RowMapper<Model> {
   const namesAnother = compileOwnership(profile, source);
   const fields: object = profile[source.list].fields;
@@ -113,7 +115,7 @@ export function ofTenant<Model>(profile: ClinicProfile, source: RowSource, map: 
   };
 }
 
-/** @throws MirrorError `contract`, code `record-of-another`, for a row that names another tenant: nothing is written on its ground */
+/** @throws MirrorError `contract`, code `record-of-another`, for a row that names another tenant: such a row is no basis for a write */
 export function requireOwn(profile: ClinicProfile, source: RowSource, label: string, row: unknown): void {
   if (!compileOwnership(profile, source)(row)) return;
   const remedy = message('clinic.record-of-another.correct', { list: source.list });
@@ -131,15 +133,15 @@ function compileOwnership(profile: ClinicProfile, { list, tenantId }: RowSource)
 type WindowSettings = Pick<ClinicProfile['appointments'], 'filters' | 'agendaFilter' | 'window'>;
 type Parameter = [name: string, value: string];
 
-/** Whether a form of times says nothing of the zone that is meant. */
+/** Returns whether a time format contains no zone. */
 export function isLocalFormat(format: TimeFormat): boolean {
   return format === 'date' || format === 'local' || format === 'local-space';
 }
 
 /**
- * A window that covers the same instants whichever of the zones its ends are taken to be local times of. Rows beside the window itself are left
- * out by who reads them.
- * @param names of zones that local times may be meant in, beside the zone that the ends are written in
+ * Widens a window so that it covers the same instants in each of the zones that the server may assume for local times. Callers drop rows
+ * outside the original window.
+ * @param names zones that local times may use, in addition to the zone of the window's ends
  */
 export function widened(
   { fromAt, toAt }: TimeWindow,
@@ -154,8 +156,8 @@ export function widened(
 }
 
 /**
- * The query parameters of every list call that together cover a window and the agendas: the window in chunks of at most the
- * profile's days, the agendas in groups. One empty set when the server filters by neither; no set at all when no agenda is asked for.
+ * Returns the query parameters of the list calls that cover a window and the agendas: chunks of at most the profile's days, and groups of
+ * agendas. One empty set if the server filters by neither; no set if no agenda is requested.
  */
 export function listCalls(
   settings: WindowSettings,
@@ -180,7 +182,7 @@ function windowParameters(settings: WindowSettings, zone: Zone, window: TimeWind
   ]);
 }
 
-/** Whole local dates, so that a limit in days is kept however the window's ends lie within their days. */
+/** Uses whole local dates, so that a limit in days is kept at any time of day. */
 function dateChunks(settings: WindowSettings, zone: Zone, window: TimeWindow): [string, string][] {
   const { maxDays, toIncluded } = settings.window;
   const firstMs = floorToDay(window.fromAt + zone.offsetAt(window.fromAt));
@@ -211,7 +213,7 @@ function instantChunks(settings: WindowSettings, zone: Zone, window: TimeWindow)
   return chunks;
 }
 
-/** A server that counts local days would find an hour too many where the clock was put forward: that hour is left off. */
+/** A server that counts local days finds one hour too many when clocks are set forward: the chunk omits that hour. */
 function chunkEnd(startAt: Instant, maxDays: number, zone: Zone): Instant {
   const endAt = startAt + maxDays * DAY_MS;
   return endAt - Math.max(0, zone.offsetAt(endAt) - zone.offsetAt(startAt));

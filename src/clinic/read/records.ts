@@ -46,10 +46,10 @@ class Fault {
   }
 }
 
-/** @property rowZone the zone of each row, where rows have zones of their own */
+/** @property rowZone zone of the current row, if rows have individual zones */
 type TimeProfile = Pick<ClinicProfile, 'zone' | 'localTimes' | 'epochUnit'> & { rowZone?: Zone };
 
-/** What the reading of one field needs. */
+/** Rules for one field. */
 interface FieldRules extends TimeRules {
   /** For a choice: normalised words of the clinic → words of clinic-mirror. */
   words: ReadonlyMap<string, string>;
@@ -59,8 +59,8 @@ interface FieldRules extends TimeRules {
 const DECIMAL = /^[+-]?\d{1,15}(?:[.,]\d{1,9})?$/;
 
 /**
- * Prepares the reading of a described resource under a profile, field by field.
- * @param words how the clinic spells the words of choices; a word that is in none of them is kept
+ * Compiles the readers of a resource's fields under a profile.
+ * @param words the clinic's spelling of choices; an unmapped word is unchanged
  */
 export function compileFields<Described extends Shape>(
   described: Described,
@@ -71,7 +71,10 @@ export function compileFields<Described extends Shape>(
   return compileShape(described, fields, timeRulesOf(profile), { words }) as unknown as FieldReaders<Described>;
 }
 
-/** Prepares the reading of a field that holds a date or a time, where it matters which. @param field its name in our words */
+/**
+ * Compiles the reader of a field with a date or a time, for callers that distinguish the two. @param field clinic-mirror's name of the
+ * field
+ */
 export function compileTimestamp(
   paths: readonly string[],
   field: string,
@@ -182,7 +185,7 @@ function compileShape(
   return Object.fromEntries(readers);
 }
 
-/** All that the readers read, under their names. */
+/** Combines readers into a reader of an object with the same keys. */
 function gathered(readers: Readonly<Record<string, FieldReader<unknown>>>): FieldReader<object> {
   const entries = Object.entries(readers);
   return (row, onUnreadable) => {
@@ -192,7 +195,7 @@ function gathered(readers: Readonly<Record<string, FieldReader<unknown>>>): Fiel
   };
 }
 
-/** An absent list is an empty one. */
+/** An absent list is read as an empty list. */
 function nested(one: NestedField, where: unknown, rules: TimeRules, path: string): FieldReader<unknown> {
   const { at, fields } = where as { at: readonly string[]; fields: object };
   const find = compilePaths(at);
@@ -211,7 +214,7 @@ function nested(one: NestedField, where: unknown, rules: TimeRules, path: string
   };
 }
 
-/** Both spellings of a choice's words, the clinic's before ours. */
+/** Returns the clinic's and clinic-mirror's spellings of a choice's words; the clinic's spelling takes precedence. */
 function wordsOf({ words = [] }: ScalarField, theirs: ChoiceWords[string] = {}): ReadonlyMap<string, string> {
   const own = words.map((word) => [folded(word), word] as const);
   const spelled = Object.entries(theirs).flatMap(([word, spelling]) =>
@@ -220,7 +223,7 @@ function wordsOf({ words = [] }: ScalarField, theirs: ChoiceWords[string] = {}):
   return new Map([...own, ...spelled]);
 }
 
-/** A text that is needed may be empty: an agenda without a name is still an agenda. */
+/** A required text may be empty: an agenda without a name is still an agenda. */
 function scalar({ kind, needed }: ScalarField, where: unknown, rules: FieldRules, path: string): FieldReader<unknown> {
   const find = compilePaths(where as readonly string[]);
   const read = READERS[kind];
@@ -234,12 +237,12 @@ function scalar({ kind, needed }: ScalarField, where: unknown, rules: FieldRules
   return kind === 'text' && !needed ? tolerant(stated) : stated;
 }
 
-/** An empty text tells as little as a field that is not there. */
+/** Empty text is treated as absent. */
 function isNothing(value: unknown): boolean {
   return value === null || value === '';
 }
 
-/** Where times are numbers, 0 stands for none: nothing was booked or changed when 1970 began. */
+/** In numeric times, 0 means absent: no appointment was booked or changed at the start of 1970. */
 function isNoTime(value: unknown, { epochUnit }: TimeRules): boolean {
   return isNothing(value) || (epochUnit !== null && (value === 0 || value === '0'));
 }
@@ -267,7 +270,7 @@ const READERS: Readonly<Record<ScalarKind, (value: unknown, path: string, rules:
   },
 };
 
-/** A text as it is; a number in digits, as systems write postal codes and telephone numbers. */
+/** Returns a text unchanged, and a number as digits: some systems send postal codes and phone numbers as numbers. */
 function asText(value: unknown): string | null {
   if (typeof value === 'string') return value;
   return typeof value === 'number' && Number.isFinite(value) ? String(value) : null;
@@ -277,26 +280,26 @@ function asWord(value: unknown, path: string): string {
   return typeof value === 'string' ? value : (asId(value) ?? fail('wrong-type', path));
 }
 
-/** A number, or a text in plain notation, as decimal text with a point; what is written without digits after it stays so. */
+/** Returns a number, or a text in plain notation, as decimal text with a point. Decimal places are never added. */
 function asDecimal(value: unknown): string | null {
   const written = typeof value === 'number' && Number.isFinite(value) ? String(value) : value;
   if (typeof written !== 'string' || !DECIMAL.test(written.trim())) return null;
   return written.trim().replace(',', '.').replace(/^\+/, '');
 }
 
-/** @param firstYear years before count as no time; those of appointments when absent */
+/** @param firstYear first valid year; the limit for appointments by default */
 function asTimestamp(value: unknown, path: string, rules: TimeRules, firstYear?: number): Timestamp {
   const isTime = typeof value === 'string' || (typeof value === 'number' && rules.epochUnit !== null);
   return timestampOf(value, rules, firstYear) ?? fail(isTime ? 'bad-time' : 'wrong-type', path);
 }
 
-/** A name in two parts; what is not told is null. */
+/** First and last name; null if absent. */
 export interface Names {
   firstName: string | null;
   lastName: string | null;
 }
 
-/** Words that begin a family name, or go on with one. */
+/** Words at the start of, or within, a family name. */
 const PARTICLES = new Set(
   'd da dal dalla de del degli dei della delle dello den der di do dos du el la las le li lo los san santa ten ter van von zu'.split(
     ' ',
@@ -317,13 +320,13 @@ export function splitName(text: string, { order, separator }: Pick<FullName, 'or
     : { firstName: nonEmpty(second), lastName: nonEmpty(first) };
 }
 
-/** The first word of the family name: a particle behind the given name, else the last word. */
+/** Returns the index of the first word of the family name: a particle after the given name, or the last word. */
 function familyFrom(words: readonly string[]): number {
   const particle = words.findIndex((word, at) => at > 0 && at < words.length - 1 && isParticle(word));
   return particle === -1 ? Math.max(0, words.length - 1) : particle;
 }
 
-/** The word behind the family name: particles and one more. */
+/** Returns the index after the family name: any particles and one word. */
 function familyTo(words: readonly string[]): number {
   const name = words.findIndex((word) => !isParticle(word));
   return name === -1 ? words.length : name + 1;
@@ -337,7 +340,7 @@ function nonEmpty(text: string): string | null {
   return text.trim() === '' ? null : text.trim();
 }
 
-/** Prepares a name that stands in one field, where a row does not tell its parts. */
+/** Compiles the reading of a full name from one field, for rows without separate first and last names. */
 export function compileFullName(rule: FullName | null): (row: JsonObject, names: Names) => Names {
   if (rule === null) return (_row, names) => names;
   const read = compilePaths([rule.path]);

@@ -28,7 +28,7 @@ export interface NestedField<Kind extends 'record' | 'list' = 'record' | 'list',
   paths: readonly string[];
 }
 
-/** Whether a field holds rows of its own. */
+/** Returns whether a field contains rows. */
 export function isNested(one: ScalarField | NestedField): one is NestedField {
   return one.kind === 'record' || one.kind === 'list';
 }
@@ -59,10 +59,10 @@ type ValueOf<Field> =
         ? Scalars[Kind] | (Needed extends true ? never : null)
         : never;
 
-/** A resource as the program has it. */
+/** A record of a resource, with clinic-mirror's names and types. */
 export type RecordOf<Described extends Shape> = { [Name in keyof Described]: ValueOf<Described[Name]> };
 
-/** Where a profile says that the fields of a resource are: paths, tried in order. */
+/** A profile's paths for the fields of a resource, tried in order. */
 export type FieldPaths<Described extends Shape> = {
   [Name in keyof Described]: Described[Name] extends NestedField<'record' | 'list', infer Inner>
     ? { at: readonly string[]; fields: FieldPaths<Inner> }
@@ -132,10 +132,10 @@ function schemaOf(one: ScalarField | NestedField): z.ZodType {
   return z.strictObject({ at: paths.default([...one.paths]), fields: fieldPaths<Shape>(one.shape) }).prefault({});
 }
 
-/** How a system spells the words of a resource's choices: field → our word → its own, null for a word that it does not have. */
+/** A system's spelling of a resource's choices: field → clinic-mirror's word → the clinic's word, or null if the clinic lacks the word. */
 export type ChoiceWords = Readonly<Record<string, Readonly<Record<string, string | null>>>>;
 
-/** Schema of a resource's words in a profile, ours as defaults. */
+/** Schema of a resource's words in a profile; clinic-mirror's words are the defaults. */
 export function choiceWords(described: Shape): Defaulted<ChoiceWords> {
   const word = z.string().min(1).nullable();
   const fields = Object.entries(described).flatMap(([name, one]) => {
@@ -151,7 +151,7 @@ export function choiceWords(described: Shape): Defaulted<ChoiceWords> {
     ) as unknown as Defaulted<ChoiceWords>;
 }
 
-/** Where a row holds a whole name in one field, and how its parts stand there. */
+/** Schema for a full name in one field, and the order of its parts. */
 export const fullName = z
   .strictObject({
     path,
@@ -162,5 +162,5 @@ export const fullName = z
   .default(null)
   .describe('Field with the full name, split if a record has neither first nor last name. `null`: no such field.');
 
-/** The same, as a profile has it. */
+/** A profile's rule for full names. */
 export type FullName = NonNullable<z.infer<typeof fullName>>;

@@ -1,6 +1,6 @@
 import type { ResourceName } from './resources.ts';
 
-/** What an operation is about: a list of the clinic, or one of the two single records. */
+/** Subject of an operation: a list of the clinic, or one of the two single records. */
 export type OperationSubject = ResourceName | 'userInfo' | 'tenantInfo';
 
 /** A scope without the profile's prefix (specification section 5.7). */
@@ -11,7 +11,7 @@ export interface ClinicOperation {
   /** Subject and verb, such as `appointments.list`. */
   name: string;
   method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** As in the specification; a profile may put another prefix in the place of `/v2`. */
+  /** Path in the specification; a profile may replace the prefix `/v2`. */
   path: string;
   /** Null: every user with access to the tenant. */
   scope: ScopeName | null;
@@ -30,7 +30,7 @@ function operation(
   return { name, method, path, scope, subject: name.replace(/\..*/, '') as OperationSubject };
 }
 
-/** The usual verbs of a list. @param record path of one record, below the tenant */
+/** Returns the usual operations of a list. @param record path of one record, relative to the tenant */
 function usual(
   subject: ResourceName,
   scope: ScopeName | null,
@@ -47,8 +47,8 @@ const APPOINTMENT = `${TENANT}/appointments/{appointmentId}`;
 const INVOICE = `${TENANT}/invoices/{invoiceId}`;
 
 /**
- * Every operation of specification section 4, in its order. What they are called here is what errors, logs and metrics call them
- * (`clinic.<name>`); how a person asks for them follows from it (`control/clinic-question.ts`).
+ * Every operation of specification section 4, in the specification's order. Errors, logs and metrics use these names (`clinic.<name>`). The
+ * names of the operator's questions are derived from them (`control/clinic-question.ts`).
  */
 export const OPERATIONS: readonly ClinicOperation[] = [
   operation('userInfo.read', null, 'GET', '/v2/userinfo'),

@@ -2,19 +2,19 @@ import { z } from 'zod';
 import { issueText, message, type Text } from '../../messages/message.ts';
 import { PATH_PATTERN } from './paths.ts';
 
-/** Where a value is in an answer. */
+/** Path of a value in an answer. */
 export const path = z
   .string()
   .regex(new RegExp(`^${PATH_PATTERN}$`), issueText(message('profile.path')))
   .describe(
     'Path in a JSON object: field names joined by dots. In lists: `phones.0` (index), `phones[].number` (first value), `telecom[system=phone].value` (match).',
   );
-/** Where a time is in a row: at one place, or its date at one and its time of day at another. */
+/** Path of a time in a row, or separate paths of its date and time of day. */
 export const timePath = z
   .string()
   .regex(new RegExp(`^${PATH_PATTERN}(?: \\+ ${PATH_PATTERN})?$`), issueText(message('profile.time-path')))
   .describe('Path of a time in a JSON object. Join two paths with ` + ` for separate date and time fields.');
-/** Where an answer tells something of paging: in its body, or in a header (RFC 9110 section 5.1 says what a header's name is made of). */
+/** Location of a paging value in an answer: in the body, or in a header (RFC 9110 section 5.1 defines header names). */
 const answerPath = z
   .string()
   .regex(/^(?:header:[\w!#$%&'*+.^`|~-]+|(?!header:)[^\s.]+(?:\.[^\s.]+)*)$/, issueText(message('profile.answer-path')))
@@ -22,7 +22,7 @@ const answerPath = z
 /** A query parameter's name. */
 export const parameter = z.string().min(1).describe('Name of a query parameter.');
 
-/** Rules that can prove that a page is the last; the first that can speak of a page decides. */
+/** Rules that can prove that a page is the last. The first applicable rule decides. */
 const END_RULES = ['has-more', 'total', 'short-page', 'empty-page', 'no-next'] as const;
 
 const endings = {
@@ -61,7 +61,7 @@ const unpagedCap = z
 const countingEnds = endings.ends.default(['has-more', 'empty-page']);
 const followingEnds = endings.ends.default(['no-next']);
 
-/** How a list pages: one of six styles, with the names of its parameters and the rules that prove its end. */
+/** Paging of a list: one of six styles, with the names of its parameters and the rules that prove the end. */
 export const pagingSchema = z
   .discriminatedUnion('style', [
     z.strictObject({
@@ -136,7 +136,7 @@ function ruleNeeds(rule: EndRule, setting: keyof typeof endings): Text {
   return message('profile.rule-needs', { rule, setting });
 }
 
-/** How one list pages. */
+/** Paging of one list. */
 export type Paging = z.infer<typeof pagingSchema>;
 /** A rule that can prove the end of a list. */
 export type EndRule = (typeof END_RULES)[number];

@@ -1,7 +1,7 @@
 /** A JSON object of unknown content. */
 type JsonObject = Record<string, unknown>;
 
-/** One step of a path: into an object by name, then into the list that stands there. */
+/** One step of a path: into an object by name, then optionally into the list at that name. */
 export interface PathStep {
   name: string;
   /** `first`: the first element that leads to a value; a condition: only elements whose field has that value. */
@@ -10,12 +10,12 @@ export interface PathStep {
 
 const NAME = String.raw`[^\s.[\]=]+`;
 const STEP = String.raw`${NAME}(?:\[(?:${NAME}=[^[\]]+)?\])?`;
-/** What a path looks like, without anchors: `phones.0`, `phones[].number`, `telecom[system=phone].value`. */
+/** Pattern of a path, without anchors: `phones.0`, `phones[].number`, `telecom[system=phone].value`. */
 export const PATH_PATTERN = String.raw`${STEP}(?:\.${STEP})*`;
 const STEPS = new RegExp(String.raw`(${NAME})(?:\[(?:(${NAME})=([^[\]]+))?(\]))?`, 'g');
 const INDEX = /^\d{1,4}$/;
 
-/** The steps of a path. Names of fields that hold brackets or an equals sign can't be written as a path. */
+/** Returns the steps of a path. Field names with brackets or an equals sign cannot be written as a path. */
 export function parsePath(path: string): PathStep[] {
   return [...path.matchAll(STEPS)].map(([, name = '', field, value, bracket]) => {
     if (bracket === undefined) return { name };
@@ -23,7 +23,7 @@ export function parsePath(path: string): PathStep[] {
   });
 }
 
-/** The value where the steps lead; undefined where they lead nowhere. */
+/** Returns the value at the end of the steps, or undefined. */
 export function followPath(value: unknown, steps: readonly PathStep[], from = 0): unknown {
   let current = value;
   for (let at = from; at < steps.length; at += 1) {
@@ -40,7 +40,7 @@ function memberOf(value: unknown, name: string): unknown {
   return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
-/** A system that sends one element without its list means the same. */
+/** A single element without a list is equivalent to a list of one. */
 function inList(
   list: unknown,
   within: NonNullable<PathStep['within']>,
@@ -67,7 +67,7 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Sets a value where the steps lead; objects, lists and elements on the way are made where they lack. */
+/** Sets the value at the end of the steps and creates missing objects, lists and elements. */
 export function setAtPath(target: JsonObject, steps: readonly PathStep[], value: unknown): void {
   let current: JsonObject | unknown[] = target;
   steps.forEach(({ name, within }, at) => {
@@ -80,7 +80,7 @@ export function setAtPath(target: JsonObject, steps: readonly PathStep[], value:
     if (within !== undefined) {
       const list = listOf(next);
       const found = isLast ? undefined : elementOf(list, within, steps, at + 1);
-      // One element without its list is written where it stands, if it is the one that is meant.
+      // A matching element without a list is changed in place.
       if (found !== undefined && found === next) {
         current = found;
         return;
@@ -102,7 +102,7 @@ function listOf(value: unknown): unknown[] {
   return isObject(value) ? [value] : [];
 }
 
-/** The element that is read, else the first one that is meant. */
+/** Returns the element that a read of the path would use, or the first matching element. */
 function elementOf(
   list: readonly unknown[],
   within: NonNullable<PathStep['within']>,
@@ -120,7 +120,7 @@ function newElement(list: unknown[], within: NonNullable<PathStep['within']>): J
   return made;
 }
 
-/** Names come from configuration; `__proto__` is one like any other. */
+/** Names come from configuration: `__proto__` must be an ordinary name. */
 function define(target: JsonObject | unknown[], name: string, value: unknown): void {
   Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
 }

@@ -145,8 +145,8 @@ const writes = z.strictObject({
 });
 
 /**
- * How one clinic system answers where its specification is silent: paging, filters, field names, statuses, times and error
- * bodies. Every key has a default; the defaults together are the documented profile (`config/profiles/documented.yaml`).
+ * Behaviour of a clinic system that the specification leaves open: paging, filters, field names, statuses, times and error bodies. Every
+ * key has a default; the defaults form the documented profile (`config/profiles/documented.yaml`).
  */
 export const clinicProfileSchema = z.strictObject({
   pathPrefix: z
@@ -248,10 +248,12 @@ function isRegExp(source: string): boolean {
   }
 }
 
-/** Makes something of a profile; names of its parts may follow. */
+/** Compiles a part of a profile, for example the mapper of one list. */
 type Compile<Made, Names extends readonly string[]> = (profile: ClinicProfile, ...names: Names) => Made;
 
-/** What is made of one profile, such as the mapping of its rows: once for all tenants under it, when it is first used. */
+/**
+ * Compiled parts of one profile, such as row mappers. Each part is compiled at its first use and shared by all tenants with the profile.
+ */
 export class CompiledProfile {
   readonly #profile: ClinicProfile;
   readonly #made = new Map<Compile<unknown, never>, Map<string, unknown>>();
@@ -260,7 +262,7 @@ export class CompiledProfile {
     this.#profile = profile;
   }
 
-  /** @param compile pure, and the same function each time */
+  /** @param compile pure function; must be the same object in each call */
   of<Made, Names extends readonly string[]>(compile: Compile<Made, Names>, ...names: Names): Made {
     const made = this.#made.get(compile) ?? new Map<string, unknown>();
     this.#made.set(compile, made);

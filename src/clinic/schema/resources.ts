@@ -57,15 +57,15 @@ export const RESOURCE_PATHS: Readonly<Record<ResourceName, readonly string[]>> =
 
 const ownPath = path.or(z.literal('.')).nullable().default(null);
 
-/** Where a single record is in the answers of one resource. */
+/** Schema of the path of a single record in a resource's answers. */
 export const ownRecordPath = ownPath.describe(
   'Path of a single record, if different from the general `recordPath`. `.`: the response itself.',
 );
 
-/** A value as JSON has it. */
+/** A JSON scalar. */
 const scalar = z.union([z.boolean(), z.string(), z.number()]);
 
-/** A field and the values of it that raise a flag. */
+/** Schema of a field and the values that set a flag. */
 const raisedBy = z.strictObject({
   path,
   when: z
@@ -75,10 +75,10 @@ const raisedBy = z.strictObject({
     ),
 });
 
-/** The same as a profile holds it. */
+/** A profile's rule for a flag. */
 export type RaisedBy = z.infer<typeof raisedBy>;
 
-/** What a profile says of one list beside its fields. */
+/** Keys of a list in a profile, in addition to the fields. */
 const listRules = {
   deletedFlags: z
     .array(raisedBy)
@@ -115,10 +115,10 @@ const listRules = {
     ),
 };
 
-/** Kinds of values that may be made of digits alone, and of which a system may want them as numbers. */
+/** Kinds of values that can consist of digits only. Some systems require them as numbers. */
 const MAYBE_NUMBERS: ReadonlySet<ScalarKind> = new Set(['id', 'word', 'choice', 'flag']);
 
-/** Names of the fields that may be written as numbers, those of nested rows with their path. */
+/** Returns the names of fields that may be written as numbers; nested fields include their path. */
 function maybeNumbers(described: Shape, prefix = ''): string[] {
   return Object.entries(described).flatMap(([name, one]) => {
     if (isNested(one)) return maybeNumbers(one.shape, `${prefix}${name}.`);
@@ -127,8 +127,8 @@ function maybeNumbers(described: Shape, prefix = ''): string[] {
 }
 
 /**
- * What every list has in a profile: its fields, words, fixed parameters, and paging of its own.
- * @param bodies of operations beside it, whose fields `numbers` may name too
+ * Builds the schema of a list in a profile: fields, words, fixed parameters and paging.
+ * @param bodies request bodies of other operations, whose fields `numbers` may also name
  */
 export function listProfile<Described extends Shape>(described: Described, ...bodies: Shape[]) {
   const names = new Set([described, ...bodies].flatMap((shape) => maybeNumbers(shape)));
@@ -159,19 +159,19 @@ const STATUS_WORDS: Record<string, (typeof STATUSES)[number]> = {
   NoShow: 'no_show',
 };
 
-/** Whether a text is an https address once an id stands in it, without a login and with the same host for every id. */
+/** Returns whether a template, with an id inserted, is an https URL without credentials and with the same host for every id. */
 function isPageTemplate(template: string): boolean {
   const [one, other] = ['a', 'b'].map((id) => URL.parse(template.replaceAll('{id}', id)));
   if (one == null || other == null || one.href === other.href || one.host !== other.host) return false;
   return one.protocol === 'https:' && one.username === '' && !/[{}]/.test(template.replaceAll('{id}', ''));
 }
 
-/** Forms in which clinics take times. */
+/** Formats of times that clinics accept. */
 const timeFormat = z.enum(['date', 'utc', 'offset', 'local', 'local-space', 'epoch-seconds', 'epoch-ms']);
 const TIME_FORMATS =
   'Format of times: date 2026-03-29, utc …T07:00:00Z, offset …T09:00:00+02:00, local …T09:00:00, local-space … 09:00:00.';
 
-/** How what was read before spares reading it again. */
+/** Settings for reads that reuse earlier results. */
 const rereading = z
   .strictObject({
     notModified: z
@@ -214,7 +214,7 @@ const rereading = z
     'Methods to transfer only changed appointments. The daemon reads in full after a process start, a manual sync, plan or audit, a changed connection or configuration, and a failed or partial read.',
   );
 
-/** How a list is asked for a window of time and for some agendas. */
+/** Settings for the filters by window and agendas. */
 export const windowFilters = {
   filters: z
     .strictObject({
@@ -265,7 +265,7 @@ export const windowFilters = {
     .prefault({}),
 };
 
-/** What a profile says of appointments. */
+/** Keys of appointments in a profile. */
 export const appointments = z
   .strictObject({
     ...listProfile(RESOURCES.appointments, statusChange, payment),

@@ -2,7 +2,7 @@ import { field, type Shape } from './fields.ts';
 
 const { id, text, word, choice, flag, whole, decimal, date, instant, needed, record, list } = field;
 
-/** When a record was made and changed. */
+/** Times of a record's creation and last change. */
 const changes = { createdAt: instant('createdAt'), updatedAt: instant('updatedAt') } satisfies Shape;
 
 /** A postal address. */
@@ -74,7 +74,7 @@ export const tenantInfo = {
   address: record(address, 'address'),
 } satisfies Shape;
 
-/** A slot that can be booked; it has no id, agenda and start name it. */
+/** A bookable slot; without an id, it is identified by agenda and start. */
 export const availability = {
   agendaId: needed(id('agendaId')),
   locationId: id('locationId'),
@@ -88,7 +88,7 @@ export const availability = {
   currency: word('currency'),
 } satisfies Shape;
 
-/** A person of the clinic's registry: patient data, never logged. */
+/** A patient: patient data, never logged. */
 export const patient = {
   id: needed(id('id')),
   firstName: text('firstName'),
@@ -113,7 +113,7 @@ export const patient = {
   ...changes,
 } satisfies Shape;
 
-/** A booking as the API has it. What the daemon makes of it, whole days and status words included, is in `appointment-rows.ts`. */
+/** An appointment in the API's form. The daemon's form, with whole days and status words, is in `appointment-rows.ts`. */
 export const appointment = {
   id: needed(id('id')),
   agendaId: needed(id('agendaId')),
@@ -147,10 +147,10 @@ export const appointment = {
   ...changes,
 } satisfies Shape;
 
-/** What a status operation is sent. `status` is the clinic's own word. */
+/** Body of a status operation. `status` is the clinic's own word. */
 export const statusChange = { status: needed(word('status')), reason: text('reason') } satisfies Shape;
 
-/** What a payment operation is sent. */
+/** Body of a payment operation. */
 export const payment = {
   amount: needed(decimal('amount')),
   currency: needed(word('currency')),
@@ -159,7 +159,7 @@ export const payment = {
   reference: text('reference'),
 } satisfies Shape;
 
-/** Somebody who took part in a practice. */
+/** A doctor who took part in a practice. */
 const doctor = {
   id: needed(id('id')),
   firstName: text('firstName'),
@@ -169,7 +169,7 @@ const doctor = {
   share: decimal('share'),
 } satisfies Shape;
 
-/** A line of an episode: one service delivered, by no, one or several doctors. */
+/** A line of an episode: one service, delivered by any number of doctors, or none. */
 const practice = {
   practiceId: needed(id('practiceId')),
   treatmentId: id('treatmentId'),
@@ -195,7 +195,7 @@ export const episode = {
   ...changes,
 } satisfies Shape;
 
-/** A clinical document; its PDF is fetched apart. */
+/** A clinical document; its PDF is fetched separately. */
 export const medicalReport = {
   id: needed(id('id')),
   patientId: id('patientId'),
@@ -213,7 +213,7 @@ export const medicalReport = {
   ...changes,
 } satisfies Shape;
 
-/** Prices of treatments for a time. */
+/** Prices of treatments for a period. */
 export const priceList = {
   id: needed(id('id')),
   code: id('code'),
@@ -234,7 +234,7 @@ export const priceList = {
   ),
 } satisfies Shape;
 
-/** Where an invoice line comes from; both names are the specification's (section 2.2). */
+/** Origin of an invoice line; both names are from the specification (section 2.2). */
 const linkedPractice = { episodeId: id('episodeId'), practiceId: id('practiceId') } satisfies Shape;
 
 /** A line of an invoice. */
@@ -252,7 +252,7 @@ const invoiceItem = {
   linkedPractices: list(linkedPractice, 'LinkedPractices', 'linkedPractices'),
 } satisfies Shape;
 
-/** What somebody pays back of an invoice. */
+/** A reimbursement of an invoice. */
 export const reimbursement = {
   id: id('id'),
   amount: decimal('amount'),
@@ -263,7 +263,7 @@ export const reimbursement = {
   notes: text('notes'),
 } satisfies Shape;
 
-/** A billing document. Codes of VAT exemption (section 2.4) are kept as they come, unknown ones too. */
+/** A billing document. Codes of VAT exemption (section 2.4) are kept unchanged, including unknown codes. */
 export const invoice = {
   id: needed(id('id')),
   number: id('number'),
@@ -306,7 +306,7 @@ export const section = {
   isActive: flag('isActive'),
 } satisfies Shape;
 
-/** Who issues invoices. */
+/** Issuer of invoices. */
 export const issuer = {
   id: needed(id('id')),
   businessName: text('businessName'),

@@ -21,17 +21,17 @@ import { appointmentDuplicate } from './natural-keys.ts';
 import { createCallZones, createResourceCalls, inCurrent, recordGone, type WritableCalls } from './resource-calls.ts';
 import { compileWriter } from './writing.ts';
 
-/** What a payment operation is sent. */
+/** Values of a payment operation. */
 export type Payment = Pick<RecordOf<typeof payment>, 'amount' | 'currency' | 'method'> &
   Partial<RecordOf<typeof payment>>;
 
-/** The calls of specification section 4.4. Each of them gives the appointment as it is afterwards. */
+/** Calls of specification section 4.4. Each call returns the appointment after the change. */
 export interface AppointmentCalls extends WritableCalls<BookedAppointment, AppointmentValues> {
   /**
-   * One that stands there already is no error.
-   * @param change.status ours, or the clinic's own word for it
-   * @throws MirrorError `settings`, code `status-unmapped`, when the profile has no word for the status; `conflict`, code
-   *   `transition-refused`, when the appointment can't go from where it stands to there, `record-gone` when it is gone
+   * Sets the status; no error if the appointment already has this status.
+   * @param change.status clinic-mirror's status, or the clinic's own word
+   * @throws MirrorError `settings`, code `status-unmapped`, if the profile has no word for the status; `conflict`, code
+   *   `transition-refused`, if the clinic refuses the change from the current status, `record-gone` if the appointment does not exist
    */
   setStatus(
     tenantId: string,
@@ -40,9 +40,9 @@ export interface AppointmentCalls extends WritableCalls<BookedAppointment, Appoi
     signal: AbortSignal,
   ): Promise<BookedAppointment>;
   setPayment(tenantId: string, id: string, paid: Payment, signal: AbortSignal): Promise<BookedAppointment>;
-  /** One that was not paid is no error. */
+  /** Removes the payment; no error if the appointment is unpaid. */
   removePayment(tenantId: string, id: string, signal: AbortSignal): Promise<BookedAppointment>;
-  /** The patient has arrived; one who had already is no error. */
+  /** Records the patient's arrival; no error if the patient has already arrived. */
   checkIn(tenantId: string, id: string, signal: AbortSignal): Promise<BookedAppointment>;
 }
 
@@ -89,21 +89,21 @@ export function createAppointmentCalls(context: ClinicContext): AppointmentCalls
       return orThere(step(tenantId, id, 'checkIn', { method: 'POST', body, signal }), {
         look: () => read(tenantId, id, signal),
         wanted: 'arrived',
-        // Not every clinic tells when.
+        // Some clinics omit the time of arrival.
         isThere: (now) => now.checkedInAt !== null || now.status === 'arrived',
       });
     },
   };
 }
 
-/** Where an appointment should be, and how it is looked at. */
+/** Desired state of an appointment, and its check. */
 interface Goal {
   wanted: AppointmentStatus;
   isThere(now: BookedAppointment): boolean;
   look(): Promise<Lookup<BookedAppointment>>;
 }
 
-/** What speaks against a step, or lost its answer, is held against the appointment: one that is there needs no step any more. */
+/** After a conflict or an ambiguous failure, reads the appointment: if it already has the desired state, the step is done. */
 async function orThere(step: Promise<BookedAppointment>, { wanted, isThere, look }: Goal): Promise<BookedAppointment> {
   try {
     return await step;
@@ -121,10 +121,10 @@ function transitionRefused(error: MirrorError, from: AppointmentStatus, to: Appo
   return clinicError('transition-refused', message('clinic.transition-refused', { from, to }), more);
 }
 
-/** The part of the path below an appointment for each step. */
+/** Last path segment of each step. */
 const STEPS = { setStatus: 'status', setPayment: 'payment', removePayment: 'payment', checkIn: 'checkin' } as const;
 
-/** Does one step below an appointment and reads it again: what the step itself answers differs from clinic to clinic. */
+/** Sends one step of an appointment and reads the appointment again, because clinics answer steps differently. */
 type Step = (
   tenantId: string,
   id: string,
@@ -141,7 +141,7 @@ function createStep(context: ClinicContext, read: AppointmentCalls['read']): Ste
     const now = await read(tenantId, id, rest.signal);
     if ('absent' in now) throw recordGone(label);
     if ('unusable' in now) throw unreadable(label, context);
-    // There is nothing to remove from an appointment that is not paid; any other step should be there.
+    // An absent payment needs no removal. For any other step, 404 is a failure.
     const isDone = !saysAbsent(answer, profile) || (rest.method === 'DELETE' && now.found.isPaid !== true);
     if (isDone) return now.found;
     throw errorFromAnswer(answer, label, context);

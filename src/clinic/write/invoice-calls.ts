@@ -14,12 +14,12 @@ import { badValue, compileWriter } from './writing.ts';
 
 type Invoice = ClinicRecord<'invoices'>;
 type Section = ClinicRecord<'sections'>;
-/** What somebody pays back of an invoice. */
+/** A reimbursement of an invoice. */
 export type Reimbursement = Partial<RecordOf<typeof reimbursement>>;
 
 /**
- * Runs work alone for one section of a tenant, over all processes. The work's signal is raised when it is no longer alone or when
- * the caller gives up.
+ * Runs work exclusively for one section of a tenant, over all processes. The work's signal aborts if exclusivity is lost or the caller
+ * gives up.
  */
 export type SerialiseSection = <Value>(
   key: { tenantId: string; sectionId: string },
@@ -27,22 +27,23 @@ export type SerialiseSection = <Value>(
   signal: AbortSignal,
 ) => Promise<Value>;
 
-/** The calls of specification section 4.9. */
+/** Calls of specification section 4.9. */
 export interface InvoiceCalls extends ResourceCalls<Invoice> {
   /**
-   * Creates an invoice, one at a time in each section (specification section 8). Out of sequence, it is tried again after a look
-   * at the section, six times at most. When no clear answer came, the section's last number tells whether it was made.
-   * @throws MirrorError `conflict`, code `out-of-sequence`: at once when its date or the number it asks for can't be the next;
-   *   `remote`, ambiguous, when nobody can tell whether it was made; `contract`, code `bad-value`, without a section
+   * Creates an invoice, one at a time in each section (specification section 8). After an answer "out of sequence", the section is read and
+   * the invoice is sent again, at most six times in total. After an ambiguous failure, the section's last number shows whether the invoice
+   * was created.
+   * @throws MirrorError `conflict`, code `out-of-sequence`: at once if the invoice's date or number cannot be the next;
+   *   `remote`, ambiguous, if the outcome is unknown; `contract`, code `bad-value`, without a section
    */
   create(tenantId: string, values: Partial<Invoice>, signal: AbortSignal): Promise<Invoice>;
-  /** The PDF of an invoice as a stream; null when there is none. */
+  /** Returns the PDF of an invoice as a stream, or null. */
   pdf(tenantId: string, id: string, signal: AbortSignal): Promise<PdfDownload | null>;
   /**
-   * Adds reimbursements in one call. When no clear answer came, the invoice's reimbursements tell whether they were added.
-   * @returns the invoice as it is afterwards
-   * @throws MirrorError `conflict`: code `record-gone`, or `conflict` when its state does not allow it; `remote`, code `fate-unknown`,
-   *   ambiguous, when some of them are there and others are not
+   * Adds reimbursements in one call. After an ambiguous failure, the invoice's reimbursements show whether the call succeeded.
+   * @returns the invoice after the change
+   * @throws MirrorError `conflict`: code `record-gone`, or `conflict` if the invoice's state does not allow reimbursements; `remote`, code
+   *   `fate-unknown`, ambiguous, if only some reimbursements were added
    */
   addReimbursements(
     tenantId: string,
@@ -52,7 +53,7 @@ export interface InvoiceCalls extends ResourceCalls<Invoice> {
   ): Promise<Invoice>;
 }
 
-/** How often an invoice that came out of sequence is sent. */
+/** Retries of an invoice that is out of sequence. */
 const SEQUENCE_RULES = { tries: 6, firstWaitMs: 50, longestWaitMs: 3_000 };
 
 /** Prepares the calls under the context's profile. */
@@ -83,7 +84,7 @@ export function createInvoiceCalls(context: ClinicContext, serialise: SerialiseS
       const label = 'clinic.invoices.addReimbursements';
       const url = addressOf(context, segmentsOf('invoices', tenantId, id, 'reimbursements'));
       const rows = values.map((each) => writeReimbursement(each));
-      // One by itself is an object; how several are sent is not specified (docs/design/unproved.md).
+      // A single reimbursement is sent as an object. The form for several is unspecified (docs/design/unproved.md).
       const [body = {}, ...others] = rows;
       const now = async () => {
         const lookup = await read(tenantId, id, signal);
@@ -105,7 +106,7 @@ export function createInvoiceCalls(context: ClinicContext, serialise: SerialiseS
   };
 }
 
-/** Creates the next invoice of a section, for whoever is alone at it. */
+/** Creates the next invoice of a section. The caller must have exclusive access to the section. */
 function createInSequence(
   context: ClinicContext,
   { list, write, written }: Pick<ResourceTools<Invoice, Partial<Invoice>>, 'list' | 'write' | 'written'>,
@@ -121,7 +122,7 @@ function createInSequence(
     return null;
   }
 
-  /** One attempt; null when it came out of sequence. */
+  /** Sends an invoice once; null if it is out of sequence. */
   async function post(tenantId: string, values: Partial<Invoice>, signal: AbortSignal): Promise<Invoice | null> {
     const label = 'clinic.invoices.create';
     const url = addressOf(context, segmentsOf('invoices', tenantId));
@@ -160,12 +161,12 @@ function createInSequence(
   };
 }
 
-/** An earlier date than the section's last, which no repetition helps. */
+/** Returns whether the date is before the section's last date. A retry cannot succeed then. */
 function cannotBeNext({ issueDate }: Partial<Invoice>, { lastDate }: Section): boolean {
   return typeof issueDate === 'string' && lastDate !== null && issueDate < lastDate;
 }
 
-/** @throws MirrorError `remote`, code `fate-unknown`, when some are there and others are not */
+/** @throws MirrorError `remote`, code `fate-unknown`, if only some reimbursements were added */
 function areAdded(values: readonly Reimbursement[], before: Invoice, after: Invoice, label: string): boolean {
   const gained = values.map((each) => timesIn(after, each) - timesIn(before, each));
   const wanted = values.map((each) => values.filter((other) => isSame(other, each)).length);
@@ -188,7 +189,7 @@ function isSame(one: Reimbursement, other: Reimbursement): boolean {
   );
 }
 
-/** @param retry whether it may be the next one when others are through */
+/** @param retry whether the invoice may succeed after other invoices of the section */
 function outOfSequence(retry: 'later' | 'never'): MirrorError {
   return clinicError('out-of-sequence', message('clinic.out-of-sequence'), {
     retry,

@@ -11,15 +11,17 @@ import type { ClinicProfile } from '../schema/profile.ts';
 import type { Duplicate } from './resource-calls.ts';
 
 /**
- * What is natural to a record, so that one whose create lost its answer is found again. A record that is the same in all of it
- * and stood there before is taken for the new one: the clinic would otherwise have it twice.
+ * Natural keys find a record whose create lost its answer. An older record with an equal key is taken for the new record: a second create
+ * would make a duplicate.
  */
 
 type Patient = ClinicRecord<'patients'>;
 type Episode = ClinicRecord<'episodes'>;
 type Report = ClinicRecord<'medicalReports'>;
 
-/** A patient by our own id, else by tax code, else by name and date of birth. The list is read to its end in the worst case. */
+/**
+ * Finds a patient by external id, tax code, or name and date of birth: the first key with a value. The worst case reads the complete list.
+ */
 export function patientDuplicate(values: Partial<Patient>): Duplicate<Patient> | null {
   const { externalId, taxCode, firstName, lastName, birthDate } = values;
   if (isPresent(externalId)) return { parameters: [], isSame: (other) => other.externalId === externalId };
@@ -32,7 +34,7 @@ export function patientDuplicate(values: Partial<Patient>): Duplicate<Patient> |
   };
 }
 
-/** An appointment by agenda, patient and start. */
+/** Finds an appointment by agenda, patient and start. */
 export function appointmentDuplicate(profile: ClinicProfile, zone: Zone, zones: () => Iterable<string>) {
   return (values: Partial<BookedAppointment>): Duplicate<BookedAppointment> | null => {
     const { agendaId, start, patientId = null } = values;
@@ -51,7 +53,7 @@ export function appointmentDuplicate(profile: ClinicProfile, zone: Zone, zones: 
   };
 }
 
-/** An episode by patient and appointment, else by patient, title and the time of its opening. */
+/** Finds an episode by patient and appointment; without an appointment, by patient, title and time of opening. */
 export function episodeDuplicate(values: Partial<Episode>): Duplicate<Episode> | null {
   const { patientId, appointmentId, openedAt, title = null } = values;
   if (!isPresent(patientId)) return null;
@@ -69,7 +71,7 @@ export function episodeDuplicate(values: Partial<Episode>): Duplicate<Episode> |
   };
 }
 
-/** A report by patient, date, title and the size of its file. */
+/** Finds a report by patient, date, title and file size. */
 export function reportDuplicate(values: Partial<Report>, sizeBytes: number): Duplicate<Report> | null {
   const { patientId, reportDate, title } = values;
   if (!isPresent(patientId) || !isPresent(reportDate) || !isPresent(title)) return null;
@@ -100,11 +102,10 @@ type Invoice = ClinicRecord<'invoices'>;
 type Section = ClinicRecord<'sections'>;
 
 /**
- * Finds the invoice that a create without a clear answer has made: one of the same section, patient, date and lines, with one of
- * the numbers that the section has given out since.
- * @param before the section before the create; its `lastNumber` must be told
- * @returns null when none was made
- * @throws MirrorError `remote`, code `fate-unknown`, ambiguous, when an invoice is the same and its number does not tell
+ * Finds the invoice of an ambiguous create: same section, patient, date and lines, and a number that the section assigned since.
+ * @param before the section before the create, with a `lastNumber`
+ * @returns null if no invoice was created
+ * @throws MirrorError `remote`, code `fate-unknown`, ambiguous, for an equal invoice without a readable number
  */
 export async function invoiceDuplicate(
   values: Partial<Invoice>,
@@ -146,7 +147,7 @@ function isSame(invoice: Invoice, values: Partial<Invoice>): boolean {
   );
 }
 
-/** Every whole number in an invoice's number: `12/A`, `2026-000012`. */
+/** Returns every whole number in an invoice's number: `12/A`, `2026-000012`. */
 function numbersIn(number: string | null): number[] {
   return (number?.match(/\d+/g) ?? []).map(Number);
 }
@@ -155,7 +156,7 @@ function fateUnknown(): MirrorError {
   return clinicError('fate-unknown', message('clinic.fate-unknown'));
 }
 
-/** Whether two decimal texts are the same number, such as `80.5` and `80.50`. */
+/** Returns whether two decimal texts are equal numbers, such as `80.5` and `80.50`. */
 export function sameDecimal(one: string | null, other: string | null): boolean {
   return plain(one) === plain(other);
 }

@@ -21,15 +21,15 @@ import { createResourceCalls, once } from './resource-calls.ts';
 
 type Report = ClinicRecord<'medicalReports'>;
 
-/** The calls of specification section 4.10. */
+/** Calls of specification section 4.10. */
 export interface ReportCalls extends ResourceCalls<Report> {
   /**
-   * Creates a report with its PDF, streamed. When no clear answer came, it is looked up by patient, date, title and size.
-   * @throws MirrorError `settings`, code `file-too-large`, above the profile's `maxBytes` (25 MB, specification section 8)
-   *   before anything is sent, and when the clinic says so; `contract`, code `not-a-pdf`, before anything is sent
+   * Creates a report with its PDF as a stream. After an ambiguous failure, the report is searched by patient, date, title and size.
+   * @throws MirrorError `settings`, code `file-too-large`, for a file above the profile's `maxBytes` (25 MB, specification section 8)
+   *   before anything is sent, and for a refusal by the clinic; `contract`, code `not-a-pdf`, before anything is sent
    */
   create(tenantId: string, values: Partial<Report>, file: PdfSource, signal: AbortSignal): Promise<Report>;
-  /** The PDF of a report as a stream; null when there is none. */
+  /** Returns the PDF of a report as a stream, or null. */
   pdf(tenantId: string, id: string, signal: AbortSignal): Promise<PdfDownload | null>;
 }
 
@@ -83,16 +83,16 @@ export function createReportCalls(context: ClinicContext): ReportCalls {
   };
 }
 
-/** How a profile wants a file. */
+/** A profile's rules for uploads. */
 export type UploadRules = ClinicProfile['medicalReports']['upload'];
 
 /** Base64 works on groups of three bytes (RFC 4648 section 4). */
 const GROUP_BYTES = 3;
 
 /**
- * Makes the body of a request that carries a file and what is said of it, as it is sent: the file is never whole in memory.
- * @param fail keeps what goes wrong in the file, which the network would only report as a broken connection
- * @throws MirrorError `settings`, code `file-too-large`, for one that is larger than the profile allows
+ * Builds the body of a request with a file and its metadata as a stream: memory never holds the complete file.
+ * @param fail receives an error of the file, which the network would report only as a broken connection
+ * @throws MirrorError `settings`, code `file-too-large`, for a file above the profile's limit
  */
 export function uploadOf(
   rules: UploadRules,
@@ -113,15 +113,14 @@ function checkSize(sizeBytes: number, { maxBytes }: UploadRules, label: string):
   throw tooLarge(label, message('clinic.file-too-large.limit', { count: maxBytes }));
 }
 
-/** The error of a file that is larger than allowed. */
 function tooLarge(label: string, remedy: Text): MirrorError {
   return clinicError('file-too-large', message('clinic.file-too-large', { label }), { remedy });
 }
 
-/** What goes over the wire. */
+/** Body of the request. */
 type Body = Pick<Upload, 'contentType' | 'lengthBytes' | 'stream'>;
 
-/** The file's bytes, as long as they are as many as were said. */
+/** Yields the file's bytes and fails if their number differs from the announced size. */
 async function* watched(
   file: PdfSource,
   rules: UploadRules,
@@ -146,7 +145,7 @@ function changed(label: string): MirrorError {
   return clinicError('file-changed', message('clinic.file-changed', { label }));
 }
 
-/** A form (RFC 7578): the metadata as one part or as one part each, then the file. */
+/** Builds a form (RFC 7578): the metadata as one part or as separate parts, then the file. */
 function form(
   rules: UploadRules,
   metadata: JsonObject,
@@ -176,12 +175,12 @@ function plain(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** As browsers write names in forms (WHATWG HTML, multipart/form-data encoding). */
+/** Escapes a name like browsers do in forms (WHATWG HTML, multipart/form-data encoding). */
 function quoted(name: string): string {
   return name.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
 }
 
-/** JSON whose last member is the file in base64. */
+/** Builds a JSON body whose last member is the file in base64. */
 function base64(
   rules: UploadRules,
   metadata: JsonObject,

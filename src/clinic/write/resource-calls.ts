@@ -17,43 +17,43 @@ import type { ClinicProfile } from '../schema/profile.ts';
 import { RESOURCES, type ResourceName } from '../schema/resources.ts';
 import { compileWriter } from './writing.ts';
 
-/** Calls that write. What an answer without a body leaves open is read again. */
+/** Calls that write. If an answer has no body, the record is read again. */
 export interface WritableCalls<Model, Values = Partial<Model>> extends ResourceCalls<Model> {
   /**
-   * Creates one. When no clear answer came, the record is looked up by what is natural to it before it is sent a second time.
-   * @throws MirrorError `remote`, ambiguous, when there is nothing natural to look it up by: it is not sent twice
+   * Creates a record. After an ambiguous failure, the record is searched by its natural key before a second attempt.
+   * @throws MirrorError `remote`, ambiguous, without a natural key: there is no second attempt
    */
   create(tenantId: string, values: Values, signal: AbortSignal): Promise<Model>;
-  /** Changes some fields; what the record holds beside them stays, what we don't know of included. */
+  /** Changes some fields and keeps all other data of the record, including data unknown to clinic-mirror. */
   update(tenantId: string, id: string, changes: Values, signal: AbortSignal): Promise<Model>;
-  /** @returns whether it was there */
+  /** @returns whether the record existed */
   remove(tenantId: string, id: string, signal: AbortSignal): Promise<boolean>;
 }
 
-/** How the record of a create whose answer was lost is found again. */
+/** Finds the record of a create that lost its answer. */
 export interface Duplicate<Model> {
-  /** Query parameters that make the list short. */
+  /** Query parameters that shorten the list. */
   parameters: [string, string][];
   isSame(record: Model): boolean;
 }
 
-/** What is peculiar to a resource. */
+/** Special handling of a resource. */
 interface ResourceManners<Model, Values> {
   map: RowMapper<Model>;
   zones: CallZones;
-  /** Null when the values hold nothing natural to look a record up by. */
+  /** Null if the values contain no natural key. */
   duplicateOf(values: Values): Duplicate<Model> | null;
 }
 
-/** Reading and writing of one list under a profile, for the calls of its resource. */
+/** Reads and writes of one list under a profile, for the calls of its resource. */
 export interface ResourceTools<Model extends object, Values> extends WritableCalls<Model, Values> {
-  /** A record in the clinic's words. @param base what it has already */
+  /** Returns a record in the clinic's JSON. @param base the existing record */
   write(values: Values, base?: JsonObject): JsonObject;
-  /** Finds what a lost create has made. */
+  /** Finds the record of a lost create. */
   find(tenantId: string, duplicate: Duplicate<Model>, signal: AbortSignal): Promise<Model | null>;
   /**
-   * The record that a write's answer shows; one that shows none, or another, is read again.
-   * @throws MirrorError `contract`, code `write-unshown`, ambiguous, when it can't be read; of an update what the reading throws
+   * Returns the record in a write's answer. If the answer contains no record or another one, the record is read again.
+   * @throws MirrorError `contract`, code `write-unshown`, ambiguous, if the record is unreadable; for an update, the error of the read
    */
   written(
     verb: 'create' | 'update' | 'addReimbursements',
@@ -62,7 +62,7 @@ export interface ResourceTools<Model extends object, Values> extends WritableCal
   ): Promise<Model>;
 }
 
-/** Prepares the calls for a list under the context's profile. Which of them a resource has is `api.ts`'s matter. */
+/** Compiles the calls for a list under the context's profile. `api.ts` selects the calls of each resource. */
 export function createResourceCalls<
   Name extends ResourceName,
   Model extends object = ClinicRecord<Name>,
@@ -124,7 +124,7 @@ export function createResourceCalls<
   };
 }
 
-/** The record that a write's answer shows, `ResourceTools.written`. */
+/** Implements `ResourceTools.written`. */
 function createWritten<Model extends object>(
   context: ClinicContext,
   name: ResourceName,
@@ -141,7 +141,7 @@ function createWritten<Model extends object>(
     if (found !== null && 'found' in found) return found.found;
     throw unshown(label);
   };
-  /** What was done and must not be done again stays done, also when it can't be shown just now. */
+  /** A create must not be repeated: it remains done even if the record is unreadable now. */
   return (verb, ...rest) =>
     shown(verb, ...rest).catch((error: unknown) => {
       throw verb === 'update' ? error : unshown(labelOf(name, verb), error);
@@ -157,12 +157,12 @@ function compileWriterOf(profile: ClinicProfile, name: ResourceName) {
   return compileWriter<Shape>(RESOURCES[name], profile[name].fields as FieldPaths<Shape>, zoned, profile[name]);
 }
 
-/** Ids beyond 2^53 that the clinic told as numbers go back as numbers. */
+/** Sends ids beyond 2^53 as numbers if the clinic sent them as numbers. */
 function sentBack(members: JsonObject, { longNumbers }: { longNumbers: () => LongNumbers }): JsonObject {
   return withLongNumbers(members, longNumbers()) as JsonObject;
 }
 
-/** The members that a change touched, each whole. */
+/** Returns the changed members, each complete. */
 function changedMembers(whole: JsonObject, before: JsonObject): JsonObject {
   const changed = Object.entries(whole).filter(
     ([name, value]) => JSON.stringify(value) !== JSON.stringify(Object.hasOwn(before, name) ? before[name] : undefined),
@@ -174,7 +174,7 @@ function idOf(record: object): string | null {
   return 'id' in record && typeof record.id === 'string' ? record.id : null;
 }
 
-/** The last segment of a Location header (RFC 9110 section 10.2.2). */
+/** Returns the last segment of a Location header (RFC 9110 section 10.2.2). */
 function idInLocation({ headers }: HttpResponse): string | null {
   const path = headers.get('location')?.split(/[?#]/)[0];
   const last = path
@@ -184,7 +184,7 @@ function idInLocation({ headers }: HttpResponse): string | null {
   return last === undefined ? null : decodeURIComponent(last);
 }
 
-/** The error of a change to what is not there (any more). */
+/** Returns the error for a change of a missing record. */
 export function recordGone(label: string): MirrorError {
   return clinicError('record-gone', message('clinic.record-gone', { label }));
 }
@@ -194,9 +194,9 @@ function unshown(label: string, cause?: unknown): MirrorError {
 }
 
 /**
- * Does something that must not happen twice. An attempt without a clear end is looked up before it is made again, once.
- * @param find what the attempt has made, null when it has made nothing; null when there is no way to know
- * @throws what the attempt throws; ambiguous when nobody can tell whether it was carried out
+ * Runs an action that must not happen twice. After an ambiguous failure, its result is searched before a single second attempt.
+ * @param find returns the result of the attempt, or null if the attempt had no effect; null if no search is possible
+ * @throws the attempt's error; ambiguous if the outcome is unknown
  */
 export async function once<Value>(
   attempt: () => Promise<Value>,
@@ -215,17 +215,17 @@ export async function once<Value>(
   }
 }
 
-/** Zones of places for the calls of appointments: read when a row, or what is written, needs them. */
+/** Zones of agendas and locations for the calls of appointments, read only when a row or a write requires them. */
 interface CallZones {
-  /** Those of the last call. */
+  /** Zones of the last call. */
   current(): SiteZones;
-  /** Has them read before local times are written. */
+  /** Reads the zones before a write of local times. */
   beforeWrite(tenantId: string, signal: AbortSignal): Promise<void>;
-  /** Reads in the zones of places. */
+  /** Wraps reads so that rows use the zones. */
   reading(calls: ResourceCalls<BookedAppointment>): ResourceCalls<BookedAppointment>;
 }
 
-/** Prepares the zones of places under the context's profile. */
+/** Compiles the zones under the context's profile. */
 export function createCallZones(context: ClinicContext): CallZones {
   const { profile, compiled } = context;
   const zoneCache = createZoneCache();
@@ -255,7 +255,7 @@ export function createCallZones(context: ClinicContext): CallZones {
       async *list(tenantId, parameters, signal) {
         const neededBefore = zoneCache.needsSites;
         const pages = list(tenantId, parameters, signal)[Symbol.asyncIterator]();
-        // The first page shows whether places are needed: a clinic writes all of its times alike.
+        // The first page shows whether zones are required, because a clinic writes all its times in one format.
         let first = await within(tenantId, signal, () => pages.next());
         if (zoneCache.needsSites && !neededBefore) {
           await pages.return?.();
@@ -271,13 +271,13 @@ export function createCallZones(context: ClinicContext): CallZones {
   };
 }
 
-/** A date and a time of day that come apart are local, whatever the form of whole times. */
+/** A separate date and time of day are local, regardless of the format of complete times. */
 function writesLocalTimes({ writes, appointments: { fields } }: ClinicProfile): boolean {
   const isApart = Object.values(fields).some(([first]: readonly string[]) => first?.includes(APART) === true);
   return isApart || isLocalFormat(writes.times);
 }
 
-/** Has rows read by the zones of the last call's places. */
+/** Wraps a mapper so that rows use the zones of the last call. */
 export function inCurrent<Model>(
   map: (row: unknown, sites: SiteZones) => ReturnType<RowMapper<Model>>,
   sites: CallZones,

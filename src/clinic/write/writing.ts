@@ -20,11 +20,11 @@ import { parsePath, setAtPath } from '../schema/paths.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 
 /**
- * Turns values of ours into the clinic's JSON: each goes to the first path that the profile names for its field.
- * @param base the record as the clinic has it, so that what we don't know of stays; not changed
- * @param places zones of local times, where the resource has a zone for each row
- * @throws MirrorError `settings`: code `field-unmapped` for a value whose field the profile does not place, `word-unmapped` for a
- *   choice that it has no word for; `contract`, code `bad-value`, for a value that is not of its field's kind
+ * Converts clinic-mirror's values to the clinic's JSON. Each value is set at the first path of its field in the profile.
+ * @param base the existing record, not modified; data unknown to clinic-mirror is kept
+ * @param places zones of local times, for a resource with a zone for each row
+ * @throws MirrorError `settings`: code `field-unmapped` for a field without a path in the profile, `word-unmapped` for a
+ *   choice without a word; `contract`, code `bad-value`, for a value of another kind
  */
 export type RecordWriter<Described extends Shape> = (
   values: Partial<RecordOf<Described>>,
@@ -34,14 +34,14 @@ export type RecordWriter<Described extends Shape> = (
 
 type Rules = Pick<ClinicProfile, 'writes'> & { zone: Zone };
 
-/** How a resource's values are spelled, as its part of the profile says. */
+/** Spelling of a resource's values in the profile. */
 interface Spelling {
   words?: ChoiceWords;
-  /** Fields that are written as numbers, nested ones with their path. */
+  /** Fields written as numbers; nested fields include their path. */
   numbers?: readonly string[];
 }
 
-/** Prepares the writing of a described resource under a profile. */
+/** Compiles the writer of a resource under a profile. */
 export function compileWriter<Described extends Shape>(
   described: Described,
   fields: FieldPaths<Described>,
@@ -54,19 +54,19 @@ export function compileWriter<Described extends Shape>(
     const target = structuredClone(base);
     const where = { described, fields, words, numbers, prefix: '' };
     if (rowZone === undefined) return writeInto(target, where, values, rules);
-    // Local times are written in the zone of the row as it will be.
+    // Local times are written in the zone of the row after the change.
     const isTime = ([name]: [string, unknown]) => described[name]?.kind === 'instant';
     const [times, rest] = [true, false].map((wanted) =>
       Object.fromEntries(Object.entries(values).filter((entry) => isTime(entry) === wanted)),
     );
     writeInto(target, where, rest ?? {}, rules);
-    // As it is read: an id beyond 2^53 as text.
+    // Parsed like a received row: ids beyond 2^53 become text.
     rowZone.begin(parseExactly(JSON.stringify(target)), sites);
     return writeInto(target, where, times ?? {}, rules);
   };
 }
 
-/** Where the values of one object go. */
+/** Destination of one object's values. */
 interface WriteTarget {
   described: Shape;
   fields: object;
@@ -97,7 +97,7 @@ function writeInto(target: JsonObject, where: WriteTarget, values: object, rules
   return target;
 }
 
-/** An id or word as the number that its digits make, yes and no as 1 and 0. */
+/** Returns the number for an id or word of digits; 1 and 0 for yes and no. */
 function asNumber(written: unknown, label: string): unknown {
   if (written === null) return null;
   if (typeof written === 'boolean') return written ? 1 : 0;
@@ -114,7 +114,7 @@ interface FieldValue {
   label: string;
 }
 
-/** Rows that the record has already are changed, not replaced, so that what we don't know of stays in them too. */
+/** Existing rows are changed, not replaced, so that data unknown to clinic-mirror is kept in nested rows too. */
 function writeNested(
   one: NestedField,
   { fields, numbers }: Pick<WriteTarget, 'fields' | 'numbers'>,
@@ -130,7 +130,7 @@ function writeNested(
   return value.map((each) => write(each, baseOf(each)));
 }
 
-/** Finds the row of a list that a value is meant for, by the id that its shape needs; an empty one where there is none. */
+/** Finds the row for a value by the id that the shape requires; otherwise an empty row. */
 function rowFinder(described: Shape, fields: object, rows: unknown[]): (value: unknown) => JsonObject {
   const key = Object.entries(described).find(([, one]) => one.kind === 'id' && one.needed)?.[0];
   if (key === undefined) return () => ({});
@@ -140,7 +140,7 @@ function rowFinder(described: Shape, fields: object, rows: unknown[]): (value: u
 }
 
 const isText = (value: unknown) => typeof value === 'string';
-/** Whether a value is one of its kind; decimals are plain, with a point. */
+/** Checks the kind of a value; decimals are plain, with a point. */
 const FITS: Readonly<Record<ScalarKind, (value: unknown) => boolean>> = {
   id: isText,
   text: isText,
@@ -175,15 +175,15 @@ function writeScalar(
   }
 }
 
-/** A date and a time of day that have places of their own, in local time. */
+/** Separate paths of a local date and time of day. */
 interface Apart {
   date: string;
   time: string;
 }
 
 /**
- * Sets a time whose date and time of day come apart. A date that other fields share is changed with all of them, or not at all: who moves
- * the end of an appointment to the next day must not move its start.
+ * Sets a time with separate date and time of day. A shared date is changed only together with all fields that use it: moving the end of an
+ * appointment to the next day must not move its start.
  */
 function setSplitTime(
   target: JsonObject,
@@ -214,7 +214,7 @@ function apartIn(field: string, paths: unknown): [string, Apart][] {
   return date === undefined || time === undefined ? [] : [[field, { date, time }]];
 }
 
-/** A JSON number that tells the same digits; more than a double holds (15, IEEE 754) can't be sent as one. */
+/** Returns a JSON number with exactly these digits. A number with more digits than a double holds (15, IEEE 754) cannot be sent. */
 function exactDecimal(decimal: string, label: string): number {
   const digits = decimal.replace(/^-?0*/, '').replace('.', '');
   return digits.length > 15 ? badValue(label) : Number(decimal);
@@ -233,7 +233,7 @@ function setValue(target: JsonObject, paths: readonly string[], value: unknown, 
   setAtPath(target, parsePath(path), value);
 }
 
-/** Refuses a value that the caller gave. @throws MirrorError `contract`, code `bad-value` */
+/** Refuses a value from the caller. @throws MirrorError `contract`, code `bad-value` */
 export function badValue(field: string, remedy: Text = message('clinic.bad-value.remedy')): never {
   throw clinicError('bad-value', message('clinic.bad-value', { field }), { remedy });
 }

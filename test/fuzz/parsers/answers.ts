@@ -33,7 +33,7 @@ export const JSON_PAIRS = [
 /** All of an answer's headers together (Node, `--max-http-header-size`). */
 const LONGEST_HEADER_BYTES = 16 * 1024;
 
-/** Headers as a server may send them: one line of a text that `Headers` takes, else none. */
+/** Headers from a server: the first line that `Headers` accepts, or none. */
 function headersWith(names: readonly string[], input: Buffer): Headers {
   const value = input
     .subarray(0, LONGEST_HEADER_BYTES)
@@ -60,7 +60,7 @@ const json: Parser = {
   },
 };
 
-/** Rows that are told apart by their bytes are those that the parser finds. */
+/** Rows split by their bytes must equal the rows of the JSON parser. */
 const pages: Parser = {
   name: 'pages',
   seeds: [
@@ -178,7 +178,7 @@ const METADATA = { issuer: ISSUER, token_endpoint: `${ISSUER}/token`, jwks_uri: 
 const UNASKED = { nonce: null, skewMs: 0 };
 const NEVER_ENDED = new AbortController().signal;
 
-/** Tokens as they come, and claims that the provider signed. Nothing but what has its signature may name anybody. */
+/** Raw tokens, and claims signed by the provider. Only a token with the provider's signature may identify a user. */
 const idTokens: Parser = {
   name: 'id-tokens',
   seeds: [
@@ -251,7 +251,7 @@ const packed: Parser = {
       try {
         for await (const chunk of unpacked(body(), coding, bounded)) void chunk;
       } catch (error) {
-        // What node:zlib says of what is cut short or spoiled; the transport makes it `connection-failed`.
+        // node:zlib's errors for truncated or damaged data; the transport maps them to `connection-failed`.
         if (!/^(Z_|ERR_|unexpected)/.test(String((error as { code?: unknown }).code))) throw error;
       }
     }

@@ -15,7 +15,7 @@ import { JSON_PAIRS, JSON_WORDS } from './answers.ts';
 
 const ADDRESS = 'https://clinic.example/reminders/a/sms';
 const ACCOUNT = `AC${'0'.repeat(32)}`;
-/** What Node lets pass of a header (llhttp; 16 KiB of all of them). */
+/** Header content that Node accepts (llhttp; 16 KiB for all headers together). */
 const headerOf = (input: Buffer) =>
   input
     .subarray(0, 16_384)
@@ -61,7 +61,7 @@ const mail: Parser = {
   },
 };
 
-/** The pages of logins, which read cookies and addresses. */
+/** The login pages, which read cookies and URLs. */
 async function openLogins() {
   const app = fastify({ logger: false, bodyLimit: 1_024 });
   const ended = { outcome: 'expired', language: 'en' } as const;
@@ -99,7 +99,7 @@ const browsers: Parser = {
   },
 };
 
-/** Places in lists, as callers of the API and vendors give them back: as they come, and as if somebody had made them. */
+/** Cursors from callers of the API and from vendors, unchanged and forged. */
 const cursors: Parser = {
   name: 'cursors',
   seeds: ['"tenant-1"', '["a",12]', JSON.stringify({ container: 'x', position: { token: 'a' } }), cursorOf('tenant-1')],

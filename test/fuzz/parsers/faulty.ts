@@ -2,11 +2,11 @@ import type { Parser } from '../parser.ts';
 
 const PLAIN = { seeds: ['a'], words: ['b'], pairs: [] };
 
-/** As much as `faulty-large` keeps of an input: pages that nobody writes to are not taken. */
+/** Bytes that `faulty-large` retains per input; the system provides memory only for written pages. */
 const KEPT_BYTES = 4_000_000;
-/** What is read and never given back. */
+/** Parsed data that is never released. */
 const kept: Uint8Array[] = [];
-/** The same, each in the one after it: little is asked for at once, as by a parser that builds a tree. */
+/** Never released either, but nested: each allocation is small, as in a parser that builds a tree. */
 let chain: object | null = null;
 
 /** Parsers that must be found out. */

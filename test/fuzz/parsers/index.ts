@@ -4,7 +4,7 @@ import { CALENDARS } from './calendars.ts';
 import { CALLERS } from './callers.ts';
 import { RECORDS } from './records.ts';
 
-/** Everything that reads what others wrote, by name. */
+/** Every parser of external input, by name. */
 export const PARSERS: ReadonlyMap<string, Parser> = new Map(
   [...ANSWERS, ...CALENDARS, ...RECORDS, ...CALLERS].map((parser) => [parser.name, parser]),
 );

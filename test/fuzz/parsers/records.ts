@@ -161,7 +161,7 @@ const yaml: Parser = {
   },
 };
 
-/** Whoever has one proposed waits for it alone: no daemon reads any. */
+/** A larger document delays only the proposal of a profile: no daemon reads one. */
 const LARGEST_DOCUMENT_BYTES = 16 * 1024;
 
 const openApi: Parser = {

@@ -29,7 +29,7 @@ fail(\`the target \${key} is not there\`, 'two words');`;
     expect(inOneLine(texts?.text ?? '')).toBe('} is not there`');
   });
 
-  test('stays in the line where it is', () => {
+  test('keeps its line numbers', () => {
     expect(comments?.text.split('\n')[1]).toContain('Returns the');
   });
 
