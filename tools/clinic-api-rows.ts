@@ -35,8 +35,8 @@ export const SPECIFICATION_ROWS: readonly SpecificationRow[] = [
     client: ['oauth/providers.ts', 'missingScopes'],
     sandbox: ['clinic/authorization/pages.ts', 'scope'],
     tests: [
-      [LOGIN, 'scopes that the person unticked are named in the result and kept with the credential'],
-      [SANDBOX_LOGIN, 'lets the user grant a subset; what was left out is missing from the token'],
+      [LOGIN, 'scopes that the user unticked are in the result and stored with the credential'],
+      [SANDBOX_LOGIN, 'lets the user grant a subset; scopes not granted are missing from the token'],
     ],
   },
   {

@@ -113,7 +113,7 @@ function failingLines(failing: readonly FailingRecord[], asOf: number): string[]
   const { shown, more } = firstRows(failing, SHOWN_RECORDS);
   const rows = shown.map(({ record, why, sinceAt, attempts, nextTryAt, parked }) => [
     record,
-    parked ? `${why} (waits for other data or for an administrator)` : why,
+    parked ? `${why} (waits for data or a decision)` : why,
     `${renderAge(sinceAt, asOf)} ago`,
     attempts,
     renderTime(nextTryAt),

@@ -80,7 +80,7 @@ test('says of a parked record that it waits, and has the page of an object whole
   const view = { ...oneOf(healths), targets: [{ ...someTarget, failing: [{ ...failing, parked: true }] }] };
   const lines = renderHealth(view).split('\n');
   expect(lines).toContain(`      ${page}`);
-  expect(lines).toContainEqual(expect.stringMatching(/^ {4}p1 +refused \(waits for other data or for an admini/));
+  expect(lines).toContainEqual(expect.stringMatching(/^ {4}p1 +refused \(waits for data or a decision\)/));
 });
 
 test('says that excluded records are not known where the target was not read (server-error)', () => {

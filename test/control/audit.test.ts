@@ -102,7 +102,7 @@ test('status shows current drift, and calls a target drifted until the reported 
   tenant.targets.get('room')!.configuration.audit = { drift: 'keep', rewritesPerDay: 1 };
   expect(await states()).toEqual(['in-sync', 'in-sync']);
   expect(renderStatus(await status(installation)).replace(/\s+/g, ' ')).toContain(
-    '1 removed, kept until their appointments',
+    '1 removed, kept until the appointments',
   );
 
   tenant.targets.get('room')!.configuration.audit = { drift: 'report', rewritesPerDay: 1 };
@@ -187,7 +187,7 @@ test('the output shows counts, different fields, frequent changes, and a replace
   models[1].replaceCalendar();
   const last = (await look()).replace(/\s+/g, ' ');
   expect(last).toContain('doctor: 1 objects were restored too often today');
-  expect(last).toContain('they diverge in title.');
+  expect(last).toContain('Fields that differ: title.');
   expect(last).toContain('room: the calendar is another one than before');
 });
 

@@ -40,7 +40,24 @@ test('health shows synchronized targets, exclusions with their reasons, and fail
       unread: null,
     },
   ]);
-  expect(renderHealth(view)).toMatchInlineSnapshot();
+  expect(renderHealth(view)).toMatchInlineSnapshot(`
+    "studio-rossi as of 2026-06-15 08:01:00Z
+      connection crm (hubspot): unconfirmed, account-unconfirmed, account admin@practice.example (4711),
+      not used until "clinic-mirror accept-account"
+
+    target    connector  follows   in sync  excluded  failed  pending  manual changes  on hold
+    ────────  ─────────  ────────  ───────  ────────  ──────  ───────  ──────────────  ───────
+    contacts  model      patients        3         1       1        0               0        0
+
+    contacts:
+      Invalid phone numbers, left empty: phone (1)
+      Excluded, 1: no patient consent for this target
+        5
+      Failed, 1:
+        record  why                                     since     attempts  next retry
+        ──────  ──────────────────────────────────────  ────────  ────────  ────────────────────
+        4       refused (waits for data or a decision)  60 s ago         1  2026-06-16 08:30:00Z"
+  `);
   await expect(
     tenantHealth(installation, tenant.id, { target: 'contact', progress: () => {} }, NEVER),
   ).rejects.toMatchObject({

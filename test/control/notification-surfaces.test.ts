@@ -53,7 +53,7 @@ test('status and metrics show notified targets, with begin and end, and the reas
   expect(renderStatus(await status(installation))).toMatch(/doctor: change notifications since [^)]*server-error/);
   clock.now += DAY_MS;
   expect(renderStatus(await status(installation))).toContain(
-    'polling alone: doctor (server-error); room (not-offered)',
+    'only by polling: doctor (server-error); room (not-offered)',
   );
   expect(heard(await metrics.render())[0]).toMatch(/doctor"} 0$/);
 });

@@ -126,7 +126,7 @@ describe('a list that lacks records which the clinic returns in single requests 
         gaps: [gap],
       });
       expect(told).toContain('partial (records-unlisted)');
-      expect(told).toMatch(/list lacks \d records? that the clinic shows individually/);
+      expect(told).toMatch(/list lacks \d records? that the clinic returns individually/);
       expect(whole).toBe(false);
     }
     expect(model?.objects()).toHaveLength(3);

@@ -127,7 +127,7 @@ describe('the story of an appointment', () => {
     book(world, 'one', 48, { patientId: null });
     expect(await story(world)).toContain('none, the appointment has no patient');
     expect(await story(world, 'nobody')).toContain('the appointment does not exist in the clinic');
-    expect(await story(world, 'nobody')).toContain('Nothing was planned');
+    expect(await story(world, 'nobody')).toContain('No reminder was planned for this appointment');
   });
 
   test('while the clinic is away: what the ledger holds', async () => {
