@@ -91,9 +91,9 @@ export const contract = kindsOf('contract', 'later');
 export const refusal = kindsOf('contract', 'never');
 
 /** Details of kinds that several vendors share, for `docs/errors.md`. */
-export const OWN_MADE_AGAIN = { detail: 'One of our own is made again by the next `sync`' };
+export const OWN_MADE_AGAIN = { detail: 'The next `sync` creates a new one' };
 export const POLLED_UNTIL_THEN = {
-  detail: 'Until then the target is polled ([notifications](runbook.md#notifications-of-changes))',
+  detail: 'Until then the daemon polls the target ([notifications](runbook.md#notifications-of-changes))',
 };
 
 /** Kinds that vendors share, used unchanged by {@link common}, or with the vendor's words, pause or remedy. */
@@ -115,10 +115,13 @@ export const COMMON = {
   'unexpected-status': contract.item(),
   'unexpected-answer': contract.item(),
   'html-answer': remote.target({ ambiguous: true, detail: 'A proxy, a portal or maintenance' }),
-  'answer-missing': remote.item({ ambiguous: true, detail: 'It is sent again under the same name' }),
+  'answer-missing': remote.item({ ambiguous: true, detail: 'The daemon sends the request again with the same id' }),
   'batch-dependency': remote.item(),
   'contact-missing': remote.item(),
-  'notifications-refused': remote.target({ retry: 'never', detail: 'Asked again each hour; the target is polled' }),
+  'notifications-refused': remote.target({
+    retry: 'never',
+    detail: 'Retried every hour; until then the daemon polls the target',
+  }),
 } as const satisfies Record<string, ErrorKind>;
 
 /** Vendor prefixes of the codes in `messages/`. */
@@ -197,12 +200,12 @@ export function parsedBy<Parsed>(
 /** Errors of connectors of any vendor. */
 export const shared = defineErrors('any', NO_WORDS, {
   ...common('answer-missing'),
-  aborted: remote.target({ detail: 'The daemon ends, or a person gave up waiting' }),
+  aborted: remote.target({ detail: 'The daemon stopped, or a user cancelled the command' }),
   'entry-refused-as-gone': contract.item(),
-  'reading-refused-as-gone': contract.target({ detail: 'A change feed that answers so is begun anew' }),
+  'reading-refused-as-gone': contract.target({ detail: 'The daemon restarts the change feed' }),
   'identity-key-changed': settings.target({}),
   'calendar-of-another': settings.target({
-    detail: 'Somebody copied the tag and shared the calendar, or another account of the clinic made it',
+    detail: 'A user copied the tag and shared the calendar, or another account of the clinic created the calendar',
   }),
 });
 

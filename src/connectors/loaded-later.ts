@@ -92,6 +92,6 @@ export function loadedLater<Settings, Wanted extends Item>({
 
 /** Returns a part that the vendor's module declares. */
 function promised<Part>(part: Part | undefined): Part {
-  if (part === undefined) throw new TypeError('a connector lacks what its module says that it has');
+  if (part === undefined) throw new TypeError('a connector lacks a part that its module declares');
   return part;
 }

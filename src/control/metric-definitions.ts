@@ -113,7 +113,7 @@ export const GAUGES = {
   ],
   withheld: [
     'clinic_mirror_catalogue_withheld',
-    '1 while the connection may not read this part (agendas, locations, treatments, patients), so that events lack its texts',
+    '1 while the connection has no permission to read this part (agendas, locations, treatments, patients); events lack its texts',
     ['tenant', 'part'],
   ],
   superseded: [

@@ -112,12 +112,12 @@ function valueText(value: FieldValue, language: Language): Inline {
 /** Names of the changes that a hold stops. */
 export const HOLD_NAMES: Readonly<Record<Language, Readonly<Record<HoldKind, string>>>> = {
   en: {
-    vanished: 'removals of what the clinic no longer shows',
-    cancelled: 'removals of what the clinic cancelled',
-    'first-run': 'everything of a first run',
-    replaced: 'a reading that replaces nearly everything',
-    people: 'writes of people',
-    corrections: 'messages to patients that their appointment has changed',
+    vanished: 'removals of appointments that the clinic no longer shows',
+    cancelled: 'removals of appointments cancelled in the clinic',
+    'first-run': 'all writes of a first sync',
+    replaced: 'a read that replaces nearly all data',
+    people: 'writes of patient data',
+    corrections: 'messages to patients about a changed appointment',
   },
   it: {
     vanished: 'rimozioni di ciò che la clinica non mostra più',

@@ -55,7 +55,7 @@ function compareLists(comparison: Comparison, routes: Routes): void {
       const totalPath = envelope.totalPath ?? operation.totalHeader;
       return [{ list, operation, envelope: { ...envelope, totalPath } }];
     }
-    const ask = 'where does the answer hold its rows? The document does not say';
+    const ask = 'which field of the response contains the records? The document does not say';
     comparison.add('undecided', { area: 'lists', location: `${list} (list)`, ask });
     return [];
   });
@@ -82,7 +82,7 @@ function compareRecords(
     if (answer === null || answer.members.size === 0) return [];
     const path = recordPathOf(answer, row);
     if (path !== undefined) return [{ list, path }];
-    const ask = 'where does the answer for one record hold it?';
+    const ask = 'which field of the response for one record contains the record?';
     comparison.add('undecided', { area: 'lists', location: `${list}.recordPath`, ask });
     return [];
   });
@@ -135,7 +135,7 @@ function comparePaths(
       path: [one.list, key],
       wanted: isFound ? null : (one.path ?? ITSELF),
       there: one.path ?? 'the answer itself',
-      comment: 'a place of its own',
+      comment: 'own location',
     });
   }
 }
@@ -150,7 +150,7 @@ function compareTimeUnits(
   comparison.compare({ area: 'times', path: ['epochUnit'], wanted, comment: 'times are numbers' });
   const others = units.flatMap(([location, unit]) => (unit === wanted ? [] : [location])).join(', ');
   if (others === '') return;
-  const ask = `${others} count otherwise, and a profile has one unit: they can not be read`;
+  const ask = `${others} use another unit, and a profile has only one unit: these fields are unreadable`;
   comparison.add('undecided', { area: 'times', location: 'epochUnit (others)', there: others, ask });
 }
 
@@ -200,13 +200,13 @@ const OTHERS: readonly Other[] = [
   {
     area: 'errors',
     path: ['errors', 'codePaths'],
-    ask: 'where do answers of 4xx hold a word for machines?',
+    ask: 'which field of a 4xx response contains the error code?',
     find: (routes, { errors }) => failureTexts(routes, errors.codePaths),
   },
   {
     area: 'errors',
     path: ['errors', 'textPaths'],
-    ask: 'where do answers of 4xx hold a text for people?',
+    ask: 'which field of a 4xx response contains the error text?',
     find: (routes, { errors }) => failureTexts(routes, errors.textPaths),
   },
   {
@@ -231,7 +231,7 @@ const OTHERS: readonly Other[] = [
   {
     area: 'times',
     path: ['writes', 'decimals'],
-    ask: 'does it take amounts as numbers or as texts?',
+    ask: 'does the clinic accept amounts as numbers or as texts?',
     find: (routes) => {
       const paid = bodyOf(routes, 'appointments.setPayment');
       const type = paid?.members.get('amount')?.type ?? null;
@@ -241,7 +241,7 @@ const OTHERS: readonly Other[] = [
   {
     area: 'fields',
     path: ['medicalReports', 'upload'],
-    ask: 'how is a report sent, and which part holds the file?',
+    ask: 'how is a report sent, and which part contains the file?',
     find: (routes, { medicalReports: { upload } }) => {
       const create = routes.get('medicalReports.create');
       const [[type, body] = ['', UNTOLD] as const] = create?.bodies ?? [];

@@ -136,7 +136,7 @@ export function compareFields(comparison: Comparison, described: ShapePaths, row
 
 function askForField(name: string, spots: readonly Spot[]): string {
   const unfit = spots.filter(({ path }) => namesOfPath(path).some((each) => commonNames(name).includes(each)));
-  const kinds = unfit.map(({ path, schema: { type } }) => ` ${path} is there, as ${type ?? 'something else'}.`);
+  const kinds = unfit.map(({ path, schema: { type } }) => ` ${path} exists, with type ${type ?? 'unknown'}.`);
   return `which field holds the ${name}? No row can be used without it.${kinds.join('')}`;
 }
 
@@ -171,7 +171,7 @@ function askForNames(comparison: Comparison, list: ResourceName, spots: readonly
   const isWhole = ({ path }: Spot) => WHOLE_NAMES[list]?.includes(folded(path.replaceAll('.', ''))) === true;
   const found = spots.find(isWhole);
   if (found === undefined || matches.has(last) || comparison.valueAt([list, rule]) !== null) return;
-  const ask = `does ${found.path} hold the whole name? Then set ${rule} to { path: ${found.path}, order: given-first }, or order: family-first`;
+  const ask = `does ${found.path} contain the full name? Then set ${rule} to { path: ${found.path}, order: given-first }, or order: family-first`;
   comparison.compare({ area: 'fields', path: [list, rule], wanted: undefined, there: found.path, ask });
 }
 
@@ -190,7 +190,7 @@ function compareChoices(comparison: Comparison, list: ResourceName, matches: Mat
       comparison.compare({ area: 'words', path: [...at, ours], wanted });
     }
     if (open.size === 0) continue;
-    const ask = `what do "${[...open].join('", "')}" in ${path} mean, of ${one.words.join(', ')}? They are kept as they are`;
+    const ask = `what do "${[...open].join('", "')}" in ${path} mean, of ${one.words.join(', ')}? Until then the values are used unchanged`;
     comparison.compare({ area: 'words', path: at, wanted: undefined, here: '–', there: [...open].join(', '), ask });
   }
 }
@@ -210,12 +210,12 @@ function compareNumbers(comparison: Comparison, list: ResourceName, matches: Mat
 function compareTimes(comparison: Comparison, matches: Matches): void {
   const [allDay, duration] = [matches.get('allDay'), matches.get('duration')];
   if (allDay !== undefined) {
-    const ask = `does the end of a row with ${allDay.path} name its last day, or the day after it?`;
+    const ask = `is the end of a record with ${allDay.path} its last day, or the day after?`;
     comparison.compare({ area: 'times', path: ['appointments', 'allDayEnd'], wanted: undefined, ask });
   }
   if (matches.has('end')) return;
   if (duration === undefined) {
-    const ask = 'which field holds the end or the duration? No row can be used without one.';
+    const ask = 'which field contains the end or the duration? Records without either are unusable.';
     const finding = { area: 'fields', location: 'appointments.fields.end', ask } as const;
     comparison.add('undecided', finding);
   } else if (duration.schema.type !== 'string') {

@@ -32,7 +32,8 @@ export interface Finding {
 /** Questions for the clinic if neither document nor answers decide. */
 export const ASK_CLINIC = {
   timeForm: 'in which form does it take times?',
-  overlaps: 'does it list what overlaps the window, or only what starts in it (then set leadHours)?',
+  overlaps:
+    'does the list contain records that overlap the window, or only records that start in the window (then set leadHours)?',
   isDayIncluded: (parameter: string) => `does the day in ${parameter} belong to the answer?`,
 };
 
@@ -221,7 +222,9 @@ function render(overlay: JsonObject, changes: readonly ProfileChange[], asked: r
   const document = new Document(overlay);
   const questions = asked.map(({ location, ask }) => ` - ${oneLine(`${location}: ${ask}`)}`);
   const header =
-    questions.length === 0 ? HEADER : `${HEADER}\n\n To decide, what costs most first:\n${questions.join('\n')}`;
+    questions.length === 0
+      ? HEADER
+      : `${HEADER}\n\n To decide, most expensive mistakes first:\n${questions.join('\n')}`;
   document.commentBefore = header;
   visit(document, {
     Seq(_key, list) {

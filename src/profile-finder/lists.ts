@@ -81,7 +81,7 @@ function pagingOf(query: readonly QueryParameter[], envelope: Envelope, hasLinkH
   const followed = { ...sizesOf(size), sizeParameter: size?.name ?? null, ends: ['no-next'] };
   if (hasLinkHeader) return found('link-header', followed);
   if (page !== undefined && size !== undefined) {
-    if (page.first === null) asks.push(`is the first page ${page.name}=0 or ${page.name}=1? (taken for 1)`);
+    if (page.first === null) asks.push(`is the first page ${page.name}=0 or ${page.name}=1? (assumed: 1)`);
     const names = { pageParameter: page.name, sizeParameter: size.name, startIndex: page.first === 0 ? 0 : 1 };
     return found('page-size', { ...names, ...counted });
   }
@@ -95,10 +95,12 @@ function pagingOf(query: readonly QueryParameter[], envelope: Envelope, hasLinkH
   if (linkPath !== null) return found('next-link', { linkPath, ...followed });
   const half = [offset, page, cursor, size].flatMap((one) => one?.name ?? []);
   if (half.length > 0) {
-    const ask = `how does the list page? Of its parameters only ${half.join(', ')} speaks of it`;
+    const ask = `how does the list page? Only its parameters ${half.join(', ')} are related to paging`;
     return { paging: null, asks: [...asks, ask] };
   }
-  asks.push('does it give every list whole, however long? Then set paging.cap to a number that no list reaches');
+  asks.push(
+    'does the clinic return every list completely, regardless of length? Then set paging.cap to a number that no list reaches',
+  );
   return found('none', {});
 }
 
@@ -182,7 +184,7 @@ export function compareFilters(comparison: Comparison, list: WindowList, query: 
         path: [list, 'filters', filter],
         wanted: found?.name ?? null,
         certainty: 'likely',
-        comment: found === undefined ? 'no such parameter: filtered here' : undefined,
+        comment: found === undefined ? 'parameter not found: clinic-mirror filters' : undefined,
       }),
     ),
     ...(window === null ? [] : windowLocations(comparison, list, window)),
@@ -197,7 +199,7 @@ export function compareFilters(comparison: Comparison, list: WindowList, query: 
       here: '(none)',
       there: `${hiding.name}=true`,
       certainty: 'likely',
-      comment: 'cancelled rows are wanted',
+      comment: 'include cancelled records',
     });
   }
   const filled = [window?.from, window?.to, agenda].map((one) => one?.name);
@@ -243,7 +245,7 @@ function windowLocations({ profile }: Comparison, list: WindowList, { from, to }
     area: 'times',
     path: path('format'),
     wanted: found === 'offset' && now === 'utc' ? now : found,
-    ask: `in which form does ${from.name} take a time?`,
+    ask: `which time format does ${from.name} accept?`,
   };
   const toIncluded: Location = {
     area: 'times',
@@ -260,7 +262,7 @@ function windowLocations({ profile }: Comparison, list: WindowList, { from, to }
         there: 'by start',
         certainty: 'likely',
         ask: `is any appointment or absence longer than ${LEAD_HOURS / 24} days? Then set it to the longest, in hours`,
-        comment: `${from.name} goes by the start: this much earlier is asked for`,
+        comment: `${from.name} filters by start: clinic-mirror requests this much earlier`,
       }
     : {
         area: 'filters',
@@ -302,10 +304,10 @@ function changesLocation({ profile }: Comparison, query: readonly QueryParameter
   if (found === undefined && now === null) return [];
   const location = { area: 'filters', path: ['appointments', 'rereading', 'changedSince', 'parameter'] } as const;
   if (now === null) {
-    const ask = `does ${found?.name} list what changed since a time, cancelled rows too, and without a window?`;
+    const ask = `does ${found?.name} list the changes since a time, with cancelled records and without a window?`;
     const more = `${ask} Then its name there spares reading all with each cycle`;
     return [{ ...location, wanted: undefined, there: found?.name ?? '–', ask: more }];
   }
-  const comment = found === undefined ? 'no such parameter: all is read' : undefined;
+  const comment = found === undefined ? 'parameter not found: full reads' : undefined;
   return [{ ...location, wanted: found?.name ?? null, certainty: 'likely', comment }];
 }

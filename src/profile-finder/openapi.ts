@@ -89,8 +89,10 @@ export function readSpecification(text: string): Specification {
   const { references, isExcess } = reader.schemas;
   const remarks = [
     ...[...references].slice(0, 5).map((one) => `the reference ${one} leads out of the document or nowhere`),
-    ...(isExcess() ? ['the document holds more schemas than are looked at'] : []),
-    ...(operations.length >= MOST_OPERATIONS ? ['the document holds more operations than are looked at'] : []),
+    ...(isExcess() ? ['the document contains more schemas than clinic-mirror checks'] : []),
+    ...(operations.length >= MOST_OPERATIONS
+      ? ['the document contains more operations than clinic-mirror checks']
+      : []),
   ];
   return { operations, remarks };
 }

@@ -188,11 +188,16 @@ function complete(comparison: Comparison, seen: Seen): void {
   completeStates(comparison, seen);
   comparison.recompare(...windowLocations(comparison.profile, seen), ...rowLocations(comparison.profile, seen));
   const { rows } = seen;
-  const cancelled = { area: 'lists', location: 'appointments (cancelled)', here: 'listed, or read alone' } as const;
+  const cancelled = {
+    area: 'lists',
+    location: 'appointments (cancelled)',
+    here: 'listed, or read individually',
+  } as const;
   if (rows.some(({ status }) => status === 'cancelled')) comparison.add('fits', { ...cancelled, there: 'listed' });
   else if (rows.every(({ status }) => status !== 'unknown')) {
     const there = `none among ${rows.length}`;
-    const ask = 'do lists leave cancelled appointments out? If a parameter includes them, put it in appointments.query';
+    const ask =
+      'do lists exclude cancelled appointments? If a parameter includes them, add the parameter to appointments.query';
     comparison.add('undecided', { ...cancelled, there, ask });
   }
 }
@@ -208,14 +213,14 @@ function completeStates(comparison: Comparison, { rows, reading, samples }: Seen
     const seen = Object.keys(location === STATUSES_LOCATION ? (change.value as object) : {}).map(folded);
     if (!Object.keys(statuses).some((word) => seen.includes(folded(word)))) continue;
     change.value = { ...statuses, ...(change.value as object) };
-    change.comment = 'with the words seen';
+    change.comment = 'with the observed words';
   }
   const open = rows.filter(({ status }) => status === 'unknown');
   const counts = [...Map.groupBy(open, ({ statusWord }) => statusWord ?? 'none')];
   const counted = counts.map(([word, found]) => `${word} in ${found.length}`).join(', ');
   for (const finding of comparison.findings) {
     if (finding.location !== STATUSES_LOCATION || finding.ask === null) continue;
-    finding.ask = `${finding.ask}. Of ${rows.length} rows: ${counted}`;
+    finding.ask = `${finding.ask}. Observed in ${rows.length} records: ${counted}`;
   }
 }
 
@@ -245,7 +250,7 @@ function windowLocations({ appointments }: ClinicProfile, { window, manners, age
     }
     const isTooLong = maxDays === null ? isRefusedAbove : longestDays < maxDays;
     const there = `${longestDays} ${isRefusedAbove ? 'at most' : 'at least'}`;
-    const texts = { here: String(maxDays ?? 'any'), there, comment: 'more is refused' };
+    const texts = { here: String(maxDays ?? 'any'), there, comment: 'larger values are refused' };
     add(['window', 'maxDays'], isTooLong ? longestDays : maxDays, texts);
   }
   if (agenda?.several === null) add(['agendaFilter', 'maxPerCall'], 1, {});

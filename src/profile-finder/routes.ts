@@ -66,11 +66,11 @@ export function compareScopes(comparison: Comparison, routes: Routes): void {
     area: 'scopes',
     path: ['scopePrefix'],
     wanted: wanted ?? undefined,
-    ask: wanted === null ? 'which scopes does an application ask for?' : null,
+    ask: wanted === null ? 'which scopes must an application request?' : null,
   });
   for (const { name, scope, scopes, prefix } of needing) {
     if (prefix !== null && prefix === wanted) continue;
-    const ask = 'it needs another scope, and no profile can say it';
+    const ask = 'requires another scope, which a profile cannot define';
     comparison.add('differs', { area: 'scopes', location: name, here: scope, there: scopes.join(' '), ask });
   }
 }

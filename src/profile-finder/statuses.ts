@@ -27,7 +27,7 @@ export function compareStatuses(comparison: Comparison, spots: readonly Spot[], 
     );
   }
   if (open.length > 0) {
-    const ask = `what does the state mean: ${open.join(', ')}? Until it is said, such rows stay as if booked, cancelled ones too`;
+    const ask = `what does the state mean: ${open.join(', ')}? Until then such records count as booked, also cancelled records`;
     comparison.add('undecided', {
       area: 'words',
       location: STATUSES_LOCATION,
@@ -40,7 +40,7 @@ export function compareStatuses(comparison: Comparison, spots: readonly Spot[], 
     const value = Object.fromEntries(meanings.map(({ word, status }) => [word, status]));
     const comment = 'to decide: booked, confirmed, arrived, in_progress, completed, cancelled or no_show.';
     comparison.changes.push(
-      { path, value, comment: 'what the clinic tells; anything else is unknown' },
+      { path, value, comment: 'values of the clinic; other values are unknown' },
       ...open.map((word) => ({ path: [...path, word], value: 'unknown', comment })),
     );
   }
@@ -64,7 +64,7 @@ function askForCancelled(
   found: readonly AppointmentStatus[],
 ): void {
   if (state !== null && state.schema.words === null) {
-    const ask = `what can stand in ${state.path}, and what does each mean?`;
+    const ask = `which values can ${state.path} have, and what does each mean?`;
     comparison.add('undecided', { area: 'words', location: `${STATUSES_LOCATION} (words)`, there: state.path, ask });
   }
   if (found.includes('cancelled') || found.includes('unknown')) return;
@@ -73,11 +73,11 @@ function askForCancelled(
       ({ schema }) => schema.words !== null || (schema.type === 'integer' && schema.epochUnit === null),
     );
     const hint = few.length === 0 ? '' : ` Few different values have: ${few.map(({ path }) => path).join(', ')}.`;
-    const ask = `which field tells the state, or that an appointment is cancelled? Without one, cancelled ones stay.${hint}`;
+    const ask = `which field contains the status, or shows that an appointment is cancelled? Without such a field, cancelled appointments remain.${hint}`;
     comparison.compare({ area: 'words', path: ['appointments', 'fields', 'status'], wanted: undefined, ask });
   } else if (state.schema.words !== null) {
     const ask =
-      'none of the states that are told means cancelled: which one does, or are such appointments no longer there?';
+      'no documented status means cancelled: which status does, or does the clinic delete cancelled appointments?';
     const there = state.schema.words.join(', ');
     comparison.add('undecided', { area: 'words', location: `${STATUSES_LOCATION} (cancelled)`, there, ask });
   }
@@ -106,7 +106,7 @@ function compareFlags(
     there: wanted.map(({ path }) => path).join(', '),
     certainty: 'likely',
     ask: 'do these fields override the status, in this order?',
-    comment: 'statuses that no word tells; each overrides those before it',
+    comment: 'statuses without a word; each overrides the previous statuses',
   });
   return wanted;
 }

@@ -142,7 +142,7 @@ describe('a field that differs and is not known is said to be so', () => {
     const byHand = { done: 'edited' as const, fields: ['title', 'unknown'], policy: 'keep' as const };
     const target = oneOf(explanations.map(({ targets }) => targets[0]).filter((each) => each !== undefined));
     const text = printTerminal(explanationDocument({ ...oneOf(explanations), targets: [{ ...target, byHand }] }, 'en'));
-    expect(flat(text)).toContain(`edited by hand (title and ${NOT_KNOWN})`);
+    expect(flat(text)).toContain(`edited manually (title and ${NOT_KNOWN})`);
   });
 });
 

@@ -3,7 +3,7 @@ import { openRestCrmTarget } from './rest-crm-target.ts';
 import { zoho } from './zoho-speech.ts';
 
 const BY_PLACE = 'rows of an answer have no names, only the order of the request';
-const NO_MERGING = 'the test server joins no records; one that was joined away is like one deleted by hand';
+const NO_MERGING = 'the test server joins no records; one that was joined away is like one deleted manually';
 
 const NO_PAGES = 'where its pages are depends on the data centre: whoever configures the target says it (page)';
 

@@ -160,8 +160,8 @@ test('an explanation shows manual changes and their consequences', async () => {
       return printTerminal(explanationDocument(explanation, 'en')).replace(/\s+/g, ' ');
     }),
   );
-  expect(told.join(' ')).toContain('edited by hand (title): left until the appointment changes');
-  expect(told.join(' ')).toContain('deleted by hand: left until the appointment changes');
+  expect(told.join(' ')).toContain('edited manually (title): unchanged until the appointment changes');
+  expect(told.join(' ')).toContain('deleted manually: unchanged until the appointment changes');
 });
 
 test('an unknown tenant is reported with the existing ones', async () => {

@@ -38,7 +38,7 @@ test('a plan counts failed and waiting records as not in sync', async () => {
   };
   clinic.patientList.push(...['1', '2', '3', '4'].map((id) => patientOf(id)));
   await cycle(tenant);
-  expect((await planned()).text).toBe('contacts\n  Nothing to do: 4 as they should be.');
+  expect((await planned()).text).toBe('contacts\n  No changes: 4 in sync.');
 
   contacts.fault = ({ recordId }) => (recordId === '3' || recordId === '4' ? 'refused' : null);
   for (const [index, id] of ['1', '2', '3'].entries()) clinic.patientList[index] = patientOf(id, { firstName: 'Eva' });
@@ -49,8 +49,8 @@ test('a plan counts failed and waiting records as not in sync', async () => {
   expect(target).toMatchObject({ unchanged: 2, failing: 2, waiting: 0, lines: [] });
   expect(text).toMatchInlineSnapshot(`
     "contacts
-      Nothing to do: 2 as they should be. · 2 failing from before
-      Failing changes are listed by:
+      No changes: 2 in sync. · 2 already failed
+      List of failed changes:
         clinic-mirror health studio-rossi contacts"
   `);
 

@@ -60,13 +60,13 @@ test('explain shows why an appointment is shown, removed, held or failing', asyn
   const explain = async ({ id }: Visit) => (await world.cli('explain', 'clinic-1', id)).out.replaceAll(/\s+/g, ' ');
 
   expect(await explain(shown)).toMatch(
-    /clinic, \S+ \S+ booked, .* belongs here: the agenda and the status are shown in this target, .* starting .* under the name \S+/,
+    /clinic, \S+ \S+ booked, .* belongs here: the agenda and the status are shown in this target, .* starting .* named \S+/,
   );
   expect(await explain(cancelled)).toMatch(
     /clinic, \S+ \S+ cancelled, .*does not belong here: the target does not show the status cancelled .* nothing was written/,
   );
   expect(await explain(removed)).toMatch(
-    /the appointment does not exist in the clinic .*does not belong here: .* in a hold: removals of what the clinic no longer shows \(\S+, open\) .* starting .* under the name \S+/,
+    /the appointment does not exist in the clinic .*does not belong here: .* on hold: removals of appointments that the clinic no longer shows \(\S+, open\) .* starting .* named \S+/,
   );
   expect(await explain(failing)).toMatch(
     / belongs here: .* nothing was written to be written \(new\): (failed \d+ times|waits for a change or an operator) \(/,

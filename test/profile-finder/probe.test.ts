@@ -429,7 +429,7 @@ describe('a clinic whose names no profile has', () => {
       const { probe, profile } = await probed({ ...MANNER, patient });
       expect(profile.patients).toMatchObject({ fullName: null });
       const question = probe.toDecide.find(({ location: place }) => place === 'patients.fullName')?.ask;
-      expect(question).toContain(`does ${patient} hold the whole name?`);
+      expect(question).toContain(`does ${patient} contain the full name?`);
       expect(question).toContain('order: family-first');
       expect(probe.proposedProfile).not.toContain('x.example');
     },

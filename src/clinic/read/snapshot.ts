@@ -137,10 +137,10 @@ async function readSince(
     const details = { label: 'clinic.appointments.list', obstacle: answer.obstacle };
     if (isOfNoUse(answer.obstacle)) {
       memory.leaveFilter();
-      context.log.warn(details, 'the clinic does not tell what changed as its profile says: all is read from now on');
+      context.log.warn(details, 'the clinic returns no changes as its profile declares: full reads from now on');
     } else {
       memory.distrust();
-      context.log.info(details, 'all is read, not what changed since');
+      context.log.info(details, 'full read instead of changes');
     }
     return null;
   }

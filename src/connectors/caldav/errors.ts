@@ -8,7 +8,7 @@ export const errors = defineErrors('caldav', NO_WORDS, {
   ...common('changed-meanwhile', 'login-refused', 'rate-limited'),
   'server-error': { ...COMMON['server-error'], ambiguous: true },
   'server-unavailable': remote.target(),
-  'not-a-caldav-answer': remote.target({ detail: 'Look at what answers at this address if it stays' }),
+  'not-a-caldav-answer': remote.target({ detail: 'If the error persists, check which server responds at this URL' }),
   'redirected-elsewhere': settings.target(),
   'bad-xml': contract.item(),
   'unexpected-status': { ...COMMON['unexpected-status'], scope: 'target' },

@@ -44,7 +44,7 @@ export const errors = defineErrors('google', wordsOf, {
   'event-forbidden': settings.item({ words: ['forbiddenForNonOrganizer'] }),
   'api-disabled': settings.target({ words: ['accessNotConfigured'] }),
   'empty-time-range': refusal.item({ words: ['timeRangeEmpty'] }),
-  'not-yet-readable': remote.item({ detail: 'After a day its name is given up, and the next one is taken' }),
+  'not-yet-readable': remote.item({ detail: 'After one day the daemon uses the next event id' }),
   /** @see https://developers.google.com/workspace/calendar/api/guides/quota and https://support.google.com/a/answer/2905486 */
   'rate-limited': { ...COMMON['rate-limited'], words: RATE_WORDS },
   'usage-limit': remote.target({ words: ['quotaExceeded'], leastPauseMs: USAGE_LIMIT_PAUSE_MS }),

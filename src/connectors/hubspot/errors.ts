@@ -33,19 +33,21 @@ export const errors = defineErrors('hubspot', wordsOf, {
   'writes-locked': remote.target({
     statuses: [423],
     leastPauseMs: LOCK_PAUSE_MS,
-    detail: 'It does so for two seconds when much is written fast',
+    detail: 'Lasts two seconds after many fast writes',
   }),
-  'account-moving': remote.target({ statuses: [477], pauseMs: MOVING_PAUSE_MS, detail: 'It can take a day' }),
+  'account-moving': remote.target({ statuses: [477], pauseMs: MOVING_PAUSE_MS, detail: 'Can take a day' }),
   /** @see https://developers.hubspot.com/docs/api/usage-details */
   'rate-limited': { ...COMMON['rate-limited'], pauseMs: TEN_SECONDLY_PAUSE_MS },
   'searches-limited': {
     ...{ ...COMMON['rate-limited'], statuses: [], code: 'rate-limited', pauseMs: SEARCH_PAUSE_MS },
     words: ['429 SECONDLY'],
-    detail: 'Of searches an account has five a second, whoever asks',
+    detail: 'An account has five searches per second for all its applications',
   },
   'account-daily-limit': remote.target({ words: ['429 DAILY'] }),
-  'batch-refused': remote.item({ detail: 'Which ones was not found within the allowance' }),
-  'search-refused': contract.target({ detail: 'As right after the property was made, or when somebody deleted it' }),
+  'batch-refused': remote.item({ detail: 'The refused records were not found within the request limit' }),
+  'search-refused': contract.target({
+    detail: 'Such as right after the property was created, or after a user deleted it',
+  }),
   'several-matches': settings.item(),
   'object-unsuitable': settings.target(),
   'object-missing': settings.target(),

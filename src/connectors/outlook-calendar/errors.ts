@@ -61,8 +61,8 @@ export const errors = defineErrors('microsoft', codesOf, {
     retry: 'later',
     ...POLLED_UNTIL_THEN,
   }),
-  'notifications-forbidden': settings.target({ detail: 'The target is polled' }),
-  'notifications-taken': settings.target({ detail: 'The target is polled' }),
+  'notifications-forbidden': settings.target({ detail: 'The daemon polls the target' }),
+  'notifications-taken': settings.target({ detail: 'The daemon polls the target' }),
 });
 
 /** Codes for an id without an event: unknown, malformed or in a different mailbox. */

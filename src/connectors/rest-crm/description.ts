@@ -245,7 +245,7 @@ const resource = z.strictObject({
       endings: z
         .record(z.string(), z.array(z.string().min(1)))
         .default({})
-        .describe('By type: what stands behind the name in the names of values, as in assignedUserId of assignedUser'),
+        .describe('By type: the suffix in the names of values, such as Id in assignedUserId of assignedUser'),
       longest: path.optional().describe('Where a description has the most characters of a text'),
       required: path.optional().describe('Where a description says that no record is made without a value'),
       forms: z
@@ -255,9 +255,7 @@ const resource = z.strictObject({
       options: z
         .strictObject({ at: path, value: path.default(''), label: path.default('') })
         .optional()
-        .describe(
-          'Where a description lists the values that people choose from: texts, or what has a value and a label',
-        ),
+        .describe('Path of the list of allowed values in a description: texts, or objects with a value and a label'),
     })
     .optional(),
 });

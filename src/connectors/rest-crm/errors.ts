@@ -24,7 +24,7 @@ export const errors = defineErrors('rest-crm', NO_WORDS, {
     words: ['refused'],
     ambiguous: false,
     refusesValues: true,
-    detail: 'With the names of the fields, where the description says how the CRM tells them. Compare mapping and CRM',
+    detail: 'Includes the names of the fields if the description defines their path. Compare mapping and CRM',
   }),
   'record-too-large': refusal.item({ statuses: [413] }),
   'record-forbidden': settings.item(),
@@ -32,7 +32,7 @@ export const errors = defineErrors('rest-crm', NO_WORDS, {
   'error-in-answer': contract.item({
     statuses: ['2xx'],
     ambiguous: true,
-    detail: 'Name its codes in `errors.codes` of the description',
+    detail: 'Add its codes to `errors.codes` of the description',
   }),
   'unexpected-status': { ...COMMON['unexpected-status'], scope: 'target' },
   'unexpected-answer': contract.target(),

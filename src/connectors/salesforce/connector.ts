@@ -56,7 +56,7 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
       if (isPrivate(described.form)) {
         log.warn(
           { unmapped: 'AccountId' },
-          'contacts are written without an account, so nobody sees them in Salesforce but their owner and administrators: map AccountId, or use accounts of one person',
+          'contacts without an account are visible only to their owner and to administrators in Salesforce: map AccountId, or use person accounts',
         );
       }
       return `${described.orgId}/${described.form.object}`;

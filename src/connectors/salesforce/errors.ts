@@ -44,7 +44,7 @@ export const errors = defineErrors('salesforce', codesOf, {
   /** @see https://developer.salesforce.com/docs/atlas.en-us.salesforce_app_limits_cheatsheet.meta/salesforce_app_limits_cheatsheet/salesforce_app_limits_platform_api.htm */
   'calls-at-once': {
     ...{ ...COMMON['rate-limited'], statuses: [] },
-    detail: 'Told by the code of the daily limit while `Sforce-Limit-Info` is far from it',
+    detail: 'Salesforce returns the code of the daily limit, but `Sforce-Limit-Info` is far from that limit',
   },
   'api-limit-near': remote.target({ pauseMs: API_LIMIT_PAUSE_MS }),
   'storage-full': settings.target({
@@ -53,7 +53,7 @@ export const errors = defineErrors('salesforce', codesOf, {
     pauseMs: STORAGE_FULL_PAUSE_MS,
   }),
   'server-unavailable': remote.item({ statuses: [503] }),
-  'reading-expired': remote.item({ words: ['INVALID_QUERY_LOCATOR'], detail: 'It is read again' }),
+  'reading-expired': remote.item({ words: ['INVALID_QUERY_LOCATOR'], detail: 'The daemon reads again' }),
   'row-locked': remote.item({ words: ['UNABLE_TO_LOCK_ROW'] }),
   'batch-dependency': {
     ...COMMON['batch-dependency'],

@@ -13,7 +13,7 @@ function rewritten(url: string, text: () => string): string | null {
   const own = rewrites?.filter(({ module }) => url === `${root}${module}`) ?? [];
   if (own.length === 0) return null;
   return own.reduce((source, { module, find, replace }) => {
-    if (!source.includes(find)) throw new Error(`src/${module} does not hold what is to be taken out`);
+    if (!source.includes(find)) throw new Error(`src/${module} does not hold what is to be removed`);
     return source.replace(find, () => replace);
   }, text());
 }

@@ -41,13 +41,13 @@ export const people = group('people and foreign objects', {
     if (created!.versionTag !== null) expect(item?.versionTag).not.toBe(created!.versionTag);
     expect(item?.item).toEqual(kit.item('By hand'));
   },
-  'an object deleted by hand comes back with the next update': async (kit) => {
+  'an object deleted manually comes back with the next update': async (kit) => {
     const [created] = await kit.create('a');
     await kit.target.server.deleteByHand((await kit.object('a')).remoteId);
     const update = updateOperation('a', kit.item('Changed'), created!.versionTag);
     await expectBack(kit, update, ['written recreated', 'written revived']);
   },
-  'an object deleted by hand comes back with a create of the same key': async (kit) => {
+  'an object deleted manually comes back with a create of the same key': async (kit) => {
     await kit.create('a');
     await kit.target.server.deleteByHand((await kit.object('a')).remoteId);
     await expectBack(kit, kit.toCreate('a', kit.item('Changed')), ['written created', 'written revived']);
@@ -57,7 +57,7 @@ export const people = group('people and foreign objects', {
     await kit.attempt([deleteOperation('a', created!.versionTag)]);
     await expectBack(kit, kit.toCreate('a', kit.item('Changed')), ['written created', 'written revived']);
   },
-  'a delete of an object deleted by hand is already done': async (kit) => {
+  'a delete of an object deleted manually is already done': async (kit) => {
     const [created] = await kit.create('a', 'b');
     await kit.target.server.deleteByHand((await kit.object('a')).remoteId);
     const [outcome] = await kit.attempt([deleteOperation('a', created!.versionTag)]);

@@ -40,7 +40,7 @@ describe('calendars', () => {
     expect((await call('DELETE', '/calendars/primary')).status).toBe(400);
   });
 
-  it('vanish with everything when deleted by hand', async () => {
+  it('vanish with everything when deleted manually', async () => {
     const { call, events, sandbox, calendarId } = await startBench();
     sandbox.deleteCalendar(calendarId);
     expect(await call('GET', events)).toMatchObject({ status: 404, reason: 'notFound' });
