@@ -31,7 +31,7 @@ export const SPECIFICATION_ROWS: readonly SpecificationRow[] = [
   },
   {
     section: '5.1',
-    what: 'A user grants some of the scopes; what lacks is named',
+    what: 'A user grants some of the scopes; clinic-mirror names the missing scopes',
     client: ['oauth/providers.ts', 'missingScopes'],
     sandbox: ['clinic/authorization/pages.ts', 'scope'],
     tests: [
@@ -47,36 +47,36 @@ export const SPECIFICATION_ROWS: readonly SpecificationRow[] = [
     tests: [
       [
         LOGIN,
-        'asks with PKCE S256 and a state, and exchanges the code with the verifier and the same redirect address',
+        'requests a code with PKCE S256 and a state, and exchanges it with the verifier and the same redirect URL',
       ],
       [SANDBOX_LOGIN, 'refuses a wrong verifier, and a code that was used before ends its tokens'],
     ],
   },
   {
     section: '5.4',
-    what: 'Device code: the first device polls, the person is elsewhere',
+    what: 'Device code: the first device polls, the user is at another device',
     client: ['oauth/device-login.ts', 'device'],
     sandbox: ['clinic/authorization/device-polling.ts', 'interval'],
     tests: [
-      [SERVERS, 'a device login polls, slows down when told to, and stores its tokens'],
+      [SERVERS, 'a device login polls, slows down on request, and stores its tokens'],
       [SANDBOX_DEVICE, 'gives tokens after approval, for the scopes that were ticked'],
     ],
   },
   {
     section: '5.5',
-    what: 'The token stands in the Authorization header, never in an address',
+    what: 'The token is in the Authorization header, never in a URL',
     client: ['clinic/http/call.ts', 'authorization'],
     sandbox: ['clinic/routes/context.ts', 'never one from the query string'],
-    tests: [[TROUBLE, 'renews a refused token once, for uploads and downloads too, and never puts it into an address']],
+    tests: [[TROUBLE, 'renews a refused token once, for uploads and downloads too, and never puts the token into a URL']],
   },
   {
     section: '5.6',
-    what: 'Refresh, before the end and when idle; rotated tokens are kept',
+    what: 'Refresh before expiry and when idle; rotated tokens are stored',
     client: ['oauth/refresh.ts', 'refresh'],
     sandbox: [PROVIDER, 'rotateRefreshToken'],
     tests: [
-      [REFRESH, '50 workers on connections of their own refresh a rotating token: one call, no family revoked'],
-      [REFRESH, 'an idle one is refreshed by the job once a day, though nobody needs its access token'],
+      [REFRESH, '50 workers with separate connections to Redis refresh a rotating token: one call, no family revoked'],
+      [REFRESH, 'an idle one is refreshed by the job once a day, although its access token is not used'],
       [SANDBOX_LOGIN, 'refresh tokens slide: they live on while used, and die when idle'],
     ],
   },
@@ -86,14 +86,14 @@ export const SPECIFICATION_ROWS: readonly SpecificationRow[] = [
     client: ['oauth/error-classes.ts', 'invalid_grant'],
     sandbox: ['clinic/access-verbs.ts', 'revokeAccess'],
     tests: [
-      [SERVERS, 'a disabled account ends the login at the next refresh'],
-      [SERVERS, 'a revoked client is the settings fault, and the login stays'],
-      [SANDBOX_LOGIN, 'the user who revokes the application'],
+      [SERVERS, 'a disabled account ends the connection at the next refresh'],
+      [SERVERS, 'a revoked client is a fault in the settings, and the connection stays'],
+      [SANDBOX_LOGIN, 'revocation of the application by the user'],
     ],
   },
   {
     section: '5.7',
-    what: 'Scopes by resource; one that is missing is told from a missing permission',
+    what: 'Scopes by resource; a missing scope differs from a missing permission',
     client: ['clinic/http/errors.ts', 'missing-claim'],
     sandbox: ['clinic/routes/guard.ts', 'checkScope'],
     tests: [[TROUBLE, 'a missing scope from a missing permission']],
@@ -113,7 +113,7 @@ export const SPECIFICATION_ROWS: readonly SpecificationRow[] = [
     what: '401: one renewal and one replay',
     client: ['clinic/http/call.ts', 'isRenewed'],
     sandbox: ['clinic/routes/guard.ts', 'authenticate'],
-    tests: [[TROUBLE, 'renews a refused token once, for uploads and downloads too, and never puts it into an address']],
+    tests: [[TROUBLE, 'renews a refused token once, for uploads and downloads too, and never puts the token into a URL']],
   },
   {
     section: '7.1',
@@ -124,10 +124,10 @@ export const SPECIFICATION_ROWS: readonly SpecificationRow[] = [
   },
   {
     section: '7.2',
-    what: '`invalid_grant`: a person logs in again',
+    what: '`invalid_grant`: the user must connect again',
     client: ['oauth/error-classes.ts', 'invalid_grant'],
     sandbox: [PROVIDER, 'Grant'],
-    tests: [[REFRESH, 'invalid_grant that nobody else explains ends the login: needs-login, with reason, tokens kept']],
+    tests: [[REFRESH, 'invalid_grant without another cause ends the connection: needs-login, with reason, tokens kept']],
   },
   {
     section: '7.2',
@@ -164,7 +164,7 @@ export const SPECIFICATION_ROWS: readonly SpecificationRow[] = [
         'composition/clinic.test.ts',
         '300 invoices at once in three sections from three processes: no gap, no duplicate, no refusal',
       ],
-      [WRITING, 'no invoice that can not be the next, and says so at once'],
+      [WRITING, 'no invoice out of sequence, and refuses it at once'],
     ],
   },
   {

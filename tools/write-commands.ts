@@ -9,11 +9,12 @@ const FILE = join(import.meta.dirname, '../docs/commands.md');
 
 const HEAD = `# Commands
 
-Written by \`npm run generate\` from the program itself. Which command for which symptom: [Runbook](runbook.md#symptoms). \`clinic-mirror <command> --help\` says the same.
+This reference lists every command for administrators. \`npm run generate\` writes the page from the program. To find the command for a symptom, see
+[Symptoms](runbook.md#symptoms). \`clinic-mirror <command> --help\` shows the same text.
 
-Answers go to standard output, everything else (progress, prompts, errors) to standard error. In a terminal answers are as wide as it is, with words of state in colour
-unless \`NO_COLOR\` is set; in a pipe nothing is coloured and no table is cut. Times are those of the clinic's zone, which is named below them; of several clinics in several zones,
-and with \`--utc\`, they are UTC. As JSON (\`--json\`) they are always UTC as RFC 3339, and lists are whole.
+Results go to standard output. Progress, prompts and errors go to standard error. In a terminal, output fits the width, and state words have colours unless \`NO_COLOR\` is set. In a
+pipe, output has no colours, and tables have their full width. Times use the clinic's time zone, which stands below the table. Output for clinics in different zones, and output
+with \`--utc\`, uses UTC. JSON output (\`--json\`) always uses UTC (RFC 3339) and contains full lists.
 
 Completion: \`source <(clinic-mirror completion bash)\` in \`~/.bashrc\`; for zsh \`clinic-mirror completion zsh\` into a file \`_clinic-mirror\` of your \`fpath\`; for fish
 \`clinic-mirror completion fish > ~/.config/fish/completions/clinic-mirror.fish\`.`;
@@ -38,7 +39,7 @@ function sectionOf(words: string, command: Command): string {
   });
   const when = endsWithOne(words);
   const parts = [`## \`${[...words.split(' ').slice(1), ...given].join(' ')}\``, `${sentence(command.description())}`];
-  if (when !== null) parts.push(`Ends with 1 when ${when}.`);
+  if (when !== null) parts.push(`Exits with code 1 if ${when}.`);
   if (command.options.length > 0) parts.push(optionsTable(command));
   return parts.join('\n\n');
 }

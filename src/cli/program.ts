@@ -164,7 +164,7 @@ export const EXIT_CODES = {
 const ENDS_WITH_ONE: Readonly<Record<string, string>> = {
   'check-spec': 'the document differs from the profile, or decisions are open',
   'clinic probe': 'the clinic differs from the profile',
-  'config check': 'with --live, a server does not respond or the clinic does not know an id',
+  'config check': 'a server does not respond or the clinic does not know an id (with --live)',
   doctor: 'a problem prevents work',
   login:
     'a permission is missing, the account needs accept-account, or clinic-mirror cannot confirm that the user has access',

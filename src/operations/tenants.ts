@@ -47,7 +47,7 @@ export const TENANT_OPERATIONS = {
         : statuses.ofTenant(installation, tenant);
     },
     endsWithOne: {
-      when: 'with --problems, action is required',
+      when: 'action is required (with --problems)',
       holds: ({ problems }, { problems: isAskedOnly }) =>
         isAskedOnly && problems.some(({ health }) => health === 'action-required'),
     },

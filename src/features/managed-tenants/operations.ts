@@ -58,7 +58,7 @@ const changed = z.object({
 /** Operations on the configuration of tenants. */
 export const CONFIGURATION_OPERATIONS = {
   listConfigurations: operation({
-    summary: 'list tenants by id, with the place of their configuration',
+    summary: 'list tenants by id, with the location of their configuration',
     level: 'viewer',
     input: z.strictObject(paging),
     output: pageOfItems(source),
