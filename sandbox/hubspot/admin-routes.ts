@@ -38,7 +38,7 @@ const archivedToo = z.object({ archived: z.stringbool().default(false) });
 const merging = z.strictObject({ primary: z.string(), other: z.string() });
 const length = z.strictObject({ lengthMs: z.number().positive() });
 
-/** The sandbox's verbs over HTTP, for a sandbox that runs on its own. What doesn't exist answers 500. */
+/** Serves the sandbox's verbs over HTTP, for a sandbox that runs in a separate process. Unknown names and ids answer 500. */
 export function addAdminRoutes(app: FastifyInstance, sandbox: () => HubSpotSandbox): void {
   addAdminVerbs(app, {
     'POST access-tokens': ({ body }) => {

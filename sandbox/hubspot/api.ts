@@ -22,7 +22,7 @@ export interface ApiParts {
 
 const inPath = z.record(z.string(), z.string());
 
-/** Adds the API, each call under each version as a route of its own so that the counts tell them apart. */
+/** Adds the API. Each call of each version has a separate route, so that the counts distinguish the versions. */
 export function addApiRoutes(app: FastifyInstance, parts: ApiParts): void {
   for (const route of ROUTES) {
     for (const url of route.paths) {
@@ -36,7 +36,7 @@ export function addApiRoutes(app: FastifyInstance, parts: ApiParts): void {
   app.setNotFoundHandler((_request, reply) => sendAnswer(reply, { status: 404, body: notFound().toBody() }));
 }
 
-/** Answers one call: who calls, the limits, the scopes, then the work; what is wrong becomes the vendor's error body. */
+/** Answers one call: checks the token, the limits and the scopes, then runs the handler. An error becomes the vendor's error body. */
 function answer(parts: ApiParts, route: Route, request: FastifyRequest): ApiAnswer {
   const { world, limits, oauth } = parts;
   let headers: Record<string, string> = {};

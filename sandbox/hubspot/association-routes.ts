@@ -80,7 +80,7 @@ export function batchAssociate(context: Context): ApiAnswer {
   return joinAll(context, inputs, 201, ({ from, to, types }) => [join(context, pair, from.id, to.id, types)]);
 }
 
-/** `POST …/{from}/{to}/batch/read`: what belongs to nothing is told as an error (207). */
+/** `POST …/{from}/{to}/batch/read`: a record without associations is reported as an error (207). */
 export function batchReadAssociations(context: Context): ApiAnswer {
   const { from, to } = pairIn(context);
   const { inputs } = readBody(context, readInputs);
@@ -136,7 +136,7 @@ function joinAll<T extends { from: { id: string }; to: { id: string } }>(
   return batchAnswer(context, { status, startedAt: context.world.now(), results, errors });
 }
 
-/** Joins two records by the default types of both directions, and tells both. */
+/** Joins two records by the default types of both directions, and returns both associations. */
 function joinByDefault(context: Context, { from, to }: Pair, fromId: string, toId: string): object[] {
   const [first, second] = [liveEnd(context, from, fromId), liveEnd(context, to, toId)];
   const type = defaultType(from, to);
@@ -196,7 +196,7 @@ function pairIn(context: Context): Pair {
   return { from: typeIn(context, 'from'), to: typeIn(context, 'to') };
 }
 
-/** An end by an id that may have been merged away; the id as it is when there is no such record. */
+/** Returns one end of an association. The id of a merged record becomes the winner's id; an unknown id is returned unchanged. */
 function current({ world }: Context, type: ObjectType, id: string): End {
   return { object: type.name, id: world.records(type.name).get(id)?.id ?? id };
 }

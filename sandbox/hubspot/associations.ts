@@ -50,7 +50,10 @@ export function defaultType(from: ObjectType, to: ObjectType): AssociationType {
   return first;
 }
 
-/** The type of this number from one kind of record to another. Throws HubSpotError 400 when it is none of theirs. */
+/**
+ * Returns the association type with this number between two object types.
+ * @throws HubSpotError 400 if the two object types have no such association type
+ */
 export function requireType(from: ObjectType, to: ObjectType, category: string, typeId: number): AssociationType {
   const found = TYPES.find((type) => type.from === from.name && type.typeId === typeId);
   if (category !== 'HUBSPOT_DEFINED' || found?.to !== to.name) {
@@ -93,7 +96,7 @@ export class Associations {
     });
   }
 
-  /** Gives everything that belongs to one record to another of the same kind, or to nobody. */
+  /** Moves every association of one record to another record of the same object type, or deletes them if `to` is undefined. */
   move(from: End, to: End | undefined): void {
     for (const [key, typeIds] of [...(this.#byEnd.get(keyOf(from)) ?? [])]) {
       const other = endOf(key);

@@ -10,7 +10,7 @@ import { archiveRecord, createRecord, updateRecord, type Values } from './record
 import { toResource } from './resource.ts';
 import { checkRules } from './rules.ts';
 
-/** Strings alone go over the wire. */
+/** The API accepts property values only as strings. */
 export const valuesSchema = z.record(z.string(), z.string());
 const idSchema = z.string().min(1);
 const specSchema = z.strictObject({ associationCategory: z.string(), associationTypeId: z.int() });
@@ -189,7 +189,7 @@ function checkKeys(
   return idProperty;
 }
 
-/** Addresses are the same in other letters too. */
+/** E-mail addresses are compared without regard to case. */
 function comparable(id: string, idProperty: string | undefined): string {
   return idProperty === 'email' ? id.trim().toLowerCase() : id;
 }

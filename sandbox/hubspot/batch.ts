@@ -16,7 +16,7 @@ export interface RowInput {
   objectWriteTraceId?: string | undefined;
 }
 
-/** What a row came to. `isNew` is told by upserts alone. */
+/** Result of one row. Only upserts set `isNew`. */
 export interface RowResult {
   record: StoredRecord;
   isNew?: boolean;
@@ -30,8 +30,9 @@ export function inputsOf<T extends z.ZodType>(row: T, most = MAX_INPUTS) {
 }
 
 /**
- * Runs the rows of a batch. A bad row is told alone (207) when every row carries objectWriteTraceId and such batches tell, or when it
- * names no record; otherwise the whole batch is refused and nothing was written. Throws HubSpotError.
+ * Runs the rows of a batch. A bad row is reported separately (207) if it names no record, or if every row carries objectWriteTraceId and
+ * the sandbox reports row errors for this operation. Otherwise the whole batch is refused and nothing is written.
+ * @throws HubSpotError
  */
 export function writeRows<T extends RowInput>(
   context: Context,
@@ -81,7 +82,7 @@ export function writeRows<T extends RowInput>(
   return batchAnswer(context, { status, startedAt, results: withoutMissing(context, results), errors });
 }
 
-/** Reads or finds rows; ids that lead nowhere are told in one error (207). */
+/** Answers a batch that reads or finds rows. All unknown ids are reported in one error (207). */
 export function foundRows(
   context: Context,
   type: ObjectType,
@@ -133,7 +134,7 @@ function rowContext({ id, objectWriteTraceId }: RowInput): Record<string, string
   };
 }
 
-/** One error for a whole batch: the first, with what is wrong with the other rows beside it. */
+/** Returns one error for a whole batch: the first error, with the details of the other rows added. */
 function wholeRefusal(first: HubSpotError, all: readonly HubSpotError[]): HubSpotError {
   const errors = all.flatMap(({ details }) => details.errors ?? []);
   const details = { ...first.details, ...(errors.length === 0 ? {} : { errors }) };

@@ -16,13 +16,13 @@ import {
 import { type RecordResource, toResource } from './resource.ts';
 import type { World } from './world.ts';
 
-/** What a person does in the user interface, without token or limits. What doesn't exist throws Error, bad values HubSpotError. */
+/** Changes that a user makes in the user interface, without token or limits. An unknown object throws Error, a bad value HubSpotError. */
 export interface ByHand {
   /** Returns the new record's id. */
   add(object: ObjectTypeName, values: Values): string;
   /** Changes what is given; an empty value clears. */
   edit(object: ObjectTypeName, id: string, values: Values): void;
-  /** Gives a contact one more address. Throws Error when a contact has it. */
+  /** Adds an e-mail address to a contact. Throws Error if a contact already has this address. */
   addEmail(contactId: string, email: string): void;
   archive(object: ObjectTypeName, id: string): void;
   /** Within 90 days. */
@@ -35,12 +35,12 @@ export interface ByHand {
   records(object: ObjectTypeName, options?: { archived?: boolean }): RecordResource[];
   /** A record by its id or an id that was merged into it, archived too. */
   record(object: ObjectTypeName, id: string): RecordResource | undefined;
-  /** The live record with this value, the oldest of several; an address may be an additional one. */
+  /** Returns the live record with this value, or the oldest if there are several. An e-mail value also matches additional addresses. */
   recordBy(object: ObjectTypeName, property: string, value: string): RecordResource | undefined;
-  /** Ids of the records of one kind that belong to this one; what lies in the bin is not shown. */
+  /** Returns the ids of the associated records of one object type, without archived records. */
   associated(object: ObjectTypeName, id: string, to: ObjectTypeName): string[];
   properties(object: ObjectTypeName): Property[];
-  /** The group is the object's own unless it is named. */
+  /** Creates a property. The default group is the object's standard group. */
   createProperty(object: ObjectTypeName, property: Omit<NewProperty, 'groupName'> & { groupName?: string }): void;
   removeProperty(object: ObjectTypeName, name: string): void;
   /** What an enumeration allows from now on. */
@@ -53,11 +53,11 @@ export interface ByHand {
   addPipeline(label: string, stages: readonly string[]): Pipeline;
   /** A type of mails. Returns its id. */
   addSubscriptionType(name: string): number;
-  /** What an address is subscribed to; undefined while nothing is said of it. */
+  /** Returns the subscription status of an e-mail address; undefined if no status was set. */
   subscription(address: string, id: number): SubscriptionStatus | undefined;
-  /** Somebody follows the link at the end of a mail. */
+  /** Acts as a contact who follows the unsubscribe link in a mail. */
   unsubscribe(address: string, id: number): void;
-  /** Somebody unsubscribes from all mails. */
+  /** Acts as a contact who unsubscribes from all mails. */
   unsubscribeFromAll(address: string): void;
 }
 
@@ -139,7 +139,7 @@ function administratorVerbs(world: World) {
   };
 }
 
-/** What a list of deals offers from now on, beside what it does. */
+/** Adds options to an enumeration property of deals and keeps the existing options. */
 function addOptions(world: World, name: string, added: readonly { id: string; label: string }[]): void {
   const { options, ...property } = propertyOf(world, 'deals', name);
   const more = added.map(({ id: value, label }, index): PropertyOption => {

@@ -1,7 +1,7 @@
 import type { Counts } from '../kit/counts.ts';
 import type { ObjectTypeName } from './object-types.ts';
 
-/** What was done to rows, single or in batches. */
+/** Operation on rows, single or in batches. */
 export type RowOperation = 'create' | 'read' | 'update' | 'upsert' | 'archive' | 'gdpr-delete';
 
 /** What a test asserts about the traffic, in the vendor's terms. */
@@ -12,7 +12,7 @@ export class HubSpotCounts {
     this.#counts = counts;
   }
 
-  /** HTTP requests to the API, refused ones too; logins and tokens are not among them. */
+  /** Returns the number of HTTP requests to the API, including refused ones. Sign-ins and token requests are excluded. */
   get httpRequests(): number {
     return this.#counts.requests({ route: (route) => /^\/(crm|account-info|communication-preferences)\//.test(route) });
   }
@@ -35,7 +35,7 @@ export class HubSpotCounts {
     return this.#counts.value(`rows:${object}:${operation}`);
   }
 
-  /** Rows of batches that were told as errors. */
+  /** Returns the number of batch rows that were reported as errors. */
   failedRows(object: ObjectTypeName): number {
     return this.#counts.value(`failedRows:${object}`);
   }

@@ -7,7 +7,7 @@ export interface ErrorDetail {
   context?: Record<string, string[]>;
 }
 
-/** What an error says beside its status, category and message. */
+/** Further content of an error body, in addition to status, category and message. */
 export interface ErrorDetails {
   errors?: ErrorDetail[];
   context?: Record<string, string[]>;
@@ -97,7 +97,7 @@ const CATEGORIES: Record<number, string> = {
   429: 'RATE_LIMITS',
 };
 
-/** The body of an injected status that brings none of its own. */
+/** Returns the default body of an injected status. */
 export function bodyOfStatus(status: number): Record<string, unknown> {
   return new HubSpotError(status, CATEGORIES[status], 'Fault injected by the sandbox.').toBody();
 }

@@ -85,12 +85,12 @@ export class Limits {
     }
   }
 
-  /** Answers 423 to upserts of an object type for so long. */
+  /** Answers 423 to upserts of an object type for `lengthMs`. */
   lock(type: ObjectType, lengthMs: number): void {
     this.#lockedUntil.set(type.name, this.#world.now() + lengthMs);
   }
 
-  /** Answers 477 to everything for so long. */
+  /** Answers 477 to every call for `lengthMs`. */
   migrate(lengthMs: number): void {
     this.#migratesUntil = this.#world.now() + lengthMs;
   }

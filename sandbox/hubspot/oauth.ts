@@ -9,23 +9,23 @@ import type { Application, Settings } from './options.ts';
 import { PrivateApps } from './private-apps.ts';
 import { PLAIN_SCOPES, SENSITIVE_SCOPES } from './scopes.ts';
 
-/** What an installation gave to an app. `account` is the person who installed it. */
+/** Access that an installation granted to an app. `account` is the user who installed the app. */
 export interface Grant extends AnyGrant {
   account: string;
 }
 
-/** The logins of one HubSpot account. */
+/** OAuth server and private apps of one HubSpot account. */
 export interface HubSpotOAuth extends OAuth<Application, Grant> {
   privateApps: PrivateApps;
-  /** The caller behind an Authorization header; undefined when nobody is. */
+  /** Returns the caller behind an Authorization header; undefined if the token is unknown. */
   findCaller(authorization: string | undefined): Caller | undefined;
   /** The caller behind an Authorization header. Throws HubSpotError 401. */
   requireCaller(authorization: string | undefined): Caller;
 }
 
-/** Where a person installs an app; stands for `https://app.hubspot.com/oauth/authorize`. */
+/** Path of the page on which a user installs an app; stands for `https://app.hubspot.com/oauth/authorize`. */
 export const AUTHORIZE_PATH = '/oauth/authorize';
-/** The person who installs apps. */
+/** The user who installs apps. */
 export const ADMINISTRATOR = 'admin@clinic.example';
 /** The person's number in the account. */
 export const USER_ID = 9_041_277;
@@ -44,12 +44,12 @@ const WORDS: VendorWords = {
   codeUnknown: BAD_AUTH_CODE,
   codeRedirect: words('invalid_grant', 'redirect URI does not match the first one', { code: 'BAD_REDIRECT_URI' }),
   codeVerifier: BAD_AUTH_CODE,
-  // The app was uninstalled, or the token never existed: a person must install it again.
+  // The app was uninstalled, or the token never existed. An administrator must install the app again.
   refreshUnknown: words('invalid_grant', 'missing or invalid refresh token', { code: 'BAD_REFRESH_TOKEN' }),
   grantType: words('unsupported_grant_type', 'missing or unknown grant type', { code: 'BAD_GRANT_TYPE' }),
 };
 
-/** The logins of the sandbox's one account. */
+/** Creates the OAuth server and the private apps of the sandbox's only account. */
 export function hubSpotOAuth(settings: Settings): HubSpotOAuth {
   const oauth = createOAuth(vendorOf(settings));
   const privateApps = new PrivateApps();
@@ -73,12 +73,12 @@ export function hubSpotOAuth(settings: Settings): HubSpotOAuth {
   };
 }
 
-/** The vendor's error body, with RFC 6749's words beside its own. */
+/** Returns the vendor's error body with the `error` and `error_description` fields of RFC 6749 added. */
 export function standardErrorBody(said: Words): object {
   return { ...vendorErrorBody(said), error: said.error, error_description: said.description };
 }
 
-/** The error body in the vendor's own words alone. */
+/** Returns the vendor's error body without the fields of RFC 6749. */
 export function vendorErrorBody({ code, description }: Words): object {
   return { status: code, message: description, correlationId: randomUUID() };
 }

@@ -32,7 +32,7 @@ export function readOne(context: Context): ApiAnswer {
   return { status: 200, body: withLinks(context, type, record) };
 }
 
-/** What a read shows: the properties that were asked for, and of the associations those that there are. */
+/** Returns a record as a read shows it: the requested properties, and those requested associations that are not empty. */
 function withLinks(context: Context, type: ObjectType, record: StoredRecord): object {
   const resource = toResource(record, viewOf(context, type));
   const links = (listIn(context.query, 'associations') ?? []).map((name) => linksTo(context, type, record, name));
@@ -102,7 +102,10 @@ export function mergeTwo(context: Context): ApiAnswer {
   return { status: 200, body: show(context, type, mergeRecords(context.world, type, first, second)) };
 }
 
-/** `POST /contacts/gdpr-delete`: gone for good; an address without a contact is shut out too. */
+/**
+ * `POST /contacts/gdpr-delete`: deletes the contact permanently and blocks its e-mail addresses. An e-mail address without a contact is
+ * blocked too.
+ */
 export function eraseOne(context: Context): ApiAnswer {
   const { world } = context;
   const type = typeIn(context);
@@ -151,7 +154,7 @@ function viewOf({ world, caller, query }: Context, type: ObjectType) {
   return { world, type, reader: caller.scopes, properties: listIn(query, 'properties') ?? ('default' as const) };
 }
 
-/** The records of one kind that belong to this one, as reads tell it: one line for each type. */
+/** Returns the associated records of one object type in the format of reads: one line per record and association type. */
 function linksTo(
   { world }: Context,
   type: ObjectType,

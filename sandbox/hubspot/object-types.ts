@@ -9,12 +9,12 @@ export interface ObjectType {
   /** A custom object: in paths it has its number, or this name in full. */
   fullName?: RegExp;
   singular: string;
-  /** Whose `crm.objects.….read` and `.write` a token needs; meetings go by those of contacts. */
+  /** A token needs `crm.objects.….read` and `.write` of this object type. Meetings use the scopes of contacts. */
   scope: string;
   /** The property that holds when it was made, and when it was last changed. */
   createdProperty: string;
   modifiedProperty: string;
-  /** What a read answers that names no properties, beside the two dates and the id. */
+  /** Properties that a read returns by default, in addition to the two dates and the id. */
   shown: readonly string[];
   required: readonly string[];
 }

@@ -4,11 +4,11 @@ export interface Application {
   clientSecret: string;
   /** Matched exactly; plain http on loopback is always allowed. */
   redirectUris: string[];
-  /** The scopes that the app may ask for; `all` unless the app's settings limit them. */
+  /** Scopes that the app can request; `all` unless the app's settings limit them. */
   scopes: string[] | 'all';
 }
 
-/** How a sandbox behaves. What isn't given is as the vendor publishes it. */
+/** Behaviour of a sandbox. The defaults are the values that the vendor publishes. */
 export interface HubSpotSandboxOptions {
   /** 0, the default, takes a free one. */
   port?: number;
@@ -41,16 +41,16 @@ export interface HubSpotSandboxOptions {
   /** Most results that one query can be paged through. */
   searchDepth?: number;
   /**
-   * Which batches answer 207 for a bad row when every input carries objectWriteTraceId: all that write (as the reference of the calls has
-   * it), creates alone (as the guide to errors has it), or none.
+   * Selects the batches that answer 207 for a bad row if every input carries objectWriteTraceId: all writes (as in the reference of the
+   * calls), only creates (as in the guide to errors), or none.
    */
   rowErrors?: 'traced' | 'created' | 'never';
   /**
-   * What becomes of a unique property of meetings, of which the vendor publishes nothing: it is refused, it is made and holds nothing
-   * unique, or it works as with contacts.
+   * Behaviour of a unique property of meetings, which the vendor does not document: the property is refused, is created without enforcing
+   * uniqueness, or works as for contacts.
    */
   meetingKeys?: 'refused' | 'unenforced' | 'unique';
-  /** Whether users who connect an app by OAuth may join records; 2026-09 asks. */
+  /** Whether users who connect an app by OAuth are allowed to associate records; version 2026-09 requires this permission. */
   editAssociations?: boolean;
   /** The account has switched on data privacy: a legal basis and its explanation are needed for each status of a subscription. */
   dataPrivacy?: boolean;
@@ -63,11 +63,11 @@ export interface HubSpotSandboxOptions {
   accessTokenLifetimeMs?: number;
   /** Each refresh brings a new refresh token and ends the old one. */
   rotateRefreshTokens?: boolean;
-  /** The new token endpoints tell errors with RFC 6749's `error` beside the vendor's own words, or without; the old one never does. */
+  /** Whether the new token endpoints add RFC 6749's `error` to the vendor's error body. The old endpoint never does. */
   oauthErrors?: 'standard' | 'vendor';
 }
 
-/** The options that are fixed at the start. */
+/** Options that cannot change after startup. */
 export type FixedOption = 'port' | 'seed' | 'now' | 'portalId' | 'applications';
 
 /** The options with every default filled in; changes while the sandbox runs. */

@@ -1,6 +1,6 @@
 import type { PropertyOption } from './property.ts';
 
-/** A pipeline of deals; ids are what goes over the wire. */
+/** A pipeline of deals. The API identifies pipelines and stages by id. */
 export interface Pipeline {
   id: string;
   label: string;

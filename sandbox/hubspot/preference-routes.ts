@@ -37,7 +37,7 @@ export function listTypes(context: Context): ApiAnswer {
   return batchAnswer(context, { status: 200, startedAt: context.world.now(), results, errors: [] });
 }
 
-/** `POST /statuses/batch/read`: every type of each address. */
+/** `POST /statuses/batch/read`: returns every subscription type of each e-mail address. */
 export function readStatuses(context: Context): ApiAnswer {
   checkQuery(context.query, ['channel', 'businessUnitId']);
   if (context.query.get('channel') !== 'EMAIL') {

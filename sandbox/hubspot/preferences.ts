@@ -1,7 +1,7 @@
-/** Whether an address gets the mails of one type. */
+/** Whether an e-mail address is subscribed to one type of mail. */
 type SubscriptionState = 'SUBSCRIBED' | 'UNSUBSCRIBED' | 'NOT_SPECIFIED';
 
-/** What is known of one address and one type. */
+/** Subscription of one e-mail address to one type. */
 export interface SubscriptionStatus {
   status: SubscriptionState;
   source: string;
@@ -14,7 +14,7 @@ const FIRST_ID = 270_411_001;
 /** Contact properties that HubSpot sets: from all mails, and with the id of a type behind. */
 export const OPT_OUT = 'hs_email_optout';
 
-/** Types of mails, and who is subscribed to them, by address. */
+/** Subscription types, and the status of each e-mail address. */
 export class Preferences {
   readonly types = new Map<number, string>();
   readonly #statuses = new Map<string, SubscriptionStatus>();
@@ -31,12 +31,12 @@ export class Preferences {
     return this.#statuses.get(nameOf(address, id));
   }
 
-  /** Somebody unsubscribes from all mails. */
+  /** Acts as a contact who unsubscribes from all mails. */
   unsubscribeFromAll(address: string): void {
     this.#fromAll.add(address.trim().toLowerCase());
   }
 
-  /** What the properties of a contact with these addresses say. */
+  /** Returns the opt-out properties of a contact with these e-mail addresses. */
   optOuts(addresses: readonly string[]): Record<string, string> {
     const isOut = (id: number) => addresses.some((one) => this.status(one, id)?.status === 'UNSUBSCRIBED');
     const fromAll = addresses.some((one) => this.#fromAll.has(one.trim().toLowerCase()));

@@ -23,7 +23,7 @@ export class PrivateApps {
     this.#tokens.delete(token);
   }
 
-  /** Takes scopes from a private app, as a person does in its settings. */
+  /** Reduces the scopes of a private app, as an administrator does in the app's settings. */
   reduceScopes(token: string, scopes: readonly string[]): void {
     const found = this.#tokens.get(token);
     if (found) found.scopes = scopes;

@@ -81,7 +81,7 @@ export class PropertyCatalogue {
     return property;
   }
 
-  /** Puts a changed property in the place of the old one. Throws HubSpotError 400. */
+  /** Replaces a property with a changed version. Throws HubSpotError 400. */
   replace(object: ObjectTypeName, property: Property): void {
     checkShape(property);
     this.#of(object).set(property.name, property);

@@ -24,7 +24,7 @@ export interface Property {
   externalOptions: boolean;
   dataSensitivity: Sensitivity;
   hubspotDefined: boolean;
-  /** Set by the vendor alone. */
+  /** Only the vendor sets the value. */
   readOnly: boolean;
   /** Epoch ms; undefined for the vendor's own. */
   createdAt: number | undefined;

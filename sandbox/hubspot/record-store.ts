@@ -1,7 +1,7 @@
-/** A record as it is kept; each write puts a new one in its place. Times are epoch ms. */
+/** A stored record. Each write replaces the object with a new one. Times are epoch ms. */
 export interface StoredRecord {
   readonly id: string;
-  /** Values as they are stored; what is empty is absent. */
+  /** Stored values; an empty value is absent. */
   readonly properties: Readonly<Record<string, string>>;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -12,11 +12,11 @@ export interface StoredRecord {
 export interface StoreParts {
   /** Names of the properties whose values belong to one live record each. */
   uniqueProperties(): string[];
-  /** Told of each write, with undefined when a record is gone for good. */
+  /** Runs after each write. `record` is undefined after a permanent deletion. */
   onWrite(id: string, record: StoredRecord | undefined): void;
 }
 
-/** The records of one object type, with an index of their unique values. Additional e-mail addresses count as `email`. */
+/** The records of one object type, with an index of their unique values. Additional e-mail addresses are indexed as `email`. */
 export class RecordStore {
   readonly #parts: StoreParts;
   readonly #records = new Map<string, StoredRecord>();
@@ -43,7 +43,7 @@ export class RecordStore {
     return this.#records.get(current);
   }
 
-  /** The live record that has this value; `email` knows additional addresses too. */
+  /** Returns the live record with this value; `email` also matches additional addresses. */
   findBy(property: string, value: string): StoredRecord | undefined {
     return this.#records.get(this.#byKey.get(keyOf(property, value)) ?? '');
   }
@@ -65,7 +65,7 @@ export class RecordStore {
     this.#parts.onWrite(record.id, record);
   }
 
-  /** Takes a record out for good. */
+  /** Removes a record permanently. */
   remove(id: string): void {
     const before = this.#records.get(id);
     if (before) {
@@ -76,7 +76,7 @@ export class RecordStore {
     }
   }
 
-  /** Takes out a record that became part of another one. */
+  /** Removes a record that was merged into another record. */
   mergeAway(record: StoredRecord, winnerId: string): void {
     for (const key of this.#keysOf(record)) {
       this.#mergedKeys.set(key, winnerId);
@@ -85,7 +85,7 @@ export class RecordStore {
     this.#mergedInto.set(record.id, winnerId);
   }
 
-  /** Runs several writes that are all undone when the last word of `run` is a throw. */
+  /** Runs several writes and undoes all of them if `run` throws. */
   atomically<T>(run: () => T): T {
     const undo: (() => void)[] = [];
     this.#undo = undo;
@@ -119,7 +119,7 @@ export class RecordStore {
   }
 }
 
-/** The address of a contact and its additional ones. */
+/** Returns the primary and the additional e-mail addresses of a contact. */
 export function emailsOf({ properties }: StoredRecord): string[] {
   return [properties.email ?? '', ...(properties.hs_additional_emails ?? '').split(';')].filter((each) => each !== '');
 }

@@ -8,7 +8,7 @@ import type { World } from './world.ts';
 /** Values as a client sends them: strings, an empty one to clear. */
 export type Values = Readonly<Record<string, string>>;
 
-/** Who writes: a token's scopes, or `person` for somebody in the user interface. */
+/** Author of a write: the scopes of a token, or `person` for a user in the user interface. */
 export type Writer = ReadonlySet<string> | 'person';
 
 /** How long an archived record can be brought back (knowledge.hubspot.com, restore deleted records). */
@@ -68,8 +68,8 @@ export function restoreRecord(world: World, type: ObjectType, record: StoredReco
 }
 
 /**
- * Joins two records to a new one under a new id; both old ids lead to it. Where both have a value the first one's wins, also
- * for unique ones; addresses are all kept.
+ * Merges two records into a new record with a new id; both old ids lead to the new record. If both records have a value, the value of
+ * `first` wins, also for unique properties. All e-mail addresses are kept.
  */
 export function mergeRecords(world: World, type: ObjectType, first: StoredRecord, second: StoredRecord): StoredRecord {
   const store = world.records(type.name);
@@ -95,7 +95,7 @@ export function mergeRecords(world: World, type: ObjectType, first: StoredRecord
   return winner;
 }
 
-/** A GDPR delete: the record is gone for good and its addresses are shut out. */
+/** Runs a GDPR delete: removes the record permanently and blocks its e-mail addresses. */
 export function eraseContact(world: World, type: ObjectType, record: StoredRecord): void {
   for (const email of emailsOf(record)) {
     world.blockedEmails.add(email.toLowerCase());

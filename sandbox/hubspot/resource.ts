@@ -13,7 +13,7 @@ export interface RecordResource {
   archivedAt?: string;
 }
 
-/** What a record is told to. */
+/** Reader of a record and the properties that the reader requested. */
 export interface View {
   world: World;
   type: ObjectType;
@@ -22,7 +22,7 @@ export interface View {
   properties: readonly string[] | 'default' | 'all';
 }
 
-/** Builds the answer; properties that don't exist or may not be seen are left out, unset ones are null. */
+/** Builds the answer. Unknown properties and properties that the reader cannot see are left out; unset properties are null. */
 export function toResource(record: StoredRecord, { world, type, reader, properties }: View): RecordResource {
   const values: Record<string, string> = {
     ...record.properties,

@@ -4,12 +4,12 @@ import type { ObjectType } from './object-types.ts';
 import type { StoredRecord } from './record-store.ts';
 import type { Values } from './records.ts';
 
-/** The versions that enforce what administrators made necessary. */
+/** Versions that enforce properties which administrators made required. */
 const ENFORCING = '/2026-09/';
 
 /**
- * What administrators made necessary (developers.hubspot.com, changelog, write validation).
- * @throws HubSpotError 400 when a rule wants a value that the record would lack
+ * Checks the properties that administrators made required (developers.hubspot.com, changelog, write validation).
+ * @throws HubSpotError 400 if the record would lack a required value
  * @param found the record that is changed
  */
 export function checkRules(
@@ -40,7 +40,7 @@ export function checkRules(
   }
 }
 
-/** Throws HubSpotError 400 for an app that acts for a user who may not join records. */
+/** Throws HubSpotError 400 if the app acts for a user without permission to associate records. */
 export function checkMayJoin({ world, url, caller }: Context): void {
   if (url.includes(ENFORCING) && caller.kind === 'oauth' && !world.settings.editAssociations) {
     throw new HubSpotError(400, 'VALIDATION_ERROR', "Missing 'Edit Associations' permission.");

@@ -114,7 +114,7 @@ function fits(filter: Filter, stored: string | undefined): boolean {
     case 'NEQ':
       return has && text !== value.toLowerCase();
     case 'IN':
-      // Texts are compared in lower case, and a list is taken as it is.
+      // The stored string is compared in lower case, the values of the list unchanged.
       return has && values.includes(text);
     case 'NOT_IN':
       return has && !values.some((each) => each.toLowerCase() === text);
@@ -157,7 +157,7 @@ function sizeOf(value: string): number {
       : Number.NaN;
 }
 
-/** The free text of a query is looked for in what names a record. */
+/** Decides whether an identifying property of a record contains the free text of a query. */
 function contains(values: Told, query: string): boolean {
   const searched = [
     'firstname',

@@ -6,7 +6,7 @@ export interface ValueFault {
   message: string;
 }
 
-/** A value as it is stored, or why it can't be. */
+/** The stored form of a value, or the reason why the value is refused. */
 export type ReadValue = { stored: string } | { fault: ValueFault };
 
 /** Most characters of one value (developers.hubspot.com, properties). */

@@ -17,7 +17,7 @@ export interface TokenWish {
   clientId?: string;
 }
 
-/** A running sandbox: where it is, what it counted, and what a test does by hand. */
+/** A running sandbox: URLs, counts, and the manual actions of a test. */
 export interface HubSpotSandbox extends CommonVerbs<Omit<HubSpotSandboxOptions, FixedOption>>, ByHand {
   /** Root url of the API, to stand for `https://api.hubapi.com`. */
   apiUrl: string;
@@ -31,21 +31,21 @@ export interface HubSpotSandbox extends CommonVerbs<Omit<HubSpotSandboxOptions, 
   counts: HubSpotCounts;
 
   authorizeInBrowser(authorizationUrl: string, answer: PersonsAnswer): Promise<string>;
-  /** An access token by OAuth without any login. */
+  /** Issues an OAuth access token without a sign-in. */
   issueAccessToken(wish?: TokenWish): string;
   /** The token of a private app: without an end. */
   issuePrivateToken(scopes?: string[]): string;
   /** All access tokens by OAuth are over; refresh tokens live on. */
   expireAccessTokens(): void;
-  /** A person uninstalls an app: all its tokens are worth nothing. */
+  /** Acts as an administrator who uninstalls an app: all tokens of the app become invalid. */
   uninstall(clientId?: string): void;
-  /** A person deletes a private app, or leaves it fewer scopes. */
+  /** Acts as an administrator who deletes a private app, or reduces its scopes. */
   revokePrivateToken(token: string): void;
   reduceScopes(privateToken: string, scopes: string[]): void;
 
-  /** 423 for upserts of one kind of record, for so long. */
+  /** Answers 423 to upserts of one object type for `lengthMs`. */
   lock(object: ObjectTypeName, lengthMs: number): void;
-  /** 477 with Retry-After for everything, for so long. */
+  /** Answers 477 with Retry-After to every call for `lengthMs`. */
   migrate(lengthMs: number): void;
 }
 

@@ -23,7 +23,7 @@ export class World {
   readonly preferences = new Preferences();
   readonly pipelines = new Pipelines();
   readonly rules: Rule[] = [];
-  /** Addresses that a GDPR delete shut out, in lower case. */
+  /** E-mail addresses blocked by a GDPR delete, in lower case. */
   readonly blockedEmails = new Set<string>();
   readonly #stores = new Map<ObjectTypeName, RecordStore>();
   readonly #indexes = new Map<ObjectTypeName, SearchIndex>();
@@ -47,7 +47,7 @@ export class World {
     return this.settings.now();
   }
 
-  /** Names of the properties by which records are found, and whose values belong to one of them. */
+  /** Returns the names of the properties that identify a record. Each value belongs to at most one record. */
   uniqueProperties(object: ObjectTypeName): string[] {
     if (object === 'meetings' && this.settings.meetingKeys !== 'unique') {
       return [];
@@ -64,7 +64,7 @@ export class World {
     return known(this.#stores.get(object), object);
   }
 
-  /** What search knows of an object type by now. */
+  /** Returns the records of an object type as search sees them now, after the search lag. */
   searchable(object: ObjectTypeName): ReturnType<SearchIndex['records']> {
     return known(this.#indexes.get(object), object).records(this.now() - this.settings.searchLagMs);
   }

@@ -34,7 +34,10 @@ const ofObject = z.object({ object: z.string() });
 const ofRecord = z.object({ id: z.string() });
 const binToo = z.object({ includeDeleted: z.stringbool().default(false) });
 
-/** The sandbox's verbs over HTTP, for a sandbox that runs on its own. What doesn't exist answers 404, what is refused 500. */
+/**
+ * Serves the sandbox's verbs over HTTP, for a sandbox that runs in a separate process. Unknown names and ids answer 404, refused actions
+ * 500.
+ */
 export function addAdminRoutes(app: FastifyInstance, sandbox: () => SalesforceSandbox): void {
   addAdminVerbs(app, {
     'POST access-tokens': ({ body }) => {

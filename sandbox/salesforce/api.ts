@@ -7,7 +7,7 @@ import type { World } from './world.ts';
 
 /** Where the API lives. */
 export const DATA_PATH = '/services/data';
-/** The vendor answers 414 to longer addresses (REST API Developer Guide, URI length). */
+/** The vendor answers 414 to longer URLs (REST API Developer Guide, URI length). */
 const MAX_URL_LENGTH = 16_384;
 
 /** What an HTTP request brings. `body` is its text. */

@@ -4,7 +4,7 @@ import { readJwt } from '../kit/oauth/jwt.ts';
 import { OAuthError } from '../kit/oauth/words.ts';
 import type { Application, Settings } from './options.ts';
 
-/** The vendor's login servers, which an assertion may name instead of the sandbox. */
+/** The vendor's OAuth servers. The audience of an assertion is one of these URLs or the sandbox. */
 const LOGIN_SERVERS: readonly string[] = ['https://login.salesforce.com', 'https://test.salesforce.com'];
 /** An assertion may end at most so far ahead (Salesforce help, OAuth 2.0 JWT Bearer Flow: three minutes). */
 const MAX_LIFETIME_S = 180;

@@ -9,18 +9,21 @@ import { beginWrite } from './write.ts';
 /** A record as a test sees it: every field, hidden ones too. */
 export type SeenRecord = Record<string, FieldValue> & { Id: string; IsDeleted: boolean };
 
-/** What a person does on the vendor's pages. What isn't there or is refused throws Error. No API call is counted. */
+/** Changes that a user makes in the user interface. Unknown ids and refused changes throw Error. No API call is counted. */
 export interface ByHand {
-  /** Records of an object; `includeDeleted` adds the recycle bin, `as` leaves those that an ordinary user sees, by their login name. */
+  /**
+   * Returns the records of an object. `includeDeleted` adds the recycle bin; `as` is the user name of an ordinary user and limits the
+   * result to the records visible to this user.
+   */
   records(object: string, options?: { includeDeleted?: boolean; as?: string }): SeenRecord[];
   /** Creates a record, past duplicate rules of the kind `alert`. */
   addByHand(object: string, fields: Record<string, unknown>): SeenRecord;
   editByHand(id: string, fields: Record<string, unknown>): SeenRecord;
   deleteByHand(id: string): void;
   undelete(id: string): void;
-  /** Merges the losers into the master; its fields may be set from theirs, as the page lets a person choose. */
+  /** Merges the losers into the master. `fields` overwrites values of the master, as the vendor's page allows. */
   merge(masterId: string, loserIds: string[], fields?: Record<string, unknown>): SeenRecord;
-  /** Removes for good: one record of the bin, or all. */
+  /** Removes one record of the recycle bin permanently, or all records if `id` is undefined. */
   emptyRecycleBin(id?: string): void;
 }
 

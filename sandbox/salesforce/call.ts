@@ -20,7 +20,7 @@ export interface ApiCall {
   body: unknown;
   /** The user of the session. */
   username: string;
-  /** Set by a composite that keeps all or nothing: counts for its collections too. */
+  /** Set by a composite request with allOrNone; applies to the collections inside the request too. */
   allOrNone?: boolean;
 }
 

@@ -80,7 +80,7 @@ export function removeRows(world: World, call: ApiCall): ApiAnswer {
   return { status: 200, body: shown.map((result) => resultBody(result, false)) };
 }
 
-/** `GET` or `POST /composite/sobjects/{object}`: null for what isn't there. */
+/** `GET` or `POST /composite/sobjects/{object}`: returns null for an unknown record. */
 export function retrieveRows(world: World, call: ApiCall): ApiAnswer {
   const list = (name: string): string[] => (call.query.get(name) ?? '').split(',').filter((part) => part !== '');
   const wanted =

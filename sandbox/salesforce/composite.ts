@@ -53,7 +53,9 @@ async function runOne(parts: ApiParts, outer: ApiCall, each: Part, answers: Answ
 
 type Answers = Map<string, ApiAnswer>;
 
-/** Runs the parts at one stroke. When one fails, all are taken back, and those that did not fail say so. */
+/**
+ * Runs all parts in one transaction. If a part fails, the sandbox undoes all parts and answers `halted()` for the parts that did not fail.
+ */
 function runAllOrNone(parts: ApiParts, outer: ApiCall, requests: readonly Part[], answers: Answers): void {
   const isKept = parts.world.store.attempt(() => {
     for (const each of requests) {
@@ -100,7 +102,7 @@ function innerCall(parts: ApiParts, outer: ApiCall, each: Part, answers: Answers
   return allOrNone === undefined ? call : { ...call, allOrNone };
 }
 
-/** Puts values from earlier answers in the place of `@{reference.path[0].to}`. Throws ApiError PROCESSING_HALTED. */
+/** Replaces `@{reference.path[0].to}` with the value from an earlier answer. Throws ApiError PROCESSING_HALTED. */
 function withReferences(text: string, answers: Answers): string {
   return text.replace(/@\{(\w+)((?:\.\w+|\[\d+\])*)\}/g, (_all, id: string, path: string) => {
     let value: unknown = answers.get(id)?.body;

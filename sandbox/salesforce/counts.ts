@@ -36,7 +36,7 @@ export class SalesforceCounts {
     return this.#counts.value('rowsFailed');
   }
 
-  /** Rows that were deleted over the API, without what went with them. */
+  /** Returns the number of rows deleted over the API, without records that were deleted in cascade. */
   get rowsDeleted(): number {
     return this.#counts.value('rowsDeleted');
   }

@@ -58,7 +58,7 @@ export function pathIn(call: ApiCall): string {
   return new URL(call.url, 'http://sandbox').pathname.slice(call.base.length);
 }
 
-/** The answer to a refused call. Throws what isn't a refusal. */
+/** Returns the answer to a refused call. Rethrows every error except ApiError. */
 export function toErrorAnswer(error: unknown): ApiAnswer {
   if (error instanceof ApiError) {
     return { status: error.status, body: error.toBody() };

@@ -26,8 +26,8 @@ export class ApiError extends Error {
 }
 
 /**
- * One row is refused; in a collection the others go on. The codes are the StatusCodes of the SOAP API. Messages repeat values where the
- * vendor's do, so that a client that logs them is caught.
+ * Refusal of one row; the other rows of a collection are still processed. The codes are the StatusCodes of the SOAP API. Messages repeat
+ * values where the vendor's messages do, so that tests detect a client that logs values.
  */
 export class RowFailure extends Error {
   readonly statusCode: string;
@@ -40,7 +40,7 @@ export class RowFailure extends Error {
     this.fields = fields;
   }
 
-  /** The same failure when the row came alone. */
+  /** Returns the same failure for a call with a single row. */
   toApiError(): ApiError {
     const status = GONE_CODES.has(this.statusCode) ? 404 : 400;
     return new ApiError(status, this.statusCode, this.message, this.fields);
@@ -49,7 +49,7 @@ export class RowFailure extends Error {
 
 const GONE_CODES: ReadonlySet<string> = new Set(['ENTITY_IS_DELETED', 'NOT_FOUND']);
 
-/** 404: no such object, record or path. */
+/** Returns a 404 for an unknown object, record or path. */
 export function notFound(message = 'The requested resource does not exist'): ApiError {
   return new ApiError(404, 'NOT_FOUND', message);
 }
@@ -69,7 +69,7 @@ export function entityIsDeleted(): RowFailure {
   return new RowFailure('ENTITY_IS_DELETED', 'entity is deleted');
 }
 
-/** Another row of the list failed, and all or nothing was asked for. */
+/** Failure of a valid row because another row of an allOrNone request failed. */
 export function rolledBack(): RowFailure {
   const message = 'Record rolled back because not all records were valid and the request was using AllOrNone header';
   return new RowFailure('ALL_OR_NONE_OPERATION_ROLLED_BACK', message);
@@ -84,7 +84,7 @@ const CODES: Record<number, [code: string, message: string]> = {
   503: ['SERVER_UNAVAILABLE', 'The server is currently unavailable.'],
 };
 
-/** The body of an injected status that brings none of its own. */
+/** Returns the default body of an injected status. */
 export function bodyOfStatus(status: number): ErrorLine[] {
   const [code, message] = CODES[status] ?? ['UNKNOWN_EXCEPTION', 'Fault injected by the sandbox.'];
   return new ApiError(status, code, message).toBody();

@@ -20,7 +20,7 @@ export type FieldType =
 /** What the integration's user may do with a field: field-level security. */
 export type FieldAccess = 'edit' | 'read' | 'hidden';
 
-/** A field as a test configures it; what isn't given is the vendor's default. */
+/** A field as a test configures it; the defaults are the vendor's. */
 export interface FieldOptions {
   name: string;
   /** Default: the name in words. */
@@ -34,12 +34,12 @@ export interface FieldOptions {
   /** Keys that differ in case only are the same unless this is set. */
   caseSensitive?: boolean;
   values?: string[];
-  /** What people see of values, where that differs. */
+  /** Labels of the values that have a label different from the value. */
   labels?: Record<string, string>;
   /** Other values than `values` are refused. */
   restricted?: boolean;
   referenceTo?: string[];
-  /** Name under which the parent is addressed by its own key, e.g. `Account`. */
+  /** Name under which a row refers to the parent by external id, e.g. `Account`. */
   relationshipName?: string;
   /** Deleting the parent deletes this record too. */
   cascades?: boolean;

@@ -1,4 +1,4 @@
-/** The org: in the address of an identity, and its one record of Organization. */
+/** Id of the org: part of the identity URL, and id of the only Organization record. */
 export const ORG_ID = '00D5g0000000001EAA';
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ012345';

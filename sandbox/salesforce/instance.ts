@@ -4,7 +4,7 @@ import { listenNode, type RunningServer } from '../kit/listen.ts';
 /** How the place from which an org moved away answers its API: no session is good there, a redirect, or nothing at all. */
 export type OldInstance = 'unauthorized' | 'redirect' | 'closed';
 
-/** Where the org's API lives. Logins stay where the sandbox was started. */
+/** Host of the org's API. A move does not change the URLs of the OAuth server. */
 export class Instance {
   readonly #listener: RequestListener;
   readonly #servers: RunningServer[] = [];
@@ -16,12 +16,12 @@ export class Instance {
     this.#listener = listener;
   }
 
-  /** The address after a move; undefined before the first: then it is the one under which the client found the sandbox. */
+  /** URL after a move. Undefined before the first move: the client then uses the URL at which the sandbox was reached. */
   get url(): string | undefined {
     return this.#current?.url;
   }
 
-  /** Moves the org to an address of its own. */
+  /** Moves the org's API to a new URL and returns the URL. */
   async move(old: OldInstance): Promise<string> {
     const server = await listenNode(createServer(this.#listener));
     this.#servers.push(server);

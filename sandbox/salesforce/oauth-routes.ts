@@ -4,7 +4,7 @@ import { ORG_ID } from './ids.ts';
 import { type Grant, oauthErrorBody, PATHS, type SalesforceOAuth } from './oauth.ts';
 import type { World } from './world.ts';
 
-/** Adds the login page and the endpoints for tokens. */
+/** Adds the sign-in page and the token endpoints. */
 export function addOAuthRoutes(app: FastifyInstance, oauth: SalesforceOAuth, world: World): void {
   addLoginRoutes(app, oauth);
   addTokenRoute(app, oauth, PATHS.token, (form) => {

@@ -10,15 +10,15 @@ import type { Instance } from './instance.ts';
 import type { Application } from './options.ts';
 import type { World } from './world.ts';
 
-/** What a user agreed to, or an administrator for flows without a person. */
+/** Access granted by a user, or by an administrator for flows without a user. */
 export interface Grant extends AnyGrant {
   account: string;
   client: Application;
 }
 
-/** The logins of one org. An access token is a session. */
+/** OAuth server of one org. An access token is a session. */
 export interface SalesforceOAuth extends OAuth<Application, Grant> {
-  /** Refuses the user's logins and refreshes with this description, e.g. `inactive user`; undefined: not any more. */
+  /** Refuses the user's sign-ins and refreshes with this description, e.g. `inactive user`; undefined permits both again. */
   refuse(username: string, description: string | undefined): void;
   /** The grant behind an Authorization header; using a session prolongs it. */
   findSession(authorization: string | string[] | undefined): Grant | undefined;
@@ -27,7 +27,7 @@ export interface SalesforceOAuth extends OAuth<Application, Grant> {
 }
 
 const OAUTH_PATH = '/services/oauth2';
-/** The endpoints, below the login server. */
+/** Paths of the endpoints on the OAuth server. */
 export const PATHS = {
   authorize: `${OAUTH_PATH}/authorize`,
   token: `${OAUTH_PATH}/token`,
@@ -61,12 +61,12 @@ const WORDS: VendorWords = {
   codeUnknown: words('invalid_grant', 'expired authorization code'),
   codeRedirect: REDIRECT,
   codeVerifier: words('invalid_grant', 'invalid code verifier'),
-  // A person must look.
+  // An administrator must connect the app again.
   refreshUnknown: words('invalid_grant', 'expired access/refresh token'),
   grantType: words('unsupported_grant_type', 'grant type not supported'),
 };
 
-/** The logins of the sandbox's org; `instance` is where its API lives. */
+/** Creates the OAuth server of the sandbox's org; `instance` is the host of the org's API. */
 export function salesforceOAuth(world: World, instance: Instance): SalesforceOAuth {
   const refusals = new Map<string, string>();
   const oauth = createOAuth(vendorOf(world, instance, refusals));
@@ -141,7 +141,7 @@ function vendorOf(
       if (description !== undefined) throw new OAuthError({ error: 'invalid_grant', description });
       return grant;
     },
-    // No expires_in: the vendor tells none.
+    // The answer has no expires_in, as in the vendor's answers.
     answer: ({ grant, accessToken, refreshToken, place }) => ({
       access_token: accessToken,
       refresh_token: refreshToken,

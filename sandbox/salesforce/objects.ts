@@ -24,7 +24,7 @@ const address = (prefix: string): FieldOptions[] => [
 
 const NAMES: FieldOptions[] = [text('FirstName', 40), { ...text('LastName', 80), required: true }];
 
-/** Fields of a contact that a person account shows under `Person…`. */
+/** Fields of a contact that the contact's Person Account shows under `Person…`. */
 const PERSON: FieldOptions[] = [
   { name: 'Email', type: 'email' },
   phone('MobilePhone'),
@@ -54,7 +54,7 @@ const CONTACT: StandardObject = {
   ],
 };
 
-/** What a person wants done with their data (Object Reference, Individual). */
+/** Privacy preferences of an individual (Object Reference, Individual). */
 const INDIVIDUAL: StandardObject = {
   name: 'Individual',
   keyPrefix: '0PK',
@@ -152,7 +152,7 @@ const ORGANIZATION: StandardObject = {
   fields: [text('Name', 80), { name: 'IsSandbox', type: 'boolean' }],
 };
 
-/** What an account has more where person accounts are switched on, beside the contact's custom fields as `__pc`. */
+/** Additional fields of an account if the Person Accounts feature is on. The contact's custom fields are added as `__pc`. */
 const PERSON_ACCOUNT: FieldOptions[] = [
   ...NAMES.map((field) => ({ ...field, required: false })),
   ...PERSON.map((field) => ({ ...field, name: `Person${field.name}` })),

@@ -12,9 +12,9 @@ export interface Application {
   requirePkce: boolean;
   /** Each refresh brings a new refresh token, and the old one is dead at once. */
   rotateRefreshTokens: boolean;
-  /** A refresh token that isn't used for so long dies; undefined: valid until revoked. */
+  /** Time without use after which a refresh token expires; undefined: valid until revoked. */
   refreshTokenIdleMs: number | undefined;
-  /** A refresh token dies so long after the login; 0: at once. Undefined: valid until revoked. */
+  /** Time after sign-in at which a refresh token expires; 0: immediately. Undefined: valid until revoked. */
   refreshTokenLifetimeMs: number | undefined;
   /** The user of the client credentials flow; undefined: the flow is off. */
   runAs: string | undefined;
@@ -22,7 +22,7 @@ export interface Application {
   approvedUsers: string[];
 }
 
-/** How a sandbox behaves. What isn't given is as the vendor publishes it. */
+/** Behaviour of a sandbox. The defaults are the values that the vendor publishes. */
 export interface SalesforceSandboxOptions {
   /** 0, the default, takes a free one. */
   port?: number;
@@ -42,25 +42,25 @@ export interface SalesforceSandboxOptions {
   retiredStatus?: 404 | 410;
   /** API calls of the whole org in 24 hours. */
   dailyApiCalls?: number;
-  /** Long calls that may still begin; 0: others take all of the org's places. */
+  /** Number of long calls that can still start; 0: other integrations use all concurrent calls of the org. */
   concurrentCalls?: number;
   /** How long a write takes; two that overlap lock each other out, or create the same key twice. */
   writeMs?: number;
-  /** Records on a page of a query when the client asks for no size. */
+  /** Default page size of a query, in records. */
   queryPageSize?: number;
   /** An upsert by the key of a record in the recycle bin is refused instead of creating another record. */
   binKeepsKeys?: boolean;
-  /** Nothing can be taken out of the recycle bin, as for a user who may not. */
+  /** The API call `emptyRecycleBin` is refused, as for a user without this permission. */
   keepsBin?: boolean;
   lowercaseEmails?: boolean;
   /** The duplicate rule that a new org has for contacts is on, and alerts; on by default. */
   standardDuplicateRules?: boolean;
-  /** A session ends so long after its last use. */
+  /** Time after the last use at which a session expires. */
   sessionTimeoutMs?: number;
   grantsPerUser?: number;
 }
 
-/** The options that are fixed at the start. */
+/** Options that cannot change after startup. */
 export type FixedOption =
   | 'port'
   | 'seed'

@@ -11,7 +11,7 @@ import type { World } from './world.ts';
 const MAX_LENGTH = 100_000;
 const PAGE_SIZES = { least: 200, most: 2000 };
 
-/** A result that a client reads page by page: what was found when it asked. */
+/** Result that a client reads page by page: the records found at the time of the query. */
 interface OpenResult {
   records: StoredRecord[];
   shown: (record: StoredRecord) => object;

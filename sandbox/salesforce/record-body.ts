@@ -28,7 +28,7 @@ export function toBody(record: StoredRecord, object: SObject, fields: readonly F
   return { attributes: attributesOf(record, object, base), ...Object.fromEntries(values) };
 }
 
-/** What every shown record begins with. */
+/** Returns the `attributes` with which every record in an answer begins. */
 export function attributesOf({ id }: StoredRecord, { name }: SObject, base: string): { type: string; url: string } {
   return { type: name, url: `${base}/sobjects/${name}/${id}` };
 }

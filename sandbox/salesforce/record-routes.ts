@@ -96,7 +96,7 @@ export function requireKeyField(world: World, object: SObject, name: string): Fi
   return field;
 }
 
-/** A live record. Throws ApiError 404: ENTITY_IS_DELETED while it is in the recycle bin, else NOT_FOUND. */
+/** Returns a live record. Throws ApiError 404: ENTITY_IS_DELETED for a record in the recycle bin, NOT_FOUND for an unknown id. */
 function requireRecord(world: World, object: SObject, id: string): StoredRecord {
   if (toLongId(id) === undefined) {
     throw notFound();

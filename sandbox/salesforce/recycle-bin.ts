@@ -3,7 +3,7 @@ import type { SObject } from './schema.ts';
 import { isLive, type StoredRecord } from './store.ts';
 import type { World } from './world.ts';
 
-/** Puts a record into the recycle bin, and with it what hangs on it. Throws RowFailure when it is there already. */
+/** Moves a record and its cascading children into the recycle bin. Throws RowFailure if the record is already in the bin. */
 export function deleteRecord(world: World, record: StoredRecord, masterRecordId?: string): void {
   if (!isLive(record)) {
     throw entityIsDeleted();
@@ -21,7 +21,7 @@ function intoBin(world: World, record: StoredRecord, deletion: number, masterRec
   }
 }
 
-/** Takes a record out of the bin again, with what was deleted together with it. Throws RowFailure. */
+/** Restores a record from the recycle bin, with the records that were deleted together with this record. Throws RowFailure. */
 export function undeleteRecord(world: World, record: StoredRecord): void {
   const { deletion } = record;
   if (deletion === undefined || record.masterRecordId !== undefined) {
@@ -41,7 +41,7 @@ export function undeleteRecord(world: World, record: StoredRecord): void {
   }
 }
 
-/** Removes for good what is in the bin: one record or everything. */
+/** Removes one record or all records of the recycle bin permanently. */
 export function emptyBin(world: World, id?: string): void {
   for (const { name } of world.schema.objects) {
     for (const record of world.store.all(name)) {
@@ -52,7 +52,7 @@ export function emptyBin(world: World, id?: string): void {
   }
 }
 
-/** Merges records into one, as a person does it on the page for duplicates. Throws RowFailure. */
+/** Merges records into one, as a user does on the vendor's page for duplicates. Throws RowFailure. */
 export function mergeRecords(world: World, master: StoredRecord, losers: readonly StoredRecord[]): void {
   for (const loser of losers) {
     if (loser.type !== master.type || loser.id === master.id || !isLive(loser) || !isLive(master)) {

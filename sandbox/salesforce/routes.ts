@@ -23,7 +23,7 @@ export interface Route {
   handler: Handler;
 }
 
-/** Everything that can be called alone or as a part of a composite. Fixed paths come before those with a parameter. */
+/** Returns the routes for single calls and for parts of a composite. Fixed paths come before paths with a parameter. */
 export function routes(queries: QueryRoutes, usage: Usage): Route[] {
   const cheap = (method: Route['method'], path: string, handler: Handler): Route => ({
     method,
@@ -63,7 +63,7 @@ export function routes(queries: QueryRoutes, usage: Usage): Route[] {
   ];
 }
 
-/** The route of a path without its query, and what its pattern names, decoded; undefined when there is none. */
+/** Returns the route of a path without query, and the decoded parameters; undefined if no route matches. */
 export function findRoute(
   table: readonly Route[],
   method: string,

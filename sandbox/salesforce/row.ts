@@ -8,7 +8,7 @@ import type { World } from './world.ts';
 /** Which record a row means. */
 export type RowTarget = { by: 'new' } | { by: 'id'; id: string } | { by: 'key'; field: Field; value: FieldValue };
 
-/** A row as it was sent. */
+/** A row in the form that the client sent. */
 export interface RowRequest {
   object: SObject;
   target: RowTarget;
@@ -18,7 +18,7 @@ export interface RowRequest {
   isAdministrator?: boolean;
 }
 
-/** A row that was read. A parent that was named by its own key is here as its id. */
+/** A parsed row. A parent given by external id is replaced with the parent's id. */
 export interface ReadRow {
   request: RowRequest;
   values: Map<Field, FieldValue>;

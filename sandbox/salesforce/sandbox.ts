@@ -21,7 +21,7 @@ import { World } from './world.ts';
 
 /** The vendor's bodies may be large; 200 rows of 2,000 characters are far below. */
 const BODY_LIMIT_BYTES = 8 * 1024 * 1024;
-/** Long enough for an address that is refused in the vendor's words. */
+/** The HTTP server accepts a URL that is too long, so that the sandbox can refuse the URL with the vendor's error body. */
 const MAX_HEADER_BYTES = 128 * 1024;
 
 /** Starts the sandbox on loopback. Throws when the port is taken, or a custom field is wrong. */
@@ -56,7 +56,7 @@ export async function startSalesforceSandbox(options: SalesforceSandboxOptions =
   return sandbox;
 }
 
-/** Adds each route of the API as one of its own, so that the counts tell them apart. */
+/** Adds each call of the API as a separate route, so that the counts distinguish the calls. */
 function addApiRoutes(app: FastifyInstance, api: ApiParts, instance: Instance): void {
   const handler = (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
     answer(api, instance, request, reply);

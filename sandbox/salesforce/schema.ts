@@ -16,8 +16,8 @@ const SYSTEM: FieldOptions[] = [
 ];
 const MASTER: FieldOptions = { name: 'MasterRecordId', type: 'reference', readOnly: true };
 /**
- * Whoever creates a record owns it unless it says otherwise. An empty owner is refused, as those tell who load data
- * (https://intercom.help/salescore/ja/articles/11596181); by which code is our choice.
+ * The default owner is the user that creates the record. An empty owner is refused, as users of data import report
+ * (https://intercom.help/salescore/ja/articles/11596181); the error code is an assumption of the sandbox.
  */
 const OWNER: FieldOptions = {
   name: 'OwnerId',
@@ -87,7 +87,7 @@ export class Schema {
     return this.#access.get(accessKey(object, field)) ?? 'edit';
   }
 
-  /** Throws ApiError when there is no such object or field. */
+  /** Sets the access of the integration's user to a field. Throws ApiError if the object or the field is unknown. */
   setAccess(objectName: string, fieldName: string, access: FieldAccess): void {
     const object = this.object(objectName);
     const field = object.fields.get(fieldName.toLowerCase());

@@ -8,7 +8,7 @@ import type { World } from './world.ts';
 const MOST_IDS = 200;
 
 /**
- * Adds the one call of the SOAP API (partner) that is served: `emptyRecycleBin`. The session stands in the envelope alone.
+ * Adds the only supported call of the SOAP API (partner): `emptyRecycleBin`. The SOAP envelope carries the session; headers are ignored.
  * @see https://developer.salesforce.com/docs/atlas.en-us.api.meta/api/sforce_api_calls_emptyrecyclebin.htm
  */
 export function addSoapRoutes(app: FastifyInstance, oauth: SalesforceOAuth, world: World): void {

@@ -74,7 +74,7 @@ class Parser {
     return query;
   }
 
-  /** The vendor refuses AND beside OR without parentheses, too. */
+  /** Parses AND or OR. A mix of both without parentheses is refused, as by the vendor. */
   #condition(): Condition {
     const parts = [this.#term()];
     const joint = this.#is('AND') ? 'and' : 'or';

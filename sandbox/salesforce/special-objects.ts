@@ -8,7 +8,7 @@ type Fields = Readonly<Record<string, FieldValue>>;
 
 const MINUTE_MS = 60_000;
 const LONGEST_EVENT_MS = 14 * 86_400_000;
-/** Fields that a person account shares with its contact under the same name. */
+/** Fields that a Person Account shares with its contact under the same name. */
 const SHARED_FIELDS: ReadonlySet<string> = new Set(['FirstName', 'LastName', 'Name', 'Phone', 'Description']);
 
 /** What the vendor itself fills in or refuses for some objects. `changed` names the fields that were sent. Throws RowFailure. */
@@ -52,7 +52,10 @@ function completeEvent(fields: Fields, changed: readonly string[]): Fields {
   return { ...fields, EndDateTime: toInstant(endAt), DurationInMinutes: Math.round((endAt - startAt) / MINUTE_MS) };
 }
 
-/** A person account has a last name, a business account has a name; the record type decides, else which of them was sent. */
+/**
+ * Completes an account. A Person Account has a last name, a business account a name. The record type decides the kind; without a record
+ * type, a last name makes a Person Account.
+ */
 function completeAccount(world: World, fields: Fields, changed: readonly string[]): Fields {
   const types = world.store.live('RecordType');
   const chosen = types.find(({ id }) => id === fields.RecordTypeId);
@@ -80,7 +83,7 @@ function notForThisAccount(fields: string[]): RowFailure {
   return new RowFailure('INVALID_FIELD_FOR_INSERT_UPDATE', message, fields);
 }
 
-/** Keeps the contact that every person account has in step with it. Returns the account, which names it. */
+/** Synchronises the contact of a Person Account with the account. Returns the account with the contact's id. */
 export function withPersonContact(world: World, account: StoredRecord): StoredRecord {
   if (account.fields.IsPersonAccount !== true) {
     return account;

@@ -2,14 +2,14 @@ import { comparable, type Field, type FieldValue } from './fields.ts';
 import { newRecordId, toLongId } from './ids.ts';
 import type { SObject } from './schema.ts';
 
-/** One version of a record; a change puts another in its place. Fields by their exact name. Times are epoch ms. */
+/** One version of a record; a change replaces the object with a new one. Field names have the exact case. Times are epoch ms. */
 export interface StoredRecord {
   readonly id: string;
   readonly type: string;
   readonly fields: Readonly<Record<string, FieldValue>>;
   readonly createdAt: number;
   readonly modifiedAt: number;
-  /** Set while it is in the recycle bin; what was deleted together carries the same number. */
+  /** Set for a record in the recycle bin. Records that were deleted together carry the same number. */
   readonly deletion?: number | undefined;
   /** The record that it was merged into. */
   readonly masterRecordId?: string | undefined;
@@ -21,7 +21,7 @@ export class RecordStore {
   readonly #byType = new Map<string, Map<string, StoredRecord>>();
   readonly #keys = new Map<string, Set<string>>();
   readonly #keyFields: (type: string) => readonly Field[];
-  /** How to take back what was written since the innermost attempt began; undefined outside of any. */
+  /** Steps that undo the writes since the innermost attempt began; undefined outside of an attempt. */
   #undo: (() => void)[] | undefined;
   #serial = 0;
 
@@ -54,14 +54,14 @@ export class RecordStore {
     return [...ids].map((id) => this.#byId.get(id)!);
   }
 
-  /** Puts a record in the place of its older version, if there is one. */
+  /** Stores a record and replaces an older version. */
   put(record: StoredRecord): void {
     const before = this.#byId.get(record.id);
     this.#replace(before, record);
     this.#undo?.push(() => this.#replace(record, before));
   }
 
-  /** Takes a record away for good. */
+  /** Removes a record permanently. */
   remove(record: StoredRecord): void {
     this.#replace(record, undefined);
     this.#undo?.push(() => this.#replace(undefined, record));
@@ -127,7 +127,7 @@ export class RecordStore {
   }
 }
 
-/** True for what isn't in the recycle bin. */
+/** Decides whether a record is outside the recycle bin. */
 export function isLive(record: StoredRecord): boolean {
   return record.deletion === undefined;
 }

@@ -13,8 +13,8 @@ export class Usage {
   }
 
   /**
-   * Counts one call. Throws ApiError 403 when there is none left, or as many run as may at once; such a call counts for nothing. Both have one
-   * code (github.com/SalesforceLabs/OrgCheck issues 181 and 432).
+   * Counts one call. Throws ApiError 403 if the daily limit or the limit of concurrent calls is reached; the refused call is not counted.
+   * Both limits have the same error code (github.com/SalesforceLabs/OrgCheck issues 181 and 432).
    */
   spendOne(): void {
     if (this.#world.settings.concurrentCalls <= 0) {
@@ -27,7 +27,7 @@ export class Usage {
     this.#world.counts.add('apiCalls');
   }
 
-  /** What other integrations use up. */
+  /** Adds calls of other integrations. */
   spend(calls: number): void {
     const at = this.#world.now();
     const last = this.#spent.at(-1);

@@ -49,7 +49,7 @@ export function fromInstant(text: string): number {
   return Date.parse(text.replace('+0000', 'Z'));
 }
 
-/** What a field refuses by itself. Throws RowFailure. */
+/** Checks a value against the type, length and picklist of one field. Throws RowFailure. */
 export function checkValue(field: Field, value: FieldValue): void {
   if (typeof value !== 'string') {
     return;

@@ -14,7 +14,7 @@ import type { DuplicateRule, ValidationRule } from './rules.ts';
 import type { Usage } from './usage.ts';
 import type { World } from './world.ts';
 
-/** A running sandbox: where it is, what it counted, and what a test does by hand. */
+/** A running sandbox: URLs, counters, and the manual actions of a test. */
 export interface SalesforceSandbox extends CommonVerbs<Omit<SalesforceSandboxOptions, FixedOption>>, ByHand {
   /** Stands for `https://login.salesforce.com`, and until the org moves for its instance. */
   loginUrl: string;
@@ -28,30 +28,30 @@ export interface SalesforceSandbox extends CommonVerbs<Omit<SalesforceSandboxOpt
   counts: SalesforceCounts;
 
   authorizeInBrowser(authorizationUrl: string, answer: PersonsAnswer): Promise<string>;
-  /** An access token without any login; default: user `integration@clinic.example` and scope `api`. */
+  /** Issues an access token without a sign-in; default: user `integration@clinic.example` and scope `api`. */
   issueAccessToken(username?: string, scopes?: string[]): string;
   /** How many grants with a refresh token a user has. */
   liveGrants(username: string): number;
   /** Ends all grants and sessions of a user, as its administrator does it. */
   revokeUser(username: string): void;
-  /** Refuses a user's logins and refreshes, e.g. `inactive user`, `ip restricted`; undefined: not any more. */
+  /** Refuses a user's sign-ins and refreshes, e.g. `inactive user`, `ip restricted`; undefined permits both again. */
   refuseUser(username: string, description: string | undefined): void;
   /** Ends all sessions; refresh tokens stay good. */
   endSessions(): void;
   createCertificate(): CertificateWithKey;
 
-  /** Field-level security of the integration's user. Throws when there is no such field. */
+  /** Sets field-level security of the integration's user. Throws if the object or the field is unknown. */
   setFieldAccess(object: string, field: string, access: FieldAccess): void;
   addValidationRule(rule: ValidationRule): void;
   addDuplicateRule(rule: DuplicateRule): void;
   clearRules(): void;
   /** Retires the versions below this one. */
   retireVersionsBelow(version: number): void;
-  /** Moves the org to another address, ends its sessions, and returns the address. Logins stay. */
+  /** Moves the org to a new URL, ends all sessions, and returns the URL. The OAuth server keeps its URLs. */
   moveInstance(old?: OldInstance): Promise<string>;
   /** API calls that other integrations of the org make. */
   spendApiCalls(calls: number): void;
-  /** API calls of the last 24 hours, as the limit header tells them. */
+  /** Returns the number of API calls of the last 24 hours, as in the limit header. */
   usedApiCalls(): number;
   /** Makes the further pages of open queries invalid. */
   expireQueries(): void;

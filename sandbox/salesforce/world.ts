@@ -57,7 +57,7 @@ export class World {
     return this.#deletion;
   }
 
-  /** The user of a login name, made when it is new. */
+  /** Returns the user with this user name; creates the user if the name is new. */
   user(username: string): StoredRecord {
     const known = this.store.live('User').find(({ fields }) => fields.Username === username);
     return known ?? this.#add('User', { Username: username, Name: username, Email: username, IsActive: true });

@@ -18,7 +18,7 @@ export interface WriteOptions {
   username: string;
 }
 
-/** What became of a row. */
+/** Result of one row. */
 export interface RowResult {
   id: string | undefined;
   isCreated: boolean;
@@ -195,10 +195,10 @@ function checkReference(world: World, field: Field, value: FieldValue): void {
   }
 }
 
-/** Who owns what is made by hand before anybody has logged in. */
+/** Default owner of records that are created by hand before the first sign-in. */
 const ADMINISTRATOR = 'administrator@clinic.example';
 
-/** Whoever creates a record owns it. */
+/** Returns the default values of a new record. The creating user is the owner. */
 function defaultsOf(world: World, { request: { object } }: ReadRow, username: string): Record<string, FieldValue> {
   const booleans = [...object.fields.values()].filter(({ type, readOnly }) => type === 'boolean' && !readOnly);
   const users = world.store.live('User');
