@@ -30,8 +30,8 @@ could do the same outside work.
 quiet: what a cycle costs against reading the same pages.
 records: how many records a second of CPU are compared with the state, none changed, one in a hundred, all new.
 redis: bytes of a link, and what a quiet cycle asks of Redis for each record.
-egress: what looking once more at whatever leaves adds to a first sync.
-overview: the first page that somebody opens after a start with so many tenants.
+egress: cost of the outgoing data check in a first sync.
+overview: time of the first page after a start with so many tenants.
 start: until the daemon runs with so many tenants, and until a command is done.
 first: the first sync of so many records into each kind of target, and a tenth of them by CalDAV, against reading the same pages and
 posting the same batches; each batch takes --batch milliseconds beside the sandbox's own work.

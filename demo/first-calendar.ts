@@ -62,7 +62,7 @@ function answers(
 
 function whatToDo({ tenants }: ClinicSandbox, pageUrl: string): string {
   const { username = '', password = '' } = tenants[0]?.user ?? {};
-  return `Redis, a clinic with two agendas and a Google account run on this machine. All people are invented.
+  return `Redis, a clinic with two agendas and a Google account run on this host. All people are fictional.
 
 The front desk of the clinic, and the calendar of the account:
   ${pageUrl}
@@ -72,11 +72,11 @@ In another terminal, in this folder:
   npx clinic-mirror --config my-clinic sync aurora
   npx clinic-mirror --config my-clinic run
 
-init shows two addresses, one after the other. Open each in your browser:
+init shows two URLs, one after the other. Open each in your browser:
   the clinic  log in as ${username} with the password ${password}, and allow
   Google      take the account ${ACCOUNT}, and continue
 
-Ctrl-C ends the servers here, and what they keep is gone. Before you begin again: rm -r my-clinic
+Ctrl-C ends the servers here, and deletes their data. Before a new start: rm -r my-clinic
 `;
 }
 

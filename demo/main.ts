@@ -8,7 +8,7 @@ import { DIALECTS, startWorld } from './world.ts';
 const USAGE = `npm run demo                      run until Ctrl-C, with pages in the browser and a live table
 npm run demo -- --once            first sync, a batch of changes, a quiet cycle, then end
 npm run demo -- --once --json     the same, with one JSON object on standard output
-npm run demo -- --dialect bare    a clinic that speaks otherwise: ${DIALECTS.join(', ')}`;
+npm run demo -- --dialect bare    a clinic with another dialect: ${DIALECTS.join(', ')}`;
 
 const { values } = parseArgs({
   options: {
@@ -31,7 +31,7 @@ async function main(): Promise<number> {
     return 2;
   }
   const startedAt = performance.now();
-  say('Starting Redis, the clinic, Google, Microsoft Graph, Radicale, HubSpot and Salesforce on this machine …');
+  say('Starting Redis, the clinic, Google, Microsoft Graph, Radicale, HubSpot and Salesforce on this host …');
   const world = await startWorld({
     appointmentsPerTenant: 600,
     agendasPerTenant: 3,

@@ -37,7 +37,7 @@ export async function waitUntilInSync(
 ): Promise<Status> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
-    if (daemon.exitCode !== null) throw new Error('the daemon ended by itself');
+    if (daemon.exitCode !== null) throw new Error('the daemon ended unexpectedly');
     const view = await watch.status();
     onLook(view);
     const targets = view.tenants.flatMap((tenant) => tenant.targets);

@@ -112,7 +112,8 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   const graph = await startGraphSandbox();
   const started = await startRadicale({ users: TENANTS.map((name) => ({ name, password: DAV_PASSWORD })) });
   const radicale = 'unavailable' in started ? null : started;
-  if ('unavailable' in started) options.notice(`No CalDAV server can be had, going on without: ${started.unavailable}`);
+  if ('unavailable' in started)
+    options.notice(`No CalDAV server available, continuing without: ${started.unavailable}`);
   const unexplained = options.dialect === 'hostile' ? 'booked' : null;
   const crms = options.crm === true ? await startCrms(TENANTS, clinic, { window: WINDOW, unexplained }) : [];
   const targets: DemoTarget[] = [];

@@ -270,7 +270,7 @@ function loginVerbs(composition: Composition): Pick<PublicVerbs, 'describeLogin'
 /** The user sees a constant sentence; the log contains the code. */
 function loginFailure({ log }: Composition, thrown: unknown): LoginResult {
   const { code } = asMirrorError(thrown);
-  log.warn({ code }, 'a login by link was refused');
+  log.warn({ code }, 'sign-in by link was refused');
   return { outcome: loginOutcome(code), language: 'en' };
 }
 

@@ -67,7 +67,9 @@ export const SPECIFICATION_ROWS: readonly SpecificationRow[] = [
     what: 'The token is in the Authorization header, never in a URL',
     client: ['clinic/http/call.ts', 'authorization'],
     sandbox: ['clinic/routes/context.ts', 'never one from the query string'],
-    tests: [[TROUBLE, 'renews a refused token once, for uploads and downloads too, and never puts the token into a URL']],
+    tests: [
+      [TROUBLE, 'renews a refused token once, for uploads and downloads too, and never puts the token into a URL'],
+    ],
   },
   {
     section: '5.6',
@@ -113,7 +115,9 @@ export const SPECIFICATION_ROWS: readonly SpecificationRow[] = [
     what: '401: one renewal and one replay',
     client: ['clinic/http/call.ts', 'isRenewed'],
     sandbox: ['clinic/routes/guard.ts', 'authenticate'],
-    tests: [[TROUBLE, 'renews a refused token once, for uploads and downloads too, and never puts the token into a URL']],
+    tests: [
+      [TROUBLE, 'renews a refused token once, for uploads and downloads too, and never puts the token into a URL'],
+    ],
   },
   {
     section: '7.1',
@@ -127,7 +131,9 @@ export const SPECIFICATION_ROWS: readonly SpecificationRow[] = [
     what: '`invalid_grant`: the user must connect again',
     client: ['oauth/error-classes.ts', 'invalid_grant'],
     sandbox: [PROVIDER, 'Grant'],
-    tests: [[REFRESH, 'invalid_grant without another cause ends the connection: needs-login, with reason, tokens kept']],
+    tests: [
+      [REFRESH, 'invalid_grant without another cause ends the connection: needs-login, with reason, tokens kept'],
+    ],
   },
   {
     section: '7.2',

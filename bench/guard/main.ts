@@ -14,7 +14,7 @@ const SEALING_KEYS = [{ id: 'k1', key: Buffer.alloc(32, 9) }];
 
 const USAGE = `npm run guard:loss -- [--days 7] [--json]
 
-How many records a target loses before the guard asks a person, when a clinic loses them: the list and single reads agree that they are
+How many records a target loses before the guard requires approval, when a clinic loses them: the list and single reads agree that they are
 gone. By the product's own questions alone, guard and state in Redis, on a simulated clock, a cycle every five minutes. Figures go to
 standard output, progress to standard error; the exit code is 1 when a target loses more than the bound.`;
 

@@ -18,10 +18,10 @@ const TEXTS: Record<Language, Record<LoginOutcome, [title: string, text: string]
       'The connection is made. It is used once the clinic has confirmed that this is the right account. You can close this page.',
     ],
     denied: ['Not connected', 'Access was not granted. To connect after all, open the link again.'],
-    expired: ['Not connected', 'This link was used already or is too old. Ask for a new one.'],
+    expired: ['Not connected', 'This link was already used or has expired. Request a new link.'],
     'other-browser': [
       'Not connected',
-      'This login was begun in another browser. Ask for a new link, and stay in the browser that opens it.',
+      'This sign-in started in another browser. Request a new link, and use only one browser.',
     ],
     'missing-permissions': [
       'Not connected',
@@ -33,11 +33,11 @@ const TEXTS: Record<Language, Record<LoginOutcome, [title: string, text: string]
     ],
     interrupted: [
       'Not connected',
-      'The provider wants you to sign in, choose an account or confirm the access. Open a new link and complete every step.',
+      'The provider requires you to sign in, choose an account or confirm the access. Open a new link and complete every step.',
     ],
     'provider-failed': [
       'Not connected',
-      'The provider reported an error of its own. Nothing was changed. Try again with a new link in a few minutes.',
+      'The provider reported an internal error. Nothing was changed. Try again with a new link in a few minutes.',
     ],
     'not-set-up': [
       'Not connected',
@@ -209,14 +209,13 @@ interface ConnectWords {
 const CONNECT: Readonly<Record<Language, ConnectWords>> = {
   en: {
     title: (clinic) => `Connect your account to ${clinic}`,
-    intro:
-      'The clinic asks for your consent. On the next page you choose your account and see the permission once more.',
+    intro: 'The clinic requests your consent. On the next page you choose your account and see the permission again.',
     will: 'What will be done',
     wont: 'What will not be done',
     kinds: {
       clinic: {
-        will: ['Read the clinic’s appointments, agendas and what belongs to them, with your rights'],
-        wont: ['Change anything in the clinic system by itself, but for what patients answer to their reminders'],
+        will: ['Read the clinic’s appointments, agendas and related data, with your permissions'],
+        wont: ['Change data in the clinic system automatically, except answers of patients to their reminders'],
       },
       'own-calendar': {
         will: ['Make one calendar in your account', 'Keep the clinic’s appointments in it up to date'],
@@ -229,19 +228,19 @@ const CONNECT: Readonly<Record<Language, ConnectWords>> = {
         will: ['Keep the clinic’s appointments up to date in the calendar that the clinic has chosen'],
         wont: [
           'Change or delete an event that it did not write itself',
-          'Store anything of your other events: the permission covers them too, but only its own are looked for',
+          'Store your other events: the permission includes them, but clinic-mirror searches only for its own events',
         ],
       },
       crm: {
-        will: ['Keep contacts, and what belongs to them, as the clinic’s data say'],
+        will: ['Keep contacts and related objects equal to the clinic’s data'],
         wont: ['Delete contacts that it did not make itself'],
       },
     },
     expected: 'Account that is expected',
     goOn: (vendor) => `Continue with ${vendor}`,
     vendor: { clinic: 'the clinic system', other: 'your account' },
-    once: 'The button works once. You can withdraw your consent at any time in the settings of your account, or tell the clinic.',
-    caution: 'Go on only if the clinic has sent you this link.',
+    once: 'The button works once. You can withdraw your consent at any time in the settings of your account, or inform the clinic.',
+    caution: 'Continue only if the clinic has sent you this link.',
   },
   it: {
     title: (clinic) => `Colleghi il suo account a ${clinic}`,

@@ -43,7 +43,7 @@ export function addLogins(app: FastifyInstance, verbs: LoginVerbs, options: { pu
     handlerTimeout: LOGIN_TIMEOUT_MS,
     bodyLimit: BODY_BYTES,
     errorHandler: (error: unknown, _request: FastifyRequest, reply: FastifyReply) => {
-      options.log.error({ error }, 'a login could not be completed');
+      options.log.error({ error }, 'sign-in was not completed');
       return answer(reply, { outcome: 'failed', language: 'en' });
     },
   };

@@ -56,7 +56,7 @@ export async function createOperatorServer(
       schema: { response: { 200: READINESS_SCHEMA, 503: READINESS_SCHEMA } },
       handlerTimeout: PROBE_TIMEOUT_MS,
       errorHandler: (error, request, reply) => {
-        options.log.warn({ error }, 'readiness could not be told');
+        options.log.warn({ error }, 'readiness was not determined');
         const missing = [{ what: 'readiness', why: render(message('not-in-time')) }];
         return answerReadiness(reply, missing, mayKnow(request) ? [] : null);
       },

@@ -188,7 +188,7 @@ export function openTelemetry(settings: TelemetrySettings, { http, version, log 
   const logDelivery = (signal: string) => (code: string | null) =>
     code === null
       ? log().info({ signal }, 'collector accepts data again')
-      : log().warn({ signal, code }, 'collector does not accept data: data beyond the queue limit is dropped');
+      : log().warn({ signal, code }, 'collector does not accept data: data above the queue limit is dropped');
   const traces = new HandOver<ReadableSpan>({ send: otlp.traces, report: logDelivery('traces') });
   const logs = new HandOver<ReadableLogRecord>({ send: otlp.logs, report: logDelivery('logs') });
   const resource = resourceFromAttributes({

@@ -81,7 +81,7 @@ describe.skipIf(browserPath === null)(`in a browser (${browserPath ?? NO_BROWSER
     await expectFit(page);
     await press('Sign out');
     await page.goto(link);
-    await page.getByText('used already').waitFor();
+    await page.getByText('already used').waitFor();
     await go(HOME);
     await page.getByLabel('Passphrase').fill(PASSPHRASE);
     await press('Sign in');

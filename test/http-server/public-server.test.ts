@@ -95,7 +95,7 @@ describe('the login callback', () => {
       const answer = await app.inject(`/oauth/callback${QUERY}`);
       expect(answer.statusCode).toBe(502);
       expect(answer.body).toBe(loginPage({ outcome: 'failed', language: 'en' }));
-      expect(lines.join('')).toContain('a login could not be completed');
+      expect(lines.join('')).toContain('sign-in was not completed');
       expect(lines.join('') + answer.body + JSON.stringify(answer.headers)).not.toContain('canary');
     }
   });

@@ -6,7 +6,7 @@ import { PROBLEM_TYPE, problemDocument } from './routes.ts';
 /** Answer for long work that continues. */
 export const begunTask = z.object({
   task: z.string(),
-  address: z.string().describe('Ask there how it stands; any process of the installation tells it, for an hour'),
+  address: z.string().describe('URL of the task; any process of the installation returns its state, for one hour'),
 });
 
 /** Path prefix of the API. */
@@ -16,15 +16,19 @@ export const API_PATH = '/api/v1';
 type Json = Record<string, unknown>;
 
 /** Refusals that every route can return. */
-const REFUSED = { 400: 'Not as the route takes it', 401: 'Nobody is logged in', 403: 'The level does not suffice' };
+const REFUSED = {
+  400: 'The request does not match the schema',
+  401: 'Sign-in required',
+  403: 'The access level is too low',
+};
 const REFUSED_FURTHER = {
   404: 'There is none, or not for this visitor',
   409: 'It can not be done as things are',
-  429: 'Too many requests in a minute, or tasks at once: Retry-After tells how many seconds to wait',
+  429: 'Too many requests in a minute, or tasks at once: Retry-After contains the seconds to wait',
   '5XX': 'It could not be done or told now',
 };
 
-const REFUSED_FAULTS = { 422: 'The configuration would have faults: all of them are named' };
+const REFUSED_FAULTS = { 422: 'The configuration has faults; the response lists every fault' };
 const REFUSED_REVISED = {
   ...REFUSED_FAULTS,
   412: 'It has another revision by now',
@@ -58,7 +62,7 @@ export function openApiDocument(routes: readonly Route[]): Json {
           type: 'apiKey',
           in: 'cookie',
           name: '__Host-session',
-          description: 'A login of the pages; changes need x-csrf-token beside it',
+          description: 'A session of the pages; changes also need x-csrf-token',
         },
       },
     },
@@ -110,12 +114,12 @@ const IF_MATCH = {
   in: 'header',
   required: true,
   schema: { type: 'string' },
-  description: 'The ETag of what was read (RFC 9110 section 13.1.1)',
+  description: 'ETag of the read response (RFC 9110 section 13.1.1)',
 };
 const RETRY_AFTER = {
   'Retry-After': {
     schema: { type: 'integer' },
-    description: 'Seconds (RFC 9110 section 10.2.3); none where nobody knows',
+    description: 'Seconds (RFC 9110 section 10.2.3); absent if unknown',
   },
 };
 const ETAG = { ETag: { schema: { type: 'string' }, description: 'The revision; none for what a file configures' } };
@@ -129,8 +133,8 @@ const PREFER = {
 };
 
 const BEGUN = {
-  description: 'It takes longer: ask for the task',
-  headers: { Location: { schema: { type: 'string' }, description: 'Address of the task' } },
+  description: 'The task continues: read its URL',
+  headers: { Location: { schema: { type: 'string' }, description: 'URL of the task' } },
   content: { 'application/json': { schema: { $ref: '#/components/schemas/BegunTask' } } },
 };
 

@@ -113,7 +113,7 @@ export const problemDocument = z.object({
   type: z.string().describe('`urn:clinic-mirror:error:<code>`'),
   title: z.string().describe('The code in words'),
   status: z.int().describe('The HTTP status'),
-  detail: z.string().describe('What is the matter: constant words, ids and codes'),
+  detail: z.string().describe('The problem, in constant words, ids and codes'),
   code: z.string().describe('Stable; docs/errors.md lists all'),
   remedy: z.string().nullable().describe('What to do; null where nothing is to be done'),
   about: z.string().nullable().describe('What it is about: names of fields and rules, ids; null where it names none'),
@@ -161,7 +161,7 @@ export function problemOf(status: number, { code, detail, remedy = null, about =
 /** Identical for a missing tenant and a tenant without access, so that no visitor can discover tenant ids. */
 export const NO_SUCH_TENANT: ProblemDocument = problemOf(404, {
   code: 'no-such-tenant',
-  detail: 'there is no such tenant among those that you may see',
+  detail: 'tenant not found, or you have no access to this tenant',
   remedy: 'GET /api/v1/tenants lists them',
 });
 

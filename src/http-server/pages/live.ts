@@ -126,7 +126,7 @@ async function dropStrangers(
       if (visitor === null || (follower.tenant !== null && !maySee(visitor, follower.tenant))) drop(follower);
       else follower.visitor = visitor;
     } catch (error) {
-      log.debug({ error }, 'it could not be looked who still follows');
+      log.debug({ error }, 'the list of open pages was not read');
     }
   });
   await Promise.all(looks);

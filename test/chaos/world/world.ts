@@ -281,7 +281,7 @@ export async function openParks(count: number, say: (text: string) => void, redi
   for (let park = 0; park < count; park += 1) {
     const started = await startRadicale({ users: DAV_USERS });
     radicales.push('unavailable' in started ? null : started);
-    if ('unavailable' in started) say(`No CalDAV server can be had, going on without: ${started.unavailable}`);
+    if ('unavailable' in started) say(`No CalDAV server available, continuing without: ${started.unavailable}`);
   }
   const compileCache = await mkdtemp(join(tmpdir(), 'clinic-mirror-compiled-'));
   // A killed daemon leaves nothing in the compile cache; this daemon exits itself.

@@ -392,7 +392,7 @@ describe('the URL of a first sign-in', () => {
     const winner = answers.find(({ statusCode }) => statusCode === 303);
     cookies.set('__Host-session', String(winner?.headers['set-cookie']).split(/[=;]/)[1] ?? '');
     expect((await get('/test/owner/studio-rossi')).statusCode).toBe(200);
-    expect((await port.browser().get(link)).body).toContain('used already');
+    expect((await port.browser().get(link)).body).toContain('already used');
     expect(port.lines.join('')).not.toContain(link.split('/').at(-1));
   });
 

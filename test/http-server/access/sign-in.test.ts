@@ -183,7 +183,7 @@ describe('the page', () => {
     port.state.access = accessSettings();
     expect((await get('/sign-in', { 'accept-language': 'it-IT' })).body).toMatch(/<html lang="it"[\s\S]*Accedi/);
     port.state.access = null;
-    expect((await get('/sign-in')).body).toContain('Nobody can sign in here');
+    expect((await get('/sign-in')).body).toContain('Sign-in is not configured');
   });
 
   test('is shown to a user who is not signed in; an API client gets a code', async () => {

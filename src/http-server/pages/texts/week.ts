@@ -49,7 +49,7 @@ const en = {
   churning: 'corrected too often today: next try tomorrow',
   person: 'action required',
   waits: (time: string) => `pending, next try ${time}`,
-  fails: (code: string, time: string) => `failed (${code}), next try ${time}`,
+  fails: (code: string, time: string) => `failed (${code}), next retry ${time}`,
   held: 'on hold',
   keep: 'unchanged until the appointment changes',
   report: 'reported only; an administrator decides',
