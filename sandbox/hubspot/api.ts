@@ -11,7 +11,7 @@ import { findObjectType } from './object-types.ts';
 import { ROUTES, type Route } from './routes.ts';
 import type { World } from './world.ts';
 
-/** What the API is made of. */
+/** Parts that the API handlers share. */
 export interface ApiParts {
   world: World;
   limits: Limits;
@@ -78,7 +78,7 @@ function toContext(parts: ApiParts, caller: Context['caller'], request: FastifyR
   };
 }
 
-/** By kind of record: the one that a call is about, or that its associations begin at. */
+/** Counts a call by object type: the type in the path, or the first type of an association path. */
 function countCall({ counts }: World, { parameters }: Context): void {
   const type = findObjectType(parameters.objectType ?? parameters.from ?? '');
   if (type) {

@@ -1,23 +1,23 @@
 import { invalidInput } from './errors.ts';
 import { type ObjectType, type ObjectTypeName, objectType } from './object-types.ts';
 
-/** One way in which records of two types can belong together, in one direction. */
+/** A type of association between two object types, in one direction. */
 export interface AssociationType {
   from: ObjectTypeName;
   to: ObjectTypeName;
   typeId: number;
   label: string | null;
-  /** The type that the other record then has. */
+  /** Number of the type in the opposite direction. */
   inverse: number;
 }
 
-/** Either end of an association. */
+/** One of the two records of an association. */
 export interface End {
   object: ObjectTypeName;
   id: string;
 }
 
-/** The vendor's own types (developers.hubspot.com, associations v4, type ids); the first of a pair is its default. */
+/** The vendor's standard types (developers.hubspot.com, associations v4, type ids); the first type of a pair is the default. */
 const PAIRS: [from: ObjectTypeName, to: ObjectTypeName, typeId: number, inverse: number, label: string | null][] = [
   ['contacts', 'companies', 279, 280, null],
   ['contacts', 'companies', 1, 2, 'Primary'],
@@ -36,12 +36,12 @@ const TYPES: readonly AssociationType[] = PAIRS.flatMap(([from, to, typeId, inve
   return typeId === inverse ? [forth] : [forth, { from: to, to: from, typeId: inverse, inverse: typeId, label }];
 });
 
-/** The types between two kinds of record, the default first. */
+/** Returns the association types between two object types, the default first. */
 function typesBetween(from: ObjectTypeName, to: ObjectTypeName): AssociationType[] {
   return TYPES.filter((type) => type.from === from && type.to === to);
 }
 
-/** The default type between two kinds of record. Throws HubSpotError 400 when they can't be associated. */
+/** Returns the default association type between two object types. Throws HubSpotError 400 if the object types cannot be associated. */
 export function defaultType(from: ObjectType, to: ObjectType): AssociationType {
   const [first] = typesBetween(from.name, to.name);
   if (!first) {
@@ -62,18 +62,18 @@ export function requireType(from: ObjectType, to: ObjectType, category: string, 
   return found;
 }
 
-/** The kind of record to which a type leads; undefined when no type of this kind of record has the number. */
+/** Returns the object type at the other end of an association type; undefined if `from` has no type with this number. */
 export function objectBehind(from: ObjectType, typeId: number): ObjectType | undefined {
   const found = TYPES.find((type) => type.from === from.name && type.typeId === typeId);
   return found && objectType(found.to);
 }
 
-/** Which records belong together, and how. */
+/** The associations between records, with their types. */
 export class Associations {
   /** By `object:id`, then by `object:id` of the other end: numbers of types. */
   readonly #byEnd = new Map<string, Map<string, Set<number>>>();
 
-  /** Joins two records in both directions; a labelled type brings the default one. */
+  /** Associates two records in both directions. A labelled type adds the default type too. */
   add(from: End, to: End, type: AssociationType): void {
     const [plain] = typesBetween(from.object, to.object);
     for (const each of plain && plain.typeId !== type.typeId ? [plain, type] : [type]) {
@@ -87,7 +87,7 @@ export class Associations {
     this.#byEnd.get(keyOf(to))?.delete(keyOf(from));
   }
 
-  /** The records of one kind that belong to this one, with the types. */
+  /** Returns the associated records of one object type, with the association types. */
   of(from: End, to: ObjectTypeName): { id: string; types: AssociationType[] }[] {
     return [...(this.#byEnd.get(keyOf(from)) ?? [])].flatMap(([key, typeIds]) => {
       const [object, id = ''] = key.split(':');

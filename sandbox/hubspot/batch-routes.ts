@@ -15,7 +15,7 @@ export const valuesSchema = z.record(z.string(), z.string());
 const idSchema = z.string().min(1);
 const specSchema = z.strictObject({ associationCategory: z.string(), associationTypeId: z.int() });
 
-/** A record to make, with what it belongs to. */
+/** A new record with its associations. */
 export const newRecordSchema = z.strictObject({
   properties: valuesSchema,
   associations: z
@@ -116,7 +116,7 @@ export function batchRead(context: Context): ApiAnswer {
   return foundRows(context, type, rows, startedAt);
 }
 
-/** `POST …/batch/archive`: ids that lead nowhere are passed over. */
+/** `POST …/batch/archive`: unknown ids are ignored. */
 export function batchArchive(context: Context): ApiAnswer {
   const type = typeIn(context);
   const { inputs } = readBody(context, inputsOf(z.strictObject({ id: idSchema })));
@@ -130,7 +130,7 @@ export function batchArchive(context: Context): ApiAnswer {
   return { status: 204 };
 }
 
-/** Makes a record; `afterwards` joins it to others. Throws HubSpotError. */
+/** Creates a record; `afterwards` adds the associations. Throws HubSpotError. */
 export function createWithLinks(
   context: Context,
   type: ObjectType,
@@ -147,7 +147,7 @@ export function createWithLinks(
   return { record, afterwards };
 }
 
-/** The live record of an id, or of a value of a unique property; undefined when there is none. Throws HubSpotError 400. */
+/** Returns the live record with an id or with a value of a unique property; undefined if no record matches. Throws HubSpotError 400. */
 export function findLive(
   { world }: Context,
   type: ObjectType,
@@ -172,7 +172,7 @@ export function requireUnique({ world }: Context, type: ObjectType, idProperty: 
   }
 }
 
-/** The one property by which the rows name their records. Throws HubSpotError 400. */
+/** Returns the property by which all rows identify their records. Throws HubSpotError 400. */
 function checkKeys(
   context: Context,
   type: ObjectType,

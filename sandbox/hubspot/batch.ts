@@ -20,7 +20,7 @@ export interface RowInput {
 export interface RowResult {
   record: StoredRecord;
   isNew?: boolean;
-  /** Done when the batch stands. */
+  /** Runs after the whole batch was accepted. */
   afterwards?(): void;
 }
 
@@ -95,7 +95,7 @@ export function foundRows(
   return batchAnswer(context, { status: 200, startedAt, results, errors });
 }
 
-/** The frame of a batch answer: 207 when there are errors. */
+/** Builds the body of a batch answer: status 207 if there are errors. */
 export function batchAnswer(
   { world, random }: Context,
   { status, startedAt, results, errors }: { status: number; startedAt: number; results: unknown[]; errors: unknown[] },
@@ -110,7 +110,7 @@ export function batchAnswer(
   return errors.length === 0 ? { status, body } : { status: 207, body: { ...body, numErrors: errors.length, errors } };
 }
 
-/** Throws HubSpotError 400 when two rows mean the same record; the whole batch is refused, with trace ids too. */
+/** Throws HubSpotError 400 if two rows refer to the same record. The whole batch is refused, even with trace ids. */
 export function checkDuplicates(ids: readonly string[]): void {
   const twice = [...new Set(ids.filter((id, index) => ids.indexOf(id) < index))];
   if (twice.length > 0) {
@@ -141,7 +141,7 @@ function wholeRefusal(first: HubSpotError, all: readonly HubSpotError[]): HubSpo
   return new HubSpotError(first.status, first.category, first.message, details);
 }
 
-/** Ids of rows that a fault spoils. */
+/** Returns the ids of rows that an injected fault refuses. */
 function poisonedIds({ faults, method, url }: Context): ReadonlySet<string> {
   const fault = faults.active('poison-row', { method, path: url });
   return new Set(fault && 'ids' in fault && Array.isArray(fault.ids) ? fault.ids.map(String) : []);

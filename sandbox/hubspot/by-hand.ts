@@ -20,20 +20,20 @@ import type { World } from './world.ts';
 export interface ByHand {
   /** Returns the new record's id. */
   add(object: ObjectTypeName, values: Values): string;
-  /** Changes what is given; an empty value clears. */
+  /** Changes the given properties; an empty value clears a property. */
   edit(object: ObjectTypeName, id: string, values: Values): void;
   /** Adds an e-mail address to a contact. Throws Error if a contact already has this address. */
   addEmail(contactId: string, email: string): void;
   archive(object: ObjectTypeName, id: string): void;
-  /** Within 90 days. */
+  /** Restores an archived record within 90 days. */
   restore(object: ObjectTypeName, id: string): void;
-  /** Returns the id of the joined record: a new one, to which both old ones lead. */
+  /** Returns the id of the merged record. The id is new; both old ids lead to the merged record. */
   merge(object: ObjectTypeName, primaryId: string, otherId: string): string;
-  /** A GDPR delete. */
+  /** Runs a GDPR delete. */
   erase(contactId: string): void;
-  /** Live records with everything that is set, by age; with `archived` those in the bin. */
+  /** Returns live records with all set properties, oldest first; with `archived`, the archived records. */
   records(object: ObjectTypeName, options?: { archived?: boolean }): RecordResource[];
-  /** A record by its id or an id that was merged into it, archived too. */
+  /** Returns a record by its id or by the id of a record merged into it. Includes archived records. */
   record(object: ObjectTypeName, id: string): RecordResource | undefined;
   /** Returns the live record with this value, or the oldest if there are several. An e-mail value also matches additional addresses. */
   recordBy(object: ObjectTypeName, property: string, value: string): RecordResource | undefined;
@@ -43,15 +43,15 @@ export interface ByHand {
   /** Creates a property. The default group is the object's standard group. */
   createProperty(object: ObjectTypeName, property: Omit<NewProperty, 'groupName'> & { groupName?: string }): void;
   removeProperty(object: ObjectTypeName, name: string): void;
-  /** What an enumeration allows from now on. */
+  /** Replaces the allowed values of an enumeration property. */
   setOptions(object: ObjectTypeName, name: string, values: string[]): void;
-  /** An administrator puts a property on the form by which such records are made. */
+  /** Acts as an administrator who makes a property required on the creation form of an object type. */
   requireOnCreate(object: ObjectTypeName, property: string): void;
-  /** An administrator makes a property necessary wherever another one has a certain value. */
+  /** Acts as an administrator who makes a property required if another property has a certain value. */
   requireWhen(object: ObjectTypeName, property: string, when: { property: string; is: string }): void;
-  /** A further pipeline of deals, with stages by their names. Returns the ids that HubSpot gives them. */
+  /** Adds a pipeline of deals with the named stages. Returns the ids that HubSpot assigns. */
   addPipeline(label: string, stages: readonly string[]): Pipeline;
-  /** A type of mails. Returns its id. */
+  /** Adds a subscription type. Returns the id of the type. */
   addSubscriptionType(name: string): number;
   /** Returns the subscription status of an e-mail address; undefined if no status was set. */
   subscription(address: string, id: number): SubscriptionStatus | undefined;
@@ -61,7 +61,7 @@ export interface ByHand {
   unsubscribeFromAll(address: string): void;
 }
 
-/** The verbs of a world. */
+/** Returns the manual actions on a world. */
 export function byHand(world: World): ByHand {
   const see = (object: ObjectTypeName, record: StoredRecord): RecordResource =>
     toResource(record, { world, type: objectType(object), reader: 'person', properties: 'all' });
@@ -139,7 +139,7 @@ function administratorVerbs(world: World) {
   };
 }
 
-/** Adds options to an enumeration property of deals and keeps the existing options. */
+/** Adds options to an enumeration property of deals. Existing options remain. */
 function addOptions(world: World, name: string, added: readonly { id: string; label: string }[]): void {
   const { options, ...property } = propertyOf(world, 'deals', name);
   const more = added.map(({ id: value, label }, index): PropertyOption => {

@@ -7,26 +7,26 @@ import type { Limits } from './limits.ts';
 import { findObjectType, type ObjectType } from './object-types.ts';
 import type { World } from './world.ts';
 
-/** What a handler works with. `parameters` are the decoded parts of the path. */
+/** Input of a handler. `parameters` are the decoded parts of the path. */
 export interface Context {
   world: World;
   limits: Limits;
   faults: FaultPlan;
   caller: Caller;
-  /** Seeded, for rows in another order. */
+  /** Seeded random numbers, for the order of shuffled rows. */
   random(): number;
   method: string;
   /** Path with the query, as sent. */
   url: string;
-  /** Where the client found the server. */
+  /** URL at which the client reached the server. */
   origin: string;
   parameters: Record<string, string>;
   query: URLSearchParams;
-  /** The raw body; empty when there is none. */
+  /** The raw body; empty if the request has no body. */
   body: string;
 }
 
-/** The JSON body in its shape. Throws HubSpotError 400, which names the places that are wrong but no value. */
+/** Returns the parsed JSON body. Throws HubSpotError 400, which names the wrong fields but never a value. */
 export function readBody<T>({ body }: Context, schema: z.ZodType<T>): T {
   const parsed = parseJson(body);
   if (parsed === undefined) {
@@ -40,7 +40,7 @@ export function readBody<T>({ body }: Context, schema: z.ZodType<T>): T {
   return result.data;
 }
 
-/** The kind of record of a part of the path. Throws HubSpotError 400. */
+/** Returns the object type in a part of the path. Throws HubSpotError 400. */
 export function typeIn(context: Context, parameter = 'objectType'): ObjectType {
   const type = findObjectType(context.parameters[parameter] ?? '');
   if (!type) {
@@ -49,7 +49,7 @@ export function typeIn(context: Context, parameter = 'objectType'): ObjectType {
   return type;
 }
 
-/** A value of the query by commas or repeated; undefined when it isn't there. */
+/** Returns a list from the query, separated by commas or repeated; undefined if the query does not contain the name. */
 export function listIn(query: URLSearchParams, name: string): string[] | undefined {
   const values = query.getAll(name).flatMap((value) => value.split(','));
   const given = values.map((value) => value.trim()).filter((value) => value !== '');
@@ -74,7 +74,7 @@ export function limitIn(query: URLSearchParams, usual: number, most: number): nu
   return Number(value);
 }
 
-/** Refuses query options that would silently do nothing. Throws HubSpotError 400. */
+/** Throws HubSpotError 400 for unknown query options, which would have no effect. */
 export function checkQuery(query: URLSearchParams, known: readonly string[]): void {
   for (const name of query.keys()) {
     if (!known.includes(name)) {

@@ -1,4 +1,4 @@
-/** On whose behalf a call runs. */
+/** App for which a call runs. */
 export interface Caller {
   kind: 'oauth' | 'private';
   clientId: string;

@@ -4,7 +4,7 @@ import type { ObjectTypeName } from './object-types.ts';
 /** Operation on rows, single or in batches. */
 export type RowOperation = 'create' | 'read' | 'update' | 'upsert' | 'archive' | 'gdpr-delete';
 
-/** What a test asserts about the traffic, in the vendor's terms. */
+/** Counts of the traffic in the vendor's terms, for the assertions of tests. */
 export class HubSpotCounts {
   readonly #counts: Counts;
 
@@ -25,12 +25,12 @@ export class HubSpotCounts {
     return this.#counts.requests({ route: (route) => route.startsWith('/oauth/') && route.endsWith('/token') });
   }
 
-  /** Requests about one kind of record that passed the limits. */
+  /** Returns the number of requests about one object type that passed the limits. */
   requestsTo(object: ObjectTypeName): number {
     return this.#counts.value(`requests:${object}`);
   }
 
-  /** Rows that were written or read. */
+  /** Returns the number of rows written or read. */
   rows(object: ObjectTypeName, operation: RowOperation): number {
     return this.#counts.value(`rows:${object}:${operation}`);
   }
@@ -40,12 +40,12 @@ export class HubSpotCounts {
     return this.#counts.value(`failedRows:${object}`);
   }
 
-  /** Associations that were made. */
+  /** Returns the number of created associations. */
   get associations(): number {
     return this.#counts.value('rows:associations:create');
   }
 
-  /** Calls above the limit by ten seconds, or of searches by second. */
+  /** Returns the number of calls above the ten-second limit or the search limit. */
   get throttled(): number {
     return this.#counts.value('throttled');
   }
@@ -54,12 +54,12 @@ export class HubSpotCounts {
     return this.#counts.value('throttledDaily');
   }
 
-  /** Upserts that found their object type locked. */
+  /** Returns the number of upserts refused because of a locked object type. */
   get locked(): number {
     return this.#counts.value('locked');
   }
 
-  /** Calls that the API refused; injected faults are not among them. */
+  /** Returns the number of calls that the API refused, without injected faults. */
   get errors(): number {
     return this.#counts.value('errors');
   }

@@ -91,7 +91,7 @@ const BY_OBJECT: Record<ObjectTypeName, Line[]> = {
   ],
 };
 
-/** The vendor's own properties of an object, as far as the sandbox knows them. */
+/** Returns those standard properties of an object type that the sandbox supports. */
 export function defaultProperties(object: ObjectTypeName, groupName: string): Property[] {
   return [...EVERYWHERE, ...BY_OBJECT[object]].map(([name, type, fieldType, more]) => ({
     name,

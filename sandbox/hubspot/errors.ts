@@ -13,11 +13,11 @@ export interface ErrorDetails {
   context?: Record<string, string[]>;
   subCategory?: string;
   headers?: Record<string, string>;
-  /** Further fields of the body, as with 429. */
+  /** Further fields of the body, for example of a 429. */
   fields?: Record<string, unknown>;
 }
 
-/** What is wrong with a call or with a row of a batch. `category` is undefined where the vendor's body has none. */
+/** Error of a call or of a row in a batch. `category` is undefined if the vendor's body has no category. */
 export class HubSpotError extends Error {
   readonly status: number;
   readonly category: string | undefined;
@@ -31,12 +31,12 @@ export class HubSpotError extends Error {
     this.details = details;
   }
 
-  /** The body of a whole answer. */
+  /** Returns the body of an answer that consists of this error. */
   toBody(): Record<string, unknown> {
     return { ...this.#common(), correlationId: randomUUID(), ...this.details.fields };
   }
 
-  /** An entry of `errors` in a 207; `context` says which row it is about. */
+  /** Returns one element of `errors` in a 207; `context` identifies the row. */
   toRow(context: Record<string, string[]>): Record<string, unknown> {
     return { ...this.#common(), context: { ...context, ...this.details.context } };
   }
@@ -54,7 +54,7 @@ export class HubSpotError extends Error {
   }
 }
 
-/** 400: the request is not what the endpoint takes. */
+/** 400: the endpoint does not accept the request. */
 export function invalidInput(message: string, details: ErrorDetails = {}): HubSpotError {
   return new HubSpotError(400, 'VALIDATION_ERROR', message, details);
 }
@@ -64,13 +64,13 @@ export function notFound(): HubSpotError {
   return new HubSpotError(404, undefined, 'resource not found');
 }
 
-/** A row of a batch that names no record; the batch answers 207 for it. */
+/** Error of a batch row with an unknown id; the batch answers 207. */
 export function rowNotFound(label: string): HubSpotError {
   const message = `Could not get some ${label} objects, they may be deleted or not exist. Check that ids are valid.`;
   return new HubSpotError(404, 'OBJECT_NOT_FOUND', message);
 }
 
-/** 409: an e-mail address belongs to another contact; integrations read the id from the sentence. */
+/** 409: an e-mail address belongs to another contact. Integrations read the contact's id from the message. */
 export function contactExists(id: string): HubSpotError {
   const context = { existingId: [id] };
   return new HubSpotError(409, 'CONFLICT', `Contact already exists. Existing ID: ${id}`, { context });

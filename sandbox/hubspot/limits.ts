@@ -5,16 +5,16 @@ import type { World } from './world.ts';
 
 const TEN_SECONDS_MS = 10_000;
 const SECOND_MS = 1000;
-/** How long a lock by fast upserts lasts (developers.hubspot.com, error handling, 423). */
+/** Duration of a lock after fast upserts (developers.hubspot.com, error handling, 423). */
 const LOCK_MS = 2000;
 
-/** The account's limits: by ten seconds and by day, of search, locks and migrations. */
+/** Limits of the account: calls per ten seconds and per day, searches, locks and migrations. */
 export class Limits {
   readonly #world: World;
-  /** When calls came, by who is limited together. */
+  /** Times of calls, by the group of callers that shares a limit. */
   readonly #calls = new Map<string, number[]>();
   readonly #days = new Map<string, { day: string; used: number }>();
-  /** Making one takes longer than the rest of a call. */
+  /** Cached, because creating one takes longer than the rest of a call. */
   readonly #datesIn = new Map<string, Intl.DateTimeFormat>();
   readonly #lockedUntil = new Map<string, number>();
   readonly #rows = new Map<string, { at: number; rows: number }[]>();
@@ -70,7 +70,7 @@ export class Limits {
     };
   }
 
-  /** Counts rows that are to be upserted. Throws HubSpotError 423 while the object type is locked. */
+  /** Counts rows of an upsert. Throws HubSpotError 423 while the object type is locked. */
   spendRows(type: ObjectType, rows: number): void {
     const now = this.#world.now();
     if ((this.#lockedUntil.get(type.name) ?? 0) > now) {
@@ -103,7 +103,7 @@ export class Limits {
     });
   }
 
-  /** When the calls of the last `lengthMs` came. */
+  /** Returns the times of the calls of the last `lengthMs`. */
   #windowOf(key: string, lengthMs: number): number[] {
     const oldest = this.#world.now() - lengthMs;
     const times = this.#calls.get(key) ?? [];
@@ -113,7 +113,7 @@ export class Limits {
     return times;
   }
 
-  /** All private apps of an account share their day. */
+  /** All private apps of an account share one daily limit. */
   #dayOf(kind: Caller['kind']): { day: string; used: number } {
     const { timeZone } = this.#world.settings;
     const dates = this.#datesIn.get(timeZone) ?? new Intl.DateTimeFormat('en-CA', { timeZone });

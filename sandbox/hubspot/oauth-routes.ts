@@ -10,7 +10,7 @@ import { type Grant, type HubSpotOAuth, standardErrorBody, USER_ID, vendorErrorB
 import type { Settings } from './options.ts';
 import { DATED_VERSIONS } from './routes.ts';
 
-/** Where tokens are given: the old endpoint, and the new ones, which take nothing from the query. */
+/** Paths of the token endpoints: the old endpoint, and the new endpoints, which do not read the query. */
 const OLD_BASE = '/oauth/v1';
 const NEW_BASES = ['/oauth/v3', ...DATED_VERSIONS.map((version) => `/oauth/${version}`)];
 const HUB_DOMAIN = 'clinic.example';
@@ -77,7 +77,7 @@ function addNewRoutes(app: FastifyInstance, base: string, oauth: HubSpotOAuth, s
       ),
     );
   };
-  /** The token that the form names, if it is the app's own. */
+  /** Returns the token in the form if the token belongs to the app. */
   const ownToken = (request: TokenRequest): KnownToken<Grant> | undefined => {
     const { clientId } = authenticateClient(oauth.vendor, request);
     const found = oauth.tokens.find(request.form.get('token') ?? '');
@@ -89,7 +89,7 @@ function addNewRoutes(app: FastifyInstance, base: string, oauth: HubSpotOAuth, s
     return found ? { active: true, ...metadata(settings, found) } : { active: false };
   });
   on('/token/revoke', (request) => {
-    // Access tokens live on until their end when their refresh token is revoked.
+    // Revoking a refresh token leaves its access tokens valid until they expire.
     if (ownToken(request)) oauth.tokens.end(request.form.get('token') ?? '');
     return undefined;
   });

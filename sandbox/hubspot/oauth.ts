@@ -19,17 +19,17 @@ export interface HubSpotOAuth extends OAuth<Application, Grant> {
   privateApps: PrivateApps;
   /** Returns the caller behind an Authorization header; undefined if the token is unknown. */
   findCaller(authorization: string | undefined): Caller | undefined;
-  /** The caller behind an Authorization header. Throws HubSpotError 401. */
+  /** Returns the caller behind an Authorization header. Throws HubSpotError 401. */
   requireCaller(authorization: string | undefined): Caller;
 }
 
 /** Path of the page on which a user installs an app; stands for `https://app.hubspot.com/oauth/authorize`. */
 export const AUTHORIZE_PATH = '/oauth/authorize';
-/** The user who installs apps. */
+/** User name of the administrator for app installations. */
 export const ADMINISTRATOR = 'admin@clinic.example';
-/** The person's number in the account. */
+/** Id of the administrator in the account. */
 export const USER_ID = 9_041_277;
-/** How long a code can be redeemed. The vendor says "a short window". */
+/** Time within which a code can be redeemed. The vendor documents "a short window". */
 const CODE_LIFETIME_MS = 60_000;
 
 const BAD_AUTH_CODE: Words = words('invalid_grant', 'missing or unknown auth code', { code: 'BAD_AUTH_CODE' });
@@ -142,7 +142,7 @@ function badScope(description: string): Words {
   return words('invalid_scope', description, { code: 'BAD_SCOPE' });
 }
 
-/** undefined when one is unknown, or not among those of the app. */
+/** Returns the requested scopes; undefined if a scope is unknown or not permitted for the app. */
 function askedScopes({ scopes: allowed }: Application, text: string): string[] | undefined {
   const asked = text.split(/[\s,]+/).filter((scope) => scope !== '');
   const isKnown = (scope: string): boolean => PLAIN_SCOPES.includes(scope) || SENSITIVE_SCOPES.includes(scope);

@@ -40,7 +40,7 @@ function withLinks(context: Context, type: ObjectType, record: StoredRecord): ob
   return filled.length === 0 ? resource : { ...resource, associations: Object.fromEntries(filled) };
 }
 
-/** `GET /{object}`: by age, in pages. */
+/** `GET /{object}`: oldest first, in pages. */
 export function listAll(context: Context): ApiAnswer {
   const { query, world, origin, url } = context;
   checkQuery(query, ['limit', 'after', 'properties', 'associations', 'archived']);
@@ -75,7 +75,7 @@ export function updateOne(context: Context): ApiAnswer {
   return { status: 200, body: show(context, type, record) };
 }
 
-/** `DELETE /{object}/{id}`: into the bin; again is no error. */
+/** `DELETE /{object}/{id}`: archives a record. Archiving an archived record is no error. */
 export function archiveOne(context: Context): ApiAnswer {
   const type = typeIn(context);
   const record = context.world.records(type.name).get(context.parameters.id ?? '');

@@ -1,17 +1,17 @@
-/** The kinds of record that the sandbox serves. */
+/** The object types that the sandbox supports. */
 export type ObjectTypeName = 'contacts' | 'companies' | 'deals' | 'meetings' | 'visits';
 
-/** What the API says of one kind of record. */
+/** Definition of one object type in the API. */
 export interface ObjectType {
   name: ObjectTypeName;
   /** As in `/crm/v3/objects/0-1`. */
   typeId: string;
-  /** A custom object: in paths it has its number, or this name in full. */
+  /** Set for a custom object: paths contain its number or this full name. */
   fullName?: RegExp;
   singular: string;
   /** A token needs `crm.objects.….read` and `.write` of this object type. Meetings use the scopes of contacts. */
   scope: string;
-  /** The property that holds when it was made, and when it was last changed. */
+  /** Properties with the time of creation and of the last change. */
   createdProperty: string;
   modifiedProperty: string;
   /** Properties that a read returns by default, in addition to the two dates and the id. */
@@ -74,7 +74,9 @@ export const OBJECT_TYPES: readonly ObjectType[] = [
   },
 ];
 
-/** The kind of record of a path: by plural, singular or type id; undefined when the sandbox has none such. */
+/**
+ * Returns the object type for the plural, the singular or the type id in a path; undefined if the sandbox does not support the object type.
+ */
 export function findObjectType(name: string): ObjectType | undefined {
   const wanted = name.toLowerCase();
   return OBJECT_TYPES.find(({ name: plural, singular, typeId, fullName }) =>
@@ -82,7 +84,7 @@ export function findObjectType(name: string): ObjectType | undefined {
   );
 }
 
-/** The kind of record of a name that is known to be one. */
+/** Returns the object type with a known name. */
 export function objectType(name: ObjectTypeName): ObjectType {
   const type = OBJECT_TYPES.find((each) => each.name === name);
   if (!type) {

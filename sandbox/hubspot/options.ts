@@ -10,35 +10,35 @@ export interface Application {
 
 /** Behaviour of a sandbox. The defaults are the values that the vendor publishes. */
 export interface HubSpotSandboxOptions {
-  /** 0, the default, takes a free one. */
+  /** The default 0 selects a free port. */
   port?: number;
   /** Seeds shuffled rows and fault rates. */
   seed?: number;
-  /** Epoch ms; a test that must not wait for windows or expiry passes its own. */
+  /** Returns epoch ms. A test passes a fake clock to avoid waiting for limits or expiry. */
   now?: () => number;
-  /** The one account (portal) that the sandbox is. */
+  /** Id of the sandbox's only account (portal). */
   portalId?: number;
   /** Default: one app `sandbox-client` with secret `sandbox-secret`. */
   applications?: Partial<Application>[];
-  /** IANA zone of the account; the daily limit begins again at its midnight. */
+  /** IANA time zone of the account; the daily limit restarts at midnight in this zone. */
   timeZone?: string;
-  /** Calls in ten seconds of an app that was installed by OAuth. */
+  /** Calls per ten seconds of an app installed by OAuth. */
   tenSecondlyOAuth?: number;
-  /** Calls in ten seconds of a private app: 100 (Free, Starter) or 190. */
+  /** Calls per ten seconds of a private app: 100 (Free, Starter) or 190. */
   tenSecondlyPrivate?: number;
-  /** Calls in a day of all private apps together; apps by OAuth have no published one. */
+  /** Calls per day of all private apps together. The vendor publishes no such limit for apps installed by OAuth. */
   dailyPrivate?: number;
-  /** Calls in a day of all apps by OAuth; none is published. */
+  /** Calls per day of all apps installed by OAuth. The vendor publishes no limit. */
   dailyOAuth?: number;
-  /** Search calls in a second, of the whole account. */
+  /** Search calls per second of the whole account. */
   searchesPerSecond?: number;
-  /** Sends Retry-After with 429, which the vendor doesn't document. */
+  /** Whether a 429 carries Retry-After, which the vendor does not document. */
   retryAfterOn429?: boolean;
-  /** Rows that may be upserted in a second before an object type is locked for two; the vendor publishes none. */
+  /** Rows per second that can be upserted before an object type is locked for two seconds. The vendor publishes no limit. */
   rowsBeforeLock?: number;
-  /** How long a write is invisible to search. */
+  /** Time for which a write is invisible to search. */
   searchLagMs?: number;
-  /** Most results that one query can be paged through. */
+  /** Maximum number of results of one query over all pages. */
   searchDepth?: number;
   /**
    * Selects the batches that answer 207 for a bad row if every input carries objectWriteTraceId: all writes (as in the reference of the
@@ -50,18 +50,18 @@ export interface HubSpotSandboxOptions {
    * uniqueness, or works as for contacts.
    */
   meetingKeys?: 'refused' | 'unenforced' | 'unique';
-  /** Whether users who connect an app by OAuth are allowed to associate records; version 2026-09 requires this permission. */
+  /** Whether a user with an OAuth connection is allowed to associate records; version 2026-09 requires this permission. */
   editAssociations?: boolean;
-  /** The account has switched on data privacy: a legal basis and its explanation are needed for each status of a subscription. */
+  /** The account has switched on data privacy: each subscription status requires a legal basis and an explanation. */
   dataPrivacy?: boolean;
-  /** Rows are answered in another order than they were sent. */
+  /** Rows of an answer are in a different order from the request. */
   shuffleRows?: boolean;
-  /** What the unique value of a contact that was merged away finds: nothing any more, or the winner. */
+  /** Result of a search by the unique value of a merged contact: nothing, or the winner. */
   mergedKeys?: 'nothing' | 'winner';
   /** The account has switched on sensitive data (Enterprise). */
   sensitiveData?: boolean;
   accessTokenLifetimeMs?: number;
-  /** Each refresh brings a new refresh token and ends the old one. */
+  /** Each refresh issues a new refresh token and revokes the old one. */
   rotateRefreshTokens?: boolean;
   /** Whether the new token endpoints add RFC 6749's `error` to the vendor's error body. The old endpoint never does. */
   oauthErrors?: 'standard' | 'vendor';

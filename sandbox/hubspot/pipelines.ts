@@ -9,18 +9,18 @@ export interface Pipeline {
 
 const FIRST_ID = 812_723_471;
 
-/** The pipelines of deals: the one that every account begins with, and those that people add. */
+/** The pipelines of deals: the default pipeline of every account, and pipelines added by users. */
 export class Pipelines {
   readonly #added: Pipeline[] = [];
 
-  /** @param stages those of the first one */
+  /** @param stages stages of the default pipeline */
   all(stages: readonly PropertyOption[]): Pipeline[] {
     const added = new Set(this.#added.flatMap((one) => one.stages.map(({ id }) => id)));
     const own = stages.filter(({ value }) => !added.has(value)).map(({ value: id, label }) => ({ id, label }));
     return [{ id: 'default', label: 'Sales Pipeline', stages: own }, ...this.#added];
   }
 
-  /** Ids are chosen by HubSpot. */
+  /** Adds a pipeline; HubSpot assigns the ids. */
   add(label: string, stages: readonly string[]): Pipeline {
     const firstId = FIRST_ID + 100 * this.#added.length;
     const named = stages.map((stage, index) => ({ id: String(firstId + index + 1), label: stage }));

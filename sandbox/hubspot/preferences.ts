@@ -11,7 +11,7 @@ export interface SubscriptionStatus {
 }
 
 const FIRST_ID = 270_411_001;
-/** Contact properties that HubSpot sets: from all mails, and with the id of a type behind. */
+/** Contact property for an opt-out from all mails. With the id of a type as suffix: opt-out from this type. HubSpot sets both. */
 export const OPT_OUT = 'hs_email_optout';
 
 /** Subscription types, and the status of each e-mail address. */
@@ -31,7 +31,7 @@ export class Preferences {
     return this.#statuses.get(nameOf(address, id));
   }
 
-  /** Acts as a contact who unsubscribes from all mails. */
+  /** Unsubscribes an e-mail address from all mails. */
   unsubscribeFromAll(address: string): void {
     this.#fromAll.add(address.trim().toLowerCase());
   }

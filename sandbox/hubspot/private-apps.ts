@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Caller } from './caller.ts';
 
-/** An access token by OAuth is unreadable and long; a private app's has this form. */
+/** Prefix of a private app's token. OAuth access tokens are long random strings without this prefix. */
 const PREFIX = 'pat-eu1-';
 
-/** Tokens of private apps: they have no end. */
+/** Tokens of private apps, which never expire. */
 export class PrivateApps {
   readonly #tokens = new Map<string, { clientId: string; scopes: readonly string[] }>();
 

@@ -3,11 +3,11 @@ import { HubSpotError, invalidInput } from './errors.ts';
 import { OBJECT_TYPES, type ObjectTypeName } from './object-types.ts';
 import type { NewProperty, Property } from './property.ts';
 
-/** Most unique properties of an object type (developers.hubspot.com, properties). */
+/** Maximum number of unique properties of an object type (developers.hubspot.com, properties). */
 const MAX_UNIQUE_PROPERTIES = 10;
 const MAX_CUSTOM_PROPERTIES = 1000;
 
-/** Which fields each type may be shown as (developers.hubspot.com, properties). */
+/** Field types that are allowed for each property type (developers.hubspot.com, properties). */
 const FIELD_TYPES: Record<string, readonly string[]> = {
   string: ['text', 'textarea', 'html', 'file', 'phonenumber', 'calculation_equation'],
   number: ['number', 'calculation_equation'],
@@ -40,7 +40,7 @@ export class PropertyCatalogue {
     return this.#of(object).get(name);
   }
 
-  /** The properties by which a record can be found. */
+  /** Returns the properties by which a record can be found. */
   unique(object: ObjectTypeName): Property[] {
     return this.list(object).filter(({ hasUniqueValue }) => hasUniqueValue);
   }
@@ -49,7 +49,7 @@ export class PropertyCatalogue {
     return [...(this.#groups.get(object) ?? [])].map(([name, label]) => ({ name, label }));
   }
 
-  /** Throws HubSpotError 409 when the name is taken. */
+  /** Throws HubSpotError 409 if the name is in use. */
   addGroup(object: ObjectTypeName, name: string, label: string): void {
     const groups = this.#groups.get(object) ?? new Map<string, string>();
     if (groups.has(name)) {
@@ -58,7 +58,7 @@ export class PropertyCatalogue {
     groups.set(name, label);
   }
 
-  /** Makes a custom property. Throws HubSpotError 400 or 409. */
+  /** Creates a custom property. Throws HubSpotError 400 or 409. */
   create(object: ObjectTypeName, wanted: NewProperty, createdAt: number): Property {
     if (this.find(object, wanted.name)) {
       throw taken('property', wanted.name);
@@ -116,7 +116,7 @@ export class PropertyCatalogue {
   }
 }
 
-/** Throws HubSpotError 400 when type, field type, options and uniqueness don't go together. */
+/** Throws HubSpotError 400 if type, field type, options and uniqueness are not compatible. */
 function checkShape({ type, fieldType, options, hasUniqueValue, externalOptions }: Property): void {
   if (!FIELD_TYPES[type]?.includes(fieldType)) {
     throw invalidInput('The type and the fieldType of a property must go together.');

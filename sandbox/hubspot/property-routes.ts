@@ -42,7 +42,7 @@ const groupSchema = z.strictObject({
 });
 const namesSchema = inputsOf(z.strictObject({ name: z.string() }));
 
-/** `GET /{object}`: those of one sensitivity; without naming one, those that are not sensitive. */
+/** `GET /{object}`: returns the properties of one sensitivity; the default is non-sensitive properties. */
 export function listProperties(context: Context): ApiAnswer {
   checkQuery(context.query, ['archived', 'dataSensitivity', 'properties']);
   const type = typeIn(context);
@@ -51,13 +51,13 @@ export function listProperties(context: Context): ApiAnswer {
   return { status: 200, body: { results: shown.map((property) => toResource(property)) } };
 }
 
-/** `POST /{object}`: makes a property; its name and its uniqueness are for ever. */
+/** `POST /{object}`: creates a property. The name and the uniqueness cannot be changed later. */
 export function createProperty(context: Context): ApiAnswer {
   const type = typeIn(context);
   return { status: 201, body: create(context, type, readBody(context, newSchema)) };
 }
 
-/** `POST /{object}/batch/create`: 207 with the ones that could not be made. */
+/** `POST /{object}/batch/create`: 207 with an error for each refused property. */
 export function createProperties(context: Context): ApiAnswer {
   const type = typeIn(context);
   const { inputs } = readBody(context, inputsOf(newSchema));
@@ -92,7 +92,7 @@ export function readProperty(context: Context): ApiAnswer {
   return { status: 200, body: toResource(propertyIn(context)) };
 }
 
-/** `PATCH /{object}/{name}`: all but name, uniqueness and sensitivity. */
+/** `PATCH /{object}/{name}`: changes everything except name, uniqueness and sensitivity. */
 export function changeProperty(context: Context): ApiAnswer {
   const property = propertyIn(context);
   const { options, displayOrder: _order, ...changes } = readBody(context, changeSchema);
@@ -101,7 +101,7 @@ export function changeProperty(context: Context): ApiAnswer {
   return { status: 200, body: toResource(changed) };
 }
 
-/** `DELETE /{object}/{name}`: only custom ones; their values go with them. */
+/** `DELETE /{object}/{name}`: deletes a custom property and its values. */
 export function archiveProperty(context: Context): ApiAnswer {
   const property = propertyIn(context);
   if (property.hubspotDefined) {
@@ -134,7 +134,7 @@ export function readGroup(context: Context): ApiAnswer {
   return { status: 200, body: toGroup(group) };
 }
 
-/** Takes a property away with all its values. */
+/** Removes a property and all its values. */
 export function removeProperty(world: World, type: ObjectType, name: string): void {
   const store = world.records(type.name);
   for (const record of store.values()) {

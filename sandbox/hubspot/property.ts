@@ -6,7 +6,7 @@ export interface PropertyOption {
   hidden: boolean;
 }
 
-/** How much care a property's values need; only some accounts and scopes may use the latter two. */
+/** Sensitivity of a property's values. The second and third level require certain accounts and scopes. */
 export type Sensitivity = 'non_sensitive' | 'sensitive' | 'highly_sensitive';
 
 /** A property of an object type. */
@@ -26,9 +26,9 @@ export interface Property {
   hubspotDefined: boolean;
   /** Only the vendor sets the value. */
   readOnly: boolean;
-  /** Epoch ms; undefined for the vendor's own. */
+  /** Epoch ms; undefined for standard properties. */
   createdAt: number | undefined;
 }
 
-/** What a new property is made of. */
+/** Attributes with which a property is created. */
 export type NewProperty = Pick<Property, 'name' | 'label' | 'type' | 'fieldType' | 'groupName'> & Partial<Property>;

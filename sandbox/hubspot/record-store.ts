@@ -8,9 +8,9 @@ export interface StoredRecord {
   readonly archivedAt: number | undefined;
 }
 
-/** What a store asks of its surroundings. */
+/** Functions of the world that a store calls. */
 export interface StoreParts {
-  /** Names of the properties whose values belong to one live record each. */
+  /** Returns the names of the properties whose values are unique among live records. */
   uniqueProperties(): string[];
   /** Runs after each write. `record` is undefined after a permanent deletion. */
   onWrite(id: string, record: StoredRecord | undefined): void;
@@ -29,12 +29,12 @@ export class RecordStore {
     this.#parts = parts;
   }
 
-  /** All records by age, archived ones too. */
+  /** Returns all records, oldest first, with archived records. */
   values(): StoredRecord[] {
     return [...this.#records.values()];
   }
 
-  /** A record by its id, archived ones too; the id of one that was merged away leads to the winner. */
+  /** Returns a record by its id, even if archived. The id of a merged record leads to the winner. */
   get(id: string): StoredRecord | undefined {
     let current = id;
     for (let next = this.#mergedInto.get(current); next !== undefined; next = this.#mergedInto.get(current)) {
@@ -43,12 +43,12 @@ export class RecordStore {
     return this.#records.get(current);
   }
 
-  /** Returns the live record with this value; `email` also matches additional addresses. */
+  /** Returns the live record with this value; `email` also matches additional e-mails. */
   findBy(property: string, value: string): StoredRecord | undefined {
     return this.#records.get(this.#byKey.get(keyOf(property, value)) ?? '');
   }
 
-  /** The live winner over a record that had this unique value when it was merged away. */
+  /** Returns the live winner over a merged record that had this unique value. */
   findMergedBy(property: string, value: string): StoredRecord | undefined {
     const found = this.get(this.#mergedKeys.get(keyOf(property, value)) ?? '');
     return found?.archivedAt === undefined ? found : undefined;
@@ -85,7 +85,7 @@ export class RecordStore {
     this.#mergedInto.set(record.id, winnerId);
   }
 
-  /** Runs several writes and undoes all of them if `run` throws. */
+  /** Runs several writes and undoes every write if `run` throws. */
   atomically<T>(run: () => T): T {
     const undo: (() => void)[] = [];
     this.#undo = undo;

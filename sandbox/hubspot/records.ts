@@ -5,16 +5,16 @@ import { emailsOf, type StoredRecord } from './record-store.ts';
 import { readValue } from './values.ts';
 import type { World } from './world.ts';
 
-/** Values as a client sends them: strings, an empty one to clear. */
+/** Values as a client sends them: strings; an empty string clears a property. */
 export type Values = Readonly<Record<string, string>>;
 
 /** Author of a write: the scopes of a token, or `person` for a user in the user interface. */
 export type Writer = ReadonlySet<string> | 'person';
 
-/** How long an archived record can be brought back (knowledge.hubspot.com, restore deleted records). */
+/** Time within which an archived record can be restored (knowledge.hubspot.com, restore deleted records). */
 const RESTORABLE_MS = 90 * 86_400_000;
 
-/** Makes a record. Throws HubSpotError 400, 403 or 409. */
+/** Creates a record. Throws HubSpotError 400, 403 or 409. */
 export function createRecord(world: World, type: ObjectType, values: Values, writer: Writer): StoredRecord {
   const read = readValues(world, type, values, writer);
   const missing = type.required.filter((name) => (read[name] ?? '') === '');
@@ -31,8 +31,8 @@ export function createRecord(world: World, type: ObjectType, values: Values, wri
 }
 
 /**
- * Changes a record; `isWhole` clears every property that is not named. The result is the stored one, also when nothing
- * changed. Throws HubSpotError 400, 403 or 409.
+ * Changes a record; `isWhole` clears every property without a given value. Returns the stored record, even if nothing changed. Throws
+ * HubSpotError 400, 403 or 409.
  */
 export function updateRecord(
   world: World,
@@ -50,14 +50,14 @@ export function updateRecord(
   return changed;
 }
 
-/** Puts a record into the bin; its unique values are free from now on. */
+/** Archives a record. Its unique values become available. */
 export function archiveRecord(world: World, type: ObjectType, record: StoredRecord): void {
   if (record.archivedAt === undefined) {
     world.records(type.name).put({ ...record, archivedAt: world.now() });
   }
 }
 
-/** Brings a record back from the bin. Throws Error after 90 days, HubSpotError when its values were taken meanwhile. */
+/** Restores an archived record. Throws Error after 90 days, HubSpotError if another record now has a unique value of this record. */
 export function restoreRecord(world: World, type: ObjectType, record: StoredRecord): void {
   if (record.archivedAt === undefined || record.archivedAt + RESTORABLE_MS <= world.now()) {
     throw new Error(`Record ${record.id} can't be restored`);
@@ -104,7 +104,7 @@ export function eraseContact(world: World, type: ObjectType, record: StoredRecor
   world.associations.move({ object: type.name, id: record.id }, undefined);
 }
 
-/** True when the writer has the scopes for values of this sensitivity. */
+/** Decides whether the writer has the scopes for values of this sensitivity. */
 export function maySee(type: ObjectType, sensitivity: Sensitivity, writer: Writer, access: 'read' | 'write'): boolean {
   return sensitivity === 'non_sensitive' || writer === 'person' || writer.has(scopeFor(type, sensitivity, access));
 }
@@ -147,7 +147,7 @@ function onlyReadOnly(world: World, type: ObjectType, properties: Values): Value
   return Object.fromEntries(kept);
 }
 
-/** Without what is empty. */
+/** Returns the values without empty ones. */
 function filled(properties: Values): Values {
   return Object.fromEntries(Object.entries(properties).filter(([, value]) => value !== ''));
 }

@@ -3,7 +3,7 @@ import { emailsOf, type StoredRecord } from './record-store.ts';
 import { maySee, type Writer } from './records.ts';
 import type { World } from './world.ts';
 
-/** A record as the API answers it. */
+/** A record in the form of the API. */
 export interface RecordResource {
   id: string;
   properties: Record<string, string | null>;
@@ -18,7 +18,7 @@ export interface View {
   world: World;
   type: ObjectType;
   reader: Writer;
-  /** Names of properties; `default` for the vendor's own choice, `all` for whatever is set. */
+  /** Names of properties; `default` for the vendor's default selection, `all` for every set property. */
   properties: readonly string[] | 'default' | 'all';
 }
 

@@ -9,10 +9,10 @@ import * as properties from './property-routes.ts';
 import { objectScope, schemaScopes } from './scopes.ts';
 import { search } from './search.ts';
 
-/** Versions by date that the API answers under (developers.hubspot.com, versioning). */
+/** Dated versions that the API supports (developers.hubspot.com, versioning). */
 export const DATED_VERSIONS: readonly string[] = ['2026-03', '2026-09'];
 
-/** Where the calls of each part of the API begin, in the older form and under a date. */
+/** Base paths of each part of the API, in the older form and in the dated form. */
 const BASES = {
   objects: ['/crm/v3/objects', '/crm/objects'],
   links: ['/crm/v4/objects', '/crm/objects'],
@@ -29,7 +29,7 @@ export interface Route {
   /** Patterns of the path in each version. */
   paths: string[];
   isSearch: boolean;
-  /** Scopes of which a token needs all; throws HubSpotError 400 for an unknown kind of record. */
+  /** Returns the scopes that a token must have. Throws HubSpotError 400 for an unknown object type. */
   scopes(context: Context): string[][];
   handler(context: Context): ApiAnswer;
 }
@@ -132,7 +132,7 @@ function route(
   return { method, paths, isSearch: false, scopes, handler };
 }
 
-/** `GET …/details`: which account this is, and its time zone. */
+/** `GET …/details`: returns the id and the time zone of the account. */
 function accountDetails({ world }: Context): ApiAnswer {
   const { portalId, timeZone } = world.settings;
   const body = {

@@ -14,7 +14,7 @@ import { World } from './world.ts';
 
 const BODY_LIMIT_BYTES = 16 * 1024 * 1024;
 
-/** What a fault says that names no body. */
+/** Default body of an injected fault of the token endpoints. */
 const TRANSIENT = { error: 'temporarily_unavailable', code: 'ERROR', description: 'Fault injected by the sandbox.' };
 
 /** Starts the sandbox on loopback. Throws when the port is taken. */

@@ -7,7 +7,7 @@ export const SENSITIVE_SCOPES: readonly string[] = OBJECT_TYPES.flatMap(({ scope
   ),
 );
 
-/** The scopes that every account can give. */
+/** The scopes that every account can grant. */
 export const PLAIN_SCOPES: readonly string[] = [
   'oauth',
   'communication_preferences.read_write',
@@ -20,12 +20,12 @@ export const PLAIN_SCOPES: readonly string[] = [
   ),
 ];
 
-/** What a token needs for records of a type. */
+/** Returns the scope that a token needs for records of a type. */
 export function objectScope(type: ObjectType, access: 'read' | 'write'): string {
   return `crm.objects.${type.scope}.${access}`;
 }
 
-/** What a token needs for the properties of a type; any one will do. */
+/** Returns the scopes for the properties of a type; one of the scopes is sufficient. */
 export function schemaScopes(type: ObjectType, access: 'read' | 'write'): string[] {
   const schema = `crm.schemas.${type.scope}.${access}`;
   return access === 'read' ? [schema, objectScope(type, 'read')] : [schema];

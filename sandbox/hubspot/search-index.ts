@@ -6,17 +6,17 @@ interface Write {
   at: number;
 }
 
-/** The live records of an object type as search sees them: every write comes in late. */
+/** The live records of an object type as search sees them: every write becomes visible late. */
 export class SearchIndex {
   readonly #records = new Map<string, StoredRecord>();
   #pending: Write[] = [];
 
-  /** Notes a write at epoch ms `at`; undefined takes the record out. */
+  /** Records a write at epoch ms `at`; undefined removes the record. */
   note(id: string, record: StoredRecord | undefined, at: number): void {
     this.#pending.push({ id, record, at });
   }
 
-  /** The records with all writes up to epoch ms `until`. */
+  /** Returns the records with all writes up to epoch ms `until`. */
   records(until: number): StoredRecord[] {
     const due = this.#pending.findIndex(({ at }) => at > until);
     for (const { id, record } of this.#pending.splice(0, due === -1 ? this.#pending.length : due)) {

@@ -55,7 +55,7 @@ const searchSchema = z.strictObject({
     .default(''),
 });
 
-/** `POST /{object}/search`: sees writes late, and no more than the depth of one query. */
+/** `POST /{object}/search`: sees writes after the search lag, and returns at most `searchDepth` results of one query. */
 export function search(context: Context): ApiAnswer {
   const { world, caller } = context;
   const type = typeIn(context);
@@ -143,7 +143,7 @@ function isWithin(operator: string, stored: string, value: string, highValue: st
   return bounds[operator] ?? false;
 }
 
-/** Numbers and instants by their size, all else by its letters. */
+/** Compares numbers and instants by size, all other values as strings. */
 function compare(a: string, b: string): number {
   const [first, second] = [sizeOf(a), sizeOf(b)];
   return Number.isNaN(first) || Number.isNaN(second) ? a.localeCompare(b) : first - second;

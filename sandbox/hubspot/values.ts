@@ -1,6 +1,6 @@
 import type { Property } from './property.ts';
 
-/** Why a value was refused, in the vendor's words. */
+/** Reason for a refused value, in the vendor's words. */
 export interface ValueFault {
   code: string;
   message: string;
@@ -9,13 +9,13 @@ export interface ValueFault {
 /** The stored form of a value, or the reason why the value is refused. */
 export type ReadValue = { stored: string } | { fault: ValueFault };
 
-/** Most characters of one value (developers.hubspot.com, properties). */
+/** Maximum length of one value in characters (developers.hubspot.com, properties). */
 const MAX_LENGTH = 65_536;
 const EMAIL = /^[^\s@<>()",;:]+@[^\s@.<>(),;:]+(\.[^\s@.<>(),;:]+)+$/;
 const EPOCH_MS = /^-?\d{1,16}$/;
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/;
 
-/** Reads a value that a client sent; an empty one clears the property, whatever its type. */
+/** Reads a value that a client sent. An empty value clears a property of any type. */
 export function readValue(property: Property, value: string): ReadValue {
   if (value === '') {
     return { stored: '' };
@@ -54,7 +54,7 @@ function readEmail(value: string): ReadValue {
     : refuse('INVALID_EMAIL', `Email address ${value} is invalid`);
 }
 
-/** A day as `YYYY-MM-DD` or as epoch ms at midnight UTC. */
+/** Reads a day as `YYYY-MM-DD` or as epoch ms at midnight UTC. */
 function readDate(value: string): ReadValue {
   const text = EPOCH_MS.test(value) ? isoOf(Number(value)) : undefined;
   if (text !== undefined) {
@@ -65,26 +65,26 @@ function readDate(value: string): ReadValue {
   return isDay(value) ? { stored: value } : refuse('INVALID_DATE', `${value} was not a valid date.`);
 }
 
-/** An instant as epoch ms or ISO 8601 with an offset; stored in UTC. */
+/** Reads an instant as epoch ms or ISO 8601 with an offset; stored in UTC. */
 function readInstant(value: string): ReadValue {
   const isText = INSTANT.test(value) && isDay(value.slice(0, 10));
   const stored = isoOf(EPOCH_MS.test(value) ? Number(value) : isText ? Date.parse(value) : Number.NaN);
   return stored === undefined ? refuse('INVALID_LONG', `${value} was not a valid long.`) : { stored };
 }
 
-/** True for `YYYY-MM-DD` of a day that exists. */
+/** Decides whether a string is a valid day in the form `YYYY-MM-DD`. */
 function isDay(text: string): boolean {
   return /^\d{4}-\d{2}-\d{2}$/.test(text) && isoOf(Date.parse(`${text}T00:00:00Z`))?.slice(0, 10) === text;
 }
 
-/** ISO 8601 in UTC, with a year of four digits; undefined when there is none such. */
+/** Returns ISO 8601 in UTC with a four-digit year; undefined if the time has no such form. */
 function isoOf(atMs: number): string | undefined {
   const at = new Date(atMs);
   const text = Number.isNaN(at.getTime()) ? '' : at.toISOString();
   return /^\d{4}-/.test(text) ? text : undefined;
 }
 
-/** One option, or several by semicolons with the field type `checkbox`. */
+/** Reads one option, or several separated by semicolons for the field type `checkbox`. */
 function readOptions(property: Property, value: string): ReadValue {
   if (property.externalOptions) {
     return /^\d+$/.test(value) ? { stored: value } : notAnOption(property, value);

@@ -11,15 +11,15 @@ import type { Application, FixedOption, HubSpotSandboxOptions, Settings } from '
 import { PLAIN_SCOPES } from './scopes.ts';
 import type { World } from './world.ts';
 
-/** For which scopes, by which app; the defaults are everything but sensitive data, and the first app. */
+/** Scopes and app of a test token; defaults: all scopes except sensitive data, and the first app. */
 export interface TokenWish {
   scopes?: string[];
   clientId?: string;
 }
 
-/** A running sandbox: URLs, counts, and the manual actions of a test. */
+/** A running sandbox: URLs, counters, and the manual actions of a test. */
 export interface HubSpotSandbox extends CommonVerbs<Omit<HubSpotSandboxOptions, FixedOption>>, ByHand {
-  /** Root url of the API, to stand for `https://api.hubapi.com`. */
+  /** Base URL of the API; stands for `https://api.hubapi.com`. */
   apiUrl: string;
   /** Stands for `https://app.hubspot.com/oauth/authorize`. */
   authorizeUrl: string;
@@ -33,13 +33,13 @@ export interface HubSpotSandbox extends CommonVerbs<Omit<HubSpotSandboxOptions, 
   authorizeInBrowser(authorizationUrl: string, answer: PersonsAnswer): Promise<string>;
   /** Issues an OAuth access token without a sign-in. */
   issueAccessToken(wish?: TokenWish): string;
-  /** The token of a private app: without an end. */
+  /** Issues a token of a private app, which never expires. */
   issuePrivateToken(scopes?: string[]): string;
-  /** All access tokens by OAuth are over; refresh tokens live on. */
+  /** Expires all OAuth access tokens; refresh tokens remain valid. */
   expireAccessTokens(): void;
-  /** Acts as an administrator who uninstalls an app: all tokens of the app become invalid. */
+  /** Uninstalls an app, as an administrator does: all tokens of the app become invalid. */
   uninstall(clientId?: string): void;
-  /** Acts as an administrator who deletes a private app, or reduces its scopes. */
+  /** Deletes a private app or reduces its scopes, as an administrator does. */
   revokePrivateToken(token: string): void;
   reduceScopes(privateToken: string, scopes: string[]): void;
 
@@ -49,7 +49,7 @@ export interface HubSpotSandbox extends CommonVerbs<Omit<HubSpotSandboxOptions, 
   migrate(lengthMs: number): void;
 }
 
-/** What the verbs work on. */
+/** Parts on which the verbs act. */
 export interface SandboxParts {
   server: RunningServer;
   kit: SandboxKit;
@@ -59,7 +59,7 @@ export interface SandboxParts {
   limits: Limits;
 }
 
-/** The object that a test holds. */
+/** Returns the object that a test uses. */
 export function toVerbs(parts: SandboxParts): HubSpotSandbox {
   const { server, kit, world, settings, limits } = parts;
   return {

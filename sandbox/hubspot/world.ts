@@ -8,13 +8,13 @@ import { PropertyCatalogue } from './properties.ts';
 import { RecordStore } from './record-store.ts';
 import { SearchIndex } from './search-index.ts';
 
-/** A property that needs a value: always when a record is made, or whenever another one has a certain value. */
+/** A required property: on every creation, or if another property has a certain value. */
 type Rule = { object: ObjectTypeName; property: string } & ({ when: 'created' } | { when: string; is: string });
 
-/** Ids of contacts look like this; they only ever grow. */
+/** First id, in the form of HubSpot's contact ids; ids only increase. */
 const FIRST_ID = 171_591_000_100;
 
-/** Everything that the sandbox's one account holds. */
+/** State of the sandbox's only account. */
 export class World {
   readonly settings: Settings;
   readonly counts: Counts;

@@ -5,12 +5,12 @@ import { type ApiParts, finished, pathIn, start, toCall, toErrorAnswer } from '.
 import { ApiError, malformedBody } from './errors.ts';
 import type { World } from './world.ts';
 
-/** Where the API lives. */
+/** Base path of the API. */
 export const DATA_PATH = '/services/data';
 /** The vendor answers 414 to longer URLs (REST API Developer Guide, URI length). */
 const MAX_URL_LENGTH = 16_384;
 
-/** What an HTTP request brings. `body` is its text. */
+/** Parts of an HTTP request. `body` is the raw string. */
 export interface ApiRequest {
   method: string;
   url: string;
@@ -18,7 +18,7 @@ export interface ApiRequest {
   body: string;
 }
 
-/** Answers one request to the API, errors included. Each is one API call, whatever it holds. */
+/** Answers one request to the API, including errors. Each request is one API call, regardless of its content. */
 export async function answerRequest(parts: ApiParts, request: ApiRequest): Promise<ApiAnswer> {
   try {
     const { account: username } = parts.oauth.requireSession(request.headers.authorization);
@@ -38,7 +38,7 @@ export async function answerRequest(parts: ApiParts, request: ApiRequest): Promi
   }
 }
 
-/** The list of versions that are served; open to anybody. */
+/** Returns the list of supported versions; no session is required. */
 export function versions({ settings }: World): object[] {
   const count = settings.newestVersion - settings.oldestVersion + 1;
   return Array.from({ length: count }, (_, at) => {

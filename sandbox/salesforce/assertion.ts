@@ -6,15 +6,15 @@ import type { Application, Settings } from './options.ts';
 
 /** The vendor's OAuth servers. The audience of an assertion is one of these URLs or the sandbox. */
 const LOGIN_SERVERS: readonly string[] = ['https://login.salesforce.com', 'https://test.salesforce.com'];
-/** An assertion may end at most so far ahead (Salesforce help, OAuth 2.0 JWT Bearer Flow: three minutes). */
+/** Maximum time until an assertion expires (Salesforce help, OAuth 2.0 JWT Bearer Flow: three minutes). */
 const MAX_LIFETIME_S = 180;
 const SKEW_S = 30;
 
 const claimsShape = z.object({ iss: z.string(), sub: z.string(), aud: z.string(), exp: z.number() });
 
 /**
- * The application and the user that a JWT bearer assertion names (RFC 7523 section 2.1). It must be signed with RS256 by a certificate of
- * the application, and the user must be approved. Throws OAuthError.
+ * Returns the application and the user of a JWT bearer assertion (RFC 7523 section 2.1). A certificate of the application must have signed
+ * the assertion with RS256, and the user must be approved. Throws OAuthError.
  */
 export function readAssertion(
   settings: Settings,

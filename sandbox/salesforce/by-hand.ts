@@ -6,7 +6,7 @@ import { isLive, type StoredRecord } from './store.ts';
 import type { World } from './world.ts';
 import { beginWrite } from './write.ts';
 
-/** A record as a test sees it: every field, hidden ones too. */
+/** A record as a test sees it: every field, including hidden fields. */
 export type SeenRecord = Record<string, FieldValue> & { Id: string; IsDeleted: boolean };
 
 /** Changes that a user makes in the user interface. Unknown ids and refused changes throw Error. No API call is counted. */
@@ -16,7 +16,7 @@ export interface ByHand {
    * result to the records visible to this user.
    */
   records(object: string, options?: { includeDeleted?: boolean; as?: string }): SeenRecord[];
-  /** Creates a record, past duplicate rules of the kind `alert`. */
+  /** Creates a record and ignores duplicate rules with the action `alert`. */
   addByHand(object: string, fields: Record<string, unknown>): SeenRecord;
   editByHand(id: string, fields: Record<string, unknown>): SeenRecord;
   deleteByHand(id: string): void;
@@ -27,7 +27,7 @@ export interface ByHand {
   emptyRecycleBin(id?: string): void;
 }
 
-/** The verbs over a world. */
+/** Returns the manual actions on a world. */
 export function byHand(world: World): ByHand {
   return {
     records: (object, { includeDeleted = false, as } = {}) => {
@@ -59,7 +59,7 @@ export function byHand(world: World): ByHand {
 }
 
 /**
- * Whether a user sees a record in an org that shares everything: a contact without an account is private to its owner all the same
+ * Decides whether a user sees a record in an org that shares everything. A contact without an account is private to its owner even there
  * (https://help.salesforce.com/s/articleView?id=sf.contacts_sharing_considerations.htm).
  */
 function isShownTo(world: World, { type, fields }: StoredRecord, username: string): boolean {

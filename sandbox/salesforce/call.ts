@@ -3,7 +3,7 @@ import type { ApiAnswer } from '../kit/answer.ts';
 import { malformedBody } from './errors.ts';
 import type { World } from './world.ts';
 
-/** One call to the API, alone or as a part of a composite. */
+/** One call to the API, single or as a part of a composite. */
 export interface ApiCall {
   method: string;
   /** As sent, with its query. */
@@ -12,7 +12,7 @@ export interface ApiCall {
   version: number;
   /** `/services/data/v68.0`. */
   base: string;
-  /** What the route's pattern names, decoded. */
+  /** Decoded parameters of the route's path. */
   params: Readonly<Record<string, string>>;
   query: URLSearchParams;
   headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -24,7 +24,7 @@ export interface ApiCall {
   allOrNone?: boolean;
 }
 
-/** A write that has begun: it has looked up its records and holds its locks. `finish()` writes and gives them back, once. */
+/** A started write: its records are found and locked. `finish()` writes and releases the locks; call it exactly once. */
 export interface BegunWrite {
   finish(): ApiAnswer;
 }
@@ -34,12 +34,12 @@ export type Handler = (world: World, call: ApiCall) => ApiAnswer | BegunWrite;
 
 const anyObject = z.record(z.string(), z.unknown());
 
-/** The body as an object. Throws ApiError 400. */
+/** Returns the body as an object. Throws ApiError 400. */
 export function objectBody(call: ApiCall): Record<string, unknown> {
   return readBody(call, anyObject, 'an object');
 }
 
-/** The body in the shape that a route takes. Throws ApiError 400. */
+/** Returns the body if it matches the schema of the route. Throws ApiError 400. */
 export function readBody<Shape>(call: ApiCall, shape: z.ZodType<Shape>, what: string): Shape {
   const read = shape.safeParse(call.body);
   if (!read.success) {
@@ -49,7 +49,7 @@ export function readBody<Shape>(call: ApiCall, shape: z.ZodType<Shape>, what: st
   return read.data;
 }
 
-/** A header of the call; undefined when it is missing. */
+/** Returns a header of the call; undefined if the header is missing. */
 export function header(call: ApiCall, name: string): string | undefined {
   const found = Object.entries(call.headers).find(([key]) => key.toLowerCase() === name)?.[1];
   return Array.isArray(found) ? found[0] : found;

@@ -23,7 +23,7 @@ const retrieval = z.object({ ids: z.array(z.string()), fields: z.array(z.string(
 
 type SentRow = z.infer<typeof sentRow>;
 
-/** `PATCH /composite/sobjects/{object}/{field}`: upserts rows of one object by key; results in the order of the rows. */
+/** `PATCH /composite/sobjects/{object}/{field}`: upserts rows of one object by key. The results have the order of the rows. */
 export function upsertRows(world: World, call: ApiCall): BegunWrite {
   if (call.version < UPSERT_SINCE) {
     throw notFound();

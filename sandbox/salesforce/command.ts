@@ -1,7 +1,7 @@
 import type { SandboxCommand } from '../kit/command.ts';
 import { startSalesforceSandbox } from './index.ts';
 
-/** How `npm run sandbox -- salesforce` starts it. */
+/** Options of `npm run sandbox -- salesforce`. */
 export const command: SandboxCommand = {
   options: {
     port: { about: 'port on 127.0.0.1; 0 takes a free one', default: 4650 },

@@ -7,7 +7,7 @@ import { ApiError } from './errors.ts';
 import { findRoute } from './routes.ts';
 
 export const COMPOSITE_PATH = '/composite';
-/** Subrequests, and those of them that may be collections or queries (REST API Developer Guide, Composite). */
+/** Maximum number of subrequests, and of collections and queries among them (REST API Developer Guide, Composite). */
 const MAX_PARTS = 25;
 const MAX_COSTLY = 5;
 
@@ -22,7 +22,7 @@ const composite = z.object({ allOrNone: z.boolean().default(false), compositeReq
 
 type Part = z.infer<typeof part>;
 
-/** Runs the parts one after the other as one API call. Throws ApiError 400 when the whole is wrong. */
+/** Runs the parts in sequence as one API call. Throws ApiError 400 if the composite request itself is invalid. */
 export async function runComposite(parts: ApiParts, call: ApiCall): Promise<ApiAnswer> {
   const { allOrNone, compositeRequest } = readBody(call, composite, 'a composite request');
   checkLimits(parts, compositeRequest);
@@ -84,7 +84,7 @@ function runAtOnce(parts: ApiParts, outer: ApiCall, each: Part, answers: Answers
   }
 }
 
-/** An error, or a collection of which a row failed. */
+/** Decides whether an answer is an error, or a collection with a failed row. */
 function isFailure({ status, body }: ApiAnswer): boolean {
   return status >= 400 || (Array.isArray(body) && body.some((row) => row?.success === false));
 }

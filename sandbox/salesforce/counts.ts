@@ -1,6 +1,6 @@
 import type { Counts } from '../kit/counts.ts';
 
-/** What a run cost, as the vendor counts it. */
+/** Counts of a run, as the vendor counts. */
 export class SalesforceCounts {
   readonly #counts: Counts;
 
@@ -8,12 +8,12 @@ export class SalesforceCounts {
     this.#counts = counts;
   }
 
-  /** Calls against the daily limit: a collection or a composite is one. Refused ones are not counted. */
+  /** Returns the number of calls against the daily limit. A collection or a composite is one call. Refused calls are not counted. */
   get apiCalls(): number {
     return this.#counts.value('apiCalls');
   }
 
-  /** Collections that write, those inside composites too. */
+  /** Returns the number of collections that write, including those inside composites. */
   get collections(): number {
     return this.#counts.value('collections');
   }
@@ -22,12 +22,12 @@ export class SalesforceCounts {
     return this.#counts.value('composites');
   }
 
-  /** Queries, without their further pages. */
+  /** Returns the number of queries, without further pages. */
   get queries(): number {
     return this.#counts.value('queries');
   }
 
-  /** Rows that were sent to be written, and how many of them failed. */
+  /** Returns the number of rows sent to be written, including failed rows. */
   get rows(): number {
     return this.#counts.value('rows');
   }
@@ -41,7 +41,7 @@ export class SalesforceCounts {
     return this.#counts.value('rowsDeleted');
   }
 
-  /** All requests for tokens; `refreshes` are among them. */
+  /** Returns the number of token requests, including refreshes. */
   get tokenRequests(): number {
     return this.#counts.value('tokenRequests');
   }

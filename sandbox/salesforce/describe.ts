@@ -1,13 +1,13 @@
 import type { Field } from './fields.ts';
 import type { Schema, SObject } from './schema.ts';
 
-/** The answer of `/sobjects`: every object in short. */
+/** Returns the answer of `/sobjects`: a short description of every object. */
 export function describeGlobal(schema: Schema, base: string): object {
   const sobjects = schema.objects.map((object) => ({ ...inShort(object), urls: urlsOf(object, base) }));
   return { encoding: 'UTF-8', maxBatchSize: 200, sobjects };
 }
 
-/** The answer of `/sobjects/{object}/describe`: fields that the user can't see are missing. */
+/** Returns the answer of `/sobjects/{object}/describe`, without fields that are hidden from the user. */
 export function describeObject(schema: Schema, object: SObject, base: string): object {
   const fields = schema.visibleFields(object).map((field) => describeField(schema, object, field));
   return { ...inShort(object), fields, urls: urlsOf(object, base) };

@@ -7,7 +7,7 @@ import { findRoute, type Route } from './routes.ts';
 import type { Usage } from './usage.ts';
 import type { World } from './world.ts';
 
-/** What the API works with. */
+/** Parts that the API handlers share. */
 export interface ApiParts {
   world: World;
   oauth: SalesforceOAuth;
@@ -15,7 +15,7 @@ export interface ApiParts {
   routes: readonly Route[];
 }
 
-/** Finds the route of a call and begins it. Throws ApiError. */
+/** Finds the route of a call and starts the handler. Throws ApiError. */
 export function start(parts: ApiParts, call: ApiCall): ApiAnswer | BegunWrite {
   const found = findRoute(parts.routes, call.method, pathIn(call));
   if (!found) {
@@ -24,7 +24,7 @@ export function start(parts: ApiParts, call: ApiCall): ApiAnswer | BegunWrite {
   return found.route.handler(parts.world, { ...call, params: found.params });
 }
 
-/** Waits as long as a write takes, then finishes it. Throws ApiError. */
+/** Waits for the duration of a write, then finishes the write. Throws ApiError. */
 export async function finished(world: World, answer: ApiAnswer | BegunWrite): Promise<ApiAnswer> {
   if (!('finish' in answer)) {
     return answer;
@@ -35,7 +35,7 @@ export async function finished(world: World, answer: ApiAnswer | BegunWrite): Pr
   return answer.finish();
 }
 
-/** A call with its version checked. Throws ApiError: 410 or 404 for a retired version, 404 for one that doesn't exist yet. */
+/** Returns a call after checking the version. Throws ApiError: 410 or 404 for a retired version, 404 for a future version. */
 export function toCall(
   { settings }: World,
   given: Pick<ApiCall, 'method' | 'url' | 'headers' | 'body' | 'username'>,
@@ -53,7 +53,7 @@ export function toCall(
   return { ...given, version: Number(version), base, params: {}, query: url.searchParams };
 }
 
-/** The path of a call below its version, without query. */
+/** Returns the path of a call below its version, without query. */
 export function pathIn(call: ApiCall): string {
   return new URL(call.url, 'http://sandbox').pathname.slice(call.base.length);
 }

@@ -1,11 +1,11 @@
-/** One error as Salesforce lists them: the code, a sentence, and the fields that it is about. */
+/** One error in Salesforce's list of errors: the code, a message, and the fields concerned. */
 export interface ErrorLine {
   errorCode: string;
   message: string;
   fields?: string[];
 }
 
-/** A whole request is refused: status and code as the vendor words them. The body is a list, as at the vendor. */
+/** Refusal of a whole request with the vendor's status and code. The body is a list, as in the vendor's answers. */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
@@ -54,17 +54,17 @@ export function notFound(message = 'The requested resource does not exist'): Api
   return new ApiError(404, 'NOT_FOUND', message);
 }
 
-/** 400: a field that doesn't exist, or that the user's profile can't see; refuses the whole request. */
+/** 400: the field is unknown or hidden from the user's profile. The whole request is refused. */
 export function noSuchField(field: string, object: string): ApiError {
   return new ApiError(400, 'INVALID_FIELD', `No such column '${field}' on sobject of type ${object}`);
 }
 
-/** 400: the body isn't the JSON that the resource takes. */
+/** 400: the body is not valid JSON for the resource. */
 export function malformedBody(message: string): ApiError {
   return new ApiError(400, 'JSON_PARSER_ERROR', message);
 }
 
-/** The record is in the recycle bin, deleted or merged away. */
+/** Failure for a record in the recycle bin, deleted or merged. */
 export function entityIsDeleted(): RowFailure {
   return new RowFailure('ENTITY_IS_DELETED', 'entity is deleted');
 }

@@ -1,4 +1,4 @@
-/** What a field can hold on the wire. Dates are `2027-03-01`, instants `2027-03-01T09:00:00.000+0000`. */
+/** Value of a field in the API's JSON. Dates are `2027-03-01`, instants `2027-03-01T09:00:00.000+0000`. */
 export type FieldValue = string | number | boolean | null;
 
 export type FieldType =
@@ -17,13 +17,13 @@ export type FieldType =
   | 'picklist'
   | 'reference';
 
-/** What the integration's user may do with a field: field-level security. */
+/** Access of the integration's user to a field (field-level security). */
 export type FieldAccess = 'edit' | 'read' | 'hidden';
 
 /** A field as a test configures it; the defaults are the vendor's. */
 export interface FieldOptions {
   name: string;
-  /** Default: the name in words. */
+  /** Default: the field name, split into words. */
   label?: string;
   type: FieldType;
   /** Characters; default 255, 80 for e-mail, 40 for phones, 32,000 for long text. */
@@ -31,12 +31,12 @@ export interface FieldOptions {
   required?: boolean;
   externalId?: boolean;
   unique?: boolean;
-  /** Keys that differ in case only are the same unless this is set. */
+  /** Whether keys that differ only in case are different keys. */
   caseSensitive?: boolean;
   values?: string[];
   /** Labels of the values that have a label different from the value. */
   labels?: Record<string, string>;
-  /** Other values than `values` are refused. */
+  /** Values outside of `values` are refused. */
   restricted?: boolean;
   referenceTo?: string[];
   /** Name under which a row refers to the parent by external id, e.g. `Account`. */
@@ -64,7 +64,7 @@ const LENGTHS: Partial<Record<FieldType, number>> = {
   picklist: 255,
 };
 
-/** A field with the vendor's defaults. */
+/** Returns a field with the vendor's defaults. */
 export function toField(options: FieldOptions): Field {
   return {
     label: options.name
@@ -88,7 +88,7 @@ export function toField(options: FieldOptions): Field {
   };
 }
 
-/** The form in which two values of a field are compared. */
+/** Returns the form in which two values of a field are compared. */
 export function comparable(field: Field, value: FieldValue): string {
   const text = String(value);
   return field.caseSensitive ? text : text.toLowerCase();

@@ -3,12 +3,12 @@ export const ORG_ID = '00D5g0000000001EAA';
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ012345';
 const BASE_62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** Between key prefix and serial: instance and reserved, as in a real id. */
+/** Characters between key prefix and serial number: instance and reserved, as in a real id. */
 const MIDDLE = '5g000';
 
 /**
- * A record id of 18 characters: three of the object, the serial in base 62, and a checksum of the letters' case
- * (Salesforce help, "What is the difference between 15 and 18-character IDs").
+ * Returns a record id of 18 characters: the object's prefix of three characters, the serial number in base 62, and a checksum of the
+ * letters' case (Salesforce help, "What is the difference between 15 and 18-character IDs").
  */
 export function newRecordId(keyPrefix: string, serial: number): string {
   let digits = '';
@@ -19,7 +19,7 @@ export function newRecordId(keyPrefix: string, serial: number): string {
   return short + checksumOf(short);
 }
 
-/** The id of 18 characters for one of 15 or 18; undefined when it can't be an id. */
+/** Returns the 18-character form of an id with 15 or 18 characters; undefined if the id is invalid. */
 export function toLongId(id: string): string | undefined {
   if (!/^[0-9A-Za-z]{15}([0-9A-Za-z]{3})?$/.test(id)) {
     return undefined;
@@ -28,7 +28,7 @@ export function toLongId(id: string): string | undefined {
   return short + checksumOf(short);
 }
 
-/** Three characters, each for five: a bit per capital letter. */
+/** Returns three characters, one for every five characters of the id: one bit per capital letter. */
 function checksumOf(short: string): string {
   let suffix = '';
   for (const part of [short.slice(0, 5), short.slice(5, 10), short.slice(10)]) {

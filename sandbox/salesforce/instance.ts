@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import { listenNode, type RunningServer } from '../kit/listen.ts';
 
-/** How the place from which an org moved away answers its API: no session is good there, a redirect, or nothing at all. */
+/** Answer of the old API host after a move: invalid session, redirect, or no answer. */
 export type OldInstance = 'unauthorized' | 'redirect' | 'closed';
 
 /** Host of the org's API. A move does not change the URLs of the OAuth server. */
@@ -11,7 +11,7 @@ export class Instance {
   #current: RunningServer | undefined;
   #old: OldInstance = 'unauthorized';
 
-  /** `listener` is the whole sandbox. */
+  /** @param listener handles all requests of the sandbox */
   constructor(listener: RequestListener) {
     this.#listener = listener;
   }
@@ -30,7 +30,7 @@ export class Instance {
     return server.url;
   }
 
-  /** What a request to the API meets that came in at this port; undefined where the org lives. */
+  /** Returns the behaviour for an API request at this port; undefined if the org's API is there now. */
   metAt(port: number | undefined): OldInstance | undefined {
     return this.#current === undefined || this.#current.port === port ? undefined : this.#old;
   }

@@ -1,8 +1,8 @@
-/** Rows that are locked by writes that have begun and are not finished. */
+/** Rows locked by writes that have started and are not finished. */
 export class RowLocks {
   readonly #holders = new Map<string, object>();
 
-  /** Locks all these rows for a write, or none: then returns the id of one that another write holds. */
+  /** Locks all rows for a write. If another write holds one of the rows, locks none and returns the id of that row. */
   take(holder: object, ids: readonly string[]): string | undefined {
     const blocked = ids.find((id) => (this.#holders.get(id) ?? holder) !== holder);
     if (blocked === undefined) {

@@ -27,7 +27,7 @@ export function addOAuthRoutes(app: FastifyInstance, oauth: SalesforceOAuth, wor
   });
 }
 
-/** Ends what a token stands for: a session, or a grant with all its sessions. False when it stands for nothing. */
+/** Revokes a session, or a grant with all its sessions. Returns false for an unknown token. */
 function revoke({ tokens }: SalesforceOAuth, token: string): boolean {
   const found = tokens.find(token);
   if (found?.use === 'refresh_token') tokens.endGrants((grant) => grant === found.grant);

@@ -20,9 +20,9 @@ export interface Grant extends AnyGrant {
 export interface SalesforceOAuth extends OAuth<Application, Grant> {
   /** Refuses the user's sign-ins and refreshes with this description, e.g. `inactive user`; undefined permits both again. */
   refuse(username: string, description: string | undefined): void;
-  /** The grant behind an Authorization header; using a session prolongs it. */
+  /** Returns the grant behind an Authorization header. Using a session extends the session. */
   findSession(authorization: string | string[] | undefined): Grant | undefined;
-  /** The grant behind an Authorization header. Throws ApiError 401 INVALID_SESSION_ID. */
+  /** Returns the grant behind an Authorization header. Throws ApiError 401 INVALID_SESSION_ID. */
   requireSession(authorization: string | string[] | undefined): Grant;
 }
 
@@ -90,12 +90,12 @@ export function salesforceOAuth(world: World, instance: Instance): SalesforceOAu
   };
 }
 
-/** The OAuth error body in the vendor's words. */
+/** Returns the OAuth error body in the vendor's words. */
 export function oauthErrorBody({ error, description }: Words): object {
   return { error, error_description: description };
 }
 
-/** What a user gave to an application. */
+/** Returns the grant of a user to an application. */
 export function grantOf(account: string, client: Application, scopes: readonly string[]): Grant {
   const isLasting = scopes.includes('refresh_token') || scopes.includes('offline_access');
   return { account, client, scopes, isLasting };

@@ -6,9 +6,9 @@ export interface StandardObject {
   /** First three characters of its ids. */
   keyPrefix: string;
   fields: FieldOptions[];
-  /** Records of it can be merged, and carry MasterRecordId. */
+  /** Records of the object can be merged, and have MasterRecordId. */
   mergeable?: boolean;
-  /** Can only be read. */
+  /** The object cannot be written. */
   readOnly?: boolean;
 }
 
@@ -161,7 +161,7 @@ const PERSON_ACCOUNT: FieldOptions[] = [
   { name: 'RecordTypeId', type: 'reference', referenceTo: ['RecordType'], relationshipName: 'RecordType' },
 ];
 
-/** Every object of the org, with the given custom fields. */
+/** Returns every object of the org, with the given custom fields. */
 export function objectsOf(customFields: Record<string, FieldOptions[]>, personAccounts: boolean): StandardObject[] {
   const account = [...ACCOUNT.fields, ...(customFields.Account ?? [])];
   const person = (customFields.Contact ?? []).map((field) => ({ ...field, name: field.name.replace(/__c$/, '__pc') }));

@@ -3,14 +3,14 @@ import type { FieldOptions } from './fields.ts';
 /** An external client app. */
 export interface Application {
   clientId: string;
-  /** A public one has none. */
+  /** Undefined for a public app. */
   clientSecret: string | undefined;
-  /** PEM certificates whose keys may sign JWT bearer assertions. */
+  /** PEM certificates whose keys are allowed to sign JWT bearer assertions. */
   certificates: string[];
   /** Matched exactly; plain http on loopback is allowed too. */
   redirectUris: string[];
   requirePkce: boolean;
-  /** Each refresh brings a new refresh token, and the old one is dead at once. */
+  /** Each refresh issues a new refresh token and revokes the old one immediately. */
   rotateRefreshTokens: boolean;
   /** Time without use after which a refresh token expires; undefined: valid until revoked. */
   refreshTokenIdleMs: number | undefined;
@@ -24,17 +24,17 @@ export interface Application {
 
 /** Behaviour of a sandbox. The defaults are the values that the vendor publishes. */
 export interface SalesforceSandboxOptions {
-  /** 0, the default, takes a free one. */
+  /** The default 0 selects a free port. */
   port?: number;
   /** Seeds fault rates. */
   seed?: number;
-  /** Epoch ms; a test that must not wait passes its own. */
+  /** Returns epoch ms. A test passes a fake clock to avoid waiting. */
   now?: () => number;
   /** Default: one application `sandbox-client` with secret `sandbox-secret`. */
   applications?: Partial<Application>[];
   /** By object; default: a unique external id `Clinic_Key__c` for each of the four objects. */
   customFields?: Record<string, FieldOptions[]>;
-  /** Patients as accounts of one person. */
+  /** Stores patients as Person Accounts. */
   personAccounts?: boolean;
   /** Whole numbers. */
   oldestVersion?: number;
@@ -44,7 +44,7 @@ export interface SalesforceSandboxOptions {
   dailyApiCalls?: number;
   /** Number of long calls that can still start; 0: other integrations use all concurrent calls of the org. */
   concurrentCalls?: number;
-  /** How long a write takes; two that overlap lock each other out, or create the same key twice. */
+  /** Duration of a write. Two overlapping writes block each other by locks, or create the same key twice. */
   writeMs?: number;
   /** Default page size of a query, in records. */
   queryPageSize?: number;
@@ -53,7 +53,7 @@ export interface SalesforceSandboxOptions {
   /** The API call `emptyRecycleBin` is refused, as for a user without this permission. */
   keepsBin?: boolean;
   lowercaseEmails?: boolean;
-  /** The duplicate rule that a new org has for contacts is on, and alerts; on by default. */
+  /** Whether the default duplicate rule of a new org for contacts is active with the action `alert`; on by default. */
   standardDuplicateRules?: boolean;
   /** Time after the last use at which a session expires. */
   sessionTimeoutMs?: number;
@@ -70,12 +70,12 @@ export type FixedOption =
   | 'personAccounts'
   | 'standardDuplicateRules';
 
-/** The options with every default filled in; changes while the sandbox runs. */
+/** The options with all defaults filled in; can change while the sandbox runs. */
 export type Settings = Required<Omit<SalesforceSandboxOptions, 'applications'>> & { applications: Application[] };
 
 const KEY: FieldOptions = { name: 'Clinic_Key__c', type: 'string', length: 64, externalId: true, unique: true };
 
-/** The options with the vendor's published defaults filled in. */
+/** Returns the options with the vendor's published defaults filled in. */
 export function toSettings({ applications, ...given }: SalesforceSandboxOptions): Settings {
   return {
     port: 0,

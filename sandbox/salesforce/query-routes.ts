@@ -7,7 +7,7 @@ import { parseSoql } from './soql-parser.ts';
 import type { StoredRecord } from './store.ts';
 import type { World } from './world.ts';
 
-/** Characters of a query (SOQL and SOSL Reference, limits). */
+/** Maximum length of a query in characters (SOQL and SOSL Reference, limits). */
 const MAX_LENGTH = 100_000;
 const PAGE_SIZES = { least: 200, most: 2000 };
 
@@ -24,10 +24,10 @@ export class QueryRoutes {
 
   /** `GET /query?q=…` */
   readonly query: Handler = (world, call) => this.#begin(world, call, false);
-  /** `GET /queryAll?q=…`: the recycle bin included. */
+  /** `GET /queryAll?q=…`: includes the recycle bin. */
   readonly queryAll: Handler = (world, call) => this.#begin(world, call, true);
 
-  /** `GET /query/{locator}`, as `nextRecordsUrl` says. */
+  /** `GET /query/{locator}`: the path in `nextRecordsUrl`. */
   readonly next: Handler = (_world, call) => {
     const [, id = '', from = ''] = /^(.+)-(\d+)$/.exec(call.params.locator!) ?? [];
     const result = this.#open.get(id);
@@ -37,7 +37,7 @@ export class QueryRoutes {
     return this.#page(call, id, result, Number(from));
   };
 
-  /** Makes the further pages of all open results invalid. */
+  /** Invalidates the further pages of all open results. */
   expire(): void {
     this.#open.clear();
   }

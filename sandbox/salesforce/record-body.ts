@@ -3,7 +3,7 @@ import type { SObject } from './schema.ts';
 import { isLive, type StoredRecord } from './store.ts';
 import { toInstant } from './values.ts';
 
-/** The value of a field, the vendor's own fields included. */
+/** Returns the value of a field, including system fields such as Id and CreatedDate. */
 export function fieldValue(record: StoredRecord, field: Field): FieldValue {
   switch (field.name) {
     case 'Id':
@@ -22,7 +22,7 @@ export function fieldValue(record: StoredRecord, field: Field): FieldValue {
   }
 }
 
-/** A record as the API shows it. `base` is `/services/data/vXX.X`. */
+/** Returns a record in the form of the API. `base` is `/services/data/vXX.X`. */
 export function toBody(record: StoredRecord, object: SObject, fields: readonly Field[], base: string): object {
   const values = fields.map((field) => [field.name, fieldValue(record, field)]);
   return { attributes: attributesOf(record, object, base), ...Object.fromEntries(values) };

@@ -12,7 +12,7 @@ import { readValue } from './values.ts';
 import type { World } from './world.ts';
 import { beginWrite, countRows, type RowResult, type WriteOptions } from './write.ts';
 
-/** From this version on an upsert that updated answers 200 with a body, before it 204. */
+/** From this version on, an upsert that updates a record answers 200 with a body. Older versions answer 204. */
 const UPSERT_WITH_BODY = 46;
 
 /** `POST /sobjects/{object}`. */
@@ -80,14 +80,14 @@ export function removeRecordByKey(world: World, call: ApiCall): ApiAnswer {
   return 'status' in found ? found : removed(world, found);
 }
 
-/** The options of a write, from the call's headers. */
+/** Returns the options of a write, from the call's headers. */
 export function writeOptions(call: ApiCall, allOrNone: boolean): WriteOptions {
   const allowDuplicates = /allowSave\s*=\s*true/i.test(header(call, 'sforce-duplicate-rule-header') ?? '');
   const { method, url, username } = call;
   return { allOrNone: call.allOrNone ?? allOrNone, allowDuplicates, method, path: url, username };
 }
 
-/** A field by which records can be upserted. Throws ApiError 404. */
+/** Returns a field by which records can be upserted. Throws ApiError 404. */
 export function requireKeyField(world: World, object: SObject, name: string): Field {
   const field = world.schema.visibleFields(object).find((each) => each.name.toLowerCase() === name.toLowerCase());
   if (!field?.externalId) {
@@ -159,7 +159,7 @@ function removed(world: World, record: StoredRecord): ApiAnswer {
   return { status: 204 };
 }
 
-/** Deletes a record as the API does it. Throws RowFailure. */
+/** Deletes a record as an API call does. Throws RowFailure. */
 export function removeRow(world: World, record: StoredRecord): void {
   if (world.schema.object(record.type).readOnly) {
     throw new RowFailure('INSUFFICIENT_ACCESS_OR_READONLY', 'insufficient access rights on object id');

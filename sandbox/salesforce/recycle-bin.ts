@@ -69,7 +69,7 @@ export function mergeRecords(world: World, master: StoredRecord, losers: readonl
   }
 }
 
-/** Live records that refer to this one through a field that `fits`. */
+/** Returns the live records that refer to a record through a field accepted by `fits`. */
 function childrenOf(
   world: World,
   record: StoredRecord,

@@ -18,7 +18,7 @@ import type { Usage } from './usage.ts';
 export interface Route {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   path: string;
-  /** A composite takes few of these (five collections and queries). */
+  /** A composite accepts at most five of these calls (collections and queries). */
   isCostly: boolean;
   handler: Handler;
 }

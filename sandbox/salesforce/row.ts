@@ -5,16 +5,16 @@ import { isLive } from './store.ts';
 import { readValue } from './values.ts';
 import type { World } from './world.ts';
 
-/** Which record a row means. */
+/** How a row identifies its record. */
 export type RowTarget = { by: 'new' } | { by: 'id'; id: string } | { by: 'key'; field: Field; value: FieldValue };
 
 /** A row in the form that the client sent. */
 export interface RowRequest {
   object: SObject;
   target: RowTarget;
-  /** JSON; `attributes` and `Id` are left out by the caller or ignored. */
+  /** JSON. The caller leaves out `attributes` and `Id`; otherwise both are ignored. */
   body: Readonly<Record<string, unknown>>;
-  /** Written by hand: field-level security of the integration's user doesn't count. */
+  /** A manual change: field-level security of the integration's user does not apply. */
   isAdministrator?: boolean;
 }
 
@@ -22,11 +22,11 @@ export interface RowRequest {
 export interface ReadRow {
   request: RowRequest;
   values: Map<Field, FieldValue>;
-  /** What is known to be wrong with it before anything is written. */
+  /** Failure found before the write. */
   failure: RowFailure | undefined;
 }
 
-/** Reads a row. Unknown or hidden fields and values of the wrong type refuse the whole request: throws ApiError. */
+/** Parses a row. Throws ApiError, which refuses the whole request, for unknown or hidden fields and for values of the wrong type. */
 export function readRow(world: World, request: RowRequest): ReadRow {
   const { object, body, isAdministrator = false } = request;
   const values = new Map<Field, FieldValue>();
@@ -51,12 +51,12 @@ export function readRow(world: World, request: RowRequest): ReadRow {
   return { request, values, failure };
 }
 
-/** Names a row in fault rules and messages: its key, its id, or `new`. */
+/** Returns the name of a row for fault rules and messages: the key, the id, or `new`. */
 export function nameOfRow({ target }: RowRequest): string {
   return target.by === 'new' ? 'new' : target.by === 'id' ? target.id : String(target.value);
 }
 
-/** The same key twice in one list: each of those rows fails, whatever is stored. Rows in the order of the list. */
+/** Sets a failure on every row whose key occurs more than once in the list, regardless of stored records. */
 export function refuseRepeatedKeys(rows: readonly ReadRow[]): void {
   const byKey = Map.groupBy(rows, ({ request: { target } }) =>
     target.by === 'key' ? comparable(target.field, target.value) : undefined,
@@ -77,7 +77,7 @@ function relationOf({ schema }: World, object: SObject, name: string): Field | u
   return visible.find((field) => field.relationshipName?.toLowerCase() === name.toLowerCase());
 }
 
-/** The id of the parent that `{"Clinic_Key__c": "…"}` names, or what is wrong. Throws ApiError for a field that doesn't exist. */
+/** Returns the id of the parent in `{"Clinic_Key__c": "…"}`, or the failure. Throws ApiError for an unknown field. */
 function findParent(world: World, relation: Field, reference: Record<string, unknown>): string | RowFailure {
   const { attributes, ...keys } = reference;
   const named =

@@ -2,33 +2,33 @@ import { RowFailure } from './errors.ts';
 import type { FieldValue } from './fields.ts';
 import type { RecordStore, StoredRecord } from './store.ts';
 
-/** A validation rule of the org: a row whose field matches the pattern is refused with the administrator's words. */
+/** A validation rule of the org: a row is refused with the administrator's message if the field matches the pattern. */
 export interface ValidationRule {
   object: string;
   field: string;
-  /** Source of a regular expression; an empty field is the empty text. */
+  /** Source of a regular expression; an empty field is matched as an empty string. */
   refuses: string;
   message: string;
 }
 
-/** A duplicate rule of the org: another live record with the same values in all these fields is a duplicate. */
+/** A duplicate rule of the org: another live record with equal values in all these fields is a duplicate. */
 export interface DuplicateRule {
   object: string;
   fields: string[];
-  /** `alert` lets a row pass that comes with allowSave; `block` never does. */
+  /** `alert` accepts a row sent with allowSave; `block` refuses every duplicate. */
   action: 'alert' | 'block';
 }
 
 /**
- * On in a new org, and alerting: saves through the API are blocked all the same, unless they come with allowSave. Of the standard matching
- * rule for contacts one line is played, without its fuzziness
+ * Active in a new org with the action `alert`. Saves through the API are nevertheless refused, unless sent with allowSave. The sandbox
+ * implements one line of the standard matching rule for contacts, without fuzzy matching
  * (https://help.salesforce.com/s/articleView?id=sf.duplicate_rules_standard_contact_rule.htm).
  */
 const STANDARD_RULES: readonly DuplicateRule[] = [
   { object: 'Contact', fields: ['FirstName', 'LastName', 'Email'], action: 'alert' },
 ];
 
-/** What the org's administrator has set up. */
+/** Rules configured by the org's administrator. */
 export class OrgRules {
   validation: ValidationRule[] = [];
   duplicates: DuplicateRule[];
@@ -60,7 +60,7 @@ export class OrgRules {
   }
 }
 
-/** Empty fields are never the same. */
+/** Decides whether two values are equal. An empty field equals no value. */
 function isSame(one: FieldValue | undefined, other: FieldValue | undefined): boolean {
   const text = String(one ?? '').toLowerCase();
   return text !== '' && text === String(other ?? '').toLowerCase();

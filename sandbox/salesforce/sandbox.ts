@@ -19,12 +19,12 @@ import { Usage } from './usage.ts';
 import { type SalesforceSandbox, toVerbs } from './verbs.ts';
 import { World } from './world.ts';
 
-/** The vendor's bodies may be large; 200 rows of 2,000 characters are far below. */
+/** Far above the largest expected body (200 rows of 2,000 characters). */
 const BODY_LIMIT_BYTES = 8 * 1024 * 1024;
 /** The HTTP server accepts a URL that is too long, so that the sandbox can refuse the URL with the vendor's error body. */
 const MAX_HEADER_BYTES = 128 * 1024;
 
-/** Starts the sandbox on loopback. Throws when the port is taken, or a custom field is wrong. */
+/** Starts the sandbox on loopback. Throws if the port is in use, or if a custom field is invalid. */
 export async function startSalesforceSandbox(options: SalesforceSandboxOptions = {}): Promise<SalesforceSandbox> {
   const settings = toSettings(options);
   const kit = new SandboxKit({

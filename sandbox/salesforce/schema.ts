@@ -2,7 +2,7 @@ import { noSuchField, notFound } from './errors.ts';
 import { type Field, type FieldAccess, type FieldOptions, toField } from './fields.ts';
 import { objectsOf, type StandardObject } from './objects.ts';
 
-/** An object of the org; fields by their name in lower case. */
+/** An object of the org; `fields` has the field names in lower case as keys. */
 export interface SObject extends Omit<StandardObject, 'fields'> {
   fields: ReadonlyMap<string, Field>;
 }
@@ -27,12 +27,12 @@ const OWNER: FieldOptions = {
   required: true,
 };
 
-/** Objects, their fields, and what the integration's user may do with each. Names count in any case. */
+/** Objects, their fields, and the access of the integration's user to each field. Names are case-insensitive. */
 export class Schema {
   readonly #objects = new Map<string, SObject>();
   readonly #access = new Map<string, FieldAccess>();
 
-  /** Throws Error when a custom field belongs to no object or isn't named `…__c`. */
+  /** Throws Error if a custom field has no known object or no name in the form `…__c`. */
   constructor(customFields: Record<string, FieldOptions[]>, personAccounts: boolean) {
     for (const object of objectsOf(customFields, personAccounts)) {
       const system = [...SYSTEM, ...(object.mergeable ? [MASTER] : []), ...(object.readOnly ? [] : [OWNER])];
@@ -67,7 +67,7 @@ export class Schema {
   }
 
   /**
-   * A field that the user can see; an administrator sees all. Throws ApiError 400 INVALID_FIELD, which refuses the whole
+   * Returns a field visible to the user; an administrator sees all fields. Throws ApiError 400 INVALID_FIELD, which refuses the whole
    * request.
    */
   field(object: SObject, name: string, isAdministrator = false): Field {
@@ -78,7 +78,7 @@ export class Schema {
     return found;
   }
 
-  /** The fields that the user can see. */
+  /** Returns the fields visible to the user. */
   visibleFields(object: SObject): Field[] {
     return [...object.fields.values()].filter((field) => this.access(object, field) !== 'hidden');
   }

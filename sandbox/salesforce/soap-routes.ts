@@ -4,7 +4,7 @@ import { emptyBin } from './recycle-bin.ts';
 import { isLive } from './store.ts';
 import type { World } from './world.ts';
 
-/** Records in one call (SOAP API Developer Guide, emptyRecycleBin). */
+/** Maximum number of records in one call (SOAP API Developer Guide, emptyRecycleBin). */
 const MOST_IDS = 200;
 
 /**

@@ -4,13 +4,13 @@ import { readInstant } from './values.ts';
 
 export type Comparison = '=' | '!=' | '<' | '<=' | '>' | '>=' | 'LIKE' | 'IN' | 'NOT IN';
 
-/** A WHERE clause. Values have the form of the fields. */
+/** A WHERE clause. Values have the form in which fields store them. */
 export type Condition =
   | { kind: 'compare'; field: string; comparison: Comparison; values: FieldValue[] }
   | { kind: 'and' | 'or'; parts: Condition[] }
   | { kind: 'not'; part: Condition };
 
-/** A query of the shape that the sandbox knows. Field names may lead through one parent: `Account.Name`. */
+/** A query in the subset of SOQL that the sandbox supports. A field name can include one parent: `Account.Name`. */
 export interface Query {
   /** Empty for `COUNT()`. */
   fields: string[];
@@ -26,7 +26,7 @@ const COMPARISONS = new Map<string, Comparison>(
   (['=', '!=', '<', '<=', '>', '>=', 'LIKE', 'IN'] as const).map((each) => [each, each]),
 ).set('<>', '!=');
 
-/** Reads `SELECT … FROM … [WHERE …] [ORDER BY …] [LIMIT …] [OFFSET …]`. Throws ApiError 400 MALFORMED_QUERY. */
+/** Parses `SELECT … FROM … [WHERE …] [ORDER BY …] [LIMIT …] [OFFSET …]`. Throws ApiError 400 MALFORMED_QUERY. */
 export function parseSoql(text: string): Query {
   return new Parser(tokensOf(text)).query();
 }
@@ -46,7 +46,7 @@ function tokensOf(text: string): string[] {
   return tokens;
 }
 
-/** A parser by recursive descent over the tokens. */
+/** A recursive descent parser over the tokens. */
 class Parser {
   readonly #tokens: readonly string[];
   #at = 0;
@@ -199,7 +199,7 @@ class Parser {
   }
 }
 
-/** Escapes stay for LIKE, where an escaped wildcard is itself. */
+/** Keeps the escapes of `%` and `_` for LIKE, where an escaped wildcard matches literally. */
 function unescaped(text: string): string {
   const known: Record<string, string> = { n: '\n', r: '\r', t: '\t', '%': '\\%', _: '\\_' };
   return text.replace(/\\(.)/gs, (_all, character: string) => known[character] ?? character);

@@ -7,15 +7,15 @@ import type { Comparison, Condition, Query } from './soql-parser.ts';
 import type { StoredRecord } from './store.ts';
 import type { World } from './world.ts';
 
-/** A way from a record to a value: a field, or a field of a parent. */
+/** Path from a record to a value: a field, or a field of a parent. */
 interface Path {
-  /** The name under which the answer shows the parent. */
+  /** Reference field to the parent. The answer shows the parent under the field's relationship name. */
   relation: Field | undefined;
   parent: SObject | undefined;
   field: Field;
 }
 
-/** The records that a query finds, with the recycle bin or without. Throws ApiError 400. */
+/** Returns the records that match a query, with or without the recycle bin. Throws ApiError 400. */
 export function findRecords(world: World, query: Query, withDeleted: boolean): StoredRecord[] {
   const object = queriedObject(world.schema, query);
   const fits = query.where ? compile(world, object, query.where) : () => true;
@@ -39,7 +39,7 @@ export function findRecords(world: World, query: Query, withDeleted: boolean): S
   return found.slice(query.offset, query.limit === undefined ? undefined : query.offset + query.limit);
 }
 
-/** How the query shows a record. Throws ApiError 400 for a field that the user can't see. */
+/** Returns a function that shows a record in the form of the query. Throws ApiError 400 for a field hidden from the user. */
 export function shownBy(world: World, query: Query, base: string): (record: StoredRecord) => object {
   const object = queriedObject(world.schema, query);
   const paths = query.fields.map((name) => pathOf(world.schema, object, name));
@@ -146,7 +146,7 @@ function compileComparison(
   }
 }
 
-/** `%` is any text, `_` one character; LIKE never minds case. */
+/** `%` matches any string, `_` one character. LIKE is case-insensitive. */
 function likePattern(like: string): RegExp {
   const source = like.replace(/\\[%_]|[%_]|[\\^$.*+?()[\]{}|]/g, (found) => {
     const wildcard = { '%': '.*', _: '.' }[found];

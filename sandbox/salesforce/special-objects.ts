@@ -11,7 +11,7 @@ const LONGEST_EVENT_MS = 14 * 86_400_000;
 /** Fields that a Person Account shares with its contact under the same name. */
 const SHARED_FIELDS: ReadonlySet<string> = new Set(['FirstName', 'LastName', 'Name', 'Phone', 'Description']);
 
-/** What the vendor itself fills in or refuses for some objects. `changed` names the fields that were sent. Throws RowFailure. */
+/** Sets or refuses fields of some objects as the vendor does. `changed` lists the sent fields. Throws RowFailure. */
 export function complete(world: World, type: string, fields: Fields, changed: readonly string[]): Fields {
   switch (type) {
     case 'Contact':
@@ -25,7 +25,7 @@ export function complete(world: World, type: string, fields: Fields, changed: re
   }
 }
 
-/** Start with end or duration; the third follows from the two (Object Reference, Event). */
+/** Completes an event that has a start and an end or a duration, by computing the missing value (Object Reference, Event). */
 function completeEvent(fields: Fields, changed: readonly string[]): Fields {
   const { StartDateTime: start, EndDateTime: end, DurationInMinutes: minutes } = fields;
   if (typeof start !== 'string') {

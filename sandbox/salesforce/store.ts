@@ -11,11 +11,11 @@ export interface StoredRecord {
   readonly modifiedAt: number;
   /** Set for a record in the recycle bin. Records that were deleted together carry the same number. */
   readonly deletion?: number | undefined;
-  /** The record that it was merged into. */
+  /** The winner of a merge, set on a merged record. */
   readonly masterRecordId?: string | undefined;
 }
 
-/** All records, live and in the recycle bin, with an index over their keys. */
+/** All records, live and in the recycle bin, with an index of their keys. */
 export class RecordStore {
   readonly #byId = new Map<string, StoredRecord>();
   readonly #byType = new Map<string, Map<string, StoredRecord>>();
@@ -34,12 +34,12 @@ export class RecordStore {
     return newRecordId(object.keyPrefix, this.#serial);
   }
 
-  /** By an id of 15 or 18 characters, the recycle bin included. */
+  /** Returns the record with an id of 15 or 18 characters, including the recycle bin. */
   find(id: string): StoredRecord | undefined {
     return this.#byId.get(toLongId(id) ?? '');
   }
 
-  /** The records of an object, the recycle bin included. */
+  /** Returns the records of an object, including the recycle bin. */
   all(type: string): StoredRecord[] {
     return [...(this.#byType.get(type)?.values() ?? [])];
   }
@@ -48,7 +48,7 @@ export class RecordStore {
     return this.all(type).filter(isLive);
   }
 
-  /** Records whose key field (external id or unique) has this value, the recycle bin included. */
+  /** Returns the records whose key field (external id or unique) has this value, including the recycle bin. */
   withKey(type: string, field: Field, value: FieldValue): StoredRecord[] {
     const ids = this.#keys.get(keyOf(type, field, value)) ?? [];
     return [...ids].map((id) => this.#byId.get(id)!);
@@ -67,7 +67,7 @@ export class RecordStore {
     this.#undo?.push(() => this.#replace(undefined, record));
   }
 
-  /** Does `work`; all that it wrote is taken back when it returns false or throws. */
+  /** Runs `work` and undoes its writes if `work` returns false or throws. */
   attempt(work: () => boolean): boolean {
     const outer = this.#undo;
     const mine: (() => void)[] = [];

@@ -3,7 +3,7 @@ import type { World } from './world.ts';
 
 const DAY_MS = 86_400_000;
 
-/** The org's API calls in the last 24 hours, those of other integrations included. */
+/** The org's API calls of the last 24 hours, including calls of other integrations. */
 export class Usage {
   readonly #world: World;
   #spent: { at: number; calls: number }[] = [];
@@ -44,12 +44,12 @@ export class Usage {
     return this.#spent.reduce((sum, { calls }) => sum + calls, 0);
   }
 
-  /** The header of every answer. */
+  /** Returns the limit header, which every answer carries. */
   header(): Record<string, string> {
     return { 'sforce-limit-info': `api-usage=${this.used()}/${this.#world.settings.dailyApiCalls}` };
   }
 
-  /** The answer of `/limits`, as far as the sandbox has limits. */
+  /** Returns the answer of `/limits`, with the limits that the sandbox enforces. */
   limits(): object {
     const { dailyApiCalls } = this.#world.settings;
     return { DailyApiRequests: { Max: dailyApiCalls, Remaining: Math.max(0, dailyApiCalls - this.used()) } };

@@ -3,15 +3,15 @@ import type { Field, FieldType, FieldValue } from './fields.ts';
 import { toLongId } from './ids.ts';
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
-/** Stricter than the vendor: an instant needs its offset. */
+/** Stricter than the vendor: an instant requires an offset. */
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})$/;
 const EMAIL = /^[^\s@<>(),;:"]+@[^\s@<>(),;:"]+\.[^\s@<>(),;:".]{2,}$/;
-/** What the org doesn't store at the ends of a text; a no-break space stays. */
+/** Whitespace that the org removes at both ends of a string; a no-break space remains. */
 const SPACE_AROUND = /^[ \t\r\n]+|[ \t\r\n]+$/g;
 
 /**
- * Reads a value from JSON as its field stores it: text trimmed, empty text as null, e-mail addresses in lower case when asked for. A value
- * of the wrong JSON type refuses the whole request: throws ApiError 400 JSON_PARSER_ERROR.
+ * Converts a JSON value to the stored form: strings are trimmed, an empty string becomes null, and e-mail addresses become lower case if
+ * `lowercaseEmails` is set. Throws ApiError 400 JSON_PARSER_ERROR, which refuses the whole request, for a value of the wrong JSON type.
  */
 export function readValue(field: Field, value: unknown, lowercaseEmails: boolean): FieldValue {
   if (value === null) {
@@ -33,18 +33,18 @@ export function readValue(field: Field, value: unknown, lowercaseEmails: boolean
   }
 }
 
-/** An instant in the vendor's form, `2027-03-01T09:00:00.000+0000`; undefined when it isn't one. */
+/** Returns an instant in the vendor's form, `2027-03-01T09:00:00.000+0000`; undefined if `text` is no instant. */
 export function readInstant(text: string): string | undefined {
   const atMs = INSTANT.test(text) ? Date.parse(text.replace(/([+-]\d{2})(\d{2})$/, '$1:$2')) : Number.NaN;
   return Number.isNaN(atMs) ? undefined : toInstant(Math.floor(atMs / 1000) * 1000);
 }
 
-/** Epoch ms in the vendor's form. */
+/** Returns epoch ms in the vendor's form of an instant. */
 export function toInstant(atMs: number): string {
   return new Date(atMs).toISOString().replace('Z', '+0000');
 }
 
-/** Epoch ms of an instant in the vendor's form. */
+/** Returns the epoch ms of an instant in the vendor's form. */
 export function fromInstant(text: string): number {
   return Date.parse(text.replace('+0000', 'Z'));
 }
@@ -87,7 +87,7 @@ function readText(field: Field, value: unknown, lowercaseEmails: boolean): Field
   return field.type === 'email' && lowercaseEmails ? trimmed.toLowerCase() : trimmed;
 }
 
-/** Not the 31st of February. */
+/** Decides whether a day exists, unlike 31 February. */
 function isDay(date: string): boolean {
   const atMs = Date.parse(`${date}T00:00:00Z`);
   return !Number.isNaN(atMs) && new Date(atMs).toISOString().startsWith(date);

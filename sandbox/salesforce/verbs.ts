@@ -16,12 +16,12 @@ import type { World } from './world.ts';
 
 /** A running sandbox: URLs, counters, and the manual actions of a test. */
 export interface SalesforceSandbox extends CommonVerbs<Omit<SalesforceSandboxOptions, FixedOption>>, ByHand {
-  /** Stands for `https://login.salesforce.com`, and until the org moves for its instance. */
+  /** Stands for `https://login.salesforce.com`. Until the org moves, the URL also stands for the org's instance. */
   loginUrl: string;
   authorizeUrl: string;
   tokenUrl: string;
   revokeUrl: string;
-  /** The newest version as paths say it, e.g. `v68.0`. */
+  /** The newest version as in paths, e.g. `v68.0`. */
   apiVersion: string;
   /** The first application. */
   application: Application;
@@ -30,13 +30,13 @@ export interface SalesforceSandbox extends CommonVerbs<Omit<SalesforceSandboxOpt
   authorizeInBrowser(authorizationUrl: string, answer: PersonsAnswer): Promise<string>;
   /** Issues an access token without a sign-in; default: user `integration@clinic.example` and scope `api`. */
   issueAccessToken(username?: string, scopes?: string[]): string;
-  /** How many grants with a refresh token a user has. */
+  /** Returns the number of the user's grants with a refresh token. */
   liveGrants(username: string): number;
-  /** Ends all grants and sessions of a user, as its administrator does it. */
+  /** Revokes all grants and sessions of a user, as an administrator does. */
   revokeUser(username: string): void;
   /** Refuses a user's sign-ins and refreshes, e.g. `inactive user`, `ip restricted`; undefined permits both again. */
   refuseUser(username: string, description: string | undefined): void;
-  /** Ends all sessions; refresh tokens stay good. */
+  /** Ends all sessions; refresh tokens remain valid. */
   endSessions(): void;
   createCertificate(): CertificateWithKey;
 
@@ -45,19 +45,19 @@ export interface SalesforceSandbox extends CommonVerbs<Omit<SalesforceSandboxOpt
   addValidationRule(rule: ValidationRule): void;
   addDuplicateRule(rule: DuplicateRule): void;
   clearRules(): void;
-  /** Retires the versions below this one. */
+  /** Retires all versions below `version`. */
   retireVersionsBelow(version: number): void;
   /** Moves the org to a new URL, ends all sessions, and returns the URL. The OAuth server keeps its URLs. */
   moveInstance(old?: OldInstance): Promise<string>;
-  /** API calls that other integrations of the org make. */
+  /** Adds API calls of other integrations of the org. */
   spendApiCalls(calls: number): void;
   /** Returns the number of API calls of the last 24 hours, as in the limit header. */
   usedApiCalls(): number;
-  /** Makes the further pages of open queries invalid. */
+  /** Invalidates the further pages of open queries. */
   expireQueries(): void;
 }
 
-/** What the verbs work on. */
+/** Parts used by the verbs. */
 export interface SandboxParts {
   server: RunningServer;
   kit: SandboxKit;
@@ -70,7 +70,7 @@ export interface SandboxParts {
 
 const DEFAULT_USER = 'integration@clinic.example';
 
-/** The object that a test holds. */
+/** Returns the object that a test uses. */
 export function toVerbs(parts: SandboxParts): SalesforceSandbox {
   const { server, kit, world, instance } = parts;
   const { settings } = world;

@@ -7,7 +7,7 @@ import { OrgRules } from './rules.ts';
 import { Schema } from './schema.ts';
 import { RecordStore, type StoredRecord } from './store.ts';
 
-/** Record types of accounts where person accounts are switched on. */
+/** Record types of accounts if the Person Accounts feature is on. */
 const RECORD_TYPES = [
   { Name: 'Business Account', DeveloperName: 'Business_Account', IsPersonType: false },
   { Name: 'Person Account', DeveloperName: 'PersonAccount', IsPersonType: true },
@@ -51,7 +51,7 @@ export class World {
     return this.settings.now();
   }
 
-  /** A number for what is deleted together. */
+  /** Returns a new number for records that are deleted together. */
   nextDeletion(): number {
     this.#deletion += 1;
     return this.#deletion;

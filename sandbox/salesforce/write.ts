@@ -6,13 +6,13 @@ import { isLive, type StoredRecord } from './store.ts';
 import { checkValue } from './values.ts';
 import type { World } from './world.ts';
 
-/** How a list of rows is written. */
+/** Options for writing a list of rows. */
 export interface WriteOptions {
-  /** One bad row takes back all. */
+  /** One failed row undoes all rows. */
   allOrNone: boolean;
-  /** Rows may pass duplicate rules of the kind `alert`. */
+  /** Rows are accepted despite duplicate rules with the action `alert`. */
   allowDuplicates: boolean;
-  /** For fault rules: kind `row-error`, matched by `{path}#{key}`. */
+  /** Used to match fault rules of kind `row-error` by `{path}#{key}`. */
   method: string;
   path: string;
   username: string;
@@ -26,13 +26,13 @@ export interface RowResult {
 }
 
 interface BegunRow extends ReadRow {
-  /** The record that the row meant when the write began; undefined: it will be a new one. */
+  /** The existing record of the row at the start of the write; undefined for a new record. */
   recordId: string | undefined;
 }
 
 /**
- * Begins to write rows: reads them, finds their records, locks those and their parents. What is wrong with the whole
- * request throws ApiError. `finish` writes, in the order of the rows, and frees the locks; it must be called once.
+ * Starts to write rows: parses the rows, finds their records, and locks the records and their parents. Throws ApiError if the whole request
+ * is invalid. The returned function writes in the order of the rows and releases the locks; call it exactly once.
  */
 export function beginWrite(world: World, requests: readonly RowRequest[], options: WriteOptions): () => RowResult[] {
   const read = requests.map((request) => readRow(world, request));
@@ -65,7 +65,7 @@ function beginRow(world: World, row: ReadRow, holder: object, options: WriteOpti
   return { ...row, recordId: target, failure };
 }
 
-/** The record itself, its parents, and those that it leaves. */
+/** Returns the ids of the record, its new parents and its old parents. */
 function lockedRows(world: World, { request, values }: ReadRow, recordId: string | undefined): string[] {
   const record = recordId === undefined ? undefined : world.store.find(recordId);
   const parents = [...request.object.fields.values()]
@@ -75,7 +75,7 @@ function lockedRows(world: World, { request, values }: ReadRow, recordId: string
   return [record, ...parents].flatMap((each) => each?.id ?? []);
 }
 
-/** The record's id, undefined for a new one, or why there is none. */
+/** Returns the record's id, undefined for a new record, or the failure if the record cannot be found. */
 function findTarget(world: World, { object, target }: RowRequest): string | undefined | RowFailure {
   if (target.by === 'new') {
     return undefined;
@@ -206,7 +206,7 @@ function defaultsOf(world: World, { request: { object } }: ReadRow, username: st
   return { ...Object.fromEntries(booleans.map(({ name }) => [name, false])), OwnerId: owner.id };
 }
 
-/** Parents that a write to a child locks; users and record types are not locked. */
+/** Decides whether a write to a child locks the parent in this field. Users and record types are never locked. */
 function isLockedThrough({ type, referenceTo }: Field): boolean {
   return type === 'reference' && referenceTo.some((parent) => parent === 'Account' || parent === 'Contact');
 }
