@@ -18,7 +18,7 @@ export interface AccessVerbs {
    * gives from then on.
    */
   reduceScopes(username: string, clientId: string, scopes: readonly string[]): void;
-  /** What a user does who revokes an application's access. */
+  /** Simulates a user's revocation of an application's access. */
   revokeAccess(username: string, clientId: string): void;
   /** What a service administrator does: the client is unknown from now on. */
   revokeClient(clientId: string): void;

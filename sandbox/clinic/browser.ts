@@ -2,13 +2,13 @@
 export interface Person {
   username: string;
   password: string;
-  /** Ticks only these scopes; default: all that are asked for. */
+  /** Ticks only these scopes; default: all requested scopes. */
   scopes?: readonly string[];
   /** Refuses instead of allowing. */
   deny?: boolean;
 }
 
-/** More steps than any login takes. */
+/** Limit of steps, above the length of any sign-in. */
 const MOST_STEPS = 20;
 
 interface Page {
@@ -18,8 +18,8 @@ interface Page {
 }
 
 /**
- * Opens an authorization address as a person with a fresh browser would: logs in, consents (or refuses), and returns the
- * address the browser is finally sent to, which is not opened. Throws Error when the login ends on a page instead.
+ * Opens an authorization URL as a user with a fresh browser does: signs in and consents (or refuses). Returns the final redirect URL
+ * without opening it. Throws Error when the sign-in stops at a page instead.
  */
 export async function authorizeInBrowser(authorizeUrl: string, person: Person): Promise<string> {
   const browser = createBrowser(new URL(authorizeUrl).origin);
@@ -29,8 +29,8 @@ export async function authorizeInBrowser(authorizeUrl: string, person: Person): 
 }
 
 /**
- * Types a device's code at the verification address, logs in and consents (or refuses).
- * Throws Error when the authorization server does not take the code or the login.
+ * Types a device's code at the verification URL, signs in and consents (or refuses). Throws Error when the authorization server refuses the
+ * code or the sign-in.
  */
 export async function approveDevice(verificationUri: string, userCode: string, person: Person): Promise<void> {
   const browser = createBrowser(new URL(verificationUri).origin);
@@ -45,7 +45,7 @@ export async function approveDevice(verificationUri: string, userCode: string, p
   if (!connected && person.deny !== true) throw new Error('the device was not connected');
 }
 
-/** Fills in login and consent pages until neither is shown; returns the last page, or the address outside. */
+/** Fills in sign-in and consent pages until neither is shown; returns the last page, or the URL outside the origin. */
 async function walkThrough(browser: Browser, first: Page | string, person: Person): Promise<Page | string> {
   let page = first;
   for (let step = 0; step < MOST_STEPS && typeof page !== 'string'; step++) {
@@ -104,7 +104,7 @@ function titleOf(html: string): string {
 }
 
 interface Browser {
-  /** Opens or posts, following redirects inside the origin; an address outside is returned, not opened. */
+  /** Opens or posts and follows redirects inside the origin; a URL outside the origin is returned without being opened. */
   open(url: string, form?: URLSearchParams): Promise<Page | string>;
 }
 

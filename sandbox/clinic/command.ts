@@ -49,7 +49,7 @@ function optionsOf(given: Given): ClinicSandboxOptions {
 async function describe(sandbox: ClinicSandbox, given: Given): Promise<StartedSandbox> {
   const { baseUrl, authUrl, tenants, users, clients } = sandbox;
   const accessToken = await firstToken(sandbox);
-  // What the login asked is nobody's traffic.
+  // The requests of this sign-in do not belong to a client's traffic.
   sandbox.counts.reset();
   const everyMs = given.number('front-desk-every-ms');
   if (everyMs > 0) sandbox.startFrontDesk({ everyMs });

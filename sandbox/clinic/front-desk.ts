@@ -22,8 +22,8 @@ export interface SimulatedChange {
 
 export interface FrontDesk {
   /**
-   * Does exactly this many changes, each to a different appointment, and says what was done. Throws RangeError before
-   * the first change when the tenant has too few upcoming appointments.
+   * Makes exactly this many changes, each to a different appointment, and returns them. Throws RangeError before the first change when the
+   * tenant has too few upcoming appointments.
    */
   simulate(tenantId: string, work: SimulatedWork): SimulatedChange[];
   /** Does one change every `everyMs` in a tenant by chance until the returned function is called. */
@@ -39,7 +39,7 @@ const DURATIONS_MINUTES = [15, 30, 30, 45] as const;
 const AGENDA_CHANGE_SHARE = 0.25;
 const DELETE_SHARE = 0.3;
 
-/** How often each kind happens while the front desk runs by itself. */
+/** Frequency of each kind while the front desk runs at random. */
 const USUAL_WORK: readonly (keyof SimulatedWork)[] = [
   'booked',
   'booked',

@@ -55,7 +55,7 @@ export interface ClinicSandbox extends ClinicVerbs {
   /** The authorization server, which is also the issuer. */
   authUrl: string;
   tenants: SandboxTenant[];
-  /** Users beside the tenants' own. */
+  /** Users in addition to each tenant's front desk. */
   users: SpecialUsers;
   clients: ClientRegistration[];
   /** Every scope there is, with the prefix. */
@@ -66,11 +66,11 @@ export interface ClinicSandbox extends ClinicVerbs {
   simulate: FrontDesk['simulate'];
   /** Works until the returned function is called or the sandbox closes. */
   startFrontDesk: FrontDesk['start'];
-  /** Both servers' faults; requests are told apart by their path. */
+  /** Faults of both servers; the path of a request identifies the server. */
   faults: FaultPlan;
   /**
-   * Both servers' counts, with the counters `requests client:<id>` (token endpoint included),
-   * `requests client:<id> tenant:<id>` and `rate-limited client:<id>`.
+   * Counters of both servers, including `requests client:<id>` (with the token endpoint), `requests client:<id> tenant:<id>` and
+   * `rate-limited client:<id>`.
    */
   counts: Counts;
   recording: Recording;
@@ -82,8 +82,8 @@ export interface ClinicSandbox extends ClinicVerbs {
 const SCOPE_NAMES = ['patients', 'agenda', 'treatments', 'episodes', 'medicalreports', 'invoices', 'fhir'];
 
 /**
- * Starts a clinic system on loopback: the API and its authorization server, each on a port of its own, with invented
- * clinics. Throws RangeError when the agendas cannot hold the appointments, Error when a port is taken.
+ * Starts a clinic system on loopback with generated clinics: the API and its authorization server, each on a separate port. Throws
+ * RangeError when the agendas are too small for the appointments, Error when a port is in use.
  */
 export async function startClinicSandbox(options: ClinicSandboxOptions = {}): Promise<ClinicSandbox> {
   const resolved = resolveOptions(options);

@@ -24,7 +24,7 @@ export interface ClinicSandboxOptions
   appointments?: number;
   /** Per clinic; default: as many as its appointments need. */
   agendas?: number;
-  /** Epoch ms at the start; the clinics' clock goes on from there. Default: the real time. */
+  /** Initial time in epoch ms; the clock of the clinics continues from this value. Default: the real time. */
   now?: number;
   /** Appointments are spread from so many days before `now` … */
   pastDays?: number;
@@ -37,7 +37,7 @@ export interface ClinicSandboxOptions
   clients?: readonly ClientRegistration[];
   /** Before the name of each of the API's scopes. */
   scopePrefix?: string;
-  /** Limits each client for good; `{kind: 'rate-limit'}` faults come on top. */
+  /** Permanent limit for each client; `{kind: 'rate-limit'}` faults apply in addition. */
   rateLimit?: RateLimit;
 }
 

@@ -1,13 +1,13 @@
 import { type Account, type Accounts, type Membership, PERMISSIONS } from './authorization/accounts.ts';
 import type { Tenant } from './data/records.ts';
 
-/** What a test or a person needs to log in. */
+/** Username and password for a sign-in. */
 export interface Credentials {
   username: string;
   password: string;
 }
 
-/** Who can log in beside each clinic's front desk. */
+/** Users who can sign in, in addition to each clinic's front desk. */
 export interface SpecialUsers {
   /** Works for every clinic. */
   everyTenant: Credentials;

@@ -18,9 +18,8 @@ export type Plantable = (typeof PLANTABLE)[number];
 
 export interface PlantingVerbs {
   /**
-   * Overwrites members of a record by hand, past every rule, so that a test finds again what it planted: a diagnosis in an
-   * episode's title, a note, a treatment's name, a price list's code, an unknown VAT code. Throws RangeError when there is
-   * no such record, or it has no member of such a name.
+   * Overwrites members of a record without any check, so that a test can search for the planted value: a diagnosis in an episode's title, a
+   * note, a treatment's name, a price list's code, an unknown VAT code. Throws RangeError when the record or the member does not exist.
    */
   plant(tenantId: string, kind: Plantable, id: string, members: Readonly<Record<string, unknown>>): void;
 }

@@ -8,17 +8,17 @@ export interface RateLimit {
 }
 
 export interface RateLimiter {
-  /** Takes one request of a client; the whole seconds to wait when it is one too many, else undefined. */
+  /** Takes one request of a client. Returns the whole seconds to wait when the request exceeds a limit, otherwise undefined. */
   take(request: FaultableRequest): number | undefined;
 }
 
 /** The answer's body, the same at the API and at the token endpoint. */
 export const RATE_LIMIT_BODY = { error: 'rate_limit_exceeded', message: 'Too many requests of this application' };
 
-/** The rule's kind: `{kind: 'rate-limit', requests, windowMs}` limits on demand, beside the limit that always holds. */
+/** Fault kind of a limit on demand: `{kind: 'rate-limit', requests, windowMs}`, in addition to the permanent limit. */
 const FAULT_KIND = 'rate-limit';
 
-/** A sliding window per limit and client. Requests without a known client are not limited: nobody owns their budget. */
+/** Keeps a sliding window per limit and client. Requests without a known client are not limited, because they have no budget. */
 export function createRateLimiter(kit: SandboxKit, always: RateLimit | undefined): RateLimiter {
   const windows = new Map<string, number[]>();
 
@@ -32,7 +32,7 @@ export function createRateLimiter(kit: SandboxKit, always: RateLimit | undefined
     return Math.max(1, Math.ceil(waitMs / 1000));
   }
 
-  /** Milliseconds until the window has room; 0 when it has, and then the request is noted. */
+  /** Returns the milliseconds until the window accepts a request. If the result is 0, the request is recorded. */
   function takeFrom(limit: RateLimit, client: string): number {
     const key = `${limit.requests}/${limit.windowMs} ${client}`;
     const now = performance.now();

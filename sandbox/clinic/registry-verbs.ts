@@ -5,21 +5,24 @@ import { createPeople } from './data/people.ts';
 import { createRandom } from './data/random.ts';
 import type { Patient } from './data/records.ts';
 
-/** The truth about what the clinic keeps beside appointments, and what its people do with patients. */
+/** Reads the clinic's records other than appointments, and does the front desk's work with patients. */
 export interface RegistryVerbs {
   /** Every patient by id, with all that the clinic knows of them. */
   patients(tenantId: string): Iterable<Readonly<Patient>>;
   invoices(tenantId: string): Iterable<Readonly<Invoice>>;
   episodes(tenantId: string): Iterable<Readonly<Episode>>;
-  /** Somebody who comes for the first time, invented like the others. Throws RangeError for an unknown tenant. */
+  /** Registers a new, generated patient. Throws RangeError for an unknown tenant. */
   registerPatient(tenantId: string): Readonly<Patient>;
-  /** For good: lists show the patient no more, reading them alone is 404. Appointments and invoices stay. Throws RangeError. */
+  /**
+   * Removes a patient permanently: lists omit the patient, and a request for the patient answers 404. Appointments and invoices remain.
+   * Throws RangeError.
+   */
   removePatient(tenantId: string, id: string): void;
 }
 
 /** Rows that are read at once. */
 const PAGE_ROWS = 1000;
-/** Beyond the seeds of tenants, so that nobody is invented twice. */
+/** Above the seeds of all tenants, so that no patient is generated twice. */
 const FIRST_SEED = 1_000_000_000;
 
 /** The verbs over a clinic's data. */

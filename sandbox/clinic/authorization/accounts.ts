@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 
-/** What a user may do in one tenant, beside what the token's scopes allow. */
+/** Permissions of a user in one tenant. A call needs both the token's scope and the permission. */
 export const PERMISSIONS = [
   'agenda.read',
   'agenda.write',
@@ -23,7 +23,7 @@ export interface Membership {
   permissions: readonly Permission[];
 }
 
-/** A person at the identity provider. Without memberships the clinic system does not know them. */
+/** An account at the identity provider. The clinic system does not know an account without memberships. */
 export interface Account {
   /** Subject identifier. */
   sub: string;

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Which client each request came from, for faults, limits and counts. */
+/** The client that sent each request, for faults, limits and counters. */
 export interface RequestClients {
   note(request: IncomingMessage, clientId: string | undefined): void;
   get(request: IncomingMessage): string | undefined;

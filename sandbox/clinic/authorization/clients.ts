@@ -1,11 +1,11 @@
 /** A registered application. */
 export interface ClientRegistration {
   clientId: string;
-  /** Absent for public clients, which then prove themselves by PKCE alone. */
+  /** Absent for public clients, which authenticate with PKCE only. */
   clientSecret?: string | undefined;
-  /** Exact addresses; for `http` on a loopback host any port is accepted (RFC 8252 section 7.3) … */
+  /** Exact URLs. For `http` on a loopback host any port is accepted (RFC 8252 section 7.3), unless `exactPorts` is set. */
   redirectUris: readonly string[];
-  /** … unless their ports must be equal too, as the specification says of every redirect address (section 5.3). */
+  /** Compares the ports too, as the specification requires for every redirect URL (section 5.3). */
   exactPorts?: boolean | undefined;
 }
 

@@ -3,14 +3,14 @@ import type { Accounts } from './accounts.ts';
 import type { InteractionDetails, Provider } from './engine.ts';
 import { consentPage, loginPage } from './pages.ts';
 
-/** One step of a person's login: the request, its parsed form and where to answer. */
+/** One step of a sign-in: the request, its parsed form and the response to write. */
 export interface InteractionExchange {
   request: IncomingMessage;
   response: ServerResponse;
   form: URLSearchParams;
 }
 
-/** `/interaction/<uid>` and below: login, consent and refusal by plain HTML forms. */
+/** Serves the paths that begin with `/interaction/<uid>`: sign-in, consent and refusal as plain HTML forms. */
 export async function answerInteraction(
   provider: Provider,
   accounts: Accounts,

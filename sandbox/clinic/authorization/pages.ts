@@ -28,7 +28,7 @@ export function loginPage(uid: string, problem?: string): string {
   );
 }
 
-/** Asks for each requested scope; `openid` is needed and cannot be left out. */
+/** Renders a box for each requested scope; `openid` is required and cannot be unticked. */
 export function consentPage(uid: string, clientId: string, scopes: readonly string[]): string {
   const boxes = scopes.map((scope) => {
     const name = escapeHtml(scope);

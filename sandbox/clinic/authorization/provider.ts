@@ -15,13 +15,13 @@ export interface TokenPolicy {
   refreshTokenLifetimeSeconds: number;
   authorizationCodeLifetimeSeconds: number;
   deviceCodeLifetimeSeconds: number;
-  /** What the device authorization response tells devices to wait between polls. */
+  /** Polling interval that the device authorization response gives to devices. */
   deviceIntervalSeconds: number;
   /** Each refresh gives a new refresh token, and using an old one again ends the whole family. */
   rotateRefreshTokens: boolean;
   /** Who must use PKCE: clients that can't keep a secret (specification section 5.3), or all. */
   pkce: 'public' | 'all';
-  /** Whether the scope `openid` must be asked for (specification section 5.7). */
+  /** Whether a request must contain the scope `openid` (specification section 5.7). */
   openid: 'mandatory' | 'optional';
 }
 
@@ -49,7 +49,7 @@ export function createProvider(parts: ProviderParts): Provider {
       required: (_context: OidcContext, client: { clientAuthMethod: string }) =>
         policy.pkce === 'all' || client.clientAuthMethod === 'none',
     },
-    // Named again, so that a check of our own looks at it.
+    // Listed here although `scope` is a standard parameter, so that the check below runs on it.
     extraParams: {
       scope(_context: OidcContext, scope: string | undefined) {
         if (policy.openid === 'optional' || scope?.split(' ').includes('openid')) return;
@@ -138,7 +138,7 @@ async function findAccount(accounts: Accounts, sub: string): Promise<unknown> {
   return { accountId: sub, claims: async () => ({ sub }) };
 }
 
-/** Every consent makes a grant of its own, so that each login is one token family. */
+/** Creates a separate grant for every consent, so that each sign-in is one token family. */
 async function grantOfThisConsent({ oidc }: OidcContext): Promise<unknown> {
   const grantId = oidc.result?.consent?.grantId;
   return grantId === undefined ? undefined : oidc.provider.Grant.find(grantId);

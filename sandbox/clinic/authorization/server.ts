@@ -17,7 +17,7 @@ const DEVICE_CODE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 
 export interface AuthorizationOptions extends TokenPolicy {
   port: number;
-  /** Grants with tokens that one client and user may hold; the oldest dies beyond it. */
+  /** Grants with tokens that one client and user may hold; a further grant revokes the oldest. */
   grantsPerClientAndUser: number;
   /** What each slow_down adds to the interval; RFC 8628 section 3.5 says 5. */
   slowDownSeconds: number;
@@ -34,7 +34,7 @@ export interface AuthorizationParts {
   userinfoEndpoint: string;
 }
 
-/** Starts the authorization server on loopback; its address is the issuer. */
+/** Starts the authorization server on loopback; its URL is the issuer. */
 export async function startAuthorizationServer(
   parts: AuthorizationParts,
   options: AuthorizationOptions,
@@ -62,8 +62,8 @@ export async function startAuthorizationServer(
 }
 
 /**
- * Bodies are read before anything else, because the rate limit and the polling rules depend on what is in them; each
- * request then goes on as a copy whose body is still to be read.
+ * Reads the body before the provider does, because the rate limit and the polling rules depend on the body. The provider then receives a
+ * copy of the request with an unread body.
  */
 function listenerOf(
   parts: AuthorizationParts,
@@ -140,7 +140,7 @@ function polledTooFast(
   return pending && code.clientId === client && isTooFast(deviceCode);
 }
 
-/** Consent is asked for at every login, whether or not the client says so (specification, section 5.1). */
+/** Requires consent at every sign-in, even if the client does not request consent (specification, section 5.1). */
 function askForConsent(request: IncomingMessage): void {
   const url = new URL(request.url ?? '/', 'http://sandbox');
   if (url.searchParams.has('prompt')) return;

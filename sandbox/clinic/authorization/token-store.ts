@@ -1,12 +1,12 @@
 import type { Adapter, AdapterPayload } from './engine.ts';
 
-/** Expired artefacts stay so long, for `expired_token` and reuse answers, before a sweep drops them. */
+/** How long expired artefacts are kept for `expired_token` and reuse answers, before a sweep deletes them. */
 const KEEP_EXPIRED_SECONDS = 3600;
 
 /** Writes between two sweeps. */
 const SWEEP_EVERY = 2000;
 
-/** What the sandbox wants to know of a bearer token. */
+/** The data that the sandbox needs about a bearer token. */
 export interface BearerToken {
   sub: string;
   clientId: string;
@@ -16,7 +16,7 @@ export interface BearerToken {
 
 /** Tokens, codes, grants and sessions in memory: they die with the process. */
 export interface TokenStore {
-  /** The storage of one model, as the authorization server wants it. */
+  /** The storage of one model, in the form that the authorization server requires. */
   adapter(model: string): Adapter;
   /** The live access token behind a bearer value; undefined when unknown, revoked or expired. */
   accessToken(value: string): BearerToken | undefined;
@@ -26,7 +26,7 @@ export interface TokenStore {
   revokeGrant(grantId: string): void;
   /** Ends every grant that fits. */
   revokeGrants(fits: (grant: { accountId: string; clientId: string }) => boolean): void;
-  /** Leaves what was issued to a client for an account only these scopes, refresh tokens included. */
+  /** Reduces the tokens of a client for an account to these scopes, refresh tokens included. */
   reduceScopes(of: { accountId: string; clientId: string }, scopes: ReadonlySet<string>): void;
   /** Gives a stored artefact a new life from now on. */
   extend(model: string, id: string, lifetimeSeconds: number): void;

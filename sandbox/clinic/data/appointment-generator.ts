@@ -7,10 +7,10 @@ import type { Zone } from './zone.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Comfortable number of appointments per agenda and day, leaving room for a front desk to book and move. */
+/** Appointments per agenda and day that leave enough free time for a front desk to book and move. */
 const COMFORTABLE_PER_DAY = 14;
 
-/** Fewest and most agendas a clinic gets when nobody says how many. */
+/** Fewest and most agendas of a clinic when the options do not set the number. */
 const FEWEST_AGENDAS = 4;
 
 /** What a tenant's appointments are made from. */
@@ -20,7 +20,7 @@ export interface GeneratorInput {
   /** How many appointments, blocked time included. */
   count: number;
   range: DateRange;
-  /** Epoch ms: what lies before it has happened. */
+  /** Epoch ms; appointments before this instant are in the past. */
   now: number;
   zone: Zone;
   random: Random;
@@ -133,7 +133,7 @@ function emptyAppointment({ tenant, ids }: GeneratorInput, agendaId: string, cre
   };
 }
 
-/** Past visits are mostly completed, the one going on is in progress, future ones are booked or confirmed. */
+/** Past visits are mostly completed, a current one is in progress, and future ones are booked or confirmed. */
 function likelyStatus(random: Random, startAt: number, endAt: number, now: number): AppointmentStatus {
   const chance = random.next();
   if (chance < 0.05) return 'Cancelled';

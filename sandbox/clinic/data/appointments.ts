@@ -3,17 +3,17 @@ import { type Database, integer, integerOrNull, type SQLInputValue, text } from 
 import type { Slice } from './patients.ts';
 import type { Appointment, AppointmentStatus } from './records.ts';
 
-/** Rows read at once when a whole table is walked, so that a walk may go on while others write. */
+/** Rows per query when a whole table is walked, so that writes can happen during a walk. */
 const WALK_ROWS = 1000;
 
-/** Remembered ends of pages and counts; past this they are forgotten all at once. */
+/** Cached page ends and totals; above this number the whole cache is cleared. */
 const REMEMBERED = 500;
 
 /** Which appointments a list shows; hard-deleted ones never. Times are epoch ms. */
 export interface AppointmentFilter {
   /** Only what ends after this instant … */
   from?: number | undefined;
-  /** Only what starts at this instant or later. */
+  /** Only appointments that start at this instant or later. */
   startsFrom?: number | undefined;
   /** … and starts before this one. */
   to?: number | undefined;
@@ -28,7 +28,7 @@ export interface AppointmentFilter {
 export interface AppointmentStore {
   /** Inserts or replaces. */
   save(appointment: Appointment): void;
-  /** The appointment, hard-deleted ones too; undefined when the tenant has none of that id. */
+  /** The appointment, even if hard-deleted; undefined when the tenant has no appointment with this id. */
   get(tenantId: string, id: string): Appointment | undefined;
   /** Ordered by start, then id. */
   list(tenantId: string, filter: AppointmentFilter, offset: number, limit: number): Slice<Appointment>;
@@ -103,7 +103,7 @@ class SqliteAppointments implements AppointmentStore {
     return { rows, total: this.#totalOf(where, key) };
   }
 
-  /** The key of the row at a position, or undefined past the end: the index alone answers it in most cases. */
+  /** The key of the row at a position, or undefined past the last row. In most cases the query reads only the index. */
   #keyAt(where: Where, position: number): { startAt: number; id: string } | undefined {
     const row = this.#database
       .statement(

@@ -8,7 +8,7 @@ export interface DateRange {
   last: string;
 }
 
-/** Time in an agenda that nobody can book. */
+/** Time in an agenda that cannot be booked. */
 export interface BlockedTime {
   agendaId: string;
   startAt: number;

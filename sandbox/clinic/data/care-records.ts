@@ -56,6 +56,6 @@ export interface MedicalReport {
   fileSize: number;
   contentType: 'application/pdf';
   sha256: string;
-  /** Where its bytes are; null for an invented report, whose PDF is made when it is read. Not on the wire. */
+  /** File id of the stored PDF; null for a generated report, whose PDF is made on request. Not on the wire. */
   fileId: string | null;
 }

@@ -43,7 +43,7 @@ export function openDatabase(path: string): Database {
   const connection = new DatabaseSync(path);
   // The data may die with the process, so speed wins over durability.
   connection.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA cache_size = -16000');
-  // Files go to a temporary file on disk, a little of it in memory.
+  // Uploaded files are kept in a temporary file on disk, with only a small cache in memory.
   connection.exec('PRAGMA temp_store = FILE; PRAGMA temp.cache_size = -2000');
   connection.exec(SCHEMA);
   const statements = new Map<string, StatementSync>();

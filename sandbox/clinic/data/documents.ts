@@ -4,11 +4,11 @@ import type { Slice } from './patients.ts';
 /** What is kept as whole records: each kind has its own list and its own operations. */
 export type DocumentKind = 'priceList' | 'episode' | 'medicalReport' | 'invoice' | 'section' | 'issuer';
 
-/** A record as the API words it, with what the sandbox keeps beside it; `…At` is epoch ms. */
+/** A record in the format of the API, with the sandbox's own metadata; `…At` is epoch ms. */
 export interface Entry<T> {
   tenantId: string;
   record: T;
-  /** What lists are ordered by and `from` and `to` look at; then the id. */
+  /** Sort key of lists, before the id; `from` and `to` filter by this instant. */
   sortAt: number;
   createdAt: number;
   updatedAt: number;
@@ -28,7 +28,7 @@ export interface DocumentFilter {
 export interface DocumentStore<T> {
   /** Inserts or replaces. */
   save(entry: Entry<T>): void;
-  /** The entry, or undefined when the tenant has none of that id. */
+  /** The entry, or undefined when the tenant has no entry with this id. */
   get(tenantId: string, id: string): Entry<T> | undefined;
   list(tenantId: string, filter: DocumentFilter, offset: number, limit: number): Slice<Entry<T>>;
   /** True when there was one. */

@@ -5,12 +5,12 @@ import type { Database } from './database.ts';
 /** Bytes per row, so that no more than this of a file is in memory at once. */
 const CHUNK_BYTES = 256 * 1024;
 
-/** What was stored. */
+/** Result of storing a file. */
 export interface StoredFile {
   fileId: string;
   size: number;
   sha256: string;
-  /** Up to 5 bytes, which tell what kind of file it is. */
+  /** Up to 5 bytes, enough to recognise the file type. */
   head: Buffer;
 }
 
@@ -18,7 +18,7 @@ export interface StoredFile {
 export interface FileStore {
   /** Stores a stream; past `maxBytes` nothing is kept, the rest is read without effect and the answer is 'too-large'. */
   store(content: Readable, maxBytes: number): Promise<StoredFile | 'too-large'>;
-  /** The bytes of a file, piece by piece; nothing when there is no such file. */
+  /** The bytes of a file, piece by piece; nothing when the file does not exist. */
   read(fileId: string): Generator<Uint8Array>;
   remove(fileId: string): void;
 }

@@ -25,7 +25,7 @@ export interface Ids {
   next(prefix: IdPrefix): string;
 }
 
-/** `numeric` gives ids of digits alone, for a clinic system that knows numbers only. */
+/** `numeric` gives ids of digits only, for a clinic system that uses numbers. */
 export function createIds(numeric = false): Ids {
   const last = new Map<IdPrefix, number>();
   let lastNumber = FIRST_NUMBER - 1;

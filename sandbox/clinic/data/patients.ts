@@ -1,7 +1,7 @@
 import { type Database, integer, type Row, text, textOrNull } from './database.ts';
 import type { Patient, PatientDetails, PatientSummary } from './records.ts';
 
-/** A page of a list, as OFFSET and LIMIT ask for it, with how many rows there are in all. */
+/** A page of a list (OFFSET and LIMIT), with the total number of rows. */
 export interface Slice<T> {
   rows: T[];
   total: number;
@@ -12,7 +12,7 @@ export interface PatientStore {
   update(patient: Patient): void;
   /** True when there was one. */
   remove(tenantId: string, id: string): boolean;
-  /** The patient, or undefined when the tenant has none of that id. */
+  /** The patient, or undefined when the tenant has no patient with this id. */
   get(tenantId: string, id: string): Patient | undefined;
   /** Ordered by id; `updatedSince` (epoch ms, inclusive) leaves out older changes. */
   list(tenantId: string, offset: number, limit: number, updatedSince?: number): Slice<Patient>;

@@ -19,8 +19,8 @@ export interface NewPatient extends Name {
 }
 
 /**
- * Invented Italian people, the same ones for the same seed. The library underneath is shared by the whole process, so
- * make one, use it and drop it without an await in between.
+ * Generates fictional Italian people; equal seeds give equal people. The library behind it is shared by the whole process: create an
+ * instance, use it and drop it without an await in between.
  */
 export interface People {
   name(): Name;
@@ -110,7 +110,7 @@ function consentsOf(birthDate: string, marketing: boolean, now: number): Patient
   };
 }
 
-/** A tax code of the right shape; its check letter is not computed, since nobody here verifies it. */
+/** Returns a tax code of the right shape. Its check letter is not computed, because the sandbox never verifies it. */
 function taxCode(random: Random, person: Name, birthDate: string, gender: 'M' | 'F'): string {
   const [year = '', month = '', day = ''] = birthDate.split('-');
   const birthDay = Number(day) + (gender === 'F' ? 40 : 0);

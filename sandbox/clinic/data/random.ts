@@ -1,6 +1,6 @@
 import { seededRandom } from '../../kit/random.ts';
 
-/** A seeded source of chance: the same seed gives the same sequence on every machine. */
+/** A seeded random generator: equal seeds give equal sequences on every host. */
 export interface Random {
   /** A number in [0, 1). */
   next(): number;

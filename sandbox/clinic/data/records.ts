@@ -53,7 +53,7 @@ export interface Appointment {
   deletedAt: number | null;
 }
 
-/** What lists show of a patient beside an appointment. */
+/** The part of a patient that appointment lists include. */
 export interface PatientSummary {
   id: string;
   firstName: string;

@@ -22,7 +22,7 @@ import type { Agenda, Appointment, Patient, Tenant } from './records.ts';
 import type { SeedInput } from './seed.ts';
 import { addDays } from './zone.ts';
 
-/** Most visits that an invented clinic has episodes and invoices for. */
+/** Limit of visits for which a generated clinic has episodes and invoices. */
 const MOST_EPISODES = 60;
 
 /** Every so many visits have a report. */
@@ -46,8 +46,8 @@ interface Billing {
 }
 
 /**
- * Invents a clinic's price lists, accounting, episodes, reports and invoices, from its visits that are done. A source of
- * chance of its own leaves agendas, patients and appointments of a seed as they are.
+ * Generates a clinic's price lists, accounting, episodes, reports and invoices from its completed visits. A separate random generator
+ * leaves the agendas, patients and appointments of a seed unchanged.
  */
 export function seedRecords(input: SeedInput, tenant: Tenant): void {
   const random = createRandom(input.seed + 500_009);
@@ -201,7 +201,7 @@ function seedReport(input: SeedInput, tenant: Tenant, visit: Appointment, episod
   store.save(entry(input, tenant, record, input.zone.startOfDay(record.reportDate), visit.endAt));
 }
 
-/** The PDF of an invented report. */
+/** Returns the PDF of a generated report. */
 export function reportPdf(id: string): Buffer {
   return simplePdf(['Referto', id, 'Documento inventato per prova']);
 }
@@ -248,7 +248,7 @@ function seedInvoice(
   store.save(entry(input, tenant, record, zone.startOfDay(issueDate), visit.endAt));
 }
 
-/** A patient as an invoice names them. */
+/** Converts a patient to the customer of an invoice. */
 export function customerOf({ firstName, lastName, details }: Patient): Invoice['customer'] {
   const { taxCode, vatNumber, address } = details;
   return { name: `${firstName} ${lastName}`, taxCode, vatNumber, address };

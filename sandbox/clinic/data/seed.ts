@@ -18,7 +18,7 @@ const APPOINTMENTS_PER_PATIENT = 6;
 
 const FEWEST_PATIENTS = 10;
 
-/** How one clinic is invented. */
+/** Settings from which one clinic is generated. */
 export interface TenantPlan {
   name?: string | undefined;
   /** How many, blocked time included. */

@@ -32,7 +32,7 @@ export function layOutDay(date: string, count: number, zone: Zone, random: Rando
   });
 }
 
-/** Spans as [first unit, units]: lengths first, then the units left over become gaps at random places. */
+/** Returns spans as [first unit, units]: chooses the lengths first and spreads the remaining units as gaps at random. */
 function layOutSession(count: number, random: Random): [first: number, units: number][] {
   const lengths: number[] = [];
   let free = UNITS_PER_SESSION;

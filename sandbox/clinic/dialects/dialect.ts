@@ -31,8 +31,8 @@ export interface ErrorAnswer {
 }
 
 /**
- * One way of speaking: everything between the routes, which know the documented names alone, and the wire. `resource` is
- * the part of the path after the tenant, or `availabilities` for both of its forms.
+ * Translates between the routes, which use only the documented names, and the wire format. `resource` is the part of the path after the
+ * tenant, or `availabilities` for both of its forms.
  */
 export interface Dialect {
   name: DialectName;
@@ -41,23 +41,23 @@ export interface Dialect {
   hidesCancelled: boolean;
   /** Windows show the appointments that start in them; otherwise those that overlap them. */
   listsByStart: boolean;
-  /** Lists lead on by a `Link` header (RFC 8288) with these parameters; undefined: the list itself tells. */
+  /** Lists link to further pages with a `Link` header (RFC 8288) and these parameters; undefined: the list contains its paging. */
   links: LinkNames | undefined;
-  /** Writes answer without a body: 201 with Location for what is new, else 204. */
+  /** Writes answer without a body: 201 with Location for a new record, otherwise 204. */
   emptyWrites: boolean;
   /** Overrides how userinfo says that there are no tenants. */
   withoutTenants: Account['withoutTenants'] | undefined;
   /** A query in documented names. Throws ClinicError 400. */
   query(query: URLSearchParams, resource: string): URLSearchParams;
-  /** Which rows a query asks for. Throws ClinicError 400. */
+  /** Returns the requested rows. Throws ClinicError 400. */
   paging(query: URLSearchParams): { offset: number; limit: number };
-  /** Whether this page of a list is answered with the one before it; `list` names the list and its filters. */
+  /** Whether to repeat the previous page in this page of a list; `list` identifies the list and its filters. */
   repeats(list: string): boolean;
   /** A page around rows that are already in this dialect's words. */
   list(page: ListPage, resource: string): unknown;
   /** A record, or anything else that a route answers, in this dialect's words. */
   record(value: unknown, resource: string): unknown;
-  /** What stands around an answer that is no list; `value` is in this dialect's words. */
+  /** Wraps an answer that is not a list; `value` is already in the format of this dialect. */
   single(value: unknown, resource: string): unknown;
   /** A body in documented words; what is wrong in it is left for the routes to refuse. */
   body(value: unknown, resource: string): unknown;

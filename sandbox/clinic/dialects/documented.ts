@@ -1,7 +1,7 @@
 import { paging } from '../routes/query.ts';
 import type { Dialect } from './dialect.ts';
 
-/** Rows of a list's page when nobody says how many, and at most: a larger `limit` is served as this one. */
+/** Default and largest page size in rows; a larger `limit` is reduced to the largest. */
 const PAGE = { usual: 50, largest: 200 };
 
 /** The words of the routes themselves: offset, limit and hasMore, camelCase, errors as `{error, message, details?}`. */

@@ -5,7 +5,7 @@ import type { Dialect, ErrorAnswer } from './dialect.ts';
 import { documented } from './documented.ts';
 import { isObject, isTimeName, mapMembers } from './fields.ts';
 
-/** Rows of a page when nobody says how many, and at most. */
+/** Default and largest page size in rows. */
 const PAGE: PageSizes = { usual: 25, largest: 100 };
 const NAMES = { position: 'after', size: 'per_page' };
 
@@ -31,9 +31,12 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   state: 'status',
 };
 const DOCUMENTED_PARAMETERS = new Set(Object.values(PARAMETERS));
-/** Lists that are asked for by these parameters. */
+/** Lists that accept these parameters. */
 const WINDOWED = new Set(['appointments', 'availabilities']);
-/** Whose list and whose single record stand in which members; others are the answer itself, or below `entries`. */
+/**
+ * Members that contain the list or the single record. Resources without members answer with the value itself; resources not listed use
+ * `entries`.
+ */
 const LISTS: Readonly<Record<string, readonly string[]>> = {
   appointments: ['bookings'],
   patients: [],
@@ -78,7 +81,7 @@ export function numbers(zone: Zone): Dialect {
   };
 }
 
-/** The state as a number, agenda and patient as objects of their own, and nothing beside the state that tells it. */
+/** Writes the state as a number and agenda and patient as objects, and omits other members that repeat the state. */
 function toBooking(appointment: Record<string, unknown>): Record<string, unknown> {
   const { status, agendaId, patientId, patient, durationMinutes, confirmedAt, checkedInAt, cancelledAt, ...rest } =
     appointment;
@@ -132,7 +135,7 @@ function asDocumentedQuery(query: URLSearchParams, isWindowed: boolean, zone: Zo
   }
 }
 
-/** Fields are told by the names that they have here. */
+/** Errors name the fields as this dialect does. */
 function errorAnswer({ code, message, details, headers }: ClinicError): ErrorAnswer {
   const parameters = new Map(Object.entries(PARAMETERS).map(([name, documentedName]) => [documentedName, name]));
   const fields = details?.map(({ field, message: text }) => ({ field: parameters.get(field) ?? field, text }));

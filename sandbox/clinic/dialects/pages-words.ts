@@ -9,7 +9,7 @@ export const WORDS_OF_STATUSES: ReadonlyMap<string, string> = new Map([
   ['absent', 'NoShow'],
 ]);
 
-/** How an appointment's status is told: a word, and flags beside it. */
+/** Status and flags on the wire for each documented status. */
 const TOLD: Readonly<Record<string, { status: string; confirmed?: true; did_not_arrive?: true }>> = {
   Booked: { status: 'booked' },
   Confirmed: { status: 'booked', confirmed: true },
@@ -20,7 +20,7 @@ const TOLD: Readonly<Record<string, { status: string; confirmed?: true; did_not_
   NoShow: { status: 'booked', did_not_arrive: true },
 };
 
-/** An appointment with its status as a word with flags: `confirmed`, `arrivedAt`, `didNotArrive`, `cancelledAt`. */
+/** Replaces the status of an appointment with this dialect's status and flags: `confirmed`, `arrivedAt`, `didNotArrive`, `cancelledAt`. */
 export function toFlags(appointment: Record<string, unknown>): Record<string, unknown> {
   const { status, confirmedAt: _, checkedInAt, ...rest } = appointment;
   const told = TOLD[String(status)];
@@ -34,7 +34,7 @@ export function toFlags(appointment: Record<string, unknown>): Record<string, un
   };
 }
 
-/** A body with its word and flags as one status; a body without flags has the word alone. */
+/** Combines the status and flags of a body into one documented status; a body without flags has only the status. */
 export function statusOfFlags(body: Record<string, unknown>): Record<string, unknown> {
   const { status, confirmed, didNotArrive, arrivedAt, cancelledAt } = body;
   if (typeof status !== 'string') return body;

@@ -25,7 +25,7 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
 const DOCUMENTED_NAMES = new Map(Object.entries(OTHER_NAMES).map(([name, other]) => [other, name]));
 const PARAMETERS: Readonly<Record<string, string>> = { date_start: 'from', date_end: 'to', agenda_ids: 'agendaId' };
 
-/** Numbered pages with a total, snake_case, decimals as texts, local times, lower-case statuses with flags beside them. */
+/** Numbered pages with a total, snake_case, decimals as strings, local times, lower-case statuses with separate flags. */
 export function pages(zone: Zone): Dialect {
   return {
     ...documented(),
@@ -78,7 +78,7 @@ function documentedValue(name: string, value: unknown, zone: Zone): unknown {
   return ENUMERATIONS.has(name) ? asDocumentedWord(value) : value;
 }
 
-/** Whole days end with their last day on the wire, with the day after it in documented words. */
+/** The end of a whole-day entry is its last day on the wire, and the day after in the documented format. */
 function inclusiveEnd(value: Record<string, unknown>, days: 1 | -1): Record<string, unknown> {
   const { allDay, end } = value;
   return allDay === true && typeof end === 'string' && isDate(end) ? { ...value, end: addDays(end, days) } : value;

@@ -3,8 +3,8 @@ import { ClinicError } from '../rules/errors.ts';
 import { type ApiContext, isApiPath } from './context.ts';
 
 /**
- * Refuses calls that don't ask for JSON by name: every call sends `Accept: application/json` (specification sections 4 and 5.5), those
- * for a PDF too. With the option `accept: 'any'` nobody looks.
+ * Refuses calls that do not accept JSON explicitly: every call sends `Accept: application/json` (specification sections 4 and 5.5), even
+ * for a PDF. The option `accept: 'any'` disables the check.
  */
 export function checkAccept(app: FastifyInstance, { wire }: ApiContext): void {
   if (wire.accept === 'any') return;

@@ -66,14 +66,14 @@ export interface AdminParts {
   verbs: ClinicVerbs;
   frontDesk: FrontDesk;
   rules: ClinicRules;
-  /** What GET …/clinic shows: addresses, tenants and credentials; undefined while the sandbox is starting (503). */
+  /** Content of GET …/clinic: URLs, tenants and credentials; undefined while the sandbox is starting (503). */
   describe(): object | undefined;
 }
 
 /**
- * The verbs over HTTP, for another process: `POST /__sandbox/<verb>` with the arguments as JSON. `GET …/clinic` says
- * what there is, `GET …/appointments?tenantId=` streams the truth as JSON lines, `DELETE …/front-desk` stops the
- * simulator, `PUT …/rules` changes the clinic's rules.
+ * Offers the verbs over HTTP to another process: `POST /__sandbox/<verb>` with the arguments as JSON. `GET …/clinic` describes the sandbox,
+ * `GET …/appointments?tenantId=` streams all appointments as JSON lines, `DELETE …/front-desk` stops the simulator, `PUT …/rules` changes
+ * the clinic's rules.
  */
 export function adminRoutes(app: FastifyInstance, { verbs, frontDesk, rules, describe }: AdminParts): void {
   function verb<T>(name: string, schema: z.ZodType<T>, act: (body: T) => unknown): void {

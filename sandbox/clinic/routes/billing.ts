@@ -18,7 +18,7 @@ export function billingRoutes(app: FastifyInstance, context: ApiContext): void {
   accountingRoutes(app, context);
 }
 
-/** The price list whose id this is, else the one whose code it is; undefined when there is neither. */
+/** Returns the price list with this id, otherwise the one with this code; undefined when neither exists. */
 export function findPriceList(data: ClinicData, tenantId: string, idOrCode: string): Entry<PriceList> | undefined {
   const byId = data.priceLists.get(tenantId, idOrCode);
   return byId ?? data.priceLists.list(tenantId, { equal: { code: idOrCode } }, 0, 1).rows[0];

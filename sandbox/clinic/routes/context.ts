@@ -21,13 +21,13 @@ export interface WireOptions {
   timestamps: boolean;
   /** `updatedSince` filters lists; otherwise the parameter is ignored. */
   updatedSinceFilter: boolean;
-  /** Appointment lists want `from` and `to` at most so many days apart, else 400. */
+  /** Appointment lists require `from` and `to`, this many days apart or fewer; otherwise they answer 400. */
   maxWindowDays: number | undefined;
   /** Lists are bare arrays of at most so many rows, and a `Link` header (RFC 8288) leads to the next. */
   linkPages: number | undefined;
   /** Whether answers carry ETags, and what If-None-Match is compared with. */
   etags: 'none' | 'strong' | 'weak';
-  /** Whether calls must ask for JSON by name, as the specification says, or may ask for anything. */
+  /** Whether calls must accept JSON explicitly, as the specification requires, or may accept any type. */
   accept: 'json' | 'any';
   /** A tenant that is not the user's: 403, as the specification says (section 7.1), or 404, as if there were none. */
   foreignTenant: 'forbidden' | 'absent';
@@ -58,7 +58,7 @@ export function bearerOf(request: IncomingMessage): string | undefined {
   return /^bearer ([\w.~+/-]+=*)$/i.exec(request.headers.authorization ?? '')?.[1];
 }
 
-/** What fault rules are matched against. */
+/** Returns the part of a request that fault rules match. */
 export function faultable(context: ApiContext, request: FastifyRequest): FaultableRequest {
   return { method: request.method, path: request.url, client: context.requestClients.get(request.raw) };
 }

@@ -3,9 +3,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type ApiContext, faultable, isApiPath } from './context.ts';
 
 /**
- * Puts ETags on what is read, by the body and the `Link` header, and answers 304 to If-None-Match (RFC 9110 section 13). Plays the faults
- * `unasked-304` (whatever was asked), `etag-stays` (by the address alone, so that a change is never told) and `etag-changes` (another one
- * each time).
+ * Adds ETags to reads, computed from the body and the `Link` header, and answers 304 to If-None-Match (RFC 9110 section 13). Applies the
+ * faults `unasked-304` (304 to every request), `etag-stays` (computed from the URL only, so that a change is never visible) and
+ * `etag-changes` (a new ETag each time).
  */
 export function answerConditions(app: FastifyInstance, context: ApiContext): void {
   app.addHook('onSend', async (request, reply, payload) => {

@@ -6,7 +6,7 @@ import { type ApiContext, bearerOf, faultable } from './context.ts';
 
 type PreHandler = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 
-/** What a route needs beyond a valid token. */
+/** Requirements of a route in addition to a valid token. */
 export interface Needs {
   /** Name without the prefix, for example `agenda`. */
   scope?: string;
@@ -23,9 +23,9 @@ export function userOf(request: FastifyRequest): Account {
 }
 
 /**
- * Lets a request pass when, in this order: its token is good (401), its client has budget left (429), the token has
- * the scope (403 missing_claim), the tenant is the user's, and the user has the permission (both 403
- * insufficient_permissions; for the tenant 404 where the option says so).
+ * Accepts a request after these checks, in this order: its token is valid (401), its client has budget left (429), the token has the scope
+ * (403 missing_claim), the tenant belongs to the user, and the user has the permission (both 403 insufficient_permissions; for the tenant
+ * 404 if the option is set).
  */
 export function guard(context: ApiContext, needs: Needs = {}): PreHandler {
   return async (request) => {

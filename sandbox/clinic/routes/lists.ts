@@ -7,8 +7,8 @@ import { ListPage } from './list-page.ts';
 import { rawQueryOf } from './query.ts';
 
 /**
- * Answers a list: reads which rows are asked for, gets the rows and applies the faults `repeat-page`, `truncate-list` and
- * `bad-rows`. Throws ClinicError 400 for bad paging.
+ * Answers a list: parses the paging, gets the rows and applies the faults `repeat-page`, `truncate-list` and `bad-rows`. Throws ClinicError
+ * 400 for bad paging.
  */
 export function answerList<T>(
   context: ApiContext,
@@ -46,7 +46,7 @@ export function sliceOf<T>(rows: readonly T[]): (offset: number, limit: number) 
   return (offset, limit) => ({ rows: rows.slice(offset, offset + limit), total: rows.length });
 }
 
-/** `{kind: 'truncate-list', keep?}`: the list pretends to end after `keep` rows, by default after half of them. */
+/** `{kind: 'truncate-list', keep?}`: the list stops after `keep` rows, by default after half of the rows. */
 function truncatedEnd(fault: { kind: string }, total: number): number {
   const keep = 'keep' in fault && typeof fault.keep === 'number' ? fault.keep : Math.floor(total / 2);
   return Math.min(keep, total);

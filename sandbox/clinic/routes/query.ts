@@ -4,7 +4,7 @@ import type { LinkNames } from '../dialects/dialect.ts';
 import { badRequest } from '../rules/errors.ts';
 import { type ApiContext, resourceOf } from './context.ts';
 
-/** Rows of a page when nobody says how many, and at most: more is served as this many. */
+/** Default and largest page size in rows; a larger request is reduced to the largest. */
 export interface PageSizes {
   usual: number;
   largest: number;
@@ -65,7 +65,7 @@ export function queryOf({ dialect }: ApiContext, request: FastifyRequest): URLSe
   return dialect.query(rawQueryOf(request.url), resourceOf(request));
 }
 
-/** The query of an address as it came. */
+/** Returns the unchanged query of a URL. */
 export function rawQueryOf(url: string): URLSearchParams {
   return new URL(url, 'http://sandbox').searchParams;
 }

@@ -93,7 +93,7 @@ const reportBody = z.object({
   fileName: z.string().min(1).optional(),
 });
 
-/** What a report's writer says beside the file. */
+/** Metadata that a client sends with a report's file. */
 export type ReportInput = z.infer<typeof reportBody>;
 
 /** Throws ClinicError 400. */

@@ -58,7 +58,7 @@ export function reportRoutes(app: FastifyInstance, context: ApiContext): void {
   });
 }
 
-/** Throws ClinicError 400 for the metadata, 422 for what they name. */
+/** Throws ClinicError 400 for malformed metadata, 422 for unknown references in the metadata. */
 function save({ data }: ApiContext, tenantId: string, { metadata, file, fileName }: Upload): Entry<MedicalReport> {
   const input = readReport(metadata);
   checkReferences(data, tenantId, input);

@@ -43,7 +43,7 @@ export function speakDialect(app: FastifyInstance, { dialect, wire }: ApiContext
   }
 }
 
-/** Relative addresses, several relations in one link, and a text with a comma, as RFC 8288 allows. */
+/** Uses relative URLs, several relations in one link, and a string with a comma, as RFC 8288 allows. */
 function linksOf(url: string, { offset, limit, hasMore, isRepeated }: ListPage, { position, size }: LinkNames): string {
   const at = (start: number) => {
     const [path, query] = url.split('?');

@@ -8,10 +8,10 @@ import { badRequest, ClinicError, ruleBroken } from '../rules/errors.ts';
 import type { ApiContext } from './context.ts';
 import { readJson } from './record-bodies.ts';
 
-/** Room for the largest file in base64 and its metadata; what is longer is refused before it is read. */
+/** Fits the largest file in base64 with its metadata; a longer body is refused before it is read. */
 export const LARGEST_JSON_BYTES = 48 * 1024 * 1024;
 
-/** A PDF that is stored, and what came with it. */
+/** A stored PDF and its metadata. */
 export interface Upload {
   metadata: unknown;
   file: StoredFile;
@@ -25,8 +25,8 @@ export function acceptForms(app: FastifyInstance): void {
 }
 
 /**
- * Reads the request as the dialect's upload style wants it, the file streamed to the store. Throws ClinicError: 400 when a
- * part is missing, 415 for another style, 422 when it is no PDF, and the rules' status when it is too large.
+ * Reads the request in the dialect's upload style and streams the file to the store. Throws ClinicError: 400 when a part is missing, 415
+ * for another style, 422 when the file is not a PDF, and the rules' status when the file is too large.
  */
 export async function readUpload(context: ApiContext, request: FastifyRequest): Promise<Upload> {
   const style = context.dialect.upload;
@@ -49,7 +49,7 @@ async function readForm(context: ApiContext, request: FastifyRequest, style: Upl
   });
   form.on('file', (name, content, { filename }) => {
     const stored = context.data.files.store(content, context.rules.maxReportBytes);
-    // A broken form rejects this one too; the pipeline below tells.
+    // A broken form rejects this promise too; the pipeline below reports the error.
     stored.catch(() => undefined);
     files.push({ name, fileName: filename, stored });
   });

@@ -3,7 +3,7 @@ import type { Agenda, Tenant } from '../data/records.ts';
 import { SESSIONS, UNIT_MS } from '../data/working-day.ts';
 import { addDays, dayOfWeek } from '../data/zone.ts';
 
-/** What is asked for; instants are epoch ms. */
+/** A request for free slots; instants are epoch ms. */
 export interface AvailabilityQuery {
   from: number;
   to: number;

@@ -24,7 +24,7 @@ export interface InvoiceRules {
 /** What a writer may say of an invoice. */
 export interface InvoiceInput
   extends Pick<Invoice, 'sectionId' | 'documentType' | 'issueDate' | 'dueDate' | 'patientId' | 'currency'> {
-  /** The number that the writer expects; undefined lets the clinic choose. */
+  /** The number that the client expects; if undefined, the clinic chooses. */
   number: string | undefined;
   customer: Invoice['customer'] | undefined;
   withholdingTax: number;

@@ -36,7 +36,7 @@ export interface AppointmentInput {
  * The writing operations. Routes, tests and the front-desk simulator all go through these.
  * Each throws ClinicError: 404 unknown, 409 for state or a taken slot, 422 for a broken rule.
  */
-/** A payment; made now unless told. */
+/** A payment; `paidAt` defaults to now. */
 type PaymentInput = Omit<Payment, 'paidAt'> & { paidAt?: number };
 
 export interface Operations {
@@ -48,7 +48,7 @@ export interface Operations {
   checkIn(tenantId: string, id: string): Appointment;
   setPayment(tenantId: string, id: string, payment: PaymentInput): Appointment;
   removePayment(tenantId: string, id: string): void;
-  /** By the rules' delete mode unless `mode` says otherwise. */
+  /** Follows the rules' delete mode unless `mode` is given. */
   remove(tenantId: string, id: string, mode?: ClinicRules['deleteMode']): void;
 }
 
