@@ -51,7 +51,7 @@ export interface SmsSandbox extends RunningServer {
   messages(to?: string): Message[];
   /** Forgets the messages. */
   clear(): void;
-  /** Sets a message's state. @returns the status report, ready for `post`; null if the message requested none. @throws Error on an unknown sid */
+  /** Sets a message's state. @returns the status report, ready for `post`; null if none was requested. @throws Error on an unknown sid */
   report(sid: string, status: MessageStatus, errorCode?: number): SignedRequest | null;
   /** Simulates a phone's reply and remembers STOP and START. @returns the request to the URL for incoming messages */
   reply(from: string, text: string, address: string): SignedRequest;
