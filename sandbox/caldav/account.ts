@@ -2,7 +2,7 @@ import { Calendar } from './calendar.ts';
 import type { CaldavSandboxOptions, Quirks } from './options.ts';
 import { DIALECTS } from './options.ts';
 
-/** One account: its login, its calendars, and the ways of its server. */
+/** One account: its credentials, its calendars, and the quirks of its server. */
 export class Account {
   readonly user: string;
   readonly password: string;
@@ -35,7 +35,7 @@ export class Account {
     return calendar;
   }
 
-  /** Where a UID stands already, if this server minds: the address of that object, beside the one given. */
+  /** Returns the path of another object with this UID, if this server requires unique UIDs. */
   whereUidIs(uid: string, at: { calendar: string; name: string }): string | undefined {
     const { uidsAreUniqueIn } = this.quirks;
     for (const [calendarName, calendar] of uidsAreUniqueIn === 'nothing' ? [] : this.calendars) {

@@ -10,23 +10,23 @@ export interface Answer {
 const NAMES = 'xmlns:d="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav"';
 const XML = { 'content-type': 'application/xml; charset=utf-8' };
 
-/** A 207. @param end what follows the responses */
+/** Returns a 207. @param end elements after the responses */
 export function multistatus(responses: readonly string[], end = ''): Answer {
   const body = `<?xml version="1.0" encoding="utf-8"?><d:multistatus ${NAMES}>${responses.join('')}${end}</d:multistatus>`;
   return { status: 207, headers: XML, body };
 }
 
-/** A response of a 207 with properties that are there. */
+/** Returns a response of a 207 with existing properties. */
 export function found(href: string, properties: string): string {
   return `<d:response>${hrefElement(href)}<d:propstat><d:prop>${properties}</d:prop><d:status>HTTP/1.1 200 OK</d:status></d:propstat></d:response>`;
 }
 
-/** A response of a 207 with a status alone. */
+/** Returns a response of a 207 with a status and no properties. */
 export function withStatus(href: string, status: string, more = ''): string {
   return `<d:response>${hrefElement(href)}<d:status>HTTP/1.1 ${status}</d:status>${more}</d:response>`;
 }
 
-/** The element that names an address. */
+/** Returns the element that contains a path. */
 export function hrefElement(href: string): string {
   return `<d:href>${escaped(href)}</d:href>`;
 }

@@ -30,7 +30,7 @@ export class Calendar {
     return wasThere;
   }
 
-  /** The name of what has this UID, other than the name given. */
+  /** Returns the name of an object with this UID, except the given name. */
   nameOfUid(uid: string, except: string): string | undefined {
     for (const [name, object] of this.objects) if (object.uid === uid && name !== except) return name;
     return undefined;
@@ -40,7 +40,7 @@ export class Calendar {
     return `urn:sandbox:${this.#id}:${this.#change}`;
   }
 
-  /** Names that changed since a token, whether they are there or not; undefined for one that is not known. */
+  /** Returns the names that changed since a token, deleted objects included; undefined for an unknown token. */
   changedSince(token: string): string[] | undefined {
     const [, id, change = ''] = /^urn:sandbox:([^:]+):(\d+)$/.exec(token) ?? [];
     if (id !== this.#id || Number(change) > this.#change) return undefined;

@@ -3,7 +3,7 @@ import { eventsOf } from '../kit/icalendar.ts';
 import { eventsIn } from './objects.ts';
 import { child, childrenOf, type Element } from './xml.ts';
 
-/** What a `calendar-query` asks for (RFC 4791 section 9.7), as far as it is about events. */
+/** The supported part of a `calendar-query` (RFC 4791 section 9.7): its conditions on events. */
 export interface EventFilter {
   range: { fromAt: number; toAt: number } | undefined;
   properties: Element[];
@@ -25,7 +25,7 @@ export function readFilter(query: Element): EventFilter | undefined {
   };
 }
 
-/** Whether an object is one that a query asks for. */
+/** Returns whether an object matches a query. */
 export function fits(data: string, { range, properties }: EventFilter): boolean {
   if (range !== undefined && !eventsOf(data).some((event) => overlaps(event, range))) return false;
   return eventsIn(data).some((event) => properties.every((filter) => hasProperty(event, filter)));

@@ -1,6 +1,6 @@
 import ICAL from 'ical.js';
 
-/** A calendar object as it was sent. */
+/** A calendar object, unchanged from the PUT. */
 export interface CalendarObject {
   data: string;
   etag: string;
@@ -10,7 +10,7 @@ export interface CalendarObject {
 /** What a text has to be to be kept. Names the condition of RFC 4791 section 5.3.2.1 that it doesn't meet. */
 export type Reading = { uid: string; hasEnd: boolean; hasLength: boolean } | { unmet: string };
 
-/** Reads what was sent. */
+/** Parses the body of a PUT. */
 export function readObject(data: string): Reading {
   const calendar = parse(data);
   if (calendar === null) return { unmet: 'valid-calendar-data' };

@@ -4,7 +4,7 @@ export interface Quirks {
   uidsAreUniqueIn: 'calendar' | 'account' | 'nothing';
   /** The condition by which a taken UID is refused. */
   uidTaken: 'no-uid-conflict' | 'unique-scheduling-object-resource';
-  /** A PUT that is refused for what was sent is answered 207, with the refusal within. */
+  /** A PUT that is refused because of its body is answered 207, with the refusal inside. */
   refusesWithin207: boolean;
   /** An event without DTEND is answered 404. */
   needsEnd: boolean;
@@ -15,13 +15,13 @@ export interface Quirks {
    * `silent`: PUT 405, reports 207 with nothing in them. PROPFIND says 404 in each.
    */
   absentCalendar: 'conflict' | 'forbidden-page' | 'silent';
-  /** A query passes over filters of properties where it has a time range too. */
+  /** A query with a time range ignores property filters. */
   timeRangeHidesOtherFilters: boolean;
-  /** A multiget says nothing of what is absent. */
+  /** A multiget omits absent objects from its answer. */
   multigetLeavesOutAbsent: boolean;
   /** A multiget that names anything absent is answered 404 as a whole. */
   multigetRefusesAbsent: boolean;
-  /** An unknown sync token gets all members; else 403 with `valid-sync-token`. */
+  /** An unknown sync token returns all members; otherwise the answer is 403 with `valid-sync-token`. */
   unknownTokenGetsAll: boolean;
   /** Which ETags are given with a PUT. */
   putTags: 'strong' | 'weak' | 'none';
@@ -47,7 +47,7 @@ const STANDARD: Quirks = {
   putTags: 'strong',
 };
 
-/** The ways of each; where they are told is in the README. */
+/** The quirks of each dialect; the README lists the sources. */
 export const DIALECTS: Readonly<Record<DialectName, Quirks>> = {
   standard: STANDARD,
   cyrus: {
@@ -74,7 +74,7 @@ export const DIALECTS: Readonly<Record<DialectName, Quirks>> = {
 /** What a sandbox is started with; everything has a default. */
 export interface CaldavSandboxOptions {
   dialect?: DialectName;
-  /** In place of the dialect's. */
+  /** Overrides the quirks of the dialect. */
   quirks?: Partial<Quirks>;
   /** 0 takes a free one. */
   port?: number;

@@ -4,9 +4,9 @@ import type { CalendarObject } from './objects.ts';
 
 /** What a path leads to. */
 export interface Place {
-  /** As it was asked for, decoded. */
+  /** The requested path, decoded. */
   path: string;
-  /** Of a calendar or of what is in one, whether it is there or not. */
+  /** Set for a calendar and for an object in a calendar, even if absent. */
   calendarName?: string;
   calendar?: Calendar;
   /** Of an object. */

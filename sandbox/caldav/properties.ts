@@ -8,7 +8,10 @@ const PRIVILEGES = ['read', 'write', 'bind', 'unbind']
   .map((name) => `<d:privilege><d:${name}/></d:privilege>`)
   .join('');
 
-/** Answers PROPFIND: of a place, and of what is in it when asked with depth 1. It gives what it has, whatever was asked for. */
+/**
+ * Answers PROPFIND with the properties of a path, and with depth 1 also of its members. The answer contains all properties, independent of
+ * the request.
+ */
 export function propfind(account: Account, place: Place, depth: string): Answer {
   const isDeep = depth !== '0';
   const { calendar, object } = place;

@@ -17,9 +17,9 @@ export interface CaldavSandbox extends CommonVerbs<Quirks> {
   password: string;
   /** Where the calendars are, with a slash at its end. */
   homePath: string;
-  /** Value of the header Authorization that lets in. */
+  /** Valid value of the header Authorization. */
   authorization: string;
-  /** Adds a calendar, as a person does; gives its path. */
+  /** Adds a calendar, as a user does; returns its path. */
   addCalendar(name: string): string;
 }
 

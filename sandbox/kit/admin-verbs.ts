@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { ADMIN_PREFIX } from './admin.ts';
 
-/** What a verb is asked over HTTP; the verb checks the shapes. */
+/** Input of a verb over HTTP; the verb validates the shapes. */
 export interface VerbRequest {
   /** Parsed JSON; an empty object without a body. */
   body: unknown;

@@ -23,7 +23,7 @@ export function isAdminPath(url: string | undefined): boolean {
   return url?.startsWith(ADMIN_PREFIX) ?? false;
 }
 
-/** Answers the kit's own admin routes; undefined when the path is not one of them. `body` is parsed JSON. */
+/** Answers the kit's admin routes; undefined when the path is not an admin route. `body` is parsed JSON. */
 export function answerAdmin(kit: Ruled, method: string, url: string, body: unknown): AdminAnswer | undefined {
   const { pathname, searchParams } = new URL(url, 'http://sandbox');
   switch (pathname.slice(ADMIN_PREFIX.length)) {

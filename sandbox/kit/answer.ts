@@ -1,14 +1,14 @@
 import type { FastifyReply } from 'fastify';
 
-/** The answer to one call of an API, from a request of its own or from a part of a batch. */
+/** The answer to one API call, sent as a separate request or as a part of a batch. */
 export interface ApiAnswer {
   status: number;
   headers?: Record<string, string>;
-  /** JSON value; absent where there is none, as with 204. */
+  /** JSON value; absent for an answer without a body, for example 204. */
   body?: unknown;
 }
 
-/** Sends the answer to a call that came alone. */
+/** Sends the answer to a call outside a batch. */
 export function sendAnswer(reply: FastifyReply, { status, headers = {}, body }: ApiAnswer): FastifyReply {
   return reply.status(status).headers(headers).send(body);
 }

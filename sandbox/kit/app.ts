@@ -4,7 +4,7 @@ import { isAdminPath } from './admin.ts';
 /** Ids, tokens and values in a path are long, percent-encoded ones longer; the router's default of 100 characters would refuse them. */
 const MAX_PARAMETER_LENGTH = 4096;
 
-/** Limits of an application; what isn't given is as fastify has it. */
+/** Limits of an application; an absent limit has the default of fastify. */
 export interface AppOptions {
   bodyLimitBytes: number;
   maxHeaderBytes?: number;

@@ -13,8 +13,8 @@ const SHA256_WITH_RSA = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x0b];
 const COMMON_NAME = [0x55, 0x04, 0x03];
 
 /**
- * Makes a certificate (RFC 5280 section 4.1) that is valid from 2000 to 2049: OpenSSL goes by the host's clock, which differs
- * from the clock of tests. Node can read certificates but not make them.
+ * Makes a certificate (RFC 5280 section 4.1) that is valid from 2000 to 2049, because OpenSSL uses the host's clock, which differs from the
+ * clock of tests. Node can read certificates but not make them.
  */
 export function createCertificate(commonName = 'sandbox'): CertificateWithKey {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });

@@ -15,11 +15,11 @@ export interface CommandOption {
   choices?: readonly string[];
 }
 
-/** A sandbox that runs, and what a person or a program must know to use it. */
+/** A running sandbox, with the facts that its users and programs require. */
 export interface StartedSandbox {
-  /** Addresses and credentials, in the order in which they are printed; names in camelCase. */
+  /** URLs and credentials, in print order; names in camelCase. */
   facts: Readonly<Record<string, string>>;
-  /** What only programs want to know, for `--json`. */
+  /** Facts for programs only, printed with `--json`. */
   more?: object;
   /** Lines for a shell that come before the example. */
   first?: readonly string[];
@@ -29,7 +29,7 @@ export interface StartedSandbox {
   adminUrl: string;
   /** A fault that spoils the example; default: one answer 503. */
   fault?: object;
-  /** Does what a line on standard input orders, and returns what was done. */
+  /** Runs the order in a line of standard input, and returns the result. */
   order?(line: string): object;
   close(): Promise<void>;
 }
@@ -45,7 +45,7 @@ export interface ExampleRequest {
 /** The command line is wrong. The message says how. */
 export class UsageError extends Error {}
 
-/** The options as they were given, or their defaults. */
+/** The given options, or their defaults. */
 export class Given {
   readonly #options: SandboxCommand['options'];
   readonly #values: Readonly<Record<string, unknown>>;
@@ -129,7 +129,7 @@ Faults, options and what it does not do: sandbox/${name}/README.md. Ctrl-C ends 
 `;
 }
 
-/** Does the orders that come on standard input, a line each, and prints what was done as JSON. Returns what stops it. */
+/** Runs the orders from standard input, one per line, and prints the results as JSON. Returns a function that stops this. */
 export function takeOrders(order: NonNullable<StartedSandbox['order']>): () => void {
   const lines = createInterface(process.stdin).on('line', (line) => {
     process.stdout.write(`${JSON.stringify(order(line))}\n`);

@@ -56,7 +56,7 @@ export interface ProxyRule extends ProxyMatch {
   fault: ProxyFault;
 }
 
-/** What a program decides and learns while the proxy works, beside its rules. */
+/** Callbacks for a program that chooses faults and observes answers, in addition to the rules. */
 export interface FaultProxyHooks {
   /** Asked of every request before the rules are; null leaves it to them. @param from port that the client sends from */
   choose?(request: ProxiedRequest, from: number): ProxyFault | null | Promise<ProxyFault | null>;
@@ -66,11 +66,11 @@ export interface FaultProxyHooks {
 
 /** Stands between a connector and its server: passes on, records everything, and does harm on demand. */
 export interface FaultProxy {
-  /** Base address to give to the connector in place of the server's. */
+  /** Base URL for the connector, instead of the server's URL. */
   readonly url: string;
   /** All requests since the start or the last `forget`, in order of arrival. */
   readonly requests: readonly ProxiedRequest[];
-  /** Most requests that were under way at once since the last `forget`. */
+  /** Most concurrent requests since the last `forget`. */
   readonly maxInFlight: number;
   /** Adds a rule; the first rule that matches wins. */
   add(rule: ProxyRule): void;

@@ -36,7 +36,7 @@ export interface FaultRule {
   };
   /** Spent after so many applications. */
   times?: number;
-  /** Share of the matching requests, 0..1, from a seeded generator of its own. */
+  /** Share of the matching requests, 0..1, from a separate seeded generator. */
   rate?: number;
   /** Skips the first `after` matches. */
   after?: number;

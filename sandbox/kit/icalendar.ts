@@ -1,6 +1,6 @@
 import ICAL from 'ical.js';
 
-/** An event as its text tells it. */
+/** An event, parsed from its iCalendar data. */
 export interface CalendarEvent {
   /** UID. */
   id: string;

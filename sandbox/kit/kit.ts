@@ -7,7 +7,7 @@ import { FaultPlan } from './faults.ts';
 import { Recording } from './recording.ts';
 import { type DefaultFaultBody, playFaults } from './wire.ts';
 
-/** What a sandbox tells the kit about its vendor. */
+/** Settings that a vendor's sandbox passes to the kit. */
 export interface KitOptions {
   /** Seed of the fault rules' generators. */
   seed?: number;
@@ -18,9 +18,8 @@ export interface KitOptions {
 }
 
 /**
- * What every sandbox server shares: a fault plan, counts and a recording, joined to a fastify application with
- * `install()` or to a plain node listener with `wrap()`. In-flight figures: `http`, and `client:<name>` when
- * `clientOf` is given.
+ * Shared parts of every sandbox server: a fault plan, counters and a recording. `install()` adds them to a fastify application, `wrap()` to
+ * a plain node listener. In-flight figures: `http`, and `client:<name>` when `clientOf` is given.
  */
 export class SandboxKit {
   readonly faults: FaultPlan;
@@ -55,7 +54,7 @@ export class SandboxKit {
     });
   }
 
-  /** Adds the kit to a plain node listener. `routeOf` names the route for the counts; default: the path. */
+  /** Adds the kit to a plain node listener. `routeOf` returns the route for the counters; default: the path. */
   wrap(listener: RequestListener, routeOf: (request: IncomingMessage) => string = pathOf): RequestListener {
     return (request, response) => {
       this.#handleNode(listener, routeOf, request, response).catch(() => response.destroy());

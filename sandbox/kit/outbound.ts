@@ -1,6 +1,6 @@
 const LOOPBACK = ['127.0.0.0/8', '::1'];
 
-/** `outbound` of a configuration whose tenants name servers on this machine, as sandboxes are: by default none of them is reached. */
+/** `outbound` of a configuration whose tenants use sandboxes on this host: by default clinic-mirror connects to no loopback server. */
 export const ON_THIS_MACHINE = {
   calendars: LOOPBACK,
   crms: LOOPBACK,

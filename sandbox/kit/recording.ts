@@ -23,7 +23,7 @@ export class Recording {
     return this.#on;
   }
 
-  /** Switches recording on or off; what was recorded stays until `clear()`. */
+  /** Switches recording on or off; recorded requests remain until `clear()`. */
   record(on: boolean): void {
     this.#on = on;
   }

@@ -4,7 +4,7 @@ import type { SandboxKit } from './kit.ts';
 import type { RunningServer } from './listen.ts';
 import type { Recording } from './recording.ts';
 
-/** What every running sandbox of a vendor offers. `Changes` are the options that can change meanwhile. */
+/** Verbs of every running vendor sandbox. `Changes` are the options that can change while the sandbox runs. */
 export interface CommonVerbs<Changes> extends RunningServer {
   /** The kit's own figures: by method, route pattern and status. */
   requests: Counts;
@@ -14,7 +14,7 @@ export interface CommonVerbs<Changes> extends RunningServer {
   configure(changes: Partial<Changes>): void;
 }
 
-/** The common verbs of a sandbox; `settings` are changed in place. */
+/** Makes the common verbs of a sandbox; `settings` are modified directly. */
 export function commonVerbs<Changes extends object>(
   server: RunningServer,
   { counts, faults, recording }: SandboxKit,

@@ -6,7 +6,7 @@ import { type Fault, isWireFault, type WireFault } from './faults.ts';
 const CAPTIVE_PORTAL =
   '<!doctype html><html><head><title>Guest network</title></head><body>Please log in.</body></html>';
 
-/** Answers the body of a `status` fault that brings none of its own, in the vendor's shape. `path` includes the query. */
+/** Returns the body of a `status` fault without a body, in the vendor's shape. `path` includes the query. */
 export type DefaultFaultBody = (status: number, path: string) => unknown;
 
 /**

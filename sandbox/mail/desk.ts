@@ -7,7 +7,7 @@ import type { TakenMail } from './types.ts';
 
 const wanted = z.object({ to: z.string().optional() });
 
-/** What a desk looks after. */
+/** Dependencies of a desk. */
 export interface DeskParts {
   kit: SandboxKit;
   certificate: string;

@@ -91,7 +91,7 @@ class State {
     return this.#sockets.get(session.remotePort);
   }
 
-  /** The faults for a command. `path` of a rule's match is held against the address that the command names. */
+  /** Returns the faults for a command. `path` of a rule's match is compared with the sender, recipient or username. */
   faultsFor(method: string, address: string): Fault[] {
     return this.kit.faults.next({ method, path: address }, KINDS);
   }
@@ -115,7 +115,7 @@ function handlers(state: State): SMTPServerOptions {
   };
 }
 
-/** Answers a command: as a fault says, else with success. A cut connection gets no answer. */
+/** Answers a command with a fault, otherwise with success. A cut connection gets no answer. */
 async function answer(
   state: State,
   session: SMTPServerSession,

@@ -5,11 +5,11 @@ import type { FaultPlan } from '../kit/faults.ts';
 export interface MailSandboxOptions {
   /** Default: a free one. */
   port?: number;
-  /** Tells over HTTP what came, and takes faults; 0 takes a free one. Default: not over HTTP. */
+  /** Port of the HTTP side, which lists mails and accepts faults; 0 takes a free one. Default: no HTTP side. */
   httpPort?: number;
-  /** Default `starttls`: offered, and needed before a login. */
+  /** Default `starttls`: offered, and required before authentication. */
   security?: 'starttls' | 'tls' | 'none';
-  /** Whom to let in; without it nobody needs to log in. */
+  /** Accepted credentials; if absent, no authentication is required. */
   login?: { user: string; password: string };
   /** Seed of the fault rules' generators. */
   seed?: number;
@@ -27,18 +27,18 @@ export interface TakenMail {
   user: string | null;
 }
 
-/** A running mail server: what a patient would get, what was counted, and faults. */
+/** A running mail server: received mails, counters, and faults. */
 export interface MailSandbox {
   host: string;
   port: number;
-  /** The HTTP side, where there is one; its paths begin with `/__sandbox/`. */
+  /** The HTTP side, if it is enabled; its paths begin with `/__sandbox/`. */
   adminUrl: string | undefined;
   /** Its certificate for `localhost`, PEM, to be trusted by a client. */
   certificate: string;
   faults: FaultPlan;
   /** `CONNECT`, `AUTH`, `MAIL`, `RCPT`, `DATA`, and `mail:<address>` for each mail taken. */
   counts: Counts;
-  /** Oldest first; all, or those for one address. */
+  /** Oldest first; all mails, or the mails to one recipient. */
   mails(to?: string): TakenMail[];
   /** Forgets the mails. */
   clear(): void;

@@ -36,7 +36,7 @@ export interface SignedRequest {
   body: string;
 }
 
-/** A running gateway: its account, what phones would get, what happens afterwards, and faults. */
+/** A running gateway: its account, the messages to phones, later reports and replies, and faults. */
 export interface SmsSandbox extends RunningServer {
   accountSid: string;
   authToken: string;
@@ -51,9 +51,9 @@ export interface SmsSandbox extends RunningServer {
   messages(to?: string): Message[];
   /** Forgets the messages. */
   clear(): void;
-  /** Sets a message's state. @returns the status report as it would be sent; null when none was asked for. @throws Error on an unknown sid */
+  /** Sets a message's state. @returns the status report, ready for `post`; null if none was requested. @throws Error on an unknown sid */
   report(sid: string, status: MessageStatus, errorCode?: number): SignedRequest | null;
-  /** A phone's reply; STOP and START are remembered. @returns the request to the address for incoming messages */
+  /** Simulates a phone's reply and remembers STOP and START. @returns the request to the URL for incoming messages */
   reply(from: string, text: string, address: string): SignedRequest;
   /** Sends a signed request and gives the status of its answer. */
   post(request: SignedRequest): Promise<number>;

@@ -11,11 +11,11 @@ const REMEMBERED = 500;
 
 /** Which appointments a list shows; hard-deleted ones never. Times are epoch ms. */
 export interface AppointmentFilter {
-  /** Only what ends after this instant … */
+  /** Only appointments that end after this instant. */
   from?: number | undefined;
   /** Only appointments that start at this instant or later. */
   startsFrom?: number | undefined;
-  /** … and starts before this one. */
+  /** Only appointments that start before this instant. */
   to?: number | undefined;
   agendaIds?: readonly string[] | undefined;
   statuses?: readonly string[] | undefined;

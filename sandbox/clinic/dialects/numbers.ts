@@ -34,8 +34,8 @@ const DOCUMENTED_PARAMETERS = new Set(Object.values(PARAMETERS));
 /** Lists that accept these parameters. */
 const WINDOWED = new Set(['appointments', 'availabilities']);
 /**
- * Members that contain the list or the single record. Resources without members answer with the value itself; resources not listed use
- * `entries`.
+ * Members that wrap a list (LISTS; an empty path means the bare list, the default is `entries`) or a single record (RECORDS; the default is
+ * the bare record).
  */
 const LISTS: Readonly<Record<string, readonly string[]>> = {
   appointments: ['bookings'],

@@ -11,7 +11,7 @@ interface Code<C extends Client, G extends Grant> {
   expiresAt: number;
 }
 
-/** Logins in progress: requests that wait for a person, and codes. */
+/** Unfinished sign-ins: requests that wait for a user, and codes. */
 export class Authorization<C extends Client, G extends Grant> {
   readonly #vendor: OAuthVendor<C, G>;
   readonly #pending = new Map<string, PendingRequest<C>>();

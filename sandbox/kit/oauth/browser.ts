@@ -1,14 +1,14 @@
-/** How a scripted person answers a login. */
+/** Input of a scripted user at the sign-in page. */
 export interface PersonsAnswer {
   account: string;
-  /** Of the scopes that can be taken away these stay ticked, whole or by what follows their last slash; default: all. */
+  /** Among the scopes that can be unticked, the ones to keep, in full or without the part up to their last slash; default: all. */
   scopes?: readonly string[];
   deny?: boolean;
 }
 
 /**
- * Does what a person does in the browser: opens the authorization URL, fills in the page and sends it. Returns the URL that
- * the browser is redirected to, without opening it. Throws Error when the server shows an error page instead.
+ * Acts as a user in the browser: opens the authorization URL, fills in the page and sends the form. Returns the URL of the redirect without
+ * opening it. Throws Error when the server shows an error page instead.
  */
 export async function authorizeInBrowser(authorizationUrl: string, answer: PersonsAnswer): Promise<string> {
   const page = await fetch(authorizationUrl, { redirect: 'manual' });

@@ -16,7 +16,7 @@ interface DeviceRequest<C extends Client> {
 /** Letters and digits that can't be taken for one another. */
 const ALPHABET = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789';
 
-/** Devices that wait for a person (RFC 8628). */
+/** Devices that wait for a user's approval (RFC 8628). */
 export class Devices<C extends Client, G extends Grant> {
   readonly #vendor: OAuthVendor<C, G>;
   readonly #waiting = new Map<string, DeviceRequest<C>>();
@@ -47,7 +47,7 @@ export class Devices<C extends Client, G extends Grant> {
     return true;
   }
 
-  /** What a device's code is worth by now. Throws OAuthError, also while nobody answered. */
+  /** Returns the grant of a device's code. Throws OAuthError, also before a user has approved. */
   poll(deviceCode: string, { clientId }: C): G {
     const { words, now } = this.#vendor;
     const device = this.#waiting.get(deviceCode);

@@ -1,6 +1,6 @@
 import type { Client, LoginRules, PendingRequest } from './vendor.ts';
 
-/** The page on which a person logs in and agrees. It posts to `action`. */
+/** Renders the page on which a user signs in and consents. The form posts to `action`. */
 export function loginPage<C extends Client>(
   { id, client, scopes, query }: PendingRequest<C>,
   words: LoginRules<C, never>['page'],
@@ -20,7 +20,7 @@ ${buttons(words.allow)}
 </form>`);
 }
 
-/** The page on which a person types the code of a device. */
+/** Renders the page on which a user types the code of a device. */
 export function devicePage(people: readonly string[], action: string): string {
   return page(`<h1>Enter the code that your device shows</h1>
 <form method="post" action="${escapeHtml(action)}">

@@ -16,7 +16,7 @@ export function queryOf({ url }: FastifyRequest): URLSearchParams {
   return new URL(url, 'http://sandbox').searchParams;
 }
 
-/** The address under which a client found the server: a proxy may stand between. */
+/** Returns the origin that the client used, which can be the origin of a proxy. */
 export function originOf({ headers }: FastifyRequest): string {
   return `http://${headers.host ?? 'sandbox'}`;
 }
@@ -48,7 +48,7 @@ export function answering<C extends Client, G extends Grant>(
   }
 }
 
-/** Adds the authorization endpoint and its login page (RFC 6749 section 3.1). */
+/** Adds the authorization endpoint and its sign-in page (RFC 6749 section 3.1). */
 export function addLoginRoutes<C extends Client, G extends Grant>(app: FastifyInstance, oauth: OAuth<C, G>): void {
   const { authorization, vendor } = oauth;
   const { paths, page, errorPage } = vendor.login;
@@ -68,7 +68,7 @@ export function addLoginRoutes<C extends Client, G extends Grant>(app: FastifyIn
   );
 }
 
-/** Adds a token endpoint (RFC 6749 section 3.2). `asked` is told of each request. */
+/** Adds a token endpoint (RFC 6749 section 3.2). `asked` is called for each request. */
 export function addTokenRoute<C extends Client, G extends Grant>(
   app: FastifyInstance,
   oauth: OAuth<C, G>,

@@ -61,7 +61,7 @@ function refresh<C extends Client, G extends Grant>(
   return answer(oauth, request.place, { agreed: found.grant, grant, nonce: undefined, ...tokens.useRefresh(token) });
 }
 
-/** A refresh may ask for less, where the vendor looks at it. */
+/** Narrows the grant, because a refresh may request fewer scopes, if the vendor checks the scopes. */
 function narrowed<C extends Client, G extends Grant>({ vendor }: OAuth<C, G>, grant: G, scope: string | null): G {
   if (scope === null || !wordsFor(vendor.words, 'scopeWider')) return grant;
   const scopes = vendor.parseScopes?.(scope);
@@ -73,7 +73,7 @@ interface Basis<G extends Grant> {
   agreed: G;
   grant: G;
   nonce: string | undefined;
-  /** The refresh token that is good from now on, and the one that is told. */
+  /** The refresh token that is valid from now on; `told` is the one in the answer. */
   current: string | undefined;
   told: string | undefined;
 }

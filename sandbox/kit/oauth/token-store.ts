@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Grant, RefreshRules, TokenForm, TokenRules } from './vendor.ts';
 
-/** What is known of a token. `expiresAt` is epoch ms; undefined for one without an end. */
+/** The state of a token. `expiresAt` is epoch ms; undefined for a token that never expires. */
 export interface KnownToken<G extends Grant> {
   use: 'access_token' | 'refresh_token';
   grant: G;
@@ -10,7 +10,7 @@ export interface KnownToken<G extends Grant> {
 
 interface AccessToken<G> {
   grant: G;
-  /** What was agreed to; `grant` may be a part of it. */
+  /** The full grant of the consent; `grant` may be a part of this grant. */
   agreed: G;
   expiresAt: number;
 }
@@ -39,7 +39,7 @@ export class TokenStore<G extends Grant> {
     this.#rules = rules;
   }
 
-  /** @param agreed what `grant` is a part of, where it is */
+  /** @param agreed the full grant, if `grant` is only a part of it */
   issueAccess(grant: G, agreed: G = grant): { token: string; lifetimeMs: number } {
     const { access, now } = this.#rules;
     const token = newToken(access);
@@ -57,7 +57,7 @@ export class TokenStore<G extends Grant> {
     return token;
   }
 
-  /** The grant of a refresh token of this client, and whether its time is over; undefined when there is no such token. */
+  /** Returns the grant of a refresh token of this client, and whether the token has expired; undefined for an unknown token. */
   findRefresh(token: string, clientId: string): { grant: G; isOver: boolean } | undefined {
     const found = this.#refresh.get(token);
     return found?.grant.client.clientId === clientId ? { grant: found.grant, isOver: this.#isOver(found) } : undefined;
@@ -101,7 +101,7 @@ export class TokenStore<G extends Grant> {
     return grant && { use: 'access_token', grant, expiresAt: this.#access.get(token)?.expiresAt };
   }
 
-  /** What a live access token is for, which counts as its use; undefined for anything else. */
+  /** Returns the grant of a live access token and records the use; undefined for any other token. */
   findAccess(token: string): G | undefined {
     const { access, now } = this.#rules;
     const found = this.#access.get(token);
@@ -110,7 +110,7 @@ export class TokenStore<G extends Grant> {
     return found.grant;
   }
 
-  /** When an access token ended (epoch ms); undefined when it is unknown or lives. */
+  /** Returns when an access token expired (epoch ms); undefined when the token is unknown or live. */
   accessEndedAt(token: string): number | undefined {
     const expiresAt = this.#access.get(token)?.expiresAt;
     return expiresAt !== undefined && expiresAt <= this.#rules.now() ? expiresAt : undefined;

@@ -11,9 +11,9 @@ export interface Client {
   redirectUris: readonly string[];
 }
 
-/** What a person agreed to, or an administrator for flows without a person. */
+/** The rights that a user consented to, or an administrator in flows without a user. */
 export interface Grant {
-  /** undefined: nobody's, the application's own. */
+  /** undefined: the application itself, without a user. */
   account: string | undefined;
   client: Pick<Client, 'clientId'>;
   scopes: readonly string[];
@@ -25,7 +25,7 @@ export interface Grant {
 export interface Place {
   origin: string;
   issuer: string;
-  /** Before the paths of the login: the address of a tenant, or nothing. */
+  /** Path before the paths of the sign-in: a tenant's path, or empty. */
   base: string;
 }
 
@@ -37,11 +37,11 @@ export interface PendingRequest<C extends Client> {
   scopes: string[];
   state: string | undefined;
   codeChallenge: string | undefined;
-  /** All that was asked, for what only one vendor knows. */
+  /** The full query, for parameters that only one vendor uses. */
   query: URLSearchParams;
 }
 
-/** What is asked of the token endpoint. */
+/** A request to the token endpoint. */
 export interface TokenRequest {
   form: URLSearchParams;
   /** The header of that name. */
@@ -55,43 +55,43 @@ export interface TokenForm {
   chance: number | 'uuid';
 }
 
-/** What becomes of refresh tokens. */
+/** Rotation, lifetime and number of refresh tokens. */
 export interface RefreshRules {
   /**
    * With a refresh the token is `kept` and not told again; kept and `repeated` in each answer; another is `added` and the old one stays
    * good; or it is `replaced` and the old one is dead at once.
    */
   rotation: 'kept' | 'repeated' | 'added' | 'replaced';
-  /** It dies when it isn't used for so long. */
+  /** The token expires if it is not used for this long. */
   idleMs?: number | undefined;
-  /** It dies so long after it was given, when it is replaced: after the login. */
+  /** The token expires this long after issue. With rotation `replaced`: this long after the sign-in. */
   lifetimeMs?: number | undefined;
-  /** One more of an account and client ends the oldest: that token alone, or its grant with all access tokens. */
+  /** A token above this number per account and client revokes the oldest: only that token, or its grant with all access tokens. */
   most?: { count: number; ends: 'token' | 'grant' };
 }
 
-/** Lives and looks of tokens. */
+/** Lifetime and format of tokens. */
 export interface TokenRules<G extends Grant> {
   now(): number;
   access: TokenForm & {
     lifetimeMs(): number;
-    /** Each use begins the life anew. */
+    /** Each use restarts the lifetime. */
     isProlonged?: boolean;
   };
   refresh: TokenForm & { rules(grant: G): RefreshRules };
 }
 
-/** The login page, and what it makes of an answer. */
+/** The sign-in page, and the handling of its answer. */
 export interface LoginRules<C extends Client, G extends Grant> {
   /** Patterns of paths; the answer's is taken below {@link Place.base}. */
   paths: { prefix: string; authorize: string; answer: string };
   code: TokenForm & { lifetimeMs: number };
-  /** Besides its registered addresses: any port and path of loopback by plain http (RFC 8252 section 7.3). */
+  /** Accepts any port and path of loopback over plain http (RFC 8252 section 7.3), in addition to the registered URLs. */
   allowsLoopback(client: C): boolean;
   needsChallenge(client: C): boolean;
-  /** A challenge without a method counts as S256. */
+  /** Treats a challenge without a method as S256. */
   assumesS256?: boolean;
-  /** The scopes that are asked for; undefined when one is unknown. May throw OAuthError. */
+  /** Returns the requested scopes; undefined when a scope is unknown. May throw OAuthError. */
   scopesOf(query: URLSearchParams, client: C): string[] | undefined;
   /** Says `iss` in answers (RFC 9207). */
   tellsIssuer?: boolean;
@@ -102,16 +102,16 @@ export interface LoginRules<C extends Client, G extends Grant> {
     /** On the button that agrees. */
     allow: string;
     people(): string[];
-    /** Scopes that a person can take away; default: none. */
+    /** Scopes that a user can untick; default: none. */
     canUntick?(scope: string): boolean;
   };
-  /** The person agrees, with the scopes that stayed ticked; undefined counts as refused. */
+  /** Makes the grant of the scopes that stayed ticked; undefined means that the user refused. */
   agree(request: PendingRequest<C>, account: string, ticked: readonly string[]): G | undefined;
-  /** What the client is told when the person refuses. */
+  /** Parameters of the answer to the client when the user refuses. */
   denied: Record<string, string>;
 }
 
-/** Logins on devices without a browser (RFC 8628). */
+/** Sign-ins on devices without a browser (RFC 8628). */
 export interface DeviceRules<C extends Client, G extends Grant> {
   code: TokenForm;
   lifetimeMs(): number;
@@ -125,7 +125,7 @@ export interface Issued<G extends Grant> {
   accessToken: string;
   /** In whole seconds. */
   expiresIn: number;
-  /** Where one is told with this answer. */
+  /** Set if this answer contains a refresh token. */
   refreshToken: string | undefined;
   /** In whole seconds; undefined where the refresh token has no end, or there is none. */
   refreshExpiresIn: number | undefined;
@@ -134,20 +134,20 @@ export interface Issued<G extends Grant> {
 }
 
 /**
- * One vendor's OAuth, as data, with a function where data can't say it. What may change while the server runs is read when it is needed. A
- * kind of grant exists where its function does.
+ * One vendor's OAuth, as data where possible and as functions otherwise. Values that can change while the server runs are read on each use.
+ * A grant type is supported if its function exists.
  */
 export interface OAuthVendor<C extends Client, G extends Grant> extends TokenRules<G> {
   clients: readonly C[];
   words: VendorWords;
-  /** The description as clients read it; default: as it is. */
+  /** Returns the description that clients read; default: the unchanged description. */
   describe?(words: Words): string;
   errorBody(words: Words): object;
-  /** Throws OAuthError for an address that isn't the server's. */
+  /** Throws OAuthError for a URL outside the server. */
   place(request: FastifyRequest): Place;
   login: LoginRules<C, G>;
   device?: DeviceRules<C, G>;
-  /** How clients prove who they are. */
+  /** Methods of client authentication. */
   clientBy: readonly ('form' | 'basic')[];
   /** Client assertions (RFC 7523 section 2.2) of clients that may use them. Throws OAuthError. */
   clientAssertion?: {
@@ -160,9 +160,9 @@ export interface OAuthVendor<C extends Client, G extends Grant> extends TokenRul
   clientGrant?(client: C, form: URLSearchParams): G;
   /** Scopes of a refresh or a device; undefined when one is unknown. */
   parseScopes?(text: string): string[] | undefined;
-  /** Looks at every grant before tokens are given for it, and may add to it what the access token needs. Throws OAuthError. */
+  /** Checks every grant before tokens are issued, and may add data that the access token requires. Throws OAuthError. */
   admit?(grant: G, request: TokenRequest, pending: PendingRequest<C> | undefined): G;
-  /** The vendor's claims of an id token, beside issuer, audience, nonce and times. */
+  /** The vendor's claims of an id token, in addition to issuer, audience, nonce and times. */
   idClaims?(grant: G): object;
   answer(issued: Issued<G>): object;
 }

@@ -4,7 +4,7 @@ export interface Words {
   description: string;
   /** Default: 400. */
   status?: number;
-  /** The vendor's own code beside `error`, for its body. */
+  /** The vendor's code for the error body, in addition to `error`. */
   code?: string | number;
   suberror?: string;
 }
@@ -20,7 +20,7 @@ type Required =
   | 'redirectUnknown'
   | 'scopeUnknown'
   | 'challengeMethod'
-  /** The login page was answered already, or never shown. */
+  /** The sign-in page was already answered, or never shown. */
   | 'requestOver'
   /** Never given, used or too old. */
   | 'codeUnknown'
@@ -29,7 +29,7 @@ type Required =
   | 'refreshUnknown'
   | 'grantType';
 
-/** Where a vendor has no words of its own for one of these, it uses those of the other. */
+/** If a vendor has no error for a key, the vendor uses the error of the value. */
 const SAME_AS = {
   /** A public client sent credentials. */
   clientPublic: 'secretWrong',
@@ -45,7 +45,7 @@ type Unasked =
   | 'responseType'
   /** `prompt=none`. */
   | 'personNeeded'
-  /** A refresh asks for more than was granted. */
+  /** A refresh requests more than the grant allows. */
   | 'scopeWider'
   | 'deviceUnknown'
   | 'deviceExpired'
