@@ -95,7 +95,7 @@ async function logIn(world: World, login: DemoLogin): Promise<void> {
   const byDevice = login.kind === 'clinic' && tenant === world.logins[0]?.tenant;
   const act = async (shown: string) => {
     if (byDevice) {
-      const [, address, code] = /Open (\S+) on any device and type in the code {2}(\S+)/.exec(shown) ?? [];
+      const [, address, code] = /Open (\S+) on any device and enter the code {2}(\S+)/.exec(shown) ?? [];
       if (address !== undefined && code !== undefined) await approveDevice(address, code, { username, password });
       return;
     }

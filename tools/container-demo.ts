@@ -175,7 +175,7 @@ async function logIn({ world, image, runOptions }: Stage, login: DemoLogin): Pro
   let acted: Promise<unknown> | null = null;
   const act = async (shown: string) => {
     if (byDevice) {
-      const [, address = '', code = ''] = /Open (\S+) on any device and type in the code {2}(\S+)/.exec(shown) ?? [];
+      const [, address = '', code = ''] = /Open (\S+) on any device and enter the code {2}(\S+)/.exec(shown) ?? [];
       return approveDevice(address, code, { username, password });
     }
     const address = /^(https?:\S+)$/m.exec(shown)?.[1] ?? '';

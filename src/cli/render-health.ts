@@ -72,7 +72,7 @@ function listsOf(target: TargetHealth, asOf: number): string[] {
   lines.push(...countLine('Invalid phone numbers, left empty', target.unusable));
   for (const [property, records] of Object.entries(target.refusedThere))
     lines.push(
-      ...recordLines(`Refused by the CRM (${property}); only a change in the CRM removes the refusal`, records),
+      ...recordLines(`Opted out in the CRM (${property}); only the CRM can remove the opt-out`, records),
     );
   lines.push(...recordLines('Copied manually; deletion of the record also deletes the copies', target.copied));
   lines.push(...excludedLines(target), ...failingLines(target.failing, asOf));

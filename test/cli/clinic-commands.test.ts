@@ -238,7 +238,7 @@ describe('a change', () => {
     expect(renderError(failure, { asksForData: true })).toMatch(/\n {2}Vendor message: email: /);
     // Of any other command the words would end in the log of what started it.
     expect(renderError(failure, {})).toContain('the answer names the field email');
-    expect(renderError(failure, {})).not.toContain('The other side says');
+    expect(renderError(failure, {})).not.toContain('Vendor message');
     expect(renderError(failure, {})).not.toContain('nowhere');
     expect(`${JSON.stringify(failure)} ${failure.stack} ${Object.values(failure)}`).not.toContain('malformed');
   });

@@ -111,7 +111,7 @@ describe('matches', () => {
     expect(text).toContain('Not changed, 2:');
     expect(text).toMatch(/^ +3 +p1 +the contact no longer exists$/m);
     expect(text).toMatch(/^ +4 +p2 +another$/m);
-    expect(renderMatchResult({ ...oneOf(matchResults), refused: [] }, 'apply')).not.toContain('Left as they are');
+    expect(renderMatchResult({ ...oneOf(matchResults), refused: [] }, 'apply')).not.toContain('Not changed');
   });
 });
 

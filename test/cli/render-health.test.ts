@@ -87,5 +87,5 @@ test('says that excluded records are not known where the target was not read (se
   expect(rendered({ unread: 'server-error' })).toContain(
     'The clinic was not read (server-error): excluded records are unknown.',
   );
-  expect(rendered({ unread: null })).not.toContain('Not read now');
+  expect(rendered({ unread: null })).not.toContain('The clinic was not read');
 });

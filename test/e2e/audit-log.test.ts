@@ -81,11 +81,11 @@ test('forgetting a patient requires two people: the first request is recorded an
     out: '',
     err: expect.stringContaining('second-person-needed'),
   });
-  expect((await world.cli('status')).out).toContain('forget WAITS FOR A SECOND PERSON: Anna wants it');
+  expect((await world.cli('status')).out).toContain('forget WAITS FOR A SECOND ADMINISTRATOR: requested by Anna');
   expect(await forget('Anna')).toMatchObject({ code: 1, err: expect.stringContaining('second-person-same') });
   expect((await world.cli('receipts', 'clinic-1', '--json')).out).toContain('"receipts": []');
   expect((await forget('Bruno')).out).toContain('Tombstone');
-  expect((await world.cli('status')).out).not.toContain('SECOND PERSON');
+  expect((await world.cli('status')).out).not.toContain('SECOND ADMINISTRATOR');
   expect((await entriesOf(world, 'forget')).map(({ outcome, who }) => [outcome, who.claimed])).toEqual([
     ['requested', 'Anna'],
     ['refused', 'Anna'],

@@ -81,7 +81,7 @@ test('with a broken file of a running clinic, commands use the running configura
   const synced = await run('sync', 'clinic-1');
   expect(synced.code, synced.all).toBe(0);
   expect(synced.err.replaceAll(/\s+/g, ' ')).toMatch(fault);
-  expect(synced.err).toContain('What a daemon ran before counts until that is mended.');
+  expect(synced.err).toContain('A running daemon uses the previous configuration until these faults are fixed.');
 
   await mendFile();
   daemon.process.kill('SIGHUP');

@@ -59,7 +59,7 @@ test('the clinic commands use the tenant’s own connection, and a proposed prof
 
   const proposed = join(world.dir, 'proposed.yaml');
   const probe = await world.cli('clinic', 'probe', 'clinic-1', '--write', proposed);
-  expect(probe.out).toContain('requests were sent');
+  expect(probe.out).toContain('Requests sent: ');
   const again = await world.cli('clinic', 'probe', 'clinic-1', '--write', proposed);
   expect([again.code, again.err]).toEqual([1, expect.stringContaining('file-unusable')]);
   await useProfile(world, await readFile(proposed, 'utf8'));

@@ -153,5 +153,5 @@ test('an earlier refusal entered in the CRM stays when the contact is adopted, a
   expect(rowOf(refusing)).toMatchObject({ Email_Opt_Out: true });
   expect(rowOf(agreeing)).toMatchObject({ Email_Opt_Out: false });
   const health = await world.cli('health', 'clinic-1');
-  expect(health.out).toContain('Refuse in the CRM itself (Email_Opt_Out)');
+  expect(health.out).toContain('Opted out in the CRM (Email_Opt_Out)');
 });

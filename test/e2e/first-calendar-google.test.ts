@@ -101,7 +101,7 @@ describe('the document on the first calendar, with Google at its real hosts', ()
       ['URL of the authorization server', clinic.authUrl],
       ['Client id in the clinic system', DOCUMENTED.clinic.clientId],
       ['Client secret, if the registration has a secret', SECRETS.CLINIC_CLIENT_SECRET],
-      ['Port of the registered redirect address', ''],
+      ['Port of the registered redirect URL', ''],
       ["File with the clinic's OpenAPI document", ''],
       ['Where are the calendars?', `${DOWN} `],
       ['Client id at Google', DOCUMENTED.google.clientId],

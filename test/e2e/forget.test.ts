@@ -106,7 +106,7 @@ test('a patient is forgotten in a calendar, every CRM and Redis while a daemon r
   expect(await tracesIn(telling)).toEqual([]);
   expect([inCalendar(), inCrm()]).toEqual([false, []]);
 
-  expect((await world.cli('forget', TENANT, id, '--undo')).out).toContain('followed again');
+  expect((await world.cli('forget', TENANT, id, '--undo')).out).toContain('synced again');
   await world.cycle();
   await waitFor(async () => inCalendar(), { what: 'the appointments of the patient' });
   expect(inCrm().map(({ name }) => name)).toEqual(expect.arrayContaining(['salesforce', 'rest-crm']));

@@ -31,7 +31,7 @@ const FILES = [
 const STEPS = [
   'Testing the URL of Redis',
   'Testing the client secret of the clinic',
-  'Open this address',
+  'Open this URL',
   'Testing the password of dr-bianchi',
 ];
 
@@ -152,7 +152,7 @@ describe('init that was interrupted', () => {
     const ran = await init(dir);
     expect(ran.code, ran.err).toBe(0);
     expect(stateOf(dir)).toEqual(stateOf(whole));
-    expect(ran.err.includes('Open this address')).toBe(step !== STEPS.at(-1));
+    expect(ran.err.includes('Open this URL')).toBe(step !== STEPS.at(-1));
     const again = await init(dir);
     expect(again, again.err).toMatchObject({ code: 0, out: ran.out });
     expect(stateOf(dir)).toEqual(stateOf(whole));
@@ -198,8 +198,8 @@ describe('init that was interrupted', () => {
       Object.assign(all, { calendarKinds: [kind], [kind]: registration });
       Object.assign(all, { calendars: [{ ...calendar, kind, account }] });
     });
-    const killed = await initKilledAt(dir, 'Open this address', { answers, times: 2 });
-    expect(killed.match(/Open this address/g)).toHaveLength(2);
+    const killed = await initKilledAt(dir, 'Open this URL', { answers, times: 2 });
+    expect(killed.match(/Open this URL/g)).toHaveLength(2);
     const file = readFileSync(join(dir, 'tenants/aurora.yaml'), 'utf8');
     const logins: string[] = [];
     const ran = await runHere({ configDir: dir, env: {} }, ['init', dir, '--json', '--answers', answers], (said) => {
@@ -213,7 +213,7 @@ describe('init that was interrupted', () => {
     expect(readFileSync(join(dir, 'tenants/aurora.yaml'), 'utf8')).toBe(file);
     const again = await runHere({ configDir: dir, env: {} }, ['init', dir, '--json', '--answers', answers]);
     expect(again.code, again.err).toBe(0);
-    expect(again.err).not.toContain('Open this address');
+    expect(again.err).not.toContain('Open this URL');
   });
 
   test('does not change a file that init did not create', async () => {

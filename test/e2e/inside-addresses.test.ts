@@ -91,7 +91,7 @@ test('a tenant with a server name that resolves to an internal address is report
   const answer = await fetch(`http://127.0.0.1:${operatorPort}/api/v1/problems`, { headers });
   const listed = ((await answer.json()) as { problems: Problem[] }).problems.filter(ofSecond);
   expect(listed).toMatchObject([{ code: 'address-not-allowed', next: expect.stringContaining(setting) }]);
-  const lines = logged(world, 'a target rests') as { tenant: string; code: string; remedy: string }[];
+  const lines = logged(world, 'target backs off') as { tenant: string; code: string; remedy: string }[];
   expect(lines.filter(ofSecond)[0]).toMatchObject({
     code: 'address-not-allowed',
     remedy: expect.stringContaining(setting),

@@ -149,12 +149,12 @@ describe.skipIf(browserPath === null)(`in a browser (${browserPath ?? NO_BROWSER
     const { id } = world.clinic.book(world.clinicId, MEETING);
     await go(`${HOME}/plan`);
     await expectFit(page);
-    await press('Make a plan');
+    await press('Create plan');
     await page.locator('tbody tr', { hasText: id }).getByText('+ create').waitFor();
     await expectFit(page);
     expect(await world.events()).toBe(before);
     await press('Apply this plan');
-    await page.getByText('did what the plan says').waitFor();
+    await page.getByText('made the changes of the plan').waitFor();
     await waitFor(async () => (await world.events()) === before + 1, { what: 'the event to come', intervalMs: 100 });
     await go(`${HOME}/explain`);
     await page.locator('main').getByRole('searchbox').fill(id);

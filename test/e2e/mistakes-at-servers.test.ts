@@ -74,7 +74,7 @@ const LOGINS: Mistake[] = [
     make: (made) => made.runUntil(/Waiting/, 'login', 'clinic-1', 'clinic'),
     where: /with the client clinic-mirror of clinic-mirror\.yaml/,
     cause: /refuses the redirect URL/,
-    next: /register http:\/\/127\.0\.0\.1:\d+\/callback .*give this command again/,
+    next: /register http:\/\/127\.0\.0\.1:\d+\/callback .*run this command again/,
   },
   {
     name: 'scope that was not granted',

@@ -69,7 +69,7 @@ test('explain shows why an appointment is shown, removed, held or failing', asyn
     /the appointment does not exist in the clinic .*does not belong here: .* on hold: removals of appointments that the clinic no longer shows \(\S+, open\) .* starting .* named \S+/,
   );
   expect(await explain(failing)).toMatch(
-    / belongs here: .* nothing was written to be written \(new\): (failed \d+ times|waits for a change or an operator) \(/,
+    / belongs here: .* nothing was written to be written \(new\): (failed \d+ times|waiting for a change or an administrator) \(/,
   );
   expect(await explain({ id: 'no-such-id' })).toMatch(
     /the appointment does not exist in the clinic .*nothing was written/,

@@ -81,7 +81,7 @@ test('the owner of a new installation is shown once where to choose a passphrase
   expect((await send(`http://localhost:${operatorPort}/sign-in`, { passphrase })).status).toBe(303);
   await startOne();
   expect(told).toHaveLength(1);
-  expect(logged.join('')).toContain('nobody can sign in yet');
+  expect(logged.join('')).toContain('no administrator can sign in yet');
   expect(logged.join('')).not.toContain(link.split('/').at(-1));
 });
 

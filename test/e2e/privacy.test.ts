@@ -152,7 +152,7 @@ async function spoil(world: SmallWorld, log: () => Promise<string>): Promise<voi
       },
       { what: message, intervalMs: 300 },
     );
-  await daemonSays('a target rests');
+  await daemonSays('target backs off');
   world.clinicProxy.clear();
   world.clinicProxy.add({ times: 1_000, fault: { kind: 'answer', answer: refusal(500) } });
   await daemonSays('cycle ended early');

@@ -66,7 +66,7 @@ test('and with the profile that the probe proposes from its answers only', async
   const lines = probe.out.split('\n');
   expect(
     Math.max(
-      ...lines.slice(lines.findIndex((line) => line.startsWith('What this profile'))).map(({ length }) => length),
+      ...lines.slice(lines.findIndex((line) => line.startsWith('Result of this profile'))).map(({ length }) => length),
     ),
   ).toBeLessThanOrEqual(100);
   await useProfile(world, stringify(answered(await readFile(proposed, 'utf8'))));

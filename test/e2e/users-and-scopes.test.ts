@@ -79,7 +79,7 @@ test('a scope revoked from the connection turns off dependent features; others c
   // The refresh itself reports the missing permission, from then on for the connection.
   await refreshClinic(world);
   expect(await text(world)).toMatch(
-    /login clinic \(clinic\): connected, missing-scopes, .*missing scopes: svc\.treatments/,
+    /connection clinic \(clinic\): connected, missing-scopes, .*missing scopes: svc\.treatments/,
   );
   expect((await shown(world)).connections[0]).toMatchObject({ missingScopes: ['svc.treatments'] });
 
@@ -260,12 +260,12 @@ test('a user who lost every tenant is not shown as connected, and is again in th
   const { world, user, clinicId } = await syncedWorld();
   world.clinic.leaveTenant(user.username, clinicId);
   expect((await anotherCycle(world.open())).run.error).toMatchObject({ code: 'user-unknown' });
-  expect(await text(world)).toContain('login clinic (clinic): no-tenant, user-unknown');
+  expect(await text(world)).toContain('connection clinic (clinic): no-tenant, user-unknown');
   expect(await metrics(world)).toContain('clinic_mirror_needs_login{tenant="clinic-1",connection="clinic"} 1');
 
   world.clinic.setPermissions(user.username, clinicId, PERMISSIONS);
   await anotherCycle(world.open());
-  expect(await text(world)).toContain('login clinic (clinic): connected');
+  expect(await text(world)).toContain('connection clinic (clinic): connected');
 });
 
 test('after a user moved to another tenant every command reports it, and nothing is written on any path', async () => {

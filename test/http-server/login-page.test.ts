@@ -76,11 +76,11 @@ describe('a login link', () => {
     [
       'a wide permission',
       { scopes: ['https://www.googleapis.com/auth/calendar.events'] },
-      'the permission covers them too',
+      'the permission includes them',
     ],
-    ['another vendor', { vendor: 'microsoft', scopes: ['Calendars.ReadWrite'] }, 'the permission covers them too'],
+    ['another vendor', { vendor: 'microsoft', scopes: ['Calendars.ReadWrite'] }, 'the permission includes them'],
     ['a CRM', { vendor: 'hubspot', targets: [{ connector: 'hubspot', holds: 'objects' }] }, 'Keep contacts'],
-    ['the clinic', { vendor: 'clinic', targets: [] }, 'with your rights'],
+    ['the clinic', { vendor: 'clinic', targets: [] }, 'with your permissions'],
   ] as const)('never promises more than is true of %s', (_, changes, told) => {
     const page = loginLinkPage({ ...ABOUT, ...changes }, 'en');
     expect(page).toContain(told);

@@ -208,7 +208,7 @@ describe('a patient who unsubscribes in the CRM', () => {
     await world.audit();
     const view = await healthOf(world);
     expect(view.targets).toMatchObject([{ refusedThere: { emailAddressIsOptedOut: ['1', '2'] } }]);
-    expect(renderHealth(view)).toContain('Refuse in the CRM itself (emailAddressIsOptedOut)');
+    expect(renderHealth(view)).toContain('Opted out in the CRM (emailAddressIsOptedOut)');
     world.sandbox.editByHand('Contact', contactOf(world, 'Anna').id, { emailAddressIsOptedOut: false });
     await world.audit();
     await world.pass();
@@ -231,7 +231,7 @@ describe('a contact that a user duplicated', () => {
     await world.audit();
     const view = await healthOf(world);
     expect(view.targets).toMatchObject([{ copied: ['1'] }]);
-    expect(renderHealth(view)).toContain('Copied by a person');
+    expect(renderHealth(view)).toContain('Copied manually');
     world.admit(['1', refuses('Anna')], ['2', agrees('Bruno')]);
     await world.pass();
     expect(world.sandbox.records('Contact').map(({ values }) => values.firstName)).toEqual(['Bruno']);

@@ -174,7 +174,7 @@ describe('the document of a clinic of numbers', () => {
     expect(check.toDecide[0]).toMatchObject({
       location: 'appointments.statuses',
       there: '0, 10, 20, 30, 40, 90, 91',
-      ask: expect.stringContaining('cancelled ones too'),
+      ask: expect.stringContaining('also cancelled records'),
     });
     const again = checkSpecification(document, profileOf(parse(check.proposedProfile) as WrittenProfile));
     expect([again.fits, again.findings.filter(({ result: verdict }) => verdict === 'differs')]).toEqual([false, []]);

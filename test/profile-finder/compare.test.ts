@@ -67,7 +67,7 @@ describe('the path of rows and of single records', () => {
 
   test('is asked about if an answer has several lists', () => {
     const lists = { type: 'object', properties: { ...rows('alfa').properties, ...rows('beta').properties } };
-    expect(undecidedAt(documentOf({ '/agendas': lists }), 'agendas (list)')?.ask).toContain('hold its rows?');
+    expect(undecidedAt(documentOf({ '/agendas': lists }), 'agendas (list)')?.ask).toContain('contains the records?');
   });
 });
 

@@ -60,7 +60,7 @@ describe('states', () => {
       properties: { id: { type: 'string' }, esito: { type: 'integer' }, motivo: { type: 'string', enum: ['a', 'b'] } },
     });
     const question = undecidedAt(document, 'appointments.fields.status');
-    expect(question?.ask).toMatch(/cancelled ones stay\. Few different values have: esito, motivo\.$/);
+    expect(question?.ask).toMatch(/cancelled appointments remain\. Few different values have: esito, motivo\.$/);
   });
 });
 

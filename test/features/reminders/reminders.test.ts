@@ -134,7 +134,7 @@ describe('the story of an appointment', () => {
     const world = await worldWith({ one: 48 });
     world.clinic.lookupsFail = true;
     const text = await story(world);
-    expect(text).toContain('could not be asked');
+    expect(text).toContain('did not respond');
     expect(text).toContain('planned');
   });
 

@@ -79,7 +79,7 @@ describe.skipIf(browserPath === null)(`in a browser (${browserPath ?? NO_BROWSER
     await page.getByRole('button', { name: /^Remove all/ }).click();
     await expectText();
     await page.goto(`${world().base}${BASE}/plan`);
-    await page.getByRole('button', { name: 'Make a plan' }).click();
+    await page.getByRole('button', { name: 'Create plan' }).click();
     await page.locator('table').first().waitFor();
     await expectText();
   });

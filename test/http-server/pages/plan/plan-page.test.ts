@@ -25,7 +25,7 @@ describe('a plan', () => {
     const plan = /name="apply" value="(\w+)"/.exec(body)?.[1] ?? '';
     const applied = await send('operator', address, [['apply', plan]]);
     const after = await open('operator', String(applied.headers.location));
-    expect(after.body).toContain('did what the plan says');
+    expect(after.body).toContain('made the changes of the plan');
     expect(model.objects().find(({ item }) => JSON.stringify(item).includes('17:00:00+02:00'))).toBeDefined();
     expect((await send('viewer', address, [])).status).toBe(403);
   });
@@ -41,7 +41,7 @@ describe('a plan', () => {
     const before = JSON.stringify(model.objects());
     const applied = await send('operator', address, [['apply', plan]]);
     const after = await open('operator', String(applied.headers.location));
-    expect(after.body).toContain('Something changed since this plan was made');
+    expect(after.body).toContain('Data changed after the plan was created');
     expect(after.body).toContain('apt-2');
     expect(JSON.stringify(model.objects())).toBe(before);
   });
