@@ -34,17 +34,7 @@ const WHY: Readonly<Record<string, string>> = {
 
 /** Renders the lists in sync, excluded and failing of each target. */
 export function renderHealth({ tenant, asOf, connections, remarks = [], targets }: HealthView): string {
-  const columns = [
-    'target',
-    'connector',
-    'follows',
-    'in sync',
-    'excluded',
-    'failed',
-    'pending',
-    'manual changes',
-    'on hold',
-  ];
+  const columns = ['target', 'connector', 'follows', 'in sync', 'excluded', 'failed', 'pending', 'manual', 'on hold'];
   const rows = targets.map((target) => [
     target.target,
     target.connector,
@@ -71,9 +61,7 @@ function listsOf(target: TargetHealth, asOf: number): string[] {
   lines.push(...countLine('Objects that differ from the last write', target.heldOtherwise));
   lines.push(...countLine('Invalid phone numbers, left empty', target.unusable));
   for (const [property, records] of Object.entries(target.refusedThere))
-    lines.push(
-      ...recordLines(`Opted out in the CRM (${property}); only the CRM can remove the opt-out`, records),
-    );
+    lines.push(...recordLines(`Opted out in the CRM (${property}); only the CRM can remove the opt-out`, records));
   lines.push(...recordLines('Copied manually; deletion of the record also deletes the copies', target.copied));
   lines.push(...excludedLines(target), ...failingLines(target.failing, asOf));
   return lines.length === 0 ? [] : ['', `${target.target}:`, ...lines];

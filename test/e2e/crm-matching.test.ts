@@ -70,7 +70,7 @@ test.each(VENDORS)(
 
     const plan = await world.cli('plan', 'clinic-1');
     expect(plan.out).toContain(
-      '11 contacts in the CRM were not created by clinic-mirror, and 8 patients look like one of them',
+      '11 contacts in the CRM were not created by clinic-mirror, and 8 patients are similar to such a contact',
     );
     const file = join(world.configDir, 'matches.csv');
     const proposal = await run(world, target, '--out', file);

@@ -97,9 +97,7 @@ test('obstacles are listed in the order of their repair, with the command', asyn
   ]);
   expect(await world.cli('config', 'check', '--live', tenant!.id)).toMatchObject({
     code: 1,
-    out: expect.stringMatching(
-      /target doctor-1: google[\s\S]*of-a-label[\s\S]*agenda-unknown[\s\S]*Fix in this order/,
-    ),
+    out: expect.stringMatching(/target doctor-1: google[\s\S]*of-a-label[\s\S]*agenda-unknown[\s\S]*Fix in this order/),
   });
   expect(findings.find(({ subject }) => subject === `target ${other!.target}`)).toMatchObject({ result: 'not-asked' });
   const [view] = (JSON.parse((await world.cli('status', '--json')).out) as Status).tenants;

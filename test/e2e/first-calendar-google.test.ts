@@ -104,7 +104,7 @@ describe('the document on the first calendar, with Google at its real hosts', ()
       ['Port of the registered redirect URL', ''],
       ["File with the clinic's OpenAPI document", ''],
       ['Where are the calendars?', `${DOWN} `],
-      ['Client id at Google', DOCUMENTED.google.clientId],
+      ['Client id for Google', DOCUMENTED.google.clientId],
       ['Google client secret', SECRETS.GOOGLE_CLIENT_SECRET],
       ['Name of the clinic', 'Studio Belvedere'],
       ['Short id of the clinic', ''],

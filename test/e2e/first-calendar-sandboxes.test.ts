@@ -79,7 +79,7 @@ function person(): (said: string) => void {
     for (const [, url = ''] of said.matchAll(/^(http:\S+(?:authorize|\/auth)\?\S+)\r?\n/gm)) {
       if (opened.has(url)) continue;
       opened.add(url);
-      const isGoogle = said.slice(0, said.indexOf(url)).lastIndexOf('The login to Google') > 0;
+      const isGoogle = said.slice(0, said.indexOf(url)).lastIndexOf('Connection to Google') > 0;
       const login = isGoogle
         ? authorizeAtGoogle(url, { account: documented('continue as') })
         : authorizeInClinic(url, { username: documented('user'), password: documented('password') });

@@ -45,8 +45,8 @@ test('a revoked clinic connection stops its tenant with the same words on every 
   expect((await world.cycle(first.id)).run.error).toMatchObject({ actor: 'authorization' });
   expect((await world.cycle(second.id)).run.error).toBeNull();
 
-  expect((await world.cli('status', first.id)).out).toMatch(/login clinic \(clinic\): needs-login/);
-  expect((await world.cli('status', second.id)).out).toMatch(/login clinic \(clinic\): connected/);
+  expect((await world.cli('status', first.id)).out).toMatch(/connection clinic \(clinic\): needs-login/);
+  expect((await world.cli('status', second.id)).out).toMatch(/connection clinic \(clinic\): connected/);
   const metrics = await metricsOf(world);
   expect(metrics).toContain('clinic_mirror_needs_login{tenant="clinic-1",connection="clinic"} 1');
   expect(metrics).toContain('clinic_mirror_needs_login{tenant="clinic-2",connection="clinic"} 0');
@@ -67,7 +67,7 @@ test('for a clinic that accepts only one port, a sign-in by browser returns to t
   const settings = parse(await readFile(file, 'utf8')) as { http?: object };
   await writeFile(file, stringify({ ...settings, http: { ...settings.http, loginPort: port } }));
   await world.logIn({ connections: ['clinic'] });
-  expect((await world.cli('status', 'clinic-1')).out).toMatch(/login clinic \(clinic\): connected/);
+  expect((await world.cli('status', 'clinic-1')).out).toMatch(/connection clinic \(clinic\): connected/);
 });
 
 test('a revoked Google connection stops only its target; reconnecting resumes it at once', async () => {
@@ -103,7 +103,7 @@ test('a permission that a user did not grant at the clinic is named, by status a
 
   expect(run.error).toMatchObject({ actor: 'authorization' });
   expect(`${run.error?.message} ${run.error?.remedy}`).toContain('svc.agenda');
-  expect((await world.cli('status')).out).toMatch(/login clinic .*missing scopes:\s+svc\.agenda/);
+  expect((await world.cli('status')).out).toMatch(/connection clinic .*missing scopes:\s+svc\.agenda/);
   await world.logIn({ connections: ['clinic'] });
   await world.cycle();
   expect(await world.compareAll()).toEqual([expect.objectContaining(EXACT)]);
@@ -118,7 +118,7 @@ test('a permission that a user did not grant at Google is named, and nothing is 
   const { targets } = await world.cycle();
 
   expect(targets[0]).toMatchObject({ state: 'stopped', failure: { actor: 'authorization' } });
-  expect((await world.cli('status')).out).toMatch(/login doctor-1 .*missing scopes:\s+\S*calendarlist\.readonly/);
+  expect((await world.cli('status')).out).toMatch(/connection doctor-1 .*missing scopes:\s+\S*calendarlist\.readonly/);
   await world.logIn({ connections: ['doctor-1'] });
   await world.cycle();
   expect(await world.compareAll()).toEqual([expect.objectContaining(EXACT)]);

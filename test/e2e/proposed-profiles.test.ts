@@ -62,7 +62,7 @@ test('and with the profile that the probe proposes from its answers only', async
   const probe = await world.cli('clinic', 'probe', 'clinic-1', '--write', proposed);
   expect([probe.code, probe.err]).toEqual([1, expect.not.stringContaining('What to do')]);
   expect(probe.out).toMatch(/appointments\.statuses: what does the state mean: .*\b90\b/);
-  expect(probe.out).toMatch(/^What this profile can read of 20 rows: 20 read\.$/m);
+  expect(probe.out).toMatch(/^Result of this profile for 20 records: 20 read\.$/m);
   const lines = probe.out.split('\n');
   expect(
     Math.max(

@@ -47,7 +47,7 @@ test('without the permission for treatments, texts are removed once, every surfa
   const withheld = [expect.objectContaining({ part: 'treatments', code: 'insufficient-permissions' })];
   expect((await shown(world)).lastRun).toMatchObject({ error: null, withheld });
   expect(await text(world)).toMatch(
-    /left out of entries: treatments \(insufficient-permissions\);.*permission for treatments\.list/,
+    /left out of events: treatments \(insufficient-permissions\);.*permission for treatments\.list/,
   );
 
   expect(await metrics(world)).toContain('clinic_mirror_catalogue_withheld{tenant="clinic-1",part="treatments"} 1');

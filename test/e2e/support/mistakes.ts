@@ -124,7 +124,8 @@ function renderTable(rows: readonly Row[]): string {
 /** What `doctor` says of its first problem: the finding, and what to do. */
 function firstProblem({ out, err }: Ran): string {
   const [, finding = ''] = /^(?:PROBLEM|warning) +([\s\S]*?)(?=\n\S)/m.exec(out) ?? [];
-  const [, next = ''] = /^1\. ([\s\S]*?)(?=\n\d+\. |$(?![\s\S]))/m.exec(out.slice(out.indexOf('What to do'))) ?? [];
+  const [, next = ''] =
+    /^1\. ([\s\S]*?)(?=\n\d+\. |$(?![\s\S]))/m.exec(out.slice(out.indexOf('Fix in this order'))) ?? [];
   return finding === '' ? `${out}${err}` : `${finding} → ${next}`;
 }
 
