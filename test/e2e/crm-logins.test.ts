@@ -32,7 +32,7 @@ test('connections of CRMs are created, shown, refreshed and revoked by the comma
     what: 'the revoked HubSpot connection, found by the refresh job',
   });
   const { out } = await world.cli('status');
-  expect(out).toMatch(/login hubspot \(hubspot\): needs-login.*login-ended/);
+  expect(out).toMatch(/connection hubspot \(hubspot\): needs-login.*login-ended/);
   expect(out).toMatch(/login salesforce \(salesforce\): connected/);
   expect(out).toMatch(/login private \(bearer\): static/);
 

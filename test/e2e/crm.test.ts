@@ -189,6 +189,6 @@ test('what the command line says of targets in CRMs fits into 100 columns', asyn
     for (const vendor of world.vendors) expect(out, command).toContain(`${vendor.name}-contacts`);
   }
   expect(plan.out).toMatch(/hubspot-contacts\n {2}12 to create · 0 unchanged\n/);
-  expect(health.out).toMatch(/hubspot-contacts:\n {2}Excluded, 1: the patient has not given/);
+  expect(health.out).toMatch(/hubspot-contacts:\n {2}Excluded, 1: no patient consent for this target/);
   expect(health.out).toMatch(/hubspot-deals:\n {2}Excluded, \d+: the target of contacts excludes the patient/);
 });

@@ -82,8 +82,8 @@ test('a revoked Google connection stops only its target; reconnecting resumes it
 
   expect(targets.map(({ state }) => state)).toEqual(['stopped', 'in-sync']);
   const { out } = await world.cli('status');
-  expect(out).toMatch(new RegExp(`login ${stopped.target} \\(google\\): needs-login`));
-  expect(out).toMatch(new RegExp(`login ${going.target} \\(google\\): connected`));
+  expect(out).toMatch(new RegExp(`connection ${stopped.target} \\(google\\): needs-login`));
+  expect(out).toMatch(new RegExp(`connection ${going.target} \\(google\\): connected`));
   const metrics = await metricsOf(world);
   expect(metrics).toContain(`clinic_mirror_needs_login{tenant="clinic-1",connection="${stopped.target}"} 1`);
   expect(metrics).toContain(`clinic_mirror_target_stopped{tenant="clinic-1",target="${stopped.target}"} 1`);

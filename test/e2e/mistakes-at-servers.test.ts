@@ -72,7 +72,7 @@ const LOGINS: Mistake[] = [
     name: 'redirect URI',
     surface: 'login',
     make: (made) => made.runUntil(/Waiting/, 'login', 'clinic-1', 'clinic'),
-    where: /with the client clinic-mirror of clinic-mirror\.yaml/,
+    where: /for client clinic-mirror of clinic-mirror\.yaml/,
     cause: /refuses the redirect URL/,
     next: /register http:\/\/127\.0\.0\.1:\d+\/callback .*run this command again/,
   },
