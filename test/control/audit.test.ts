@@ -188,7 +188,7 @@ test('the output shows counts, different fields, frequent changes, and a replace
   const last = (await look()).replace(/\s+/g, ' ');
   expect(last).toContain('doctor: 1 objects were restored too often today');
   expect(last).toContain('Fields that differ: title.');
-  expect(last).toContain('room: the calendar is another one than before');
+  expect(last).toContain('room: the calendar was replaced');
 });
 
 test('a paused target is audited; an unreachable one is reported with the reason, and the audit fails', async () => {

@@ -45,9 +45,9 @@ test('health shows synchronized targets, exclusions with their reasons, and fail
       connection crm (hubspot): unconfirmed, account-unconfirmed, account admin@practice.example (4711),
       not used until "clinic-mirror accept-account"
 
-    target    connector  follows   in sync  excluded  failed  pending  manual changes  on hold
-    ────────  ─────────  ────────  ───────  ────────  ──────  ───────  ──────────────  ───────
-    contacts  model      patients        3         1       1        0               0        0
+    target    connector  follows   in sync  excluded  failed  pending  manual  on hold
+    ────────  ─────────  ────────  ───────  ────────  ──────  ───────  ──────  ───────
+    contacts  model      patients        3         1       1        0       0        0
 
     contacts:
       Invalid phone numbers, left empty: phone (1)

@@ -102,7 +102,7 @@ test('a broken profile of running clinics is reported the same way', async () =>
   const told = await run('status');
   expect(told.code, told.all).toBe(0);
   expect(told.all).toContain('1 clinic, 0 action required');
-  expect(told.all).toContain(`all tenants CHANGED FILE REFUSED`);
+  expect(told.all).toContain(`every tenant CHANGED FILE REFUSED`);
   expect(told.all).toMatch(new RegExp(`${name}, line \\d+`));
   expect((await run('status', 'clinic-1')).out).toMatch(/sync: in sync/);
 });

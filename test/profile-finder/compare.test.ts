@@ -62,7 +62,7 @@ describe('the path of rows and of single records', () => {
     expect(changed(read(within('agenda', ROW)), 'recordPath')).toBe('agenda');
     expect(changed(read(ROW), 'recordPath')).toBe(undefined);
     const both = { type: 'object', properties: { before: ROW, after: ROW } };
-    expect(undecidedAt(read(both), 'agendas.recordPath')?.ask).toContain('hold it?');
+    expect(undecidedAt(read(both), 'agendas.recordPath')?.ask).toContain('contains the record?');
   });
 
   test('is asked about if an answer has several lists', () => {

@@ -84,7 +84,7 @@ describe.each(DIALECT_NAMES)('a probe of a %s clinic', (dialect) => {
     expect(probe.rows).toMatchObject({ of: 'clinic', rows: 20, read: 20, unusable: [] });
     expect(question?.there.split(', ') ?? []).toEqual(expect.arrayContaining(open));
     expect(probe.toDecide.indexOf(question as (typeof probe.toDecide)[number])).toBeLessThanOrEqual(0);
-    if (dialect === 'numbers') expect(question?.ask).toMatch(/Of \d+ rows: .*\b90 in \d+/);
+    if (dialect === 'numbers') expect(question?.ask).toMatch(/Observed in \d+ records: .*\b90 in \d+/);
   });
 
   test('makes few, read-only requests, and reports its progress', () => {
