@@ -8,7 +8,7 @@ import {
   UsageError,
 } from './kit/command.ts';
 
-/** Every sandbox, by the name of its folder. One alone is loaded. */
+/** Every sandbox, by the name of its folder. Only the started sandbox is loaded. */
 const SANDBOXES: Readonly<Record<string, { about: string; load(): Promise<{ command: SandboxCommand }> }>> = {
   caldav: {
     about: 'a CalDAV server with the ways of Cyrus, Xandikos, iCloud and small ones',
@@ -76,7 +76,7 @@ function runUntilSignal({ order, close }: StartedSandbox): void {
     stopOrders?.();
     void close();
   };
-  // Not once: Ctrl-C may arrive twice, from the terminal and passed on by whoever started us.
+  // `on` instead of `once`: Ctrl-C may arrive twice, from the terminal and from the parent process.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, end);
 }
 
@@ -105,7 +105,7 @@ function print(text: string): void {
   process.stdout.write(text);
 }
 
-/** What went wrong, for a person: whose port is taken, or which option is wrong. */
+/** Returns the error message for the operator: the port in use, or the wrong option. */
 function reasonOf(error: unknown): string | undefined {
   if (error instanceof UsageError) return error.message;
   const { code, port, message } = error as NodeJS.ErrnoException & { port?: number };

@@ -44,7 +44,7 @@ interface Match {
   parameters: Record<string, string>;
 }
 
-/** The calendar API without HTTP: the same for a request of its own and for a part of a batch. */
+/** The calendar API without HTTP, shared by single requests and the parts of a batch. */
 export class CalendarApi {
   readonly #world: World;
   readonly #faults: FaultPlan;

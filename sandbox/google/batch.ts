@@ -12,7 +12,7 @@ import { formatBatch, type InnerRequest, type InnerResponse, parseBatch } from '
 /** Faults that may hit one part; `missing-part` runs the call and leaves its answer out. */
 const INNER_FAULTS: ReadonlySet<string> = new Set(['status', 'latency', 'lost-answer', 'conflict', 'missing-part']);
 
-/** What running a batch needs. `maxSize` is read per batch, for it may change. */
+/** Dependencies of a batch run. `maxSize` is read for each batch, because the setting may change. */
 export interface BatchOptions {
   api: CalendarApi;
   faults: FaultPlan;
@@ -21,8 +21,8 @@ export interface BatchOptions {
 }
 
 /**
- * The calls of a batch request: outer headers apply to each, but for Content-* and what the part says itself.
- * Throws ApiError 400 when the body is malformed or holds more than the cap.
+ * Returns the calls of a batch request. Outer headers apply to each part, except Content-* and the part's own headers.
+ * @throws ApiError 400 if the body is malformed or holds more calls than `maxSize`
  */
 export function innerCalls(
   headers: IncomingHttpHeaders,
@@ -45,7 +45,7 @@ export function innerCalls(
   }));
 }
 
-/** Runs the calls and writes the multipart answer; both happen in an order of their own. */
+/** Runs the calls and writes the multipart answer, both in random order. */
 export async function answerBatch(
   calls: { call: ApiCall; contentId: string | undefined }[],
   { api, faults, random }: BatchOptions,

@@ -10,7 +10,7 @@ import type { Route } from './routes.ts';
 /** Path of the batch endpoint. */
 export const BATCH_PATH = '/batch/calendar/v3';
 
-/** Adds the calendar API, each method as a route of its own so that the counts tell them apart, and the batch endpoint. */
+/** Adds the calendar API and the batch endpoint. Each method has a separate route, and so a separate count. */
 export function addCalendarRoutes(
   app: FastifyInstance,
   routes: readonly Route[],
@@ -43,8 +43,8 @@ export function addCalendarRoutes(
 }
 
 /**
- * Shows how many HTTP requests for one calendar run at once, as `calendar:<id>`; a batch counts once for each calendar in it.
- * Must be added before the kit, so that injected latency is seen.
+ * Records the number of concurrent HTTP requests for each calendar, as `calendar:<id>`. A batch is one request for each calendar in the
+ * batch. Must be added before the kit, so that the running time includes injected latency.
  */
 export function watchConcurrency(app: FastifyInstance, counts: Counts, batch: BatchOptions): void {
   app.addHook('preHandler', async (request, reply) => {

@@ -55,7 +55,7 @@ export function jsonBody(context: Context): Record<string, unknown> {
   return body;
 }
 
-/** A text field of a body; null counts as absent. Throws ApiError 400 for any other type. */
+/** Returns a text field of a body; null is treated as absent. Throws ApiError 400 for any other type. */
 export function textField(body: Record<string, unknown>, name: string): string | undefined {
   const value = body[name];
   if (value === undefined || value === null) {

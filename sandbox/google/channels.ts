@@ -29,7 +29,7 @@ const RETRIED = new Set([500, 502, 503, 504]);
 const ATTEMPTS = 3;
 const RETRY_DELAY_MS = 50;
 
-/** The watches of the sandbox, and the delivery of their notifications to loopback addresses. */
+/** The watches of the sandbox, and the delivery of their notifications to loopback URLs. */
 export class Channels {
   readonly #world: World;
   readonly #faults: FaultPlan;
@@ -77,7 +77,7 @@ export class Channels {
     return { status: 204 };
   }
 
-  /** Tells every live channel of the calendar that something changed; a `lost-notification` fault swallows it. */
+  /** Notifies every live channel of the calendar about a change. A `lost-notification` fault drops the notification. */
   notify(calendarId: string): void {
     for (const channel of this.#channels.values()) {
       if (channel.calendarId === calendarId && channel.expiresAt > this.#world.now()) {
@@ -161,7 +161,7 @@ function expiryOf(body: Record<string, unknown>, now: number): number {
   return Math.min(wanted, now + DEFAULT_TTL_S * 1000);
 }
 
-/** The vendor wants https with a valid certificate; here plain http on loopback stands for it. */
+/** The vendor requires https with a valid certificate. The sandbox also accepts plain http on loopback. */
 function checkAddress(address: string): void {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   const isLoopback = url?.hostname === '127.0.0.1' || url?.hostname === 'localhost';
@@ -182,7 +182,9 @@ function notificationHeaders(channel: Channel, state: 'sync' | 'exists'): Record
   };
 }
 
-/** The answer's status; 0 when there is none. Nothing leaves loopback: an https address counts as unreachable. */
+/**
+ * Returns the status of the answer, or 0 if there is none. The sandbox sends only to loopback URLs; an https URL is treated as unreachable.
+ */
 async function post(address: string, headers: Record<string, string>): Promise<number> {
   if (!address.startsWith('http:')) {
     return 0;

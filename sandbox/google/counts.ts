@@ -33,7 +33,7 @@ export class GoogleCounts {
     return this.#counts.value('quotaUnits');
   }
 
-  /** Units charged to one user: an account, or a service account's address or its quotaUser. */
+  /** Returns the units charged to one user: an account, a service account's email address, or its quotaUser. */
   quotaUnitsOf(user: string): number {
     return this.#counts.value(`quotaUnits:${user}`);
   }

@@ -1,8 +1,8 @@
-/** A list in progress: which events it holds, frozen when it began, and what its last page will say. */
+/** A list in progress: its events, fixed at the first page, and the sync token of its last page. */
 export interface Cursor {
   id: number;
   calendarId: string;
-  /** The request's parameters but for the page's own; every page must repeat them. */
+  /** The request's parameters, except those of the page. Every page must repeat them. */
   parameters: string;
   eventIds: string[];
   nextSyncToken: string | undefined;
@@ -42,7 +42,7 @@ export function toToken(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');
 }
 
-/** The value of an opaque token, or undefined when it is none of ours. */
+/** Returns the value of an opaque token, or undefined if the sandbox did not issue the token. */
 export function fromToken(token: string): unknown {
   try {
     return JSON.parse(Buffer.from(token, 'base64url').toString());

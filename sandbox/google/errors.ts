@@ -42,7 +42,7 @@ export function invalid(message: string, location?: string): ApiError {
   return new ApiError(400, 'invalid', message, location === undefined ? {} : { location, locationType: 'parameter' });
 }
 
-/** A request that the real API may accept and the sandbox does not imitate. Says so. */
+/** Returns the error for a request that the real API may accept and the sandbox does not imitate. The message names the missing feature. */
 export function notInSandbox(what: string): ApiError {
   return new ApiError(400, 'notImplemented', `The sandbox does not do ${what}.`, { domain: 'sandbox' });
 }
@@ -52,7 +52,7 @@ export function required(message: string): ApiError {
   return new ApiError(400, 'required', message);
 }
 
-/** 404: it never existed, or the caller may not know that it does. */
+/** 404: the object never existed, or the caller has no permission to learn of its existence. */
 export function notFound(): ApiError {
   return new ApiError(404, 'notFound', 'Not Found');
 }
@@ -104,7 +104,7 @@ export function quotaExceeded(): ApiError {
   return new ApiError(403, 'quotaExceeded', 'Calendar usage limits exceeded.', { domain: 'usageLimits' });
 }
 
-/** The body of an injected status that brings none of its own. */
+/** Returns the body of an injected status for a fault without a body. */
 export function bodyOfStatus(status: number): GoogleErrorBody {
   const reasons: Record<number, [reason: string, message: string, domain?: string]> = {
     400: ['badRequest', 'Bad Request'],

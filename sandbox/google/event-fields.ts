@@ -110,8 +110,9 @@ export type EventBody = z.infer<typeof eventBody>;
 export type EventTime = z.infer<typeof eventTime>;
 
 /**
- * Checks an event as a client sent it; nulls count as absent. Property keys that are too long are dropped and values cut,
- * silently, as the vendor does; `onDropped` is told how many. Throws ApiError 400.
+ * Checks an event from a client; nulls are treated as absent. Like the vendor, drops properties with too long keys and cuts too long values
+ * without an error. `onDropped` receives their number.
+ * @throws ApiError 400
  */
 export function parseEventBody(body: unknown, onDropped: (count: number) => void): EventBody {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
@@ -179,7 +180,7 @@ function refuseWhatIsNotMirrored(body: Record<string, unknown>): void {
   }
 }
 
-/** Names the place, never the value: what a client sends may be about a patient. */
+/** The message names the field, never the value: a client's values may concern a patient. */
 function toApiError(issue: z.core.$ZodIssue): ApiError {
   if (issue.code === 'unrecognized_keys') {
     const name = issue.keys[0];

@@ -17,7 +17,7 @@ const MAX_PAGE_SIZE = 2500;
 
 const pageToken = z.object({ cursorId: z.int(), position: z.int(), filled: z.boolean() });
 
-/** GET calendars/{calendarId}/events: a full list, or with a sync token what changed since. */
+/** GET calendars/{calendarId}/events: a full list, or with a sync token only the later changes. */
 export function listEvents(context: Context): ApiAnswer {
   const { calendar, role } = calendarFor(context, 'freeBusyReader', EVENT_READ_SCOPES);
   const { query, world } = context;

@@ -87,7 +87,7 @@ function renderTime(
     : { date: time.date };
 }
 
-/** The vendor leaves out what has its default value. */
+/** The vendor omits fields that have their default value. */
 function dropDefaults(resource: EventResource): void {
   if (resource.transparency === 'opaque') {
     delete resource.transparency;

@@ -10,13 +10,13 @@ export function cancelEvent(world: World, calendar: Calendar, event: StoredEvent
   save(world, calendar, { ...event, status: 'cancelled', updatedAt: world.now() });
 }
 
-/** Merges changes into an event as a person would by hand: no access check, no quota. Throws ApiError 400. */
+/** Merges changes into an event like a user's manual edit: no access check, no quota. Throws ApiError 400. */
 export function editEvent(world: World, calendar: Calendar, event: StoredEvent, changes: object): StoredEvent {
   const body = parseEventBody(mergePatch(patchable(event), changes), () => undefined);
   return save(world, calendar, { ...event, ...draftEvent(world, calendar, body, event) });
 }
 
-/** Adds an event as a person would by hand. Throws ApiError 400. */
+/** Adds an event like a user does manually. Throws ApiError 400. */
 export function addEvent(world: World, calendar: Calendar, fields: object): StoredEvent {
   const body = parseEventBody(fields, () => undefined);
   const id = body.id ?? newEventId();
@@ -29,7 +29,7 @@ export function addEvent(world: World, calendar: Calendar, fields: object): Stor
   });
 }
 
-/** A new version without what only its origin knows. */
+/** A new version, without the fields that are set only when the event is created. */
 export type Draft = Omit<StoredEvent, 'id' | 'iCalUID' | 'creator' | 'organizer' | 'change'>;
 
 /** What a write makes of a body, `before` being the version that it replaces. Throws ApiError 400. */
@@ -77,7 +77,7 @@ export function patchable(event: StoredEvent): Record<string, unknown> {
   return { ...event.content, status: event.status };
 }
 
-/** Stores a new version of an event and tells the watches. */
+/** Stores a new version of an event and notifies the watches. */
 export function save(world: World, calendar: Calendar, event: Omit<StoredEvent, 'change'>): StoredEvent {
   const stored: StoredEvent = { ...event, change: world.nextChange() };
   calendar.events.put(stored);

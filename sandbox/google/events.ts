@@ -131,7 +131,7 @@ function existing(calendar: Calendar, id: string | undefined): StoredEvent {
   return event;
 }
 
-/** @param sent what the client said of it: guests that were there before are nobody's invitation */
+/** @param sent the client's part of the body: existing guests are not new invitations */
 function readBody(context: Context, json: unknown, sent = json): EventBody {
   const body = parseEventBody(json, (count) => context.world.counts.add('droppedProperties', count));
   const names = typeof sent === 'object' && sent !== null && 'attendees' in sent;
@@ -157,7 +157,7 @@ function isMailMode(mode: string): mode is MailMode {
   return mode === 'all' || mode === 'externalOnly' || mode === 'none';
 }
 
-/** Which guests the caller lets the vendor mail; nobody by default. Throws ApiError 400. */
+/** Returns the group of guests that the vendor mails; by default none. Throws ApiError 400. */
 function mailModeOf(query: URLSearchParams): MailMode {
   const mode = query.get('sendUpdates') ?? (flag(query, 'sendNotifications') ? 'all' : 'none');
   if (!isMailMode(mode)) {

@@ -11,7 +11,7 @@ import { isLoginScope, longForm, parseScopes, shortScope } from './scopes.ts';
 import type { ServiceAccounts } from './service-accounts.ts';
 import type { World } from './world.ts';
 
-/** Google's OAuth, and who agreed to what. */
+/** Google's OAuth, and the grants of accounts. */
 export interface GoogleOAuth extends OAuth<OAuthClient, Grant> {
   /** The caller behind an Authorization header; undefined when its token is unknown, expired or revoked. */
   findCaller(authorization: string | undefined): Caller | undefined;
@@ -120,12 +120,12 @@ export function serversAt({ issuer }: Pick<Place, 'issuer'>): Readonly<Record<ke
   return issuer === GOOGLE.accounts ? GOOGLE : { accounts: issuer, oauth: issuer, openid: issuer, api: issuer };
 }
 
-/** The address of the token endpoint: the audience of assertions. */
+/** Returns the URL of the token endpoint, which is the audience of assertions. */
 export function tokenUrl(place: Pick<Place, 'issuer'>): string {
   return `${serversAt(place).oauth}/token`;
 }
 
-/** The account of an OpenID Connect subject: stable, and not the address. */
+/** Returns the OpenID Connect subject of an account: stable, and different from the email address. */
 export function subjectOf(account: string): string {
   return BigInt(`0x${createHash('sha256').update(account).digest('hex').slice(0, 17)}`).toString();
 }

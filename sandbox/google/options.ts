@@ -11,7 +11,7 @@ export interface OAuthClient {
   project: string;
 }
 
-/** How a sandbox behaves. What isn't given is as the vendor publishes it. */
+/** Options of a sandbox. Each default is the vendor's published behaviour. */
 export interface GoogleSandboxOptions {
   /** 0, the default, takes a free one. */
   port?: number;
@@ -45,7 +45,7 @@ export interface GoogleSandboxOptions {
   updatedMinHorizonMs?: number;
   /** Domains of Google Workspace: id tokens of their accounts carry `hd`. Accounts of other domains are private ones. */
   workspaceDomains?: string[];
-  /** Its documents name Google's own addresses, for clients that are led here by a proxy. */
+  /** The OpenID documents contain Google's own URLs, for clients behind a proxy to the sandbox. */
   namesGoogle?: boolean;
 }
 

@@ -44,8 +44,8 @@ export class Quotas {
   }
 
   /**
-   * Spends units of the project's and the user's minute, both or none. Throws ApiError rateLimitExceeded or
-   * userRateLimitExceeded. Every call that gets this far counts as quota units.
+   * Charges units to the project's and the user's minute, both or none. Accepted units are added to the counts.
+   * @throws ApiError rateLimitExceeded or userRateLimitExceeded
    */
   spend(caller: Caller, quotaUser: string | undefined, units: number): void {
     const { quotaPerProjectPerMinute, quotaPerUserPerMinute } = this.#world.settings;

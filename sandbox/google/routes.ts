@@ -39,7 +39,7 @@ export interface Route {
   units: number;
   /** Writes to the events of a calendar count against its write rate. */
   writesEvents: boolean;
-  /** Query parameters beside the common ones. */
+  /** Query parameters in addition to the common ones. */
   query: readonly string[];
   handler: Handler;
 }

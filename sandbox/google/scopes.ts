@@ -29,7 +29,7 @@ export function parseScopes(scope: string): string[] | undefined {
   return scopes.length > 0 && scopes.every(isKnown) ? [...new Set(scopes)] : undefined;
 }
 
-/** True for the scopes that a person cannot untick. */
+/** Returns true for the scopes that a user cannot deselect on the consent page. */
 export function isLoginScope(scope: string): boolean {
   return LOGIN_SCOPES.has(scope);
 }

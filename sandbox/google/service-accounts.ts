@@ -19,7 +19,7 @@ export interface ServiceAccountKeyFile {
   token_uri: string;
 }
 
-/** Domain-wide delegation: for whom and for which scopes an administrator has listed the service account. */
+/** Domain-wide delegation: the users and scopes that an administrator has allowed for the service account. */
 export interface Delegation {
   subjects: string[] | 'all';
   scopes: string[];
@@ -46,7 +46,7 @@ export class ServiceAccounts {
     this.#settings = settings;
   }
 
-  /** Registers a service account and returns its key file. A later call for the same address makes a new key. */
+  /** Registers a service account and returns its key file. A later call for an existing email address makes a new key. */
   create(email: string, url: string, delegation?: Delegation): ServiceAccountKeyFile {
     const key = newSigningKey();
     this.#world.account(email, true);

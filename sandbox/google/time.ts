@@ -18,12 +18,15 @@ export function isZone(zone: string): boolean {
   return known;
 }
 
-/** True when a timestamp ends with Z or an offset. */
+/** Returns true if Z or an offset is the last part of a timestamp. */
 export function hasOffset(dateTime: string): boolean {
   return OFFSET_AT_END.test(dateTime.toUpperCase());
 }
 
-/** Epoch ms of an RFC 3339 timestamp; without an offset it is wall time in `zone`. Undefined when it is no such time. */
+/**
+ * Returns the epoch ms of an RFC 3339 timestamp. Without an offset, the timestamp is wall time in `zone`. Undefined if the text is not a
+ * valid time.
+ */
 export function parseDateTime(dateTime: string, zone: string): number | undefined {
   if (!DATE_TIME.test(dateTime) || !isDay(dateTime.slice(0, 10))) {
     return undefined;
@@ -50,7 +53,7 @@ function isDay(date: string): boolean {
   return !Number.isNaN(parsed) && new Date(parsed).toISOString().startsWith(date);
 }
 
-/** Epoch ms of the first moment of a day (`YYYY-MM-DD`) in `zone`. Undefined when there is no such day. */
+/** Returns the epoch ms of the first moment of a day (`YYYY-MM-DD`) in `zone`. Undefined if the text is not a valid day. */
 export function parseDate(date: string, zone: string): number | undefined {
   if (!DATE.test(date)) {
     return undefined;

@@ -14,12 +14,12 @@ import { longForm } from './scopes.ts';
 import type { Delegation, ServiceAccountKeyFile, ServiceAccounts } from './service-accounts.ts';
 import type { Calendar, Role, World } from './world.ts';
 
-/** A running sandbox: where it is, what it counted, and what a test does by hand. Unknown calendars and events throw. */
+/** A running sandbox: its URLs, its request counts, and the manual actions of tests. Unknown calendars and events throw. */
 export interface GoogleSandbox extends CommonVerbs<Omit<GoogleSandboxOptions, 'port' | 'seed' | 'clients'>> {
   /** Root url for the googleapis client's `rootUrl` option. */
   calendarApiUrl: string;
   batchUrl: string;
-  /** Issuer for OpenID discovery; the endpoints are below it. */
+  /** Issuer for OpenID discovery and base of the OAuth endpoints. */
   issuer: string;
   tokenUrl: string;
   /** The first OAuth client. */
@@ -30,8 +30,8 @@ export interface GoogleSandbox extends CommonVerbs<Omit<GoogleSandboxOptions, 'p
   addAccount(email: string): void;
   authorizeInBrowser(authorizationUrl: string, answer: PersonsAnswer): Promise<string>;
   /**
-   * An access token without any login; scopes short or long, default `calendar`. `asService`: the account is a service account. A client that
-   * is not configured is a project of its own, with quotas of its own.
+   * Issues an access token without a sign-in. Scopes are in short or long form, by default `calendar`. `asService`: the account is a
+   * service account. A client that is not configured is treated as a separate project with separate quotas.
    */
   issueAccessToken(account: string, given?: TokenWish): string;
   /** Ends an account's consent to every client, as on its security page. */

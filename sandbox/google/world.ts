@@ -7,7 +7,7 @@ import type { Settings } from './options.ts';
 /** What an account may do in a calendar, in rising order. */
 export type Role = 'none' | 'freeBusyReader' | 'reader' | 'writerWithoutPrivateAccess' | 'writer' | 'owner';
 
-/** Who has which role in a calendar. */
+/** A role in a calendar and its holder. */
 export interface AclRule {
   /** `type:value`, or `default`. */
   id: string;
@@ -26,7 +26,7 @@ export interface Calendar {
   /** The account that owns the data. */
   owner: string;
   primary: boolean;
-  /** The Cloud project that made it, for the scope calendar.app.created; undefined when a person made it. */
+  /** The Cloud project that created the calendar, for the scope calendar.app.created; undefined if a user created it. */
   createdByProject: string | undefined;
   acl: Map<string, AclRule>;
   events: EventStore;
@@ -35,7 +35,7 @@ export interface Calendar {
   syncGeneration: number;
 }
 
-/** A person, or a service account. */
+/** A user or a service account. */
 export interface Account {
   email: string;
   /** Ids of the calendars in its list, in order. */
@@ -52,7 +52,7 @@ export class World {
   readonly cursors = new Cursors();
   /** When an account made calendars through the API (epoch ms), for the use limit. */
   readonly madeCalendarsAt = new Map<string, number[]>();
-  /** Told of every write to a calendar's events. */
+  /** Listeners for every write to a calendar's events. */
   readonly onEventChange: ((calendarId: string) => void)[] = [];
   #change = 0;
 

@@ -48,7 +48,7 @@ const atSubscription = z.object({ id: z.string() });
 const deletedToo = z.object({ includeDeleted: z.stringbool().default(false) });
 const anyObject = z.record(z.string(), z.unknown());
 
-/** The sandbox's verbs over HTTP, for a sandbox that runs on its own. What doesn't exist answers 500. */
+/** Adds the sandbox's control functions as HTTP endpoints, for a sandbox in a separate process. An unknown object is answered with 500. */
 export function addAdminRoutes(app: FastifyInstance, sandbox: () => GraphSandbox): void {
   addAdminVerbs(app, {
     'POST access-tokens': ({ body }) => {

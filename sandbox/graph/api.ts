@@ -15,7 +15,7 @@ export const API_BASE = '/v1.0';
 
 interface Match {
   route: Route;
-  /** `me`, an object id or an address; empty for a call that is about no mailbox. */
+  /** `me`, an object id or an email address; empty for a call that concerns no mailbox. */
   user: string;
   parameters: Record<string, string>;
 }
@@ -29,7 +29,7 @@ export interface GraphApiParts {
   routes: readonly Route[];
 }
 
-/** The calendar API without HTTP: the same for a request of its own and for a part of a batch. */
+/** The calendar API without HTTP, shared by single requests and the parts of a batch. */
 export class GraphApi {
   readonly #parts: GraphApiParts;
   readonly #patterns: { route: Route; segments: string[] }[];
@@ -51,7 +51,7 @@ export class GraphApi {
     }
   }
 
-  /** The mailbox whose limits a call counts against; undefined when it is about none, or nobody may ask. */
+  /** Returns the mailbox whose limits apply to a call; undefined if the call concerns no mailbox or the caller has no valid token. */
   mailboxOf(call: Pick<ApiCall, 'method' | 'url' | 'headers'>): Mailbox | undefined {
     const match = this.#match(call);
     const caller = this.#callerOf(call);

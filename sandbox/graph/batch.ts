@@ -42,7 +42,7 @@ export interface BatchResponse {
   body?: unknown;
 }
 
-/** What running a batch needs. */
+/** Dependencies of a batch run. */
 export interface BatchParts {
   api: GraphApi;
   oauth: GraphOAuth;
@@ -76,7 +76,7 @@ export function readBatch(text: string, maxSize: number): BatchRequest[] {
   return requests;
 }
 
-/** Runs the parts, four at a time per mailbox, and answers in an order of its own. */
+/** Runs the parts, four at a time per mailbox. The answers come in random order. */
 export async function runBatch(requests: BatchRequest[], outer: ApiCall, parts: BatchParts): Promise<BatchResponse[]> {
   const done = new Map<string, Promise<ApiAnswer | undefined>>();
   const places = new Map<string, Places>();

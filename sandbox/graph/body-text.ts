@@ -5,8 +5,8 @@ export interface ItemBody {
 }
 
 /**
- * A body as Exchange answers it: HTML unless text is asked for, wrapped in a document of its own, lines ended by CRLF. What
- * was sent as text therefore never reads back byte for byte.
+ * Returns a body in the form that Exchange answers. Unless the client requests text, the body is HTML, wrapped in a document, with CRLF
+ * line ends. A body sent as text therefore never returns byte for byte.
  */
 export function normalizedBody(stored: ItemBody, wanted: 'text' | 'html'): ItemBody {
   if (wanted === 'text') {

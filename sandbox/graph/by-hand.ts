@@ -14,13 +14,13 @@ export type SeenEvent = EventResource & {
   /** The id in the default format. */
   restId: string;
   calendarId: string;
-  /** Lies in Deleted Items. */
+  /** True if the event is in Deleted Items. */
   isDeleted: boolean;
 };
 
 /**
- * What a person or an administrator does, without token or limits. A mailbox is named by address or object id, a calendar by
- * id or (the mailbox's own) `default`, an event by either id. What doesn't exist throws Error, bad fields GraphError.
+ * Actions of a user or an administrator, without token or limits. Callers identify a mailbox by email address or object id, a calendar by
+ * id or `default`, and an event by either id format. Unknown objects throw Error, invalid fields throw GraphError.
  */
 export interface ByHand {
   /** Makes a user with a mailbox, or changes its licence. Returns the user's object id. */
@@ -42,8 +42,8 @@ export interface ByHand {
   /** The event gets a new id in the default format. */
   moveByHand(mailbox: string, eventId: string, toCalendar: string): SeenEvent;
   /**
-   * Every event gets another id in both formats, with `calendars` each calendar too: as after a move of the mailbox to another
-   * organisation, or from an archive. Content, extended properties and transactionIds stay; delta links end.
+   * Gives each event new ids in both formats, and with `calendars` each calendar too, as after a mailbox move to another organisation or a
+   * restore from an archive. Content, extended properties and transactionIds stay. Delta links become invalid.
    */
   renewIds(mailbox: string, options?: { calendars?: boolean }): void;
   /** Ends all delta links: 410 with Location (default), or 404 syncStateNotFound. */

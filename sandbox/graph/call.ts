@@ -21,10 +21,10 @@ export interface ApiCall {
 
 /** On whose behalf a call runs. */
 export interface Caller {
-  /** The person's address; undefined with an app-only token. */
+  /** The user's email address; undefined with an app-only token. */
   account: string | undefined;
   clientId: string;
-  /** Scopes of a person's token, roles of an app-only one. */
+  /** Scopes of a user's token, or roles of an app-only token. */
   permissions: ReadonlySet<string>;
   /** What an app-only token reaches. */
   mailboxes: readonly string[] | 'all';

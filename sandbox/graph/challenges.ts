@@ -1,7 +1,7 @@
 import { OAuthError } from '../kit/oauth/words.ts';
 import { ENTRA_WORDS } from './oauth-words.ts';
 
-/** A claims challenge of continuous access evaluation: only tokens that were asked for with these claims will do. */
+/** A claims challenge of continuous access evaluation. Only tokens requested with these claims are accepted. */
 interface Challenge {
   /** The claim `nbf`, in seconds. */
   notBefore: number;
@@ -9,7 +9,7 @@ interface Challenge {
   needsPerson: boolean;
 }
 
-/** Of whom something is asked before their tokens are good again. */
+/** Accounts and applications with an open challenge, and accounts that must sign in again. */
 export class Challenges {
   readonly #now: () => number;
   readonly #challenges = new Map<string, Challenge>();
@@ -35,14 +35,17 @@ export class Challenges {
     return this.#challenges.get(who)?.notBefore ?? 0;
   }
 
-  /** A person has logged in: what was asked of them is done. */
+  /** Removes the account's open requirements after a sign-in. */
   loggedIn(account: string): void {
     this.#interactionRequired.delete(account);
     const challenge = this.#challenges.get(account);
     if (challenge) challenge.needsPerson = false;
   }
 
-  /** Throws OAuthError when an account may not refresh, with these claims. */
+  /**
+   * Checks a refresh with these claims.
+   * @throws OAuthError if the account must sign in first
+   */
   checkRefresh(account: string, claims: string | null): void {
     if (this.#interactionRequired.has(account)) throw new OAuthError(ENTRA_WORDS.interaction);
     if (claims !== null && this.#challenges.get(account)?.needsPerson) throw new OAuthError(ENTRA_WORDS.challenged);

@@ -52,7 +52,7 @@ export class GraphCounts {
     return this.#counts.value('duplicateTransactions');
   }
 
-  /** The most calls at one mailbox (address or id) that ran at once, those inside batches and refused ones included. */
+  /** Returns the highest number of concurrent calls at one mailbox (email address or id), including batch parts and refused calls. */
   maxConcurrency(mailbox: string): number {
     const found = this.#world.find(mailbox);
     return found ? this.#counts.maxInFlight(concurrencyKey(found)) : 0;

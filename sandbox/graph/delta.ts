@@ -14,11 +14,11 @@ interface DeltaState {
   generation: number;
 }
 
-/** A round that is being told page by page; the items are looked up when their page is. */
+/** A delta round in progress. Each page reads its events when the client requests the page. */
 interface Round extends DeltaState {
-  /** Ids in the immutable format; `gone` are told as removed, under the id that they had. */
+  /** Ids in the immutable format; `gone` is the last id of an event that the round reports as removed. */
   items: { immutableId: string; gone: string | undefined }[];
-  /** The change up to which the round tells. */
+  /** The last change that the round includes. */
   until: number;
 }
 
@@ -122,7 +122,7 @@ function firstRound(context: MailboxContext): Round {
   };
 }
 
-/** What was written since the link was made, also to events outside the window. */
+/** Returns the round of all writes since the link was made, including writes to events outside the window. */
 function laterRound(context: MailboxContext, token: string): Round {
   const { mailbox, world, preferences } = context;
   const bookmark = checked(context, fromToken(token));
@@ -158,7 +158,7 @@ function toItem(context: MailboxContext, round: Round, item: Round['items'][numb
   return isShown ? toResource(event, viewOf(context)) : removed(item.gone ?? lastId(context, event, item.immutableId));
 }
 
-/** An event that went away while its round was being told. */
+/** Returns the id of an event that was removed during its round. */
 function lastId({ preferences }: MailboxContext, event: StoredEvent | undefined, immutableId: string): string {
   return event ? idOf(event, preferences.immutableIds) : immutableId;
 }

@@ -48,17 +48,17 @@ export function invalidProperty(message: string): GraphError {
   return new GraphError(400, 'ErrorPropertyValidationFailure', `At least one property failed validation. ${message}`);
 }
 
-/** A request that the real API may accept and the sandbox does not imitate. Says so. */
+/** Returns the error for a request that the real API may accept and the sandbox does not imitate. The message names the missing feature. */
 export function notInSandbox(what: string): GraphError {
   return new GraphError(400, 'SandboxNotImplemented', `The sandbox does not do ${what}.`);
 }
 
-/** 404: no such event or calendar in the mailbox, or it lies in Deleted Items. */
+/** 404: the mailbox has no event or calendar with this id, or the event is in Deleted Items. */
 export function itemNotFound(): GraphError {
   return new GraphError(404, 'ErrorItemNotFound', 'The specified object was not found in the store.');
 }
 
-/** 404: no such user, or no such path. */
+/** 404: the user or the path does not exist. */
 export function resourceNotFound(): GraphError {
   return new GraphError(404, 'ResourceNotFound', 'Resource could not be discovered.');
 }
@@ -103,7 +103,7 @@ const CODES: Record<number, string> = {
   507: 'InsufficientStorage',
 };
 
-/** The body of an injected status that brings none of its own. */
+/** Returns the body of an injected status for a fault without a body. */
 export function bodyOfStatus(status: number): GraphErrorBody {
   return new GraphError(status, CODES[status] ?? 'UnknownError', 'Fault injected by the sandbox.').toBody();
 }

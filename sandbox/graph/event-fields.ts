@@ -27,7 +27,7 @@ const contentType = z
   .transform((type) => type.toLowerCase())
   .pipe(z.enum(['text', 'html']));
 
-/** Outlook takes no longer title in its own programs; one of which nothing shows is stored as none. */
+/** Outlook's own programs accept at most 255 characters. A subject without a visible character is stored as empty. */
 const subject = z
   .string()
   .max(255)
@@ -35,7 +35,7 @@ const subject = z
 
 const MAX_REMINDER_MINUTES = 2_629_800;
 
-/** All optional: a patch says only what changes. */
+/** All fields are optional: a patch contains only the changed fields. */
 const eventBody = z.strictObject({
   subject: subject.exactOptional(),
   body: z.strictObject({ contentType: contentType.default('text'), content: z.string().default('') }).exactOptional(),
@@ -73,7 +73,7 @@ const NOT_MIRRORED: Record<string, string> = {
   extensions: 'open extensions',
   attachments: 'attachments',
 };
-/** What null means where it clears a field; elsewhere it counts as absent. */
+/** Values of fields that null clears. For all other fields, null means absent. */
 const CLEARED: Record<string, unknown> = {
   subject: '',
   body: { contentType: 'text', content: '' },
@@ -90,7 +90,10 @@ export type EventBody = Omit<z.infer<typeof eventBody>, 'singleValueExtendedProp
 /** Start or end: wall time and the name of its zone, Windows or IANA. */
 export type EventTime = z.infer<typeof eventTime>;
 
-/** Checks an event as a client sent it. Throws GraphError 400; the message names the place, never the value. */
+/**
+ * Checks an event from a client. The error message names the field, never the value.
+ * @throws GraphError 400
+ */
 export function parseEventBody(body: Record<string, unknown>): EventBody {
   const parsed = eventBody.safeParse(withoutAnnotations(body));
   if (!parsed.success) {

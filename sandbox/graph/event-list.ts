@@ -49,7 +49,7 @@ export function isInWindow(event: StoredEvent, { startMs, endMs }: Window): bool
   return event.startMs < endMs && (event.endMs > startMs || event.startMs === startMs);
 }
 
-/** How this call wants events shown. Throws GraphError 400. */
+/** Returns the form in which this call shows events. Throws GraphError 400. */
 export function viewOf({ mailbox, world, preferences, query }: MailboxContext): View {
   return { mailbox, settings: world.settings, preferences, expanded: parseExpand(query.get('$expand')) };
 }

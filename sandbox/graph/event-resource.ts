@@ -7,7 +7,7 @@ import type { Preferences } from './preferences.ts';
 import { formatWallTime, storedZoneName } from './time.ts';
 import type { Mailbox } from './world.ts';
 
-/** An event as the API tells it. */
+/** An event in an API answer. */
 export interface EventResource {
   '@odata.etag': string;
   id: string;
@@ -34,11 +34,11 @@ export interface View {
   mailbox: Mailbox;
   settings: Settings;
   preferences: Preferences;
-  /** Canonical ids; empty when none were asked for. */
+  /** Canonical ids of the requested extended properties; empty if the client requested none. */
   expanded: readonly string[];
 }
 
-/** The id of an event in the format that was asked for. */
+/** Returns the event's id in the requested format. */
 export function idOf(event: StoredEvent, immutableIds: boolean): string {
   return immutableIds ? event.immutableId : event.restId;
 }
@@ -104,7 +104,10 @@ const SERVER_MADE = {
   type: 'singleInstance',
 };
 
-/** In the zone that was asked for, else UTC; the day of an all-day event reads the same in every zone, unless so configured. */
+/**
+ * Returns the time in the requested zone, by default UTC. The day of an all-day event is equal in every zone, unless configured
+ * differently.
+ */
 function shownTime(event: StoredEvent, side: 'start' | 'end', { settings, preferences }: View): EventTime {
   const { name, iana } = preferences.timeZone;
   if (event.content.isAllDay && settings.allDayReads === 'midnight') {

@@ -23,7 +23,7 @@ export interface StoredEvent {
   updatedAt: number;
   startMs: number;
   endMs: number;
-  /** Lies in Deleted Items, where only a person sees it. */
+  /** True if the event is in Deleted Items, where only the mailbox's user sees it. */
   isDeleted: boolean;
   /** Number of the write that made this version; grows over the whole sandbox. */
   change: number;
@@ -37,7 +37,7 @@ export interface LogEntry {
   calendarId: string;
 }
 
-/** The log forgets its older half beyond this; delta links that reach further back then find no state. */
+/** A longer log drops its older half. Older delta links then find no state. */
 const MOST_LOG_ENTRIES = 200_000;
 
 /** The events of one mailbox, soft-deleted ones included, with the indexes that keep 20,000 of them fast. */
@@ -96,7 +96,7 @@ export class EventStore {
     this.#note(event.change, event);
   }
 
-  /** Removes an event for good, as from Deleted Items; its transactionId stays known. */
+  /** Removes an event permanently, also from Deleted Items. Its transactionId stays known. */
   purge(event: StoredEvent, change: number): void {
     this.#hide(event);
     this.#immutableIds.delete(event.restId);

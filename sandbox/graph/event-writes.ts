@@ -70,7 +70,7 @@ export function softDeleteEvent(world: World, mailbox: Mailbox, before: StoredEv
   world.tell({ mailbox, event: before, changeType: 'deleted' });
 }
 
-/** Removes an event for good. */
+/** Removes an event permanently. */
 export function purgeEvent(world: World, mailbox: Mailbox, event: StoredEvent): void {
   mailbox.events.purge(event, world.nextChange());
   countMails(world, mailbox, event.content);
@@ -86,7 +86,7 @@ export function moveEvent(world: World, mailbox: Mailbox, before: StoredEvent, t
   return event;
 }
 
-/** The same event under other ids; nobody is told. */
+/** Stores an event under new ids, without notifications. */
 export function renewEventId(world: World, mailbox: Mailbox, before: StoredEvent, calendarId: string): void {
   mailbox.events.purge(before, world.nextChange());
   const ids = { immutableId: newImmutableId(), restId: newRestId() };

@@ -54,7 +54,7 @@ export function deleteEvent(context: MailboxContext): ApiAnswer {
   return { status: 204 };
 }
 
-/** POST …/events/{id}/permanentDelete: gone for good. Throws GraphError. */
+/** POST …/events/{id}/permanentDelete: removes the event permanently. Throws GraphError. */
 export function permanentlyDeleteEvent(context: MailboxContext): ApiAnswer {
   if (!context.world.settings.permanentDelete) {
     throw new GraphError(400, 'BadRequest', "Resource not found for the segment 'permanentDelete'.");
@@ -91,7 +91,7 @@ function shown(context: MailboxContext, event: StoredEvent): Omit<ApiAnswer, 'st
   return { headers: { etag: resource['@odata.etag'] }, body };
 }
 
-/** The event that an equal request made, as it was seen on the real service: whatever became of it since. */
+/** Returns the event that an equal request created, in its current state. The real service showed this behaviour. */
 function repeatedEvent(
   { world, mailbox }: MailboxContext,
   body: EventBody,

@@ -15,8 +15,9 @@ const TAGGED = /^(\w+) (0x[0-9a-f]{1,4})$/i;
 const TYPES = ['String', 'Integer', 'Boolean', 'Double', 'Float', 'Long', 'Short', 'Currency', 'CLSID', 'SystemTime'];
 
 /**
- * The form under which a single-value property is stored and told: type in its own case, guid in braces and lower case, the
- * name as it is, for its case counts. Throws GraphError 400 when the id is malformed.
+ * Returns the id under which a single-value property is stored and answered: canonical type name, guid in braces and lower case, name
+ * unchanged because names are case-sensitive.
+ * @throws GraphError 400 if the id is malformed
  */
 export function canonicalPropertyId(id: string): string {
   const [, type = '', guid = '', kind = '', name = ''] = NAMED.exec(id) ?? [];
@@ -39,7 +40,7 @@ function typeOf(type: string): string {
   return known;
 }
 
-/** What two property values have in common when the server holds them equal: case doesn't count. */
+/** Returns the form in which the server compares property values: case is ignored. */
 export function comparableValue(value: string): string {
   return value.toLowerCase();
 }

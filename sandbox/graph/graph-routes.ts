@@ -10,7 +10,7 @@ import { GraphError, resourceNotFound } from './errors.ts';
 import type { Route } from './routes.ts';
 import type { Throttling } from './throttling.ts';
 
-/** Adds the API, each method as a route of its own so that the counts tell them apart, and the batch endpoint. */
+/** Adds the API and the batch endpoint. Each method has a separate route, and so a separate count. */
 export function addGraphRoutes(
   app: FastifyInstance,
   routes: readonly Route[],
@@ -31,8 +31,8 @@ export function addGraphRoutes(
 }
 
 /**
- * Gives each request at a mailbox one of its places for as long as it runs, and refuses it when there is none. A batch takes
- * them part by part instead. Must be added before the kit, so that injected latency counts.
+ * Limits the concurrent requests at each mailbox and refuses a request over the limit. In a batch, each part is limited separately. Must be
+ * added before the kit, so that the running time includes injected latency.
  */
 export function limitConcurrency(
   app: FastifyInstance,

@@ -18,7 +18,7 @@ export function newCalendarId(): string {
   return `AAMkAGCal${randomBytes(60).toString('base64url')}AAA=`;
 }
 
-/** True for what could be an id of this server. */
+/** Returns true if the text has the form of this server's ids. */
 export function isId(id: string): boolean {
   return ID.test(id);
 }

@@ -14,11 +14,11 @@ import type { GraphOAuth } from './oauth.ts';
 import { isAnyTenant } from './tenant.ts';
 import type { World } from './world.ts';
 
-/** Where a person types the code of a device. */
+/** The page where a user types the device code. */
 export const DEVICE_PAGE_PATH = '/common/oauth2/deviceauth';
 const PATH = '/:tenant/oauth2/v2.0';
 
-/** Adds Entra's login and token endpoints for the sandbox's tenant. */
+/** Adds Entra's authorization and token endpoints for the sandbox's tenant. */
 export function addOAuthRoutes(app: FastifyInstance, oauth: GraphOAuth, world: World): void {
   const paths = {
     discovery: '/:tenant/v2.0/.well-known/openid-configuration',

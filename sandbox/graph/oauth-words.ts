@@ -32,7 +32,7 @@ function invalidGrant(code: number, description: string, suberror?: string): Wor
 const CHALLENGE = 'Proof Key for Code Exchange with S256 is required.';
 const CODE_FOREIGN = invalidGrant(700_005, 'The code was issued to another client or redirect URI.');
 
-/** What Entra says to each refusal; the number goes after `AADSTS`. */
+/** Entra's message for each refusal; the code follows `AADSTS`. */
 export const WORDS: VendorWords = {
   clientUnknown: words('unauthorized_client', 'The application was not found in the directory.', { code: 700_016 }),
   clientPublic: invalidClient(700_025, 'Client is public so neither an assertion nor a secret should be presented.'),
@@ -64,14 +64,14 @@ export const WORDS: VendorWords = {
   deviceDeclined: words('authorization_declined', 'The user denied the request.', { code: 70_018 }),
 };
 
-/** Refusals that Entra alone knows. */
+/** Refusals that exist only in Entra. */
 export const ENTRA_WORDS = {
   tenantUnknown: words('invalid_tenant', 'The tenant was not found.', { code: 90_002 }),
   publicForItself: invalidClient(7_000_218, 'A public client has no credentials of its own.'),
   notDefaultScope: words('invalid_scope', "The scope must be the resource's /.default.", { code: 70_011 }),
-  /** A person must answer, at the next login. */
+  /** The user must use multi-factor authentication at the next sign-in. */
   interaction: invalidGrant(50_076, 'You must use multi-factor authentication to access.', 'basic_action'),
-  /** A person must answer a claims challenge. */
+  /** The user must answer a claims challenge. */
   challenged: words('interaction_required', 'External security challenge not satisfied.', { code: 50_158 }),
   /** For a fault that names no body. */
   transient: words('temporarily_unavailable', 'A transient error has occurred.', { code: 90_033 }),

@@ -14,17 +14,17 @@ import { parseScopes, toldScopes } from './scopes.ts';
 import { placeOf } from './tenant.ts';
 import type { World } from './world.ts';
 
-/** What a person agreed to, or (without an account) an application was given. Scopes or roles in their short form. */
+/** A user's consent or, without an account, an application's permissions. Scopes or roles in their short form. */
 export interface Grant extends AnyGrant {
   client: Application;
-  /** The claim `nbf` that an access token was asked for with, in seconds. */
+  /** The claim `nbf` from the request for an access token, in seconds. */
   notBefore?: number;
 }
 
-/** Entra's OAuth, and whom it lets in. */
+/** Entra's OAuth, and the check of access tokens. */
 export interface GraphOAuth extends OAuth<Application, Grant> {
   challenges: Challenges;
-  /** The caller behind an Authorization header; undefined when nobody is. */
+  /** Returns the caller behind an Authorization header; undefined if the header has no valid token. */
   findCaller(authorization: string | undefined): Caller | undefined;
   /** The caller behind an Authorization header. Throws GraphError 401, with a claims challenge when one is open. */
   requireCaller(authorization: string | undefined): Caller;
@@ -95,7 +95,7 @@ function vendorOf(world: World, challenges: Challenges): OAuthVendor<Application
       else challenges.loggedIn(account);
       return { ...grant, notBefore: notBeforeOf(claims) };
     },
-    // What names the person beyond the application's own `sub` comes with its scope (identity-platform/id-token-claims-reference).
+    // Claims about the user, except the application's own `sub`, require their scope (identity-platform/id-token-claims-reference).
     idClaims: ({ account = '', client, scopes }) => ({
       sub: createHash('sha256').update(`${client.clientId} ${account}`).digest('base64url'),
       tid: settings.tenantId,
@@ -143,7 +143,10 @@ export function appOnlyGrant(client: Application): Grant {
   return { account: undefined, client, scopes: client.roles, isLasting: false };
 }
 
-/** All of it and nothing less: `/.default` of the one resource. Throws OAuthError. */
+/**
+ * Returns the grant of a client-credentials request. The scope must be exactly `/.default` of the one resource.
+ * @throws OAuthError
+ */
 function askedAppOnlyGrant(client: Application, form: URLSearchParams): Grant {
   if (isPublic(client)) throw new OAuthError(ENTRA_WORDS.publicForItself);
   const isAll = /^https?:\/\/[^/ ]+\/\.default$/.test(form.get('scope') ?? '');

@@ -17,7 +17,7 @@ interface Token {
   quoted: string | undefined;
 }
 
-/** A quoted text, a separator, or a word; only a time has colons of its own. */
+/** A quoted string, a separator, or an unquoted token. Only a time contains colons. */
 const TOKEN = /\s*(?:'((?:[^']|'')*)'|([(),:])|(\d{4}-\d{2}-\d{2}T[^\s'(),]*|[^\s'(),:]+))/y;
 const OPERATORS: readonly string[] = ['eq', 'ne', 'gt', 'ge', 'lt', 'le'] satisfies Operator[];
 

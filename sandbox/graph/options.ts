@@ -8,11 +8,11 @@ export interface Application {
   redirectUris: string[];
   /** Application permissions that an administrator has agreed to. */
   roles: string[];
-  /** The mailboxes (addresses) that app-only tokens reach; `all` unless RBAC for Applications limits it. */
+  /** The mailboxes (email addresses) that app-only tokens reach; `all` unless RBAC for Applications limits them. */
   mailboxes: string[] | 'all';
 }
 
-/** How a sandbox behaves. What isn't given is as the vendor publishes it. */
+/** Options of a sandbox. Each default is the vendor's published behaviour. */
 export interface GraphSandboxOptions {
   /** 0, the default, takes a free one. */
   port?: number;
@@ -33,17 +33,20 @@ export interface GraphSandboxOptions {
   /** Requests per application and mailbox in a sliding window. */
   requestsPerWindow?: number;
   windowMs?: number;
-  /** Both have been seen, so each in turn is the default. */
+  /** The real service answered both. The default alternates between them. */
   duplicateTransactionStatus?: 400 | 409 | 'alternating';
   /** Puts `@event.existingEventId` into the error. */
   duplicateNamesEvent?: boolean;
   /** A transactionId stays used after its event was deleted. */
   rememberTransactionIds?: boolean;
-  /** An equal request with a used transactionId: refused like any other, or answered 201 with the event of then, deleted or not. */
+  /**
+   * Answer to an equal request with a used transactionId: a refusal like for any other request, or 201 with the first event, deleted or
+   * not.
+   */
   repeatedTransaction?: 'refused' | 'answered';
   /** Clouds of the US Government lack `permanentDelete`. */
   permanentDelete?: boolean;
-  /** Parts of a batch beyond those that a mailbox takes at once: they wait for each other, or are refused. */
+  /** Parts of a batch over the mailbox's concurrency limit: wait for each other, or are refused. */
   batchOverflow?: 'queued' | 'refused';
   /** Bodies come back as Exchange stores them: wrapped in HTML, lines ended by CRLF. */
   normalizeBodies?: boolean;
@@ -57,7 +60,7 @@ export interface GraphSandboxOptions {
   defaultReminderMinutes?: number;
   /** Items on a delta page when the client names no size. */
   deltaPageSize?: number;
-  /** Delta pages repeat items that were told before. */
+  /** Delta pages repeat items of earlier pages. */
   deltaReplays?: boolean;
   maxSubscriptionMinutes?: number;
   handshakeTimeoutMs?: number;
@@ -68,7 +71,7 @@ export interface GraphSandboxOptions {
   devicePollIntervalS?: number;
 }
 
-/** The options that are fixed at the start. */
+/** The options that cannot change after startup. */
 export type FixedOption = 'port' | 'seed' | 'now' | 'tenantId' | 'applications';
 
 /** The options with every default filled in; changes while the sandbox runs. */

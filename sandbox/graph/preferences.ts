@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { toIana } from './time.ts';
 
-/** What the Prefer header of one request asks for; a batch hands nothing down to its parts. */
+/** Preferences from the Prefer header of one request. The parts of a batch inherit none. */
 export interface Preferences {
   immutableIds: boolean;
-  /** As the client named it, and its IANA zone. */
+  /** The zone name from the client, and its IANA zone. */
   timeZone: { name: string; iana: string };
   bodyType: 'text' | 'html';
   maxPageSize: number | undefined;

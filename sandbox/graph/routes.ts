@@ -14,7 +14,7 @@ interface MailboxRoute {
   at: 'mailbox';
   method: Method;
   path: string;
-  /** One of these is needed: scopes of a person, roles of an application. */
+  /** One of these is required: scopes of a user, roles of an application. */
   permissions: readonly string[];
   /** Counts against the mailbox's limits, and needs a licence. */
   limited: boolean;

@@ -1,7 +1,7 @@
-/** Scopes of the login itself (OpenID Connect Core section 5.4 and section 11). */
+/** Scopes of the sign-in itself (OpenID Connect Core section 5.4 and section 11). */
 const LOGIN_SCOPES: readonly string[] = ['openid', 'profile', 'email', 'offline_access'];
 const GRAPH_SCOPE = /^(?:Calendars\.(?:Read|ReadWrite)(?:\.Shared)?|User\.Read(?:Basic)?(?:\.All)?)$/;
-/** What `.default` stands for when a person logs in: the application's registered permissions. */
+/** The application's registered permissions, which `.default` requests at a user's sign-in. */
 const DEFAULT_SCOPES = ['Calendars.ReadWrite', 'User.Read'];
 
 /** The scopes of a request without their resource; undefined when one is unknown. */

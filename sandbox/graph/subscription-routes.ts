@@ -37,7 +37,9 @@ export class SubscriptionRoutes {
     this.#subscriptions = subscriptions;
   }
 
-  /** POST: checks, shakes hands with both addresses, then lives. Throws GraphError 400, 403, 404 or 409. */
+  /**
+   * POST: checks the subscription, validates both notification URLs, then stores the subscription. Throws GraphError 400, 403, 404 or 409.
+   */
   async create(context: Context): Promise<ApiAnswer> {
     const { caller, preferences } = context;
     const body = parse(newSubscription, context);
@@ -74,7 +76,7 @@ export class SubscriptionRoutes {
     return { status: 200, body: toBody(this.#require(context)) };
   }
 
-  /** PATCH: a new expiry; a new address shakes hands first. Throws GraphError 400 or 404. */
+  /** PATCH: sets a new expiry. A new notification URL is validated first. Throws GraphError 400 or 404. */
   async renew(context: Context): Promise<ApiAnswer> {
     const subscription = this.#require(context);
     const { expirationDateTime, notificationUrl } = parse(renewal, context);
@@ -122,7 +124,7 @@ function parse<Shape>(shape: z.ZodType<Shape>, context: Context): Shape {
   return parsed.data;
 }
 
-/** Who and what a subscription is about, when the caller may read it. Throws GraphError. */
+/** Returns the mailbox and calendar of a subscription, if the caller may read them. Throws GraphError. */
 function readResource(context: Context, resource: string): Pick<Subscription, 'mailboxId' | 'calendarId'> {
   const [, me, user, calendarId] = RESOURCE.exec(resource) ?? [];
   if (me === undefined && user === undefined) {
@@ -139,7 +141,10 @@ function readResource(context: Context, resource: string): Pick<Subscription, 'm
   return { mailboxId: mailbox.id, calendarId };
 }
 
-/** A person's login reaches its own mailbox alone, whatever is shared with it (concepts/outlook-change-notifications-overview). */
+/**
+ * A user's token can subscribe only to the user's own mailbox, even if other mailboxes are shared
+ * (concepts/outlook-change-notifications-overview).
+ */
 function isDelegatedElsewhere({ account }: Context['caller'], { mail }: Mailbox): boolean {
   return account !== undefined && account.toLowerCase() !== mail.toLowerCase();
 }

@@ -8,7 +8,7 @@ import type { EventChange, World } from './world.ts';
 export interface Subscription {
   id: string;
   clientId: string;
-  /** Who asked for it; undefined with an app-only token. */
+  /** The owner of the subscription; undefined with an app-only token. */
   account: string | undefined;
   /** As the client wrote it. */
   resource: string;
@@ -23,7 +23,7 @@ export interface Subscription {
   immutableIds: boolean;
 }
 
-/** What the vendor tells of a subscription itself (concepts/change-notifications-lifecycle-events). */
+/** Notifications about the subscription itself (concepts/change-notifications-lifecycle-events). */
 export type LifecycleEvent = 'reauthorizationRequired' | 'subscriptionRemoved' | 'missed';
 
 /** A receiver has this long to answer (concepts/change-notifications-delivery-webhooks). */
@@ -32,7 +32,7 @@ const ANSWER_MS = 3000;
 const ATTEMPTS = 3;
 const RETRY_DELAY_MS = 50;
 
-/** The subscriptions of the sandbox, and the delivery of their notifications to loopback addresses. */
+/** The subscriptions of the sandbox, and the delivery of their notifications to loopback URLs. */
 export class Subscriptions {
   readonly #world: World;
   readonly #faults: FaultPlan;
@@ -62,7 +62,10 @@ export class Subscriptions {
     this.#subscriptions.delete(id);
   }
 
-  /** Tells the owner of a subscription about it; one that is removed tells nothing more. Throws Error when there is none. */
+  /**
+   * Sends a lifecycle notification to the subscription's owner. `subscriptionRemoved` also removes the subscription.
+   * @throws Error if the subscription does not exist
+   */
   sendLifecycleEvent(id: string, lifecycleEvent: LifecycleEvent): void {
     const subscription = this.find(id);
     if (!subscription) {
@@ -140,7 +143,7 @@ export interface PostAnswer {
   text: string;
 }
 
-/** Posts to a receiver. Nothing leaves loopback: any other address counts as unreachable. */
+/** Posts to a receiver. The sandbox sends only to loopback URLs; any other URL is treated as unreachable. */
 export async function post(address: string, body: string, timeoutMs: number): Promise<PostAnswer> {
   const unreachable: PostAnswer = { status: 0, contentType: '', text: '' };
   if (!isLoopbackHttp(address)) {

@@ -10,7 +10,10 @@ const ANY_TENANT: readonly string[] = ['common', 'organizations'];
 
 const inPath = z.object({ tenant: z.string() });
 
-/** Addresses as the client wrote them. Throws OAuthError for another tenant than the sandbox's. */
+/**
+ * Returns the URLs under the host and tenant of the client's request.
+ * @throws OAuthError if the tenant is not the sandbox's
+ */
 export function placeOf(request: FastifyRequest, tenantId: string): Place {
   const { tenant } = inPath.parse(request.params);
   if (tenant !== tenantId && !ANY_TENANT.includes(tenant)) throw new OAuthError(ENTRA_WORDS.tenantUnknown);
@@ -18,7 +21,7 @@ export function placeOf(request: FastifyRequest, tenantId: string): Place {
   return { origin, issuer: `${origin}/${tenantId}/v2.0`, base: `${origin}/${tenant}` };
 }
 
-/** True when the path names no tenant of its own. */
+/** Returns true if the path contains a placeholder for any tenant. */
 export function isAnyTenant(request: FastifyRequest): boolean {
   return ANY_TENANT.includes(inPath.parse(request.params).tenant);
 }

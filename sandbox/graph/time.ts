@@ -8,7 +8,7 @@ const DAY_MS = 86_400_000;
 /** Clocks change on whole half hours of UTC only. */
 const SLOT_MS = 1_800_000;
 
-/** What Exchange answers for a zone that it has no name for. */
+/** Exchange's answer for a zone without a name. */
 const CUSTOM_ZONE = 'tzone://Microsoft/Custom';
 
 const ianaNames = new Map<string, string | undefined>();
@@ -27,7 +27,7 @@ export function toIana(name: string): string {
   return iana;
 }
 
-/** What Graph answers to a zone that it does not know. */
+/** Graph's answer to an unknown zone. */
 export function unknownZone(): GraphError {
   return new GraphError(400, 'TimeZoneNotSupportedException', 'A valid TimeZone value must be specified.');
 }
@@ -37,7 +37,7 @@ export function storedZoneName(name: string): string {
   return ianaOfWindows(name) === undefined ? (windowsOfIana(name) ?? CUSTOM_ZONE) : name;
 }
 
-/** Epoch ms of a wall time in an IANA zone; undefined when it is no such time. In a gap or overlap Temporal decides. */
+/** Returns the epoch ms of a wall time in an IANA zone; undefined if the text is not a valid time. Temporal resolves gaps and overlaps. */
 export function parseWallTime(dateTime: string, iana: string): number | undefined {
   if (!WALL_TIME.test(dateTime) || !isDay(dateTime.slice(0, 10)) || (dateTime.endsWith('Z') && !isUtc(iana))) {
     return undefined;
@@ -57,7 +57,7 @@ export function formatWallTime(epochMs: number, iana: string): string {
   return `${new Date(epochMs + offsetAt(epochMs, iana)).toISOString().slice(0, 23)}0000`;
 }
 
-/** Epoch ms of a query's time: with an offset, or else UTC; undefined when it is none. */
+/** Returns the epoch ms of a time in a query, in UTC if there is no offset; undefined if the text is not a valid time. */
 export function parseQueryTime(text: string): number | undefined {
   const hasOffset = /(?:Z|[+-]\d{2}:\d{2})$/i.test(text);
   const parsed = /^\d{4}-\d{2}-\d{2}/.test(text) && isDay(text.slice(0, 10)) ? withOffset(text, hasOffset) : Number.NaN;

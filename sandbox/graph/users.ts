@@ -1,7 +1,7 @@
 import type { ApiAnswer } from '../kit/answer.ts';
 import { checkQuery, type MailboxContext } from './call.ts';
 
-/** GET /me and /users/{id}: who it is. Throws GraphError 400. */
+/** GET /me and /users/{id}: the user's profile. Throws GraphError 400. */
 export function getUser({ mailbox, query, call }: MailboxContext): ApiAnswer {
   checkQuery(query, ['$select']);
   const body = {

@@ -17,7 +17,7 @@ export interface TokenWish {
   clientId?: string;
 }
 
-/** A running sandbox: where it is, what it counted, and what a test does by hand. Unknown mailboxes and events throw. */
+/** A running sandbox: its URLs, its counts, and the manual actions of tests. Unknown mailboxes and events throw. */
 export interface GraphSandbox extends CommonVerbs<Omit<GraphSandboxOptions, FixedOption>>, ByHand {
   /** Root url of the API, to stand for `https://graph.microsoft.com`; the version comes after it. */
   graphUrl: string;
@@ -34,7 +34,7 @@ export interface GraphSandbox extends CommonVerbs<Omit<GraphSandboxOptions, Fixe
   authorizeInBrowser(authorizationUrl: string, answer: PersonsAnswer): Promise<string>;
   /** Types a device's code and answers it. Throws Error when the code is unknown or over. */
   approveDevice(userCode: string, answer: PersonsAnswer): Promise<void>;
-  /** A person's access token without any login; default scope `Calendars.ReadWrite`. */
+  /** Issues a user's access token without a sign-in. The default scope is `Calendars.ReadWrite`. */
   issueAccessToken(account: string, wish?: TokenWish): string;
   /** An app-only access token, with the application's roles. */
   issueAppToken(clientId?: string): string;

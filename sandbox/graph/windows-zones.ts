@@ -163,7 +163,7 @@ const windowsByIana = new Map([
   ...Object.entries(MORE_CITIES).flatMap(([windows, cities]) => cities.map((city) => [city, windows] as const)),
 ]);
 
-/** The IANA zone of a Windows name, in any case; undefined when there is no such name. */
+/** Returns the IANA zone of a Windows zone name, ignoring case; undefined if the name is unknown. */
 export function ianaOfWindows(name: string): string | undefined {
   return ianaByWindows.get(name.toLowerCase());
 }

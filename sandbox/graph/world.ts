@@ -19,14 +19,14 @@ export interface Calendar {
 export interface Mailbox {
   /** The user's object id. */
   id: string;
-  /** Address and user principal name. */
+  /** Email address and user principal name. */
   mail: string;
   /** Without a licence every call answers MailboxNotEnabledForRESTAPI. */
   licensed: boolean;
   calendars: Map<string, Calendar>;
   defaultCalendarId: string;
   events: EventStore;
-  /** Accounts (addresses) that may read and write it too. */
+  /** Accounts (email addresses) that may also read and write the mailbox. */
   sharedWith: Set<string>;
   /** Delta links carry this number; raising it makes the older ones invalid. */
   deltaGeneration: number;
@@ -37,7 +37,7 @@ export interface Mailbox {
 /** 410 with a Location, or 404 syncStateNotFound: both mean a full round. */
 export type DeltaEnd = 'gone' | 'not-found';
 
-/** A write to an event, as subscriptions are told of it. */
+/** A write to an event, as reported to subscriptions. */
 export interface EventChange {
   mailbox: Mailbox;
   event: StoredEvent;
@@ -48,7 +48,7 @@ export interface EventChange {
 export class World {
   readonly settings: Settings;
   readonly counts: Counts;
-  /** Told of every write to an event. */
+  /** Listeners for every write to an event. */
   readonly onEventChange: ((change: EventChange) => void)[] = [];
   readonly #byId = new Map<string, Mailbox>();
   readonly #byMail = new Map<string, Mailbox>();
@@ -76,13 +76,13 @@ export class World {
     return [...this.#byId.values()];
   }
 
-  /** A mailbox by object id or address; undefined when there is none. */
+  /** Returns the mailbox with this object id or email address; undefined if there is none. */
   find(idOrMail: string): Mailbox | undefined {
     const key = idOrMail.toLowerCase();
     return this.#byId.get(key) ?? this.#byMail.get(key);
   }
 
-  /** The mailbox of an address, made with its default calendar when it is new. */
+  /** Returns the mailbox of an email address, created with its default calendar if it does not exist. */
   mailbox(mail: string): Mailbox {
     const known = this.find(mail);
     if (known) {
