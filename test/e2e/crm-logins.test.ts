@@ -34,7 +34,7 @@ test('connections of CRMs are created, shown, refreshed and revoked by the comma
   const { out } = await world.cli('status');
   expect(out).toMatch(/connection hubspot \(hubspot\): needs-login.*login-ended/);
   expect(out).toMatch(/connection salesforce \(salesforce\): connected/);
-  expect(out).toMatch(/login private \(bearer\): static/);
+  expect(out).toMatch(/connection private \(bearer\): static/);
 
   expect(salesforce.liveGrants(USER)).toBe(1);
   expect(await world.cli('logout', TENANT, 'salesforce')).toMatchObject({
