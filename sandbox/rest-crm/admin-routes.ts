@@ -12,7 +12,7 @@ const ofKind = z.object({ kind: z.string() });
 const ofRecord = ofKind.extend({ id: z.string() });
 const values = z.record(z.string(), z.unknown());
 
-/** The sandbox's verbs over HTTP, for a sandbox that runs on its own. What doesn't exist answers 500. */
+/** Adds the sandbox's control functions as HTTP endpoints, for a sandbox in a separate process. An unknown object is answered with 500. */
 export function addAdminRoutes(app: FastifyInstance, sandbox: () => RestCrmSandbox): void {
   addAdminVerbs(app, {
     'PUT settings': ({ body }) => sandbox().configure(settings.parse(body)),

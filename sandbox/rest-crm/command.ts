@@ -1,7 +1,7 @@
 import type { SandboxCommand } from '../kit/command.ts';
 import { DIALECT_NAMES, startRestCrmSandbox } from './index.ts';
 
-/** How `npm run sandbox -- rest-crm` starts it. */
+/** Options and start of `npm run sandbox -- rest-crm`. */
 export const command: SandboxCommand = {
   options: {
     port: { about: 'port on 127.0.0.1; 0 takes a free one', default: 4660 },

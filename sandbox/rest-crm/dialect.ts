@@ -1,60 +1,60 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { World } from './world.ts';
 
-/** How one CRM speaks. */
+/** The API of one CRM. */
 export interface Dialect {
-  /** Where its API begins. */
+  /** Path prefix of the API. */
   base: string;
-  /** Makes the kinds of records with the fields that come with the CRM. */
+  /** Creates the kinds of records with the CRM's standard fields. */
   furnish(world: World): void;
-  /** The header that carries the login; its name in lower case. */
+  /** The header with the credentials; its name in lower case. */
   login(token: string): Login;
-  /** A call that works at once. */
+  /** A call that succeeds on a new sandbox. */
   example: ExampleCall;
   addRoutes(app: FastifyInstance, world: World): void;
-  /** The body of a refusal that has none of its own: bad login, limit, faults. */
+  /** Body of a refusal without a specific body: wrong credentials, request limit, faults. */
   bodyOf(status: number): unknown;
 }
 
-/** A header that lets a request in. */
+/** A header that authorizes a request. */
 export interface Login {
   header: string;
   value: string;
 }
 
-/** A GET, or with a body a POST. The path comes after `base`. */
+/** A GET, or a POST if there is a body. The path is relative to `base`. */
 export interface ExampleCall {
   path: string;
   body?: object;
 }
 
-/** What a route answers. */
+/** Answer of a route. */
 export interface Answer {
   status: number;
   body?: unknown;
 }
 
-/** Parameters of a path and a query, as texts. */
+/** Returns the parameters of the path, as strings. */
 export function paramsOf(request: FastifyRequest): Record<string, string> {
   return request.params as Record<string, string>;
 }
 
-/** The query, lists for names that occur more than once. */
+/** Returns the query, with a list for a name that occurs more than once. */
 export function queryOf(request: FastifyRequest): Record<string, string | string[] | undefined> {
   return request.query as Record<string, string | string[] | undefined>;
 }
 
-/** A query's value as text; absent as the empty text. */
+/** Returns a query's value as a string; an absent value is the empty string. */
 export function textOf(value: string | string[] | undefined): string {
   return typeof value === 'string' ? value : (value?.[0] ?? '');
 }
 
-/** A body that is an object; anything else is an empty one. */
+/** Returns the body if it is an object, otherwise an empty object. */
 export function objectOf(body: unknown): Record<string, unknown> {
   return typeof body === 'object' && body !== null && !Array.isArray(body) ? (body as Record<string, unknown>) : {};
 }
 
-/** An object of objects as one by names with dots; lists are values. */
+/** Flattens nested objects to one object with dotted names; lists are values. */
 export function flattened(value: Record<string, unknown>, prefix = ''): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, inner]) =>
@@ -65,7 +65,7 @@ export function flattened(value: Record<string, unknown>, prefix = ''): Record<s
   );
 }
 
-/** The contrary of {@link flattened}. */
+/** Reverses {@link flattened}. */
 export function nested(values: Record<string, unknown>): Record<string, unknown> {
   const result: Record<string, unknown> = {};
   for (const [path, value] of Object.entries(values)) {

@@ -1,28 +1,28 @@
-/** The CRMs that the sandbox can speak as. */
+/** The CRMs that the sandbox can imitate. */
 export const DIALECT_NAMES = ['espocrm', 'dolibarr', 'twenty', 'zoho'] as const;
 
 /** One of {@link DIALECT_NAMES}. */
 export type DialectName = (typeof DIALECT_NAMES)[number];
 
-/** What a sandbox is started with; everything but the dialect has a default. */
+/** Options of a sandbox. All except the dialect have a default. */
 export interface RestCrmSandboxOptions {
   dialect: DialectName;
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   port?: number;
   seed?: number;
   now?: () => number;
-  /** Requests in a minute before 429 with Retry-After; without end by default. */
+  /** Requests in a minute before 429 with Retry-After; unlimited by default. */
   requestsPerMinute?: number;
   /** Dolibarr: whether a list without results is 404, as in older versions. Default true. */
   emptyListIs404?: boolean;
-  /** Milliseconds after which a written record is found by filters; 0 by default. Reading by id and listing all are never late. */
+  /** Milliseconds until filters find a written record; 0 by default. A read by id and a list of all records have no delay. */
   searchLagMs?: number;
 }
 
 /** The options with all defaults. */
 export type Settings = Required<RestCrmSandboxOptions>;
 
-/** Puts in the defaults. */
+/** Adds the defaults. */
 export function toSettings(options: RestCrmSandboxOptions): Settings {
   return {
     port: 0,

@@ -15,7 +15,10 @@ import { World } from './world.ts';
 
 const DIALECTS: Readonly<Record<DialectName, Dialect>> = { dolibarr, espocrm, twenty, zoho };
 
-/** Starts the sandbox on loopback. Throws when the port is taken. */
+/**
+ * Starts the sandbox on loopback.
+ * @throws if the port is in use
+ */
 export async function startRestCrmSandbox(options: RestCrmSandboxOptions): Promise<RestCrmSandbox> {
   const settings = toSettings(options);
   const dialect = DIALECTS[settings.dialect];

@@ -1,14 +1,14 @@
-/** What a field of a record holds. */
+/** Type and limits of a field. */
 export interface Field {
   type: 'text' | 'number' | 'boolean' | 'date' | 'instant' | 'link';
   /** Two records can't have the same value. */
   unique?: boolean;
   required?: boolean;
-  /** Of a list that people choose from: what goes over the wire, and what people see. Anything else is refused. */
+  /** Options of a selection list: the API value and the displayed label. Any other value is refused. */
   options?: readonly { value: string; label: string }[];
-  /** Most characters of a text. */
+  /** Highest number of characters of a text. */
   maxLength?: number;
-  /** What a text is looked at for; one of another form is refused. */
+  /** Format of a text. A text in another format is refused. */
   form?: keyof typeof FORMS;
 }
 
@@ -17,35 +17,37 @@ const FORMS = {
   phone: /^[\d\s+()./-]+$/,
 };
 
-/** Most characters of a text whose field says nothing else. */
+/** Highest number of characters of a text whose field has no `maxLength`. */
 export const USUAL_LENGTH = 255;
 
-/** A record by the names of its fields; a field of several parts is named with a dot. */
+/** A record's values by field name. The name of a field with several parts contains a dot. */
 export type Values = Record<string, unknown>;
 
-/** A record as it is kept. */
 export interface StoredRecord {
   id: string;
   values: Values;
   createdAt: number;
   updatedAt: number;
-  /** Still there, and shown to nobody. */
+  /** A deleted record stays stored, and no call shows it. */
   isDeleted: boolean;
 }
 
-/** Why a record can't be written. */
+/** The reason for a refused write. */
 export interface Refusal {
   field: string;
   why: 'required' | 'too-long' | 'wrong-type' | 'not-unique' | 'not-an-option';
 }
 
-/** The time, and how late searches are, as they are just now. */
+/** The current time, and the current delay of searches. */
 interface Clock {
   now(): number;
   searchLagMs: number;
 }
 
-/** A property that is kept with the value of another: whoever has the same value has it too, and their records don't count as changed. */
+/**
+ * A property that belongs to the value of another property, such as an opt-out to an email address. All records with an equal value share
+ * the property, and their change time stays.
+ */
 export interface KeptWith {
   property: string;
   by: string;
@@ -71,12 +73,12 @@ export class Table {
     return record?.isDeleted === false ? record : undefined;
   }
 
-  /** In the order of their making. */
+  /** Returns the records in order of creation. */
   all(): StoredRecord[] {
     return [...this.#records.values()].filter(({ isDeleted }) => !isDeleted);
   }
 
-  /** Those that a filter finds: what was written a moment ago may not be among them yet. */
+  /** Returns the records that a filter finds. Records newer than the search delay are missing. */
   search(fits: (record: StoredRecord) => boolean): StoredRecord[] {
     const indexedUntil = this.#clock.now() - this.#clock.searchLagMs;
     return this.all().filter((record) => record.updatedAt <= indexedUntil && fits(record));
@@ -102,8 +104,8 @@ export class Table {
   }
 
   /**
-   * The first thing that stands against a write.
-   * @param isTyped what values of a type look like on the wire
+   * Returns the first reason to refuse a write.
+   * @param isTyped tests whether an API value has the field's type
    * @param deletedCount whether deleted records keep their unique values
    */
   refuse(
@@ -127,7 +129,10 @@ export class Table {
     return undefined;
   }
 
-  /** What was written last counts for all; who comes to a value without a say takes what is kept with it. */
+  /**
+   * Applies the last written property to all records with an equal value. A record that receives the value without a written property
+   * inherits the stored property.
+   */
   #share(record: StoredRecord, written: Values): void {
     for (const { property, by } of this.#keptWith) {
       const value = record.values[by];
@@ -148,7 +153,7 @@ function isSame(one: unknown, other: unknown): boolean {
   return String(one).toLowerCase() === String(other).toLowerCase();
 }
 
-/** Whether a field without this value counts as empty. */
+/** Returns true if the value means that the field is empty. */
 export function isEmpty(value: unknown): boolean {
   return value === undefined || value === null || value === '';
 }

@@ -6,32 +6,32 @@ import type { ExampleCall, Login } from './dialect.ts';
 import type { Settings } from './options.ts';
 import type { Field, StoredRecord, Values } from './tables.ts';
 
-/** One CRM in memory, and what a person can do in it. */
+/** One CRM in memory, and the manual actions of its users. */
 export interface RestCrmSandbox extends RunningServer {
-  /** Base address of the API. */
+  /** Base URL of the API. */
   apiUrl: string;
-  /** The key or token that is let in. */
+  /** The accepted key or token. */
   token: string;
-  /** The header that carries it. */
+  /** The header with the token. */
   login: Login;
-  /** A call that works at once. */
+  /** A call that succeeds on a new sandbox. */
   example: ExampleCall;
   counts: Counts;
   faults: FaultPlan;
   recording: Recording;
   configure(changes: Partial<Pick<Settings, 'requestsPerMinute' | 'searchLagMs' | 'emptyListIs404'>>): void;
-  /** What a person sees, in the order of their making. @param kind as paths name it, such as `Contact` */
+  /** Returns the records that a user sees, in order of creation. @param kind name in the API's paths, such as `Contact` */
   records(kind: string): StoredRecord[];
   addByHand(kind: string, values: Values): StoredRecord;
   editByHand(kind: string, id: string, values: Values): void;
   deleteByHand(kind: string, id: string): void;
   /** Presses "Duplicate" and saves: all values are copied. */
   duplicateByHand(kind: string, id: string): StoredRecord;
-  /** Records on which the account's workflows ran; zoho alone has any. */
+  /** Number of records on which the account's workflows ran; only zoho has workflows. */
   automationsRun(): number;
-  /** Makes a field, or changes one. */
+  /** Creates or changes a field. */
   addField(kind: string, name: string, field: Field): void;
   removeField(kind: string, name: string): void;
-  /** The login is let in no more, but this one is. */
+  /** Replaces the accepted token. The previous token is refused. */
   replaceToken(token: string): void;
 }

@@ -7,7 +7,7 @@ export class World {
   readonly settings: Settings;
   readonly tables = new Map<string, Table>();
   readonly token: string;
-  /** Records on which the account's workflows ran. */
+  /** Number of records on which the account's workflows ran. */
   automationsRun = 0;
   readonly #random: () => number;
   #serial = 0;
@@ -23,7 +23,7 @@ export class World {
     this.tables.set(name, new Table(fields, newId, this.settings, keptWith));
   }
 
-  /** A whole number that nobody had before. */
+  /** Returns a new whole number for each call. */
   nextNumber(): number {
     this.#serial += 1;
     return this.#serial;
@@ -37,7 +37,7 @@ export class World {
     return [8, 4, 4, 4, 12].map((length) => this.hex(length)).join('-');
   }
 
-  /** Seconds to wait when the minute's requests are spent; else takes one. */
+  /** Counts a request. If the limit of the minute is reached, returns the seconds to wait instead. */
   throttle(): number | null {
     const at = this.settings.now();
     this.#times = this.#times.filter((time) => time > at - 60_000);

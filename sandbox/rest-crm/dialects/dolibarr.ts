@@ -28,7 +28,7 @@ const TYPES: Readonly<Record<Field['type'], (value: unknown) => boolean>> = {
   link: () => false,
 };
 
-/** Dolibarr's contacts as its own sources tell it: filters as SQL, a bare number for a new record, 404 for an empty list. */
+/** Dolibarr's contacts, after Dolibarr's source code: filters as SQL, a bare number for a new record, 404 for an empty list. */
 export const dolibarr: Dialect = {
   base: '/api/index.php',
   furnish: (world) => world.addTable('contacts', CONTACT, () => String(world.nextNumber())),
@@ -116,7 +116,7 @@ function update(table: Table, record: StoredRecord, request: FastifyRequest): An
   return ok(toBody(table.change(record, values)));
 }
 
-/** Fields and complementary attributes together; what there is no field for is passed over. */
+/** Returns fields and complementary attributes together, without unknown fields. */
 function valuesOf(table: Table, body: unknown): Record<string, unknown> {
   const { array_options: options, ...fields } = objectOf(body);
   const entries = Object.entries({ ...fields, ...objectOf(options) });

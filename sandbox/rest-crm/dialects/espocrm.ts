@@ -3,7 +3,7 @@ import { type Answer, type Dialect, objectOf, paramsOf, queryOf, textOf } from '
 import { type Field, isEmpty, type KeptWith, type Refusal, type StoredRecord, type Table } from '../tables.ts';
 import type { World } from '../world.ts';
 
-/** Most records of one list (recordListMaxSizeLimit). */
+/** Highest number of records in one list (recordListMaxSizeLimit). */
 const MAX_SIZE = 200;
 
 const MIRROR: Record<string, Field> = { cMirrorKey: { type: 'text' }, cMirrorStamp: { type: 'text' } };
@@ -39,7 +39,10 @@ const ENTITIES: Record<string, Record<string, Field>> = {
   },
 };
 
-/** Opt-outs stand with address and number (Core/FieldProcessing/EmailAddress/Saver.php): relatives have one. */
+/**
+ * EspoCRM stores an opt-out with the email address or phone number (Core/FieldProcessing/EmailAddress/Saver.php). Relatives with one
+ * address share the opt-out.
+ */
 const KEPT_WITH: Record<string, KeptWith[]> = {
   Contact: [
     { property: 'emailAddressIsOptedOut', by: 'emailAddress' },
@@ -56,7 +59,7 @@ const TYPES: Readonly<Record<Field['type'], (value: unknown) => boolean>> = {
   link: (value) => Array.isArray(value) || typeof value === 'string',
 };
 
-/** EspoCRM as docs.espocrm.com tells it: entities, `where` filters, duplicates, soft deletes. */
+/** EspoCRM, after docs.espocrm.com: entities, `where` filters, duplicates, soft deletes. */
 export const espocrm: Dialect = {
   base: '/api/v1',
   furnish: (world) => {
@@ -101,7 +104,7 @@ function ok(body: unknown): Answer {
   return { status: 200, body };
 }
 
-/** A 404 says nothing in its body. */
+/** A 404 has no body text. */
 function missing(): Answer {
   return { status: 404 };
 }
@@ -145,7 +148,10 @@ function list(table: Table, request: FastifyRequest): Answer {
   return ok({ list: page, total: rows.length });
 }
 
-/** Without a selection everything but links to several, which are shown only where they are asked for (LinkMultiple/ListLoader.php). */
+/**
+ * Without a selection, a list shows all fields except links to several records. Such links are shown only if selected
+ * (LinkMultiple/ListLoader.php).
+ */
 function shownInList(table: Table, select: string): (name: string) => boolean {
   const selected = new Set(select.split(','));
   return (name) => {
@@ -194,7 +200,7 @@ function update(table: Table, record: StoredRecord, request: FastifyRequest): An
   return ok(toBody(table, table.change(record, values)));
 }
 
-/** What an entity has no field for is passed over without a word. */
+/** EspoCRM ignores unknown fields without an error. */
 function knownValues(table: Table, body: unknown): Record<string, unknown> {
   return Object.fromEntries(Object.entries(objectOf(body)).filter(([name]) => table.fields.has(name)));
 }

@@ -4,7 +4,7 @@ import { type Answer, type Dialect, flattened, nested, objectOf, paramsOf, query
 import { type Field, isEmpty, type Refusal, type StoredRecord, type Table } from '../tables.ts';
 import type { World } from '../world.ts';
 
-/** Most records of one answer. */
+/** Highest number of records in one answer. */
 const MAX_LIMIT = 60;
 
 const MIRROR: Record<string, Field> = {
@@ -55,7 +55,10 @@ const TYPES: Readonly<Record<Field['type'], (value: unknown) => boolean>> = {
   link: (value) => typeof value === 'string' && /^[0-9a-f-]{36}$/.test(value),
 };
 
-/** Twenty's REST API as its own sources tell it: answers that name the call, cursors, fields of several parts, schema per workspace. */
+/**
+ * Twenty's REST API, after Twenty's source code: answers that contain the call's name, cursors, fields of several parts, schema per
+ * workspace.
+ */
 export const twenty: Dialect = {
   base: '/rest',
   furnish: (world) => {
@@ -155,7 +158,7 @@ function list({ table, plural }: Kind, request: FastifyRequest): Answer {
   };
 }
 
-/** `field[comparator]:value`; one condition alone. */
+/** Reads `field[comparator]:value`, a single condition. */
 function filterOf(table: Table, text: string): 'all' | ((values: Record<string, unknown>) => boolean) | null {
   if (text === '') return 'all';
   const [, name = '', comparator, value = ''] = /^([\w.]+)\[(eq|in|startsWith)\]:(.*)$/.exec(text) ?? [];
@@ -179,7 +182,7 @@ function update({ table, one, world }: Kind, record: StoredRecord, request: Fast
   return { status: 200, body: { data: { [`update${titled(one)}`]: toBody(table, table.change(record, values)) } } };
 }
 
-/** A field that the workspace does not have is refused; deleted records keep their unique values. */
+/** Twenty refuses a field that the workspace does not have. Deleted records keep their unique values. */
 function refuse(table: Table, world: World, id: string | null, values: Record<string, unknown>): Answer | null {
   const strange = Object.keys(values).find((name) => !table.fields.has(name));
   if (strange !== undefined) return problem(400, `Object doesn't have any "${strange}" field.`);

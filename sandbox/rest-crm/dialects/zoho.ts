@@ -4,13 +4,13 @@ import { type Field, isEmpty, type StoredRecord, type Table, USUAL_LENGTH } from
 import type { World } from '../world.ts';
 import { codeOfStatus, failure, success, unfit } from './zoho-answers.ts';
 
-/** Rows of one write (zoho.com/crm/developer/docs/api/v8/upsert-records.html). */
+/** Highest number of records in one write (zoho.com/crm/developer/docs/api/v8/upsert-records.html). */
 const MAX_ROWS = 100;
-/** Records of one page, and keys of one `in`. */
+/** Highest number of records in one page, and of keys in one `in`. */
 const MAX_PER_PAGE = 200;
 const MAX_IN = 100;
 
-/** Stages as a person renamed them: what goes over the wire stays as it was. */
+/** Stages with labels changed by an administrator. The API values remain unchanged. */
 const STAGES = [
   { value: 'Qualification', label: 'First visit' },
   { value: 'Closed Won', label: 'Paid' },
@@ -50,7 +50,7 @@ const MODULES: Record<string, Record<string, Field>> = {
   },
 };
 
-/** Zoho CRM v8 as its documentation tells it: rows in `data`, a code for each, upsert by named fields, COQL, 204 for nothing. */
+/** Zoho CRM v8, after its documentation: records in `data`, a code for each, upsert by named fields, COQL, 204 for an empty result. */
 export const zoho: Dialect = {
   base: '/crm/v8',
   furnish: (world) => {
@@ -111,13 +111,13 @@ export const zoho: Dialect = {
   },
 };
 
-/** Type, length and what is a must, as zoho.com/crm/developer/docs/api/v8/field-meta.html tells them. */
+/** Returns type, length and required flag of a field in the form of zoho.com/crm/developer/docs/api/v8/field-meta.html. */
 function described({ type, form, maxLength = USUAL_LENGTH, required = false }: Field = { type: 'number' }): object {
   const plain = type === 'text' && maxLength > USUAL_LENGTH ? 'textarea' : type;
   return { data_type: form ?? plain, length: type === 'text' ? maxLength : 20, system_mandatory: required };
 }
 
-/** Each id by itself; a call of which none is there is refused (zoho.com/crm/developer/docs/api/v8/delete-records.html). */
+/** Deletes each id separately. A call without any existing id is refused (zoho.com/crm/developer/docs/api/v8/delete-records.html). */
 function removeMany({ table }: Module, request: FastifyRequest): Answer {
   const ids = textOf(queryOf(request).ids).split(',').filter(Boolean);
   if (ids.length === 0) return failure('REQUIRED_PARAM_MISSING');
@@ -140,7 +140,7 @@ function withRecord({ table }: Module, request: FastifyRequest, handle: (record:
   return record === undefined ? failure('INVALID_DATA', 404) : handle(record);
 }
 
-/** Where a write does not say by `trigger` what is to run on it, workflows do (help.zoho.com, Kaizen 33). */
+/** Without `trigger`, a write runs the workflows (help.zoho.com, Kaizen 33). */
 function eachRow({ world }: Module, request: FastifyRequest, write: (row: Record<string, unknown>) => object): Answer {
   const { data, trigger = ['workflow'] } = objectOf(request.body);
   if (!Array.isArray(data)) return failure('MANDATORY_NOT_FOUND');
@@ -159,7 +159,7 @@ function change(module: Module, record: StoredRecord, row: Record<string, unknow
   return refuse(module, record.id, row) ?? success(module.table.change(record, row), 'update');
 }
 
-/** Only the named fields are compared; where none is named, contacts go by their address, as the vendor has it. */
+/** Compares only the fields in `duplicate_check_fields`. By default, the vendor compares contacts by email address. */
 function upsert(module: Module, request: FastifyRequest): Answer {
   if (module.module === 'Events') return failure('NOT_SUPPORTED');
   const { duplicate_check_fields: named } = objectOf(request.body);
@@ -214,7 +214,7 @@ function list({ table }: Module, request: FastifyRequest): Answer {
   return { status: 200, body: { data: page.map((row) => toBody(row, fields)), info } };
 }
 
-/** `select a,b from Module where Field in ('x','y') limit n`; other questions are refused. */
+/** Reads `select a,b from Module where Field in ('x','y') limit n`; other queries are refused. */
 function coql(world: World, text: string): Answer {
   const pattern = /^select ([\w,]+) from (\w+) where (\w+) in \(((?:'[^']*',?)+)\)(?: limit (\d+))?$/;
   const [, fields = '', module = '', name = '', list = '', limit = '200'] = pattern.exec(text) ?? [];
