@@ -61,7 +61,7 @@ export function renderDecision({ hold }: ResultOf<typeof HOLD_OPERATIONS.decideH
 
 /** Reasons for unchanged pairs, by code. */
 const WHY: Readonly<Record<string, string>> = {
-  'patient-left-out': '"the target\'s rules exclude the patient, or the clinic no longer has the patient"',
+  'patient-left-out': "the target's rules exclude the patient, or the clinic no longer has the patient",
   'patient-has-contact': 'the patient already has a contact created by clinic-mirror',
   'patient-changed': 'the patient differs from the file',
   'contact-gone': 'the contact no longer exists',
@@ -221,7 +221,7 @@ export function renderReceipt({
     erased,
     waiting,
     failed,
-    failure === null ? REACHES[reach] : `on hold: ${failure}`,
+    failure === null ? REACHES[reach] : `not complete: ${failure}`,
   ]);
   const traces = Object.entries(TRACES).flatMap(([name, words]) => {
     const count = state[name as keyof ErasedTraces];

@@ -68,7 +68,7 @@ export const EN = {
   'records-unlisted.remedy': 'check the filters and the paging of the list in the clinic system',
   'rows-unread': '{count:record|records} of the clinic cannot be read: {codes}',
   'egress-stopped': '{count:record|records} not sent, because the content exceeds the permitted patient data: {codes}',
-  'erasures-wait': '{count:erasure|erasures} of forgotten patients pending: the tenant is paused',
+  'erasures-wait': '{count:erasure|erasures} of forgotten patients pending in a paused target or tenant',
   'erasures-wait.remedy': 'set "paused: false" for the tenant',
   'channel-closed': 'the channel is closed: no messages are sent through the channel',
   'correction-due': 'the patient has wrong information by {channels}: a correction is due',

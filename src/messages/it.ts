@@ -77,7 +77,7 @@ export const IT = {
   'egress-stopped':
     '{count:record non inviato|record non inviati}: il contenuto supera i dati di pazienti consentiti: {codes}',
   'erasures-wait':
-    '{count:cancellazione di pazienti dimenticati in attesa|cancellazioni di pazienti dimenticati in attesa}: la clinica è in pausa',
+    '{count:cancellazione di pazienti dimenticati in attesa|cancellazioni di pazienti dimenticati in attesa} in una destinazione o clinica in pausa',
   'erasures-wait.remedy': 'impostare "paused: false" per la clinica',
   'channel-closed': 'il canale è chiuso: nessun messaggio viene inviato',
   'correction-due': 'il paziente ha un’informazione errata per {channels}: è prevista una correzione',

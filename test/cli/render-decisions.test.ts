@@ -160,7 +160,7 @@ describe('a receipt', () => {
     const failed = [{ ...target, failure: 'crm-away' }] as unknown as typeof receipt.targets;
     const text = flat(renderReceipt({ ...receipt, targets: failed }));
     expect(text).toContain('Deleted from the state: 2 journal lines.');
-    expect(text).toContain('on hold: crm-away');
+    expect(text).toContain('not complete: crm-away');
     expect(flat(renderReceipt(receipt))).toMatch(/ complete .*No future appointments are removed from calendars/);
   });
 

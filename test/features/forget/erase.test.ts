@@ -121,7 +121,7 @@ describe('a target that can’t be reached', () => {
     expect(receipt.warnings).toEqual(expect.arrayContaining(['target-not-searched', 'erasures-wait']));
     expect(installation.pulled).toEqual([ID]);
     expect(counts(world)).toEqual([5, 1, 2, 1]);
-    expect(renderReceipt(receipt)).toContain('on hold: server-error');
+    expect(renderReceipt(receipt)).toContain('not complete: server-error');
     world.calendar.wholeTargetError = null;
     world.clock.now += 2 * HOUR_MS;
     await world.pass();
