@@ -48,8 +48,6 @@ const PATIENT_CHANGES: Partial<Record<PatientChangeKind, number>> = {
   'phone-changed': 10,
   'consent-withdrawn': 4,
 };
-/** What `sync` says of a record that is missed for the first time. */
-const UNCONFIRMED = /not\s+confirmed\s+as\s+gone\s+yet/;
 /** Longer than a quiet cycle and the comparison take. */
 const QUIET_MS = 20_000;
 
@@ -100,13 +98,20 @@ interface Scene {
 /** A cycle that begins now. The daemon reads patients once a minute; who can't wait asks by `clinic-mirror sync`. */
 async function cycle({ world, watch, daemon, report }: Scene): Promise<{ startedAt: number; view: Status }> {
   const startedAt = Date.now();
-  const asked = Promise.all(world.crms.map(({ tenant }) => runCli(world, ['sync', tenant])));
+  const asked = Promise.all(world.crms.map(({ tenant }) => runCli(world, ['sync', tenant, '--json'])));
   const view = await waitUntilInSync(watch, startedAt, report, daemon.process);
   for (const { code, out, err } of await asked) {
     // A deletion must be seen in two reads: until then `sync` exits with 1, and the daemon confirms the deletion.
-    if (code !== 0 && !UNCONFIRMED.test(out)) throw new Error(`clinic-mirror sync failed: ${err}`);
+    if (code !== 0 && !isUnconfirmed(out)) throw new Error(`clinic-mirror sync failed: ${err}`);
   }
   return { startedAt, view };
+}
+
+/** Whether the result of `sync --json` contains records that are missing for the first time. */
+function isUnconfirmed(out: string): boolean {
+  if (out === '') return false;
+  const { targets } = JSON.parse(out) as { targets: { unconfirmed: number }[] };
+  return targets.some(({ unconfirmed }) => unconfirmed > 0);
 }
 
 /** Contacts show the next visit, so they change when a visit starts: waits for visits that start soon, and for the writes. */

@@ -121,7 +121,7 @@ test('after the loss of Redis no patient data is written until the backup is res
   expect(await difference()).toEqual({ missing: before.missing + 2, duplicates: 0 });
 
   const restored = await world.cli('credentials', 'restore', TENANT, file);
-  expect(restored).toMatchObject({ code: 0, out: expect.stringContaining('put back: 3') });
+  expect(restored).toMatchObject({ code: 0, out: expect.stringContaining('opt-outs: 3') });
   expect(await protectedBy(again)).toEqual(WHOLE);
   const after = await cycle(again);
   expect(after.targets).toMatchObject([{ state: 'in-sync' }]);

@@ -30,7 +30,10 @@ test('one command restores a calendar that a wrong filter emptied, and the calen
   expect((await world.cli('undo', run, '--dry-run')).out).toContain('nothing was written');
   expect((await world.compareAll())[0]?.missing).toBe(emptied[0]?.missing);
 
-  expect(await world.cli('undo', run)).toMatchObject({ code: 0, out: expect.stringContaining('in place') });
+  expect(await world.cli('undo', run)).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('restored with current'),
+  });
   await expectExact(world);
   expect((await world.cli('sync', 'clinic-1')).code).toBe(1);
   await expectExact(world);
