@@ -76,7 +76,7 @@ export function startReloading(parts: ReloadParts): Reloading {
       })
       .catch((error: unknown) => {
         // Retried by the next check; logged once.
-        if (!signal.aborted && !isFailing) log.warn({ error }, 'the configuration files are incomplete');
+        if (!signal.aborted && !isFailing) log.warn({ error }, 'configuration was not applied: the next check retries');
         isFailing = true;
       })
       .finally(() => {

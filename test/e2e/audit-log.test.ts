@@ -105,7 +105,7 @@ test('if the audit log cannot be written, no user action is executed and no conf
   expect([code, err]).toEqual([1, expect.stringContaining('audit-log-unwritable')]);
   await retitle(world, 'clinic-1', 'busy');
   daemon.process.kill('SIGHUP');
-  const failed = () => logged(world, 'the configuration files are incomplete').length > 0;
+  const failed = () => logged(world, 'configuration was not applied: the next check retries').length > 0;
   await waitFor(failed, { what: 'the refusal', intervalMs: 200 });
   expect(logged(world, 'configuration was applied')).toEqual([]);
 

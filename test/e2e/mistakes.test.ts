@@ -285,7 +285,7 @@ const RUNNING: Mistake[] = [
       const daemon = await runDaemon(made);
       await made.replace(TENANT, 'zone: Europe/Rome', 'zone: Europe/Milan');
       daemon.kill('SIGHUP');
-      const refusal = async () => (await daemonLog(made)).split('\n').find((line) => line.includes('is refused'));
+      const refusal = async () => (await daemonLog(made)).split('\n').find((line) => line.includes('was refused'));
       await waitFor(async () => (await refusal()) !== undefined, { what: 'the refusal' });
       return (await refusal()) ?? '';
     },
