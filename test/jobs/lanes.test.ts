@@ -244,7 +244,7 @@ async function openReplaced(firstRun: 'plan' | 'apply') {
 test('a deleted calendar is filled again, and this is reported for three days', async () => {
   const { model, state, sync, problems } = await openReplaced('apply');
   const result = await sync();
-  expect(renderSync(result)).toContain('doctor: its calendar was gone, and another one is written to');
+  expect(renderSync(result)).toContain('doctor: the calendar was deleted, and a new calendar replaces it');
   expect(model.objects()).toHaveLength(EVENTS);
   expect(await problems()).toMatchObject([
     { code: 'calendar-replaced', health: 'action-required', sinceAt: state.now },

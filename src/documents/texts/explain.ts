@@ -1,6 +1,8 @@
 import { type Comparison, DECISIONS } from '../../control/explain.ts';
-import { type Language, type Message, render } from '../../messages/message.ts';
+import { type Language, type Message, message, render } from '../../messages/message.ts';
 import type { Texts } from '../document.ts';
+
+const ON_HOLD = message('sync-health.on-hold');
 
 const en = {
   title: 'Why is it, or is it not, in the calendar?',
@@ -36,7 +38,7 @@ const en = {
   present: 'to be written',
   notPresent: 'to be removed',
   stands: (code: string) => `the target is stopped (${code})`,
-  held: 'on hold',
+  held: render(ON_HOLD),
   nothingWritten: 'nothing was written',
   writtenUnknown: 'written; the time of the first write is not stored',
   version: 'version',
@@ -94,7 +96,7 @@ export const EXPLAIN: Texts<typeof en> = {
     present: 'da scrivere',
     notPresent: 'da togliere',
     stands: (code) => `la destinazione è ferma (${code})`,
-    held: 'in attesa di conferma',
+    held: render(ON_HOLD, 'it'),
     nothingWritten: 'non è stato scritto nulla',
     writtenUnknown: 'scritto; l’ora della prima scrittura non è conservata',
     version: 'versione',

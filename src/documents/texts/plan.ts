@@ -1,4 +1,7 @@
+import { message, render } from '../../messages/message.ts';
 import type { Texts } from '../document.ts';
+
+const ON_HOLD = message('sync-health.on-hold');
 
 const en = {
   title: 'Plan',
@@ -45,7 +48,7 @@ const en = {
   verdict: 'Result',
   fields: 'Field by field',
   go: 'made',
-  isHeld: 'on hold',
+  isHeld: render(ON_HOLD),
   isRefused: 'unchanged',
   creates: 'create',
   updates: 'update',
@@ -112,7 +115,7 @@ export const PLAN: Texts<typeof en> = {
     verdict: 'Esito',
     fields: 'Campo per campo',
     go: 'eseguito',
-    isHeld: 'in attesa di conferma',
+    isHeld: render(ON_HOLD, 'it'),
     isRefused: 'invariato',
     creates: 'crea',
     updates: 'aggiorna',
