@@ -58,7 +58,7 @@ function rowOf(target: TargetStatus, now: number, requests: number): string[] {
   return [
     `  ${target.target}`,
     VENDORS[target.connector] ?? target.connector,
-    target.state,
+    target.sync,
     renderAge(target.inSyncAsOf, now),
     ...[links, pending, created, updated, deleted, held, failing, requests].map(String),
   ];

@@ -41,7 +41,7 @@ export async function waitUntilInSync(
     const view = await watch.status();
     onLook(view);
     const targets = view.tenants.flatMap((tenant) => tenant.targets);
-    const settled = targets.every(({ state, inSyncAsOf }) => state === 'in-sync' && (inSyncAsOf ?? 0) >= since);
+    const settled = targets.every(({ sync, inSyncAsOf }) => sync === 'in-sync' && (inSyncAsOf ?? 0) >= since);
     if (settled || performance.now() > deadline) return view;
     await new Promise((resolve) => setTimeout(resolve, 250));
   }

@@ -128,21 +128,21 @@ export const FAULTS = {
     next: 'clinic-mirror retry <host>',
   },
   'one event is refused': {
-    code: 'failing',
+    code: 'writes-failed',
     known: 'next-cycle',
     health: 'retrying',
     sentence: '1 change refused or failed: retrying',
     next: 'clinic-mirror health clinic-1 doctor-1',
   },
   'a cycle would remove too much': {
-    code: 'held',
+    code: 'on-hold',
     known: 'next-cycle',
     health: 'action-required',
     sentence: '4 changes on hold until an operator decides',
     next: 'clinic-mirror holds list clinic-1',
   },
   'an event was edited by hand': {
-    code: 'drifted',
+    code: 'manual-changes',
     health: 'action-required',
     sentence: '1 change made by hand: review required',
     next: 'clinic-mirror audit clinic-1',
@@ -169,7 +169,7 @@ export const FAULTS = {
     next: 'clinic-mirror status clinic-1',
   },
   'the list of the clinic is incomplete': {
-    code: 'stale',
+    code: 'read-failed',
     known: 'next-cycle',
     health: 'retrying',
     sentence: 'the last cycle could not read all data that it requires',

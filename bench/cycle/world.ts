@@ -81,7 +81,7 @@ export async function openCycleWorld(size: CycleSize, vendor: VendorTarget | nul
     async sync() {
       const signals = { stop: NEVER, abort: NEVER };
       const { run, targets } = await syncTenant(composition.installation, TENANT, { progress: () => {}, signals });
-      const behind = targets.filter(({ state }) => state !== 'in-sync');
+      const behind = targets.filter(({ sync }) => sync !== 'in-sync');
       if (run.error !== null || behind.length > 0) throw new Error(`not in sync: ${behind.length} targets`);
     },
     async [Symbol.asyncDispose]() {

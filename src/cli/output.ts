@@ -88,22 +88,8 @@ export function firstRows<Row>(rows: readonly Row[], usual: number): { shown: re
 /** State words by colour. */
 const TONES = {
   green: ['in-sync', 'in sync', 'connected', 'static', 'ok'],
-  yellow: [
-    'behind',
-    'drifted',
-    'first-sync',
-    'held',
-    'on hold',
-    'incomplete',
-    'not checked',
-    'RETRYING',
-    'resting',
-    'retrying',
-    'stale',
-    'unconfirmed',
-    'unknown',
-  ],
-  red: ['ACTION REQUIRED', 'action required', 'failed', 'FAULT', 'needs-login', 'no-tenant', 'PROBLEM', 'stopped'],
+  yellow: ['behind', 'on hold', 'not checked', 'RETRYING', 'retrying', 'unconfirmed', 'unknown'],
+  red: ['ACTION REQUIRED', 'action required', 'failed', 'FAULT', 'needs-login', 'no-tenant', 'PROBLEM'],
 } as const;
 
 /** Colours a state word if the output has colours. Other words remain unchanged. */

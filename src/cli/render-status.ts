@@ -247,9 +247,9 @@ function renderRun({ lastRun }: TenantStatus, now: Instant): string[] {
 function renderTargets(targets: readonly TargetStatus[]): string {
   const columns = [
     'target',
-    { heading: 'state', isState: true },
     { heading: 'sync', isState: true },
     { heading: 'health', isState: true },
+    'reason',
     IN_SYNC_AS_OF,
     'pending',
     'failed',
@@ -257,8 +257,8 @@ function renderTargets(targets: readonly TargetStatus[]): string {
   ];
   const rows = targets.map((target) => [
     target.target,
-    target.state,
     ...syncHealthWords(target),
+    target.reason ?? '–',
     renderTime(target.inSyncAsOf),
     target.pending,
     target.failing,

@@ -1,7 +1,7 @@
 import type { TargetStatus } from '../control/status-view.ts';
 import type { SyncResult } from '../control/sync.ts';
 import { render } from '../messages/message.ts';
-import { syncWords } from '../model/sync-state.ts';
+import { SYNC_HEALTH_WORDS, syncWords } from '../model/sync-state.ts';
 import { withSimilarIds } from '../model/text.ts';
 import type { Instant } from '../model/time.ts';
 import type { RunReport } from '../state/runs.ts';
@@ -18,7 +18,8 @@ export function renderSync({ tenant, run, targets }: SyncResult, settings = `ten
       : wrap(`${tenant}: the cycle ended early: ${run.error.message} (${run.error.code}). ${run.error.remedy ?? ''}`);
   const columns = [
     'target',
-    { heading: 'state', isState: true },
+    { heading: 'sync', isState: true },
+    'reason',
     'new',
     'changed',
     'removed',
@@ -32,7 +33,16 @@ export function renderSync({ tenant, run, targets }: SyncResult, settings = `ten
     const removed = (planned.cancelled ?? 0) + (planned.excluded ?? 0) + (planned.vanished ?? 0);
     const restored = (planned['edited-by-hand'] ?? 0) + (planned['removed-by-hand'] ?? 0);
     const counts = [planned.new ?? 0, (planned['content-changed'] ?? 0) + restored, removed];
-    return [target.target, target.state, ...counts, target.held, target.pending, target.failing, target.links];
+    return [
+      target.target,
+      SYNC_HEALTH_WORDS.en[target.sync],
+      target.reason ?? '–',
+      ...counts,
+      target.held,
+      target.pending,
+      target.failing,
+      target.links,
+    ];
   });
   const failures = targets.flatMap(({ target, failure }) =>
     failure === null

@@ -21,7 +21,7 @@ function rowOf(
   if (closed !== null) state = 'closed';
   else if (off !== null) state = 'off';
   else if (sinceAt === null) state = 'new';
-  else if (restUntil !== null) state = 'resting';
+  else if (restUntil !== null) state = 'retrying';
   return [endpoint, event, state, renderTime(readAt), sent, waiting, failing, dropped];
 }
 

@@ -36,7 +36,8 @@ export function renderTable(
       .map((cell, index) => {
         const { right = false, isState = false } = columns[index] ?? {};
         const padded = pad(printable(cell), widths[index] ?? 0, right);
-        return isState ? stateWord(padded) : padded;
+        const word = padded.trimEnd();
+        return isState ? stateWord(word) + padded.slice(word.length) : padded;
       })
       .join('  ')
       .trimEnd();

@@ -22,7 +22,7 @@ import { principalOfDaemon } from './acts.ts';
 import type { Composition } from './compose.ts';
 
 /** Result of a reload: completely applied, or partly refused. */
-type ReloadResult = 'taken-up' | 'refused';
+type ReloadResult = 'applied' | 'refused';
 
 /** Dependencies of configuration reloads. */
 interface ReloadParts {
@@ -238,7 +238,7 @@ class ReloadSteps {
     this.#unfinished = { changes: joinChanges(earlier.changes, changes), rejoins: earlier.rejoins || isSure };
     this.#refused = refusedFiles(next.refused, this.#refused, this.#readAt);
     if (!isOther(before, next, changes) && !isSure) return;
-    observe(next.refused.length === 0 ? 'taken-up' : 'refused', next.refused.length);
+    observe(next.refused.length === 0 ? 'applied' : 'refused', next.refused.length);
     logChanges(log, next, changes);
     this.#reportedAt = null;
   }

@@ -61,7 +61,7 @@ export function forecastsOfLogin(tenant: string, connection: ConnectionStatus, n
 
 /** Returns future failures of a target. */
 export function forecastsOfTarget(tenant: string, target: TargetStatus, now: Instant): Problem[] {
-  const { target: id, state, notifications, oldestPendingAt, pending } = target;
+  const { target: id, notifications, oldestPendingAt, pending } = target;
   const subject = message('subject.target', { id });
   const found: Problem[] = [];
   const { untilAt, reason } = notifications;
@@ -79,7 +79,7 @@ export function forecastsOfTarget(tenant: string, target: TargetStatus, now: Ins
     });
   }
   const waitedMs = oldestPendingAt === null ? 0 : now - oldestPendingAt;
-  if (state === 'working' && waitedMs > BACKLOG_MS) {
+  if (target.reason === 'writing' && waitedMs > BACKLOG_MS) {
     const text = message('backlog-growing');
     const report = needsPerson({
       tenant,

@@ -9,7 +9,7 @@ import type { Installation } from './installation.ts';
 import type { Incident, TargetStatus, TenantStatus } from './status-view.ts';
 
 /** Target states that an unreachable server explains. */
-const FOLDED: ReadonlySet<TargetStatus['state']> = new Set(['resting', 'failing', 'stale']);
+const FOLDED: ReadonlySet<TargetStatus['reason']> = new Set(['backing-off', 'writes-failed', 'read-failed']);
 
 /**
  * Returns the incidents of unreachable servers, for all interfaces. A server without waiting clinics is not an incident. @param tenants
@@ -25,7 +25,7 @@ export function incidentsOf(
     const unread: string[] = [];
     const clinics = tenants.flatMap((status) => {
       const { tenant, paused, lastRun, targets } = status;
-      const waiting = targets.filter(({ state, outage }) => outage === host && state !== 'paused');
+      const waiting = targets.filter(({ reason, outage }) => outage === host && reason !== 'paused');
       const isUnread = reading.has(tenant) && OUTAGE_CODES.has(lastRun?.error?.code ?? '');
       const isOther = works.some((work) => work.tenant === tenant && isWaiting(status, work.other));
       if (paused || (waiting.length === 0 && !isUnread && !isOther)) return [];
@@ -69,8 +69,8 @@ export function problemOf({ host, code, sinceAt, nextTryAt, clinics }: Incident)
 }
 
 /** Returns whether the incident of a server already reports the problem of a target. */
-export function isFolded(incidents: readonly Incident[], { state, outage }: TargetStatus): boolean {
-  return FOLDED.has(state) && incidents.some(({ host }) => host === outage);
+export function isFolded(incidents: readonly Incident[], { reason, outage }: TargetStatus): boolean {
+  return FOLDED.has(reason) && incidents.some(({ host }) => host === outage);
 }
 
 /** Result of a manual retry. */

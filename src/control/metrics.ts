@@ -23,7 +23,7 @@ export interface Metrics {
   /** Adds metrics of a feature, read at each scrape. */
   add(feature: FeatureMetrics): void;
   /** Counts each changed configuration. @param refusedFiles number of refused files */
-  observeReload(result: 'taken-up' | 'refused', refusedFiles: number): void;
+  observeReload(result: 'applied' | 'refused', refusedFiles: number): void;
   /** Returns the problems of the metrics, with the age of the metrics. */
   problems(): Promise<readonly Problem[]>;
   /** Returns Prometheus' exposition format 0.0.4. Metrics from the state may be cached; a metric states their age. */
@@ -135,12 +135,12 @@ function createReloadMetrics(registry: Registry): Metrics['observeReload'] {
   const registers = [registry];
   const readings = new Counter({
     name: 'clinic_mirror_configuration_reloads_total',
-    help: 'Configuration reloads with changes: taken-up if the daemon applied all changes, otherwise refused',
+    help: 'Configuration reloads with changes: applied if the daemon applied all changes, otherwise refused',
     labelNames: ['result'],
     registers,
   });
   const takenUp = new Gauge({
-    name: 'clinic_mirror_configuration_taken_up_timestamp_seconds',
+    name: 'clinic_mirror_configuration_applied_timestamp_seconds',
     help: 'Time of the last start or reload in which the daemon applied all files',
     registers,
   });
@@ -256,7 +256,7 @@ function fill(gauges: Gauges, { at, tenants, problems, incidents, outageAfterMs 
       for (const name of ['edited', 'removed', 'churning'] as const) {
         if (each.drift !== null) gauges.targets[name].set(labels, each.drift[name]);
       }
-      gauges.targets.drifted.set(labels, each.state === 'drifted' ? 1 : 0);
+      gauges.targets.drifted.set(labels, each.reason === 'manual-changes' ? 1 : 0);
       gauges.targets.heard.set(labels, each.notifications.untilAt === null ? 0 : 1);
       const stopped = each.gaps.find(({ code }) => code === 'egress-stopped');
       gauges.targets.egressStopped.set(labels, stopped?.count ?? 0);

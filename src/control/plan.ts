@@ -77,10 +77,10 @@ function judgedChanges({
   refused,
 }: TargetPlan): { change: PlannedChange; decision: PlanLine['decision'] }[] {
   return [
-    ...passed.map((change) => ({ change, decision: 'go' as const })),
+    ...passed.map((change) => ({ change, decision: 'write' as const })),
     ...Object.values(held)
       .flat()
-      .map((change) => ({ change, decision: 'held' as const })),
+      .map((change) => ({ change, decision: 'on-hold' as const })),
     ...refused.map((change) => ({ change, decision: 'refused' as const })),
   ].sort((one, other) => one.change.wanted.startAt - other.change.wanted.startAt);
 }
@@ -302,7 +302,7 @@ export function planSummary({ excluded, targets, ...others }: StoredPlan) {
     targets: targets.map(({ lines, ...target }) => {
       const operations: Record<string, number> = {};
       for (const { operation, decision } of lines) {
-        if (decision === 'go') operations[operation] = (operations[operation] ?? 0) + 1;
+        if (decision === 'write') operations[operation] = (operations[operation] ?? 0) + 1;
       }
       return { ...target, lines: lines.length, operations, excluded: exclusions.get(target.target) ?? {} };
     }),

@@ -178,7 +178,7 @@ function ofTenant(tenant: TenantStatus, now: Instant, incidents: readonly Incide
   for (const target of targets) {
     // The connection or server reports work that waits for its recovery. The clinic reports missing reads.
     const isOfLogin = ended.has(connectionSubject(target.connection));
-    const isReported = isOfLogin || isFolded(incidents, target) || (isUnread && target.state === 'stale');
+    const isReported = isOfLogin || isFolded(incidents, target) || (isUnread && target.reason === 'read-failed');
     problems.push(...ofTarget(id, target, { now, source, isReportedElsewhere: isReported }));
     if (!isOfLogin) problems.push(...ofReplaced(id, target, now), ...forecastsOfTarget(id, target, now));
   }
@@ -255,7 +255,7 @@ function ofLogin({ tenant, targets }: TenantStatus, connection: ConnectionStatus
 
 /** Reports a rate-limit pause of the clinic, or of a vendor without a target problem. */
 function ofPause({ tenant, targets }: TenantStatus, { connection: id, pause }: ConnectionStatus): Problem[] {
-  const rests = targets.some(({ connection, state }) => connection === id && state === 'resting');
+  const rests = targets.some(({ connection, reason }) => connection === id && reason === 'backing-off');
   if (pause === null || rests) return [];
   const { code, sinceAt, untilAt: nextTryAt } = pause;
   const subject = id === CLINIC_CONNECTION ? CLINIC : message('subject.login', { id });

@@ -11,13 +11,13 @@ import { newestPlan } from './plan.ts';
 /**
  * State of a record in a target.
  * - `in-sync`: the object is up to date, as far as known
- * - `waiting`: in the queue
- * - `failing`: the last write failed
- * - `held`: on hold until an operator decides
+ * - `pending`: in the queue
+ * - `failed`: the last write failed
+ * - `on-hold`: until an operator decides
  * - `excluded`: by the target's rules, from the last stored plan
- * - `by-hand`: a user changed or deleted the object
+ * - `changed-by-hand`: a user changed or deleted the object
  */
-export const RECORD_STATES = ['in-sync', 'waiting', 'failing', 'held', 'excluded', 'by-hand'] as const;
+export const RECORD_STATES = ['in-sync', 'pending', 'failed', 'on-hold', 'excluded', 'changed-by-hand'] as const;
 export type RecordState = (typeof RECORD_STATES)[number];
 
 /** A record of a target: ids, codes and field names, never contents. */
@@ -84,11 +84,11 @@ const LISTS: Readonly<Record<Exclude<RecordState, 'excluded'>, ListOf>> = {
       next: page.next === null ? null : cursorOf(page.next),
     };
   },
-  waiting: async ({ outbox }, { id }, question) =>
+  pending: async ({ outbox }, { id }, question) =>
     pendingPage(outbox, id, (await outbox.recordIds(id)).waiting, question),
-  failing: async ({ outbox }, { id }, question) =>
+  failed: async ({ outbox }, { id }, question) =>
     pendingPage(outbox, id, (await outbox.recordIds(id)).failing, question),
-  async held({ holds, links }, { id }, question) {
+  async 'on-hold'({ holds, links }, { id }, question) {
     const open = (await holds.list()).filter(({ target, state }) => target === id && state === 'open');
     // A record may be in two holds; the first hold is shown.
     const held = new Map(open.reverse().flatMap((hold) => hold.recordIds.map((record) => [record, hold] as const)));
@@ -105,7 +105,7 @@ const LISTS: Readonly<Record<Exclude<RecordState, 'excluded'>, ListOf>> = {
       }),
     };
   },
-  async 'by-hand'({ links }, { id, identity }, question) {
+  async 'changed-by-hand'({ links }, { id, identity }, question) {
     const page = pageOf(await links.drifted(id), question, ({ recordId }) => recordId);
     return {
       ...page,

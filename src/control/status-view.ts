@@ -24,31 +24,29 @@ export const DURABILITY_UNSUPPORTED = {
 };
 
 /**
- * State of a target, worst first:
+ * Reason for the sync status and the health of a target that is not in sync, worst first:
  * - `paused`: by configuration
- * - `stopped`: by an error that requires action
- * - `resting`: backs off after a temporary error
- * - `held`: waits for a decision
- * - `failing`: some writes fail
- * - `drifted`: manual changes require action, because the policy only reports changes or today's repair limit is reached
- * - `incomplete`: unreadable rows may belong to the target, or configured ids are unknown
+ * - `error`: stopped by an error that requires action
+ * - `backing-off`: retries later, after a temporary error
+ * - `on-hold`: waits for a decision
+ * - `writes-failed`: some writes fail
+ * - `manual-changes`: manual changes require action, because the policy only reports changes or today's repair limit is reached
+ * - `incomplete-data`: unreadable records may belong to the target, or configured ids are unknown
  * - `first-sync`: the first plan is not completely written
- * - `working`: changes are being written
- * - `stale`: no change waits, but the last cycle could not read or plan the target's source
- * - `in-sync`
+ * - `writing`: changes are being written
+ * - `read-failed`: no change waits, but the last cycle could not read or plan the target's source
  */
-export type TargetState =
+export type TargetReason =
   | 'paused'
-  | 'stopped'
-  | 'resting'
-  | 'held'
-  | 'failing'
-  | 'drifted'
-  | 'incomplete'
+  | 'error'
+  | 'backing-off'
+  | 'on-hold'
+  | 'writes-failed'
+  | 'manual-changes'
+  | 'incomplete-data'
   | 'first-sync'
-  | 'working'
-  | 'stale'
-  | 'in-sync';
+  | 'writing'
+  | 'read-failed';
 
 /** Configured reaction to manual changes. */
 export type DriftPolicy = TargetConfiguration['audit']['drift'];
@@ -59,7 +57,8 @@ export interface TargetStatus extends SyncState {
   connector: string;
   /** Connection used for writes. */
   connection: string;
-  state: TargetState;
+  /** Null if the target is in sync. */
+  reason: TargetReason | null;
   /** Instant of clinic data planned for the next two days; null before the first plan. For CRMs, equal to the full plan. */
   soonAsOf: Instant | null;
   /** Unreadable or unknown parts in the last cycle. `inSyncAsOf` does not advance while gaps exist. */

@@ -20,25 +20,26 @@ import {
   notificationStatus,
   type RemovedStatus,
   type Status,
-  type TargetState,
+  type TargetReason,
   type TargetStatus,
   type TenantStatus,
 } from './status-view.ts';
 
-/** Sync and health of each state. */
-const SYNC_HEALTH: Readonly<Record<TargetState, SyncHealth>> = {
+/** Sync and health by reason. */
+const SYNC_HEALTH: Readonly<Record<TargetReason, SyncHealth>> = {
   paused: { sync: 'unknown', health: 'action-required' },
-  stopped: { sync: 'unknown', health: 'action-required' },
-  resting: { sync: 'unknown', health: 'retrying' },
-  held: { sync: 'on-hold', health: 'action-required' },
-  failing: { sync: 'behind', health: 'ok' },
-  drifted: { sync: 'behind', health: 'ok' },
-  incomplete: { sync: 'unknown', health: 'ok' },
-  working: { sync: 'behind', health: 'ok' },
+  error: { sync: 'unknown', health: 'action-required' },
+  'backing-off': { sync: 'unknown', health: 'retrying' },
+  'on-hold': { sync: 'on-hold', health: 'action-required' },
+  'writes-failed': { sync: 'behind', health: 'ok' },
+  'manual-changes': { sync: 'behind', health: 'ok' },
+  'incomplete-data': { sync: 'unknown', health: 'ok' },
+  writing: { sync: 'behind', health: 'ok' },
   'first-sync': { sync: 'behind', health: 'ok' },
-  stale: { sync: 'unknown', health: 'retrying' },
-  'in-sync': { sync: 'in-sync', health: 'ok' },
+  'read-failed': { sync: 'unknown', health: 'retrying' },
 };
+
+const IN_SYNC: SyncHealth = { sync: 'in-sync', health: 'ok' };
 
 /** Tenants opened at once for a status. Other work runs between batches. */
 const TENANTS_AT_ONCE = 25;
@@ -160,7 +161,7 @@ export async function tenantStatus(installation: Installation, tenant: StatusSou
     [...tenant.targets.values()].map((target) => targetStatus(tenant, target, holds, lastRun ?? null)),
   );
   const targets = found.map(withProgress);
-  const active = targets.filter(({ state }) => state !== 'paused');
+  const active = targets.filter(({ reason }) => reason !== 'paused');
   return {
     tenant: tenant.id,
     name: tenant.configuration.name,
@@ -236,13 +237,13 @@ export async function targetStatus(
     ...{ waiting: waiting + undone, failure, drifted, plannedAsOf, readFailed },
   };
   const isPaused = tenant.configuration.paused || target.configuration.paused;
-  const state = isPaused ? 'paused' : stateOf(evidence);
+  const reason = isPaused ? 'paused' : reasonOf(evidence);
   return {
     target: target.id,
     connector: target.configuration.connector,
     connection: target.configuration.connection,
-    state,
-    ...syncStateOf(state, { isFirst, held, waiting, links, plannedAsOf, pending: counts.pending }),
+    reason,
+    ...syncStateOf(reason, { isFirst, held, waiting, links, plannedAsOf, pending: counts.pending }),
     inSyncAsOf: isInSync ? plannedAsOf : record.idleAsOf,
     soonAsOf: later(plannedAsOf, record.soonAsOf),
     gaps,
@@ -283,20 +284,20 @@ function isFirstSync({ idleAsOf, writtenOnceAt, plannedAsOf }: StoredTarget, wai
 
 /** A hold is reported even if another problem stops the target. */
 function syncStateOf(
-  state: TargetState,
+  reason: TargetReason | null,
   figures: Record<'held' | 'waiting' | 'links' | 'pending', number> & { isFirst: boolean; plannedAsOf: Instant | null },
 ): SyncHealth & { firstSync: FirstSync | null } {
-  const { sync, health } = SYNC_HEALTH[state];
+  const { sync, health } = reason === null ? IN_SYNC : SYNC_HEALTH[reason];
   const { held, waiting, links, pending } = figures;
-  if (state !== 'paused' && held > 0) return { ...SYNC_HEALTH.held, firstSync: null };
-  if (state !== 'paused' && figures.isFirst && sync !== 'on-hold') {
+  if (reason !== 'paused' && held > 0) return { ...SYNC_HEALTH['on-hold'], firstSync: null };
+  if (reason !== 'paused' && figures.isFirst && sync !== 'on-hold') {
     const of = figures.plannedAsOf === null && pending === 0 ? null : links + pending;
     return { sync: 'behind', health, firstSync: { written: links, of } };
   }
   return { sync: sync === 'unknown' && waiting > 0 ? 'behind' : sync, health, firstSync: null };
 }
 
-function stateOf(evidence: {
+function reasonOf(evidence: {
   /** The first plan was never completely written. */
   isFirst: boolean;
   failure: TargetFailure | null;
@@ -310,19 +311,19 @@ function stateOf(evidence: {
   drifted: boolean;
   plannedAsOf: Instant | null;
   readFailed: boolean;
-}): TargetState {
+}): TargetReason | null {
   const { failure } = evidence;
-  if (failure?.actor === 'guard') return 'held';
-  if (failure !== null) return isForPerson(failure.actor) ? 'stopped' : 'resting';
-  if (evidence.held > 0) return 'held';
-  if (evidence.rests && evidence.waiting > 0) return 'resting';
-  if (evidence.failing > 0) return 'failing';
-  if (evidence.drifted) return 'drifted';
-  if (evidence.gaps > 0) return 'incomplete';
+  if (failure?.actor === 'guard') return 'on-hold';
+  if (failure !== null) return isForPerson(failure.actor) ? 'error' : 'backing-off';
+  if (evidence.held > 0) return 'on-hold';
+  if (evidence.rests && evidence.waiting > 0) return 'backing-off';
+  if (evidence.failing > 0) return 'writes-failed';
+  if (evidence.drifted) return 'manual-changes';
+  if (evidence.gaps > 0) return 'incomplete-data';
   if (evidence.isFirst) return 'first-sync';
   // Without a plan time, the plan was outdated, and the next cycle plans again.
-  if (evidence.waiting > 0 || evidence.plannedAsOf === null) return 'working';
-  return evidence.readFailed ? 'stale' : 'in-sync';
+  if (evidence.waiting > 0 || evidence.plannedAsOf === null) return 'writing';
+  return evidence.readFailed ? 'read-failed' : null;
 }
 
 /** Largest number of reported faults per refusal, because a settings fault may affect every tenant. */

@@ -23,9 +23,7 @@ export interface SyncResult {
  */
 export function isWhole({ run, targets }: SyncResult): boolean {
   const isComplete = run.withheld.length + run.awaiting.length === 0 && Object.keys(run.gaps).length === 0;
-  return (
-    run.error === null && isComplete && targets.every(({ state, pending }) => state === 'in-sync' && pending === 0)
-  );
+  return run.error === null && isComplete && targets.every(({ sync, pending }) => sync === 'in-sync' && pending === 0);
 }
 
 /** Longest wait for a lane. A lane with a later job is left to the daemon. */
@@ -66,7 +64,7 @@ export async function syncTenant(
   await Promise.all(targets.filter((target) => !belongs(target)).map(drain));
   await Promise.all(targets.filter(belongs).map(drain));
   const status = await tenantStatus(installation, tenant);
-  return { tenant: id, run, targets: status.targets.filter(({ state }) => state !== 'paused') };
+  return { tenant: id, run, targets: status.targets.filter(({ reason }) => reason !== 'paused') };
 }
 
 /** Runs jobs of a lane until no writable changes remain. Changes that require action are skipped. */

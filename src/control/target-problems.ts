@@ -41,7 +41,7 @@ export function ofTarget(
   target: TargetStatus,
   { now, source, isReportedElsewhere }: { now: Instant; source: Source; isReportedElsewhere: boolean },
 ): Problem[] {
-  if (target.state === 'paused') return [];
+  if (target.reason === 'paused') return [];
   const { target: id, gaps, drift } = target;
   const problem = (code: string, text: Text, next: Text | null) =>
     needsPerson({ tenant, subject: message('subject.target', { id }), code, sentence: text, next });
@@ -52,8 +52,8 @@ export function ofTarget(
   ];
   if (target.isDriftUnrepaired) {
     const count = (drift?.edited ?? 0) + (drift?.removed ?? 0);
-    const report = message('drifted', { count });
-    found.push(problem('drifted', report, `clinic-mirror audit ${tenant}`));
+    const report = message('manual-changes', { count });
+    found.push(problem('manual-changes', report, `clinic-mirror audit ${tenant}`));
   }
   for (const gap of gaps) {
     found.push(problem(gap.code, sentenceOf(gap), nextOf(gap, tenant, id, settingsLocation(source, tenant))));
@@ -63,12 +63,12 @@ export function ofTarget(
 }
 
 /** Reports a failure that stops the whole target, except holds. */
-function ofFailure(tenant: string, { target: id, state, failure, outage, nextTryAt }: TargetStatus): Problem[] {
-  if (state !== 'stopped' && state !== 'resting') return [];
+function ofFailure(tenant: string, { target: id, reason, failure, outage, nextTryAt }: TargetStatus): Problem[] {
+  if (reason !== 'error' && reason !== 'backing-off') return [];
   // Without a failure, the target backs off with a different target of its account.
   const limited = { message: message('rate-limited'), remedy: null };
   const { code = 'rate-limited', texts = limited, sinceAt = null } = failure ?? {};
-  const health = state === 'stopped' ? 'action-required' : 'retrying';
+  const health = reason === 'error' ? 'action-required' : 'retrying';
   const text = outage === null ? texts.message : message('about', { cause: texts.message, names: outage });
   const report = needsPerson({
     tenant,
@@ -96,8 +96,8 @@ function ofHold(tenant: string, { target: id, failure, held, heldSinceAt }: Targ
     problems.push({ ...report, sinceAt });
   }
   if (held > 0) {
-    const report = message('held', { count: held });
-    const code = 'held';
+    const report = message('on-hold', { count: held });
+    const code = 'on-hold';
     problems.push({
       ...needsPerson({ tenant, subject: message('subject.target', { id }), code, sentence: report, next }),
       sinceAt: heldSinceAt,
@@ -108,18 +108,18 @@ function ofHold(tenant: string, { target: id, failure, held, heldSinceAt }: Targ
 
 /** Reports failing records and slow work. A stopped target is already reported. */
 function ofWriting(tenant: string, target: TargetStatus, now: Instant): Problem[] {
-  const { target: id, state, failing, firstSync, oldestPendingAt: sinceAt } = target;
-  if (state === 'stopped' || state === 'resting') return [];
+  const { target: id, reason, failing, firstSync, oldestPendingAt: sinceAt } = target;
+  if (reason === 'error' || reason === 'backing-off') return [];
   const report = (code: string, text: Text, next: Text | null) =>
     needsPerson({ tenant, subject: message('subject.target', { id }), code, sentence: text, next });
   const isLongerThan = (timeMs: number) => sinceAt !== null && now - sinceAt > timeMs;
   if (failing > 0) {
-    const text = message('failing', { count: failing });
+    const text = message('writes-failed', { count: failing });
     const health = isLongerThan(FAILING_LONG_MS) ? 'action-required' : 'retrying';
-    return [{ ...report('failing', text, `clinic-mirror health ${tenant} ${id}`), health, sinceAt }];
+    return [{ ...report('writes-failed', text, `clinic-mirror health ${tenant} ${id}`), health, sinceAt }];
   }
-  if (state === 'stale') {
-    return [{ ...report('stale', message('stale'), null), health: 'retrying' }];
+  if (reason === 'read-failed') {
+    return [{ ...report('read-failed', message('read-failed'), null), health: 'retrying' }];
   }
   if (firstSync?.of == null || !isLongerThan(FIRST_SYNC_LONG_MS)) return [];
   const text = message('first-sync-slow', {

@@ -52,10 +52,10 @@ function targetSection(tenant: string, target: TargetPlanView, language: Languag
     lines.filter((line) => line.decision === guardResult && (operation === undefined || line.operation === operation))
       .length;
   const counts: [number, (n: number) => string][] = [
-    [count('go', 'create'), words.create],
-    [count('go', 'update'), words.update],
-    [count('go', 'delete'), words.delete],
-    [count('held'), words.held],
+    [count('write', 'create'), words.create],
+    [count('write', 'update'), words.update],
+    [count('write', 'delete'), words.delete],
+    [count('on-hold'), words.held],
     [count('refused'), words.refused],
     [waiting, words.waiting],
     [failing, words.failing],
@@ -95,7 +95,7 @@ function nextCommands(
   const commands: [boolean, string, string][] = [
     [isAlike, words.twice, `clinic-mirror match ${tenant} ${target}`],
     [failing > 0, words.seeFailing, `clinic-mirror health ${tenant} ${target}`],
-    [lines.some(({ decision }) => decision === 'held'), words.seeHeld, `clinic-mirror holds list ${tenant}`],
+    [lines.some(({ decision }) => decision === 'on-hold'), words.seeHeld, `clinic-mirror holds list ${tenant}`],
   ];
   return commands.filter(([isShown]) => isShown).map(([, why, text]) => paragraph(why, ' ', command(text)));
 }
@@ -103,7 +103,7 @@ function nextCommands(
 function linesTable(tenant: string, { target, lines }: TargetPlanView, language: Language): DocumentTable {
   const words = PLAN[language];
   const operations = { create: `+ ${words.creates}`, update: `~ ${words.updates}`, delete: `− ${words.deletes}` };
-  const guardTexts = { go: words.go, held: words.isHeld, refused: words.isRefused };
+  const guardTexts = { write: words.isWritten, 'on-hold': words.isHeld, refused: words.isRefused };
   const rows = lines.map((line) => ({
     id: `line-${target}-${line.record}`,
     cells: [
@@ -112,7 +112,7 @@ function linesTable(tenant: string, { target, lines }: TargetPlanView, language:
       time(line.startAt),
       line.title,
       [whyOf(line, language), fieldsOf(target, line, language)],
-      toned(line.decision === 'go' ? 'quiet' : 'hold', guardTexts[line.decision]),
+      toned(line.decision === 'write' ? 'quiet' : 'hold', guardTexts[line.decision]),
     ],
   }));
   return {

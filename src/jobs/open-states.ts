@@ -81,7 +81,7 @@ export async function openStates(
     }
     try {
       const state = await openOrRecordFailure(tenant, target, opening, signal);
-      if (state === null) skipped.push({ target: target.id, code: 'resting' });
+      if (state === null) skipped.push({ target: target.id, code: 'backing-off' });
       else states.set(target, state);
     } catch (error) {
       signal.throwIfAborted();

@@ -57,11 +57,12 @@ export const IT = {
   'client-rate-limited':
     'il server limita le richieste di tutte le cliniche con questo client: nuovi tentativi in corso',
   'scope-missing': 'permessi mancanti: {permissions}',
-  held: '{count:modifica|modifiche} in attesa di conferma',
+  'on-hold': '{count:modifica|modifiche} in attesa di conferma',
   'first-sync-slow': 'la prima sincronizzazione richiede molto tempo: {written} di {all} scritti',
-  failing: '{count:modifica rifiutata o non riuscita|modifiche rifiutate o non riuscite}: nuovi tentativi in corso',
-  drifted: '{count:modifica manuale|modifiche manuali} da esaminare',
-  stale: 'l’ultimo ciclo non ha letto tutti i dati necessari',
+  'writes-failed':
+    '{count:modifica rifiutata o non riuscita|modifiche rifiutate o non riuscite}: nuovi tentativi in corso',
+  'manual-changes': '{count:modifica manuale|modifiche manuali} da esaminare',
+  'read-failed': 'l’ultimo ciclo non ha letto tutti i dati necessari',
   'agenda-unknown': 'la clinica non elenca l’agenda {ids}',
   'treatment-unknown': 'la clinica non elenca la prestazione {ids}',
   'agenda-unconfirmed':

@@ -40,7 +40,7 @@ export interface PlanLine {
   /** Title in the calendar; null without a write, or if the policy's titles reveal the patient. */
   title: string | null;
   /** `go`: to be written. `held`: waits for approval. `refused`: rejected by an operator. */
-  decision: 'go' | 'held' | 'refused';
+  decision: 'write' | 'on-hold' | 'refused';
   /** Keyed hash of the content, equal for equal content. Null for a deletion. */
   fingerprint: string | null;
 }

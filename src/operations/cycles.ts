@@ -28,8 +28,8 @@ const planLine = z.object({
     .describe('Changed fields; for a created or deleted record, every field'),
   startAt: instant.nullable(),
   decision: z
-    .enum(['go', 'held', 'refused'])
-    .describe('`go`: would be written; `held`: waits for approval; `refused`: rejected by an administrator'),
+    .enum(['write', 'on-hold', 'refused'])
+    .describe('`write`: would be written; `on-hold`: waits for approval; `refused`: rejected by an administrator'),
 });
 
 const plan = z.object({

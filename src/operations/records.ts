@@ -9,13 +9,13 @@ const recordLine = z.object({
   about: z
     .string()
     .nullable()
-    .describe('Names of fields, rules and permissions; for a held record, the id of the hold'),
+    .describe('Names of fields, rules and permissions; for a record on hold, the id of the hold'),
   startAt: instant.nullable(),
   sinceAt: instant.nullable(),
   nextTryAt: instant.nullable(),
 });
 
-const recordState = z.enum(['in-sync', 'waiting', 'failing', 'held', 'excluded', 'by-hand']);
+const recordState = z.enum(['in-sync', 'pending', 'failed', 'on-hold', 'excluded', 'changed-by-hand']);
 
 /** Path of an appointment into a target, after the decision. */
 const way = z.object({

@@ -61,10 +61,13 @@ export const targetStatus = z.object({
   target: z.string(),
   connector: z.string(),
   connection: z.string(),
-  state: z.enum([
-    ...['paused', 'stopped', 'resting', 'held', 'failing', 'drifted', 'incomplete'],
-    ...['first-sync', 'working', 'stale', 'in-sync'],
-  ] as const),
+  reason: z
+    .enum([
+      ...['paused', 'error', 'backing-off', 'on-hold', 'writes-failed', 'manual-changes'],
+      ...['incomplete-data', 'first-sync', 'writing', 'read-failed'],
+    ] as const)
+    .nullable()
+    .describe('Why the target is not in sync; null if it is'),
   ...syncState,
   soonAsOf: instant.nullable(),
   gaps: z.array(gap),

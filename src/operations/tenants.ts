@@ -64,7 +64,7 @@ export const TENANT_OPERATIONS = {
               lastCycleAt: instant.nullable(),
               targets: z.array(
                 targetStatus
-                  .pick({ target: true, connector: true, state: true })
+                  .pick({ target: true, connector: true, reason: true })
                   .extend({ ...syncState, code: z.string().nullable() }),
               ),
               problems: z.number(),

@@ -109,7 +109,7 @@ describe('a stranger who opens a doctor’s connection link with the stranger’
 
     expect(target.proxy.requests, 'not even a look').toEqual([]);
     expect((await look()).login).toMatchObject({ state: 'unconfirmed', account: expect.stringContaining(STRANGER) });
-    expect((await look()).target).toMatchObject({ state: 'held', links: 0, failure: { actor: 'guard' } });
+    expect((await look()).target).toMatchObject({ reason: 'on-hold', links: 0, failure: { actor: 'guard' } });
     for (const command of ['status', 'health']) {
       const { out } = await world.cli(command, TENANT);
       expect(out.replace(/\s+/g, ' ')).toContain(`connection ${target.target} (google): unconfirmed`);
@@ -121,7 +121,7 @@ describe('a stranger who opens a doctor’s connection link with the stranger’
 
     expect(await connect(target.account), 'another account once more').toEqual(HELD);
     expect(await world.cli('accept-account', TENANT, target.target, target.account)).toMatchObject({ code: 0 });
-    await waitFor(async () => (await look()).target?.state === 'in-sync', { what: "the doctor's calendar" });
+    await waitFor(async () => (await look()).target?.sync === 'in-sync', { what: "the doctor's calendar" });
     await expectExact(world);
     expect((await look()).login).toMatchObject({
       state: 'connected',
@@ -160,7 +160,7 @@ describe('a stranger who opens a doctor’s connection link with the stranger’
     expect((await look()).login).toMatchObject({ state: 'never', account: null });
     expect(target.proxy.requests).toEqual([]);
     expect(await connect(target.account)).toEqual(CONNECTED);
-    await waitFor(async () => (await look()).target?.state === 'in-sync', { what: "the doctor's calendar" });
+    await waitFor(async () => (await look()).target?.sync === 'in-sync', { what: "the doctor's calendar" });
     expect(await connect(STRANGER)).toEqual(REFUSED);
     await world.cycle();
     await expectExact(world);
@@ -179,7 +179,7 @@ describe('a stranger who opens a doctor’s connection link with the stranger’
     const { world, target, connect, accept, look, settled } = await open();
     await connect(target.account);
     await accept(target.account);
-    await waitFor(async () => (await look()).target?.state === 'in-sync', { what: "the doctor's calendar" });
+    await waitFor(async () => (await look()).target?.sync === 'in-sync', { what: "the doctor's calendar" });
     const before = await target.read();
     target.proxy.forget();
 
@@ -193,7 +193,7 @@ describe('a stranger who opens a doctor’s connection link with the stranger’
     expect(target.proxy.requests).toEqual([]);
     expect(await target.read()).toEqual(before);
     expect(await connect(target.account), 'nobody need say again that this is right').toEqual(CONNECTED);
-    await waitFor(async () => (await look()).target?.state === 'in-sync', { what: 'the doctor’s calendar to follow' });
+    await waitFor(async () => (await look()).target?.sync === 'in-sync', { what: 'the doctor’s calendar to follow' });
     await expectExact(world);
   });
 });

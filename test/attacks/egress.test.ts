@@ -40,7 +40,7 @@ describe('a mapper that leaks', () => {
     expect(leaking.out + leaking.err).not.toContain(LAST_NAME);
     const told = (await status(world.opened().installation)).tenants[0]?.targets ?? [];
     expect(told).toMatchObject(
-      targets.map(() => ({ state: 'incomplete', inSyncAsOf: null, gaps: [{ code: 'egress-stopped' }] })),
+      targets.map(() => ({ reason: 'incomplete-data', inSyncAsOf: null, gaps: [{ code: 'egress-stopped' }] })),
     );
 
     // By the mapper as it should be everything is written.

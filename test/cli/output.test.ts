@@ -40,18 +40,18 @@ describe('a table', () => {
   test('has its words of state in colour in a terminal alone, and is laid out as without', () => {
     const plain = withOutputOptions(terminal(80, false), () =>
       renderTable(COLUMNS, [
-        ['a', 'in-sync'],
-        ['b', 'stopped'],
+        ['a', 'in sync'],
+        ['b', 'failed'],
       ]),
     );
     const coloured = withOutputOptions(terminal(80), () =>
       renderTable(COLUMNS, [
-        ['a', 'in-sync'],
-        ['b', 'stopped'],
+        ['a', 'in sync'],
+        ['b', 'failed'],
       ]),
     );
-    expect(coloured).toContain('\u001B[32min-sync');
-    expect(coloured).toContain('\u001B[31mstopped');
+    expect(coloured).toContain('\u001B[32min sync');
+    expect(coloured).toContain('\u001B[31mfailed');
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what colours are made of
     expect(coloured.replaceAll(/\u001B\[\d+m/g, '')).toBe(plain);
     expect(plain).not.toContain('\u001B');

@@ -24,7 +24,7 @@ const lines: fc.Arbitrary<PlanLineView> = fc.record({
   fields: fc.subarray(['title', 'description', 'location', 'time', 'busy', 'unknown']),
   startAt: times,
   title: fc.option(foreign),
-  decision: fc.constantFrom('go', 'held', 'refused'),
+  decision: fc.constantFrom('write', 'on-hold', 'refused'),
   fingerprint: fc.option(names),
   fieldChanges: fc.array(fc.record({ field: names, before: values, after: values }), { maxLength: 4 }),
 });

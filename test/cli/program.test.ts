@@ -32,7 +32,7 @@ describe('a sync', () => {
     const ran = await run(['sync', 'studio-rossi'], { installation });
     expect(ran).toMatchObject({ code: 0, thrown: null });
     expect(ran.out).toContain('studio-rossi: 3 appointments read');
-    expect(ran.out).toMatch(/doctor +in-sync +3 +0 +0 +0 +0 +0 +3/);
+    expect(ran.out).toMatch(/doctor +in sync +– +3 +0 +0 +0 +0 +0 +3/);
     expect(model.objects()).toHaveLength(3);
   });
 
@@ -41,7 +41,7 @@ describe('a sync', () => {
     model.fault = ({ recordId }) => (recordId === '1' ? 'refused' : null);
     const ran = await run(['sync', 'studio-rossi', '--json'], { installation });
     expect(ran.code).toBe(1);
-    expect(JSON.parse(ran.out)).toMatchObject({ targets: [{ state: 'failing', failing: 1 }] });
+    expect(JSON.parse(ran.out)).toMatchObject({ targets: [{ reason: 'writes-failed', failing: 1 }] });
   });
 
   test('ends with 1 when the clinic could not be read, and says what to do', async () => {
@@ -74,7 +74,7 @@ describe('a sync', () => {
     await run(['audit', 'studio-rossi'], { installation });
     const ran = await run(['sync', 'studio-rossi'], { installation });
     expect(ran).toMatchObject({ code: 1 });
-    expect(ran.out).toMatch(/doctor +drifted/);
+    expect(ran.out).toMatch(/doctor +behind +manual-changes/);
   });
 });
 

@@ -161,7 +161,7 @@ describe('one clinic', () => {
     const inFirstSync = targetOf('first-sync', { sync: 'behind', inSyncAsOf: null, firstSync: { written: 2, of: 5 } });
     expect(shown({ targets: [inFirstSync] })).not.toMatch(/sync: [^;]*as of/);
     expect(shown({})).toMatch(/sync: in sync as of 20/);
-    const behind = targetOf('stale', { sync: 'behind', inSyncAsOf: null });
+    const behind = targetOf('read-failed', { sync: 'behind', inSyncAsOf: null });
     expect(shown({ targets: [behind] })).toContain('sync: behind, in sync as of never;');
   });
 
@@ -181,14 +181,14 @@ describe('one clinic', () => {
 
   test('names the command for a feed without an address, and says of one that has been fetched how long ago', () => {
     const fetched = { madeAt: NOW, fetchedAt: NOW - 5 * MINUTE_MS, fetches: 1 };
-    const feedOf = (feed: object | null) => shown({ targets: [targetOf('in-sync', { feed } as object)] });
+    const feedOf = (feed: object | null) => shown({ targets: [targetOf(null, { feed } as object)] });
     expect(feedOf(null)).toContain('create a URL: clinic-mirror feeds rotate aurora room');
     expect(feedOf(fetched)).toContain('room: last fetched 5 min ago');
     expect(feedOf({ ...fetched, fetchedAt: null })).toContain('room: never fetched');
   });
 
   test('says of records that Redis has otherwise that nothing was done by them (record-forged)', () => {
-    expect(shown({ targets: [targetOf('in-sync', { forged: 2 })] })).toContain(
+    expect(shown({ targets: [targetOf(null, { forged: 2 })] })).toContain(
       'room: 2 records in Redis were not written by clinic-mirror',
     );
     expect(shown({})).not.toContain('record-forged');

@@ -12,12 +12,12 @@ test('is at most a hundred columns wide and commands the terminal nothing', () =
 
 test('what was changed by hand and is restored counts as changed', () => {
   const planned = { 'content-changed': 3, 'edited-by-hand': 2, 'removed-by-hand': 1 };
-  expect(renderSync(resultOf(planned)).split('\n').at(-1)).toMatch(/^room +in-sync +0 +6 +0 /);
+  expect(renderSync(resultOf(planned)).split('\n').at(-1)).toMatch(/^room +in sync +– +0 +6 +0 /);
 });
 
 test('everything that takes an object away counts as removed', () => {
   const planned = { new: 4, cancelled: 3, excluded: 2, vanished: 1 };
-  expect(renderSync(resultOf(planned)).split('\n').at(-1)).toMatch(/^room +in-sync +4 +0 +6 /);
+  expect(renderSync(resultOf(planned)).split('\n').at(-1)).toMatch(/^room +in sync +– +4 +0 +6 /);
 });
 
 test('targets that were left as they are since a list is yet to be read are named, and the sync is not whole', () => {
@@ -64,7 +64,7 @@ function resultOf(planned: Record<string, number>): SyncResult {
       {
         target: 'room',
         connector: 'caldav',
-        state: 'in-sync',
+        reason: null,
         connection: 'rossi',
         sync: 'in-sync',
         ...{ firstSync: null, isDriftUnrepaired: false },

@@ -29,7 +29,7 @@ describe('an endpoint', () => {
     ['closed', { closed: CLOSED, restUntil: NOW }, { off: OFF }],
     ['off', {}, { off: OFF, sinceAt: null }],
     ['new', { restUntil: NOW }, { sinceAt: null }],
-    ['resting', { restUntil: NOW }, {}],
+    ['retrying', { restUntil: NOW }, {}],
     ['on', {}, {}],
   ])('is %s, whatever comes after it in order', (state, endpoint, event) => {
     expect(shown(endpoint, event)).toMatch(new RegExp(`^portal +report\\.available +${state} `, 'm'));

@@ -81,7 +81,7 @@ test('a paused tenant is not audited', async () => {
 
 test('status shows current drift, and calls a target drifted until the reported drift is corrected', async () => {
   const { models, tenant, installation } = await open();
-  const states = async () => (await status(installation)).tenants[0]?.targets.map(({ state }) => state);
+  const reasons = async () => (await status(installation)).tenants[0]?.targets.map(({ reason }) => reason);
   const [object, other] = models[1].objects();
   const title = object!.item.title;
   for (const model of models) retitle(model);
@@ -90,17 +90,21 @@ test('status shows current drift, and calls a target drifted until the reported 
   await cycle(tenant);
 
   const [doctor, room] = (await status(installation)).tenants[0]?.targets ?? [];
-  expect(doctor).toMatchObject({ state: 'in-sync', links: 3, drift: { edited: 0, removed: 0, fields: {} } });
-  expect(room).toMatchObject({ state: 'drifted', links: 2, drift: { edited: 1, removed: 1, fields: { title: 1 } } });
+  expect(doctor).toMatchObject({ sync: 'in-sync', links: 3, drift: { edited: 0, removed: 0, fields: {} } });
+  expect(room).toMatchObject({
+    reason: 'manual-changes',
+    links: 2,
+    drift: { edited: 1, removed: 1, fields: { title: 1 } },
+  });
   const shown = renderStatus(await status(installation)).replace(/\s+/g, ' ');
   expect(shown).toContain('room: manual changes: 1 edited, 1 removed, reported for an administrator');
   const metrics = await createMetrics(() => installation).render();
-  expect(metrics).toContain('clinic_mirror_target_drifted{tenant="studio-rossi",target="room"} 1');
-  expect(metrics).toContain('clinic_mirror_target_drifted{tenant="studio-rossi",target="doctor"} 0');
-  expect(metrics).toContain('clinic_mirror_target_removed{tenant="studio-rossi",target="room"} 1');
+  expect(metrics).toContain('clinic_mirror_target_review_required{tenant="studio-rossi",target="room"} 1');
+  expect(metrics).toContain('clinic_mirror_target_review_required{tenant="studio-rossi",target="doctor"} 0');
+  expect(metrics).toContain('clinic_mirror_target_manual_deletions{tenant="studio-rossi",target="room"} 1');
 
   tenant.targets.get('room')!.configuration.audit = { drift: 'keep', rewritesPerDay: 1 };
-  expect(await states()).toEqual(['in-sync', 'in-sync']);
+  expect(await reasons()).toEqual([null, null]);
   expect(renderStatus(await status(installation)).replace(/\s+/g, ' ')).toContain(
     '1 removed, kept until the appointments',
   );
@@ -111,20 +115,20 @@ test('status shows current drift, and calls a target drifted until the reported 
   other!.deleted = false;
   other!.version += 1;
   await auditNow(installation, 'studio-rossi', SILENT, NEVER);
-  expect(await states()).toEqual(['in-sync', 'in-sync']);
+  expect(await reasons()).toEqual([null, null]);
 });
 
 test('a target’s in-sync time stays while a manual change violates its policy', async () => {
   const { models, tenant, clock, installation } = await open();
   const asOf = async () => (await status(installation)).tenants[0]?.targets.map(({ inSyncAsOf }) => inSyncAsOf);
-  const states = async () => (await status(installation)).tenants[0]?.targets.map(({ state }) => state);
+  const reasons = async () => (await status(installation)).tenants[0]?.targets.map(({ reason }) => reason);
   for (const model of models) retitle(model);
   await auditNow(installation, 'studio-rossi', SILENT, NEVER);
-  expect(await states()).toEqual(['working', 'drifted']);
+  expect(await reasons()).toEqual(['writing', 'manual-changes']);
   clock.now += MINUTE_MS;
   await cycle(tenant);
   expect(await asOf()).toEqual([clock.now, NOW]);
-  expect(await states()).toEqual(['in-sync', 'drifted']);
+  expect(await reasons()).toEqual([null, 'manual-changes']);
 
   tenant.targets.get('room')!.configuration.audit = { drift: 'keep', rewritesPerDay: 1 };
   expect(await asOf()).toEqual([clock.now, clock.now]);
@@ -140,10 +144,14 @@ test('a target with an object that is not restored today is drifted until the ob
     await cycle(tenant);
   }
   const doctor = async () => (await status(installation)).tenants[0]?.targets[0];
-  expect(await doctor()).toMatchObject({ state: 'drifted', inSyncAsOf: NOW + MINUTE_MS, drift: { churning: 1 } });
+  expect(await doctor()).toMatchObject({
+    reason: 'manual-changes',
+    inSyncAsOf: NOW + MINUTE_MS,
+    drift: { churning: 1 },
+  });
   clock.now += DAY_MS;
   await cycle(tenant);
-  expect(await doctor()).toMatchObject({ state: 'in-sync', inSyncAsOf: clock.now, drift: { edited: 0 } });
+  expect(await doctor()).toMatchObject({ sync: 'in-sync', inSyncAsOf: clock.now, drift: { edited: 0 } });
 });
 
 test('an explanation shows manual changes and their consequences', async () => {

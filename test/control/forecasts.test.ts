@@ -58,7 +58,7 @@ test('an unused connection that does not expire is not reported', () => {
 
 test('notifications that cannot be renewed are reported a day before they expire', () => {
   const of = (untilAt: number | null, reason: string | null) =>
-    problems({ targets: [targetOf('in-sync', { notifications: { sinceAt: NOW, untilAt, reason } })] });
+    problems({ targets: [targetOf(null, { notifications: { sinceAt: NOW, untilAt, reason } })] });
   expect(of(NOW + 2 * HOUR_MS, null)).toEqual([]);
   expect(of(NOW + 2 * DAY_MS, 'forbidden')).toEqual([]);
   expect(of(null, 'not-offered')).toEqual([]);
@@ -68,7 +68,7 @@ test('notifications that cannot be renewed are reported a day before they expire
 
 test('changes that wait longer with each cycle are reported, and need an operator after hours', () => {
   const of = (waitedMs: number) =>
-    problems({ targets: [targetOf('working', { pending: 40, oldestPendingAt: NOW - waitedMs })] });
+    problems({ targets: [targetOf('writing', { pending: 40, oldestPendingAt: NOW - waitedMs })] });
   expect(of(50 * MINUTE_MS)).toEqual([]);
   expect(of(2 * HOUR_MS)).toMatchObject([{ code: 'backlog-growing', health: 'retrying', waiting: 40 }]);
   expect(of(7 * HOUR_MS)).toMatchObject([{ code: 'backlog-growing', health: 'action-required' }]);
@@ -132,9 +132,9 @@ test('a future action comes after current required actions, and before temporary
     ...storedError(new MirrorError('later', { actor: 'remote', code: 'throttled', retry: 'later' })),
     sinceAt: NOW,
   };
-  const targets = [targetOf('resting', { failure: resting }), targetOf('held', { held: 3 })];
+  const targets = [targetOf('backing-off', { failure: resting }), targetOf('on-hold', { held: 3 })];
   expect(problems({ connections: [soon], targets }).map(({ code }) => code)).toEqual([
-    'held',
+    'on-hold',
     'login-resting',
     'throttled',
   ]);

@@ -53,7 +53,7 @@ test.each([
   const gaps = (['agenda', 'treatment'] as const).map(
     (part) => ({ code: `${part}-unknown`, count: 1, what: ['4'], soon: [] }) as const,
   );
-  const told = problems({ targets: [targetOf('incomplete', { gaps })] }, {}, managed);
+  const told = problems({ targets: [targetOf('incomplete-data', { gaps })] }, {}, managed);
   expect(told.map(({ next }) => next)).toEqual([
     `correct agendas of room in ${place}`,
     `correct treatments of room in ${place}`,

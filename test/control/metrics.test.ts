@@ -52,13 +52,13 @@ test('the figures describe the current state, and disappear with their subject',
   const target = '{tenant="studio-rossi",target="doctor"}';
   const failing = samplesOf(await metrics.render());
   expect(failing.get(`clinic_mirror_target_links${target}`)).toBe(3);
-  expect(failing.get(`clinic_mirror_target_failing${target}`)).toBe(1);
+  expect(failing.get(`clinic_mirror_target_failed${target}`)).toBe(1);
   expect(failing.get(`clinic_mirror_target_lag_seconds${target}`)).toBe(30);
   expect(failing.get(`clinic_mirror_target_age_seconds${target}`)).toBeUndefined();
   expect(failing.get('clinic_mirror_target_outcomes{tenant="studio-rossi",target="doctor",effect="created"}')).toBe(3);
   expect(failing.get('clinic_mirror_needs_login{tenant="studio-rossi",connection="google"}')).toBe(1);
   expect(failing.get('clinic_mirror_token_expiry_seconds{tenant="studio-rossi",connection="google"}')).toBe(30);
-  expect(failing.get('clinic_mirror_rows_set_aside{tenant="studio-rossi",code="bad-time"}')).toBe(1);
+  expect(failing.get('clinic_mirror_records_skipped{tenant="studio-rossi",code="bad-time"}')).toBe(1);
 
   clinic.unusable.clear();
   clinic.appointments.delete('3');
@@ -67,15 +67,15 @@ test('the figures describe the current state, and disappear with their subject',
   connections.pop();
   clock.now += 60_000;
   const sound = samplesOf(await metrics.render());
-  expect(sound.get(`clinic_mirror_target_failing${target}`)).toBe(0);
+  expect(sound.get(`clinic_mirror_target_failed${target}`)).toBe(0);
   expect(sound.get(`clinic_mirror_target_age_seconds${target}`)).toBe(60);
-  expect(sound.get(`clinic_mirror_target_near_age_seconds${target}`)).toBe(60);
+  expect(sound.get(`clinic_mirror_target_next_48h_age_seconds${target}`)).toBe(60);
 
   clock.now += 60_000;
   await tenant.targetStore.write('doctor', { soonAsOf: clock.now - 10_000 });
   const near = samplesOf(await metrics.render());
   expect(near.get(`clinic_mirror_target_age_seconds${target}`)).toBe(120);
-  expect(near.get(`clinic_mirror_target_near_age_seconds${target}`)).toBe(10);
+  expect(near.get(`clinic_mirror_target_next_48h_age_seconds${target}`)).toBe(10);
   expect([...sound.keys()].filter((name) => /google|bad-time/.test(name))).toEqual([]);
 });
 
@@ -128,14 +128,14 @@ test('an unreachable server is reported by host, with its begin, the waiting wor
   const target = '{tenant="studio-rossi",target="doctor"}';
   await openServerAway(redis.connect(), installation, { sinceMs: 1_200_000 });
   const away = samplesOf(await metrics.render());
-  expect(away.get(`clinic_mirror_server_away_seconds{host="${AWAY}"}`)).toBe(1_200);
-  expect(away.get(`clinic_mirror_server_away_clinics{host="${AWAY}"}`)).toBe(1);
-  expect(away.get('clinic_mirror_server_away_told_after_seconds')).toBe(900);
-  expect(away.get(`clinic_mirror_target_server_away${target}`)).toBe(1);
+  expect(away.get(`clinic_mirror_server_outage_seconds{host="${AWAY}"}`)).toBe(1_200);
+  expect(away.get(`clinic_mirror_server_outage_clinics{host="${AWAY}"}`)).toBe(1);
+  expect(away.get('clinic_mirror_server_outage_alert_after_seconds')).toBe(900);
+  expect(away.get(`clinic_mirror_target_server_outage${target}`)).toBe(1);
   expect(away.get('clinic_mirror_problems{tenant="",health="retrying",code="server-away"}')).toBe(1);
   await tenant.outages.end(AWAY);
   await tenant.targetStore.write('doctor', { outage: null, failure: null, pausedUntil: null });
   const back = samplesOf(await createMetrics(() => installation).render());
   expect([...back.keys()].filter((name) => name.includes(AWAY))).toEqual([]);
-  expect(back.get(`clinic_mirror_target_server_away${target}`)).toBe(0);
+  expect(back.get(`clinic_mirror_target_server_outage${target}`)).toBe(0);
 });

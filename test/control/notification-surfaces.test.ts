@@ -31,7 +31,7 @@ async function twoTargets(choice: { notificationsUrl: string | null }) {
 }
 
 function heard(metrics: string): string[] {
-  return metrics.split('\n').filter((line) => line.startsWith('clinic_mirror_target_heard{'));
+  return metrics.split('\n').filter((line) => line.startsWith('clinic_mirror_target_notifications_active{'));
 }
 
 test('status and metrics show notified targets, with begin and end, and the reason for others', async () => {
@@ -43,8 +43,8 @@ test('status and metrics show notified targets, with begin and end, and the reas
   expect(text).toContain(`doctor: change notifications since ${time(NOW)}, until ${time(NOW + 2 * DAY_MS)}\n`);
   expect(text).toContain('manual changes are found only by polling: room (not-offered)');
   expect(heard(await metrics.render())).toEqual([
-    'clinic_mirror_target_heard{tenant="studio-rossi",target="doctor"} 1',
-    'clinic_mirror_target_heard{tenant="studio-rossi",target="room"} 0',
+    'clinic_mirror_target_notifications_active{tenant="studio-rossi",target="doctor"} 1',
+    'clinic_mirror_target_notifications_active{tenant="studio-rossi",target="room"} 0',
   ]);
   const failure = new MirrorError('no', { actor: 'remote', code: 'server-error', retry: 'later' });
   vendor.fault = () => failure;

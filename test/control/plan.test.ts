@@ -119,7 +119,7 @@ test('a plan shows old and new value of each field, by the current content of th
   expect(changes.get('3')).toEqual([
     { field: 'busy', before: { kind: 'text', text: 'busy' }, after: { kind: 'text', text: 'free' } },
   ]);
-  expect(text).toMatch(/ 1 .* changed: time +made\n +time 2026-06-16 08:00:00Z to .* → 2026-06-16 10:00:00Z to/);
+  expect(text).toMatch(/ 1 .* changed: time +written\n +time 2026-06-16 08:00:00Z to .* → 2026-06-16 10:00:00Z to/);
   expect(text).toMatch(/ 3 .*\n +busy or free busy → free$/m);
   expect(JSON.stringify([...changes])).not.toContain('Mario');
 
@@ -160,7 +160,7 @@ describe('a stored plan', () => {
     expect(await readStoredPlan(installation, tenant.id, plan.id)).toEqual(plan);
     expect(await held()).toBe(3);
     const { run, targets } = await apply(plan.id);
-    expect([run.error, targets[0]?.state, await held()]).toEqual([null, 'in-sync', 4]);
+    expect([run.error, targets[0]?.sync, await held()]).toEqual([null, 'in-sync', 4]);
   });
 
   test.each<[string, (world: Awaited<ReturnType<typeof open>>) => unknown, string]>([
@@ -252,7 +252,7 @@ describe('a plan', () => {
         reason: 'new',
         fields: [],
         startAt: NOW + 2 * HOUR_MS,
-        decision: 'go',
+        decision: 'write',
         fingerprint: expect.any(String),
         title: 'Appointment',
       },
@@ -263,7 +263,7 @@ describe('a plan', () => {
         fields: [],
         startAt: NOW + 25 * HOUR_MS,
         title: null,
-        decision: 'go',
+        decision: 'write',
         fingerprint: null,
       },
       {
@@ -273,7 +273,7 @@ describe('a plan', () => {
         fields: ['time'],
         startAt: NOW + 100 * HOUR_MS,
         title: 'Appointment',
-        decision: 'go',
+        decision: 'write',
         fingerprint: expect.any(String),
       },
     ]);
@@ -292,7 +292,7 @@ describe('a plan', () => {
           ({ decision: verdict }) => verdict,
         ),
       );
-    expect(await verdicts()).toEqual(new Set(['held']));
+    expect(await verdicts()).toEqual(new Set(['on-hold']));
     expect(await tenant.holds.list()).toEqual([]);
     await cycle(tenant);
     const [hold] = await listHolds(installation);

@@ -17,13 +17,13 @@ test('a clinic that works or is paused by an operator has no problem', () => {
   expect(problems({})).toEqual([]);
   expect(problems({ paused: true, targets: [targetOf('paused')], connections: [loginOf('needs-login')] })).toEqual([]);
   expect(
-    problems({ targets: (['working', 'first-sync'] as const).map((state) => targetOf(state, { pending: 3 })) }),
+    problems({ targets: (['writing', 'first-sync'] as const).map((reason) => targetOf(reason, { pending: 3 })) }),
   ).toEqual([]);
 });
 
 describe('a pause after rate-limit refusals', () => {
   const pause = { code: 'rate-limited', sinceAt: NOW - MINUTE_MS, untilAt: NOW + 15 * MINUTE_MS } as const;
-  const resting = targetOf('resting', {
+  const resting = targetOf('backing-off', {
     failure: { ...RESTING, code: 'rate-limited' },
     nextTryAt: NOW + MINUTE_MS,
   });

@@ -46,15 +46,15 @@ describe('records of a target', () => {
     book('d', 60);
     await cycle(tenant);
     expect((await records(AURORA, 'doctor', 'in-sync')).sort()).toEqual(['a', 'b', 'c']);
-    expect(await list(AURORA, 'doctor', 'failing')).toMatchObject([{ record: 'd', code: expect.any(String) }]);
+    expect(await list(AURORA, 'doctor', 'failed')).toMatchObject([{ record: 'd', code: expect.any(String) }]);
     clinic.appointments.clear();
     clock.now += 60_000;
     await cycle(tenant);
     const [hold] = await tenant.holds.list();
-    expect((await list(AURORA, 'doctor', 'held')).map(({ record, code, about }) => [record, code, about])).toEqual(
+    expect((await list(AURORA, 'doctor', 'on-hold')).map(({ record, code, about }) => [record, code, about])).toEqual(
       ['a', 'b', 'c', 'd'].map((id) => [id, 'vanished', hold?.id]),
     );
-    expect(await list(AURORA, 'doctor', 'by-hand')).toEqual([]);
+    expect(await list(AURORA, 'doctor', 'changed-by-hand')).toEqual([]);
   });
 
   test('that wait for their turn are listed with the reason for the write, and are not in sync', async () => {
@@ -63,7 +63,7 @@ describe('records of a target', () => {
     book('f', 71);
     await pull(tenant);
     expect((await records(AURORA, 'doctor', 'in-sync')).sort()).toEqual(['b', 'c']);
-    expect(await list(AURORA, 'doctor', 'waiting', 1)).toMatchObject([
+    expect(await list(AURORA, 'doctor', 'pending', 1)).toMatchObject([
       { record: 'a', code: 'content-changed' },
       { record: 'f', code: 'new' },
     ]);
@@ -72,7 +72,7 @@ describe('records of a target', () => {
   test('that a user changed are listed with the changes, and are not in sync', async () => {
     editByHand(world.aurora, 'b', { title: 'Moved by hand' });
     await world.as('operator')('POST', `/tenants/${AURORA}/audit`, {});
-    expect(await list(AURORA, 'doctor', 'by-hand')).toMatchObject([{ record: 'b', code: 'edited', about: 'title' }]);
+    expect(await list(AURORA, 'doctor', 'changed-by-hand')).toMatchObject([{ record: 'b', code: 'edited', about: 'title' }]);
     expect((await records(AURORA, 'doctor', 'in-sync')).sort()).toEqual(['a', 'c']);
   });
 
@@ -87,9 +87,9 @@ describe('records of a target', () => {
   test.each([
     ['a state that there is not', 'doctor', '?state=well', 400, 'request-invalid'],
     ['no state', 'doctor', '', 400, 'request-invalid'],
-    ['a target that there is not', 'nobody', '?state=failing', 404, 'no-such-target'],
+    ['a target that there is not', 'nobody', '?state=failed', 404, 'no-such-target'],
     ['a place that nobody gave', 'doctor', '?state=in-sync&after=bm8', 400, 'cursor-unusable'],
-    ['more than a page may have', 'doctor', '?state=failing&limit=9000', 400, 'request-invalid'],
+    ['more than a page may have', 'doctor', '?state=failed&limit=9000', 400, 'request-invalid'],
   ])('are not listed for %s', async (_, target, query, status, code) => {
     const asked = await world.as('viewer')('GET', `/tenants/${AURORA}/targets/${target}/records${query}`);
     expect(asked).toEqual(problemLike(status, code));

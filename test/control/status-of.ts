@@ -1,12 +1,12 @@
 import type { ConnectionStatus } from '../../src/control/installation.ts';
 import { problemsOf } from '../../src/control/problems.ts';
-import type { Status, TargetState, TargetStatus, TenantStatus } from '../../src/control/status-view.ts';
+import type { Status, TargetReason, TargetStatus, TenantStatus } from '../../src/control/status-view.ts';
 import { worstOf } from '../../src/model/sync-state.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { NOW } from '../sync/arbitraries.ts';
 
 /** Returns a target as in the status. */
-export function targetOf(state: TargetState, changes: Partial<TargetStatus> = {}): TargetStatus {
+export function targetOf(reason: TargetReason | null, changes: Partial<TargetStatus> = {}): TargetStatus {
   const figures = {
     links: 10,
     pending: 0,
@@ -20,7 +20,7 @@ export function targetOf(state: TargetState, changes: Partial<TargetStatus> = {}
   };
   const times = { inSyncAsOf: NOW, soonAsOf: NOW, exceptGapsAsOf: null, heldSinceAt: null, oldestPendingAt: null };
   return {
-    ...{ target: 'room', connector: 'caldav', connection: 'dav', state, sync: 'in-sync', health: 'ok' },
+    ...{ target: 'room', connector: 'caldav', connection: 'dav', reason, sync: 'in-sync', health: 'ok' },
     ...{
       ...figures,
       ...times,
@@ -32,7 +32,7 @@ export function targetOf(state: TargetState, changes: Partial<TargetStatus> = {}
       nextTryAt: null,
       policy: 'repair',
       drift: null,
-      isDriftUnrepaired: state === 'drifted',
+      isDriftUnrepaired: reason === 'manual-changes',
       firstSync: null,
       ambiguous: 0,
       forged: 0,
@@ -61,7 +61,7 @@ export function loginOf(state: ConnectionStatus['state'], changes: Partial<Conne
 
 /** A clinic that is well. */
 export function tenantOf(changes: Partial<TenantStatus> = {}): TenantStatus {
-  const { targets = [targetOf('in-sync')] } = changes;
+  const { targets = [targetOf(null)] } = changes;
   return {
     ...worstOf(targets),
     ...{

@@ -65,7 +65,7 @@ describe('unreadable rows', () => {
     const { clinic, sync } = open();
     for (const id of clinic.appointments.keys()) clinic.unusable.add(id);
     const { doctor, whole, ...told } = await sync();
-    expect(doctor).toMatchObject({ state: 'incomplete', inSyncAsOf: null, links: 0 });
+    expect(doctor).toMatchObject({ reason: 'incomplete-data', inSyncAsOf: null, links: 0 });
     expect(doctor?.gaps).toEqual([{ code: 'rows-unread', count: 3, what: ['bad-time'], soon: [] }]);
     expect(whole).toBe(false);
     for (const text of [told.sync, told.status]) expect(text).toContain('doctor: 3 unreadable records: bad-time');
@@ -74,17 +74,17 @@ describe('unreadable rows', () => {
   test('one permanently unreadable row: the time stays, and status reports all but one record in sync as of the cycle', async () => {
     const { clinic, sync } = open();
     const before = await sync();
-    expect(before).toMatchObject({ whole: true, doctor: { state: 'in-sync', inSyncAsOf: before.at, gaps: [] } });
+    expect(before).toMatchObject({ whole: true, doctor: { sync: 'in-sync', inSyncAsOf: before.at, gaps: [] } });
     clinic.unusable.add('2');
     const during = [await sync(), await sync()];
     for (const { at, doctor, status: told, whole } of during) {
-      expect(doctor).toMatchObject({ state: 'incomplete', inSyncAsOf: before.at, exceptGapsAsOf: at, links: 3 });
+      expect(doctor).toMatchObject({ reason: 'incomplete-data', inSyncAsOf: before.at, exceptGapsAsOf: at, links: 3 });
       expect(told).toMatch(/doctor: 1 unreadable record: bad-time \(rows-unread\); otherwise in sync as of/);
       expect(whole).toBe(false);
     }
     clinic.unusable.clear();
     const after = await sync();
-    expect(after.doctor).toMatchObject({ state: 'in-sync', inSyncAsOf: after.at, exceptGapsAsOf: null });
+    expect(after.doctor).toMatchObject({ sync: 'in-sync', inSyncAsOf: after.at, exceptGapsAsOf: null });
   });
 
   test('a row of a known other agenda stops only the time of that agenda', async () => {
@@ -95,8 +95,8 @@ describe('unreadable rows', () => {
       return { ...snapshot, unusable: [{ recordId: 'x', code: 'bad-time', field: 'start', agendaId: 'a2' }] };
     };
     const { doctor, other, at } = await sync();
-    expect(doctor).toMatchObject({ state: 'in-sync', inSyncAsOf: at });
-    expect(other).toMatchObject({ state: 'incomplete', inSyncAsOf: null });
+    expect(doctor).toMatchObject({ sync: 'in-sync', inSyncAsOf: at });
+    expect(other).toMatchObject({ reason: 'incomplete-data', inSyncAsOf: null });
   });
 
   test('an incomplete list leaves the target stale', async () => {
@@ -104,7 +104,7 @@ describe('unreadable rows', () => {
     const { at } = await sync();
     clinic.truncatedAfter = 2;
     const { doctor, whole, sync: told } = await sync();
-    expect(doctor).toMatchObject({ state: 'stale', inSyncAsOf: at });
+    expect(doctor).toMatchObject({ reason: 'read-failed', inSyncAsOf: at });
     expect([whole, told]).toEqual([false, expect.stringContaining('the read was incomplete (total-mismatch)')]);
   });
 });
@@ -120,7 +120,7 @@ describe('a list that lacks records which the clinic returns in single requests 
     const during = [await sync(), await sync()];
     for (const { doctor, other, status: told, whole } of during) {
       const gap = { code: 'records-unlisted', count: one.unlisted.length };
-      expect(doctor).toMatchObject({ state: 'incomplete', inSyncAsOf: before.at, links: 3, gaps: [gap] });
+      expect(doctor).toMatchObject({ reason: 'incomplete-data', inSyncAsOf: before.at, links: 3, gaps: [gap] });
       expect(other, 'what one list lacks another target may lack too').toMatchObject({
         inSyncAsOf: before.at,
         gaps: [gap],
@@ -132,8 +132,8 @@ describe('a list that lacks records which the clinic returns in single requests 
     expect(model?.objects()).toHaveLength(3);
     clinic.unlisted.clear();
     const after = await sync();
-    expect(after.doctor).toMatchObject({ state: 'in-sync', inSyncAsOf: after.at, gaps: [] });
-    expect(after.other).toMatchObject({ state: 'in-sync', inSyncAsOf: after.at });
+    expect(after.doctor).toMatchObject({ sync: 'in-sync', inSyncAsOf: after.at, gaps: [] });
+    expect(after.other).toMatchObject({ sync: 'in-sync', inSyncAsOf: after.at });
   });
 
   test('removes nothing, not even records missing from two reads, until a list is complete', async () => {
@@ -144,7 +144,7 @@ describe('a list that lacks records which the clinic returns in single requests 
     for (let cycles = 0; cycles < 3; cycles += 1) await sync();
     expect(model?.objects()).toHaveLength(3);
     clinic.unlisted.clear();
-    expect((await sync()).doctor).toMatchObject({ state: 'in-sync', links: 2 });
+    expect((await sync()).doctor).toMatchObject({ sync: 'in-sync', links: 2 });
   });
 
   test('is not reported for records that a complete list may omit: closed, moved, or changed after the read', async () => {
@@ -156,7 +156,7 @@ describe('a list that lacks records which the clinic returns in single requests 
     clinic.appointments.set('3', { ...appointmentOf('3', { inHours: 27 }), ...changed });
     for (const id of ['1', '2', '3']) clinic.unlisted.add(id);
     const { doctor, at } = await sync();
-    expect(doctor).toMatchObject({ state: 'in-sync', inSyncAsOf: at, gaps: [] });
+    expect(doctor).toMatchObject({ sync: 'in-sync', inSyncAsOf: at, gaps: [] });
   });
 });
 
@@ -164,10 +164,10 @@ describe('ids that the configuration names', () => {
   test('an unknown agenda is reported with similar names; other agendas continue', async () => {
     const { model, sync } = open({ agendas: ['a1', 'a11'] });
     const { doctor, other, at, whole, ...told } = await sync();
-    expect(doctor).toMatchObject({ state: 'incomplete', inSyncAsOf: null, exceptGapsAsOf: at, links: 3 });
+    expect(doctor).toMatchObject({ reason: 'incomplete-data', inSyncAsOf: null, exceptGapsAsOf: at, links: 3 });
     expect(doctor?.gaps).toMatchObject([{ code: 'agenda-unknown', count: 1, what: ['a11'] }]);
     expect(model?.objects()).toHaveLength(3);
-    expect(other).toMatchObject({ state: 'in-sync', inSyncAsOf: at });
+    expect(other).toMatchObject({ sync: 'in-sync', inSyncAsOf: at });
     expect(whole).toBe(false);
     for (const text of [told.sync, told.status]) {
       expect(text).toContain('doctor: the clinic has no agenda a11; similar names: a1 (Agenda a1)');
@@ -185,11 +185,11 @@ describe('ids that the configuration names', () => {
     clinic.invalidate = () => {
       invalidated += 1;
     };
-    expect((await sync()).doctor).toMatchObject({ state: 'incomplete' });
+    expect((await sync()).doctor).toMatchObject({ reason: 'incomplete-data' });
     expect(invalidated).toBeGreaterThan(0);
     const agendas = await clinic.agendas(NEVER);
     clinic.agendas = async () => [...agendas, { id: 'a3', name: 'New', locationId: null, isActive: true }];
-    expect((await sync()).doctor).toMatchObject({ state: 'in-sync', gaps: [] });
+    expect((await sync()).doctor).toMatchObject({ sync: 'in-sync', gaps: [] });
   });
 
   test('a treatment is checked too', async () => {
@@ -199,7 +199,7 @@ describe('ids that the configuration names', () => {
       { code: 'treatment-unknown', what: ['t1'], soon: ['t2 (Visit)'] },
     ]);
     clinic.treatments = async () => [{ id: 't1', name: 'Visit' }];
-    expect((await sync()).doctor).toMatchObject({ state: 'in-sync' });
+    expect((await sync()).doctor).toMatchObject({ sync: 'in-sync' });
   });
 
   test('an unreadable catalogue makes no id unknown: a row confirms one, and the others are reported', async () => {
@@ -209,7 +209,7 @@ describe('ids that the configuration names', () => {
     };
     const { doctor, whole, sync: told } = await sync();
     expect(doctor?.gaps).toEqual([{ code: 'agenda-unconfirmed', count: 1, what: ['a9'], soon: [] }]);
-    expect(doctor).toMatchObject({ state: 'incomplete', inSyncAsOf: null });
+    expect(doctor).toMatchObject({ reason: 'incomplete-data', inSyncAsOf: null });
     expect(whole).toBe(false);
     expect(told).toContain('not readable, and left out of events: agendas (missing-claim)');
   });
@@ -261,13 +261,13 @@ describe('status', () => {
 describe('the state of a target', () => {
   test('is first-sync before its first complete cycle', async () => {
     const { tenant } = openBooked(redis);
-    expect(await stateOf(tenant)).toMatchObject({ state: 'first-sync', inSyncAsOf: null });
+    expect(await stateOf(tenant)).toMatchObject({ reason: 'first-sync', inSyncAsOf: null });
   });
 
   test('is in-sync when nothing waits, fails or is held', async () => {
     const { tenant } = openBooked(redis, 3);
     await cycle(tenant);
-    expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', inSyncAsOf: NOW, links: 3, oldestPendingAt: null });
+    expect(await stateOf(tenant)).toMatchObject({ sync: 'in-sync', inSyncAsOf: NOW, links: 3, oldestPendingAt: null });
   });
 
   test('is stale when nothing waits and the last cycle could not read the clinic', async () => {
@@ -275,7 +275,7 @@ describe('the state of a target', () => {
     await cycle(tenant);
     clinic.readAppointments = () => Promise.reject(new Error('away'));
     await pull(tenant);
-    expect(await stateOf(tenant)).toMatchObject({ state: 'stale', inSyncAsOf: NOW });
+    expect(await stateOf(tenant)).toMatchObject({ reason: 'read-failed', inSyncAsOf: NOW });
   });
 
   test('is working while changes wait, with the last time at which no change waited', async () => {
@@ -285,7 +285,7 @@ describe('the state of a target', () => {
     clinic.appointments.set('9', appointmentOf('9'));
     await pull(tenant);
     expect(await stateOf(tenant)).toMatchObject({
-      state: 'working',
+      reason: 'writing',
       inSyncAsOf: NOW,
       pending: 1,
       oldestPendingAt: clock.now,
@@ -296,7 +296,7 @@ describe('the state of a target', () => {
     const { model, tenant } = openBooked(redis, 3);
     model.fault = ({ recordId }) => (recordId === '1' ? 'refused' : null);
     await cycle(tenant);
-    expect(await stateOf(tenant)).toMatchObject({ state: 'failing', failing: 1, pending: 1 });
+    expect(await stateOf(tenant)).toMatchObject({ reason: 'writes-failed', failing: 1, pending: 1 });
   });
 
   test('is held when removals wait for an operator', async () => {
@@ -304,28 +304,28 @@ describe('the state of a target', () => {
     await cycle(tenant);
     clinic.appointments.clear();
     await cycle(tenant);
-    expect(await stateOf(tenant)).toMatchObject({ state: 'held', held: 30 });
+    expect(await stateOf(tenant)).toMatchObject({ reason: 'on-hold', held: 30 });
   });
 
   test.each<[Actor, string]>([
-    ['remote', 'resting'],
-    ['authorization', 'stopped'],
-  ])('shows a hold and an error of the whole target (%s) as two problems', async (actor, state) => {
+    ['remote', 'backing-off'],
+    ['authorization', 'error'],
+  ])('shows a hold and an error of the whole target (%s) as two problems', async (actor, reason) => {
     const { clinic, tenant, installation } = openBooked(redis, 30);
     await cycle(tenant);
     clinic.appointments.clear();
     await cycle(tenant);
     await tenant.targetStore.write('doctor', { failure: failureOf(actor) });
-    expect(await stateOf(tenant)).toMatchObject({ state, held: 30, sync: 'on-hold', health: 'action-required' });
+    expect(await stateOf(tenant)).toMatchObject({ reason, held: 30, sync: 'on-hold', health: 'action-required' });
     const { problems } = await status(installation);
-    expect(problems.map(({ code }) => code).toSorted()).toEqual(['held', 'x']);
-    expect(problems.find(({ code }) => code === 'held')).toMatchObject({ health: 'action-required' });
+    expect(problems.map(({ code }) => code).toSorted()).toEqual(['on-hold', 'x']);
+    expect(problems.find(({ code }) => code === 'on-hold')).toMatchObject({ health: 'action-required' });
   });
 
-  test('is first-sync until the queue is empty for the first time, and working from then on, also with a gap', async () => {
+  test('the reason is `first-sync` until the queue is empty for the first time, and `writing` afterwards, also with a gap', async () => {
     const { clinic, model, clock, tenant } = openBooked(redis, 3);
     await pull(tenant);
-    expect(await stateOf(tenant)).toMatchObject({ state: 'first-sync', firstSync: { written: 0, of: 3 } });
+    expect(await stateOf(tenant)).toMatchObject({ reason: 'first-sync', firstSync: { written: 0, of: 3 } });
     const gap = { code: 'agenda-unknown', count: 1, what: ['4'], soon: [] } as const;
     await tenant.targetStore.write('doctor', { gaps: [gap] });
     await drain(tenant, targetOf(tenant));
@@ -338,16 +338,16 @@ describe('the state of a target', () => {
   });
 
   test.each<[Actor, string]>([
-    ['remote', 'resting'],
-    ['conflict', 'resting'],
-    ['authorization', 'stopped'],
-    ['settings', 'stopped'],
-    ['contract', 'stopped'],
-  ])('after an error of the whole target whose actor is %s is %s', async (actor, state) => {
+    ['remote', 'backing-off'],
+    ['conflict', 'backing-off'],
+    ['authorization', 'error'],
+    ['settings', 'error'],
+    ['contract', 'error'],
+  ])('an error of the whole target by %s has the reason %s', async (actor, reason) => {
     const { tenant } = openBooked(redis, 1);
     await cycle(tenant);
     await tenant.targetStore.write('doctor', { failure: failureOf(actor) });
-    expect(await stateOf(tenant)).toMatchObject({ state, inSyncAsOf: NOW });
+    expect(await stateOf(tenant)).toMatchObject({ reason, inSyncAsOf: NOW });
   });
 
   test.each([
@@ -356,6 +356,6 @@ describe('the state of a target', () => {
   ])('is paused when the %s is, with any other problem', async (_, changes, configuration) => {
     const { tenant } = openBooked(redis, 1, changes, configuration);
     await tenant.targetStore.write('doctor', { failure: failureOf('authorization') });
-    expect(await stateOf(tenant)).toMatchObject({ state: 'paused' });
+    expect(await stateOf(tenant)).toMatchObject({ reason: 'paused' });
   });
 });

@@ -32,7 +32,7 @@ describe('a sync on demand', () => {
     expect(result).toMatchObject({
       tenant: 'studio-rossi',
       run: { error: null },
-      targets: [{ state: 'in-sync', links: 25 }],
+      targets: [{ sync: 'in-sync', links: 25 }],
     });
     expect(model.objects()).toHaveLength(25);
     expect(told.at(0)?.[0]).toBe('reading the clinic');
@@ -56,10 +56,10 @@ describe('a sync on demand', () => {
     clinic.appointments.set('9', appointmentOf('9'));
     model.wholeTargetError = new MirrorError('x', { actor: 'authorization', code: 'login-refused', retry: 'never' });
     await cycle(tenant);
-    expect(await stateOf(tenant)).toMatchObject({ state: 'stopped' });
+    expect(await stateOf(tenant)).toMatchObject({ reason: 'error' });
     model.wholeTargetError = null;
     const result = await syncTenant(installation, 'studio-rossi', { progress: SILENT, signals: SIGNALS });
-    expect(result.targets).toMatchObject([{ state: 'in-sync', links: 3 }]);
+    expect(result.targets).toMatchObject([{ sync: 'in-sync', links: 3 }]);
     clinic.appointments.set('10', appointmentOf('10'));
     const throttled = { actor: 'remote', code: 'rate-limited', retry: 'later', retryAfterMs: HOUR_MS } as const;
     model.wholeTargetError = new MirrorError('x', throttled);
@@ -68,12 +68,12 @@ describe('a sync on demand', () => {
     model.wholeTargetError = null;
     await resumeTargets(tenant);
     const resting = await syncTenant(installation, 'studio-rossi', { progress: SILENT, signals: SIGNALS });
-    expect(resting.targets).toMatchObject([{ state: 'resting', pending: 1 }]);
+    expect(resting.targets).toMatchObject([{ reason: 'backing-off', pending: 1 }]);
     expect(model.calls.apply).toBe(apply);
     clock.now += 2 * HOUR_MS;
     expect(
       (await syncTenant(installation, 'studio-rossi', { progress: SILENT, signals: SIGNALS })).targets,
-    ).toMatchObject([{ state: 'in-sync' }]);
+    ).toMatchObject([{ sync: 'in-sync' }]);
   });
 
   test('retries blocked changes and a target in its own pause', async () => {
@@ -90,7 +90,7 @@ describe('a sync on demand', () => {
     await cycle(tenant);
     model.wholeTargetError = null;
     const { targets } = await syncTenant(installation, 'studio-rossi', { progress: SILENT, signals: SIGNALS });
-    expect(targets).toMatchObject([{ state: 'in-sync', links: 4, pending: 0 }]);
+    expect(targets).toMatchObject([{ sync: 'in-sync', links: 4, pending: 0 }]);
   });
 
   test('tries a target that needs an operator once, and does not wait for the next try', async () => {
@@ -101,7 +101,7 @@ describe('a sync on demand', () => {
     model.wholeTargetError = new MirrorError('x', { actor: 'authorization', code: 'login-refused', retry: 'never' });
     const { apply, prepare } = model.calls;
     const result = await syncTenant(installation, 'studio-rossi', { progress: SILENT, signals: SIGNALS });
-    expect(result.targets).toMatchObject([{ state: 'stopped', pending: 1 }]);
+    expect(result.targets).toMatchObject([{ reason: 'error', pending: 1 }]);
     expect(model.calls).toMatchObject({ apply: apply + 1, prepare });
   });
 
@@ -123,6 +123,6 @@ describe('a sync on demand', () => {
       return lease;
     });
     const result = await syncTenant(installation, 'studio-rossi', { progress: SILENT, signals: SIGNALS });
-    expect(result.targets).toMatchObject([{ state: 'in-sync', links: 3 }]);
+    expect(result.targets).toMatchObject([{ sync: 'in-sync', links: 3 }]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { TargetState, TargetStatus } from '../../src/control/status-view.ts';
+import type { TargetReason, TargetStatus } from '../../src/control/status-view.ts';
 import { type Actor, MirrorError, storedError } from '../../src/model/errors.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import type { TargetFailure } from '../../src/state/target-record.ts';
@@ -17,56 +17,56 @@ function failureOf(code: string, actor: Actor, remedy?: string): TargetFailure {
 
 describe('a target', () => {
   const gap = { code: 'agenda-unknown', count: 1, what: ['4'], soon: [] } as const;
-  test.each<[TargetState, Partial<TargetStatus>, 'action-required' | 'retrying', string, string | null]>([
-    ['stopped', { failure: FAILURE }, 'action-required', 'calendar-gone', 'run: clinic-mirror sync aurora'],
-    ['resting', { failure: RESTING }, 'retrying', 'throttled', null],
-    ['held', { held: 48 }, 'action-required', 'held', 'clinic-mirror holds list aurora'],
+  test.each<[TargetReason, Partial<TargetStatus>, 'action-required' | 'retrying', string, string | null]>([
+    ['error', { failure: FAILURE }, 'action-required', 'calendar-gone', 'run: clinic-mirror sync aurora'],
+    ['backing-off', { failure: RESTING }, 'retrying', 'throttled', null],
+    ['on-hold', { held: 48 }, 'action-required', 'on-hold', 'clinic-mirror holds list aurora'],
     [
-      'failing',
+      'writes-failed',
       { failing: 2, oldestPendingAt: NOW - MINUTE_MS },
       'retrying',
-      'failing',
+      'writes-failed',
       'clinic-mirror health aurora room',
     ],
     [
-      'failing',
+      'writes-failed',
       { failing: 2, oldestPendingAt: NOW - 2 * HOUR_MS },
       'action-required',
-      'failing',
+      'writes-failed',
       'clinic-mirror health aurora room',
     ],
-    ['drifted', {}, 'action-required', 'drifted', 'clinic-mirror audit aurora'],
+    ['manual-changes', {}, 'action-required', 'manual-changes', 'clinic-mirror audit aurora'],
     [
-      'incomplete',
+      'incomplete-data',
       { gaps: [gap] },
       'action-required',
       'agenda-unknown',
       'correct agendas of room in tenants/aurora.yaml',
     ],
-    ['stale', {}, 'retrying', 'stale', null],
-  ])('that is %s: %o', (state, changes, health, code, next) => {
-    const found = problems({ targets: [targetOf(state, changes)] });
+    ['read-failed', {}, 'retrying', 'read-failed', null],
+  ])('that is %s: %o', (reason, changes, health, code, next) => {
+    const found = problems({ targets: [targetOf(reason, changes)] });
     expect(found).toMatchObject([{ tenant: 'aurora', subject: 'target room', health, code, next }]);
   });
 
-  test.each<[string, Partial<TargetStatus>, TargetState, string[]]>([
-    ['its vendor rests', { failure: RESTING }, 'resting', ['throttled', 'held']],
-    ['it is stopped', { failure: FAILURE }, 'stopped', ['calendar-gone', 'held']],
+  test.each<[string, Partial<TargetStatus>, TargetReason, string[]]>([
+    ['its vendor rests', { failure: RESTING }, 'backing-off', ['throttled', 'on-hold']],
+    ['it is stopped', { failure: FAILURE }, 'error', ['calendar-gone', 'on-hold']],
     [
       'another hold of its vendor',
       { failure: { ...FAILURE, actor: 'guard', code: 'account' } },
-      'held',
-      ['account', 'held'],
+      'on-hold',
+      ['account', 'on-hold'],
     ],
-    ['records fail', { failing: 2, oldestPendingAt: NOW - MINUTE_MS }, 'held', ['held', 'failing']],
-    ['changes by hand wait', { isDriftUnrepaired: true }, 'held', ['held', 'drifted']],
-    ["rows can't be read", { gaps: [gap] }, 'held', ['held', 'agenda-unknown']],
-    ['the last cycle read not all', {}, 'stale', ['held', 'stale']],
-  ])('that is held is reported as held, also while %s', (_what, changes, state, codes) => {
-    const target = targetOf(state, { ...changes, held: 48, pending: 3 });
+    ['records fail', { failing: 2, oldestPendingAt: NOW - MINUTE_MS }, 'on-hold', ['on-hold', 'writes-failed']],
+    ['changes by hand wait', { isDriftUnrepaired: true }, 'on-hold', ['on-hold', 'manual-changes']],
+    ["rows can't be read", { gaps: [gap] }, 'on-hold', ['on-hold', 'agenda-unknown']],
+    ['the last cycle read not all', {}, 'read-failed', ['on-hold', 'read-failed']],
+  ])('that is held is reported as held, also while %s', (_what, changes, reason, codes) => {
+    const target = targetOf(reason, { ...changes, held: 48, pending: 3 });
     const found = problems({ targets: [target] });
     expect(found.map(({ code }) => code).toSorted()).toEqual(codes.toSorted());
-    expect(found.find(({ code }) => code === 'held')).toMatchObject({
+    expect(found.find(({ code }) => code === 'on-hold')).toMatchObject({
       health: 'action-required',
       next: 'clinic-mirror holds list aurora',
     });
@@ -75,9 +75,9 @@ describe('a target', () => {
   });
 
   test('that is held is reported after its connection has ended, or while the clinic cannot be read', () => {
-    const held = targetOf('held', { held: 48 });
+    const held = targetOf('on-hold', { held: 48 });
     expect(problems({ connections: [loginOf('needs-login')], targets: [held] }).map(({ code }) => code)).toContain(
-      'held',
+      'on-hold',
     );
   });
 
@@ -91,12 +91,12 @@ describe('a target', () => {
   });
 
   test('that is held is reported with the begin of the hold', () => {
-    const target = targetOf('held', { held: 48, heldSinceAt: NOW - HOUR_MS });
-    expect(problems({ targets: [target] })).toMatchObject([{ code: 'held', sinceAt: NOW - HOUR_MS }]);
+    const target = targetOf('on-hold', { held: 48, heldSinceAt: NOW - HOUR_MS });
+    expect(problems({ targets: [target] })).toMatchObject([{ code: 'on-hold', sinceAt: NOW - HOUR_MS }]);
   });
 
   test('whose connection has ended is reported once, by the connection, with the waiting targets', () => {
-    const stopped = targetOf('stopped', { failure: { ...FAILURE, code: 'login-ended' }, pending: 14 });
+    const stopped = targetOf('error', { failure: { ...FAILURE, code: 'login-ended' }, pending: 14 });
     const found = problems({ connections: [loginOf('needs-login', { reason: 'login-ended' })], targets: [stopped] });
     const next = 'clinic-mirror login aurora dav';
     expect(found).toMatchObject([

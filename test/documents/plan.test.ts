@@ -17,7 +17,7 @@ const PLANNED: PlanView = {
 
 function lineOf(record: string, changes: Partial<PlanLineView> = {}): PlanLineView {
   return {
-    ...{ record, operation: 'create', reason: 'new', fields: [], startAt: NOW, title: 'Busy', decision: 'go' },
+    ...{ record, operation: 'create', reason: 'new', fields: [], startAt: NOW, title: 'Busy', decision: 'write' },
     ...{ fingerprint: null, fieldChanges: [] },
     ...changes,
   };
@@ -65,7 +65,7 @@ describe('a target', () => {
     const lines = [
       ...[lineOf('1'), lineOf('2'), lineOf('3', { operation: 'update' })],
       ...[
-        lineOf('4', { operation: 'delete', decision: 'held' }),
+        lineOf('4', { operation: 'delete', decision: 'on-hold' }),
         lineOf('5', { operation: 'delete', decision: 'refused' }),
       ],
     ];
@@ -87,7 +87,7 @@ describe('a target', () => {
   });
 
   test('shows the command for existing contacts, for failures, and for held changes', () => {
-    const held = [lineOf('1', { decision: 'held' })];
+    const held = [lineOf('1', { decision: 'on-hold' })];
     expect(commandsIn({ existing: { contacts: 5, alike: 2 }, failing: 1, lines: held })).toEqual([
       'clinic-mirror match rossi doctor',
       'clinic-mirror health rossi doctor',
@@ -107,11 +107,11 @@ describe('a target', () => {
 
 describe('a line', () => {
   test('has its operation, a link to its explanation, and its decision marked unless it goes', () => {
-    const { rows } = tableOf(lineOf('a/1'), lineOf('2', { operation: 'delete', decision: 'held' }));
+    const { rows } = tableOf(lineOf('a/1'), lineOf('2', { operation: 'delete', decision: 'on-hold' }));
     expect(rows.map(({ id }) => id)).toEqual(['line-doctor-a/1', 'line-doctor-2']);
     expect(textOf(rows[0]?.cells)).toContain('/tenants/rossi/explain?id=a%2F1');
     expect(rows.map(({ cells }) => cells.at(-1))).toEqual([
-      { is: 'tone', tone: 'quiet', content: words.go },
+      { is: 'tone', tone: 'quiet', content: words.isWritten },
       { is: 'tone', tone: 'hold', content: words.isHeld },
     ]);
   });

@@ -54,7 +54,7 @@ test.each(['with', 'without'] as const)(
     proxy.clear();
     expect(await world.cli('sync', TENANT)).toMatchObject({ code: 0 });
     await expectExact(world);
-    expect(watched.problems).toEqual(new Set(['failing']));
+    expect(watched.problems).toEqual(new Set(['writes-failed']));
 
     proxy.add({ method: /./, times: ALWAYS, fault: answered(503) });
     expect(await watched.audit()).toMatchObject({ code: 1, failure: { code: 'server-unavailable' } });
@@ -113,9 +113,9 @@ function watch(world: SmallWorld) {
     async untilInSync() {
       const since = Date.now();
       const isInSync = async () => {
-        const { state, inSyncAsOf } = await look();
-        if (state === 'in-sync' && (inSyncAsOf ?? 0) >= since) return true;
-        throw new Error(`it is ${state}, and ailed by: ${[...seen].join(', ')}`);
+        const { sync, inSyncAsOf } = await look();
+        if (sync === 'in-sync' && (inSyncAsOf ?? 0) >= since) return true;
+        throw new Error(`the target is ${sync}; problems: ${[...seen].join(', ')}`);
       };
       await waitFor(isInSync, { what: 'the target to be in sync', intervalMs: 300 });
     },

@@ -203,7 +203,7 @@ test.each(['lost-answer', 'cut', 'cut-body', 'html'] as const)(
 
 /** Cycles until every target is in sync: a target pauses for a few seconds after an unusable answer. */
 async function untilSettled(world: SmallWorld): Promise<void> {
-  await waitFor(async () => (await world.cycle()).targets.every(({ state }) => state === 'in-sync'), {
+  await waitFor(async () => (await world.cycle()).targets.every(({ sync }) => sync === 'in-sync'), {
     what: 'the targets to settle',
     intervalMs: 250,
   });

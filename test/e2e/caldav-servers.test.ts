@@ -66,7 +66,7 @@ function journeys(server: () => PrivateDavServer): void {
     await hands.send('DELETE', path.slice(0, path.lastIndexOf('/') + 1));
 
     const { targets } = await world.cycle();
-    expect(targets.map(({ state }) => state)).not.toContain('failing');
+    expect(targets.map(({ reason }) => reason)).not.toContain('writes-failed');
     await audit(world);
     await world.cycle();
 
@@ -88,7 +88,7 @@ function journeys(server: () => PrivateDavServer): void {
     await loseState(world, redis.connect());
     proxy.forget();
     const { targets } = await world.cycle();
-    expect(targets.map(({ state }) => state)).toEqual(['in-sync']);
+    expect(targets.map(({ sync }) => sync)).toEqual(['in-sync']);
     expect(writesAt(proxy)).toEqual([]);
     await expectExact(world);
   });

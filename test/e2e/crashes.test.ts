@@ -53,7 +53,7 @@ test('after the loss of all state, restored connections are enough: no write and
 
   const { targets } = await world.cycle();
 
-  expect(targets.map(({ state }) => state)).toEqual(FAMILIES.map(() => 'in-sync'));
+  expect(targets.map(({ sync }) => sync)).toEqual(FAMILIES.map(() => 'in-sync'));
   expect(world.targets.flatMap(({ proxy }) => writesAt(proxy))).toEqual([]);
   await expectExact(world);
 });

@@ -100,7 +100,7 @@ test.each(VENDORS)(
     const hold = /^(\w+)\s.*first-run/m.exec(holds.out)?.[1] ?? '';
     expect((await world.cli('holds', 'approve', 'clinic-1', hold)).code).toBe(0);
     const { targets } = await world.cycle();
-    expect(targets.map(({ state }) => state)).toEqual(['in-sync']);
+    expect(targets.map(({ sync }) => sync)).toEqual(['in-sync']);
     const after = byId(vendor);
     const ours = [...after.values()].filter(({ key }) => key !== null);
     expect(ours).toHaveLength(PATIENTS);

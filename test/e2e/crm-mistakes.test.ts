@@ -64,8 +64,8 @@ test('a property missing from a CRM stops its target; the status shows the prope
   const { out } = await world.cli('status');
   const words = out.replace(/\s+/g, ' ');
   for (const { name, names, records } of world.vendors) {
-    const { failure, state } = targets.find(({ target }) => target === `${name}-contacts`) ?? {};
-    expect({ state, actor: failure?.actor }, name).toEqual({ state: 'stopped', actor: 'settings' });
+    const { failure, reason } = targets.find(({ target }) => target === `${name}-contacts`) ?? {};
+    expect({ reason, actor: failure?.actor }, name).toEqual({ reason: 'error', actor: 'settings' });
     expect(failure?.message).toContain(names.patients.standing);
     expect(words).toContain(`${name}-contacts: ${failure?.message} (${failure?.code}`);
     expect(words).toContain(`What to do: ${failure?.remedy}`);
@@ -75,7 +75,7 @@ test('a property missing from a CRM stops its target; the status shows the prope
 
   for (const each of putBack) each();
   const mended = await world.cycle();
-  expect(mended.targets.map(({ state }) => state)).toEqual(world.vendors.map(() => 'in-sync'));
+  expect(mended.targets.map(({ sync }) => sync)).toEqual(world.vendors.map(() => 'in-sync'));
   for (const vendor of world.vendors) {
     expect(compareCrm(world, vendor, 'patients', mended.run.startedAt), vendor.name).toMatchObject(SAME);
   }

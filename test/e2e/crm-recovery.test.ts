@@ -38,7 +38,7 @@ async function untilInSync(world: CrmWorld): Promise<number> {
   return waitFor(
     async () => {
       const { run, targets } = await world.cycle();
-      return targets.every(({ state }) => state === 'in-sync') ? run.startedAt : null;
+      return targets.every(({ sync }) => sync === 'in-sync') ? run.startedAt : null;
     },
     { what: 'all in sync', intervalMs: 200 },
   );
@@ -82,8 +82,8 @@ test('lost state is read back from the CRMs, without writes and without duplicat
   await world.logIn();
   const { run, targets } = await world.cycle();
 
-  expect(targets.map(({ state, created, updated }) => ({ state, created, updated }))).toEqual(
-    targets.map(() => ({ state: 'in-sync', created: 0, updated: 0 })),
+  expect(targets.map(({ sync, created, updated }) => ({ sync, created, updated }))).toEqual(
+    targets.map(() => ({ sync: 'in-sync', created: 0, updated: 0 })),
   );
   expect(targets.reduce((sum, { adopted }) => sum + adopted, 0)).toBe(before.length);
   for (const vendor of world.vendors) expect(world.spent(vendor).write, vendor.name).toBe(0);

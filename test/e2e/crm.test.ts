@@ -22,8 +22,8 @@ async function useCrmWorld(options: Omit<CrmWorldOptions, 'redisUrl'> = {}): Pro
 async function settle(world: CrmWorld, tenant?: string): Promise<number> {
   const { run, targets } = await world.cycle(tenant);
   expect(run.error).toBeNull();
-  expect(targets.map(({ target, state, failure }) => ({ target, state, failure }))).toEqual(
-    targets.map(({ target }) => ({ target, state: 'in-sync', failure: null })),
+  expect(targets.map(({ target, sync, failure }) => ({ target, sync, failure }))).toEqual(
+    targets.map(({ target }) => ({ target, sync: 'in-sync', failure: null })),
   );
   return run.startedAt;
 }
@@ -131,8 +131,8 @@ describe('two clinics with patients, appointments and invoices in the same CRMs'
     // A vanished patient is removed after the second scan that misses them; until then the contacts are not in sync.
     const missed = await world.cycle(first?.id);
     expect(missed.run.error).toBeNull();
-    expect(missed.targets.map(({ target, state, unconfirmed }) => [target, state, unconfirmed])).toEqual(
-      missed.targets.map(({ target }) => [target, ...(target.endsWith('-contacts') ? ['working', 1] : ['in-sync', 0])]),
+    expect(missed.targets.map(({ target, reason, unconfirmed }) => [target, reason, unconfirmed])).toEqual(
+      missed.targets.map(({ target }) => [target, ...(target.endsWith('-contacts') ? ['writing', 1] : [null, 0])]),
     );
     expectSame(world, await settle(world, first?.id));
     for (const vendor of world.vendors) {

@@ -35,7 +35,7 @@ test.each(DIALECTS)('a clinic that speaks %s is followed, with nothing but its p
   for (const { proxy } of world.targets) proxy.forget();
   for (let quiet = 0; quiet < 2; quiet += 1) {
     const { targets } = await world.cycle();
-    expect(targets.map(({ state }) => state)).toEqual(['in-sync', 'in-sync']);
+    expect(targets.map(({ sync }) => sync)).toEqual(['in-sync', 'in-sync']);
   }
   expect(world.targets.flatMap(({ proxy }) => proxy.requests)).toEqual([]);
 });

@@ -29,7 +29,7 @@ test('a first sync, changes at the front desk, then quiet cycles that ask the ta
   for (const { proxy } of world.targets) proxy.forget();
   for (let quiet = 0; quiet < 2; quiet += 1) {
     const { targets } = await world.cycle();
-    expect(targets.map(({ state }) => state)).toEqual(FAMILIES.map(() => 'in-sync'));
+    expect(targets.map(({ sync }) => sync)).toEqual(FAMILIES.map(() => 'in-sync'));
   }
   expect(world.targets.flatMap(({ proxy }) => proxy.requests)).toEqual([]);
 });

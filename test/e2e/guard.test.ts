@@ -21,7 +21,7 @@ test('too many vanished appointments wait for an operator while other changes co
 
   const held = await world.cycle();
 
-  for (const view of held.targets) expect(view, view.target).toMatchObject({ state: 'held', held: 6, pending: 0 });
+  for (const view of held.targets) expect(view, view.target).toMatchObject({ reason: 'on-hold', held: 6, pending: 0 });
   for (const { proxy, family } of world.targets) {
     expect(writesAt(proxy), family).toHaveLength(1);
     expect(deletionsAt(proxy), family).toBe(0);
@@ -53,7 +53,7 @@ test('rejected, cancelled appointments stay and are not held again', async () =>
   );
 
   const after = await world.cycle();
-  for (const view of after.targets) expect(view, view.target).toMatchObject({ state: 'in-sync', held: 0 });
+  for (const view of after.targets) expect(view, view.target).toMatchObject({ sync: 'in-sync', held: 0 });
   for (const { proxy, family } of world.targets) expect(writesAt(proxy), family).toEqual([]);
   const comparisons = await world.compareAll();
   expect(comparisons).toEqual(FAMILIES.map(() => expect.objectContaining({ duplicates: 6, missing: 0 })));
@@ -62,7 +62,7 @@ test('rejected, cancelled appointments stay and are not held again', async () =>
 test('a target whose first run waits for approval is given nothing before it', async () => {
   const world = await openWorld({ firstRun: 'plan' });
   const first = await world.cycle();
-  for (const view of first.targets) expect(view, view.target).toMatchObject({ state: 'held' });
+  for (const view of first.targets) expect(view, view.target).toMatchObject({ reason: 'on-hold' });
   // The calendar itself is made.
   for (const { proxy, read, family } of world.targets) {
     expect(writesAt(proxy).length, family).toBeLessThanOrEqual(1);
@@ -78,7 +78,7 @@ test('a target whose first run waits for approval is given nothing before it', a
   );
 
   const { targets } = await world.cycle();
-  for (const view of targets) expect(view, view.target).toMatchObject({ state: 'in-sync', held: 0 });
+  for (const view of targets) expect(view, view.target).toMatchObject({ sync: 'in-sync', held: 0 });
   await expectExact(world);
 });
 

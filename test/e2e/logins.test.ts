@@ -80,7 +80,7 @@ test('a revoked Google connection stops only its target; reconnecting resumes it
 
   const { targets } = await world.cycle();
 
-  expect(targets.map(({ state }) => state)).toEqual(['stopped', 'in-sync']);
+  expect(targets.map(({ reason }) => reason)).toEqual(['error', null]);
   const { out } = await world.cli('status');
   expect(out).toMatch(new RegExp(`connection ${stopped.target} \\(google\\): needs-login`));
   expect(out).toMatch(new RegExp(`connection ${going.target} \\(google\\): connected`));
@@ -117,7 +117,7 @@ test('a permission that a user did not grant at Google is named, and nothing is 
 
   const { targets } = await world.cycle();
 
-  expect(targets[0]).toMatchObject({ state: 'stopped', failure: { actor: 'authorization' } });
+  expect(targets[0]).toMatchObject({ reason: 'error', failure: { actor: 'authorization' } });
   expect((await world.cli('status')).out).toMatch(/connection doctor-1 .*missing scopes:\s+\S*calendarlist\.readonly/);
   await world.logIn({ connections: ['doctor-1'] });
   await world.cycle();

@@ -41,7 +41,7 @@ test('a logout reports that Microsoft offers no revocation, and still forgets th
   expect(world.entraProxy.requests).toHaveLength(before);
   expect(await credentialOf(world)).toBeNull();
   const { targets } = await world.cycle();
-  expect(targets[0]).toMatchObject({ state: 'stopped', failure: { actor: 'authorization' } });
+  expect(targets[0]).toMatchObject({ reason: 'error', failure: { actor: 'authorization' } });
 });
 
 test('a daemon that dies while Microsoft’s tokens are in transit loses no connection', async () => {

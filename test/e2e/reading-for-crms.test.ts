@@ -31,13 +31,13 @@ async function useDaemon(world: CrmWorld): Promise<Daemon> {
   return daemon;
 }
 
-async function statesIn({ composition }: Daemon) {
+async function targetsIn({ composition }: Daemon) {
   const [tenant] = (await status(composition.installation, TENANT)).tenants;
-  return new Map(tenant?.targets.map(({ target, state }) => [target, state]));
+  return new Map(tenant?.targets.map(({ target, sync, reason }) => [target, { sync, reason }]));
 }
 
 const areInSync = async (daemon: Daemon) =>
-  [...(await statesIn(daemon)).values()].every((state) => state === 'in-sync');
+  [...(await targetsIn(daemon)).values()].every(({ sync }) => sync === 'in-sync');
 
 test('without an answer from the patient registry the calendar is written, and the CRM as soon as the registry answers', async () => {
   const world = await useWorld();
@@ -45,9 +45,14 @@ test('without an answer from the patient registry the calendar is written, and t
   onTestFinished(() => answered.resolve());
   world.clinicProxy.add({ url: /\/patients([/?]|$)/, times: 1_000, fault: { kind: 'hold', until: answered.promise } });
   const daemon = await useDaemon(world);
-  await waitFor(async () => (await statesIn(daemon)).get(TARGETS.calendar) === 'in-sync', { what: 'the calendar' });
-  const states = await statesIn(daemon);
-  expect([states.get(TARGETS.contacts), states.get(TARGETS.visits)]).toEqual(['first-sync', 'first-sync']);
+  await waitFor(async () => (await targetsIn(daemon)).get(TARGETS.calendar)?.sync === 'in-sync', {
+    what: 'the calendar',
+  });
+  const targets = await targetsIn(daemon);
+  expect([targets.get(TARGETS.contacts), targets.get(TARGETS.visits)]).toMatchObject([
+    { reason: 'first-sync' },
+    { reason: 'first-sync' },
+  ]);
   answered.resolve();
   await waitFor(() => areInSync(daemon), { what: 'the CRM' });
   expect(world.vendors[0]?.records('appointments').length).toBeGreaterThan(0);

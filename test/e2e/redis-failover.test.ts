@@ -98,11 +98,11 @@ async function untilInSync(world: SmallWorld): Promise<void> {
       for (const { id } of world.tenants) await queues.pullNow(id);
       const { tenants } = await status(installation);
       const targets = tenants.flatMap((tenant) => tenant.targets);
-      if (targets.every((one) => one.state === 'in-sync' && (one.inSyncAsOf ?? 0) >= since && one.held === 0))
+      if (targets.every((one) => one.sync === 'in-sync' && (one.inSyncAsOf ?? 0) >= since && one.held === 0))
         return true;
       const logins = tenants.flatMap(({ connections }) => connections.map(({ state }) => state));
       const error = tenants.map(({ lastRun }) => lastRun?.error?.code ?? 'none');
-      throw new Error(`targets ${targets.map(({ state }) => state)}, logins ${logins}, errors ${error}`);
+      throw new Error(`targets ${targets.map(({ sync }) => sync)}, logins ${logins}, errors ${error}`);
     },
     { what: 'the targets to be in sync', timeoutMs: 60_000, intervalMs: 300 },
   );

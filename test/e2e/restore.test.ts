@@ -116,7 +116,7 @@ test('after the loss of Redis no patient data is written until the backup is res
   // A user connects before the backup is restored.
   await world.logIn();
   const held = await cycle(again);
-  expect(held.targets).toMatchObject([{ state: 'held' }]);
+  expect(held.targets).toMatchObject([{ reason: 'on-hold' }]);
   expect(await told(again)).toEqual({ doubt: 'state-lost', held: [['people', before.missing + 2]] });
   expect(await difference()).toEqual({ missing: before.missing + 2, duplicates: 0 });
 
@@ -124,7 +124,7 @@ test('after the loss of Redis no patient data is written until the backup is res
   expect(restored).toMatchObject({ code: 0, out: expect.stringContaining('opt-outs: 3') });
   expect(await protectedBy(again)).toEqual(WHOLE);
   const after = await cycle(again);
-  expect(after.targets).toMatchObject([{ state: 'in-sync' }]);
+  expect(after.targets).toMatchObject([{ sync: 'in-sync' }]);
   // What is missing is the forgotten patient's, the new appointment included.
   expect(await difference()).toEqual({ missing: before.missing + 1, duplicates: 0 });
   expect(await told(again)).toEqual({ doubt: null, held: [] });

@@ -40,5 +40,5 @@ async function lastRun(world: SmallWorld): Promise<unknown[]> {
 
 async function isInSync(world: SmallWorld): Promise<boolean> {
   const targets = (await status(world.opened().installation)).tenants.flatMap((tenant) => tenant.targets);
-  return targets.every(({ state }) => state === 'in-sync');
+  return targets.every(({ sync }) => sync === 'in-sync');
 }

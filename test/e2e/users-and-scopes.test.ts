@@ -50,12 +50,12 @@ test('without the permission for treatments, texts are removed once, every surfa
     /left out of events: treatments \(insufficient-permissions\);.*permission for treatments\.list/,
   );
 
-  expect(await metrics(world)).toContain('clinic_mirror_catalogue_withheld{tenant="clinic-1",part="treatments"} 1');
+  expect(await metrics(world)).toContain('clinic_mirror_catalogue_not_permitted{tenant="clinic-1",part="treatments"} 1');
 
   world.clinic.setPermissions(user.username, clinicId, PERMISSIONS);
   const { run } = await world.cycle();
   expect(run.withheld).toEqual([]);
-  expect(await metrics(world)).not.toContain('clinic_mirror_catalogue_withheld{');
+  expect(await metrics(world)).not.toContain('clinic_mirror_catalogue_not_permitted{');
   expect((await descriptions(world)).length).toBeGreaterThan(10);
 });
 
@@ -72,7 +72,7 @@ test('a scope revoked from the connection turns off dependent features; others c
   const { run, targets } = await world.cycle();
 
   expect(run).toMatchObject({ error: null, withheld: [{ part: 'treatments', code: 'missing-claim' }] });
-  expect(targets.map(({ state }) => state)).toEqual(['in-sync']);
+  expect(targets.map(({ sync }) => sync)).toEqual(['in-sync']);
   await expectFirstExact(world);
   expect(await text(world)).toMatch(/treatments \(missing-claim\);.*grant the scope svc\.treatments/);
 
@@ -449,8 +449,8 @@ async function expectStale(world: SmallWorld, { error }: RunReport, remoteEvents
   expect(await remoteCount(world)).toBe(remoteEvents);
   const tenant = await shown(world);
   expect(tenant.lastRun?.error).toEqual(error);
-  expect(tenant.targets.map(({ state, held, pending }) => ({ state, held, pending }))).toEqual([
-    { state: 'stale', held: 0, pending: 0 },
+  expect(tenant.targets.map(({ reason, held, pending }) => ({ reason, held, pending }))).toEqual([
+    { reason: 'read-failed', held: 0, pending: 0 },
   ]);
   expect(await text(world)).toContain(`(${error?.code}); ${error?.remedy}`);
 }

@@ -11,20 +11,20 @@ import { openCrmWorld, openTenantWorld, patientOf } from './world.ts';
 
 const redis = useRedis();
 
-test('a target is stale, not in sync, while the list that it follows can’t be read', async () => {
+test('a target is not in sync while a list that it requires cannot be read', async () => {
   const { clinic, clock, tenant } = openCrmWorld(redis);
   clinic.patientList.push(patientOf('1'));
-  const stateAfter = async () => {
+  const reasonAfter = async () => {
     const run = await cycle(tenant);
-    return (await targetStatus(tenant, targetOf(tenant, 'contacts'), [], run)).state;
+    return (await targetStatus(tenant, targetOf(tenant, 'contacts'), [], run)).reason;
   };
-  expect(await stateAfter()).toBe('in-sync');
+  expect(await reasonAfter()).toBeNull();
   clock.now += 15 * MINUTE_MS;
   const refused = { actor: 'authorization', code: 'missing-claim', retry: 'never', status: 403 } as const;
   clinic.patientsError = new MirrorError('refused', refused);
-  expect(await stateAfter()).toBe('stale');
+  expect(await reasonAfter()).toBe('read-failed');
   clinic.patientsError = null;
-  expect(await stateAfter()).toBe('in-sync');
+  expect(await reasonAfter()).toBeNull();
 });
 
 describe('the freshness of a target', () => {

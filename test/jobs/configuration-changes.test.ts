@@ -45,7 +45,7 @@ describe('a target that is given another calendar', () => {
     const tenant = start(after, { settings: { calendar: 'two' } });
     await cycle(tenant);
     expect(after.objects()).toHaveLength(5);
-    expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', inSyncAsOf: NOW, links: 5 });
+    expect(await stateOf(tenant)).toMatchObject({ sync: 'in-sync', inSyncAsOf: NOW, links: 5 });
     expect(before.objects()).toHaveLength(5);
   });
 
@@ -58,13 +58,13 @@ describe('a target that is given another calendar', () => {
     const tenant = start(after, { settings: { calendar: 'two' } });
     clock.now += DAY_MS / 24;
     await cycle(tenant);
-    expect(await stateOf(tenant)).toMatchObject({ state: 'resting', inSyncAsOf: NOW });
+    expect(await stateOf(tenant)).toMatchObject({ reason: 'backing-off', inSyncAsOf: NOW });
     after.wholeTargetError = null;
     clock.now += DAY_MS / 24;
     await cycle(tenant);
     expect(after.objects()).toHaveLength(5);
     await pull(tenant);
-    expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', inSyncAsOf: clock.now });
+    expect(await stateOf(tenant)).toMatchObject({ sync: 'in-sync', inSyncAsOf: clock.now });
   });
 
   test('is identified only once', async () => {
@@ -122,7 +122,7 @@ describe('a target whose configuration changed between two starts', () => {
     const tenant = start(model, { window: { pastDays: 30, futureDays: 60 } });
     await cycle(tenant);
     expect(model.objects()).toHaveLength(5);
-    expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', links: 5 });
+    expect(await stateOf(tenant)).toMatchObject({ sync: 'in-sync', links: 5 });
   });
 });
 
@@ -134,11 +134,11 @@ describe('failure of a target with nothing to write', () => {
     await cycle(tenant);
     model.wholeTargetError = new MirrorError('away', { actor: 'remote', code: 'server-error', retry: 'later' });
     await auditTarget(tenant, targetOf(tenant), NEVER);
-    expect((await stateOf(tenant)).state).toBe('resting');
+    expect((await stateOf(tenant)).reason).toBe('backing-off');
     model.wholeTargetError = null;
     clock.now += DAY_MS / 24;
     await cycle(tenant);
-    expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', inSyncAsOf: clock.now });
+    expect(await stateOf(tenant)).toMatchObject({ sync: 'in-sync', inSyncAsOf: clock.now });
   });
 });
 
@@ -152,7 +152,7 @@ describe('a first run that was rejected', () => {
     await tenant.holds.decide(hold!.id, { state: 'rejected', now: NOW, expiresAt: NOW + DAY_MS });
     await cycle(tenant);
     expect(model.objects()).toEqual([]);
-    expect(await stateOf(tenant)).toMatchObject({ state: 'first-sync', inSyncAsOf: null });
+    expect(await stateOf(tenant)).toMatchObject({ reason: 'first-sync', inSyncAsOf: null });
   });
 });
 

@@ -74,7 +74,7 @@ describe('a cycle', () => {
     }
     await pullAndWake();
     expect(model.objects()).toHaveLength(3);
-    expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', inSyncAsOf: NOW, pending: 0, created: 3 });
+    expect(await stateOf(tenant)).toMatchObject({ sync: 'in-sync', inSyncAsOf: NOW, pending: 0, created: 3 });
     await pullAndWake();
     expect(woken).toEqual(['doctor']);
     clinic.appointments.set('3', appointmentOf('3', { inHours: 30 }));
@@ -94,7 +94,7 @@ describe('a cycle', () => {
     expect(model.objects()).toHaveLength(23);
     expect(model.calls).toMatchObject({ prepare: 1, operations: 23 });
     expect(await stateOf(tenant)).toMatchObject({
-      state: 'in-sync',
+      sync: 'in-sync',
       inSyncAsOf: NOW,
       links: 23,
       created: 23,
@@ -204,7 +204,7 @@ describe('an appointment that a complete list does not show', () => {
     expect(first.targets[0]).toMatchObject({ planned: {}, unconfirmed: 1, stillThere: 0 });
     expect(model.objects()).toHaveLength(5);
     expect(await stateOf(tenant)).toMatchObject({
-      state: 'working',
+      reason: 'writing',
       sync: 'behind',
       unconfirmed: 1,
       inSyncAsOf: NOW,
@@ -218,7 +218,7 @@ describe('an appointment that a complete list does not show', () => {
     expect(second.targets[0]).toMatchObject({ planned: { vanished: 1 }, confirmed: 1, stillThere: 0, unconfirmed: 0 });
     expect(clinic.counts.lookups).toBe(2);
     expect(model.objects()).toHaveLength(4);
-    expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', unconfirmed: 0, inSyncAsOf: clock.now });
+    expect(await stateOf(tenant)).toMatchObject({ sync: 'in-sync', unconfirmed: 0, inSyncAsOf: clock.now });
   });
 
   test('is not removed where the clock jumps ahead between the two readings', async () => {
@@ -306,7 +306,7 @@ describe('an appointment that a complete list does not show', () => {
     expect(run.targets[0]).toMatchObject({ planned: { cancelled: 1 }, unconfirmed: 0 });
     expect([run.unusable, clinic.counts.lookups]).toEqual([{}, 0]);
     expect(model.objects()).toHaveLength(4);
-    expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', inSyncAsOf: clock.now, gaps: [] });
+    expect(await stateOf(tenant)).toMatchObject({ sync: 'in-sync', inSyncAsOf: clock.now, gaps: [] });
     expect((await cycle(tenant)).targets[0]).toMatchObject({ planned: {} });
   });
 
@@ -380,7 +380,7 @@ describe('a list that broke off', () => {
     await cycle(tenant);
     expect(await openHold(tenant)).toMatchObject({ id: held.id, expiresAt: held.expiresAt });
     expect(new Set((await openHold(tenant)).recordIds)).toEqual(new Set(held.recordIds));
-    expect(await stateOf(tenant)).toMatchObject({ state: 'held', held: 30 });
+    expect(await stateOf(tenant)).toMatchObject({ reason: 'on-hold', held: 30 });
   });
 
   test('an unusable row proves that its record exists', async () => {

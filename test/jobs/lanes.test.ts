@@ -265,7 +265,7 @@ test('under firstRun: plan the new calendar starts with a first run: it is empty
   expect((await tenant.holds.list()).filter(({ state }) => state === 'open')).toMatchObject([
     { kind: 'first-run', recordIds: { length: EVENTS } },
   ]);
-  expect((await problems()).map(({ code }) => code).sort()).toEqual(['calendar-replaced', 'held']);
+  expect((await problems()).map(({ code }) => code).sort()).toEqual(['calendar-replaced', 'on-hold']);
   await approve();
   await sync();
   expect(model.objects()).toHaveLength(EVENTS);

@@ -19,7 +19,7 @@ describe('the state that was lost', () => {
     const run = await cycle(tenant);
     expect(run.targets[0]).toMatchObject({ planned: {}, unchanged: 12 });
     expect(model.calls).toMatchObject({ operations: before.operations, read: before.read + 1 });
-    expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', links: 12, adopted: 12, ambiguous: 0 });
+    expect(await stateOf(tenant)).toMatchObject({ sync: 'in-sync', links: 12, adopted: 12, ambiguous: 0 });
   });
 
   test('is rebuilt, and changes in the meantime are corrected', async () => {
@@ -51,9 +51,9 @@ describe('a calendar that was replaced', () => {
     clock.now += 20_000;
     await drain(tenant, targetOf(tenant));
     expect(model.objects()).toEqual([]);
-    expect(await stateOf(tenant)).toMatchObject({ links: 0, inSyncAsOf: null, state: 'first-sync' });
+    expect(await stateOf(tenant)).toMatchObject({ links: 0, inSyncAsOf: null, reason: 'first-sync' });
     await cycle(tenant);
     expect(model.objects()).toHaveLength(7);
-    expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', links: 7, inSyncAsOf: clock.now });
+    expect(await stateOf(tenant)).toMatchObject({ sync: 'in-sync', links: 7, inSyncAsOf: clock.now });
   });
 });

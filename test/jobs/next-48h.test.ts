@@ -307,7 +307,7 @@ describe('the age of the data', () => {
     const { tenant, clock, next } = await tightWorld();
     const wholeAt = clock.now - STEADY_MS;
     const look = () => targetStatus(tenant, targetOf(tenant), []);
-    expect(await look()).toMatchObject({ state: 'in-sync', inSyncAsOf: wholeAt, soonAsOf: clock.now });
+    expect(await look()).toMatchObject({ sync: 'in-sync', inSyncAsOf: wholeAt, soonAsOf: clock.now });
     const run = await next();
     expect(run).toMatchObject({ snapshot: { completeness: 'complete', records: 12 }, soon: { records: 6 } });
     expect(await look()).toMatchObject({ inSyncAsOf: wholeAt, soonAsOf: clock.now });

@@ -62,7 +62,7 @@ describe('too many removals', () => {
     expect(hold).toMatchObject({ kind: 'vanished', target: 'doctor', linkCount: 40, state: 'open' });
     expect(hold.recordIds).toHaveLength(30);
     expect(world.model.objects()).toHaveLength(41);
-    expect(await stateOf(world.tenant)).toMatchObject({ state: 'held', held: 30, inSyncAsOf: NOW });
+    expect(await stateOf(world.tenant)).toMatchObject({ reason: 'on-hold', held: 30, inSyncAsOf: NOW });
   });
 
   test('that an administrator approves are written in the next cycle', async () => {
@@ -71,13 +71,13 @@ describe('too many removals', () => {
     world.clock.now += 1;
     await world.tenant.holds.decide(id, { state: 'approved', now: world.clock.now, expiresAt: NOW + DAY_MS });
     // Nothing waits and nothing is held, and yet it is not as the clinic is.
-    expect(await stateOf(world.tenant)).toMatchObject({ state: 'working', held: 0, pending: 0, inSyncAsOf: NOW });
+    expect(await stateOf(world.tenant)).toMatchObject({ reason: 'writing', held: 0, pending: 0, inSyncAsOf: NOW });
     await drain(world.tenant, targetOf(world.tenant, 'doctor'));
     world.clock.now += 1;
-    expect(await stateOf(world.tenant)).toMatchObject({ state: 'working', inSyncAsOf: NOW });
+    expect(await stateOf(world.tenant)).toMatchObject({ reason: 'writing', inSyncAsOf: NOW });
     await cycle(world.tenant);
     expect(world.model.objects()).toHaveLength(11);
-    expect(await stateOf(world.tenant)).toMatchObject({ state: 'in-sync', held: 0, deleted: 30 });
+    expect(await stateOf(world.tenant)).toMatchObject({ sync: 'in-sync', held: 0, deleted: 30 });
     world.clinic.appointments.delete('39');
     await twoCycles(world.tenant);
     expect(world.model.objects()).toHaveLength(10);
@@ -112,7 +112,7 @@ describe('too many removals', () => {
     }
     await cycle(world.tenant);
     expect(await world.tenant.holds.list()).toEqual([]);
-    expect(await stateOf(world.tenant)).toMatchObject({ state: 'in-sync', links: 41 });
+    expect(await stateOf(world.tenant)).toMatchObject({ sync: 'in-sync', links: 41 });
   });
 
   test('of a clinic that answers with an empty list are held', async () => {
@@ -247,12 +247,12 @@ describe('a fetch that replaces nearly everything', () => {
     for (let cycles = 0; cycles < 3; cycles += 1) await cycle(tenant);
     expect(JSON.stringify(model.objects())).toBe(before);
     expect(await openHold(tenant)).toMatchObject({ kind: 'replaced' });
-    expect(await stateOf(tenant)).toMatchObject({ state: 'held', inSyncAsOf: NOW });
+    expect(await stateOf(tenant)).toMatchObject({ reason: 'on-hold', inSyncAsOf: NOW });
     clinic.appointments.clear();
     for (const [id, appointment] of own) clinic.appointments.set(id, appointment);
     await cycle(tenant);
     expect(await tenant.holds.list()).toEqual([]);
-    expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', inSyncAsOf: clock.now });
+    expect(await stateOf(tenant)).toMatchObject({ sync: 'in-sync', inSyncAsOf: clock.now });
   });
 
   test('is written after approval, and dropped after rejection, without blocking another fetch', async () => {
@@ -276,7 +276,7 @@ describe('a fetch that replaces nearly everything', () => {
     await tenant.holds.decide((await openHold(tenant)).id, { state: 'approved', now: NOW, expiresAt: NOW + DAY_MS });
     await cycle(tenant);
     expect(JSON.stringify(model.objects())).not.toBe(before);
-    expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync' });
+    expect(await stateOf(tenant)).toMatchObject({ sync: 'in-sync' });
   });
 
   test('is not a change of an operator, a small calendar’s day, a renamed catalogue or a lost state', async () => {
@@ -286,7 +286,7 @@ describe('a fetch that replaces nearly everything', () => {
       targets: [{ model: world.model, configuration: { title: 'full', language: 'it' } }],
     } as never);
     await cycle(shown);
-    expect(await stateOf(shown)).toMatchObject({ state: 'in-sync' });
+    expect(await stateOf(shown)).toMatchObject({ sync: 'in-sync' });
     await redis.connect().flushall();
     // As after a corrected time zone.
     for (const [id, one] of world.clinic.appointments) {
@@ -297,7 +297,7 @@ describe('a fetch that replaces nearly everything', () => {
     expect((await shown.holds.list()).map(({ kind }) => kind)).toEqual(['people']);
     await shown.protection.accept();
     await cycle(shown);
-    expect(await stateOf(shown)).toMatchObject({ state: 'in-sync' });
+    expect(await stateOf(shown)).toMatchObject({ sync: 'in-sync' });
     await redis.connect().flushall();
     const small = open(9);
     await cycle(small.tenant);
@@ -305,7 +305,7 @@ describe('a fetch that replaces nearly everything', () => {
       small.clinic.appointments.set(id, appointmentOf(id, { inHours: 200 + Number(id) }));
     }
     await cycle(small.tenant);
-    expect(await stateOf(small.tenant)).toMatchObject({ state: 'in-sync' });
+    expect(await stateOf(small.tenant)).toMatchObject({ sync: 'in-sync' });
   });
 });
 
@@ -354,12 +354,12 @@ describe('a first run that waits for approval', () => {
     const hold = await openHold(tenant);
     expect(hold).toMatchObject({ kind: 'first-run', recordIds: ['0', '1', '2', '3', '4'] });
     expect(model.calls.operations).toBe(0);
-    expect(await stateOf(tenant)).toMatchObject({ state: 'held', held: 5, inSyncAsOf: null });
+    expect(await stateOf(tenant)).toMatchObject({ reason: 'on-hold', held: 5, inSyncAsOf: null });
     await tenant.holds.decide(hold.id, { state: 'approved', now: NOW, expiresAt: NOW + DAY_MS });
     await tenant.targetStore.write('doctor', { firstRunApprovedAt: NOW });
     await cycle(tenant);
     expect(model.objects()).toHaveLength(5);
-    expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync' });
+    expect(await stateOf(tenant)).toMatchObject({ sync: 'in-sync' });
   });
 });
 

@@ -136,14 +136,14 @@ describe('during the fetch of the patient list', () => {
     await cycle(world.tenant);
     const at = world.clock.now;
     const process = world.again();
-    const stateAfter = async (ms: number) => {
+    const statusAfter = async (ms: number) => {
       world.clock.now = at + ms;
       const run = await pullAlone(process);
-      const { state, inSyncAsOf } = await targetStatus(process, targetOf(process, 'contacts'), [], run);
-      return { state, inSyncAsOf };
+      const { sync, reason, inSyncAsOf } = await targetStatus(process, targetOf(process, 'contacts'), [], run);
+      return { sync, reason, inSyncAsOf };
     };
-    expect(await stateAfter(5 * MINUTE_MS)).toEqual({ state: 'in-sync', inSyncAsOf: at });
-    expect(await stateAfter(3 * HOUR_MS)).toEqual({ state: 'stale', inSyncAsOf: at });
+    expect(await statusAfter(5 * MINUTE_MS)).toEqual({ sync: 'in-sync', reason: null, inSyncAsOf: at });
+    expect(await statusAfter(3 * HOUR_MS)).toEqual({ sync: 'unknown', reason: 'read-failed', inSyncAsOf: at });
   });
 });
 

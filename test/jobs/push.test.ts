@@ -40,7 +40,7 @@ describe('an operation that fails', () => {
     model.fault = ({ recordId }) => (recordId === '3' ? 'refused' : null);
     await cycle(tenant);
     expect(model.objects()).toHaveLength(29);
-    expect(await stateOf(tenant)).toMatchObject({ state: 'failing', pending: 1, failing: 1, inSyncAsOf: null });
+    expect(await stateOf(tenant)).toMatchObject({ reason: 'writes-failed', pending: 1, failing: 1, inSyncAsOf: null });
     expect(await tenant.outbox.pendingOf('doctor', '3')).toMatchObject({ parked: true, lastError: 'refused' });
     const before = model.calls.operations;
     clock.now += HOUR_MS;
@@ -56,7 +56,7 @@ describe('an operation that fails', () => {
     clinic.appointments.set('1', appointmentOf('1', { inHours: 77 }));
     await cycle(tenant);
     expect(model.objects()).toHaveLength(3);
-    expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', failing: 0 });
+    expect(await stateOf(tenant)).toMatchObject({ sync: 'in-sync', failing: 0 });
   });
 
   test('temporarily is retried until it succeeds, and a lost answer creates no second object', async () => {
@@ -69,7 +69,7 @@ describe('an operation that fails', () => {
       await drain(tenant, targetOf(tenant));
     }
     expect(model.objects()).toHaveLength(6);
-    expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', links: 6 });
+    expect(await stateOf(tenant)).toMatchObject({ sync: 'in-sync', links: 6 });
   });
 
   test('because its key is burnt goes under the next one', async () => {
@@ -106,7 +106,7 @@ describe('an operation that fails', () => {
     expect(model.objects()).toMatchObject([{ key: identity.key('0', 1) }]);
     expect(clock.now - beganAt).toBeGreaterThanOrEqual(24 * HOUR_MS);
     expect(new Set(tried)).toEqual(new Set([identity.key('0', 0), identity.key('0', 1)]));
-    expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', links: 1 });
+    expect(await stateOf(tenant)).toMatchObject({ sync: 'in-sync', links: 1 });
   });
 
   test('whose next key is taken too starts a new wait for that key', async () => {
@@ -142,7 +142,7 @@ describe('an operation that fails', () => {
     clock.now += HOUR_MS;
     await twoCycles(tenant);
     expect(model.objects()).toHaveLength(3);
-    expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', links: 3 });
+    expect(await stateOf(tenant)).toMatchObject({ sync: 'in-sync', links: 3 });
   });
 
   test('in a connector that reports no details is treated like one without an answer', async () => {
@@ -167,7 +167,10 @@ describe('an error of the whole target', () => {
     model.wholeTargetError = failure('rate-limited', 'later', { retryAfterMs: 90_000 });
     const turn = await drain(tenant, targetOf(tenant));
     expect(turn.nextInMs).toBeGreaterThanOrEqual(90_000);
-    expect(await stateOf(tenant)).toMatchObject({ state: 'resting', failure: { code: 'rate-limited', sinceAt: NOW } });
+    expect(await stateOf(tenant)).toMatchObject({
+      reason: 'backing-off',
+      failure: { code: 'rate-limited', sinceAt: NOW },
+    });
     const calls = { ...model.calls };
     expect(await drain(tenant, targetOf(tenant))).toMatchObject({ idle: true });
     expect(model.calls).toEqual(calls);
@@ -175,7 +178,7 @@ describe('an error of the whole target', () => {
     clock.now += turn.nextInMs ?? 0;
     await drain(tenant, targetOf(tenant));
     expect(model.objects()).toHaveLength(4);
-    expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', failure: null, failing: 0 });
+    expect(await stateOf(tenant)).toMatchObject({ sync: 'in-sync', failure: null, failing: 0 });
   });
 
   test('that requires action stops the target, and no other target', async () => {
@@ -190,8 +193,8 @@ describe('an error of the whole target', () => {
     const tenant = openTenant({ redis: redis.connect(), clinic, targets, clock: () => NOW });
     await cycle(tenant);
     expect(sound.objects()).toHaveLength(1);
-    expect(await stateOf(tenant, 'broken')).toMatchObject({ state: 'stopped', failure: { code: 'login-refused' } });
-    expect(await stateOf(tenant, 'sound')).toMatchObject({ state: 'in-sync' });
+    expect(await stateOf(tenant, 'broken')).toMatchObject({ reason: 'error', failure: { code: 'login-refused' } });
+    expect(await stateOf(tenant, 'sound')).toMatchObject({ sync: 'in-sync' });
   });
 
   test('keeps a target that has no links yet in peace for as long as it asked', async () => {

@@ -165,7 +165,7 @@ test('a deleted record is removed once a full fetch misses it a second time; sta
   expect(models[0]?.objects()).toHaveLength(13);
   const told = await status(openInstallation({ tenants: [tenant] }));
   expect(renderStatus(told).replaceAll(/\s+/g, ' ')).toContain('changes since the last full read');
-  expect(told.tenants[0]?.targets[0]).toMatchObject({ state: 'in-sync', inSyncAsOf: startedAt });
+  expect(told.tenants[0]?.targets[0]).toMatchObject({ sync: 'in-sync', inSyncAsOf: startedAt });
   world.now = startedAt + WHOLE_EVERY_MS;
   await cycle(tenant);
   // A process that missed a record fetches everything until the record is decided.

@@ -74,7 +74,7 @@ describe('a state that was emptied', () => {
     const installation = openInstallation({ tenants: [tenant] });
     const [seen] = (await status(installation)).tenants;
     expect(seen?.uncertainty).toMatchObject({ code: 'state-lost' });
-    expect(seen?.targets[0]).toMatchObject({ state: 'held', held: 2 });
+    expect(seen?.targets[0]).toMatchObject({ reason: 'on-hold', held: 2 });
     const [hold] = await listHolds(installation);
     expect(hold).toMatchObject({ kind: 'people', state: 'open' });
     // Not with the next process either.
@@ -87,7 +87,7 @@ describe('a state that was emptied', () => {
     expect((await listHolds(installation)).filter(({ state }) => state === 'open')).toEqual([]);
     expect((await status(installation)).tenants[0]).toMatchObject({
       uncertainty: null,
-      targets: [{ state: 'in-sync' }],
+      targets: [{ sync: 'in-sync' }],
     });
   });
 

@@ -65,7 +65,7 @@ describe('the server for assistants', () => {
     const { structuredContent: told } = await ask(client, 'problems');
     expect(told).toMatchObject({
       problems: [
-        { tenant: TENANT, code: 'failing', health: 'retrying', next: `clinic-mirror health ${TENANT} doctor` },
+        { tenant: TENANT, code: 'writes-failed', health: 'retrying', next: `clinic-mirror health ${TENANT} doctor` },
       ],
     });
     const { structuredContent: health } = await ask(client, 'health', { tenant: TENANT });

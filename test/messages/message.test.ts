@@ -65,7 +65,7 @@ describe('the sentences', () => {
 
 describe('a message', () => {
   test('has the word that fits its number, in both languages', () => {
-    const held = (count: number) => message('held', { count });
+    const held = (count: number) => message('on-hold', { count });
     expect([render(held(1)), render(held(1), 'it')]).toEqual([
       '1 change on hold until an operator decides',
       '1 modifica in attesa di conferma',
@@ -90,7 +90,7 @@ describe('a message', () => {
   });
 
   test('is the same after it was stored, and a code of another version is shown as it is', () => {
-    const stored = JSON.parse(JSON.stringify(message('held', { count: 2 })));
+    const stored = JSON.parse(JSON.stringify(message('on-hold', { count: 2 })));
     expect(render(stored, 'it')).toBe('2 modifiche in attesa di conferma');
     expect([render({ code: 'of-tomorrow' as Code }), render({ code: 'constructor' as Code })]).toEqual([
       'of-tomorrow',

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { clinicsOf, needsPerson, type Problem, problemsWithin } from '../../src/model/problems.ts';
 
 const problemOf = (tenant: string | null, changes: Partial<Problem> = {}): Problem => ({
-  ...needsPerson({ tenant, subject: 'target doctor', code: 'held', sentence: 'removals wait', next: null }),
+  ...needsPerson({ tenant, subject: 'target doctor', code: 'on-hold', sentence: 'removals wait', next: null }),
   ...changes,
 });
 const SHARED = problemOf(null, {

@@ -29,7 +29,7 @@ describe('a plan', () => {
     const lines = await allPages((query) => world.as('viewer')('GET', `${PLANS}/${id}/lines?${query}`), 1);
     expect(lines).toMatchObject([
       {
-        ...{ target: 'doctor', record: 'b', operation: 'update', decision: 'go' },
+        ...{ target: 'doctor', record: 'b', operation: 'update', decision: 'write' },
         fieldChanges: [{ field: 'time', before: { kind: 'time' }, after: { kind: 'time' } }],
       },
       { target: 'doctor', record: 'd', operation: 'create', reason: 'new' },
@@ -51,7 +51,7 @@ describe('a plan', () => {
   test('is applied, and that is in the audit log with its reason', async () => {
     const id = await plan();
     const { status, body } = await world.as('operator')('POST', `${PLANS}/${id}/apply`, { reason: 'INC-7' });
-    expect([status, body.run.error, body.targets[0].state]).toEqual([200, null, 'in-sync']);
+    expect([status, body.run.error, body.targets[0].sync]).toEqual([200, null, 'in-sync']);
     expect((await world.aurora.tenant.links.read('doctor')).size).toBe(4);
     expect(world.entries).toMatchObject([
       { verb: 'apply', outcome: 'begun', what: { plan: id }, why: 'INC-7', who: { name: 'operator' } },

@@ -56,7 +56,7 @@ const CHANGES: ReadonlySet<string> = new Set([
 /** Creates the client of one target. */
 export function createCrmClient({ http, authorizer, settings, codes }: CrmClientOptions): CrmClient {
   const { baseUrl, description } = settings;
-  const held = settings.automations === 'held' ? description.withoutAutomations : undefined;
+  const withoutAutomations = settings.automations === 'suspended' ? description.withoutAutomations : undefined;
   const bodyFor = (label: string, template: unknown, values: TemplateValues) => {
     const rendered = renderBody(template, values);
     return held !== undefined && WRITES.has(label) && isObject(rendered) ? { ...rendered, ...held } : rendered;

@@ -22,7 +22,7 @@ export interface RestCrmSettings {
   baseUrl: string;
   description: CrmDescription;
   searchLagSeconds: number;
-  automations: 'run' | 'held';
+  automations: 'run' | 'suspended';
 }
 
 /** CRM-specific part of a target in the tenant file. */
@@ -49,7 +49,7 @@ export const settingsSchema: z.ZodType<RestCrmSettings> = z
         'Seconds until a search of the CRM shows a write. After a lost response the daemon waits this long, searches, and writes again only if the search finds no object.',
       ),
     automations: z
-      .enum(['run', 'held'])
+      .enum(['run', 'suspended'])
       .default('run')
       .describe(
         "Whether the CRM's workflows run on writes. During a first load the daemon suspends workflows, if the description supports suspension, and runs the workflows afterwards.",

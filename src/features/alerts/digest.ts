@@ -124,7 +124,7 @@ function stepsUntil({ seenAt }: Open, problem: Problem, now: Instant, outageAfte
 const CONSTANT = [
   ...(['login-ended', 'not-connected', 'tenant-not-allowed', 'account-unconfirmed', 'login-refused-once'] as const),
   ...(['login-ending', 'login-resting', 'rate-limited', 'client-rate-limited', 'file-refused', 'redis-late'] as const),
-  ...(['configuration-superseded', 'stale', 'backlog-growing', 'certificate-ending', 'secret-ending'] as const),
+  ...(['configuration-superseded', 'read-failed', 'backlog-growing', 'certificate-ending', 'secret-ending'] as const),
   'no-cycles',
 ] as const satisfies readonly Code[];
 

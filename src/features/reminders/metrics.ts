@@ -15,7 +15,7 @@ const LAG_BUCKETS = [1, 5, 15, 60, 300, 900, 3_600, 7_200, 14_400, 86_400];
 export function createReminderMetrics(registry: Registry): ReminderMetrics {
   const registers = [registry];
   const waiting = new Gauge({
-    name: 'clinic_mirror_reminders_waiting',
+    name: 'clinic_mirror_reminders_pending',
     help: 'Reminders that are planned and have no outcome yet',
     labelNames: ['tenant'],
     registers,

@@ -5,7 +5,7 @@ import type { FeatureMetrics } from '../../control/metrics.ts';
 export function createTriggerMetrics(registry: Registry): FeatureMetrics {
   const gauge = (name: string, help: string, labelNames: string[]) =>
     new Gauge({ name, help, labelNames, registers: [registry] });
-  const waiting = gauge('clinic_mirror_triggers_waiting', 'Trigger messages that the receiver has not accepted yet', [
+  const waiting = gauge('clinic_mirror_triggers_pending', 'Trigger messages that the receiver has not accepted yet', [
     'tenant',
   ]);
   const total = gauge(

@@ -117,9 +117,9 @@ function toDo(context: PageContext, problem: Problem, hasPage: boolean): Html | 
       return linkButton(clinicAddress(tenant, `/connections/${encodeURIComponent(id)}`), words.connect);
     }
     if (kind === 'appointment') return linkButton(explainAddress(tenant, id), words.look);
-    if ((kind === 'target' && code === 'held') || code === 'corrections-held')
+    if ((kind === 'target' && code === 'on-hold') || code === 'corrections-held')
       return linkButton(clinicAddress(tenant, '/holds'), words.decide);
-    if (kind === 'target' && code === 'failing') {
+    if (kind === 'target' && code === 'writes-failed') {
       return linkButton(clinicAddress(tenant, `/targets/${encodeURIComponent(id)}`), words.look);
     }
   }

@@ -41,7 +41,7 @@ export async function checkClaims(scene: Scene): Promise<Defect[]> {
 function claimOf({ tenants }: Status, tenant: string, target: string): number | null {
   const targets = tenants.find((each) => each.tenant === tenant)?.targets;
   const found = targets?.find((each) => each.target === target);
-  return found?.state === 'in-sync' ? found.inSyncAsOf : null;
+  return found?.sync === 'in-sync' ? found.inSyncAsOf : null;
 }
 
 async function look(asked: Promise<Status>): Promise<Status | null> {

@@ -111,7 +111,7 @@ async function checkMeanwhile(scene: Scene, step: Promise<void>, seed: number): 
 async function warmUp({ operator, after, pace }: Scene): Promise<void> {
   const deadline = performance.now() + LONGEST_WARM_UP_MS * pace;
   const isDone = async () =>
-    (await operator.status()).tenants.every(({ targets }) => targets.every(({ state }) => state === 'in-sync'));
+    (await operator.status()).tenants.every(({ targets }) => targets.every(({ sync }) => sync === 'in-sync'));
   while (!(await isDone()) && performance.now() < deadline) await after(100, () => {});
 }
 

@@ -210,7 +210,7 @@ export function loginsInUse({ world, dismissed }: Pick<Scene, 'world' | 'dismiss
 function areFresh(targets: readonly Named[], { tenants }: Status, since: number): boolean {
   return targets.every(({ tenant, target }) => {
     const found = tenants.find((each) => each.tenant === tenant)?.targets.find((each) => each.target === target);
-    if (found === undefined || found.state === 'paused') return true;
-    return found.state === 'in-sync' && (found.inSyncAsOf ?? 0) > since;
+    if (found === undefined || found.reason === 'paused') return true;
+    return found.sync === 'in-sync' && (found.inSyncAsOf ?? 0) > since;
   });
 }

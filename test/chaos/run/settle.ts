@@ -152,9 +152,9 @@ function unsettledIn(
     targets
       .filter((one) => {
         const isRead = !readBack.has(`${tenant}/${one.target}`) || isRecent(one.drift?.checkedAt);
-        return !watch.hasRun(tenant) || !isRead || one.state !== 'in-sync' || !isRecent(one.inSyncAsOf);
+        return !watch.hasRun(tenant) || !isRead || one.sync !== 'in-sync' || !isRecent(one.inSyncAsOf);
       })
-      .map(({ target, state, failure }) => `${tenant}/${target} ${state} ${failure?.code ?? ''}`.trim()),
+      .map(({ target, reason, failure }) => `${tenant}/${target} ${reason} ${failure?.code ?? ''}`.trim()),
   );
 }
 

@@ -199,7 +199,7 @@ describe('automations', () => {
     const [first, second] = ['Anna', 'Bruno'].map((name) => contact({ ...zoho.person, First_Name: name }));
     await target.written(target.create('p1', first!));
     expect(sandbox.automationsRun()).toBe(1);
-    const held = open({ settings: { baseUrl: sandbox.apiUrl, profile: 'zoho-like', automations: 'held' } });
+    const held = open({ settings: { baseUrl: sandbox.apiUrl, profile: 'zoho-like', automations: 'suspended' } });
     const { remoteId } = await held.written(held.create('p2', second!));
     await held.written(held.update('p2', first!, remoteId));
     expect(sandbox.records('Contacts')).toHaveLength(2);
@@ -207,7 +207,7 @@ describe('automations', () => {
   });
 
   test('can be held only where the description says how', () => {
-    const settings = { baseUrl: 'https://crm.example/api/v1', profile: 'espocrm', automations: 'held' };
+    const settings = { baseUrl: 'https://crm.example/api/v1', profile: 'espocrm', automations: 'suspended' };
     expect(restCrm.settingsSchema.safeParse(settings).error?.issues).toMatchObject([
       { path: ['automations'], message: expect.stringContaining('description.automations') },
     ]);

@@ -39,7 +39,7 @@ export async function runUntilInSync(world: SmallWorld, daemons: readonly Daemon
       if (daemons.some(({ process }) => process.exitCode !== null)) throw new Error('a daemon ended by itself');
       for (const { id } of world.tenants) await queues.pullNow(id);
       const targets = (await status(installation)).tenants.flatMap((tenant) => tenant.targets);
-      return targets.every(({ state, inSyncAsOf }) => state === 'in-sync' && (inSyncAsOf ?? 0) >= since);
+      return targets.every(({ sync, inSyncAsOf }) => sync === 'in-sync' && (inSyncAsOf ?? 0) >= since);
     },
     { what: 'the targets to be in sync', intervalMs: 400 },
   );

@@ -37,7 +37,7 @@ const ended: Problem = {
   },
 };
 const held: Problem = {
-  ...{ ...ended, tenant: 'aurora', subject: 'target room', code: 'held', next: null, waiting: 0 },
+  ...{ ...ended, tenant: 'aurora', subject: 'target room', code: 'on-hold', next: null, waiting: 0 },
   texts: { subject: message('subject.target', { id: 'room' }), sentence: message('login-ended'), next: null },
 };
 const digest: Digest = { begun: [ended], again: [held], over: [], others: 2 };

@@ -61,7 +61,7 @@ test('a feed shows the events of the clinic as busy time only, follows changes, 
   const { world, installation, fetched, address, cycle: cycled } = await open();
   const { clinicId, agendaIds } = world.tenants[0]!;
   const first = await cycled();
-  expect(first.targets.map(({ target, state }) => [target, state])).toEqual([
+  expect(first.targets.map(({ target, sync }) => [target, sync])).toEqual([
     ['doctor-1', 'in-sync'],
     [FEED, 'in-sync'],
   ]);

@@ -18,7 +18,7 @@ test('the metrics count waiting, sent and dropped reminders, and their delay', a
   const metrics = createMetrics(() => openInstallation({ tenants: [world.tenant] }));
   addFeatureMetrics(metrics)(ID, 7_000);
   const text = await metrics.render();
-  expect(text).toContain(`clinic_mirror_reminders_waiting{tenant="${ID}"} 1`);
+  expect(text).toContain(`clinic_mirror_reminders_pending{tenant="${ID}"} 1`);
   expect(text).toContain(`clinic_mirror_reminders{tenant="${ID}",state="planned",reason="none"} 3`);
   expect(text).toContain(`clinic_mirror_reminders{tenant="${ID}",state="sent",reason="none"} 1`);
   expect(text).toContain(`clinic_mirror_reminders{tenant="${ID}",state="dropped",reason="cancelled"} 1`);

@@ -231,7 +231,7 @@ describe('a run that is undone', () => {
     expect(opened.shown()).toBe(306);
     await opened.pass(wrong);
     const { targets } = (await status(wrong.installation)).tenants[0]!;
-    expect(targets).toMatchObject([{ state: 'in-sync', inSyncAsOf: opened.clock.now, links: 306 }]);
+    expect(targets).toMatchObject([{ sync: 'in-sync', inSyncAsOf: opened.clock.now, links: 306 }]);
   });
 
   test('sends no request for restored events that are in the past by now', async () => {

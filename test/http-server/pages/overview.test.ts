@@ -77,7 +77,7 @@ test.each([
     problemOf('aurora', { subject: 'connection doctor-2', code: 'login-ended' }),
     '/tenants/aurora/connections/doctor-2',
   ],
-  ['a hold', problemOf('aurora', { code: 'held' }), '/tenants/aurora/holds'],
+  ['a hold', problemOf('aurora', { code: 'on-hold' }), '/tenants/aurora/holds'],
   [
     'held corrections',
     problemOf('aurora', { subject: 'reminders', code: 'corrections-held' }),
@@ -88,7 +88,7 @@ test.each([
     problemOf('aurora', { subject: 'appointment apt 7', code: 'patient-misinformed' }),
     '/tenants/aurora/explain?id=apt%207',
   ],
-  ['refused changes', problemOf('aurora', { code: 'failing' }), '/tenants/aurora/targets/room'],
+  ['refused changes', problemOf('aurora', { code: 'writes-failed' }), '/tenants/aurora/targets/room'],
 ])('the one button of %s links to its remedy', (_, problem, address) => {
   const page = shown({ ...KNOWN, clinics: [clinicOf('aurora')], problems: [problem] });
   expect(page.match(/<a class="button main"[^>]*>/g)).toEqual([`<a class="button main" href="${address}">`]);

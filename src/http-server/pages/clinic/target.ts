@@ -23,7 +23,7 @@ interface Question {
   Querystring: { state?: string; after?: string };
 }
 
-/** Adds a target's page: records that are in sync, pending, failing, held or excluded, with reasons. */
+/** Adds a target's page: records that are in sync, pending, failed, on hold or excluded, with reasons. */
 export function addTargetPage(app: FastifyInstance, services: OperatorServices): void {
   const config = { level: 'viewer' } as const;
   app.get<Question>('/tenants/:tenant/targets/:target', { config }, async (request, reply) => {
@@ -42,7 +42,7 @@ export function addTargetPage(app: FastifyInstance, services: OperatorServices):
 /** Returns the most urgent non-empty state, or in sync. */
 async function firstState({ installation }: OperatorServices, tenant: string, target: string): Promise<RecordState> {
   const { outbox } = requireTenant(installation, tenant);
-  return (await outbox.counts(target)).failing > 0 ? 'failing' : 'in-sync';
+  return (await outbox.counts(target)).failing > 0 ? 'failed' : 'in-sync';
 }
 
 function targetPage(context: PageContext, tenant: string, list: RecordList, isCalendar: boolean): Page {
@@ -96,11 +96,11 @@ function recordTable(context: PageContext, tenant: string, caption: string, item
 
 const en = {
   'in-sync': 'in sync',
-  waiting: 'pending',
-  failing: 'failed',
-  held: 'on hold',
+  pending: 'pending',
+  failed: 'failed',
+  'on-hold': 'on hold',
   excluded: 'excluded',
-  'by-hand': 'changed by hand',
+  'changed-by-hand': 'changed by hand',
   states: 'Status',
   record: 'Record',
   why: 'Reason',
@@ -119,11 +119,11 @@ const RECORDS: Texts<typeof en> = {
   en,
   it: {
     'in-sync': 'sincronizzati',
-    waiting: 'in coda',
-    failing: 'non riusciti',
-    held: 'da confermare',
+    pending: 'in coda',
+    failed: 'non riusciti',
+    'on-hold': 'da confermare',
     excluded: 'esclusi',
-    'by-hand': 'modificati a mano',
+    'changed-by-hand': 'modificati a mano',
     states: 'Stato',
     record: 'Record',
     why: 'Motivo',

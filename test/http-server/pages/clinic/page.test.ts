@@ -53,7 +53,7 @@ describe('a clinic’s page', () => {
     const page = await see(`/tenants/${TENANT}`);
     expect(page).toContain('1 waiting for approval');
     expect(page).toContain(`href="/tenants/${TENANT}/holds"`);
-    expect(await see(`/tenants/${TENANT}/targets/doctor?state=held`)).toContain('/explain?id=');
+    expect(await see(`/tenants/${TENANT}/targets/doctor?state=on-hold`)).toContain('/explain?id=');
   });
 
   test('of a missing clinic shows an error, with the existing ones', async () => {

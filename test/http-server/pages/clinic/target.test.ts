@@ -26,10 +26,10 @@ describe('the page of a target', () => {
     expect(inSync.match(/id="row-record-/g)).toHaveLength(30);
     expect(inSync).toContain('/targets/doctor/week');
     await heldRun();
-    const held = await see(`/tenants/${TENANT}/targets/doctor?state=held`);
+    const held = await see(`/tenants/${TENANT}/targets/doctor?state=on-hold`);
     expect(held).toContain('<code>vanished</code>');
     expect(held).toContain(`href="/tenants/${TENANT}/explain?id=`);
-    expect(await see(`/tenants/${TENANT}/targets/doctor?state=by-hand`)).toContain('No records.');
+    expect(await see(`/tenants/${TENANT}/targets/doctor?state=changed-by-hand`)).toContain('No records.');
   });
 
   test('of a CRM has no week, and an unknown state shows the most urgent records', async () => {
