@@ -107,7 +107,7 @@ describe('connections to Microsoft', () => {
     const application = connections.get('application');
     expect(application).toMatchObject({ kind: 'microsoft-app', scopes: [], tokens: null });
     const [one, other] = [application!.authorizer('one'), application!.authorizer('other')];
-    expect(one, 'targets in one mailbox take turns by their login').toBe(other);
+    expect(one, 'targets in one mailbox share an authorizer').toBe(other);
     expect(await one.header(NEVER)).toMatch(/^Bearer /);
     expect(spent).toEqual([1]);
     expect(tenant.targets.get('other')?.settings).toMatchObject({ mailbox: MAILBOX, deleteMode: 'soft' });
