@@ -61,7 +61,7 @@ describe('a request is counted for', () => {
     ['the same, written as IPv6', '::ffff:8.8.8.8', undefined, '8.8.8.8'],
     ['the peer of a direct connection, regardless of its header', '8.8.8.8', '9.9.9.9', '8.8.8.8'],
     ['the client of a trusted proxy', '127.0.0.1', '8.8.8.8', '8.8.8.8'],
-    ['the client of a trusted proxy, regardless of its own header', '10.0.0.7', '9.9.9.9, 8.8.8.8', '8.8.8.8'],
+    ['the client of a trusted proxy, regardless of its header', '10.0.0.7', '9.9.9.9, 8.8.8.8', '8.8.8.8'],
     ['the client of the first of two trusted proxies', '10.0.0.7', '9.9.9.9, 8.8.8.8, 10.0.0.6', '8.8.8.8'],
     ['the same, with a port', '10.0.0.7', '8.8.8.8:51234', '8.8.8.8'],
     ['the network of an IPv6 client', '::1', '2a01:4f8:1:2:3:4:5:6', '2a01:4f8:1:2::/64'],
