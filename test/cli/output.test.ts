@@ -22,7 +22,7 @@ function terminal(columns: number, colours = true) {
 }
 
 describe('a table', () => {
-  test('is at most as wide as its terminal', () => {
+  test('is no wider than its terminal', () => {
     fc.assert(
       fc.property(fc.integer({ min: 40, max: 250 }), (columns) => {
         const lines = withOutputOptions(terminal(columns, false), () => renderTable(COLUMNS, WIDE)).split('\n');

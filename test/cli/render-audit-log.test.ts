@@ -42,7 +42,7 @@ const run = (acting: Awaited<ReturnType<typeof openLog>>['acting'], ...args: str
   runProgram(['--utc', 'audit-log', ...args], { acting });
 
 describe('audit-log show', () => {
-  test('shows action, operator and result in a row, and the reason below it', async () => {
+  test('shows action, operator and result in a row, and the reason on the next line', async () => {
     const { acting } = await openLog();
     const { out } = await run(acting, 'show');
     const rows = out.split('\n').map((line) => line.trim().split(/ {2,}/));

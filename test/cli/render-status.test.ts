@@ -165,7 +165,7 @@ describe('one clinic', () => {
     expect(shown({ targets: [behind] })).toContain('sync: behind, in sync as of never;');
   });
 
-  test('shows who requests an approval, by the claimed name, and for which hold', () => {
+  test('shows the requester of an approval, by the claimed name, and the hold', () => {
     const by = { kind: 'os-user', name: 'root', id: '0', claimed: 'Ada' } as const;
     const approval = { id: 'a', verb: 'approve', what: { hold: 'k7p2m' }, by, at: NOW, expiresAt: NOW } as const;
     expect(shown({ approvals: [approval] })).toContain(

@@ -51,7 +51,7 @@ describe('the summary', () => {
   const ill = (tenant: string, changes: object) =>
     problems({ tenant, ...changes }).map((problem) => ({ ...problem, tenant }));
 
-  test('counts each clinic once: a clinic that requires action does not count as retrying', () => {
+  test('counts each clinic once, by its most urgent state', () => {
     const tenants = ['a', 'b', 'c'].map((tenant) => tenantOf({ tenant }));
     const found = [...ill('a', NEEDS_LOGIN), ...ill('a', RETRYING), ...ill('b', RETRYING)];
     expect(renderSummary({ ...statusOf(tenants), problems: found })).toMatch(
