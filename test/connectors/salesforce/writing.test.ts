@@ -340,7 +340,7 @@ describe('a wire that a test scripts', () => {
       expect(words).toEqual(Array(450).fill('written created'));
     });
 
-    test('uses collections of at most a megabyte', async () => {
+    test('limits collections to one megabyte', async () => {
       const sized = (recordId: string, bytes: number) =>
         write(recordId, { properties: { LastName: 'x'.repeat(bytes) } });
       const lengths = async (...sizes: number[]) => {
