@@ -1,5 +1,6 @@
 const NO_BATCH = 'CalDAV has no batch of writes: one request for one operation';
-const NO_PAGES = 'CalDAV has no pages: the connector requests fifty objects per call, covered by its own tests';
+const NO_PAGES =
+  'CalDAV has no pages: the connector requests fifty objects per call, covered by the connector’s own tests';
 const NO_CHANGE_PAGES =
   'pages of changes are optional in CalDAV, and this server sends none; covered by the connector’s own tests';
 const NO_NOTIFICATIONS = 'CalDAV has no standard for notifications: servers are polled';
