@@ -98,7 +98,7 @@ const REFUSED = { status: 400, title: 'Not connected' };
 const HELD = { status: 200, title: 'Almost done' };
 const CONNECTED = { status: 200, title: 'Connected' };
 
-describe('a stranger who opens a doctor’s connection link with the stranger’s own account', () => {
+describe('a stranger with the stranger’s own account at a doctor’s connection link', () => {
   test('receives nothing, every page shows the account, and an operator decides', async () => {
     const { world, target, connect, logInBy, look, settled } = await open();
 
@@ -107,7 +107,7 @@ describe('a stranger who opens a doctor’s connection link with the stranger’
     expect(await visit(back, cookie)).toEqual(HELD);
     await settled('account-unconfirmed');
 
-    expect(target.proxy.requests, 'not even a look').toEqual([]);
+    expect(target.proxy.requests, 'no request at all').toEqual([]);
     expect((await look()).login).toMatchObject({ state: 'unconfirmed', account: expect.stringContaining(STRANGER) });
     expect((await look()).target).toMatchObject({ reason: 'on-hold', links: 0, failure: { actor: 'guard' } });
     for (const command of ['status', 'health']) {
@@ -192,7 +192,7 @@ describe('a stranger who opens a doctor’s connection link with the stranger’
 
     expect(target.proxy.requests).toEqual([]);
     expect(await target.read()).toEqual(before);
-    expect(await connect(target.account), 'nobody need say again that this is right').toEqual(CONNECTED);
+    expect(await connect(target.account), 'no second confirmation is required').toEqual(CONNECTED);
     await waitFor(async () => (await look()).target?.sync === 'in-sync', { what: 'the doctor’s calendar to follow' });
     await expectExact(world);
   });

@@ -274,7 +274,7 @@ describe('a calendar object', () => {
     expect(fromCalendarObject(text)).toBeNull();
   });
 
-  test('that repeats forever ends with its own day', () => {
+  test('with an endless duration covers only its first day', () => {
     const text = event('DTSTART;VALUE=DATE:20260301\r\nDURATION:P999999999W\r\n');
     expect(fromCalendarObject(text)?.item?.time).toMatchObject({ startDate: '2026-03-01', endDate: '2026-03-02' });
   });

@@ -43,8 +43,8 @@ describe('Google', () => {
 
   test.each([
     ['as a writer', { ...shared, accessRole: 'writer', dataOwner: 'mallory@example.org' }],
-    ['as an owner beside them', { ...shared, dataOwner: 'mallory@example.org' }],
-    ['without a word of its owner', { ...shared, accessRole: 'writer', dataOwner: undefined }],
+    ['as a second owner', { ...shared, dataOwner: 'mallory@example.org' }],
+    ['without an owner in the answer', { ...shared, accessRole: 'writer', dataOwner: undefined }],
   ])('a calendar with a copied tag, shared %s, is not written to', async (_, copied) => {
     await expect(prepare(copied)).rejects.toMatchObject(REFUSED);
     expect(await prepare(own, copied)).toEqual({ container: 'own', made: 0 });

@@ -129,7 +129,7 @@ describe('a browser in which the owner signed in before', () => {
     expect(strangers.statusCode).toBe(429);
   }
 
-  test('signs in while strangers use up every try of the account and of the address', async () => {
+  test('signs in while strangers use up every attempt of the account and of the IP address', async () => {
     const opened = await open(['127.0.0.1']);
     const own = await signedInBefore(opened);
     await attack(opened);
@@ -149,7 +149,7 @@ describe('a browser in which the owner signed in before', () => {
     expect((await stolen.get('/api/v1/tenants')).statusCode).not.toBe(200);
   });
 
-  test('gives a thief 20 tries in total, from any number of addresses and browsers', async () => {
+  test('gives a thief 20 attempts in total, from any number of IP addresses and browsers', async () => {
     const opened = await open(['127.0.0.1']);
     const own = await signedInBefore(opened);
     await attack(opened);

@@ -57,27 +57,32 @@ describe('a request is counted for', () => {
     );
 
   test.each([
-    ['who speaks with us directly', '8.8.8.8', undefined, '8.8.8.8'],
-    ['the same, told as an IPv6', '::ffff:8.8.8.8', undefined, '8.8.8.8'],
-    ['who speaks with us directly, whatever they say of themselves', '8.8.8.8', '9.9.9.9', '8.8.8.8'],
-    ['whom our proxy speaks with', '127.0.0.1', '8.8.8.8', '8.8.8.8'],
-    ['whom our proxy speaks with, whatever they say of themselves', '10.0.0.7', '9.9.9.9, 8.8.8.8', '8.8.8.8'],
-    ['whom the first of our proxies speaks with', '10.0.0.7', '9.9.9.9, 8.8.8.8, 10.0.0.6', '8.8.8.8'],
-    ['the same, told with a port', '10.0.0.7', '8.8.8.8:51234', '8.8.8.8'],
-    ['the network of who has many addresses', '::1', '2a01:4f8:1:2:3:4:5:6', '2a01:4f8:1:2::/64'],
-    ['the same, written otherwise', '::1', '[2A01:04f8:1:0002::6]:443', '2a01:4f8:1:2::/64'],
+    ['the peer of a direct connection', '8.8.8.8', undefined, '8.8.8.8'],
+    ['the same, written as IPv6', '::ffff:8.8.8.8', undefined, '8.8.8.8'],
+    ['the peer of a direct connection, regardless of its header', '8.8.8.8', '9.9.9.9', '8.8.8.8'],
+    ['the client of a trusted proxy', '127.0.0.1', '8.8.8.8', '8.8.8.8'],
+    ['the client of a trusted proxy, regardless of its header', '10.0.0.7', '9.9.9.9, 8.8.8.8', '8.8.8.8'],
+    ['the client of the first of two trusted proxies', '10.0.0.7', '9.9.9.9, 8.8.8.8, 10.0.0.6', '8.8.8.8'],
+    ['the same, with a port', '10.0.0.7', '8.8.8.8:51234', '8.8.8.8'],
+    ['the network of an IPv6 client', '::1', '2a01:4f8:1:2:3:4:5:6', '2a01:4f8:1:2::/64'],
+    ['the same, in another spelling', '::1', '[2A01:04f8:1:0002::6]:443', '2a01:4f8:1:2::/64'],
     ['the same, short', '::1', '2a01:4f8::6', '2a01:4f8:0:0::/64'],
-    ['the last proxy of a few, however many are named', '10.0.0.7', `8.8.8.8${', 10.0.0.6'.repeat(8)}`, '10.0.0.6'],
+    [
+      'the last proxy within the limit, regardless of the length of the header',
+      '10.0.0.7',
+      `8.8.8.8${', 10.0.0.6'.repeat(8)}`,
+      '10.0.0.6',
+    ],
     ['the proxy that names no client', '127.0.0.1', undefined, '127.0.0.1'],
     ['the proxy that names nonsense', '127.0.0.1', '8.8.8.8, unknown, <script>, 10.0.0.1', '10.0.0.1'],
     ['a client in one’s own network', '192.168.1.20', '', '192.168.1.20'],
     ['the same, behind a proxy', '10.0.0.7', '192.168.1.20', '192.168.1.20'],
-    ['a private peer that is no trusted proxy, whatever it says', '192.168.1.20', '8.8.8.8', '192.168.1.20'],
+    ['a private peer that is no trusted proxy, regardless of its header', '192.168.1.20', '8.8.8.8', '192.168.1.20'],
     ['a client behind a proxy on the internet', '8.8.4.4', '9.9.9.9', '9.9.9.9'],
     ['a client behind a proxy of IPv6', '2a01:4f8:0:77::5', '9.9.9.9', '9.9.9.9'],
-    ['a client behind a proxy that a socket for both families tells', '::ffff:10.0.0.7', '9.9.9.9', '9.9.9.9'],
+    ['a client behind a proxy with an IPv4-mapped address', '::ffff:10.0.0.7', '9.9.9.9', '9.9.9.9'],
     ['the peer, if every hop is a trusted proxy, the first of them', '10.0.0.7', '10.0.0.5, 10.0.0.6', '10.0.0.5'],
-    ['a closed connection: all of them together', '', '8.8.8.8', ''],
+    ['a closed connection: one limit for all closed connections', '', '8.8.8.8', ''],
   ])('%s', (_, peer, forwarded, expected) => {
     expect(from(peer, forwarded)).toBe(expected);
   });
@@ -112,8 +117,8 @@ describe('a request is counted for', () => {
 
 describe('a link that a stranger finds later', () => {
   test.each([
-    ['that nobody answered', async () => {}],
-    ['that was answered', (bed: AnswerBed) => press(bed, 'confirmed')],
+    ['without an answer', async () => {}],
+    ['with an answer', (bed: AnswerBed) => press(bed, 'confirmed')],
     [
       'that is opened without end',
       async (bed: AnswerBed) => {

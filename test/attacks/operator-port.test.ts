@@ -105,7 +105,7 @@ describe('a client of the operator port without the token', () => {
     ['more than it', { authorization: `Bearer ${TOKEN}0` }],
     ['nothing after the word', { authorization: 'Bearer ' }],
     ['it as a password', { authorization: `Basic ${Buffer.from(`operator:${TOKEN}`).toString('base64')}` }],
-    ['a name of this machine', { host: 'localhost' }],
+    ['a name of this host', { host: 'localhost' }],
   ])('gets no metrics and no details: %s', async (_, headers) => {
     const { operator, written } = await open(TOKEN);
     expect(await ask(operator, '/metrics', headers)).toEqual({ status: 401, body: '{"error":"not-allowed"}' });

@@ -101,12 +101,12 @@ describe('a tenant’s file is refused', () => {
   };
 
   test.each([
-    ['the sealing key', 'SEALING_KEY'],
+    ['the encryption key', 'SEALING_KEY'],
     ['the URL of Redis with its password', 'REDIS_URL'],
     ['another tenant’s password', 'TENANT_DUE__DAV'],
     ['that of a tenant whose id begins like its own', 'TENANT_UNO_ZWEI__DAV'],
     ['what the daemon runs with', 'HOME'],
-    ['a variable that is not there, in the same words', 'NOT_THERE'],
+    ['a missing variable, with the same message', 'NOT_THERE'],
   ])('%s, by its variable', (_, name) => {
     expect(refused(directory(`{ env: ${name} }`))).toMatch(
       new RegExp(
@@ -121,10 +121,10 @@ describe('a tenant’s file is refused', () => {
     ['another tenant’s file', 'secrets/due/dav'],
     ['that of a tenant whose id begins like its own', 'secrets/uno-zwei/dav'],
     ['its folder itself', 'secrets/uno'],
-    ['a file of the machine', '/etc/passwd'],
+    ['a file of the host', '/etc/passwd'],
     ['the environment of the process', '/proc/self/environ'],
     ['a file that never ends', '/dev/zero'],
-    ['a file that is not there, in the same words', '/no/such/file'],
+    ['a missing file, with the same message', '/no/such/file'],
   ])('%s, by its path', (_, name) => {
     expect(refused(directory(`{ file: ${name} }`))).toMatch(
       /uno\.yaml:7 connections\.work\.password: the file of the secret is not in the folder of this tenant → move the file to secrets\/uno\/…/,
@@ -180,7 +180,7 @@ describe('a tenant’s file is refused', () => {
   });
 });
 
-test('the running daemon applies a file that replaces a link to the outside', () => {
+test('the running daemon applies a file that replaces a link out of the folder', () => {
   const dir = directory('{ file: secrets/uno/dav-link }');
   symlinkSync('../due/dav', join(dir, 'secrets/uno/dav-link'));
   const files = new ConfigurationFiles({ ...options, dir, reminderChannels: CHANNELS, mode: 'set-aside' });

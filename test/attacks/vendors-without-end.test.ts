@@ -22,17 +22,17 @@ function endless<Answer>(next: (asked: number) => Answer) {
     asked: () => asked,
     ask: async () => {
       asked += 1;
-      if (asked > 30_000) throw new Error('it was asked without end');
+      if (asked > 30_000) throw new Error('the vendor got endless requests');
       return next(asked);
     },
   };
 }
 
 const TOKENS: readonly [name: string, tokenOf: (asked: number) => string, mostAsked: number][] = [
-  ['the same place', () => 'a', 2],
-  ['two places in turn', (asked) => 'ab'[asked % 2] ?? '', 3],
-  ['a circle of a hundred places', (asked) => String(asked % 100), 101],
-  ['ever new places', String, 20_000],
+  ['the same page', () => 'a', 2],
+  ['two alternating pages', (asked) => 'ab'[asked % 2] ?? '', 3],
+  ['a circle of a hundred pages', (asked) => String(asked % 100), 101],
+  ['ever new pages', String, 20_000],
 ];
 
 describe.each(TOKENS)('a vendor that leads to %s', (_, tokenOf, mostAsked) => {
@@ -88,7 +88,7 @@ describe('every loop that sends requests to external servers', () => {
     ['while', 'async function f() { let p = 1;\n while (p !== null) { p = await ask(p); } }'],
     ['while without end', 'async function f() {\n for (;;) { if (await ask()) return; } }'],
     ['do', 'function* f() {\n do { p = yield ask(p); } while (p !== null); }'],
-    ['for with what the other side said', 'async function f() {\n for (let p = 0; p !== null; p += 1) await ask(p); }'],
+    ['for with the previous answer', 'async function f() {\n for (let p = 0; p !== null; p += 1) await ask(p); }'],
     [
       'while with a count that need not grow',
       'async function f() {\n while (found.length < wanted) found.push(...(await ask())); }',

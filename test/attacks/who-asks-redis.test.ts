@@ -36,18 +36,18 @@ describe('a Redis on another host', () => {
       ['redis.url: has no password'],
     ],
     [
-      'of a name that only begins like this machine',
+      'of a host name that only begins with localhost',
       '{ url: "redis://:secret@localhost.example" }',
       ['redis.url: has no TLS'],
     ],
     [
-      'in an address that leads elsewhere than it looks',
+      'in a misleading URL',
       '{ url: "redis://127.0.0.1@redis:6379" }',
       ['redis.url: has no password', 'redis.url: has no TLS'],
     ],
     ['of a cluster', `{ cluster: ${ONE} }`, ['redis.password: is missing', 'redis.tls: is missing']],
     [
-      'of a cluster of which one is on this machine',
+      'of a cluster with one node on this host',
       '{ cluster: [{ host: 127.0.0.1 }, { host: redis-1 }] }',
       ['redis.password: is missing', 'redis.tls: is missing'],
     ],

@@ -64,7 +64,7 @@ const ATTACKS: [string, Attack][] = [
     },
   ],
   [
-    'a tombstone, and what tells how many there are',
+    'a tombstone, and the record of their number',
     async (connection) => {
       await connection.del(keys.tombstones(TENANT), keys.protection(TENANT));
     },
@@ -78,7 +78,7 @@ const ATTACKS: [string, Attack][] = [
   ],
 ];
 
-describe.each(ATTACKS)('an attacker who deletes %s from Redis', (_, attack) => {
+describe.each(ATTACKS)('an attacker that deletes %s from Redis', (_, attack) => {
   test('sees the data return from the copy outside Redis, and no forgotten patient is written', async () => {
     const world = await openClinic(true);
     await attack(world.connection, world);

@@ -73,7 +73,7 @@ test('a plaintext memory of alerts silences none of six problems', async () => {
   expect((await store.read()).get(CHANNEL)?.forgedAt).toBeNull();
 });
 
-test('an invented sentence reaches no one, in plain text or encrypted with another key', async () => {
+test('a forged sentence reaches no one, in plain text or encrypted with another key', async () => {
   const { connection, clock, told, check } = await open();
   const id = JSON.stringify(['aurora', LURE, 'login-ended']);
   const memory: AlertMemory = { open: { [id]: { ...TOLD, goneAt: 1 } }, lastSentAt: null };
@@ -197,7 +197,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   outage: LURE,
 };
 
-test.each(Object.keys(TEXTS))('an invented %s of a calendar is neither shown nor sent', async (name) => {
+test.each(Object.keys(TEXTS))('a forged %s of a calendar is neither shown nor sent', async (name) => {
   const { connection, tenant, shown, keyOf, cycle } = await openClinic();
   await connection.hset(keyOf('doctor'), name, TEXTS[name] ?? '');
   if (name === 'outage') {
@@ -227,7 +227,7 @@ test('the failure of one calendar is not valid for another one', async () => {
   ]);
 });
 
-test('an invented cycle is neither shown nor sent, and hides no earlier problem', async () => {
+test('a forged cycle is neither shown nor sent, and hides no earlier problem', async () => {
   const { connection, tenant, shown, cycle } = await openClinic();
   const [last] = await tenant.runs.list(1);
   const error = { code: 'locked', actor: 'settings', message: LURE, remedy: LURE };
@@ -241,7 +241,7 @@ test('an invented cycle is neither shown nor sent, and hides no earlier problem'
   expect((await tenant.runs.list(50)).length).toBe(2);
 });
 
-test('an invented sentence is ignored in the other views of the installation, of triggers and of reminders', async () => {
+test('a forged sentence is ignored in the other views of the installation, of triggers and of reminders', async () => {
   const { connection } = await open();
   const sealer = createProofSealer(IDENTITY_KEY, 'aurora');
   const clock = () => NOW;

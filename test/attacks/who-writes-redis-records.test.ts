@@ -62,8 +62,8 @@ async function touch(connection: Redis, target: string, record: string, link: st
 
 describe('a forged link to another object', () => {
   test.each([
-    ['as it stands in the link of the other', (link: string) => link],
-    ['and any version of it', (link: string) => link.replace(/\t(v\d+)\t/, '\t*\t')],
+    ['unchanged from the other link', (link: string) => link],
+    ['with any version', (link: string) => link.replace(/\t(v\d+)\t/, '\t*\t')],
   ])('does not overwrite another event, %s', async (_, forge) => {
     const { connection, book, tenant, told, mailbox } = await openPractice();
     const before = mailbox.events();

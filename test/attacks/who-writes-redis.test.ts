@@ -48,8 +48,8 @@ const FORGED = {
 describe('a forged entry of the outbox', () => {
   test.each([
     ['without a seal', { ...FORGED, x: null }],
-    ['with a seal of its own making', { ...FORGED, x: `s1.k1.${Buffer.alloc(40, 1).toString('base64url')}` }],
-    ['of which nothing can be read', { x: 5 }],
+    ['with a forged seal', { ...FORGED, x: `s1.k1.${Buffer.alloc(40, 1).toString('base64url')}` }],
+    ['with unreadable content', { x: 5 }],
     ['as an erasure', { ...FORGED, why: 'forgotten' }],
   ])('deletes nothing %s, is counted and removed', async (_, entry) => {
     const { model, connection, tenant, doctor } = await openWritten();

@@ -6,9 +6,9 @@ import { renderCanaries, scanPlaces } from './scan.ts';
 const CANARIES = { patients: ['Canarinella', 'Zwxyquist', '345 98765'], secrets: ['shh-7Kq2m9XvB4'] };
 const BASE64_OF_NAME = Buffer.from('{"name":"Zwxyquist"}').toString('base64');
 
-test('a place with patient data in any form is reported with that data', () => {
+test('a source with patient data in any form is reported with that data', () => {
   const places = new Map([
-    ['log', 'all is well here, and nobody is named'],
+    ['log', 'no errors and no names'],
     ['metrics', 'errors_total{about="ZWXYQUIST"} 1'],
     ['state', `outbox ${BASE64_OF_NAME}`],
     ['addresses', '/contacts?phone=345%2098765&key=shh-7Kq2m9XvB4'],
@@ -21,7 +21,7 @@ test('a place with patient data in any form is reported with that data', () => {
   ]);
 });
 
-test('text planted into a place is found there, among any other text', () => {
+test('planted text is found in its source, among any other text', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ maxLength: 300 }), { minLength: 1, maxLength: 8 }), (texts) => {
       const places = new Map(texts.map((text, index) => [`${index}`, text] as const));
@@ -31,7 +31,7 @@ test('text planted into a place is found there, among any other text', () => {
   );
 });
 
-test('the table lists bytes and findings of each place, within the width of a terminal', () => {
+test('the table lists bytes and findings of each source, within the width of a terminal', () => {
   const places = scanPlaces(new Map([['log', `${'x'.repeat(1_234_567)} Zwxyquist`]]), CANARIES);
   const table = renderCanaries([{ journey: 'calendars', places }]);
   expect(table).toMatch(/calendars +log +1,234,577 +1 +4 +4/);

@@ -29,7 +29,7 @@ test('a report counts faults and defects over all runs and shows them in a hundr
   const reporter = new Reporter();
   const defects = Array.from({ length: 12 }, (_, index) => ({
     kind: 'missing' as const,
-    text: `aurora/doctor-1: "${'Somebody with a long name '.repeat(index + 1)}"`,
+    text: `aurora/doctor-1: "${'A patient with a long name '.repeat(index + 1)}"`,
   }));
   const timePassed = [{ aheadMs: 3_900_000, unsettled: ['aurora/room waiting'] }];
   const awaits = { met: ['a', 'b'], struck: ['a'] };
@@ -45,7 +45,7 @@ test('a report counts faults and defects over all runs and shows them in a hundr
   expect(text).toContain('… and 4 more');
   expect(text).toContain('seed 2:');
   expect(text).toContain(
-    '1 runs came to rest after the clocks were set ahead\n  seed 1: 65 min for aurora/room waiting',
+    '1 runs were in sync after the clocks were set ahead\n  seed 1: 65 min for aurora/room waiting',
   );
 });
 
@@ -83,6 +83,6 @@ test('trials are a table with a line for each safety, and a proof if each run fo
   expect(isProved({ ...guard, control: { runs: 3, defects: 1 } })).toBe(false);
 });
 
-test('a word longer than a line stays whole', () => {
+test('a string longer than a line is not cut', () => {
   expect(wrap(`one ${'x'.repeat(150)} two`, '  ')).toEqual(['one', `  ${'x'.repeat(150)}`, '  two']);
 });

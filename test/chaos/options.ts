@@ -32,33 +32,33 @@ export const ALL = 'all';
 /** Shown by `--help`, and when something can't be understood. */
 export const USAGE = `npm run chaos -- [--runs 10] [--seed 1] [--minutes 10] [--only kills,redis] [--json]
 
-Runs daemons against a clinic, calendars, CRMs, a gateway of text messages and a Redis of their own,
-while things go wrong as a script says. A script follows from its seed alone: run n has the seed
---seed + n - 1. Then everything comes to rest, and both sides are read and compared by code that
-shares nothing with src/.
+Runs daemons against a simulated clinic, calendars, CRMs, SMS gateway and a separate Redis, while a
+script injects faults. The seed determines the script: run n has the seed --seed + n - 1. After the
+script, the runner waits until all is in sync. Code that shares nothing with src/ then reads and
+compares both sides.
 
-  --runs n      how many scripts are played (10)
-  --seed n      seed of the first (1)
-  --minutes n   begins no further run after so many minutes
-  --only a,b    draws from these alone, groups or single faults:
+  --runs n      number of scripts to run (10)
+  --seed n      seed of the first script (1)
+  --minutes n   starts no further run after n minutes
+  --only a,b    injects only these groups or single faults:
                 ${fold([...GROUPS], 16)};
                 ${fold([...FAULTS.keys()], 16)}
-  --redis kind  one server (one), or several of which masters die: sentinel, cluster
-  --without s   the daemons run without one safety, which is taken out from outside; scripts go for
-                what it catches; all: each of them in turn, as a table:
+  --redis kind  one server (one), or several with failovers: sentinel, cluster
+  --without s   runs the daemons without one safety; the scripts test the defects that this safety
+                prevents; "all" tests each safety and prints a table:
                 ${fold([...Object.keys(MECHANISMS), ALL], 16)}
-  --worlds n    worlds side by side, each with its own servers (one more than cores, at most 4)
-  --no-control  with --without: doesn't play the same scripts with the safety in its place
-  --no-shrink   a script that fails is not played again with fewer steps
-  --logs dir    keeps what the daemons logged, a file for each seed
-  --json        figures as JSON
+  --worlds n    parallel worlds, each with its own servers (one more than cores, at most 4)
+  --no-control  with --without: skips the control runs with the safety
+  --no-shrink   does not repeat a failed script with fewer steps
+  --logs dir    writes the logs of the daemons, one file per seed
+  --json        results as JSON
 
-Figures go to standard output, progress to standard error; whoever ends it early gets the figures
-so far. Exit code: 0 no defects, 1 defects or ended early, 2 not understood. With --without: 0 when
-every run had a defect that the safety prevents, and none had one with the safety in its place.
-A run that is not in sync after many cycles goes on with the clocks set ahead, as if hours passed;
-the report tells which and why, since a needless delay may hide there.
-The daemons run from the sources as they are on disk: don't edit them meanwhile.`;
+Results go to standard output, progress to standard error. Ctrl+C prints the results so far.
+Exit code: 0 no defects, 1 defects or interrupted, 2 invalid options. With --without: 0 if every run
+had a defect that the safety prevents, and no control run had a defect.
+If a run is not in sync after many cycles, the runner sets the clocks ahead by hours and continues;
+the report lists these runs and the reasons, because they can reveal a needless delay.
+The daemons run from the source files on disk: do not edit these files during a run.`;
 
 const MOST_RUNS = 100_000;
 const MOST_WORLDS = 16;

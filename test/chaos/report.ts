@@ -106,13 +106,13 @@ export class Reporter {
 const WIDTH = 100;
 const SHOWN_DEFECTS = 8;
 const WORDS: Readonly<Record<keyof Tally, string>> = {
-  duplicates: 'objects that nothing in the clinic accounts for',
+  duplicates: 'objects without a record in the clinic',
   missing: 'appointments and contacts that a target lacks',
   wrong: 'objects with other values than the clinic has',
-  unjustifiedDeletes: 'removals of what the clinic had all the time',
-  doubleReminders: 'text messages that came twice',
-  lostTokens: 'logins that ended although nobody ended them',
-  leaks: 'names of patients where none may stand',
+  unjustifiedDeletes: 'removals of objects that the clinic still has',
+  doubleReminders: 'text messages that arrived twice',
+  lostTokens: 'connections that were lost without a revocation',
+  leaks: 'names of patients in logs, metrics or Redis',
   falseInSync: 'differences while a target said "in sync"',
 };
 
@@ -178,7 +178,7 @@ function timeLines({ timePassed: { runs, seeds } }: Report): string[] {
   const describe = ({ aheadMs, unsettled }: TimePassed) => `${aheadMs / MINUTE_MS} min for ${unsettled.join(', ')}`;
   return [
     '',
-    `${runs} runs came to rest after the clocks were set ahead`,
+    `${runs} runs were in sync after the clocks were set ahead`,
     ...seeds.flatMap(({ seed, times }) => wrap(`  seed ${seed}: ${times.map(describe).join('; ')}`, '    ')),
   ];
 }

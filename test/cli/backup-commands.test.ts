@@ -49,7 +49,7 @@ test('a backup of all tenants writes one file, and says how many are in it', asy
   expect(ran.written['all.jsonl']).toContain('"sealed":"copy of verdi"');
 });
 
-test('a backup that lacks tenants with faults ends with 1 and names them, on paper and as JSON', async () => {
+test('a backup without faulty tenants exits with 1 and lists these tenants, as text and as JSON', async () => {
   const { run } = openWorld('bianchi', 'neri');
   const ran = await run(['backup', '--all', 'all.jsonl']);
   expect(ran).toMatchObject({ code: 1, out: expect.stringContaining('configuration: bianchi, neri.') });
@@ -60,7 +60,7 @@ test('a backup that lacks tenants with faults ends with 1 and names them, on pap
   ]);
 });
 
-test('a restored file shows what came of each tenant, and of when it is', async () => {
+test('a restored file shows the result for each tenant and the commands to repeat', async () => {
   const { run, file } = openWorld();
   const ran = await run(['restore', '--all', 'all.jsonl'], await file());
   expect(ran).toMatchObject({ code: 0, thrown: null });
@@ -68,7 +68,7 @@ test('a restored file shows what came of each tenant, and of when it is', async 
   expect(ran.out.replaceAll(/\s+/g, ' ')).toContain('Repeat each forget and opt-out that came later.');
 });
 
-test('a restore of some tenants alone restores no other, and ends with 1 for one that the file lacks', async () => {
+test('a restore with --only restores only the listed tenants, and exits with 1 if the file lacks one', async () => {
   const { run, file } = openWorld();
   const ran = await run(['restore', '--all', 'all.jsonl', '--only', 'verdi', 'nobody'], await file());
   expect(ran.code).toBe(1);
@@ -77,7 +77,7 @@ test('a restore of some tenants alone restores no other, and ends with 1 for one
   expect(ran.out).toContain('nobody differs from the file (not-in-backup).');
 });
 
-test('a tenant that fails keeps no other from being restored, and ends the command with 1 and its code', async () => {
+test('a failed tenant does not stop the restore of the others; the command exits with 1 and the code', async () => {
   const { run, file, broken } = openWorld();
   const files = await file();
   broken.add('rossi');

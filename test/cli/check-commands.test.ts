@@ -34,17 +34,17 @@ const AWAY = stateWith({
 const FAULTS = [{ file: 'clinic-mirror.yaml' }];
 
 describe('the configuration check', () => {
-  test('ends with 0 when there are no faults, and shows the summary', async () => {
+  test('exits with 0 without faults, and shows the summary', async () => {
     expect(await run(['config', 'check'])).toMatchObject({ code: 0, out: 'the summary\n', thrown: null });
   });
 
-  test('ends with 2 when there are, on paper and as JSON', async () => {
+  test('exits with 2 if faults exist, as text and as JSON', async () => {
     expect(await run(['config', 'check'], { faults: FAULTS })).toMatchObject({ code: 2 });
     const ran = await run(['config', 'check', '--json'], { faults: FAULTS });
     expect([ran.code, JSON.parse(ran.out)]).toEqual([2, { ok: false, faults: FAULTS, warnings: [] }]);
   });
 
-  test('with --live shows what doctor finds below the summary, and ends with 1 at a problem', async () => {
+  test('with --live shows the findings of doctor below the summary, and exits with 1 at a problem', async () => {
     const well = await run(['config', 'check', '--live'], { state: stateWith() });
     expect(well.code).toBe(0);
     expect(well.out).toMatch(/^the summary\n\n[\s\S]*Redis: [\s\S]*\nNo problems found\./);
@@ -55,19 +55,19 @@ describe('the configuration check', () => {
     ]);
   });
 
-  test('with --live asks nothing while files have faults', async () => {
+  test('with --live connects to no server while files have faults', async () => {
     const ran = await run(['config', 'check', '--live', '--json'], { faults: FAULTS, state: AWAY });
     expect([ran.code, JSON.parse(ran.out)]).toEqual([2, { ok: false, faults: FAULTS, warnings: [] }]);
   });
 
-  test('with --live and a tenant that is not there is no-such-tenant', async () => {
+  test('with --live refuses an unknown tenant (no-such-tenant)', async () => {
     const { thrown } = await run(['config', 'check', '--live', 'nobody'], { state: stateWith() });
     expect(thrown).toMatchObject({ code: 'no-such-tenant' });
   });
 });
 
 describe('doctor', () => {
-  test('ends with 0 when nothing is a problem, and numbers what warns', async () => {
+  test('exits with 0 without problems, and counts the warnings', async () => {
     expect(await run(['doctor'], { state: stateWith() })).toMatchObject({ code: 0, thrown: null });
     const { code, out } = await run(['doctor'], { state: stateWith({ lacksTrustedProxies: () => true }) });
     expect(code).toBe(0);
@@ -75,7 +75,7 @@ describe('doctor', () => {
     expect(out).toMatch(/No problems found\.\n\nFix in this order:\n1\. /);
   });
 
-  test('ends with 1 at a problem, with its code, and says what to do first', async () => {
+  test('exits with 1 at a problem, with its code, and shows the first action', async () => {
     const { code, out } = await run(['doctor'], { state: AWAY });
     expect(code).toBe(1);
     expect(out).toMatch(/^PROBLEM +Redis: .*\(redis-unreachable\)/m);
@@ -83,7 +83,7 @@ describe('doctor', () => {
     expect(out).not.toContain('No problems found');
   });
 
-  test('as JSON tells the findings alone, and ends the same', async () => {
+  test('as JSON prints only the findings, with the same exit code', async () => {
     const { code, out } = await run(['doctor', '--json'], { state: AWAY });
     expect([code, JSON.parse(out)]).toMatchObject([1, { findings: [{ result: 'problem', next: REMEDY }] }]);
   });
@@ -92,7 +92,7 @@ describe('doctor', () => {
 describe('the check of a specification', () => {
   const fixture = readFileSync(new URL('../fixtures/openapi-italian.json', import.meta.url), 'utf8');
 
-  test('ends with 1 when something differs, and shows what, what to ask and the profile, in 100 columns', async () => {
+  test('exits with 1 if something differs, and shows differences, questions and profile in 100 columns', async () => {
     const ran = await run(['check-spec', 'clinic.json', '--write', 'mine.yaml'], { files: { 'clinic.json': fixture } });
     expect([ran.code, ran.thrown]).toEqual([1, null]);
     expect(ran.out).toMatch(/appointments\.fields\.start +start +dataOraInizio +likely/);
@@ -102,7 +102,7 @@ describe('the check of a specification', () => {
     expect(clinicProfileSchema.parse(parse(ran.written['mine.yaml'] ?? ''))).toMatchObject({ listPath: 'elenco' });
   });
 
-  test('shows what can be read of the rows of an answer, after all else', async () => {
+  test('shows the values read from the records of a response, after all other findings', async () => {
     const row = {
       identificativo: 7,
       agenda: { id: 1 },
@@ -126,7 +126,7 @@ describe('the check of a specification', () => {
     expect(wrong.thrown).toMatchObject({ actor: 'settings', code: 'rows-unreadable' });
   });
 
-  test('ends with 0 when nothing differs', async () => {
+  test('exits with 0 without differences', async () => {
     const paths: Record<string, object> = {};
     for (const { path, method } of OPERATIONS) paths[path] = { ...paths[path], [method.toLowerCase()]: {} };
     const ran = await run(['check-spec', 'all.json', '--json'], {
@@ -135,7 +135,7 @@ describe('the check of a specification', () => {
     expect([ran.thrown, ran.code, JSON.parse(ran.out).fits]).toEqual([null, 0, true]);
   });
 
-  test('tells what is no such document apart', async () => {
+  test('refuses a file that is not an OpenAPI document', async () => {
     const ran = await run(['check-spec', 'notes.txt'], { files: { 'notes.txt': 'hello' } });
     expect(ran.thrown).toMatchObject({ actor: 'settings', code: 'spec-not-openapi' });
   });

@@ -64,7 +64,7 @@ describe('what the clinic has', () => {
     expect(rows[0]?.start).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
   });
 
-  test('is asked for with parameters of its own, and shown as it came', async () => {
+  test('is listed with the vendor’s own parameters, and shown as the vendor sent it', async () => {
     const [agenda] = firstTenant(sandbox).agendas;
     const parameters = { agendaId: agenda?.id, status: ['Booked'] };
     const { out } = await runWith(JSON.stringify(parameters), ['aurora', 'appointments', '--raw', '--params', '-']);
@@ -156,7 +156,7 @@ describe('what the clinic has', () => {
     [['appointments', 'one', '--write', 'status'], 'value-needed', 'status'],
     [['appointments', 'one', '--write', 'payment', '--data', '{"amount": "1"}'], 'value-needed', 'currency and method'],
     [['patients', '--raw', '--data', '{"lastName": "Rossi"}'], 'not-taken', '--data'],
-  ])('%j is refused before anything is asked, and says %s of %s', async (args, code, named) => {
+  ])('%j is refused before any request, with the code %s and the cause %s', async (args, code, named) => {
     const asked = sandbox.counts.requests();
     const { thrown, out } = await run(['aurora', ...args], token, { 'filter.json': '{"agendaId": "a"}' });
     expect([out, thrown]).toEqual(['', expect.objectContaining({ code, message: expect.stringContaining(named) })]);
@@ -181,8 +181,8 @@ describe('what the clinic has', () => {
   });
 });
 
-describe('what may not be seen', () => {
-  test('for want of a permission is the clinic’s to give', async () => {
+describe('a resource that the user cannot read', () => {
+  test('for lack of a permission must be permitted by the clinic', async () => {
     const { id, user } = firstTenant(sandbox);
     const { body } = await call(sandbox, token, 'GET', '/v2/userinfo');
     const [{ permissions }] = body.tenants as [{ permissions: Parameters<ClinicSandbox['setPermissions']>[2] }];
@@ -195,7 +195,7 @@ describe('what may not be seen', () => {
     });
   });
 
-  test('for want of a scope names the scope', async () => {
+  test('for lack of a scope names the scope', async () => {
     const { access_token: narrow } = await logIn(sandbox, firstTenant(sandbox).user, { scope: 'openid svc.agenda' });
     const { thrown } = await run(['aurora', 'invoices'], narrow);
     expect(thrown).toMatchObject({ code: 'missing-claim', remedy: expect.stringContaining('svc.invoices') });
@@ -205,7 +205,7 @@ describe('what may not be seen', () => {
 describe('a change', () => {
   const patient = JSON.stringify({ firstName: 'Ada', lastName: 'Comando', phone: '+39 320 1234567' });
 
-  test('is shown and not made without a yes', async () => {
+  test('is shown and not sent without --yes', async () => {
     const ran = await runWith(patient, ['aurora', 'patients', '--write', 'create', '--data', '-']);
     expect(ran.thrown).toBe(null);
     expect(ran.out).toMatch(/POST \/v2\/tenants\/\w+\/patients/);
@@ -213,7 +213,7 @@ describe('a change', () => {
     expect((await listed('patients', '--limit', '0')).filter(({ lastName }) => lastName === 'Comando')).toEqual([]);
   });
 
-  test('is made with one, changed, with what was there kept', async () => {
+  test('is sent with --yes, and keeps the other fields of the record', async () => {
     const made = await run(
       ['aurora', 'patients', '--write', 'create', '--data', '@ada.json', '--yes', '--json'],
       token,
@@ -229,7 +229,7 @@ describe('a change', () => {
     expect(after).toMatchObject({ lastName: 'Comando', notes: 'Nuova', phone: '+39 320 1234567' });
   });
 
-  test('that the clinic does not take names the field to everyone, and tells its own words to whoever asked alone', async () => {
+  test('that the clinic refuses shows the field, and the vendor’s message only with clinic data', async () => {
     const wrong = JSON.stringify({ firstName: 'Ada', lastName: 'Rossi', email: 'nowhere' });
     const { thrown } = await run(['aurora', 'patients', '--write', 'create', '--data', wrong, '--yes']);
     expect(thrown).toMatchObject({ code: 'call-refused', status: 400 });
@@ -284,7 +284,7 @@ describe('a change', () => {
     expect(JSON.parse((await run([...set, 'delete'])).out)).toEqual({ removed: true });
   });
 
-  test('of a status takes our word and the clinic’s, however it is spelled, and names those that there are', async () => {
+  test('of a status accepts both names of a status in any spelling, and lists the known names', async () => {
     for (const [status, then] of [
       ['Confirmed', 'confirmed'],
       ['checked-in', 'arrived'],
@@ -317,7 +317,7 @@ describe('a change', () => {
     });
   });
 
-  test('that may not follow says from where to where, and one that is done already is no error', async () => {
+  test('that the clinic does not allow names both statuses, and a repeated status change is no error', async () => {
     const { id } = sandbox.book(firstTenant(sandbox).id);
     const set = (status: string) =>
       run(['aurora', 'appointments', id, '--write', 'status', '--yes', '--json', '--data', JSON.stringify({ status })]);
@@ -356,7 +356,7 @@ describe('a report', () => {
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  test('is shown with what is said of it and its file before it goes', async () => {
+  test('is shown with its fields and its file before it is sent', async () => {
     const pdf = file('referto.pdf', '%PDF-1.7\nnothing');
     const { out, thrown } = await create(pdf);
     expect(thrown).toBe(null);
@@ -379,7 +379,7 @@ describe('a report', () => {
     },
   );
 
-  test('whose file cannot be read, and a file that nothing is done with, are named', async () => {
+  test('whose file is unreadable, and an unused file, are errors with a code', async () => {
     for (const path of [join(folder, 'nothing.pdf'), folder]) {
       expect((await create(path)).thrown).toMatchObject({ code: 'file-unusable' });
     }

@@ -212,7 +212,7 @@ describe('the scope of the table', () => {
   });
 
   test.each(OPERATIONS)(
-    'is what $name needs, and what its refusal names',
+    'is required by $name, and named by the error without it',
     async ({ name, scope }) => {
       const sample = (await SAMPLES[name]?.()) ?? {};
       for (const [left, narrow] of without) {

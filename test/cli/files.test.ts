@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true }));
 
-test('a new file is its owner’s alone, of a text or of a stream', async () => {
+test('a new file, of a string or of a stream, is accessible only to its owner', async () => {
   await writeNewFile(at('text'), 'content');
   await writeNewFile(at('stream'), Readable.from(['con', 'tent']));
   for (const name of ['text', 'stream']) {
@@ -21,7 +21,7 @@ test('a new file is its owner’s alone, of a text or of a stream', async () => 
   }
 });
 
-test('a file that is there stays as it is', async () => {
+test('an existing file is not changed', async () => {
   await writeFile(at('there'), 'before');
   await expect(writeNewFile(at('there'), 'after')).rejects.toMatchObject({
     ...{ code: 'file-unusable', actor: 'settings', message: 'the file cannot be created (EEXIST)' },
@@ -29,12 +29,12 @@ test('a file that is there stays as it is', async () => {
   expect(await readFile(at('there'), 'utf8')).toBe('before');
 });
 
-test('lines come without their ends, of whatever system', async () => {
+test('lines are read without line endings of any system', async () => {
   await writeFile(at('lines'), 'one\r\ntwo\n\nlast');
   expect(await Array.fromAsync(readLines(at('lines')))).toEqual(['one', 'two', '', 'last']);
 });
 
-test('a file that cannot be read is told with the reason', async () => {
+test('the error for an unreadable file contains the reason', async () => {
   const refused = { code: 'file-unusable', message: 'the file cannot be read (ENOENT)' };
   await expect(readTextFile(at('none'))).rejects.toMatchObject(refused);
   await expect(Array.fromAsync(readLines(at('none')))).rejects.toMatchObject(refused);

@@ -62,7 +62,7 @@ describe('as JSON', () => {
     return { given, hold: (await tenant.holds.list())[0]?.id ?? '' };
   }
 
-  test('every command that prints can be asked for it', () => {
+  test('every command with output has the option --json', () => {
     const commands = commandsOf(createProgram(unusedOutside())).map(({ words, command }) => ({
       name: words.slice('clinic-mirror '.length),
       hasJson: command.options.some(({ long }) => long === '--json'),
@@ -75,7 +75,7 @@ describe('as JSON', () => {
     ).toEqual(WITHOUT_JSON.toSorted());
   });
 
-  test('answers have the form that they had, and tell instants as RFC 3339', async () => {
+  test('answers keep their recorded shape, with instants as RFC 3339', async () => {
     const { given, hold } = await open();
     const commands = [
       ['config', 'check'],

@@ -10,7 +10,7 @@ import { runProgram } from './run-program.ts';
 
 const redis = useRedis();
 
-test('a person is asked to open the address, and is given the redirect URL and client to register', () => {
+test('the prompt asks the user to open the URL, and shows the redirect URL and client to register', () => {
   const url = 'https://login.example/authorize?client_id=abc&redirect_uri=http%3A%2F%2F127.0.0.1%3A4000%2Fcallback';
   const asked = askToOpen(url);
   expect(asked).toContain(`\n\n${url}\n\n`);
@@ -19,7 +19,7 @@ test('a person is asked to open the address, and is given the redirect URL and c
   );
 });
 
-test('of an address without a redirect, and of none, nothing is said that could be registered', () => {
+test('the prompt suggests no registration for a URL without a redirect, or for an invalid URL', () => {
   for (const url of ['https://login.example/authorize?client_id=abc', 'no address'])
     expect(askToOpen(url)).toBe(`Open this URL in a browser on this host:\n\n${url}\n\n\nWaiting …`);
 });
@@ -50,7 +50,7 @@ async function openLogins(...accounts: (Account | null)[]) {
 
 const [ADA, EVE] = ['ada', 'eve'].map((subject) => ({ subject, address: `${subject}@practice.example`, domain: null }));
 
-test('a login to the clinic, unless a connection is named, ends with 0 and names its account', async () => {
+test('a sign-in without a connection id connects the clinic, exits with 0 and shows the account', async () => {
   const { login } = await openLogins(ADA!);
   expect(await login()).toMatchObject({
     ...{ code: 0, thrown: null },
@@ -58,7 +58,7 @@ test('a login to the clinic, unless a connection is named, ends with 0 and names
   });
 });
 
-test('a login that lacks scopes ends with 1, and names them', async () => {
+test('a sign-in without all scopes exits with 1, and lists the missing scopes', async () => {
   const { login, grant } = await openLogins();
   grant('svc.agenda');
   const ran = await login();
@@ -66,7 +66,7 @@ test('a login that lacks scopes ends with 1, and names them', async () => {
   expect(ran.out).toContain('Not granted: svc.patients.');
 });
 
-test('a login with another account than before ends with 1, and gives the command without an account to copy', async () => {
+test('a sign-in with a different account exits with 1, and shows a command without the account', async () => {
   const { login } = await openLogins(ADA!, EVE!);
   await login();
   const ran = await login();
@@ -74,7 +74,7 @@ test('a login with another account than before ends with 1, and gives the comman
   expect(ran.out.replaceAll(/\s+/g, ' ')).toContain(`clinic-mirror accept-account ${TENANT} clinic <account>`);
 });
 
-test('a login of which it is not known whether it can be used ends with 1, with the code, on paper and as JSON', async () => {
+test('a sign-in that cannot be verified exits with 1, with the code, as text and as JSON', async () => {
   const { login, changes } = await openLogins(ADA!, ADA!);
   changes.verify = async () => {
     throw new MirrorError('the clinic is away', { actor: 'remote', code: 'server-error', retry: 'later' });
@@ -96,12 +96,12 @@ test('a login of which it is not known whether it can be used ends with 1, with 
   ]);
 });
 
-test('a login by a code on another device is refused where the clinic offers none', async () => {
+test('a sign-in with a device code is refused if the clinic does not offer the device flow', async () => {
   const { login } = await openLogins();
   expect((await login('--device')).thrown).toMatchObject({ actor: 'settings', code: 'client-not-allowed' });
 });
 
-test('a link is the answer alone; how long it is good, and how to withdraw it, is said apart from it', async () => {
+test('standard output contains only the link; standard error shows its expiry and how to withdraw it', async () => {
   const { link } = await openLogins();
   const ran = await link('--hours', '24');
   expect(ran).toMatchObject({ code: 0, thrown: null });
@@ -110,7 +110,7 @@ test('a link is the answer alone; how long it is good, and how to withdraw it, i
   expect(ran.err).not.toContain(ran.out.trim());
 });
 
-test('a link that would be good for longer than a week is refused', async () => {
+test('a link that is valid for more than a week is refused', async () => {
   const { link } = await openLogins();
   expect((await link('--hours', '169')).thrown).toMatchObject({ actor: 'settings' });
   expect(await link('--hours', 'two')).toMatchObject({ code: 1, out: '' });

@@ -58,7 +58,7 @@ async function inputOf(operation: AnyOperation, args: readonly string[], files: 
 }
 
 describe('the options of an operation', () => {
-  test('are the fields of its input in kebab case; numbers, flags and usual values are what the schema says', async () => {
+  test('are the fields of its input in kebab case; the schema defines numbers, flags and defaults', async () => {
     expect(await inputOf(echo(), ['echo', 'rossi'])).toMatchObject({ tenant: 'rossi', maxCount: 5, isForced: false });
     const typed = ['echo', 'rossi', '--max-count', '7', '--is-forced', '--state', 'open'];
     expect(await inputOf(echo(), typed)).toMatchObject({ maxCount: 7, isForced: true, state: 'open' });
@@ -66,23 +66,23 @@ describe('the options of an operation', () => {
 
   test.each([
     ['a number that is none', ['echo', 'rossi', '--max-count', 'many'], 'use a whole number'],
-    ['a word that is not offered', ['echo', 'rossi', '--state', 'ajar'], 'Allowed choices are open, closed'],
+    ['an unknown choice', ['echo', 'rossi', '--state', 'ajar'], 'Allowed choices are open, closed'],
     ['no argument', ['echo'], "missing required argument 'tenant'"],
     ['a field that the command gives', ['echo', 'rossi', '--text', 'x'], "unknown option '--text'"],
-  ])('refuse %s before anything is run', async (_, args, says) => {
+  ])('refuse %s before the operation runs', async (_, args, says) => {
     const run = () => Promise.reject(new Error('it was run'));
     const ran = await runOf(echo({ fixed: { text: 'given' } }, { run }), args);
     expect(ran).toMatchObject({ code: 1, out: '', err: expect.stringContaining(says) });
   });
 
-  test('that need a value are asked for', async () => {
+  test('without a required value are refused', async () => {
     const input = INPUT.extend({ text: z.string() });
     expect(await runOf(echo({}, { input }), ['echo', 'rossi'])).toMatchObject({
       ...{ code: 1, err: expect.stringContaining("required option '--text <text>' not specified") },
     });
   });
 
-  test('have a preset without a value, and may be made of a file', async () => {
+  test('have a preset without a value, and can come from a file', async () => {
     const preset = echo({ options: { text: { flags: '--day [date]', preset: 'today' } } });
     expect(await inputOf(preset, ['echo', 'rossi', '--day'])).toMatchObject({ text: 'today' });
     const fromFile = echo({ options: { text: { fromFile: (text) => text.toUpperCase() } } });
@@ -92,7 +92,7 @@ describe('the options of an operation', () => {
     expect(await inputOf(fromFile, ['echo', 'rossi'])).toMatchObject({ text: null });
   });
 
-  test('that the schema refuses are request-invalid', async () => {
+  test('that the schema does not accept are request-invalid', async () => {
     const input = INPUT.extend({ maxCount: z.number().max(9).default(5) });
     const { thrown } = await runOf(echo({}, { input }), ['echo', 'rossi', '--max-count', '10']);
     expect(thrown).toMatchObject({ actor: 'settings', code: 'request-invalid' });
@@ -100,7 +100,7 @@ describe('the options of an operation', () => {
 });
 
 describe('a text of an operation', () => {
-  test('that an argument names is the text of the file; from standard input it is trimmed', async () => {
+  test('is read from the file in an argument; from standard input the command trims it', async () => {
     const files = { 'a.txt': ' abc\n', '': ' typed\n' };
     const named = echo({ words: 'echo <tenant> <file>', reads: { field: 'text', argument: 'file' } });
     expect(await inputOf(named, ['echo', 'rossi', 'a.txt'], files)).toMatchObject({ text: ' abc\n' });
@@ -108,7 +108,7 @@ describe('a text of an operation', () => {
     expect(await inputOf(typed, ['echo', 'rossi'], files)).toMatchObject({ text: 'typed' });
   });
 
-  test('that an option writes goes into its file', async () => {
+  test('is written to the file in an option', async () => {
     const writes = {
       flags: '--write <file>',
       about: 'writes it',
@@ -121,7 +121,7 @@ describe('a text of an operation', () => {
   });
 });
 
-describe('several operations with the same words', () => {
+describe('several operations of one command', () => {
   const named = (name: string, by: CommandBinding<Record<string, unknown>>['by'] = undefined) =>
     echo(by === undefined ? {} : { by }, { run: async ({ text }) => ({ name, text }) });
   const table: Table = {
@@ -146,7 +146,7 @@ describe('several operations with the same words', () => {
 });
 
 describe('the answer of an operation', () => {
-  test('is its document, or as JSON what its output has, and of that the fields that the input asks for', async () => {
+  test('is its document, or as JSON its output, limited to the requested fields', async () => {
     expect((await runOf(echo(), ['echo', 'rossi'])).out).toBe('echo of rossi\n');
     const output = z.object({ tenant: z.string(), state: z.unknown() });
     const answer = await runOf(echo({}, { output }), ['echo', 'rossi', '--state', 'open', '--json']);
@@ -161,12 +161,12 @@ describe('the answer of an operation', () => {
     expect(JSON.parse(some.out)).toEqual({ state: 'open' });
   });
 
-  test('that is a text for a program has no --json', async () => {
+  test('has no --json if it is a plain string for other programs', async () => {
     const ran = await runOf(echo({ isText: true }), ['echo', 'rossi', '--json']);
     expect(ran).toMatchObject({ code: 1, err: expect.stringContaining("unknown option '--json'") });
   });
 
-  test('decides how the command ends: 0, 1 or 2', async () => {
+  test('decides the exit code: 0, 1 or 2', async () => {
     const ends: Partial<AnyOperation> = {
       endsWithOne: { when: 'it is open', holds: (_, { state }) => state === 'open' },
       endsWithTwo: (result) => (result as { state: unknown }).state === 'closed',
@@ -175,14 +175,14 @@ describe('the answer of an operation', () => {
     expect([await codeOf(), await codeOf('--state', 'open'), await codeOf('--state', 'closed')]).toEqual([0, 1, 2]);
   });
 
-  test('has all of a list without pages with --all, and else as many as are asked for, or usual', async () => {
+  test('has a complete unpaged list with --all, and otherwise the requested or default number of records', async () => {
     const operation = echo({}, { input: INPUT.extend({ limit: z.number().default(20) }) });
     const limitOf = async (...options: string[]) => (await inputOf(operation, ['echo', 'rossi', ...options])).limit;
     expect([await limitOf(), await limitOf('--limit', '3')]).toEqual([20, 3]);
     expect(await limitOf('--all')).toBe(Number.MAX_SAFE_INTEGER);
   });
 
-  test('has all pages of a list with pages, however many rows are shown', async () => {
+  test('has all pages of a paged list, regardless of the number of shown records', async () => {
     const paged = INPUT.extend({ limit: z.number().default(20), after: z.string().nullable().default(null) });
     const input = await inputOf(echo({}, { input: paged }), ['echo', 'rossi', '--limit', '3']);
     expect(input).toMatchObject({ limit: Number.MAX_SAFE_INTEGER, after: null });

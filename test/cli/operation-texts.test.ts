@@ -11,19 +11,19 @@ describe('the sentence of an operation', () => {
     ['not-supported', /no revocation service: revoke access in the provider's account settings/],
     ['failed', /^Cannot revoke the connection with the provider/],
     ['nothing-to-revoke', /^No connection existed\. /],
-  ])('says of a logout whether the provider ended the login too: %s', (revocation, says) => {
+  ])('of a logout says whether the provider revoked the connection too: %s', (revocation, says) => {
     const logOut = OPERATION_SENTENCES.logOut as unknown as Text;
     expect(logOut({ connection: 'dav', revocation }, {})).toMatch(says);
   });
 
-  test('says of an opt-out whether anything was changed, and in which direction', async () => {
+  test('of an opt-out says whether anything changed, and in which direction', async () => {
     const text = await textOf('optOut');
     expect(text({ lift: false, changed: true }, {})).toBe('The opt-out is saved.');
     expect(text({ lift: true, changed: true }, {})).toBe('The opt-out is removed.');
     expect(text({ lift: true, changed: false }, {})).toBe('Nothing changed.');
   });
 
-  test('says of a reopened endpoint whether it was closed, and what becomes of what waits', async () => {
+  test('of a reopened endpoint says whether it was closed, and whether pending messages are sent', async () => {
     const text = await textOf('reopenTriggerEndpoint');
     expect(text({ endpoint: 'erp', closed: null, skip: false }, {})).toBe(
       'Endpoint erp was not closed. The daemon sends pending messages now.',
@@ -33,7 +33,7 @@ describe('the sentence of an operation', () => {
     );
   });
 
-  test('says of a new address of a feed whether there was one, and that it is shown this once', async () => {
+  test('of a new feed URL says whether a previous URL existed, and that the URL is shown only once', async () => {
     const text = await textOf('rotateFeed');
     expect(text({ url: 'https://a.example/f', hadOne: true }, {})).toMatch(
       /^https:\/\/a\.example\/f\n\nThe previous URL is revoked\. The URL is shown only once/,
@@ -41,14 +41,14 @@ describe('the sentence of an operation', () => {
     expect(text({ url: 'https://a.example/f', hadOne: false }, {})).not.toContain('previous');
   });
 
-  test('says of an empty list of reminders what was asked for', async () => {
+  test('of an empty list of reminders says which state was requested', async () => {
     const text = await textOf('listReminders');
     const none = { tenant: 'aurora', day: null, complete: true, reminders: [] };
     expect(text(none, { state: 'upcoming' })).toBe('No reminders are planned.');
     expect(text(none, { state: 'past' })).toBe('No reminders were sent or dropped.');
   });
 
-  test('shows the faults of a configuration, or that there are none', async () => {
+  test('shows the faults of a configuration, or that none exist', async () => {
     const text = await textOf('checkConfiguration');
     const fault = { file: 'aurora', line: 2, path: 'zone', message: 'is no zone', remedy: 'correct it' };
     expect(text({ faults: [] }, {})).toBe('No faults found.');
@@ -56,14 +56,14 @@ describe('the sentence of an operation', () => {
   });
 });
 
-describe('what goes to standard error beside the answer', () => {
-  test('are the variables that an exported configuration needs, and nothing where it needs none', () => {
+describe('standard error', () => {
+  test('lists the variables that an exported configuration requires, and is empty if it requires none', () => {
     const remark = OPERATION_REMARKS.exportConfiguration as unknown as Text;
     expect(remark({ file: 'aurora.yaml', variables: ['A', 'B'] }, {})).toBe('Set before aurora.yaml is read: A, B.\n');
     expect(remark({ file: 'aurora.yaml', variables: [] }, {})).toBe('');
   });
 
-  test('is how a token is used and until when, so that standard output is the token alone', () => {
+  test('explains use and expiry of a token, so that standard output contains only the token', () => {
     const remark = OPERATION_REMARKS.createAccessToken as unknown as Text;
     expect(remark({ token: { endsAt: NOW } }, {})).toMatch(
       /^Valid until 2026-06-15 .*Authorization: Bearer <token>\n$/,

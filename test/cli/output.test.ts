@@ -22,7 +22,7 @@ function terminal(columns: number, colours = true) {
 }
 
 describe('a table', () => {
-  test('is as wide as its terminal, and no wider', () => {
+  test('is no wider than its terminal', () => {
     fc.assert(
       fc.property(fc.integer({ min: 40, max: 250 }), (columns) => {
         const lines = withOutputOptions(terminal(columns, false), () => renderTable(COLUMNS, WIDE)).split('\n');
@@ -31,13 +31,13 @@ describe('a table', () => {
     );
   });
 
-  test('is not cut in a pipe, and neither is a long address in a sentence', () => {
+  test('is not cut in a pipe, and neither is a long URL in a sentence', () => {
     const pipe = outputOptionsOf({ isTTY: false, columns: 80, hasColors: () => true });
     expect(withOutputOptions(pipe, () => renderTable(COLUMNS, WIDE))).toContain('x'.repeat(300));
     expect(withOutputOptions(pipe, () => wrap(`see ${'y'.repeat(300)}`))).toContain('y'.repeat(300));
   });
 
-  test('has its words of state in colour in a terminal alone, and is laid out as without', () => {
+  test('has coloured states only in a terminal, with the same layout', () => {
     const plain = withOutputOptions(terminal(80, false), () =>
       renderTable(COLUMNS, [
         ['a', 'in sync'],
@@ -58,7 +58,7 @@ describe('a table', () => {
   });
 });
 
-test('each word of sync and health has a colour: green for good, yellow for waiting, red for action', () => {
+test('each state of sync and health has a colour: green for ok, yellow for waiting, red for action', () => {
   const colours = {
     'in sync': 32,
     ok: 32,
@@ -74,22 +74,22 @@ test('each word of sync and health has a colour: green for good, yellow for wait
   }
 });
 
-test('words that say nothing of a state keep their colour', () => {
+test('words that are no state keep their colour', () => {
   expect(withOutputOptions(terminal(80), () => stateWord('doctor-1'))).toBe('doctor-1');
 });
 
 describe('times', () => {
-  test('are told in the zone, which is named once below', () => {
+  test('are shown in the zone, and the zone is shown once below', () => {
     const text = inZone('Europe/Rome', () => `${renderTime(AT)} and ${renderTime(AT)}`);
     expect(text).toBe('2026-07-01 14:30:00 and 2026-07-01 14:30:00\n\nTimes: Europe/Rome (--utc: UTC)');
   });
 
-  test('are UTC where no zone is known, and no zone is named where no time is told', () => {
+  test('are UTC if no zone is known, and the zone is not shown without a time', () => {
     expect(inZone(null, () => renderTime(AT))).toBe('2026-07-01 12:30:00Z');
     expect(inZone('Europe/Rome', () => 'No holds exist.')).toBe('No holds exist.');
   });
 
-  test('of one clinic are in its zone; of several in that which they share', () => {
+  test('of one clinic are in its zone; of several clinics in the zone of all of these clinics', () => {
     const rome = { name: '', zone: 'Europe/Rome', formerly: null, hasReminders: false, triggersEveryMinutes: null };
     const outlines = new Map([
       ['a', rome],
@@ -106,7 +106,7 @@ describe('times', () => {
 });
 
 describe('JSON', () => {
-  test('tells instants in UTC as RFC 3339, and other numbers as they are', () => {
+  test('has instants in UTC as RFC 3339, and other numbers unchanged', () => {
     const value = { at: AT, inSyncAsOf: AT, sinceAt: null, links: 12, pinnedUntil: AT, format: 2 };
     expect(JSON.parse(toJson(value))).toEqual({
       at: '2026-07-01T12:30:00.000Z',
@@ -135,7 +135,7 @@ describe('a long list', () => {
     return printed.split('\n');
   };
 
-  test('is shown as far as usual, as far as asked, or whole', () => {
+  test('is shown up to the default limit, up to the requested limit, or completely', () => {
     expect(print({})).toHaveLength(26);
     expect(print({}).at(-1)).toBe('… and 5 more (--all)');
     expect(print({ limit: 3 })).toEqual(['row 0', 'row 1', 'row 2', '… and 27 more (--all)']);
@@ -143,7 +143,7 @@ describe('a long list', () => {
     expect(print({ limit: 0 })).toEqual(rows);
   });
 
-  test('is whole as JSON, whatever was asked', () => {
+  test('is complete as JSON, regardless of the limit', () => {
     expect(JSON.parse(print({ json: true, limit: 3 }).join('\n'))).toEqual(rows);
   });
 });

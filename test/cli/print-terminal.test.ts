@@ -120,13 +120,13 @@ const explanations: fc.Arbitrary<Explanation> = fc.record({
   ),
 });
 
-describe('every document is at most a hundred columns wide and commands the terminal nothing', () => {
+describe('every document has at most 100 columns and no control characters for the terminal', () => {
   test('plan', () => fc.assert(fc.property(plans, (view) => expectTidy(printTerminal(planDocument(view, 'en'))))));
   test('explain', () =>
     fc.assert(fc.property(explanations, (view) => expectTidy(printTerminal(explanationDocument(view, 'en'))))));
 });
 
-describe('a field that differs and is not known is said to be so', () => {
+describe('an unknown field that differs is shown as unknown', () => {
   const NOT_KNOWN = 'a field that is not known';
 
   test('in a plan', () => {
@@ -138,7 +138,7 @@ describe('a field that differs and is not known is said to be so', () => {
     expect(text).toContain(`changed: ${NOT_KNOWN}`);
   });
 
-  test('of an entry edited by hand', () => {
+  test('of an object edited by hand', () => {
     const byHand = { done: 'edited' as const, fields: ['title', 'unknown'], policy: 'keep' as const };
     const target = oneOf(explanations.map(({ targets }) => targets[0]).filter((each) => each !== undefined));
     const text = printTerminal(explanationDocument({ ...oneOf(explanations), targets: [{ ...target, byHand }] }, 'en'));
@@ -154,15 +154,18 @@ describe('a document', () => {
     more: () => null,
   };
 
-  test('has a command whole on a line of its own, however long it is', () => {
+  test('has a long command completely on a separate line', () => {
     const long = `clinic-mirror apply ${'x'.repeat(150)}`;
-    expect(printed({ is: 'paragraph', content: ['To go on: ', command(long)] })).toEqual(['To go on:', `  ${long}`]);
+    expect(printed({ is: 'paragraph', content: ['To continue: ', command(long)] })).toEqual([
+      'To continue:',
+      `  ${long}`,
+    ]);
     expect(printed({ is: 'paragraph', content: [command('clinic-mirror status'), ' shows it.'] })).toEqual([
       'clinic-mirror status shows it.',
     ]);
   });
 
-  test('leaves out a column without any value, sets numbers to the right, and counts the rows that are cut', () => {
+  test('omits a column without values, aligns numbers to the right, and counts the omitted rows', () => {
     expect(printed(table)).toEqual([
       'record  count',
       '──────  ─────',
@@ -172,11 +175,11 @@ describe('a document', () => {
     ]);
   });
 
-  test('has the headings of a table without rows', () => {
+  test('shows the headings of a table without rows', () => {
     expect(printed({ ...table, rows: [] })[0]).toBe('record  why  count');
   });
 
-  test('has lines below their sentence, and not those that a page folds', () => {
+  test('has the lines below their sentence, without the folded lines of a page', () => {
     const lines = (folded: { id: string; summary: string } | null) =>
       printed({
         ...{ is: 'steps', label: 'Steps' },
@@ -195,7 +198,7 @@ describe('a document', () => {
   });
 });
 
-test('a sentence names a range of one moment once, and leaves out what is not there', () => {
+test('a sentence shows a range of one moment once, and omits missing parts', () => {
   const range = (startAt: number, endAt: number) => plainText({ is: 'range', startAt, endAt });
   expect(range(NOW, NOW)).toBe(plainText(time(NOW)));
   expect(range(NOW, NOW + 3_600_000)).toBe('2026-06-15 08:00:00Z to 2026-06-15 09:00:00Z');

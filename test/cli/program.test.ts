@@ -27,7 +27,7 @@ function run(args: readonly string[], given: Given = {}): Promise<Ran> {
 }
 
 describe('a sync', () => {
-  test('ends with 0 when everything was written', async () => {
+  test('exits with 0 if everything was written', async () => {
     const { installation, model } = open(3);
     const ran = await run(['sync', 'studio-rossi'], { installation });
     expect(ran).toMatchObject({ code: 0, thrown: null });
@@ -36,7 +36,7 @@ describe('a sync', () => {
     expect(model.objects()).toHaveLength(3);
   });
 
-  test('ends with 1 when something was left over', async () => {
+  test('exits with 1 if a change failed', async () => {
     const { installation, model } = open(3);
     model.fault = ({ recordId }) => (recordId === '1' ? 'refused' : null);
     const ran = await run(['sync', 'studio-rossi', '--json'], { installation });
@@ -44,18 +44,18 @@ describe('a sync', () => {
     expect(JSON.parse(ran.out)).toMatchObject({ targets: [{ reason: 'writes-failed', failing: 1 }] });
   });
 
-  test('ends with 1 when the clinic could not be read, and says what to do', async () => {
+  test('exits with 1 if the clinic could not be read, and shows the remedy', async () => {
     const { clinic, installation } = open(3);
     const remedy = 'run "clinic-mirror login"';
     const options = { actor: 'authorization', code: 'not-connected', retry: 'never', remedy } as const;
-    clinic.listError = new MirrorError('nobody is logged in', options);
+    clinic.listError = new MirrorError('no user is connected', options);
     const ran = await run(['sync', 'studio-rossi'], { installation });
     expect(ran.code).toBe(1);
-    expect(ran.out).toContain('nobody is logged in (not-connected)');
+    expect(ran.out).toContain('no user is connected (not-connected)');
     expect(ran.out).toContain(remedy);
   });
 
-  test('ends with 1 when the whole target is failing', async () => {
+  test('exits with 1 if the whole target is failing', async () => {
     const { installation, model } = open(1);
     model.wholeTargetError = new MirrorError('refused', {
       actor: 'authorization',
@@ -65,7 +65,7 @@ describe('a sync', () => {
     expect(await run(['sync', 'studio-rossi'], { installation })).toMatchObject({ code: 1 });
   });
 
-  test('ends with 1 while changes by hand wait for a person', async () => {
+  test('exits with 1 while manual changes wait for a decision', async () => {
     const { installation, model } = open(2);
     const target = installation.tenants.get('studio-rossi')?.targets.get('doctor');
     target!.configuration.audit = { drift: 'report', rewritesPerDay: 1 };
@@ -78,8 +78,8 @@ describe('a sync', () => {
   });
 });
 
-describe('what is shown', () => {
-  test('by status, plan, explain and holds is text, or JSON when asked for', async () => {
+describe('the answer', () => {
+  test('of status, plan, explain and holds is text, or JSON with --json', async () => {
     const { clinic, installation, tenant } = open(30);
     await cycle(tenant);
     clinic.appointments.clear();
@@ -100,7 +100,7 @@ describe('what is shown', () => {
     }
   });
 
-  test('of a tenant that is not there is an error that names those that are', async () => {
+  test('for an unknown tenant is an error that lists the known tenants', async () => {
     const { installation } = open();
     for (const command of [
       ['status', 'x'],
@@ -158,7 +158,7 @@ describe('a hold', () => {
 });
 
 describe('a plan', () => {
-  test('that is saved says what applies it, and is applied', async () => {
+  test('that is saved shows the command that applies it, and can be applied', async () => {
     const { installation, tenant } = open(3);
     const saved = await run(['plan', 'studio-rossi', '--save'], { installation });
     const [, id = ''] = /clinic-mirror apply studio-rossi ([0-9a-f]{24})$/m.exec(saved.out) ?? [];
@@ -170,17 +170,17 @@ describe('a plan', () => {
   });
 });
 
-describe('sealed copies of logins', () => {
+describe('encrypted copies of connections', () => {
   const FILE = { seal: (text: string) => text, open: (text: string) => text };
 
-  test('are printed and put back', async () => {
-    const backup = async (tenant: string) => `sealed copy of ${tenant}`;
+  test('are printed and restored', async () => {
+    const backup = async (tenant: string) => `encrypted copy of ${tenant}`;
     const restore = async (_: string, backup: string) => {
       expect(backup).toBe('text of a-file');
       return { restored: ['clinic'], unchanged: [], protections: 3, pins: 1, rejections: 2, at: 0 };
     };
     expect((await run(['credentials', 'backup', 'studio-rossi'], { backups: { ...FILE, backup, restore } })).out).toBe(
-      'sealed copy of studio-rossi\n',
+      'encrypted copy of studio-rossi\n',
     );
     const ran = await run(['credentials', 'restore', 'studio-rossi', 'a-file'], {
       backups: { ...FILE, backup, restore },
@@ -198,7 +198,7 @@ describe('a command line', () => {
     expect((await run(['-c', 'elsewhere', 'run'])).configs).toEqual(['elsewhere']);
   });
 
-  test('runs the whole daemon, or the part that it names', async () => {
+  test('runs the whole daemon, or the named role', async () => {
     expect((await run(['run'])).roles).toEqual(['all']);
     expect((await run(['run', '--role', 'worker'])).roles).toEqual(['worker']);
   });
@@ -211,7 +211,7 @@ describe('a command line', () => {
     ],
     ['an unknown command', ['carry', 'studio-rossi'], "unknown command 'carry'"],
     ['no tenant', ['sync'], "missing required argument 'tenant'"],
-  ])('with %s ends with 1 and says what is wrong, and where help is', async (_, args, says) => {
+  ])('with %s exits with 1, with the fault and a pointer to --help', async (_, args, says) => {
     const ran = await run(args);
     expect(ran.code).toBe(1);
     expect(ran.err).toBe(`error: ${says}\nAdd --help for the usage of the command.\n`);
@@ -226,11 +226,11 @@ describe('a command line', () => {
       "error: unknown command 'aprove'\n(Did you mean approve?)\n",
     ],
     ['a mistyped option', ['status', '--jsn'], "error: unknown option '--jsn'\n(Did you mean --json?)\n"],
-  ])('with %s gives the likely name and nothing else', async (_, args, says) => {
+  ])('with %s shows only the likely name', async (_, args, says) => {
     expect(await run(args)).toMatchObject({ code: 1, err: says, out: '' });
   });
 
-  test('lists its commands by task: no command stands outside a task', async () => {
+  test('lists its commands by task: each command belongs to a task', async () => {
     const { out } = await run(['--help']);
     const headings = [...out.matchAll(/^(\S.*):$/gm)].map(([, heading]) => heading);
     expect(headings).toEqual([
@@ -245,7 +245,7 @@ describe('a command line', () => {
     ]);
   });
 
-  test('that asks for help ends with 0, and every command says what it does', async () => {
+  test('with --help exits with 0, and every command has a description', async () => {
     const ran = await run(['--help']);
     expect(ran.code).toBe(0);
     for (const command of ['run', 'config', 'login', 'plan', 'sync', 'status', 'explain', 'holds', 'credentials']) {
@@ -256,7 +256,7 @@ describe('a command line', () => {
 });
 
 describe('exit codes', () => {
-  test('of sync: 0 when all is in sync, 1 with the reason when a row, a scope or an id is not', async () => {
+  test('of sync: 0 if all is in sync, 1 with the reason if a record, a scope or an id is not', async () => {
     const { clinic, installation } = open(2);
     expect((await run(['sync', 'studio-rossi'], { installation })).code).toBe(0);
     clinic.unusable.add('1');
@@ -276,7 +276,7 @@ describe('exit codes', () => {
     expect((await run(['sync', 'studio-rossi'], { installation })).code).toBe(1);
   });
 
-  test('of status: 0 whatever the state is, and a tenant that is not there is refused', async () => {
+  test('of status: 0 in every state, and an unknown tenant is refused', async () => {
     const { clinic, installation } = open(1);
     clinic.unusable.add('0');
     await run(['sync', 'studio-rossi'], { installation });

@@ -12,7 +12,7 @@ import { NOW } from '../sync/arbitraries.ts';
 import { flat } from './arbitraries.ts';
 
 describe('access', () => {
-  test('has tokens with their tenants, and without a list those of all', () => {
+  test('shows tokens with their tenants, or with all tenants if a token has no list', () => {
     const token = { name: 'erp', level: 'read', tenants: ['aurora', 'belvedere'], by: 'ada', endsAt: NOW } as const;
     const tokens = [token, { ...token, name: 'all', tenants: null }] as unknown as Parameters<
       typeof renderTokens
@@ -23,7 +23,7 @@ describe('access', () => {
     expect(renderTokens({ tokens: [] })).toBe('No tokens exist.');
   });
 
-  test('has links that wait to be opened', () => {
+  test('shows links that are not opened yet', () => {
     const links = [{ id: 'l1', connection: 'clinic', by: 'ada', madeAt: NOW, endsAt: NOW }];
     expect(renderLinks({ links } as Parameters<typeof renderLinks>[0])).toMatch(/^l1 +clinic +ada/m);
     expect(renderLinks({ links: [] } as Parameters<typeof renderLinks>[0])).toBe('No unused links exist.');
@@ -35,7 +35,7 @@ describe('the configuration of tenants', () => {
   const shown = (changes: object) =>
     renderDocument({ ...document, ...changes } as unknown as Parameters<typeof renderDocument>[0]);
 
-  test('names the file that configures a tenant, or that it is managed and its revision', () => {
+  test('shows the file that configures a tenant, or that the tenant is managed, with its revision', () => {
     const items = [
       { tenant: 'aurora', file: 'tenants/aurora.yaml', revision: null },
       { tenant: 'belvedere', file: null, revision: 3 },
@@ -49,14 +49,14 @@ describe('the configuration of tenants', () => {
     );
   });
 
-  test('names sealed secrets and never their values, and faults before the text', () => {
+  test('lists the names of encrypted secrets without their values, and faults before the text', () => {
     const fault = { file: 'aurora', line: 2, path: 'zone', message: 'is no zone', remedy: 'correct it' };
     const text = shown({ secrets: ['sms.token'], faults: [fault] });
     expect(text).toContain('Stored encrypted: sms.token.');
     expect(text.indexOf('is no zone')).toBeLessThan(text.indexOf('name: Aurora'));
   });
 
-  test('accepts what Redis has of forged tenants: a revision, or that one is removed (record-forged)', () => {
+  test('shows the accepted state of forged tenants in Redis: a revision, or removed (record-forged)', () => {
     const accepted = [
       { tenant: 'aurora', revision: '3', file: null },
       { tenant: 'belvedere', revision: null, file: null },
@@ -67,7 +67,7 @@ describe('the configuration of tenants', () => {
     expect(renderAccepted({ accepted: [] })).toContain('nothing was changed');
   });
 
-  test('removed leaves to its file, where it has one, what was configured', () => {
+  test('shows after a removal the file that configures the tenant, if one exists', () => {
     expect(flat(renderRemoved({ tenant: 'aurora', file: 'tenants/aurora.yaml', revision: null }))).toContain(
       'configured by tenants/aurora.yaml; its state and connections remain',
     );
@@ -75,7 +75,7 @@ describe('the configuration of tenants', () => {
   });
 });
 
-test('feeds have when their address was made and how often it was fetched, or that there is none', () => {
+test('feeds show the creation time of their URL and the number of fetches, or that no URL exists', () => {
   const feeds = [
     { tenant: 'aurora', target: 'room', access: { madeAt: NOW, fetchedAt: null, fetches: 7 } },
     { tenant: 'aurora', target: 'doctor', access: null },

@@ -42,7 +42,7 @@ const run = (acting: Awaited<ReturnType<typeof openLog>>['acting'], ...args: str
   runProgram(['--utc', 'audit-log', ...args], { acting });
 
 describe('audit-log show', () => {
-  test('tells in a row what each act was, by whom and what it came to, and below it why', async () => {
+  test('shows action, operator and result in a row, and the reason on the next line', async () => {
     const { acting } = await openLog();
     const { out } = await run(acting, 'show');
     const rows = out.split('\n').map((line) => line.trim().split(/ {2,}/));
@@ -76,7 +76,7 @@ describe('audit-log show', () => {
     expect(entries.map(({ verb }) => verb)).toEqual(verbs);
   });
 
-  test('stays within the width of a terminal, whatever was done by whom', () => {
+  test('stays within the width of a terminal with any action and operator', () => {
     const names = fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,40}$/);
     const said = fc.option(fc.string({ maxLength: 200 }));
     const entries = fc.record<AuditEntry>({
@@ -107,7 +107,7 @@ describe('audit-log show', () => {
 });
 
 describe('audit-log export', () => {
-  test('prints each entry as it stands in the log, a line each', async () => {
+  test('prints each entry of the log on one line', async () => {
     const { acting } = await openLog();
     const lines = (await run(acting, 'export')).out.trim().split('\n');
     const told = lines.map((line) => JSON.parse(line) as AuditEntry & { mac: string });
@@ -124,7 +124,7 @@ describe('audit-log export', () => {
 });
 
 describe('audit-log verify', () => {
-  test('ends with 0 for a log that is as it was written, and with 1 and the number for another', async () => {
+  test('exits with 0 for an unchanged log, and with 1 and the entry number for a changed one', async () => {
     const { acting, directory } = await openLog();
     expect(await run(acting, 'verify')).toMatchObject({ code: 0, out: expect.stringContaining('5 entries, 1 to 5') });
     const [{ chain } = { chain: '' }] = (await acting.actServices.log?.verify(new Set()))?.chains ?? [];
@@ -144,13 +144,13 @@ describe('audit-log verify', () => {
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(PLAIN_COLUMNS);
   });
 
-  test('without a log says where one would be kept', async () => {
+  test('without a log says how to enable one', async () => {
     const { thrown } = await run(openActing({ log: null }), 'verify');
     expect(thrown).toMatchObject({ code: 'no-audit-log' });
   });
 });
 
-test('who gives a command, and why, may stand before it or behind it', async () => {
+test('the options --as and --reason are valid before and after the command', async () => {
   const given: Wanted[] = [];
   const outside = {
     env: {},

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { renderAudit } from '../../src/cli/render-audit.ts';
 import { flat } from './arbitraries.ts';
 
-describe('what an audit tells of our own writes', () => {
+describe('the audit of writes by clinic-mirror', () => {
   const drift = {
     checkedAt: 0,
     checked: 9,
@@ -18,21 +18,21 @@ describe('what an audit tells of our own writes', () => {
     return renderAudit({ tenant: 'studio', targets });
   };
 
-  test('late ones are counted', () => {
+  test('counts late writes', () => {
     expect(rendered({ overwritten: 3 })).toMatch(/^room: 3 objects contained an older write of clinic-mirror/m);
   });
 
-  test('second entries are counted', () => {
+  test('counts duplicate objects', () => {
     expect(rendered({ duplicatesRemoved: 2 })).toMatch(/^room: 2 duplicate objects were removed/m);
   });
 
-  test('a field that diverges and is not known is said to be so', () => {
+  test('shows a differing unknown field as unknown', () => {
     const text = rendered({ fields: { title: 3, unknown: 1 }, churning: 1, churningFields: ['title', 'unknown'] });
     expect(text).toContain('title 3, a field that is not known 1');
     expect(flat(text)).toContain('Fields that differ: title, a field that is not known.');
   });
 
-  test('nothing is said of none', () => {
+  test('shows nothing for zero findings', () => {
     expect(rendered({}).split('\n')).toHaveLength(3);
   });
 });

@@ -22,20 +22,20 @@ const CHECK: ProfileCheck = {
 const shown = (changes: Partial<ProfileCheck>) => renderProfileCheck({ ...CHECK, ...changes });
 const route = (location: string): Finding => ({ ...FINDING, area: 'routes', result: 'absent', location });
 
-test('the profile is shown where something differs, and not where it fits', () => {
+test('the profile is shown only if something differs', () => {
   expect(shown({ findings: [FINDING] })).toMatch(/Proposed profile:\n\nlistPath: elenco$/);
   expect(shown({ findings: [{ ...FINDING, result: 'fits' }] })).not.toContain('listPath');
   expect(shown({})).toContain('No differences from the profile.');
 });
 
-test('what a person is to decide comes first, and the same question once', () => {
+test('open decisions come first, and each question is shown once', () => {
   const asked = { ...FINDING, ask: 'what does SOSPESO mean?' };
   const text = shown({ toDecide: [asked, asked], findings: [FINDING] });
   expect(text.startsWith("Decide, or ask the clinic's vendor")).toBe(true);
   expect(text.match(/SOSPESO/g)).toHaveLength(1);
 });
 
-test('of operations that are not there three are named and all are counted', () => {
+test('three missing operations are listed, and all are counted', () => {
   const routes = ['a', 'b', 'c', 'd'].map((name) => route(`GET /${name}`));
   expect(flat(shown({ findings: routes }))).toContain('not found: 4 (GET /a, GET /b, GET /c …; full list: --json)');
   expect(flat(shown({ findings: routes.slice(0, 1) }))).toContain('not found: 1 (GET /a; full list: --json)');
@@ -48,13 +48,13 @@ test('findings are counted by area and result', () => {
   expect(text).toMatch(/^routes +0 +0 +0 +1$/m);
 });
 
-test('what could not be read and what no profile holds together is named', () => {
+test('unreadable references and omitted settings are listed', () => {
   const text = shown({ remarks: ['a reference to elsewhere'], omitted: ['appointments.statuses', 'paging'] });
   expect(text).toContain('Not read: a reference to elsewhere.');
   expect(text).toContain('left out: appointments.statuses, paging');
 });
 
-test('rows of a clinic have how many were read, those that were set aside with why, and the states', () => {
+test('records of a clinic show the number of read and skipped records, the reasons, and the states', () => {
   const rows = {
     ...{ of: 'clinic', rows: 3, read: 2, unusable: [{ code: 'bad-time', field: 'start', rows: 1 }], remarks: [] },
     ...{ statuses: [], notRead: ['telefono'] },

@@ -48,7 +48,7 @@ const holds: fc.Arbitrary<Parameters<typeof renderHolds>[0]['items'][number]> = 
   expiresAt: fc.nat(NOW),
 });
 
-describe('every answer is at most a hundred columns wide and commands the terminal nothing', () => {
+describe('every answer has at most 100 columns and no control characters for the terminal', () => {
   test('match', () => {
     fc.assert(fc.property(matches, fc.option(names), (view, file) => expectTidy(renderMatches(view, file))));
     const verb = fc.constantFrom('apply' as const, 'undo' as const);
@@ -63,7 +63,7 @@ describe('every answer is at most a hundred columns wide and commands the termin
 describe('holds', () => {
   const hold = { ...oneOf(holds), tenant: 'aurora', seen: 'abcdefgh', partOf: null };
 
-  test('have the commands that decide the first open one below them, and none when all are decided', () => {
+  test('show the commands for the first open hold below them, and none if all are decided', () => {
     const items = [
       { ...hold, id: 'aaaaa', state: 'approved' as const },
       { ...hold, id: 'bbbbb', state: 'open' as const },
@@ -74,19 +74,19 @@ describe('holds', () => {
     expect(renderHolds({ items: items.slice(0, 1), next: null })).not.toContain('clinic-mirror');
   });
 
-  test('that are more than a hundred are cut, and the rest is counted', () => {
+  test('are limited to a hundred, and the rest is counted', () => {
     const items = Array.from({ length: 103 }, () => hold);
     expect(renderHolds({ items, next: null })).toContain('… and 3 more (--all)');
   });
 
-  test('of which a part was decided name the hold of the others', () => {
+  test('with a partial decision name the hold of the remaining records', () => {
     const decided = { ...hold, id: 'ccccc', target: 'room', items: 2, state: 'rejected' as const, partOf: 'bbbbb' };
     expect(renderDecision({ hold: decided } as Parameters<typeof renderDecision>[0])).toBe(
       'Hold ccccc of room is rejected: 2 records. The remaining records wait in hold bbbbb.',
     );
   });
 
-  test('have their records one a line, as --only reads them', () => {
+  test('show one record per line, in the form that --only reads', () => {
     expect(renderHold({ records: ['1', '2'] } as Parameters<typeof renderHold>[0])).toBe('1\n2');
   });
 });
@@ -94,7 +94,7 @@ describe('holds', () => {
 describe('matches', () => {
   const view = { ...oneOf(matches), tenant: 'aurora', target: 'crm', pairs: 2 };
 
-  test('say how to write the file, what to do with it, or that nothing is to be decided', () => {
+  test('show how to write and use the file, or that no decision is open', () => {
     expect(flat(renderMatches(view, null))).toContain('clinic-mirror match aurora crm --out <file>');
     const written = flat(renderMatches(view, 'pairs.csv'));
     expect(written).toContain('pairs with patient data: delete the file after use');
@@ -102,7 +102,7 @@ describe('matches', () => {
     expect(renderMatches({ ...view, pairs: 0 }, 'pairs.csv')).toMatch(/No decisions are open\.$/);
   });
 
-  test('that were left have their line and why; a code without words is shown itself', () => {
+  test('that were skipped have their line and the reason; a code without a text is shown as a code', () => {
     const refused = [
       { line: 3, record: 'p1', why: 'contact-gone' },
       { line: 4, record: 'p2', why: 'another' },
@@ -132,7 +132,7 @@ describe('an undo', () => {
     expect(text).toMatch(/^doctor +updated +1 .*\nroom +updated +2 /m);
   });
 
-  test('says until when what was put back stays, and how to let the rules decide again', () => {
+  test('shows the expiry of restored objects, and how to return to the rules', () => {
     const text = flat(rendered({ dryRun: false, records: [], pinnedUntil: NOW }));
     expect(text).toContain('Run r1 of aurora is undone.');
     expect(text).toContain('clinic-mirror undo r1 --release');
@@ -140,7 +140,7 @@ describe('an undo', () => {
   });
 });
 
-test('runs that can be undone name the dry run of the newest', () => {
+test('runs that can be undone show the dry run of the newest', () => {
   const run = { run: 'r9', tenant: 'aurora', at: NOW, updated: 2, deleted: 1 };
   expect(renderRuns({ runs: [run, { ...run, run: 'r8' }] } as Parameters<typeof renderRuns>[0])).toMatch(
     /clinic-mirror undo r9 --dry-run$/,
@@ -156,7 +156,7 @@ describe('a receipt', () => {
     state: { journalLines: 2, pins: 0, holds: 0, auditFindings: 0, reminders: 0, answerLinks: 0, examples: 0 },
   } as unknown as Parameters<typeof renderReceipt>[0];
 
-  test('names what it took out of the state, and what keeps a target from its erasure', () => {
+  test('lists the data removed from the state, and the obstacle to the erasure of a target', () => {
     const failed = [{ ...target, failure: 'crm-away' }] as unknown as typeof receipt.targets;
     const text = flat(renderReceipt({ ...receipt, targets: failed }));
     expect(text).toContain('Deleted from the state: 2 journal lines.');

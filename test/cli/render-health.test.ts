@@ -47,20 +47,20 @@ const healths: fc.Arbitrary<HealthView> = fc.record({
   ),
 });
 
-test('is at most a hundred columns wide and commands the terminal nothing', () =>
+test('has at most 100 columns and no control characters for the terminal', () =>
   fc.assert(fc.property(healths, (view) => expectTidy(renderHealth(view)))));
 
 const someTarget = oneOf(healths.map(({ targets }) => targets[0]).filter((each) => each !== undefined));
 const rendered = (changes: Partial<typeof someTarget>) =>
   flat(renderHealth({ ...oneOf(healths), targets: [{ ...someTarget, ...changes }] }));
 
-test('names a property that differs and is not known as such', () => {
+test('names an unknown property that differs', () => {
   expect(rendered({ heldOtherwise: { unknown: 2 } })).toContain(
     'Objects that differ from the last write: a field that is not known (2)',
   );
 });
 
-test('names the first twenty records of a list and counts the rest', () => {
+test('lists the first twenty records and counts the rest', () => {
   const records = Array.from({ length: 23 }, (_, index) => ({ record: `r${index}`, why: 'no-consent' }));
   const text = rendered({ excluded: { counts: { 'no-consent': 23 }, records } });
   expect(text).toContain('Excluded, 23: no patient consent for this target');
@@ -70,11 +70,11 @@ test('names the first twenty records of a list and counts the rest', () => {
 test.each([
   ['egress-name', 'the change contains more patient data than the target allows: record unchanged (egress-name)'],
   ['not-in-any-list', 'Excluded, 1: not-in-any-list'],
-])('shows the code of a rule without words of its own: %s', (code, says) => {
+])('shows the code of a rule without a text: %s', (code, says) => {
   expect(rendered({ excluded: { counts: { [code]: 1 }, records: [] } })).toContain(says);
 });
 
-test('says of a parked record that it waits, and has the page of an object whole on a line of its own', () => {
+test('shows a parked record as waiting, and the URL of an object completely on a separate line', () => {
   const page = `https://crm.example/${'x'.repeat(120)}`;
   const failing = { record: 'p1', why: 'refused', about: null, sinceAt: NOW, attempts: 2, nextTryAt: NOW, page };
   const view = { ...oneOf(healths), targets: [{ ...someTarget, failing: [{ ...failing, parked: true }] }] };
@@ -83,7 +83,7 @@ test('says of a parked record that it waits, and has the page of an object whole
   expect(lines).toContainEqual(expect.stringMatching(/^ {4}p1 +refused \(waits for data or a decision\)/));
 });
 
-test('says that excluded records are not known where the target was not read (server-error)', () => {
+test('shows excluded records as unknown if the target was not read (server-error)', () => {
   expect(rendered({ unread: 'server-error' })).toContain(
     'The clinic was not read (server-error): excluded records are unknown.',
   );

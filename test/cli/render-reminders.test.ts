@@ -15,30 +15,30 @@ describe('a list of reminders', () => {
   const listed = (reminders: ReminderLine[], day: string | null = null, complete = true) =>
     renderReminders({ tenant: 'aurora', day, complete, reminders }, 'No reminders are planned.');
 
-  test('has times as the clock of the clinic shows them', () => {
+  test('has times in the zone of the clinic', () => {
     expect(listed([LINE])).toMatch(/^2026-06-15 10:00\+02:00 +4711 +2026-06-16 10:00\+02:00 +day-before +sms +sent/m);
   });
 
-  test('has why one was not sent in the place of when it was', () => {
+  test('shows for an unsent reminder the reason instead of the time', () => {
     expect(listed([{ ...LINE, state: 'dropped', reason: 'opted-out' } as ReminderLine])).toContain(
       'dropped: opted-out',
     );
   });
 
-  test('counts what is due, and says when nothing is', () => {
+  test('counts due reminders, and says if none is due', () => {
     expect(listed([LINE], '2026-06-15')).toMatch(/\n\n1 reminder due on 2026-06-15\.$/);
     expect(listed([LINE, LINE])).toMatch(/\n\n2 reminders\.$/);
     expect(listed([])).toBe('No reminders are planned.');
     expect(listed([], '2026-06-15')).toBe('No reminders are due on 2026-06-15.');
   });
 
-  test('warns that some may be missing where the list of the clinic was not whole, also when none is there', () => {
+  test('warns about missing reminders if the list of the clinic was incomplete, even if the list is empty', () => {
     for (const reminders of [[], [LINE]]) expect(listed(reminders, null, false)).toContain('reminders may be missing');
     expect(listed([LINE])).not.toContain('reminders may be missing');
   });
 });
 
-describe('the story of the reminders of an appointment', () => {
+describe('the reminder history of an appointment', () => {
   const told = (changes: Partial<ReminderExplanation>) =>
     flat(
       renderReminderExplanation({
@@ -47,7 +47,7 @@ describe('the story of the reminders of an appointment', () => {
       }),
     );
 
-  test('has what each rule says: when it is due, or why there is none', () => {
+  test('shows for each rule the due time, or the reason for no reminder', () => {
     const rules = [
       { rule: 'day-before', channel: 'sms', dueAt: NOW, zone: 'Europe/Rome' },
       { rule: 'hour-before', channel: 'sms', excluded: 'quiet-hours' },
@@ -61,7 +61,7 @@ describe('the story of the reminders of an appointment', () => {
     );
   });
 
-  test('has reason, tries, last failure and reference of each, and what the gateway and the patient said', () => {
+  test('shows reason, attempts, last failure and reference, and the answers of gateway and patient', () => {
     const line = {
       ...{ ...LINE, state: 'failed', reason: 'channel-failed', attempts: 2, lastCode: 'sms-busy', reference: 'SM7' },
       ...{ report: { state: 'undelivered', code: '30003', at: NOW }, answer: { at: NOW, is: 'confirmed' } },

@@ -147,7 +147,7 @@ const statuses: fc.Arbitrary<Omit<Status, 'problems'>> = fc.record({
   removed: fc.array(removals, { maxLength: 2 }),
 });
 
-test('is at most a hundred columns wide and commands the terminal nothing', () =>
+test('has at most 100 columns and no control characters for the terminal', () =>
   fc.assert(
     fc.property(statuses, (view) =>
       expectTidy(renderStatus({ ...view, problems: problemsOf(view, { managed: new Set() }) })),
@@ -157,7 +157,7 @@ test('is at most a hundred columns wide and commands the terminal nothing', () =
 describe('one clinic', () => {
   const shown = (changes: Parameters<typeof tenantOf>[0]) => flat(renderStatus(statusOf([tenantOf(changes)])));
 
-  test('in a first sync is not said to be in sync as of a time', () => {
+  test('in a first sync has no time of its last sync', () => {
     const inFirstSync = targetOf('first-sync', { sync: 'behind', inSyncAsOf: null, firstSync: { written: 2, of: 5 } });
     expect(shown({ targets: [inFirstSync] })).not.toMatch(/sync: [^;]*as of/);
     expect(shown({})).toMatch(/sync: in sync as of 20/);
@@ -165,7 +165,7 @@ describe('one clinic', () => {
     expect(shown({ targets: [behind] })).toContain('sync: behind, in sync as of never;');
   });
 
-  test('says who wants an approval, by the name that they claim, and of which hold', () => {
+  test('shows the requester of an approval, by the claimed name, and the hold', () => {
     const by = { kind: 'os-user', name: 'root', id: '0', claimed: 'Ada' } as const;
     const approval = { id: 'a', verb: 'approve', what: { hold: 'k7p2m' }, by, at: NOW, expiresAt: NOW } as const;
     expect(shown({ approvals: [approval] })).toContain(
@@ -179,7 +179,7 @@ describe('one clinic', () => {
     );
   });
 
-  test('names the command for a feed without an address, and says of one that has been fetched how long ago', () => {
+  test('shows the command for a feed without a URL, and the time since the last fetch of a feed', () => {
     const fetched = { madeAt: NOW, fetchedAt: NOW - 5 * MINUTE_MS, fetches: 1 };
     const feedOf = (feed: object | null) => shown({ targets: [targetOf(null, { feed } as object)] });
     expect(feedOf(null)).toContain('create a URL: clinic-mirror feeds rotate aurora room');
@@ -187,14 +187,14 @@ describe('one clinic', () => {
     expect(feedOf({ ...fetched, fetchedAt: null })).toContain('room: never fetched');
   });
 
-  test('says of records that Redis has otherwise that nothing was done by them (record-forged)', () => {
+  test('shows that records changed in Redis had no effect (record-forged)', () => {
     expect(shown({ targets: [targetOf(null, { forged: 2 })] })).toContain(
       'room: 2 records in Redis were not written by clinic-mirror',
     );
     expect(shown({})).not.toContain('record-forged');
   });
 
-  test('has a configuration older than a process, or newer than the last cycle, said to be so', () => {
+  test('shows a configuration that is older than a process, or newer than the last cycle', () => {
     const configuration = { number: 2, isOurs: false, supersededAt: NOW };
     expect(shown({ configuration })).toMatch(/configuration-superseded: .* these files differ from the last cycle/);
     expect(shown({})).not.toMatch(/configuration-superseded|these files differ/);
@@ -204,12 +204,12 @@ describe('one clinic', () => {
 describe('several clinics', () => {
   const both = statusOf([tenantOf(), tenantOf({ tenant: 'belvedere', paused: true })]);
 
-  test('have a line each, and no targets', () => {
+  test('have one line each, without targets', () => {
     expect(renderStatus(both)).toMatch(/^belvedere \(paused\) +in sync/m);
     expect(renderStatus(both)).not.toMatch(/^ +room/m);
   });
 
-  test('are left out where only problems are wanted', () => {
+  test('are omitted if only problems are requested', () => {
     expect(renderStatus(both, { problemsOnly: true })).toBe(renderStatus(both).split('\n\n')[0]);
   });
 });
@@ -217,7 +217,7 @@ describe('several clinics', () => {
 describe('the installation', () => {
   const shown = (changes: Partial<Status>) => flat(renderStatus({ ...statusOf([tenantOf()]), ...changes }));
 
-  test('names a refused change of a file by file, line and field, and how many more faults there are', () => {
+  test('shows a refused file change with file, line and field, and counts the further faults', () => {
     const fault = { file: 'tenants/aurora.yaml', line: 7, path: 'targets.room', message: 'is needed' };
     const refused = [{ tenant: null, sinceAt: NOW, faults: [fault, { ...fault, line: null }], more: 3 }];
     const text = shown({ refused });
@@ -228,7 +228,7 @@ describe('the installation', () => {
 
   test.each([
     [
-      'a state of before',
+      'an older state of Redis',
       { wentBackAt: NOW },
       /state-went-back: .*reminders due before the detection are not sent again/,
     ],
@@ -236,13 +236,13 @@ describe('the installation', () => {
     ['no directory', { directory: 'none' }, /no dataDirectory is set; the audit log is off/],
     ['a directory that fails', { directory: 'failed' }, /dataDirectory is not writable$/],
     ['a Redis that does not tell', { durability: 'unsupported' }, / → /],
-  ] as const)('has %s among what keeps decisions', (_, changes, says) => {
+  ] as const)('shows %s as a fault of the storage for decisions', (_, changes, says) => {
     const { state } = statusOf([]);
     expect(shown({ state: { ...state, ...changes } })).toMatch(says);
     expect(shown({ state })).not.toMatch(says);
   });
 
-  test('says until when it holds what is of a tenant that is no longer configured', () => {
+  test('shows the expiry of the data of a tenant that is no longer configured', () => {
     expect(shown({ removed: [{ name: 'corallo', missedAt: NOW, releaseAt: NOW }] })).toContain(
       'tenant corallo is no longer configured: its state is deleted after 2026-06-15',
     );

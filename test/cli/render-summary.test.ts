@@ -10,13 +10,13 @@ const NEEDS_LOGIN = { connections: [loginOf('needs-login', { reason: 'interactio
 const RETRYING = { connections: [loginOf('retrying', { nextTryAt: NOW + MINUTE_MS })] };
 
 describe('problems', () => {
-  test('of a person come before those that pass by themselves, and nothing is said of none', () => {
+  test('that require action come before the retrying ones, and an empty group is omitted', () => {
     const both = [...problems(RETRYING), ...problems(NEEDS_LOGIN)];
     expect(renderProblems(both, NOW).map((block) => block.split('\n')[0])).toEqual(['ACTION REQUIRED', 'RETRYING']);
     expect(renderProblems([], NOW)).toEqual([]);
   });
 
-  test('have their command whole on a line of its own', () => {
+  test('show their command completely on a separate line', () => {
     const [problem] = problems(NEEDS_LOGIN);
     const next = `clinic-mirror login ${'x'.repeat(150)} dav`;
     expect(
@@ -26,11 +26,11 @@ describe('problems', () => {
     ).toBe(`    ${next}`);
   });
 
-  test('have the next try', () => {
+  test('show the time of the next attempt', () => {
     expect(flat(renderProblems(problems(RETRYING), NOW)[0]!)).toContain(`retrying at ${renderTime(NOW + MINUTE_MS)}`);
   });
 
-  test('have when harm begins while it is still to come, and how many changes wait', () => {
+  test('show the future start of harm, and the number of pending changes', () => {
     const [problem] = problems(NEEDS_LOGIN);
     const shown = (breaksAt: number, waiting: number) =>
       flat(renderProblems([{ ...problem!, breaksAt, waiting }], NOW)[0]!);
@@ -39,7 +39,7 @@ describe('problems', () => {
     expect(shown(NOW, 2)).toContain('2 pending changes');
   });
 
-  test('that many clinics share name the first thirty', () => {
+  test('of many clinics list the first thirty', () => {
     const [problem] = problems(NEEDS_LOGIN);
     const clinics = Array.from({ length: 32 }, (_, index) => ({ tenant: `c${index}`, waiting: 0 }));
     const [text = ''] = renderProblems([{ ...problem!, clinics } as NonNullable<typeof problem>], NOW);
@@ -51,7 +51,7 @@ describe('the summary', () => {
   const ill = (tenant: string, changes: object) =>
     problems({ tenant, ...changes }).map((problem) => ({ ...problem, tenant }));
 
-  test('counts each clinic once: one that needs a person is not among those that wait', () => {
+  test('counts each clinic once, by its most urgent state', () => {
     const tenants = ['a', 'b', 'c'].map((tenant) => tenantOf({ tenant }));
     const found = [...ill('a', NEEDS_LOGIN), ...ill('a', RETRYING), ...ill('b', RETRYING)];
     expect(renderSummary({ ...statusOf(tenants), problems: found })).toMatch(
@@ -59,7 +59,7 @@ describe('the summary', () => {
     );
   });
 
-  test('counts a paused clinic and one in its first sync as neither well nor waiting', () => {
+  test('counts a paused clinic and one in its first sync as neither ok nor retrying', () => {
     const first = targetOf('first-sync', { sync: 'behind', firstSync: { written: 2, of: 5 } });
     const tenants = [tenantOf({ tenant: 'a', targets: [first] }), tenantOf({ tenant: 'b', paused: true })];
     expect(renderSummary(statusOf(tenants))).toMatch(/0 retrying, .*1 .*, 1 paused, 0 ok$/);
@@ -70,7 +70,7 @@ describe('the summary', () => {
   });
 });
 
-test('a clinic in its first sync has its figures in its line', () => {
+test('a clinic in its first sync shows its figures in its line', () => {
   const firstSync = { written: 20, of: 70 };
   const target = targetOf('first-sync', { sync: 'behind', firstSync });
   expect(renderClinics([tenantOf({ targets: [target], firstSync })], NOW)).toMatch(/^aurora +behind, 20\/70 /m);

@@ -7,20 +7,20 @@ import { expectTidy, names, runs, targets } from './arbitraries.ts';
 
 const syncs = fc.record({ tenant: names, run: runs, targets: fc.array(targets, { maxLength: 4 }) });
 
-test('is at most a hundred columns wide and commands the terminal nothing', () =>
+test('has at most 100 columns and no control characters for the terminal', () =>
   fc.assert(fc.property(syncs, (result) => expectTidy(renderSync(result)))));
 
-test('what was changed by hand and is restored counts as changed', () => {
+test('restored manual changes are in the column of changed objects', () => {
   const planned = { 'content-changed': 3, 'edited-by-hand': 2, 'removed-by-hand': 1 };
   expect(renderSync(resultOf(planned)).split('\n').at(-1)).toMatch(/^room +in sync +– +0 +6 +0 /);
 });
 
-test('everything that takes an object away counts as removed', () => {
+test('each reason to remove an object is in the column of removed objects', () => {
   const planned = { new: 4, cancelled: 3, excluded: 2, vanished: 1 };
   expect(renderSync(resultOf(planned)).split('\n').at(-1)).toMatch(/^room +in sync +– +4 +0 +6 /);
 });
 
-test('targets that were left as they are since a list is yet to be read are named, and the sync is not whole', () => {
+test('targets that wait for their source are listed, and the sync is incomplete', () => {
   const result = resultOf({});
   expect(isWhole(result)).toBe(true);
   const left = { ...result, run: { ...result.run, awaiting: ['contacts'] } };
@@ -28,7 +28,7 @@ test('targets that were left as they are since a list is yet to be read are name
   expect(isWhole(left)).toBe(false);
 });
 
-test('what waits for a person is said with the command that shows it', () => {
+test('changes that wait for approval are shown with the command that lists them', () => {
   const result = resultOf({});
   const held = { ...result, targets: result.targets.map((target) => ({ ...target, held: 926 })) };
   expect(renderSync(result)).not.toContain('holds list');

@@ -31,33 +31,33 @@ describe('an endpoint', () => {
     ['new', { restUntil: NOW }, { sinceAt: null }],
     ['retrying', { restUntil: NOW }, {}],
     ['on', {}, {}],
-  ])('is %s, whatever comes after it in order', (state, endpoint, event) => {
+  ])('is %s, regardless of the states of lower priority', (state, endpoint, event) => {
     expect(shown(endpoint, event)).toMatch(new RegExp(`^portal +report\\.available +${state} `, 'm'));
   });
 
-  test('that is closed names the command that opens it, and no next try', () => {
+  test('that is closed shows the command that opens it, and no next attempt', () => {
     const text = flat(shown({ closed: CLOSED, restUntil: NOW }, { failing: 3, lastCode: 'webhook-gone' }));
     expect(text).toContain('(webhook-gone); after the fix, run "clinic-mirror triggers reopen aurora portal"');
     expect(text).not.toContain('next try');
   });
 
-  test('whose messages fail while it does not rest has the next try of each event', () => {
+  test('whose messages fail while it is active has the next attempt of each event', () => {
     const failing = { failing: 3, lastCode: 'webhook-refused', nextTryAt: NOW };
     expect(flat(shown({}, failing))).toContain('portal: report.available: 3 failed (webhook-refused), next retry 2026');
     expect(flat(shown({ restUntil: NOW }, failing))).not.toContain('3 failing');
   });
 
-  test('has why an event is off and what to do', () => {
+  test('shows the reason for a disabled event and the remedy', () => {
     expect(flat(shown({}, { off: OFF }))).toContain('(missing-claim); grant reports.read');
   });
 });
 
-test('too many documents at once (too-many-at-once) are let through or never sent by the command', () => {
+test('the command sends or drops too many documents at once (too-many-at-once)', () => {
   expect(remedyOf('aurora', 'portal', 'too-many-at-once')).toMatch(/sends them; with --skip they are dropped$/);
   expect(remedyOf('aurora', 'portal', 'webhook-gone')).not.toContain('--skip');
 });
 
-test('how often lists are read is said in whole minutes', () => {
+test('the read interval of lists is shown in whole minutes', () => {
   expect(shown({}, {}, 1)).toMatch(/every 1 minute\.$/);
   expect(shown({}, {}, 2)).toMatch(/every 2 minutes\.$/);
 });

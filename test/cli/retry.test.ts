@@ -13,7 +13,7 @@ async function open() {
   return { installation, ...(await openServerAway(redis.connect(), installation)) };
 }
 
-test('the command that the problem names has the server tried, and says who does', async () => {
+test('the command of the problem makes the daemon retry the server, and lists its clinics', async () => {
   const { installation, woken } = await open();
   const told = await runProgram(['status', '--problems'], { installation });
   const [, command = ''] = /clinic-mirror (retry \S+)/.exec(told.out) ?? [];
@@ -23,13 +23,13 @@ test('the command that the problem names has the server tried, and says who does
   expect(woken).toEqual([expect.stringContaining(`${AWAY} studio-rossi/`)]);
 });
 
-test('the same comes as JSON', async () => {
+test('the same answer is available as JSON', async () => {
   const { installation } = await open();
   const { out } = await runProgram(['retry', AWAY, '--json'], { installation });
   expect(JSON.parse(out)).toEqual({ host: AWAY, clinics: ['studio-rossi'], targets: 1 });
 });
 
-test('a server that nothing waits for is an error that says where its name stands', async () => {
+test('a server without pending retries is an error that says how to find its name', async () => {
   const { installation, woken } = await open();
   const { thrown } = await runProgram(['retry', 'other.example'], { installation });
   expect(thrown).toMatchObject({ code: 'server-not-away', remedy: expect.stringContaining('status --problems') });

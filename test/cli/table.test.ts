@@ -9,7 +9,7 @@ const texts = fc.lorem({ maxCount: 25 });
 describe('a table', () => {
   const columns = ['name', { heading: 'count', right: true }];
 
-  test('stands in columns, numbers to the right', () => {
+  test('aligns its columns, with numbers to the right', () => {
     expect(
       renderTable(columns, [
         ['a', '1'],
@@ -18,7 +18,7 @@ describe('a table', () => {
     ).toEqual(['name       count', '─────────  ─────', 'a              1', 'long name   1000']);
   });
 
-  test('cuts the widest text where it does not fit, never a number', () => {
+  test('cuts the widest text if the table is too wide, never a number', () => {
     const [, , row = ''] = renderTable(columns, [['x'.repeat(200), '1234567']]).split('\n');
     expect(row).toHaveLength(PLAIN_COLUMNS);
     expect(row).toMatch(/^x+… {2}1234567$/);
@@ -29,7 +29,7 @@ describe('a table', () => {
   });
 });
 
-test('a text is broken at its spaces, and loses nothing', () => {
+test('a text is wrapped at its spaces, without loss', () => {
   fc.assert(
     fc.property(texts, fc.integer({ min: 30, max: 120 }), (text, width) => {
       const broken = withOutputOptions({ textColumns: width }, () => wrap(text, '  ')).split('\n');
@@ -51,7 +51,7 @@ test.each([
   expect(renderAge(at, NOW)).toBe(expected);
 });
 
-test('a time is in UTC and says so', () => {
+test('a time is in UTC, with its zone', () => {
   expect(renderTime(NOW)).toBe('2026-06-15 08:00:00Z');
   expect(renderTime(null)).toBe('–');
 });

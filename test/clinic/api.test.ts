@@ -74,7 +74,7 @@ describe('patients', () => {
     expect(failure).toMatchObject({ actor: 'conflict', code: 'record-gone' });
   });
 
-  test('are looked up before a create with a lost response is sent again', async () => {
+  test('are searched before a create with a lost response is repeated', async () => {
     const api = open();
     proxy.add({ method: /POST/, fault: { kind: 'lost-answer' } });
     const made = await api.patients.create(tenantId, { ...NEW_PATIENT, firstName: 'Bea' }, unhurried());

@@ -52,7 +52,7 @@ export function openApi(
 export async function all<Model>(pages: AsyncIterable<ListPage<Model>>): Promise<Model[]> {
   const records: Model[] = [];
   for await (const page of pages) {
-    if (page.unusable.length > 0) throw new Error(`rows were set aside: ${JSON.stringify(page.unusable)}`);
+    if (page.unusable.length > 0) throw new Error(`rows were skipped: ${JSON.stringify(page.unusable)}`);
     records.push(...page.records);
   }
   return records;

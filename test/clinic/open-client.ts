@@ -75,5 +75,5 @@ export async function failureOf(call: Promise<unknown>): Promise<MirrorError> {
     (thrown: unknown) => thrown,
   );
   if (error instanceof MirrorError) return error;
-  throw new Error('expected the call to end with a MirrorError', { cause: error });
+  throw new Error('expected the call to throw a MirrorError', { cause: error });
 }

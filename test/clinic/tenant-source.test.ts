@@ -76,7 +76,7 @@ test('a numeric id above 2^53 is read and requested by its exact digits', async 
   expect(asked.at(-1)).toContain('/tenants/9007199254740993/');
 });
 
-test('pages whose ids above 2^53 differ in the last digit are different, and a webhook names each id exactly', async () => {
+test('pages with ids above 2^53 that differ in the last digit are different; webhooks contain exact ids', async () => {
   const ids = Array.from({ length: 30 }, (_, index) => String(9_007_199_254_740_993n + BigInt(index)));
   const time = '"start":"2026-12-01T09:00:00Z","end":"2026-12-01T09:30:00Z"';
   const rows = ids.map((id) => `{"id":${id},"agendaId":${id},"patientId":${id},${time},"status":"Booked"}`);

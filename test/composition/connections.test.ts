@@ -107,7 +107,7 @@ describe('connections to Microsoft', () => {
     const application = connections.get('application');
     expect(application).toMatchObject({ kind: 'microsoft-app', scopes: [], tokens: null });
     const [one, other] = [application!.authorizer('one'), application!.authorizer('other')];
-    expect(one, 'targets in one mailbox take turns by their login').toBe(other);
+    expect(one, 'targets in one mailbox share an authorizer').toBe(other);
     expect(await one.header(NEVER)).toMatch(/^Bearer /);
     expect(spent).toEqual([1]);
     expect(tenant.targets.get('other')?.settings).toMatchObject({ mailbox: MAILBOX, deleteMode: 'soft' });
@@ -299,9 +299,9 @@ const HOOK = 'kind: webhook, settings: { url: "https://hook.test/in", secrets: [
 
 test.each([
   ['no reminders', null, false],
-  ['a webhook that is told ids', `{ ${HOOK} } }`, false],
-  ['a webhook that is told the text', `{ ${HOOK}, fields: [text] } }`, true],
-  ['a webhook for those who agreed', `{ consent: privacy, ${HOOK} } }`, true],
+  ['a webhook that gets ids', `{ ${HOOK} } }`, false],
+  ['a webhook that gets the text', `{ ${HOOK}, fields: [text] } }`, true],
+  ['a webhook that requires a consent', `{ consent: privacy, ${HOOK} } }`, true],
   ['mails', '{ kind: email, settings: { host: mail.test, from: us@clinic.test } }', true],
 ])('%s: whether the connection to the clinic needs its patients', (_, channel, needsPatients) => {
   const reminders = `reminders: { channels: { one: ${channel} }, rules: { r: { before: P1D, channels: [one] } } }\n`;

@@ -117,7 +117,7 @@ async function readsSalesforce(sandbox: SalesforceSandbox, authorizer: Authorize
 const authorizerOf = (connection: OpenConnection): Authorizer => connection.authorizer('patients');
 
 describe('connections to HubSpot', () => {
-  test('of a user are made at the desk, work, use the budget of their client, and are revoked at HubSpot', async () => {
+  test('of a user are made at the desk, work, use the budget of their client, and HubSpot revokes them', async () => {
     const { sandbox, connection, desk, login, told, budgets } = await openHubSpot();
     expect(connection('crm')).toMatchObject({ kind: 'hubspot', scopes: ['oauth'] });
     await login('crm', (url) => sandbox.authorizeInBrowser(url, { account: 'admin@clinic.example' }));
@@ -170,7 +170,7 @@ describe('connections to Salesforce', () => {
     expect(connection(id)).toMatchObject({ kind: 'salesforce-app', scopes: [], tokens: null });
     expect(await readsSalesforce(sandbox, authorizerOf(connection(id)))).toBe(200);
     expect([...budgets]).toEqual(['salesforce-sandbox-client']);
-    expect(connection(id).authorizer('one'), 'targets take turns by their login').toBe(
+    expect(connection(id).authorizer('one'), 'targets of one connection share an authorizer').toBe(
       connection(id).authorizer('two'),
     );
   });

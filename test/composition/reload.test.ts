@@ -20,7 +20,7 @@ test('a changed file is read once, when two checks in a row found the same state
   expect(looks.map((stamp) => isDue(stamp))).toEqual([false, false, false, false, true, false]);
 });
 
-test('a file that was missing for a moment counts as present', () => {
+test('a briefly missing file is treated as present', () => {
   const isDue = began();
   expect(['first', 'ENOENT', 'first', 'first'].map((stamp) => isDue(stamp))).toEqual([false, false, false, false]);
 });

@@ -10,7 +10,7 @@ import { openComposition } from './open-composition.ts';
 
 const redis = useRedis();
 
-test('sealing keys are in the order of the settings: the first one encrypts, each decrypts', () => {
+test('encryption keys are in the order of the settings: the first one encrypts, each decrypts', () => {
   const secretOf = (id: string, byte: number) => ({ id, key: { reveal: () => Buffer.alloc(32, byte) } });
   const ringOf = (...sealingKeys: object[]) =>
     sealingRing({ secrets: { sealingKeys } } as unknown as Parameters<typeof sealingRing>[0]);

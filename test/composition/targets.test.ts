@@ -61,7 +61,7 @@ const tenantOf = (...targets: TargetConfiguration[]) =>
 describe('scopes of a connection', () => {
   const { connectors } = openWorld().parts;
 
-  test('are those of its own targets, each once, by the changes that each watches', () => {
+  test('are those of its targets, each once, for the changes of each target', () => {
     const crm = { crm: { stream: 'patients' } };
     const tenant = tenantOf(targetOf('one'), targetOf('two', crm), targetOf('other', { connection: 'private' }));
     expect(scopesOfTargets(tenant, 'work', connectors)).toEqual(['read', 'appointments:one', 'patients:two']);

@@ -26,7 +26,7 @@ test.each([
   },
 );
 
-test('a lane’s turn ends after the time of the settings', () => {
+test('a slice of a lane ends at the limits in the settings', () => {
   const tenant = open('push: { sliceOperations: 17, sliceSeconds: 9 }\n');
   expect(tenant.slice).toEqual({ operations: 17, durationMs: 9 * SECOND_MS });
 });

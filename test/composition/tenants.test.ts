@@ -101,7 +101,7 @@ test('no tenant is replaced while a rotated token is only in memory', async () =
   };
   await retitle(world, 'clinic-1', 'busy');
   const taking = takeUp();
-  await waitFor(() => asked > 1, { what: 'it to be asked again' });
+  await waitFor(() => asked > 1, { what: 'the second check' });
   expect(entry(composition, 'clinic-1')).toBe(before);
   isStored = true;
   expect(await taking).toMatchObject({ changed: ['clinic-1'] });

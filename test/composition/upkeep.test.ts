@@ -165,14 +165,18 @@ test('a missing connection is reported if it lasts, and its end is reported', as
   const opened = await openAlerting();
   const { clock, tenant, login, told, messages } = opened;
   await opened.logOut();
-  await remembered(opened, 'the missing login to be seen', ({ memory }) => memory?.includes('not-connected') ?? false);
+  await remembered(
+    opened,
+    'the missing connection to be noticed',
+    ({ memory }) => memory?.includes('not-connected') ?? false,
+  );
   clock.now += 5 * MINUTE_MS;
   await messages(1);
   const problem = { tenant, subject: `connection ${login}`, next: `clinic-mirror login ${tenant} ${login}` };
   expect(told()[0].begun.problems).toMatchObject([problem]);
 
   await opened.logIn();
-  await remembered(opened, 'the login to be seen again', ({ memory }) => /"goneAt":\d/.test(memory ?? ''));
+  await remembered(opened, 'the restored connection to be noticed', ({ memory }) => /"goneAt":\d/.test(memory ?? ''));
   clock.now += HOUR_MS;
   await messages(2);
   expect(told()[1]).toMatchObject({ begun: { count: 0 }, over: { count: 1, problems: [{ ...problem, next: null }] } });
@@ -183,7 +187,11 @@ test('a receiver that refuses messages is listed in status, and gets the message
   const { clock, answer, composition, told } = opened;
   answer.status = 503;
   await opened.logOut();
-  await remembered(opened, 'the missing login to be seen', ({ memory }) => memory?.includes('not-connected') ?? false);
+  await remembered(
+    opened,
+    'the missing connection to be noticed',
+    ({ memory }) => memory?.includes('not-connected') ?? false,
+  );
   clock.now += 5 * MINUTE_MS;
   await remembered(opened, 'the failure', ({ failure }) => failure?.code === 'webhook-unavailable');
   const view = await status(composition.installation);

@@ -40,7 +40,7 @@ describe("a vendor's answer that is no success", () => {
     expect(vendor.of(answer(status, body))).toMatchObject({ code: kind, status });
   });
 
-  test('shows who must act, when to retry and what to do, without the text of the vendor', () => {
+  test('has actor, retry and remedy, without the text of the vendor', () => {
     const error = vendor.of(answer(403, ['FULL', 'Ada Rossi']));
     expect(error).toBeInstanceOf(MirrorError);
     expect(error).toMatchObject({
@@ -53,21 +53,21 @@ describe("a vendor's answer that is no success", () => {
   });
 
   test.each([
-    ['as long as it asks', 429, 5_000, 5_000],
-    ['at once when it asks so', 429, 0, 0],
-    ['as its kind says when it asks for nothing', 429, null, 30_000],
-    ['at least as long as its kind says', 507, 5_000, 60_000],
-    ['longer when it asks so', 507, 90_000, 90_000],
-    ['the least when it asks for nothing', 507, null, 60_000],
-    ['for nothing known', 418, null, undefined],
+    ['as long as the vendor requests', 429, 5_000, 5_000],
+    ['zero seconds if the vendor requests zero', 429, 0, 0],
+    ['the delay of its kind if the vendor specifies none', 429, null, 30_000],
+    ['at least the delay of its kind', 507, 5_000, 60_000],
+    ['longer if the vendor requests it', 507, 90_000, 90_000],
+    ['the minimum of its kind if the vendor specifies none', 507, null, 60_000],
+    ['an unspecified time for an unknown kind', 418, null, undefined],
   ])('waits %s', (_, status, retryAfterMs, waitMs) => {
     expect(vendor.of(answer(status, null, retryAfterMs)).retryAfterMs).toBe(waitMs);
   });
 
   test.each([
-    ['a server that failed may have carried it out', 500, null, true],
-    ['a refusal has not', 418, null, false],
-    ['what its kind says counts for more', 503, ['TOO_FAST'], false],
+    ['a failed server may have done the operation', 500, null, true],
+    ['a refusal means that the operation was not done', 418, null, false],
+    ['the kind of the error overrides the status', 503, ['TOO_FAST'], false],
   ])('%s', (_, status, body, ambiguous) => {
     expect(vendor.of(answer(status, body)).ambiguous).toBe(ambiguous);
   });
@@ -81,7 +81,7 @@ test('an answer of a vendor without words is known by its status', () => {
 });
 
 describe('an error that is made', () => {
-  test('ends with the names of the affected objects', () => {
+  test('has the names of the affected objects at the end of its message', () => {
     expect(vendor.make('row-locked', { names: ['name', 'mail'] }).message).toBe(
       'another write has locked the record or its parent: name, mail',
     );
@@ -96,7 +96,7 @@ describe('an error that is made', () => {
     expect(vendor.make('batch-dependency', { ambiguous: false }).ambiguous).toBe(false);
   });
 
-  test('affects what its kind declares; the scope of a foreign error is unknown', () => {
+  test('has the scope of its kind; the scope of a foreign error is unknown', () => {
     expect(vendor.scopeOf(vendor.make('storage-full'))).toBe('target');
     expect(vendor.scopeOf(vendor.make('row-locked'))).toBe('item');
     const foreign = new MirrorError('x', { actor: 'remote', code: 'connection-failed', retry: 'later' });

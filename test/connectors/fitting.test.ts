@@ -105,10 +105,10 @@ describe('a record with a value that is refused', () => {
   });
 
   test.each([
-    ['that must be there', { last: 'A' }, 'last'],
+    ['that is required', { last: 'A' }, 'last'],
     ['that the operator wrote', { last: 'A', own: 'fixed' }, 'own'],
     ['that is empty', { last: 'A', list: null }, 'list'],
-    ['that is of no mapping', { last: 'A' }, 'strange'],
+    ['outside the mapping', { last: 'A' }, 'strange'],
   ])('%s is refused, after one call', async (_, properties, name) => {
     const { calls, write } = crm(() => name);
     const [outcome] = await write(create('a', properties));

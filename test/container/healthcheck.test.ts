@@ -38,12 +38,12 @@ test.each(['host: 0.0.0.0', 'host: 127.0.0.1', ''])('a daemon that answers is he
   expect(await check(`operator:\n  port: ${port}\n  ${host}\n`)).toEqual({ code: 0, out: 'healthz answered 200\n' });
 });
 
-test('a daemon that answers with an error is not', async () => {
+test('a daemon that answers with an error is unhealthy', async () => {
   const { port } = await serve(503);
   expect(await check(`operator: { port: ${port} }\n`)).toEqual({ code: 1, out: 'healthz answered 503\n' });
 });
 
-test('a port that nobody listens on is not', async () => {
+test('a port without a listener is unhealthy', async () => {
   const { port, close } = await serve(200);
   await close();
   expect(await check(`operator: { port: ${port} }\n`)).toEqual({

@@ -15,7 +15,7 @@ const COSTS: Readonly<Record<DialectName, DavCosts>> = {
 };
 
 const TAKES_ANY_TOKEN =
-  'this server takes any token, and then tells of all that is there; the daily reading of all finds what is gone';
+  'this server accepts any token and then lists all existing objects; the daily full read finds deleted ones';
 
 for (const dialect of DIALECT_NAMES) {
   const more: Record<string, string> =

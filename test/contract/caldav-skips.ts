@@ -1,8 +1,9 @@
 const NO_BATCH = 'CalDAV has no batch of writes: one request for one operation';
-const NO_PAGES = 'CalDAV has no pages: the connector asks for fifty objects at a time, seen in its own tests';
+const NO_PAGES =
+  'CalDAV has no pages: the connector requests fifty objects per call, covered by the connector’s own tests';
 const NO_CHANGE_PAGES =
-  'pages of changes are the choice of a CalDAV server, and this one makes none; seen in the connector’s own tests';
-const NO_NOTIFICATIONS = 'CalDAV servers have no agreed way to tell of changes: they are polled';
+  'pages of changes are optional in CalDAV, and this server sends none; covered by the connector’s own tests';
+const NO_NOTIFICATIONS = 'CalDAV has no standard for notifications: servers are polled';
 
 /** Cases of the contract that no CalDAV server can support. */
 export const CALDAV_SKIPS: Readonly<Record<string, string>> = {
@@ -15,6 +16,6 @@ export const CALDAV_SKIPS: Readonly<Record<string, string>> = {
   'changes of several pages are reported completely': NO_CHANGE_PAGES,
   'a page of changes that fails is an error, not the end': NO_CHANGE_PAGES,
   'each object has a page on which users edit it':
-    'calendars over CalDAV are shown by programs of all kinds: a server tells no address of a page',
+    'a CalDAV server has no URL of a page for an object: users choose their own program',
   notifications: NO_NOTIFICATIONS,
 };

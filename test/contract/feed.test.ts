@@ -12,7 +12,7 @@ import type { ContractTarget, RemoteObject } from './contract-target.ts';
 
 const redis = useRedis();
 const RING = [{ id: 'k1', key: Buffer.alloc(32, 3) }];
-const NEVER = () => Promise.reject(new Error('nobody edits a feed'));
+const NEVER = () => Promise.reject(new Error('a feed is read-only'));
 
 /** A feed, as seen by a subscriber who fetched all of it. */
 async function openFeedTarget(): Promise<ContractTarget> {

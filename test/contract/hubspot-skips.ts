@@ -1,21 +1,21 @@
 import type { ContractOptions } from './connector-contract.ts';
 
-const UNASKED = 'lists tell who is joined with nobody, and not with whom: an object that was given away is left there';
+const UNASKED = 'lists show that an object has no contact, but not which contact it has: a moved object stays moved';
 
 const ACTIVITIES = {
-  'an activity that a user moved to another contact counts as edited, and is moved back': UNASKED,
-  'a deal that a user moved to another contact counts as edited, and is moved back': UNASKED,
+  'an activity that a user moved to another contact is an edit, and is moved back': UNASKED,
+  'a deal that a user moved to another contact is an edit, and is moved back': UNASKED,
 };
 
 const SKIPS = {
   'an older create, update or delete does not change a later write':
-    'revisions are not compared before a write: a late one lands, and the audit tells it by its stamp',
+    'revisions are not compared before a write: a late write succeeds, and the audit finds it by its stamp',
 };
 
 const ACTIVITY_SKIPS = {
   ...SKIPS,
   'two workers that create the same record at once leave one object':
-    'keys of meetings are looked up: between the look and the create only the lease keeps a second worker away',
+    'keys of meetings are found by a search: between search and create only the lease excludes a second worker',
 };
 
 /** What the suite can't ask of HubSpot, in any version of its API. */

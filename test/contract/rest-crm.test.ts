@@ -16,7 +16,7 @@ const skips = {
     'this CRM passes over attributes that it does not know',
 };
 
-const NO_MERGING = 'the test server joins no records; one that was joined away is like one deleted manually';
+const NO_MERGING = 'the test server merges no records; a record lost by a merge is like one deleted manually';
 
 describeCrmConnector('rest-crm', () => openRestCrmTarget(espocrm), {
   skips: {

@@ -13,7 +13,7 @@ async function openClinic() {
   return { clinic, clinicId, owner, expected: () => expectedState(owner, 'privacy', NOON) };
 }
 
-test('what is lacking, doubled or different is told, in numbers', async () => {
+test('missing, duplicate and different records are counted', async () => {
   const { contacts } = (await openClinic()).expected();
   const [first, second, ...others] = contacts;
   expect(compareValues(contacts, contacts)).toEqual({ records: 12, remoteEvents: 12, duplicates: 0, missing: 0 });
@@ -23,7 +23,7 @@ test('what is lacking, doubled or different is told, in numbers', async () => {
   expect(compareValues(contacts, stale)).toMatchObject({ duplicates: 1, missing: 1 });
 });
 
-test('what is expected follows what people at the desk do', async () => {
+test('expected records follow the actions at the front desk', async () => {
   const { clinic, clinicId, expected } = await openClinic();
   const world = { clinic, clinicTenants: new Map([['aurora', clinicId]]), crms: [] };
   const desk = openPatientDesk(world);

@@ -23,7 +23,7 @@ async function pressButtonAt(address: string): Promise<{ status: number; cookie:
   };
 }
 
-test('somebody new is told an address, is signed in by one click, and sees a booking come into a calendar', async () => {
+test('a new visitor gets a URL, signs in with one click, and sees a booking appear in a calendar', async () => {
   const said: string[] = [];
   const pictures: string[] = [];
   const sizes = { appointmentsPerTenant: 12, agendasPerTenant: 2, patientsPerTenant: 4, pullEverySeconds: 10 };
@@ -41,7 +41,7 @@ test('somebody new is told an address, is signed in by one click, and sees a boo
   });
 
   const told = () => said.map((text) => /signed in by one click: (\S+)/.exec(text)?.[1]).find(Boolean);
-  await waitFor(() => Promise.race([ended.then(() => true), told() !== undefined]), { what: 'an address to open' });
+  await waitFor(() => Promise.race([ended.then(() => true), told() !== undefined]), { what: 'a URL to open' });
   const signedIn = await pressButtonAt(told() ?? '');
   expect([signedIn.status, signedIn.cookie]).toEqual([303, expect.stringMatching(/=/)]);
   const look = async (path: string) => {

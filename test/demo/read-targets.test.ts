@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { calendarsOf } from '../../demo/read-targets.ts';
 import { startGoogleSandbox } from '../../sandbox/google/index.ts';
 
-test('who observes a calendar spends nothing of the quota of the daemon', async () => {
+test('an observer of a calendar does not use the quota of the daemon', async () => {
   const google = await startGoogleSandbox({ quotaPerUserPerMinute: 3 });
   onTestFinished(() => google.close());
   google.createCalendar('anna@example.com', 'Room');

@@ -112,7 +112,7 @@ describe('writing', () => {
     expect(textOf(stepsOf({ failure: 'calendar-gone' })[3])).toContain('calendar-gone');
   });
 
-  test('gives the reason for waiting: its turn, a failure with its number of attempts, or an operator', () => {
+  test('gives the reason for waiting: the queue, a failure with its number of attempts, or an operator', () => {
     expect(lineOf({})).toContain(words.waits);
     expect(lineOf({ lastError: 'timeout' })).toContain(words.fails('timeout', 2));
     expect(lineOf({ lastError: 'refused', about: 'Email', parked: true })).toContain(words.parked('refused, Email'));

@@ -19,7 +19,7 @@ const ALWAYS = Number.POSITIVE_INFINITY;
 
 /** Without ETags an update queries the events first; one query lists all events of a batch. */
 test.each(['with', 'without'] as const)(
-  'at a server %s ETags that answers 404 to a query for an absent event, every change arrives and no calendar counts as deleted',
+  'a server %s ETags that answers 404 for an absent event gets every change and keeps its calendars',
   async (tags) => {
     const { world, clinicId, proxy, hands } = await openAbrupt(tags);
     const watched = watch(world);

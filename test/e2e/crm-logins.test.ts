@@ -25,7 +25,7 @@ test('connections of CRMs are created, shown, refreshed and revoked by the comma
   expect([atHubSpot.code, atSalesforce.code], atHubSpot.err + atSalesforce.err).toEqual([0, 0]);
 
   await waitFor(async () => (await lookedAfter(world, 'hubspot'))?.refreshedAt, {
-    what: 'a refresh at HubSpot before its token expires',
+    what: 'a refresh of the HubSpot token before its expiry',
   });
   hubspot.uninstall();
   await waitFor(async () => (await lookedAfter(world, 'hubspot'))?.state === 'needs-login', {

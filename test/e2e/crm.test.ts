@@ -55,7 +55,7 @@ function grant(world: CrmWorld, id: string, granted: boolean): void {
 }
 
 describe('a family of four with one e-mail address and one telephone', () => {
-  test('is four contacts in each CRM, none overwritten, even if one of them changes', async () => {
+  test('is four contacts in each CRM, none overwritten, even if one member changes', async () => {
     const world = await useCrmWorld({ patients: 14 });
     const clinicId = firstTenant(world);
     const family = [...world.clinic.patients(clinicId)].slice(0, 4).map(({ id }) => id);

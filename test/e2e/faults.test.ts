@@ -481,7 +481,7 @@ const PLAYS: Record<keyof typeof FAULTS, Play> = {
   },
 };
 
-test('each fault is shown within one cycle in the same sentence on every surface, and disappears after its repair', async () => {
+test('each fault has one sentence in every interface within a cycle, and disappears after its repair', async () => {
   // Without this setting a write may wait a second for the disk.
   await tester().config('SET', 'appendfsync', 'always');
   const world = await useFaultWorld(redis.url);

@@ -54,7 +54,7 @@ function chosen(world: CrmWorld) {
   const patient = [...world.clinic.patients(clinicId)].find(
     ({ id }) => visits.some((one) => one.patientId === id) && invoices.some((one) => one.patientId === id),
   );
-  if (patient === undefined) throw new Error('the clinic has no such patient');
+  if (patient === undefined) throw new Error('the patient is not in the clinic');
   const name = 'Zobeide Quaranta';
   world.clinic.plant(clinicId, 'patients', patient.id, {
     firstName: 'Zobeide',

@@ -74,7 +74,7 @@ const ofSecond = ({ tenant }: { tenant: string | null }) => tenant === 'clinic-2
 const follows = async (world: SmallWorld, index: number) =>
   isExact(await compare(world, world.targets[index] as SmallWorld['targets'][number]));
 
-test('a tenant with a server name that resolves to an internal address is reported on every surface, connects to no host, and blocks no other tenant', async () => {
+test('a server name with an internal IP address is reported, gets no connection, and blocks no tenant', async () => {
   const { world, inside, daemon, settings, operatorPort } = await open();
   await waitFor(() => follows(world, 0), { what: 'the calendar of the other tenant' });
   await waitFor(async () => (await status(world)).problems.some(ofSecond), { what: 'the problem' });

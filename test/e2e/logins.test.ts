@@ -35,7 +35,7 @@ test('tokens that end in the middle of a long sync are refreshed and nothing is 
   expect(world.google.counts.tokenRequests).toBe(2);
 });
 
-test('a revoked clinic connection stops its tenant with the same words on every surface; reconnecting resumes it', async () => {
+test('a revoked clinic connection stops its tenant with one message in all interfaces, until reconnected', async () => {
   const world = await useSmallWorld({ redisUrl: redis.url, tenants: 2 });
   const [first, second] = world.tenants as [SmallTenant, SmallTenant];
   for (const { id } of world.tenants) await world.cycle(id);
@@ -93,7 +93,7 @@ test('a revoked Google connection stops only its target; reconnecting resumes it
   expect(await world.compareAll()).toEqual([expect.objectContaining(EXACT), expect.objectContaining(EXACT)]);
 });
 
-test('a permission that a user did not grant at the clinic is named, by status and by the cycle', async () => {
+test('status and cycle show a permission that a user did not grant for the clinic', async () => {
   const world = await startSmallWorld({ redisUrl: redis.url });
   onTestFinished(() => world.close());
   await world.logIn({ connections: ['clinic'], clinicScopes: ['openid', 'offline_access'] });
@@ -109,7 +109,7 @@ test('a permission that a user did not grant at the clinic is named, by status a
   expect(await world.compareAll()).toEqual([expect.objectContaining(EXACT)]);
 });
 
-test('a permission that a user did not grant at Google is named, and nothing is written', async () => {
+test('a permission that a user did not grant for Google is shown, and nothing is written', async () => {
   const world = await startSmallWorld({ redisUrl: redis.url });
   onTestFinished(() => world.close());
   await world.logIn({ connections: ['clinic'] });

@@ -64,7 +64,7 @@ const FILES: Mistake[] = [
     ...inFile(/^1 error .*copy\.yaml line \d+, clinic\.tenantId/, /clinic-1 is the same clinic/, /keep one file/),
   },
   {
-    name: 'two files for one clinic that do not name it',
+    name: 'two files for one clinic without its id',
     ...checkedBy(async (made) => {
       await made.edit(TENANT, ({ clinic }) => void delete clinic.tenantId);
       await copyFile(join(made.configDir, TENANT), join(made.configDir, 'tenants/copy.yaml'));

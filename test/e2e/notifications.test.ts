@@ -130,7 +130,7 @@ function contentsOf(events: Awaited<ReturnType<CalendarHands['events']>>): strin
   return events.map(({ title, content }) => `${title} ${content}`).sort();
 }
 
-test('manual edits and deletions at Google and Outlook are restored without waiting for an audit', async () => {
+test('manual edits and deletions in Google and Outlook are restored without waiting for an audit', async () => {
   const here = await told();
   await here.start();
   await bothAreTold(here);

@@ -98,7 +98,7 @@ test('patients and secrets are met in no place that the product writes to, but i
   const clinicRequests = world.clinic.recording.recorded();
   const atVendors = [...world.google.recording.recorded(), ...world.graph.recording.recorded()];
   const toTargets = world.targets.flatMap(({ proxy }) => proxy.requests);
-  places.set('addresses of requests', [...clinicRequests, ...atVendors, ...toTargets].map(({ url }) => url).join('\n'));
+  places.set('URLs of requests', [...clinicRequests, ...atVendors, ...toTargets].map(({ url }) => url).join('\n'));
   places.set('bodies to calendars', toTargets.map(({ body }) => body).join('\n'));
 
   const secrets = secretsOf(world, [...clinicRequests, ...atVendors, ...toTargets]);

@@ -101,7 +101,7 @@ test('a running daemon applies its files: a changed, an added, a broken and a re
 
   await writeFile(tenantFile(world, 'clinic-1'), whole.replace('title: busy', 'title: appointment'));
   hangUp();
-  await follows(world, 'clinic-1', 'appointment', 'the file that was mended');
+  await follows(world, 'clinic-1', 'appointment', 'the corrected file');
   await waitFor(async () => (await status()).refused.length === 0, { what: 'nothing to be refused' });
   await untilRefused(ask, 0);
 
@@ -140,7 +140,7 @@ test('a temporarily empty folder and invalid settings change nothing', async () 
   ]);
   world.clinic.simulate(world.tenants[0]?.clinicId ?? '', { booked: 4, moved: 2, cancelled: 0, checkedIn: 0 });
   await world.opened().queues.pullNow('clinic-1');
-  await follows(world, 'clinic-1', 'appointment', 'the clinic to go on');
+  await follows(world, 'clinic-1', 'appointment', 'the clinic to continue');
   expect(await redis.connect().hexists(keys.removedTenants(), 'clinic-1')).toBe(0);
   await rename(elsewhere, folder);
   hangUp();

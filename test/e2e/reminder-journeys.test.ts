@@ -197,7 +197,7 @@ test('what is booked, moved, cancelled, opted out and answered, from the clinic 
 
   const [first, second] = sms.messages(PATIENT.phone);
   const report = sms.report(first?.sid ?? '', 'delivered');
-  if (report === null) throw new Error('no report was asked for');
+  if (report === null) throw new Error('no report was requested');
   expect(await sms.post(report)).toBe(204);
 
   const [target] = world.targets;

@@ -26,7 +26,7 @@ const redis = useRedis();
 const ALL_SCOPES = ['openid', 'offline_access', 'svc.agenda', 'svc.treatments', 'svc.patients'];
 const WITH_TREATMENTS = { target: { fields: ['treatment'] } };
 
-test('without the permission for treatments, texts are removed once, every surface reports it, and all texts return with it', async () => {
+test('without permission for treatments, texts are removed once, until the permission returns', async () => {
   const { world, user, clinicId } = await syncedWorld(WITH_TREATMENTS);
   const before = await descriptions(world);
   expect(before.length).toBeGreaterThan(10);
@@ -59,7 +59,7 @@ test('without the permission for treatments, texts are removed once, every surfa
   expect((await descriptions(world)).length).toBeGreaterThan(10);
 });
 
-test('a scope revoked from the connection turns off dependent features; others continue, and reconnecting restores them', async () => {
+test('a scope revoked from the connection disables only dependent features, until reconnected', async () => {
   const { world, user, clinicId } = await syncedWorld(WITH_TREATMENTS);
   reduceScopes(
     world,
@@ -175,7 +175,7 @@ test('a user’s only tenant gives way to another one: that one is never taken f
   world.clinic.simulate(clinicId, { booked: 2, cancelled: 2 });
   const opened = world.open();
   for (let looks = 0; looks < 2; looks += 1) await anotherCycle(opened);
-  await expectFirstExact(world, 'a second tenant beside it changes nothing');
+  await expectFirstExact(world, 'a second tenant in the same clinic changes nothing');
   const between = await remoteCount(world);
   expect(between).toBeLessThanOrEqual(before + 2);
 
@@ -256,7 +256,7 @@ test.each(['unknownAbsent', 'unknownNull', 'unknownEmpty'] as const)(
   },
 );
 
-test('a user who lost every tenant is not shown as connected, and is again in the next cycle that finds one', async () => {
+test('a user without any tenant is shown as not connected until a cycle finds a tenant again', async () => {
   const { world, user, clinicId } = await syncedWorld();
   world.clinic.leaveTenant(user.username, clinicId);
   expect((await anotherCycle(world.open())).run.error).toMatchObject({ code: 'user-unknown' });

@@ -100,7 +100,7 @@ const BREAKS: [what: string, how: (crm: Crm) => void, shows: Faults | 'strangers
     { contacts: { duplicates: 1 } },
   ],
   [
-    'a contact of somebody who did not consent',
+    'a contact of a patient without consent',
     ({ contacts }) => contacts.push({ id: 'z', isOurs: true, values: { lastName: 'Rossi 5' }, contactIds: [] }),
     { contacts: { duplicates: 1 } },
   ],
@@ -157,7 +157,7 @@ const BREAKS: [what: string, how: (crm: Crm) => void, shows: Faults | 'strangers
     { activities: { wrong: 1 } },
   ],
   [
-    'an activity of nobody',
+    'an activity without a contact',
     ({ activities }) => Object.assign(at(activities, 3), { contactIds: [] }),
     { activities: { wrong: 1 } },
   ],

@@ -243,8 +243,8 @@ describe('objects that a request removed from a target', () => {
 
   test.each([
     ['an object that is gone', [full], [], ['Qzxa0001']],
-    ['nothing when its title tells nothing any more', [full], [busy], []],
-    ['nothing when another object is of the same appointment', [full], [other], []],
+    ['nothing if its title no longer contains a surname', [full], [busy], []],
+    ['nothing if another object has the same appointment', [full], [other], []],
   ])('%s', async (_, before, after, removed) => {
     const readings = [before, after];
     const seen: string[] = [];

@@ -77,7 +77,7 @@ export function judgeCrmSide(
   return [
     ...contacts.texts.map(({ kind, text }) => told(kind, `contact ${text}`)),
     ...activities.texts.map(({ kind, text }) => told(kind, `activity ${text}`)),
-    ...Array.from({ length: shared }, () => told('wrong', 'an address that several share is at none or at several')),
+    ...Array.from({ length: shared }, () => told('wrong', 'a shared address is at no contact or at several')),
     ...Array.from({ length: strangers.changed }, () => told('wrong', 'a record of a stranger')),
   ];
 }

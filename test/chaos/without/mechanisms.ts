@@ -130,7 +130,7 @@ export async function checkRewrites(mechanism: Mechanism): Promise<void> {
     const source = await readFile(new URL(`../../../src/${module}`, import.meta.url), 'utf8');
     if (source.split(find).length !== 2) {
       throw new Error(
-        `src/${module} no longer holds what "--without ${mechanism}" takes out: correct test/chaos/without`,
+        `src/${module} no longer contains the code that "--without ${mechanism}" removes: correct test/chaos/without`,
       );
     }
   }

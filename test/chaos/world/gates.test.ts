@@ -12,14 +12,14 @@ function at(name: string, isWrite = false): Await {
 }
 
 describe('an await', () => {
-  test('is named without the parts that differ from record to record', () => {
+  test('has a name without the record-specific parts', () => {
     expect(operationOf('GET', '/v2/tenants/tnt0000001/appointments/apt0000007?x=1')).toBe(
       'GET /v2/tenants/*/appointments/*',
     );
     expect(operationOf('POST', '/batch/calendar/v3')).toBe('POST /batch/calendar/v3');
   });
 
-  test('of Redis is named by the kinds of its keys and by its lane', () => {
+  test('of Redis has a name from its kinds of keys and its lane', () => {
     const settle = ['evalsha', 'abc', '3', 'cm:{aurora}:lease:lane-doctor-1', 'cm:{aurora}:outbox:doctor-1', '7:owner'];
     expect(awaitOf(settle, () => 1)).toMatchObject({ name: 'redis evalsha lease-lane+outbox', lane: 'doctor-1' });
     expect(awaitOf(['get', 'cm:{aurora}:lease:plan'], () => 1)).not.toHaveProperty('lane');

@@ -26,7 +26,7 @@ function openTerminal() {
   };
 }
 
-describe('a text that a person types', () => {
+describe('a typed text', () => {
   test('is the answer, and the question is shown with its reason', async () => {
     const { asker, typing, shown } = openTerminal();
     expect(await typing(asker.text(QUESTION), 'Rossi', ENTER)).toBe('Rossi');
@@ -34,7 +34,7 @@ describe('a text that a person types', () => {
     expect(shown()).toContain('Pages show it.');
   });
 
-  test('is needed: nothing is taken only where there is a usual answer, or where it is optional', async () => {
+  test('is required, unless the question has a default or is optional', async () => {
     const needed = openTerminal();
     expect(await needed.typing(needed.asker.text(QUESTION), ENTER, 'Rossi', ENTER)).toBe('Rossi');
     expect(needed.shown()).toContain('this value is required');
@@ -44,34 +44,34 @@ describe('a text that a person types', () => {
     expect(await optional.typing(optional.asker.text({ ...QUESTION, isOptional: true }), ENTER)).toBe('');
   });
 
-  test('is asked for again with what is wrong with it', async () => {
+  test('is requested again, with the reason, if it is not valid', async () => {
     const { asker, typing, shown } = openTerminal();
     const check = (typed: string) => (typed.length > 2 ? undefined : 'this is too short');
     expect(await typing(asker.text({ ...QUESTION, check }), 'Ro', ENTER, 'ssi', ENTER)).toBe('Rossi');
     expect(shown()).toContain('this is too short');
   });
 
-  test('is not shown where it is a secret', async () => {
+  test('is not shown if it is a secret', async () => {
     const { asker, typing, shown } = openTerminal();
     expect(await typing(asker.secret(QUESTION), 'XQZ', ENTER)).toBe('XQZ');
     expect(shown()).not.toMatch(/[XQZ]/);
   });
 });
 
-describe('a choice of a person', () => {
-  test('is one of a few, the first unless they go on', async () => {
+describe('a choice in the terminal', () => {
+  test('has several options, and the first one is the default', async () => {
     const first = openTerminal();
     expect(await first.typing(first.asker.choice(KINDS), ENTER)).toBe('google');
     const second = openTerminal();
     expect(await second.typing(second.asker.choice(KINDS), DOWN, ENTER)).toBe('feed');
   });
 
-  test('may be several, and at least one', async () => {
+  test('can have several answers, and at least one', async () => {
     const { asker, typing } = openTerminal();
     expect(await typing(asker.choices(KINDS), ENTER, ' ', DOWN, DOWN, ' ', ENTER)).toEqual(['google', 'caldav']);
   });
 
-  test('of another entry is made after the first, and is no unless they say yes', async () => {
+  test('of another calendar starts after the first one, and is no by default', async () => {
     const unasked = openTerminal();
     expect(await unasked.asker.another('calendars', 0, 'One more?')).toBe(true);
     expect(unasked.shown()).toBe('');
@@ -85,12 +85,12 @@ describe('a choice of a person', () => {
 test.each([
   ['a text', 'text'],
   ['a secret', 'secret'],
-] as const)('a person who ends %s ends all: init-ended', async (_, kind) => {
+] as const)('Ctrl+C at %s ends the command: init-ended', async (_, kind) => {
   const { asker, typing } = openTerminal();
   await expect(typing(asker[kind](QUESTION), CTRL_C)).rejects.toMatchObject({ code: 'init-ended', retry: 'never' });
 });
 
-test('a person who ends a choice ends all: init-ended', async () => {
+test('Ctrl+C at a choice ends the command: init-ended', async () => {
   for (const ask of ['choice', 'choices'] as const) {
     const { asker, typing } = openTerminal();
     await expect(typing<unknown>(asker[ask](KINDS), CTRL_C), ask).rejects.toMatchObject({ code: 'init-ended' });
@@ -101,7 +101,7 @@ test('a person who ends a choice ends all: init-ended', async () => {
   });
 });
 
-test('what is reported is no question', () => {
+test('a report is no question', () => {
   const { asker, shown } = openTerminal();
   asker.report('two files were written');
   expect(shown()).toContain('two files were written');

@@ -13,7 +13,7 @@ describe('the settings', () => {
   const make = (dir: string, answers: object, { tests } = serversThatRefuse()) =>
     makeSettings(dir, asker(answers), { tests, profileOf });
 
-  test('have keys of their own, registrations of what was chosen, and every secret in a file', async () => {
+  test('contain new keys, the registrations of the chosen vendors, and each secret in a file', async () => {
     const dir = newFolder();
     const registrations = await make(dir, SETTINGS);
     const text = textOf(dir, 'clinic-mirror.yaml');
@@ -45,18 +45,21 @@ describe('the settings', () => {
     ['keys/microsoft-secret', 'microsoft-answer'],
   ] as const;
 
-  test.each(SECRETS)('without a working %s are not written, and neither is it', async (file, value) => {
-    const dir = newFolder();
-    const failure = await make(dir, ALL, serversThatRefuse(value)).catch((error: unknown) => error);
-    expect(failure).toMatchObject({ code: 'value-refused', remedy: expect.stringContaining(join(dir, file)) });
-    expect(String((failure as MirrorError).message)).not.toContain(value);
-    expect(textOf(dir, file)).toBe('');
-    expect(existsSync(join(dir, 'clinic-mirror.yaml'))).toBe(false);
-    await make(dir, ALL);
-    expect(textOf(dir, file)).toBe(`${value}\n`);
-  });
+  test.each(SECRETS)(
+    'without a working %s are not written, and the secret is not written either',
+    async (file, value) => {
+      const dir = newFolder();
+      const failure = await make(dir, ALL, serversThatRefuse(value)).catch((error: unknown) => error);
+      expect(failure).toMatchObject({ code: 'value-refused', remedy: expect.stringContaining(join(dir, file)) });
+      expect(String((failure as MirrorError).message)).not.toContain(value);
+      expect(textOf(dir, file)).toBe('');
+      expect(existsSync(join(dir, 'clinic-mirror.yaml'))).toBe(false);
+      await make(dir, ALL);
+      expect(textOf(dir, file)).toBe(`${value}\n`);
+    },
+  );
 
-  test.each(SECRETS)('have a refused %s replaced by a rerun, and no other file', async (file, value) => {
+  test.each(SECRETS)('have a refused %s replaced by a rerun, and no other file changes', async (file, value) => {
     const dir = newFolder();
     await make(dir, ALL);
     const before = filesOf(dir);
@@ -75,7 +78,7 @@ describe('the settings', () => {
     expect(told.join('\n')).not.toContain(value);
   });
 
-  test('keep every value that works, whatever the answers say now', async () => {
+  test('keep each working value, regardless of the new answers', async () => {
     const dir = newFolder();
     await make(dir, ALL);
     const before = filesOf(dir);
@@ -84,7 +87,7 @@ describe('the settings', () => {
     expect(filesOf(dir)).toEqual(before);
   });
 
-  test('name the profile that a document leads to', async () => {
+  test('name the profile that matches a document', async () => {
     const answers = { ...SETTINGS, clinic: { ...SETTINGS.clinic, document: 'api.json' } };
     const dir = newFolder();
     await make(dir, answers);
@@ -99,7 +102,7 @@ describe('the settings', () => {
     [{ clinic: { ...SETTINGS.clinic, clientId: undefined } }, 'answer-missing', 'clinic.clientId'],
     [{ calendarKinds: ['ical'] }, 'answer-refused', 'caldav'],
     [{ calendarKinds: [] }, 'answer-missing', 'calendarKinds'],
-  ])('refuse %j, and say what to write', async (changed, code, says) => {
+  ])('refuse %j, and show the correct form', async (changed, code, says) => {
     const failure = await make(newFolder(), { ...SETTINGS, ...changed }).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(MirrorError);
     const { remedy = '', message } = failure as MirrorError;

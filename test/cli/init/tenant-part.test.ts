@@ -9,7 +9,7 @@ describe('calendars', () => {
   const ask = (calendars: readonly object[], env = {}, dir = newFolder(), { tests } = serversThatRefuse()) =>
     askCalendars({ dir, tenant: 'aurora', registrations: REGISTRATIONS, tests }, PLACES, asker({ calendars }, env));
 
-  test('of each kind name their login, what feeds them and what they are called', async () => {
+  test('of each kind name their connection, their sources and their title', async () => {
     const dir = newFolder();
     const made = await ask(
       [
@@ -59,7 +59,7 @@ describe('calendars', () => {
     });
   });
 
-  test('are offered at the vendors alone that the settings have a registration for', async () => {
+  test('are offered only for vendors that have a registration in the settings', async () => {
     const none = { clinic: 'main', google: null, microsoft: null };
     const { tests } = serversThatRefuse();
     const tools = { dir: newFolder(), tenant: 'aurora', registrations: none, tests };
@@ -68,7 +68,7 @@ describe('calendars', () => {
   });
 });
 
-test('a clinic has an id of its name, and a zone that there is', async () => {
+test('a clinic has an id made from its name, and an existing zone', async () => {
   expect(await askTenant(asker({ name: 'Poliambulatorio Aurora', zone: 'Europe/Rome' }))).toEqual({
     ...TENANT,
     id: 'poliambulatorio-aurora',

@@ -29,7 +29,7 @@ async function settle(dir: string, answer: string, failures: Record<string, Mirr
 }
 
 describe('a secret', () => {
-  test('that works is kept, whatever the answer', async () => {
+  test('that works is kept, regardless of the answer', async () => {
     const dir = newFolder();
     await replaceOwnFile(dir, FILE, 'kept\n');
     expect(await settle(dir, 'new', {})).toEqual({ value: 'kept', tested: ['kept'] });
@@ -46,7 +46,7 @@ describe('a secret', () => {
     expect(textOf(dir, FILE)).toBe('new\n');
   });
 
-  test('that is kept survives a server that is away only where the other values of the test are kept too', async () => {
+  test('that is kept survives a server outage only if the other tested values are kept too', async () => {
     const dir = newFolder();
     await replaceOwnFile(dir, FILE, 'kept\n');
     const kept = refusal('remote', 'server-error');
@@ -54,13 +54,13 @@ describe('a secret', () => {
     expect((await settle(dir, 'new', { kept })).value).toBe('new');
   });
 
-  test('that may stay empty is not written', async () => {
+  test('that is optional and empty is not written', async () => {
     const dir = newFolder();
     expect((await settle(dir, '', {})).value).toBe('');
     expect(textOf(dir, FILE)).toBe('');
   });
 
-  test('is for this user alone, as are the folders above it', async () => {
+  test('is accessible only to this user, and so are the folders above it', async () => {
     const dir = newFolder();
     await settle(dir, 'new', {});
     expect([FILE, 'secrets'].map((path) => statSync(join(dir, path)).mode & 0o777)).toEqual([0o600, 0o700]);
@@ -68,7 +68,7 @@ describe('a secret', () => {
 });
 
 describe('a file', () => {
-  test('that is there stays as it is', async () => {
+  test('that exists is not changed', async () => {
     const dir = newFolder();
     await replaceOwnFile(dir, 'a.yaml', 'a: 1\n');
     await writeMissingFiles(
@@ -81,14 +81,14 @@ describe('a file', () => {
     expect([textOf(dir, 'a.yaml'), textOf(dir, 'b.yaml')]).toEqual(['a: 1\n', 'b: 1\n']);
   });
 
-  test('that is no YAML is refused with its faults, and none is null', async () => {
+  test('that is no valid YAML is refused with its faults, and a missing file is null', async () => {
     const dir = newFolder();
     await replaceOwnFile(dir, 'a.yaml', 'a: [\n');
     expect(() => readExisting(dir, 'a.yaml')).toThrow(expect.objectContaining({ code: 'configuration' }));
     expect(readExisting(dir, 'b.yaml')).toBe(null);
   });
 
-  test('that cannot be created is named (file-unusable)', async () => {
+  test('that cannot be created is an error with a code (file-unusable)', async () => {
     const dir = newFolder();
     await replaceOwnFile(dir, 'a', 'a file\n');
     await expect(replaceOwnFile(dir, 'a/b', 'x')).rejects.toMatchObject({ actor: 'settings', code: 'file-unusable' });
@@ -106,7 +106,7 @@ describe('a question', () => {
     return untilAccepted({ isPerson, report: () => {} } as unknown as Asker, work);
   };
 
-  test('whose answer was refused is asked again of a person alone (value-refused)', async () => {
+  test('whose answer was refused is repeated only in a terminal (value-refused)', async () => {
     expect(await ask(true, 'value-refused')).toBe(3);
     await expect(ask(false, 'value-refused')).rejects.toMatchObject({ code: 'value-refused' });
     await expect(ask(true, 'init-ended')).rejects.toMatchObject({ code: 'init-ended' });

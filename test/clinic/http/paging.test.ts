@@ -268,7 +268,7 @@ describe('a list that does not come whole', () => {
   });
 
   it.each<[string, NonNullable<WrittenProfile['paging']>, Tamper]>([
-    ['no word of more', { style: 'offset-limit', ends: ['has-more'] }, (answer) => delete answer.hasMore],
+    ['no has-more field', { style: 'offset-limit', ends: ['has-more'] }, (answer) => delete answer.hasMore],
     [
       'more is a text',
       { style: 'offset-limit', ends: ['has-more'] },

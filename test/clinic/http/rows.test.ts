@@ -73,4 +73,4 @@ test.each([
   },
   { what: 'text', body: 'next' },
   { what: 'nothing', body: null },
-])('$what announce none', ({ body }) => expect(tells(body)).toBe(false));
+])('no further page for $what', ({ body }) => expect(tells(body)).toBe(false));

@@ -253,7 +253,7 @@ describe('the same row, read completely for an operator', () => {
     }
   });
 
-  it('may have a numeric status, which the profile maps to a word', () => {
+  it('may have a numeric status, which the profile maps to a known status', () => {
     for (const mapped of one({ status: 3 })) expect(mapped).toMatchObject({ record: { status: 'unknown' } });
     expect(recordOf({ ...ROW, status: 3 }, { appointments: { statuses: { 3: 'arrived' } } })).toMatchObject({
       status: 'arrived',
@@ -400,7 +400,7 @@ describe('a row that says no more than that its record is off', () => {
     ['a deletion flag and an id', { id: '17', deleted: true, modified: '2026-03-01T08:00:00Z' }],
     ['another usual name of the flag', { id: 17, isDeleted: true }],
     ['a deletion flag that is a number', { id: 17, deleted: 1 }],
-    ['a deletion flag that is a word', { id: 17, deleted: 'True' }],
+    ['a deletion flag that is a string', { id: 17, deleted: 'True' }],
     ['a cancelled status without a time', { id: '17', agendaId: 'a1', status: 'Cancelled' }],
     [
       'a cancelled status and a time that cannot be read',

@@ -67,11 +67,11 @@ describe('a page that came with an ETag', () => {
   });
 
   test.each<[string, (clinic: Awaited<ReturnType<typeof readBefore>>) => unknown]>([
-    ['somebody doubts what is kept', ({ memory }) => memory.distrust()],
-    ['memory let it go', ({ memory }) => memory.invalidate()],
-    ['the trust has run out', ({ world }) => Object.assign(world, { now: world.now + WHOLE_EVERY_MS })],
-    ['a list that was not whole', notWhole],
-    ['the clock was put back', ({ world }) => Object.assign(world, { now: world.now - MINUTE_MS })],
+    ['stored records are distrusted', ({ memory }) => memory.distrust()],
+    ['memory discarded the list', ({ memory }) => memory.invalidate()],
+    ['the trust has expired', ({ world }) => Object.assign(world, { now: world.now + WHOLE_EVERY_MS })],
+    ['an incomplete list', notWhole],
+    ['the clock was set back', ({ world }) => Object.assign(world, { now: world.now - MINUTE_MS })],
   ])('is read without condition after %s', async (_, happen) => {
     await using clinic = await readBefore(ONE_ADDRESS);
     await happen(clinic);
@@ -217,7 +217,7 @@ describe('an answer "not modified"', () => {
   });
 });
 
-test('tells caches on the way to revalidate with the clinic', async () => {
+test('makes intermediate caches revalidate with the clinic', async () => {
   await using clinic = await readBefore();
   await clinic.read();
   const told = clinic.server.requests.map(({ headers }) => headers['cache-control']);
@@ -330,7 +330,7 @@ describe('paging in headers', () => {
 
     test.each([
       { rows: 2, cap: 3, asked: ['"'], why: 'one page with room' },
-      { rows: 2, asked: [null], why: 'one page that may be full: a server may give fewer rows than it is asked for' },
+      { rows: 2, asked: [null], why: 'one page that may be full: a server may return fewer rows than requested' },
       { rows: 3, asked: [null], why: 'one full page, which another one may follow' },
       { rows: 8, asked: ['"', '"', '"'], why: 'full pages that are followed, and a last one with room' },
       { rows: 6, asked: ['"', null], why: 'full pages of which the last may be followed' },

@@ -409,25 +409,21 @@ describe('a full read happens', () => {
   type Clinic = Awaited<ReturnType<typeof readBefore>>;
   /** Name of the doubt, and whether the filter is used again after the full read. */
   test.each<[string, boolean, (clinic: Clinic) => unknown]>([
-    ['when a row of what changed can not be used', true, ({ change }) => change('a', { start: 'no time' })],
-    ['when one has no id', true, ({ change }) => change('')],
-    ['when one does not tell its change', true, (clinic) => listingAlso(clinic, { updatedAt: null })],
-    ['when one changed in a time to come', true, ({ change }) => change('a', { updatedAt: at(NOW + HOUR_MS) })],
+    ['if a changed row is unusable', true, ({ change }) => change('a', { start: 'no time' })],
+    ['if a changed row has no id', true, ({ change }) => change('')],
+    ['if a changed row has no time of change', true, (clinic) => listingAlso(clinic, { updatedAt: null })],
+    ['if a row has a future time of change', true, ({ change }) => change('a', { updatedAt: at(NOW + HOUR_MS) })],
+    ['if the clinic ignores the filter', false, (clinic) => listingAlso(clinic, { updatedAt: at(NOW - 9 * DAY_MS) })],
+    ['if the list of changes is incomplete', true, neverWhole],
+    ['if the clinic refuses the filter', false, refusing],
+    ['if stored records are distrusted', true, ({ memory }) => memory.distrust()],
+    ['if memory discarded the records', true, ({ memory }) => memory.invalidate()],
     [
-      'when the clinic takes no notice of the filter',
-      false,
-      (clinic) => listingAlso(clinic, { updatedAt: at(NOW - 9 * DAY_MS) }),
-    ],
-    ['when the list of what changed is not whole', true, neverWhole],
-    ['when the clinic refuses the filter', false, refusing],
-    ['when somebody doubts what is kept', true, ({ memory }) => memory.distrust()],
-    ['when memory let it go', true, ({ memory }) => memory.invalidate()],
-    [
-      'when the window reaches beyond what was read',
+      'if the window extends past the records read before',
       true,
       ({ world }) => Object.assign(world, { aheadMs: 3 * DAY_MS }),
     ],
-    ['when the clock was put back', true, ({ pass }) => pass(-MINUTE_MS)],
+    ['if the clock was set back', true, ({ pass }) => pass(-MINUTE_MS)],
   ])('%s', async (_, isUsedAgain, happen) => {
     await using clinic = await readBefore();
     await clinic.read();

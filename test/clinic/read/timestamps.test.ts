@@ -193,14 +193,14 @@ describe('timestampOf', () => {
     ['a fraction of one', at / 1000 + 0.5, 'seconds', at + 500],
     ['a number of milliseconds', at, 'ms', at],
     ['its digits', String(at), 'ms', at],
-    ['text beside numbers', '2026-03-29T09:00:00+02:00', 'ms', at],
+    ['text among numbers', '2026-03-29T09:00:00+02:00', 'ms', at],
     ['a day and a time of day', '2026-03-29 + 09:00', null, at],
     ['one with one digit', '2026-03-29 + 9:00', null, at],
     ['one with its own offset', '2026-03-29 + 03:00:00-04:00', null, at],
     ['one with a date that is not meant', '2026-03-29 + 0001-01-01T09:00:00', null, at],
     ['a day with a midnight', '2026-03-29T00:00:00 + 09:00', null, at],
     ['a day with the midnight of UTC', '2026-03-29T00:00:00Z + 09:00', null, at],
-    ['a day whose local midnight is told in UTC', '2026-03-28T23:00:00Z + 09:00', null, at],
+    ['a day with its local midnight in UTC', '2026-03-28T23:00:00Z + 09:00', null, at],
     ['a day as a number', `${Date.parse('2026-03-29') / 1000} + 09:00`, 'seconds', at],
     ['a day without a time', '2026-03-29 + ', null, '2026-03-29'],
     ['a time of day in the basic format', '2026-03-29 + 0900', null, at],
@@ -233,8 +233,8 @@ describe('timestampOf', () => {
   });
 
   it.each([
-    ['a number where there are none', at, null],
-    ['digits where there are none', String(at), null],
+    ['a number without a unit', at, null],
+    ['digits without a unit', String(at), null],
     ['seconds taken for milliseconds', at / 1000, 'ms'],
     ['milliseconds taken for seconds', at, 'seconds'],
     ['no number', Number.NaN, 'ms'],

@@ -60,7 +60,7 @@ describe('the words of choices', () => {
   });
 
   test.each([
-    ['a word that is not ours', { state: { Opened: 'aperto' } }],
+    ['an unknown choice', { state: { Opened: 'aperto' } }],
     ['an empty word', { state: { Open: '' } }],
     ['a field that is no choice', { id: { Open: 'aperto' } }],
     ['a choice of nested rows', { lines: { A: 'a' } }],

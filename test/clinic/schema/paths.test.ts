@@ -67,7 +67,7 @@ describe('a path', () => {
     expect(valueAt(target, path)).toBe('new');
   });
 
-  it('finds the value that was set at it, whatever was there before', () => {
+  it('finds the value set at it, regardless of the previous content', () => {
     const step = fc.constantFrom('a', 'b', 'l.0', 'c[]', 'd[k=v]');
     const path = fc.array(step, { minLength: 1, maxLength: 4 }).map((steps) => [...steps, 'end'].join('.'));
     fc.assert(

@@ -35,7 +35,7 @@ describe('clinic profiles', () => {
     ['an unknown field', { agendas: { fields: { nome: ['name'] } } }, 'Unrecognized key: "nome"'],
     ['a zone that does not exist', { zone: 'Europe/Roma' }, 'zone: set an IANA time zone'],
     ['a broken pattern', { errors: { missingClaim: ['('] } }, 'use a regular expression'],
-    ['a status that is not ours', { appointments: { statuses: { Done: 'finished' } } }, 'appointments.statuses.Done'],
+    ['an unknown status', { appointments: { statuses: { Done: 'finished' } } }, 'appointments.statuses.Done'],
     [
       'a rule that the style can not follow',
       { paging: { style: 'offset-limit', ends: ['no-next'] } },
@@ -46,7 +46,7 @@ describe('clinic profiles', () => {
       { paging: { style: 'cursor', cursorPath: 'header:' } },
       'or header: and the name of a header',
     ],
-    ['three places for a time', { appointments: { fields: { start: ['a + b + c'] } } }, 'date + time of day'],
+    ['three parts for a time', { appointments: { fields: { start: ['a + b + c'] } } }, 'date + time of day'],
     [
       'a rule without its field',
       { paging: { style: 'page-size', ends: ['total'], totalPath: null } },

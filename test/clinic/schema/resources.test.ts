@@ -50,7 +50,7 @@ describe('the page of an appointment', () => {
     ['with a login', 'https://ada@clinic.example/{id}'],
     ['on a host that the id decides', 'https://{id}.example/'],
     ['with a part that nothing fills', 'https://clinic.example/{tenant}/{id}'],
-    ['that is no address', '/agenda/{id}'],
+    ['that is no absolute URL', '/agenda/{id}'],
   ])('is refused %s', (_, pageUrl) => {
     expect(faultsOf({ pageUrl })).toEqual([expect.stringMatching(/^pageUrl: .*\{id\}/)]);
   });

@@ -92,9 +92,9 @@ describe('reimbursements whose answer was lost', () => {
   }
 
   test.each<[string, object[], object[], number]>([
-    ['all of which are there', [one, one], [given, given], 1],
-    ['none of which is there', [], [given, given], 2],
-    ['one alone, which is there', [one], [given], 1],
+    ['two stored values are not sent again', [one, one], [given, given], 1],
+    ['two missing values are sent again', [], [given, given], 2],
+    ['a single stored value is not sent again', [one], [given], 1],
   ])('%s', async (_what, added, values, posts) => {
     expect(await lost(added, values)).toMatchObject({ outcome: { id: 'i' }, posts });
   });
@@ -102,7 +102,7 @@ describe('reimbursements whose answer was lost', () => {
   test.each<[string, object[], object[]]>([
     ['one of two that are alike', [one], [given, given]],
     ['one of two that differ', [{ ...one, reference: 'b' }], [given, { ...given, reference: 'b' }]],
-  ])('are not sent again if only some of them exist: %s', async (_what, added, values) => {
+  ])('are not sent again if only one exists: %s', async (_what, added, values) => {
     const failure = { actor: 'remote', code: 'fate-unknown', ambiguous: true };
     expect(await lost(added, values)).toMatchObject({ outcome: failure, posts: 1 });
   });

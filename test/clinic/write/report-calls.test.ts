@@ -110,8 +110,8 @@ test.each([
 });
 
 test.each([
-  ['is longer than was said', { sizeBytes: 20 }, 'file-changed'],
-  ['is shorter than was said', { sizeBytes: 40 }, 'file-changed'],
+  ['is longer than its declared size', { sizeBytes: 20 }, 'file-changed'],
+  ['is shorter than its declared size', { sizeBytes: 40 }, 'file-changed'],
 ])('a file that %s ends the request, and says why', async (_what, more, code) => {
   const faults: string[] = [];
   const file = { ...pieces([10, 10]), ...more };

@@ -52,7 +52,7 @@ describe('what is written', () => {
     expect(base.practices[1]).toEqual({ practiceId: 'b', origin: 'desk' });
   });
 
-  test('uses the words of the profile; a choice without a word is refused', () => {
+  test('uses the values of the profile; a choice without a value is refused', () => {
     const pages = committedProfile('pages');
     const write = compileWriter(RESOURCES.episodes, pages.episodes.fields, pages, pages.episodes);
     expect(write({ status: 'InProgress' })).toEqual({ status: 'in_progress' });

@@ -35,22 +35,22 @@ async function prepare(
 
 describe('a configured calendar', () => {
   test.each([
-    ['says nothing of components and rights', CALENDAR],
-    ['is for events among others', CALENDAR + EVENTS],
-    ['may be written', CALENDAR + privileges('read', 'write')],
-    ['may be done everything to', CALENDAR + privileges('all')],
-    ['may be filled', CALENDAR + privileges('read', 'bind', 'unbind', 'write-content')],
-  ])('is taken when it %s', async (_name, properties) => {
+    ['has no components and rights', CALENDAR],
+    ['accepts events and other components', CALENDAR + EVENTS],
+    ['is writable', CALENDAR + privileges('read', 'write')],
+    ['grants all rights', CALENDAR + privileges('all')],
+    ['grants the rights to create and delete', CALENDAR + privileges('read', 'bind', 'unbind', 'write-content')],
+  ])('is accepted if it %s', async (_name, properties) => {
     const server = await serve(() => multistatus(found('/cal/', properties)));
     expect(await prepare(server)).toBe(server.container);
     expect(server.log()).toEqual(['PROPFIND /cal/']);
   });
 
   test.each([
-    ['is for tasks alone', CALENDAR + TASKS, 'not-a-calendar'],
+    ['accepts only tasks', CALENDAR + TASKS, 'not-a-calendar'],
     ['is a folder', '<d:resourcetype><d:collection/></d:resourcetype>', 'not-a-calendar'],
     ['is a calendar of another namespace', '<d:resourcetype><d:calendar/></d:resourcetype>', 'not-a-calendar'],
-    ['may only be read', CALENDAR + privileges('read', 'read-free-busy'), 'calendar-read-only'],
+    ['is read-only', CALENDAR + privileges('read', 'read-free-busy'), 'calendar-read-only'],
   ])('that %s is a matter of settings', async (_name, properties, code) => {
     const server = await serve(() => multistatus(found('/cal/', properties)));
     await expect(prepare(server)).rejects.toMatchObject({ actor: 'settings', code, retry: 'never' });

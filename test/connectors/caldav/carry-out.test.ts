@@ -238,8 +238,8 @@ describe('a create', () => {
 
   test.each([
     ['that is gone', status(404), 'calendar-gone'],
-    ['of which a 207 tells nothing', multistatus(), 'calendar-gone'],
-    ['that may not be read', status(403), 'calendar-forbidden'],
+    ['with an empty 207', multistatus(), 'calendar-gone'],
+    ['without the right to read', status(403), 'calendar-forbidden'],
     ['that may only be read', calendar('read'), 'calendar-read-only'],
     ['without privileges in its answer', calendar(), 'calendar-read-only'],
     ['that may be written', calendar('read', 'write'), 'item-refused'],

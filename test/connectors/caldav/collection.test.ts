@@ -66,9 +66,9 @@ describe('changes since a token', () => {
     ['refuses the token with 403', refusal(403)],
     ['refuses the token with 507', refusal(507)],
     ['fails', refusal(500)],
-    ['ends without a token', pageOf([memberAt('/cal/a.ics')])],
-    ['ends with the same token and more to come', pageOf([], 't1', true)],
-  ])('are read as a whole where the server %s', async (_, answer) => {
+    ['sends no token', pageOf([memberAt('/cal/a.ics')])],
+    ['repeats the token and announces more', pageOf([], 't1', true)],
+  ])('are read completely if the server %s', async (_, answer) => {
     const { collection, tokens } = collectionWith(answer, pageOf([memberAt('/cal/b.ics')], 't9'));
     expect(await readChanges(collection, 't1')).toMatchObject({ token: 't9', isWhole: true, removed: [] });
     expect(tokens()).toEqual(['t1', '']);

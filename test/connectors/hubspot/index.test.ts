@@ -33,12 +33,12 @@ describe('the scopes of HubSpot', () => {
   });
 
   test.each([
-    ['of contacts alone for patients', DEFAULTS, 'patients', []],
-    ['of contacts alone for meetings, which have none of their own', DEFAULTS, 'appointments', []],
+    ['only of contacts for patients', DEFAULTS, 'patients', []],
+    ['only of contacts for meetings, which need no further scope', DEFAULTS, 'appointments', []],
     ['of deals too for invoices', DEFAULTS, 'invoices', ['deals']],
     ['of custom objects instead of meetings', CUSTOM, 'appointments', ['custom']],
     ['of custom objects instead of deals', CUSTOM, 'invoices', ['custom']],
-    ['of contacts alone for patients, whatever object the settings name', CUSTOM, 'patients', []],
+    ['only of contacts for patients, regardless of the object in the settings', CUSTOM, 'patients', []],
     [
       'of subscriptions too for patients whose consents are written',
       SUBSCRIBED,
@@ -61,7 +61,7 @@ describe('the keys of HubSpot', () => {
     for (const stream of hubspot.streams) expect(hubspot.keysOf!(CUSTOM, stream as StreamName)).toBe('enforced');
   });
 
-  test('of meetings are looked up, after the delay of the search', () => {
+  test('of meetings are found by a search, after its delay', () => {
     const settings = hubspot.settingsSchema.parse({ searchLagSeconds: 90 });
     expect(hubspot.keysOf!(settings, 'appointments')).toEqual({ lookedUp: { lagMs: 90_000 } });
   });

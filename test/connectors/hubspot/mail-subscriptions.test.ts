@@ -47,7 +47,7 @@ describe('a consent of the clinic', () => {
     expect(calls(world)).toBe(0);
   });
 
-  test('never resubscribes a contact who unsubscribed by a link in a mail', async () => {
+  test('never resubscribes a contact after an unsubscription by a link in a mail', async () => {
     const { world, target, newsletter, stateOf } = await open();
     const [created] = await target.write(target.create('a', patient(true)));
     world.sandbox.unsubscribe(ADDRESS, newsletter);
@@ -61,7 +61,7 @@ describe('a consent of the clinic', () => {
     ['first', [true, false]],
     ['last', [false, true]],
   ] as const)(
-    'of relatives with one e-mail address is invalid for all if one refuses (who agreed: %s)',
+    'of relatives with one e-mail address is invalid for all if one refuses (agreement of the %s)',
     async (_, given) => {
       const { target, stateOf } = await open();
       await target.write(...given.map((consent, index) => target.create(`${index}`, patient(consent))));
@@ -158,9 +158,9 @@ describe('the settings of subscriptions', () => {
 
   test.each([
     ['that the mapping does not fill', CONTACT],
-    ['that holds no yes and no', [...CONTACT, { name: 'newsletter', kind: 'text' }] as const],
-    ['beside which no address is mapped', [{ name: 'newsletter', kind: 'boolean' }] as const],
-  ])('name a property of the mapping, not one %s', async (_, properties) => {
+    ['that is not boolean', [...CONTACT, { name: 'newsletter', kind: 'text' }] as const],
+    ['of a mapping without an e-mail address', [{ name: 'newsletter', kind: 'boolean' }] as const],
+  ])('name a property of the mapping, not a property %s', async (_, properties) => {
     const { world, newsletter } = await open();
     const subscriptions = [{ property: 'newsletter', subscription: newsletter, ...GROUND }];
     const target = world.open({ properties, settings: { subscriptions } });

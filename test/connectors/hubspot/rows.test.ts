@@ -98,9 +98,9 @@ describe('a contact whose e-mail address HubSpot refuses', () => {
     ['another property is wrong', SCOPE, a, invalid(a.key, ['INVALID_OPTION'], ['lastname'])],
     ['the error has no code and another property', SCOPE, a, invalid(a.key, [], [], 'propertyName=lastname')],
     ['another value belongs to another contact', SCOPE, a, invalid(a.key, ['CONFLICTING_UNIQUE_VALUE'], ['lastname'])],
-    ['it has no address', SCOPE, write('a', { lastname: 'A' }), taken(a.key)],
-    ['it is no contact', DEALS, a, taken(a.key)],
-  ])('fails where %s', async (_, scope, operation, refusal) => {
+    ['the contact has no e-mail address', SCOPE, write('a', { lastname: 'A' }), taken(a.key)],
+    ['the object is no contact', DEALS, a, taken(a.key)],
+  ])('fails if %s', async (_, scope, operation, refusal) => {
     const { emails, words } = await run(scope, { refuses: () => refusal }, operation);
     expect(emails).toHaveLength(1);
     expect(words[0]).toMatch(/^failed/);

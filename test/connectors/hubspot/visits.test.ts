@@ -140,7 +140,7 @@ describe('a meeting in an account that holds no property of meetings unique', ()
 });
 
 describe('meetings in an account', () => {
-  test('that declares their key unique without enforcing it are looked up', async () => {
+  test('that declares their key unique without enforcing it are found by a search', async () => {
     const { world, visits, anna } = await open({ meetingKeys: 'unenforced' });
     expect(world.sandbox.properties('meetings').find(({ name }) => name === KEY)?.hasUniqueValue).toBe(true);
     await visits.write(visits.create('visit', meeting(anna)));

@@ -323,8 +323,8 @@ describe('an e-mail address that belongs to another contact', () => {
   });
 
   test.each([
-    ['is none', 'not an address'],
-    ['was shut out by a deletion for good', 'erased@example.org'],
+    ['is invalid', 'not an address'],
+    ['was blocked by a permanent deletion', 'erased@example.org'],
   ])('a contact whose e-mail address %s is written without it', async (_why, email) => {
     const world = await startWorld();
     const target = await world.target();

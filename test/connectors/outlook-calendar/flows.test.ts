@@ -442,7 +442,7 @@ describe('a zone that Outlook does not know', () => {
   test.each([
     ['a code for zones', unknown],
     ['any other', refused(400, 'ErrorPropertyValidationFailure')],
-  ])('is treated as known if UTC is refused as well, by %s: the zone was not the cause', (_, answer) => {
+  ])('is treated as known if UTC is refused too, by %s: the zone was not the cause', (_, answer) => {
     const scope = open();
     const { calls, result } = playFlow(operationFlow(scope, create), answer, answer);
     expect(calls).toHaveLength(2);

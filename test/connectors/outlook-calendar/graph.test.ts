@@ -431,8 +431,8 @@ describe('mailboxes and connections', () => {
   });
 
   test.each([
-    ['with what it knows of the event', true],
-    ['by its key alone', false],
+    ['with its remote id', true],
+    ['only by its key', false],
   ])('an erased event is removed permanently, %s, although deleted ones go into Deleted Items', async (_, isKnown) => {
     const { sandbox, container, open } = await openWorld();
     const worker = open({ deleteMode: 'soft' });

@@ -49,7 +49,7 @@ describe.each(CASES)('lists of $profile', (one) => {
   });
 });
 
-test('a described CRM erases what its description declares as not kept', () => {
+test('a described CRM erases the objects that the description does not keep', () => {
   const of = (profile: string, patients: object = {}) =>
     restCrm.erasesOf?.(
       settingsSchema.parse({

@@ -154,7 +154,7 @@ describe('what belongs to a contact', () => {
     ['zoho', 'appointments', 'Events', { Event_Title: 'Visit' }, (id: string) => ({ Who_Id: { id } })],
     ['zoho', 'invoices', 'Deals', { Deal_Name: 'Invoice' }, (id: string) => ({ Contact_Name: { id } })],
   ] as const)(
-    'in %s, %s are %s that name it by its id, also after it became another',
+    'in %s, %s are %s with the id of the contact, also after the contact was replaced',
     async (dialect, stream, kind, values, link) => {
       const one = PROFILE_CASES.find((candidate) => candidate.dialect === dialect)!;
       const { sandbox, target, open } = await openProfile(one);

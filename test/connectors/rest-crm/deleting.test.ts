@@ -93,9 +93,9 @@ describe('a deletion of several', () => {
   });
 
   test.each([
-    ['is refused for one of them', 400, { code: 'INVALID_DATA', status: 'error' }],
-    ['fails on one of them', 500, { code: 'INTERNAL_ERROR', status: 'error' }],
-  ])('that %s is carried out one by one', async (_, status, body) => {
+    ['is refused for one record', 400, { code: 'INVALID_DATA', status: 'error' }],
+    ['fails on one record', 500, { code: 'INTERNAL_ERROR', status: 'error' }],
+  ])('that %s is repeated one by one', async (_, status, body) => {
     const { proxy, removeAll, left, sent } = await openWithFour();
     const answer = jsonAnswer(status, body);
     proxy.add({ ...SEVERAL, times: Number.POSITIVE_INFINITY, fault: { kind: 'answer', answer } });

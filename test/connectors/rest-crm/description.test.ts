@@ -13,19 +13,19 @@ function faultsOf(change: object, more: object = {}): string[] {
 }
 
 describe('a description', () => {
-  test('of which every call can do what it is for has no fault', () => {
+  test('with usable calls has no fault', () => {
     expect(faultsOf({})).toEqual([]);
   });
 
   test.each<[string, object, string]>([
     [
-      'values of patients in an address',
+      'values of patients in a URL',
       { create: { call: { method: 'POST', path: '/x/{{properties}}' }, id: 'id' } },
       'create.call',
     ],
     ['a deletion without an id', { delete: { call: { method: 'DELETE', path: '/x' } } }, 'delete.call'],
     [
-      'several keys of which one is asked for',
+      'several keys with one key in the request',
       { find: { call: { method: 'GET', path: '/x/{{key}}' }, rows: '', size: 2 } },
       'find.size',
     ],

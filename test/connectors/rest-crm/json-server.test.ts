@@ -133,7 +133,7 @@ describe('json-server, described by hand', () => {
   });
 
   test.each(['lost-answer', 'cut-body', 'cut'] as const)(
-    'a create that ends with %s is one object after the next attempt',
+    'a create that fails with %s is one object after the next attempt',
     async (kind) => {
       proxy.add({ method: /^POST$/, fault: { kind } });
       const create = people.create('p1', contact({ ...ROSSI, firstName: 'Anna' }));

@@ -53,8 +53,12 @@ describe.each(CRMS)('$dialect', ({ dialect, first, last, phone }) => {
   const person = { ...one.person, [one.email]: null };
 
   test.each([
-    ['an address with a comma for its point', { [one.email]: 'mario.rossi@gmail,com' }, { [one.email]: null }],
-    ['two addresses in one field', { [one.email]: 'a1@example.org; b1@example.org' }, { [one.email]: null }],
+    [
+      'an e-mail address with a comma instead of a dot',
+      { [one.email]: 'mario.rossi@gmail,com' },
+      { [one.email]: null },
+    ],
+    ['two e-mail addresses in one field', { [one.email]: 'a1@example.org; b1@example.org' }, { [one.email]: null }],
     ['a sentence for a telephone number', { [phone]: SENTENCE }, { [phone]: null }],
     [
       'a last name of 104 characters',

@@ -53,10 +53,10 @@ describe('the settings of a target', () => {
   });
 
   test.each([
-    ['a profile that is not there', { ...BASE, profile: 'espo' }, /^profile: /],
+    ['an unknown profile', { ...BASE, profile: 'espo' }, /^profile: /],
     ['neither profile nor description', BASE, /^description\.streams: /],
-    ['an address with a login', { baseUrl: 'https://me:secret@crm.example.com', profile: 'espocrm' }, /^baseUrl: /],
-    ['plain http to elsewhere', { baseUrl: 'http://crm.example.com', profile: 'espocrm' }, /^baseUrl: /],
+    ['a URL with credentials', { baseUrl: 'https://me:secret@crm.example.com', profile: 'espocrm' }, /^baseUrl: /],
+    ['plain http to another host', { baseUrl: 'http://crm.example.com', profile: 'espocrm' }, /^baseUrl: /],
     [
       'a page that names no record',
       withPatients({ page: 'https://crm.example.com/people' }),
@@ -64,12 +64,12 @@ describe('the settings of a target', () => {
     ],
     ['a page by another scheme', withPatients({ page: 'javascript:alert({{id}})' }), /page: enter an http/],
     [
-      'a placeholder where it has no meaning',
+      'a meaningless placeholder',
       withPatients({ delete: { call: { path: '/Contact/{{page}}' } } }),
       /delete\.call: \{\{page\}\} has no meaning here; available: \{\{id\}\}/,
     ],
     [
-      'values of patients in an address',
+      'values of patients in a URL',
       withPatients({ create: { call: { query: { all: '{{properties}}' } } } }),
       /create\.call: \{\{properties\}\} is allowed only in a body/,
     ],

@@ -304,11 +304,11 @@ describe('an update', () => {
   });
 
   test.each<[what: string, found: CrmAnswer]>([
-    ['is as it was', shown({ item: OLD })],
+    ['is unchanged', shown({ item: OLD })],
     ['is gone', nothing],
     ['is another one under another key', shown(STRANGER)],
-    ['is another one, as it was, under another key', shown({ ...STRANGER, item: OLD })],
-  ])('whose answer does not speak of the record has not happened where the record %s', async (_, found) => {
+    ['is another one, unchanged, under another key', shown({ ...STRANGER, item: OLD })],
+  ])('whose answer lacks the record was not done if the record %s', async (_, found) => {
     const { outcome } = await carry(update(), [{ item: OLD }], [answer(200, {}), found]);
     expect(outcome).toMatchObject({ code: 'unexpected-answer', retry: 'later', ambiguous: true });
   });

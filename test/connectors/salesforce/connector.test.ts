@@ -91,7 +91,7 @@ describe('rows', () => {
     expect(order).toEqual([...order].sort());
   });
 
-  test('of two targets in one org are sent in turn, so that no target locks the other', async () => {
+  test('of two targets in one org are sent one after another, so that no target locks the other', async () => {
     const { sandbox, open, login } = await openWorld({ writeMs: 60 });
     await apply(open(), create('p1'));
     const other = open('appointments', { ownerTag: 'othermark0000000', login: { ...login } });

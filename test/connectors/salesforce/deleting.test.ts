@@ -12,7 +12,7 @@ describe('a deletion', () => {
     sandbox.deleteByHand(id('b')!);
     sandbox.editByHand(id('c')!, { Clinic_Stamp__c: 'anothertarget000.x.0.' });
     sandbox.editByHand(id('d')!, { Clinic_Key__c: null });
-    sandbox.editByHand(id('f')!, { Clinic_Stamp__c: 'somebody typed here' });
+    sandbox.editByHand(id('f')!, { Clinic_Stamp__c: 'typed by a user' });
     const before = sandbox.counts.apiCalls;
     const deletions = ['a', 'b', 'c', 'd', 'f'].map((name) => remove(name, id(name)));
     expect(inWords(await apply(worker, ...deletions, remove('e')))).toEqual([

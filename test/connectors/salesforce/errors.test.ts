@@ -78,7 +78,7 @@ describe('a row that failed', () => {
     expect(isContactMissing(row('NOT_FOUND'))).toBe(false);
   });
 
-  test('has its key in the bin only if no field is named', () => {
+  test('has its key in the bin only if the error lists no field', () => {
     expect(isKeyInBin(row('ENTITY_IS_DELETED'))).toBe(true);
     expect(isKeyInBin(row('ENTITY_IS_DELETED', ['WhoId']))).toBe(false);
     expect(isKeyInBin(row('NOT_FOUND'))).toBe(false);

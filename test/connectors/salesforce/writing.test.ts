@@ -68,7 +68,7 @@ const item = (mails: boolean | null, vip: boolean | null = null, LastName = 'Ros
 };
 
 describe('a refusal of the clinic', () => {
-  test('is set in an Individual of the contact; patients who agree or do not answer get none', async () => {
+  test('is set in an Individual of the contact; a patient with consent or without an answer gets none', async () => {
     const { sandbox, worker, individualOf } = await open();
     await worker.prepare(null, signal());
     const outcomes = await apply(
@@ -101,7 +101,7 @@ describe('a refusal of the clinic', () => {
     expect(sandbox.records('Individual')).toHaveLength(1);
   });
 
-  test('is never withdrawn by clinic-mirror, whoever set it', async () => {
+  test('is never withdrawn by clinic-mirror, regardless of its author', async () => {
     const { worker, contactOf, individualOf } = await open();
     await apply(worker, create('a', item(false)));
     await apply(worker, update('a', item(true), contactOf('a')?.Id ?? ''));
@@ -340,7 +340,7 @@ describe('a wire that a test scripts', () => {
       expect(words).toEqual(Array(450).fill('written created'));
     });
 
-    test('uses collections of at most a megabyte', async () => {
+    test('limits collections to one megabyte', async () => {
       const sized = (recordId: string, bytes: number) =>
         write(recordId, { properties: { LastName: 'x'.repeat(bytes) } });
       const lengths = async (...sizes: number[]) => {

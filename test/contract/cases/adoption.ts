@@ -18,7 +18,7 @@ export const adoption = group('reading and adoption', {
   'reading an empty target gives nothing': async (kit) => {
     expect(await kit.readAll()).toEqual([]);
   },
-  'a read returns key, sealed record id, version tag and content of all managed objects': async (kit) => {
+  'a read returns key, encrypted record id, version tag and content of all managed objects': async (kit) => {
     const created = await kit.create('a', 'b', 'c');
     const items = (await kit.readAll(kit.worker())).sort((one, other) => one.key.localeCompare(other.key));
     const expected = ['a', 'b', 'c'].map((recordId, index) => ({

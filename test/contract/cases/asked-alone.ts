@@ -62,7 +62,7 @@ export const calendarAskedAlone = group<CalendarKit>('asked alone', {
       () => null,
       (error: unknown) => error,
     );
-    expect(reading === null || (reading as { code: string }).code !== 'calendar-gone', 'the calendar is there').toBe(
+    expect(reading === null || (reading as { code: string }).code !== 'calendar-gone', 'the calendar exists').toBe(
       true,
     );
     proxy.clear();

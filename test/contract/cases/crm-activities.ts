@@ -12,8 +12,8 @@ export const crmActivities = group<CrmKit>('activities and their contacts', {
   'only a deal without its contact fails, and it succeeds once the contact exists': missing('invoices'),
   'an activity that goes over to another contact leaves the first': moves('appointments'),
   'a deal that goes over to another contact leaves the first': moves('invoices'),
-  'an activity that a user moved to another contact counts as edited, and is moved back': givenAway('appointments'),
-  'a deal that a user moved to another contact counts as edited, and is moved back': givenAway('invoices'),
+  'an activity that a user moved to another contact is an edit, and is moved back': givenAway('appointments'),
+  'a deal that a user moved to another contact is an edit, and is moved back': givenAway('invoices'),
   'an activity of no patient is written without a contact': async (patients) => {
     const kit = await patients.beside('appointments');
     const row = await kit.expectKept(kit.toCreate('a', kit.row({}, { contactKey: null })));

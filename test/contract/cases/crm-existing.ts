@@ -30,7 +30,9 @@ export const crmExisting = group<CrmKit>('contacts from before', {
     const read = await existing(kit).read(ids, signal());
     expect(read.map(({ remoteId }) => remoteId).toSorted()).toEqual(ids.toSorted());
   },
-  'a marked contact is managed: found, read, updated in place, and marking writes only the mark': async (kit) => {
+  'a marked contact is managed: found, read, updated without a second object, and marking writes only the mark': async (
+    kit,
+  ) => {
     const byHand = await kit.target.server.addByHand({ title: 'Rossi', phone: '+390551239876' });
     const bystander = await kit.target.server.addByHand({ title: 'Bianchi' });
     const before = await kit.objects();

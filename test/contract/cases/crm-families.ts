@@ -25,7 +25,7 @@ export const crmFamilies = group<CrmKit>('families', {
       expect([SHARED.email, null]).toContain((await kit.object(recordId)).values.email);
     }
   },
-  'a member who changes or leaves does not change the others': async (kit) => {
+  'a changed or removed member does not affect the others': async (kit) => {
     const outcomes = await createFamily(kit);
     const before = new Map((await kit.objects()).map((object) => [object.remoteId, object]));
     const son = outcomes[3]!;
@@ -41,7 +41,7 @@ export const crmFamilies = group<CrmKit>('families', {
     }
     expect((await kit.object('son')).title).toBe('Married');
   },
-  'the address of a member who left is free for the next': async (kit) => {
+  'the address of a removed member is free for the next': async (kit) => {
     const outcomes = await createFamily(kit);
     for (const { recordId, remoteId, versionTag } of outcomes.slice(0, 3)) {
       await kit.deliver([{ kind: 'delete', recordId, key: keyOf(recordId), revision: 1, versionTag, remoteId }]);
@@ -50,7 +50,7 @@ export const crmFamilies = group<CrmKit>('families', {
     written(outcome);
     expect((await kit.object('son')).values).toMatchObject(SHARED);
   },
-  'an address released in a call goes to the member who takes it in the same call': async (kit) => {
+  'an address released in a call goes to the member that requests it in the same call': async (kit) => {
     for (const [giver, taker] of [
       ['a', 'b'],
       ['d', 'c'],

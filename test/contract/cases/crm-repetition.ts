@@ -5,7 +5,7 @@ import type { CrmKit } from '../crm-kit.ts';
 
 /** The CRM's view of repeated writes. An upsert writes existing content again: the content stays, the version may change. */
 export const crmRepetition = group<CrmKit>('repetition', {
-  'a create makes one managed object with its key, owner tag, sealed record id and values': async (kit) => {
+  'a create makes one managed object with its key, owner tag, encrypted record id and values': async (kit) => {
     const [outcome] = await kit.attempt([kit.toCreate('a')]);
     expect(describeOutcome(outcome)).toBe('written created');
     expect(await kit.object('a')).toMatchObject({

@@ -24,9 +24,9 @@ interface Memory {
 
 /** Long random histories: wishes change, people interfere, answers get lost; in the end the calendar shows the last wishes. */
 export const histories = group('histories', {
-  'a random history with faults and manual changes ends with the last wanted content (1)': history(1),
-  'a random history with faults and manual changes ends with the last wanted content (2)': history(2),
-  'a random history with faults and manual changes ends with the last wanted content (3)': history(3),
+  'a random history with faults and manual changes results in the last requested content (1)': history(1),
+  'a random history with faults and manual changes results in the last requested content (2)': history(2),
+  'a random history with faults and manual changes results in the last requested content (3)': history(3),
 });
 
 function history(seed: number): ContractCase['run'] {

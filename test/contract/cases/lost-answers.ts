@@ -14,10 +14,10 @@ export const lostAnswers = group('lost answers', {
   'a create whose answer is lost after the server did it ends as one object': lostCreate({ kind: 'lost-answer' }),
   'a create that is lost before the server saw it ends as one object': lostCreate({ kind: 'cut' }),
   'a create whose answer breaks off ends as one object': lostCreate({ kind: 'cut-body' }),
-  'an update whose answer is lost after the server did it ends with the new content': lostUpdate({
+  'an update whose answer is lost after the server did it results in the new content': lostUpdate({
     kind: 'lost-answer',
   }),
-  'an update that is lost before the server received it ends with the new content': lostUpdate({ kind: 'cut' }),
+  'an update that is lost before the server received it results in the new content': lostUpdate({ kind: 'cut' }),
   'a delete whose answer is lost after the server did it ends without the object': lostDelete({ kind: 'lost-answer' }),
   'a delete that is lost before the server received it ends without the object': lostDelete({ kind: 'cut' }),
   'a create whose answer does not come in time ends as one object': async (kit) => {
@@ -81,7 +81,7 @@ export const lostAnswers = group('lost answers', {
     expect(again.map(describeOutcome)).toEqual(['written adopted', 'written updated', 'deleted already-gone']);
     expect((await kit.objects()).map((object) => object.title).sort()).toEqual(['Appointment', 'Changed']);
   },
-  'a repeated create with newer content ends with the newer content': async (kit) => {
+  'a repeated create with newer content results in the newer content': async (kit) => {
     kit.target.proxy.add({ ...kit.target.dialect.writes, fault: { kind: 'lost-answer' } });
     await kit.attempt([kit.toCreate('a')]);
     await expectOneAfter(kit, kit.toCreate('a', kit.item('Changed')), 'written adopted');

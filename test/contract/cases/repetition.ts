@@ -11,7 +11,7 @@ export const repetition = group('repetition', {
     expect(describeOutcome((await kit.attempt([operation]))[0])).toBe('deleted already-gone');
     expect(await kit.objects()).toEqual([]);
   },
-  'a returned version tag lets the next update succeed at once': async (kit) => {
+  'the next update succeeds at once with a returned version tag': async (kit) => {
     const [created] = await kit.create('a');
     const [first] = await kit.attempt([updateOperation('a', kit.item('One'), created!.versionTag)]);
     const [second] = await kit.attempt([updateOperation('a', kit.item('Two'), written(first).versionTag)]);

@@ -26,7 +26,7 @@ function projected({ target }: CalendarKit, policy: Partial<ProjectionPolicy>, c
     ...policy,
   };
   const item = project(appointment, whole, DIRECTORY, () => keyOf('a1'));
-  if (item === null) throw new Error('the policy shows no such appointment');
+  if (item === null) throw new Error('the policy hides this appointment');
   return item;
 }
 

@@ -36,7 +36,7 @@ export async function runUntilInSync(world: SmallWorld, daemons: readonly Daemon
   const { installation, queues } = world.open();
   await waitFor(
     async () => {
-      if (daemons.some(({ process }) => process.exitCode !== null)) throw new Error('a daemon ended by itself');
+      if (daemons.some(({ process }) => process.exitCode !== null)) throw new Error('a daemon exited unexpectedly');
       for (const { id } of world.tenants) await queues.pullNow(id);
       const targets = (await status(installation)).tenants.flatMap((tenant) => tenant.targets);
       return targets.every(({ sync, inSyncAsOf }) => sync === 'in-sync' && (inSyncAsOf ?? 0) >= since);

@@ -56,7 +56,7 @@ export function testMistakes(
 ): void {
   const rows: Row[] = [];
   for (const mistake of mistakes) {
-    test(`${mistake.name}: ${mistake.surface} names the place, the cause and the remedy, in time`, async () => {
+    test(`${mistake.name}: ${mistake.surface} shows the location, the cause and the remedy, in time`, async () => {
       const { made, close } = await attempt(place());
       try {
         const begunAt = performance.now();
@@ -118,7 +118,7 @@ function renderTable(rows: readonly Row[]): string {
   const lines = rows.map(({ name, surface, seconds, sentence }) => {
     return `| ${name} | ${surface} | ${seconds.toFixed(1)} | ${sentence.replaceAll('|', '\\|')} |\n`;
   });
-  return `\n| mistake | first surface | seconds | sentence |\n|---|---|---|---|\n${lines.join('')}`;
+  return `\n| mistake | first interface | seconds | sentence |\n|---|---|---|---|\n${lines.join('')}`;
 }
 
 /** What `doctor` says of its first problem: the finding, and what to do. */

@@ -77,7 +77,7 @@ describe('a file of all tenants', () => {
   test('restores the other tenants when one fails, and reports its code', async () => {
     const world = openWorld();
     const { backup } = world.backups;
-    world.backups.backup = async (id) => (id === 'rossi' ? 'sealed by another' : backup(id));
+    world.backups.backup = async (id) => (id === 'rossi' ? 'encrypted by another' : backup(id));
     expect(await world.restore(await world.lines())).toMatchObject({
       restored: [{ tenant: 'verdi' }],
       failed: [{ tenant: 'rossi', code: 'seal-broken' }],
@@ -89,7 +89,7 @@ describe('a file of all tenants', () => {
     ['lacks a tenant', (lines) => [...lines.slice(0, 1), ...lines.slice(2)]],
     ['has a tenant twice', (lines) => [...lines.slice(0, 2), ...lines.slice(1)]],
     ['was changed', (lines) => lines.map((line) => line.replace('sealed verdi', 'sealed rossi'))],
-    ['goes on after its end', (lines) => [...lines, lines[1]!]],
+    ['continues after its end', (lines) => [...lines, lines[1]!]],
     ['is empty', () => []],
   ])('backup-damaged: a file that %s restores nothing', async (_, damage) => {
     const world = openWorld();

@@ -114,7 +114,7 @@ test('write access to Redis is not enough to create a URL', async () => {
   expect((await fetched(`${PUBLIC_URL}/feeds/${token}.ics`)).statusCode).toBe(404);
 });
 
-test('too many requests for one URL or for many are told to wait, and Redis holds nothing in clear', async () => {
+test('too many requests for one URL or for many get a delay, and Redis holds nothing in clear', async () => {
   const { fetched, address, cycle: cycled } = await open({ settings: { name: 'CanaryName' }, title: 'appointment' });
   await cycled();
   const url = await address();

@@ -104,7 +104,7 @@ describe('the patient', () => {
   });
 });
 
-test('invoices are read if only a target follows them, and are those of the patient', async () => {
+test('invoices are read if only a target uses them, and only those of the patient', async () => {
   const invoice = (id: string, patientId: string) => ({ id, patientId }) as never;
   for (const [stream, ids] of [
     ['invoices', ['i1']],

@@ -56,9 +56,9 @@ describe('a hold', () => {
   });
 
   test.each([
-    ['is not what was seen', { decision: 'rejected', seen: 'aaaaaaaa' }, 409, 'hold-changed'],
-    ['does not hold what was chosen', { decision: 'rejected', only: ['nothing'] }, 409, 'hold-changed'],
-    ['is decided otherwise than it can be', { decision: 'perhaps' }, 400, 'request-invalid'],
+    ['differs from the shown hold', { decision: 'rejected', seen: 'aaaaaaaa' }, 409, 'hold-changed'],
+    ['does not contain the selected items', { decision: 'rejected', only: ['nothing'] }, 409, 'hold-changed'],
+    ['gets an unknown decision', { decision: 'perhaps' }, 400, 'request-invalid'],
   ])('that %s is not decided', async (_, body, status, code) => {
     expect(await world.as('operator')('POST', `${path}/decision`, body)).toEqual(problemLike(status, code));
     expect((await world.as('viewer')('GET', path)).body.hold).toMatchObject({ state: 'open', items: 30 });

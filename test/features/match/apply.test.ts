@@ -177,7 +177,7 @@ describe('applying', () => {
       (file) => decide(file).replaceAll('pair.', 'pair.x'),
       /line 2, 3, 4: the column pair is damaged/,
     ],
-    ['columns taken out', () => 'a,b\r\n1,2\r\n', /the columns decision and pair are missing/],
+    ['missing columns', () => 'a,b\r\n1,2\r\n', /the columns decision and pair are missing/],
   ])('refuses a file with %s completely, and lists the lines', async (_, spoil, message) => {
     const { propose, apply, live } = await useWorld(PATIENTS, CONTACTS);
     const { file } = await propose();

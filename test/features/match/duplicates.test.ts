@@ -19,7 +19,7 @@ function lookerOf({ tenant, clock }: CrmWorld) {
     tenantDuplicates(installation as unknown as Installation, tenant.id, { target, progress: () => {} }, NEVER);
 }
 
-test('duplicates names contacts without the address that another has, managed or made by hand, with both pages and no value', async () => {
+test('duplicates lists contacts whose address is at another contact, with both pages and no value', async () => {
   const world = openCrmWorld(redis, { contacts: { mapping: { lastname: 'lastName', email: 'email' } } });
   const { tenant, clinic } = world;
   const sandbox = await startHubSpotSandbox({ now: () => world.clock.now });

@@ -171,7 +171,7 @@ describe('an answer changes nothing', () => {
 
   test.each([
     ['none', () => ''],
-    ['an invented one', () => `1.${'A'.repeat(22)}`],
+    ['a forged one', () => `1.${'A'.repeat(22)}`],
     ['one of another reminder', (now: number) => `${now}.${createAddressSecrets(KEY, ID).proof('other', now)}`],
     ['one for another time', (now: number, proof: string) => proof.replace(/^\d+/, String(now - 1))],
     [

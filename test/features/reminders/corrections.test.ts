@@ -220,7 +220,7 @@ describe('wrong information that no message corrects is shown', () => {
   const cancelled = (world: ReminderWorld) => change(world, 48, { status: 'cancelled' });
   test.each<[string, string, Parameters<typeof told>[0], (world: ReminderWorld) => Promise<void>]>([
     ['the rule corrects no moves', 'corrections-off', off({ moved: false }), moved],
-    ['the rule tells of no cancellations', 'corrections-off', off({ cancelled: false }), cancelled],
+    ['the rule announces no cancellations', 'corrections-off', off({ cancelled: false }), cancelled],
     [
       'no rule covers it',
       'rule-none',

@@ -35,7 +35,7 @@ describe('the name of a reminder', () => {
 describe('the proof of a message', () => {
   const proofs = createMessageProofs(IDENTITY_KEY, TENANT);
 
-  test('differs by the content of the message, and reveals none of it', () => {
+  test('differs by the content of the message, and reveals no content', () => {
     const all = [
       ...[proofs.patient('r', 'p1'), proofs.patient('r', 'p2'), proofs.patient('r', null), proofs.patient('s', 'p1')],
       ...[proofs.locationProof('a', 'via roma 1'), proofs.locationProof('b', 'via roma 1')],

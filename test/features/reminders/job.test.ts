@@ -50,16 +50,16 @@ describe('at the moment of sending', () => {
       (world) => book(world, 'one', 48, { status }),
       'dropped arrived',
     ]),
-    ['of nobody', (world) => book(world, 'one', 48, { patientId: null }), 'dropped excluded'],
-    ['of a patient who is gone', (world) => world.clinic.patientList.splice(0), 'dropped patient-gone'],
-    ['of one who left', (world) => withPatient(world, { isActive: false }), 'dropped patient-gone'],
-    ['of one without a telephone', (world) => withPatient(world, { mobilePhone: null }), 'dropped no-address'],
+    ['without a patient', (world) => book(world, 'one', 48, { patientId: null }), 'dropped excluded'],
+    ['of a deleted patient', (world) => world.clinic.patientList.splice(0), 'dropped patient-gone'],
+    ['of an inactive patient', (world) => withPatient(world, { isActive: false }), 'dropped patient-gone'],
+    ['of a patient without a telephone', (world) => withPatient(world, { mobilePhone: null }), 'dropped no-address'],
     [
       'of one with a number for voice',
       (world) => withPatient(world, { mobilePhone: '02 1234 5678' }),
       'dropped no-address',
     ],
-  ])('an appointment that is %s is not reminded of', async (_, change, fate) => {
+  ])('no reminder is sent for an appointment that is %s', async (_, change, fate) => {
     const world = await booked();
     change(world);
     await world.advance(2 * DAY_MS);

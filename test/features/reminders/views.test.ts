@@ -52,7 +52,7 @@ const time = (startAt: number) => ({ kind: 'time', startAt, endAt: startAt });
 const NONE = { kind: 'none' };
 
 describe('a held correction', () => {
-  test('shows the time that the patient was told, and the current time of the clinic', async () => {
+  test('shows the time in the message to the patient, and the current time of the clinic', async () => {
     const { clinic, changes } = openWorld([messageOf('a')]);
     clinic.appointments.set('a', appointmentOf('a', { inHours: 26 }));
     expect(await changes()).toEqual([{ field: 'time', before: time(START), after: time(START + 2 * HOUR_MS) }]);

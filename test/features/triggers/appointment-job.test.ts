@@ -194,7 +194,7 @@ test('an appointment that could not be used at first is reported when it changes
 test('a list that must not be read disables its events until it may be read', async () => {
   await begin('a');
   const denied = { actor: 'authorization', code: 'missing-claim', retry: 'never' } as const;
-  world.documents.errors.appointments = new MirrorError('the login lacks a scope', denied);
+  world.documents.errors.appointments = new MirrorError('the connection lacks a scope', denied);
   edit('a', { status: 'cancelled' });
   await turnLater();
   expect((await world.open().triggers!.store.reading(place)).off).toMatchObject({ code: 'missing-claim' });

@@ -173,7 +173,7 @@ test('a document that can not be used when its message is due is reported once i
   expect(ids()).toEqual(['r1']);
 });
 
-test('a stopped turn ends after the current message, and leaves the rest to the next one', async () => {
+test('a stopped run ends after the current message, and leaves the rest to the next run', async () => {
   await begin();
   const stop = new AbortController();
   for (let count = 0; count < 5; count += 1) add(`r${count}`);

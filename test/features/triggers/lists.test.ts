@@ -23,7 +23,7 @@ describe('an appointment', () => {
     ['is cancelled', 'appointment.cancelled', stored(), visit({ status: 'cancelled' })],
     ['loses its patient', 'appointment.cancelled', stored(), visit({ patientId: null })],
     ['is moved while it is cancelled', null, vanished(stored()).now, visit({ status: 'cancelled', time: later })],
-    ['is there again after it was cancelled', 'appointment.booked', vanished(stored()).now, visit()],
+    ['exists again after its cancellation', 'appointment.booked', vanished(stored()).now, visit()],
     ['gets another treatment and status', null, stored(), visit({ treatmentId: 't', status: 'confirmed' })],
   ] as const)('that %s: the event is %s', (_, event, before, now) => {
     expect(changeOf(before, now)?.event).toBe(event);

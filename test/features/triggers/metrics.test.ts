@@ -25,7 +25,7 @@ function metrics(): Promise<string> {
 
 test('status and metrics show an event as off if its list must not be read', async () => {
   const denied = { actor: 'authorization', code: 'missing-claim', retry: 'never', remedy: 'log in again' } as const;
-  portal.world.documents.errors.reports = new MirrorError('the login lacks a scope', denied);
+  portal.world.documents.errors.reports = new MirrorError('the connection lacks a scope', denied);
   await portal.world.turn();
   const text = renderStatus(await status(installation())).replaceAll(/\n */g, ' ');
   expect(text).toContain('not readable, trigger off: report.available to portal (missing-claim); log in again');

@@ -58,7 +58,7 @@ describe('a list', () => {
   test('that must not be read disables its event; the other continues', async () => {
     await begin();
     const denied = { actor: 'authorization', code: 'missing-claim', retry: 'never', remedy: 'log in again' } as const;
-    portal.world.documents.errors.reports = new MirrorError('the login lacks a scope', denied);
+    portal.world.documents.errors.reports = new MirrorError('the connection lacks a scope', denied);
     bill('i1');
     add('r1');
     await portal.world.turn();

@@ -94,16 +94,16 @@ function failures(bed: () => ChannelBed, absent: Partial<Record<Spoiling, string
     expect(await bed().arrived()).toHaveLength(1);
   });
 
-  spoiled('garbage', 'does not take an answer that says nothing for a success', async () => {
+  spoiled('garbage', 'does not report a meaningless answer as a success', async () => {
     expect(await after('garbage')).toMatchObject({ result: 'unknown' });
   });
 
-  spoiled('refuseForGood', 'says when it is refused for good', async () => {
+  spoiled('refuseForGood', 'reports a permanent refusal', async () => {
     expect(await after('refuseForGood')).toMatchObject({ result: 'refused' });
     expect(await bed().arrived()).toEqual([]);
   });
 
-  spoiled('throttle', 'comes later when it is throttled, and goes through then', async () => {
+  spoiled('throttle', 'retries later if it is throttled, and succeeds then', async () => {
     const [channel, reminder] = [openChannel(bed()), reminderOf()];
     bed().spoil.throttle?.();
     expect(await attempt(channel, reminder)).toMatchObject({ result: 'later', retryAfterMs: null });
@@ -111,16 +111,16 @@ function failures(bed: () => ChannelBed, absent: Partial<Record<Spoiling, string
     expect(await bed().arrived()).toHaveLength(1);
   });
 
-  spoiled('throttleForSevenSeconds', 'tells for how long it is throttled', async () => {
+  spoiled('throttleForSevenSeconds', 'reports the length of the throttling', async () => {
     expect(await after('throttleForSevenSeconds')).toMatchObject({ result: 'later', retryAfterMs: 7_000 });
   });
 
-  spoiled('breakDown', 'never takes failure at the other side for a success or a refusal', async () => {
+  spoiled('breakDown', 'never reports a failed server as a success or a refusal', async () => {
     expect((await after('breakDown')).result).toMatch(/^(later|unknown)$/);
     expect(await bed().arrived()).toEqual([]);
   });
 
-  spoiled('cutBefore', 'never takes a connection that broke off for a success or a refusal', async () => {
+  spoiled('cutBefore', 'never reports a broken connection as a success or a refusal', async () => {
     expect((await after('cutBefore')).result).toMatch(/^(later|unknown)$/);
     expect(await bed().arrived()).toEqual([]);
   });
@@ -130,7 +130,7 @@ function failures(bed: () => ChannelBed, absent: Partial<Record<Spoiling, string
     expect(await attempt(openChannel(bed()), reminderOf(), 400)).toMatchObject({ result: 'unknown' });
   });
 
-  spoiled('cutBefore', 'surely sent nothing to a server that is away', async () => {
+  spoiled('cutBefore', 'sends nothing to an unreachable server, with a certain outcome', async () => {
     const channel = openChannel(bed());
     await bed().close();
     expect(await attempt(channel, reminderOf())).toMatchObject({ result: 'later', code: 'connection-failed' });
@@ -138,7 +138,7 @@ function failures(bed: () => ChannelBed, absent: Partial<Record<Spoiling, string
 
   test('throws when the credentials are refused, without showing them, and sends nothing', async ({ skip }) => {
     const wrong = bed().wrongLogin;
-    if (wrong === null) return skip('there is no login');
+    if (wrong === null) return skip('this channel has no credentials');
     const error = await errorOf(attempt(openChannel(bed(), wrong), reminderOf()));
     expect(error).toMatchObject({ name: 'MirrorError', actor: 'settings', retry: 'later', ambiguous: false });
     for (const secret of Object.values(wrong.env)) expect(error.message).not.toContain(secret);

@@ -134,7 +134,7 @@ describe('a header to unsubscribe', () => {
     ]);
   });
 
-  test('has no one click without encryption, and is absent without an address', async () => {
+  test('has no one-click URL without encryption, and is absent without a mail address', async () => {
     expect(await headersOf({ callbackUrl: 'http://clinic.example/x' }, {})).toMatchObject({ list: null, post: null });
     expect(await headersOf({}, {})).toMatchObject({ list: null, post: null });
   });

@@ -221,7 +221,7 @@ describe('settings are refused', () => {
     ['with two senders', { messagingServiceSid: `MG${'0'.repeat(32)}` }],
     ['without a sender', { from: undefined }],
     ['with a sender that is neither number nor name', { from: 'Studio Medico Rossi' }],
-    ['with a login that would go out in clear', { server: 'http://api.example' }],
+    ['with credentials that would be sent in clear', { server: 'http://api.example' }],
     ['with an account that is none', { accountSid: 'AC1' }],
     ['with a wait longer than the gateway keeps', { validitySeconds: 36_001 }],
   ])('%s', (_, changes) => {
