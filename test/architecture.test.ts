@@ -91,7 +91,7 @@ describe('the project', () => {
     expect(functionLengthBreaches([...files, ...['tools', 'bench', 'test'].flatMap(sourceFilesBelow)])).toEqual([]);
   });
 
-  test('no name contains a word that had several meanings: the glossary gives the replacement', () => {
+  test('no name contains an ambiguous word: the glossary gives the replacement', () => {
     const readers = { '.ts': readSource, '.lua': readScript };
     const found = Object.entries(readers).flatMap(([ending, read]) =>
       filesBelow('src')
@@ -194,8 +194,8 @@ describe('a breach is reported', () => {
       'src/features/reminders/content.ts': "import type { Patient } from '../model/records.ts';",
     });
     expect(patientBreaches(files)).toEqual([
-      'src/connectors/one/a.ts:1 imports src/model/records.ts: nobody there has a patient',
-      'src/features/reminders/channels/sms/a.ts:1 imports src/model/patient-facts.ts: nobody there has a patient',
+      'src/connectors/one/a.ts:1 imports src/model/records.ts: this module must not receive patients',
+      'src/features/reminders/channels/sms/a.ts:1 imports src/model/patient-facts.ts: this module must not receive patients',
     ]);
   });
 
@@ -320,7 +320,7 @@ describe('a breach is reported', () => {
     expect(scriptFileBreaches(project({ 'src/state/links.ts': source }), scripts)).toEqual([
       'there is no src/state/scripts/gone.lua',
       'src/state/scripts/c.lua is used by nothing',
-      'src/state/scripts/a.lua does not say what its keys are',
+      'src/state/scripts/a.lua does not document its keys',
     ]);
   });
 
@@ -351,9 +351,9 @@ describe('a breach is reported', () => {
         'const a = new Map([[1, 2]]);\nfunction b() { let c = new Map(); return c; }\nconst d: ReadonlySet<string> = new Set();',
     });
     expect(stateBreaches(files)).toEqual([
-      'src/jobs/a.ts:1 keeps what changes for the whole process',
-      'src/jobs/a.ts:2 keeps what changes for the whole process',
-      'src/jobs/a.ts:3 keeps what changes for the whole process',
+      'src/jobs/a.ts:1 has mutable module state',
+      'src/jobs/a.ts:2 has mutable module state',
+      'src/jobs/a.ts:3 has mutable module state',
     ]);
   });
 });

@@ -181,7 +181,7 @@ function sourcesOfTest(name: string): string[] {
 describe('tests are counted in sources', () => {
   test.each([
     ["test('a', () => {});\ndescribe('b', () => {\n  test.each([\n    1,\n  ])('c', () => {});\n});", 2],
-    ["test.skipIf(!isThere)('where it is there', () => {});", 1],
+    ["test.skipIf(!isThere)('if the program exists', () => {});", 1],
     ['test.each`\n  a\n  b\n`("a", () => {});', 1],
     ["test.each<number>([1])('a', () => {});", 1],
     ["describe('nothing', () => {});\nconst latest = (test: string) => test;", 0],
@@ -245,8 +245,8 @@ describe('documents', () => {
   test.each([
     ['[a](docs/nowhere.md)', 'CONTRIBUTING.md:1: docs/nowhere.md is not there'],
     ['\n![a](docs/nowhere.png "title")', 'CONTRIBUTING.md:2: docs/nowhere.png is not there'],
-    ['[a](README.md#nowhere)', 'CONTRIBUTING.md:1: README.md#nowhere has no such heading'],
-    ['# Here\n[a](#there)', 'CONTRIBUTING.md:2: #there has no such heading'],
+    ['[a](README.md#nowhere)', 'CONTRIBUTING.md:1: README.md#nowhere matches no heading'],
+    ['# Here\n[a](#there)', 'CONTRIBUTING.md:2: #there matches no heading'],
     ['[a]: docs/nowhere.md', 'CONTRIBUTING.md:1: docs/nowhere.md is not there'],
     ['[a](http://example.org)', 'CONTRIBUTING.md:1: http://example.org is not https'],
     ['<https://example.org.>', 'CONTRIBUTING.md:1: https://example.org. names no public host'],
@@ -279,7 +279,7 @@ function fileFault(path: string, markdown: string, to: string): string | null {
   const target = resolve(root, dirname(path), decodeURI(file));
   if (file !== '' && !existsSync(target)) return 'is not there';
   if (anchor === undefined) return null;
-  return anchorsIn(file === '' ? markdown : readFileSync(target, 'utf8')).has(anchor) ? null : 'has no such heading';
+  return anchorsIn(file === '' ? markdown : readFileSync(target, 'utf8')).has(anchor) ? null : 'matches no heading';
 }
 
 describe('decisions/', () => {

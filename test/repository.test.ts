@@ -54,7 +54,7 @@ test('every module of src/ has an owner, and every path with an owner exists', (
   expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
-test('the issue template asks for status, check and version, and warns against patient data', () => {
+test('the issue template requires status, check and version, and warns against patient data', () => {
   const { body } = parse(read('.github/ISSUE_TEMPLATE/defect.yml')) as {
     body: { attributes: { label?: string; value?: string }; validations?: { required: boolean } }[];
   };

@@ -36,7 +36,7 @@ export const SPECIFICATION_ROWS: readonly SpecificationRow[] = [
     sandbox: ['clinic/authorization/pages.ts', 'scope'],
     tests: [
       [LOGIN, 'scopes that the user unticked are in the result and stored with the credential'],
-      [SANDBOX_LOGIN, 'lets the user grant a subset; scopes not granted are missing from the token'],
+      [SANDBOX_LOGIN, 'accepts that the user grants a subset; scopes not granted are missing from the token'],
     ],
   },
   {
@@ -58,7 +58,7 @@ export const SPECIFICATION_ROWS: readonly SpecificationRow[] = [
     client: ['oauth/device-login.ts', 'device'],
     sandbox: ['clinic/authorization/device-polling.ts', 'interval'],
     tests: [
-      [SERVERS, 'a device login polls, slows down on request, and stores its tokens'],
+      [SERVERS, 'a device sign-in polls, slows down on request, and stores its tokens'],
       [SANDBOX_DEVICE, 'gives tokens after approval, for the scopes that were ticked'],
     ],
   },
@@ -132,7 +132,10 @@ export const SPECIFICATION_ROWS: readonly SpecificationRow[] = [
     client: ['oauth/error-classes.ts', 'invalid_grant'],
     sandbox: [PROVIDER, 'Grant'],
     tests: [
-      [REFRESH, 'invalid_grant without another cause ends the connection: needs-login, with reason, tokens kept'],
+      [
+        REFRESH,
+        'invalid_grant without another cause sets the connection to needs-login with its reason, and keeps the tokens',
+      ],
     ],
   },
   {

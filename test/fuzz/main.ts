@@ -12,22 +12,22 @@ import type { Finding } from './thread.ts';
 const MINUTE_MS = 60_000;
 const USAGE = `npm run fuzz -- [--minutes 10] [--only xml,json] [--seed 1] [--replay FILE]
 
-Has everything that reads what others wrote read inputs that are nearly right: seeds, changed in one
-to six places. An input follows from the seed and its number alone. A finding is an error that is
-none of ours, more than ${LIMITS.bytes / 1e6} MB, or more than ${LIMITS.milliseconds} ms of processor time
+Gives each parser of external data inputs that are almost valid: seeds with changes at one
+to six positions. The seed and a number determine each input. A finding is an error that is
+not a MirrorError, more than ${LIMITS.bytes / 1e6} MB, or more than ${LIMITS.milliseconds} ms of processor time
 (and ${LIMITS.millisecondsPerMb} ms for each MB of the input).
 
-  --minutes n   for all of them together (10)
-  --only a,b    these alone:
+  --minutes n   total time for all parsers (10)
+  --only a,b    only these parsers:
                 ${[...PARSERS.keys()]
                   .join(' ')
                   .replaceAll(/(.{1,80})( |$)/g, '$1\n                ')
                   .trimEnd()}
-  --seed n      of the inputs (drawn and told)
-  --replay f    one input from a file, for the parser that --only names
+  --seed n      seed of the inputs (random, and reported)
+  --replay f    reads one input from a file with the parser of --only
 
-Figures go to standard output. Inputs that are findings are kept in a folder, which is told.
-Exit code: 0 nothing found, 1 findings, 2 not understood.`;
+The program writes figures to standard output, keeps the inputs of findings in a folder, and prints its path.
+Exit code: 0 nothing found, 1 findings, 2 invalid arguments.`;
 
 interface Options {
   minutes: number;
@@ -55,7 +55,7 @@ function readOptions(args: readonly string[]): Options | null {
   const minutes = Number(values.minutes);
   const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed);
   if (!(minutes > 0) || !Number.isSafeInteger(seed)) throw new RangeError('--minutes and --seed are numbers');
-  if (values.replay !== undefined && names.length !== 1) throw new RangeError('--replay wants one parser by --only');
+  if (values.replay !== undefined && names.length !== 1) throw new RangeError('--replay requires one parser in --only');
   return { minutes, names, seed, replay: values.replay ?? null };
 }
 
@@ -64,7 +64,7 @@ async function main(): Promise<number> {
   try {
     options = readOptions(process.argv.slice(2));
   } catch (error) {
-    process.stderr.write(`not understood: ${(error as Error).message}\n\n${USAGE}\n`);
+    process.stderr.write(`invalid arguments: ${(error as Error).message}\n\n${USAGE}\n`);
     return 2;
   }
   if (options === null) {

@@ -48,7 +48,7 @@ describe('the page behind a link of a reminder', () => {
     expect((await pageOf({ says: 'moved' })).body).not.toContain('10:00');
   });
 
-  test('names the telephone number once if it is known, and leaves no gap otherwise', async () => {
+  test('shows a known telephone number once, and leaves no gap without one', async () => {
     const called = async (choice: Partial<AnswerPage>) => (await pageOf(choice)).body.split('06 1234').length - 1;
     expect(await called({ says: 'cancelled' })).toBe(1);
     expect(await called({ says: 'ask', form: FORM })).toBe(1);

@@ -32,7 +32,7 @@ test('whatever a client writes before what the proxy adds, it is the client that
   );
 });
 
-test('all addresses of one /64 are one client, and those of another one are not', () => {
+test('all IP addresses of one /64 are one client, and those of another network are not', () => {
   const group = fc.integer({ min: 0, max: 0xffff }).map((value) => value.toString(16));
   const half = fc.array(group, { minLength: 4, maxLength: 4 });
   fc.assert(

@@ -93,7 +93,7 @@ describe('a login link', () => {
     expect([statusCode, body]).toEqual([400, loginPage({ outcome: 'expired', language: 'it' })]);
   });
 
-  test('begins a login in the browser that presses the button, and binds it by a cookie', async () => {
+  test('begins the sign-in in the browser that presses the button, and binds it by a cookie', async () => {
     const { press, begun, lines } = await open('https://mirror.test/clinic');
     const { statusCode, body, headers } = await press();
     expect([statusCode, begun]).toEqual([200, ['canary-ticket']]);
@@ -121,7 +121,7 @@ describe('a login link', () => {
 });
 
 test.each(['denied', 'interrupted', 'provider-failed', 'not-set-up'] as const)(
-  'a login that the provider ended (%s) has its own page with the next step, with 400',
+  'a sign-in that the provider aborted (%s) has a page with the next step, and status 400',
   async (outcome) => {
     for (const language of ['en', 'it'] as const) {
       const { app } = await open('https://mirror.test', { completeLogin: async () => ({ outcome, language }) });

@@ -44,8 +44,8 @@ async function open(publicUrl: string, verbs: Partial<PublicVerbs> = {}) {
   return { app, lines, begun, ended, press };
 }
 
-describe('the callback of a login', () => {
-  test('passes on the cookie of this login, and deletes it', async () => {
+describe('the callback of a sign-in', () => {
+  test('passes on the cookie of this sign-in, and deletes it', async () => {
     const { app, press, ended } = await open('https://mirror.test');
     const kept = String((await press()).headers['set-cookie']).split(';')[0];
     const { headers } = await app.inject({
@@ -56,7 +56,7 @@ describe('the callback of a login', () => {
     expect(String(headers['set-cookie'])).toMatch(/^__Host-login-[\w-]{22}=; Path=\/; Max-Age=0;/);
   });
 
-  test('passes on no cookie of another login, and nothing for a browser without a cookie', async () => {
+  test('passes on no cookie of another sign-in, and nothing for a browser without a cookie', async () => {
     const { app, press, ended } = await open('https://mirror.test');
     const kept = String((await press()).headers['set-cookie']).split(';')[0] ?? '';
     await app.inject({ url: '/oauth/callback?code=c&state=another', headers: { cookie: kept } });

@@ -32,7 +32,7 @@ export function openServices(installation: Installation, given: Partial<Operator
     installation,
     statuses: openStatuses(),
     loginServices: () => {
-      throw new Error('no test asked for logins');
+      throw new Error('no test requires the sign-in services');
     },
     backups: {} as OperatorServices['backups'],
     configurations: null,

@@ -9,7 +9,7 @@ import { MirrorError } from '../../src/model/errors.ts';
 interface Opened {
   app: FastifyInstance;
   lines: string[];
-  /** URLs that the login verb was called with. */
+  /** URLs that the verb `completeLogin` received. */
   callbacks: string[];
 }
 
@@ -37,7 +37,7 @@ async function open(verbs: Partial<PublicVerbs> = {}, publicUrl = 'https://mirro
   return { app, lines, callbacks };
 }
 
-describe('the login callback', () => {
+describe('the sign-in callback', () => {
   const QUERY = '?code=canary-code&state=canary-state&iss=https%3A%2F%2Flogin.test';
 
   test('passes the whole URL to the verb, with the public host and not the Host header', async () => {

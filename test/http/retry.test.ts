@@ -10,7 +10,7 @@ function failure(options: Partial<MirrorErrorOptions> = {}): MirrorError {
   return new MirrorError('no', { actor: 'remote', code: 'unavailable', retry: 'later', ...options });
 }
 
-/** Runs work that fails with these errors in turn and then returns `done`; delays are recorded, not waited for. */
+/** Runs work that fails with these errors in turn and then returns `done`; delays are recorded and take no time. */
 async function play(failures: Error[], given: Partial<RetryOptions> = {}) {
   const waits: number[] = [];
   let tries = 0;
@@ -119,9 +119,9 @@ describe('a wait of 20 seconds', () => {
       'epoch seconds by a clock 3 h ahead',
       { 'x-ratelimit-reset': String(EPOCH_S + 10_800), date: httpDate(NOW + 3 * HOUR_MS) },
     ],
-    ['a date beside a Date of 1970', { 'retry-after': httpDate(NOW + 20_000), date: httpDate(0) }],
+    ['a date together with a Date of 1970', { 'retry-after': httpDate(NOW + 20_000), date: httpDate(0) }],
     ['milliseconds', { 'retry-after-ms': '20000' }],
-    ['milliseconds as Microsoft names them', { 'x-ms-retry-after-ms': '20000' }],
+    ['milliseconds in the header of Microsoft', { 'x-ms-retry-after-ms': '20000' }],
     ['RateLimit-Reset', { 'ratelimit-reset': '20' }],
     ['X-RateLimit-Reset in seconds', { 'x-ratelimit-reset': '20' }],
     ['X-RateLimit-Reset in epoch seconds', { 'x-ratelimit-reset': String(EPOCH_S) }],
@@ -131,9 +131,9 @@ describe('a wait of 20 seconds', () => {
     ['RateLimit of the older drafts', { ratelimit: 'limit=100, remaining=0, reset=20' }],
     ['RateLimit of the newer drafts', { ratelimit: '"default";r=0;t=20' }],
     ['RateLimit with a policy of which something remains', { ratelimit: '"day";r=900;t=3600, "minute";r=0;t=20' }],
-    ['Retry-After, which goes before a reset', { 'retry-after': '20', 'x-ratelimit-reset': '5' }],
-    ['a reset beside an unusable Retry-After', { 'retry-after': 'soon', 'x-ratelimit-reset': '20' }],
-    ['a reset beside a Retry-After of 0', { 'retry-after': '0', 'ratelimit-reset': '20' }],
+    ['Retry-After, which has priority over a reset', { 'retry-after': '20', 'x-ratelimit-reset': '5' }],
+    ['a reset together with an unusable Retry-After', { 'retry-after': 'soon', 'x-ratelimit-reset': '20' }],
+    ['a reset together with a Retry-After of 0', { 'retry-after': '0', 'ratelimit-reset': '20' }],
   ])('%s', (_, headers) => {
     expect(wait(headers)).toBe(20_000);
   });

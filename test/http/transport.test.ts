@@ -84,11 +84,11 @@ describe('a connection', () => {
   });
 
   test.each([
-    ['nothing of it', '', 4_000],
-    ['less than that', 'Keep-Alive: timeout=3\r\n', 2_000],
-    ['more', 'Keep-Alive: timeout=20, max=7\r\n', 19_000],
-    ['far more', 'Keep-Alive: timeout=3600\r\n', 60_000],
-  ])('is kept shorter than by common servers; of one that says %s, accordingly', async (_, header, cacheMs) => {
+    ['no time', '', 4_000],
+    ['a short time', 'Keep-Alive: timeout=3\r\n', 2_000],
+    ['a longer time', 'Keep-Alive: timeout=20, max=7\r\n', 19_000],
+    ['a very long time', 'Keep-Alive: timeout=3600\r\n', 60_000],
+  ])('is kept for less time than common servers keep it, if the server announces %s', async (_, header, cacheMs) => {
     const { url } = await script(OK.replace('\r\n', `\r\n${header}`));
     let socket: Socket | null = null;
     const note = (message: unknown) => {
@@ -163,7 +163,7 @@ describe('a body', () => {
     expect(await ask(url)).toMatchObject({ status, text: '' });
   });
 
-  test('is not waited for if the method has none', async () => {
+  test('without content is returned at once if the method has none', async () => {
     const url = await serve((_, outgoing) =>
       outgoing.writeHead(200, { 'content-encoding': 'gzip', 'content-length': '99' }).end(),
     );
@@ -289,7 +289,7 @@ test('an upload that is refused before its end is not read any further', async (
   await waitFor(() => isEnded, { what: 'the end of the upload' });
 });
 
-test.each(['ftp://127.0.0.1/x', 'data:text/plain,x', 'not an address'])('%s is no valid URL', async (url) => {
+test.each(['ftp://127.0.0.1/x', 'data:text/plain,x', 'not a URL'])('%s is no valid URL', async (url) => {
   expect(await failure(ask(url))).toMatchObject({ code: 'connection-failed', ambiguous: false });
 });
 

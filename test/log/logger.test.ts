@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createLogger } from '../../src/log/create-logger.ts';
 import { takeLibraryWords } from '../../src/log/logger.ts';
 
-test('what a library writes to the console is a line of the log, each thing once, until the console is put back', () => {
+test('each console text of a library is one line of the log until the console is restored', () => {
   const lines: string[] = [];
   const printed: string[] = [];
   const theirs = { warn: (text: string) => printed.push(text), error: (text: string) => printed.push(text) };

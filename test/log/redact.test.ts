@@ -37,7 +37,7 @@ describe('nothing comes out', () => {
     ['a basic login', 'Basic Y2FuYXJ5OnB3', 'Y2FuYXJ5'],
     ['a JSON web token', 'got eyJjYW5hcnki.eyJjYW5hcnki.c2ln back', 'jYW5hcnki'],
     ['a token for the API', `got cmt_ci_${'canary-'.repeat(6)}x back`, 'canary'],
-    ['credentials in an address', 'redis://user:canary@host:6379/0', 'canary'],
+    ['credentials in a URL', 'redis://user:canary@host:6379/0', 'canary'],
     ['a query string', 'GET /oauth/callback?code=canary&state=canary', 'canary'],
     ['an e-mail address', 'sent to canary.rossi@clinic.test.', 'canary'],
   ])('of %s within a text', (_what, text, canary) => {
@@ -92,7 +92,7 @@ describe('what would break a log does not', () => {
     expect(JSON.stringify(data).length).toBeLessThan(3_000);
   });
 
-  test('ids, counts, codes and flags are kept as they are', () => {
+  test('ids, numbers, codes and flags are kept unchanged', () => {
     const data = {
       target: 'rossi',
       label: 'google.events.batch',

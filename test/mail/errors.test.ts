@@ -34,7 +34,7 @@ describe('a reply', () => {
 });
 
 describe('a connection that broke off', () => {
-  test('leaves in doubt a mail that had begun to leave: smtp-answer-lost', () => {
+  test('leaves a partly sent mail uncertain: smtp-answer-lost', () => {
     const error = errorOf({ command: 'DATA', codes: ['ECONNECTION', 'ETIMEDOUT'] }, true);
     expect(error).toMatchObject({ code: 'smtp-answer-lost', retry: 'later', ambiguous: true });
   });

@@ -30,7 +30,7 @@ async function openServer(options: MailSandboxOptions = { login: LOGIN }) {
 }
 
 describe('a mail', () => {
-  test('is handed over with a login, under a name that tells nothing of the machine', async () => {
+  test('is delivered after authentication, under a name that does not identify the host', async () => {
     const { server, send } = await openServer();
     expect(await send()).toEqual({ done: true });
     expect(server.mails()).toHaveLength(1);
@@ -43,7 +43,7 @@ describe('a mail', () => {
     ['RCPT', 451, false],
     ['DATA', 554, true],
   ])(
-    'that is refused at %s with %i tells the reply, and whether it had begun to leave',
+    'that is refused at %s with %i reports the reply, and whether the mail was partly sent',
     async (method, code, handedOver) => {
       const { server, send } = await openServer();
       server.faults.add({ match: { method }, fault: { kind: 'reply', code } });
@@ -51,7 +51,7 @@ describe('a mail', () => {
     },
   );
 
-  test('whose answer was lost had begun to leave; nothing of a failure quotes its address', async () => {
+  test('whose answer was lost was partly sent, and no failure contains the recipient', async () => {
     const { server, send } = await openServer();
     server.faults.add({ match: { method: 'DATA' }, fault: { kind: 'lost-answer' } });
     const result = await send();
@@ -65,7 +65,7 @@ describe('a mail', () => {
     expect(server.counts.value('MAIL')).toBe(0);
   });
 
-  test('is given up when the signal ends, and a refused address is thrown: nothing was sent', async () => {
+  test('is abandoned when the signal aborts, and a refused server address is thrown: nothing was sent', async () => {
     const { server, send } = await openServer();
     expect(await send({}, AbortSignal.abort())).toMatchObject({ done: false, handedOver: false });
     const refused = new MirrorError('x', { actor: 'settings', code: 'address-refused', retry: 'never' });
@@ -74,7 +74,7 @@ describe('a mail', () => {
     expect(server.counts.value('MAIL')).toBe(0);
   });
 
-  test('to a port where nobody listens fails at the connection', async () => {
+  test('to a closed port fails at the connection', async () => {
     const { server, send } = await openServer();
     await server.close();
     expect(await send()).toMatchObject({ done: false, handedOver: false, failure: { reply: null, command: 'CONN' } });

@@ -17,7 +17,7 @@ import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 const redis = useRedis();
 const TENANT = 'studio-rossi';
 const TOOLS = ['explain', 'health', 'holds', 'overlaps', 'problems', 'runs', 'status'];
-/** Of a patient; nothing of it may be told. */
+/** Data of a patient. No answer may contain it. */
 const CANARIES = ['Canarinella', 'Zwxyquist', 'pat-7731', '4711'];
 
 /** A clinic with an appointment that its calendar refuses, and a client of the server over it. */
@@ -74,7 +74,7 @@ describe('the server for assistants', () => {
     expect(status).toMatchObject({ clinics: [{ tenant: TENANT, problems: 1, targets: [{ failing: 1 }] }] });
   });
 
-  test('tells nothing of patients with any tool', async () => {
+  test('shows no patient data in any tool', async () => {
     const { client } = await open();
     for (const name of TOOLS) {
       const given = name === 'explain' ? { tenant: TENANT, appointment: 'apt-2' } : { tenant: TENANT };

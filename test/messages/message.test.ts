@@ -10,7 +10,7 @@ const SOURCE = join(import.meta.dirname, '../../src');
 const { en, it: italian } = SENTENCES;
 const CODES = Object.keys(en) as Code[];
 
-/** Sentences that hold nothing but values, a name or a word that both languages share. */
+/** Sentences that contain only values, or names and terms that both languages share. */
 const ALIKE = /^(about|labelled|listed|in-brackets|\w[\w-]*\.name|subject\.server|sync-health\.ok)$/;
 
 function sources(): string {
@@ -38,7 +38,7 @@ describe('the sentences', () => {
     expect(literal).toEqual([]);
   });
 
-  test('stand in English once', () => {
+  test('have one copy of each English text', () => {
     const [own, text] = [sources(), (code: Code) => en[code] ?? ''];
     const long = CODES.filter((code) => text(code).length > 30 && namesIn(text(code)).length === 0);
     expect(long.filter((code) => own.includes(`'${text(code)}'`) || own.includes(`"${text(code)}"`))).toEqual([]);
@@ -76,7 +76,7 @@ describe('a message', () => {
     ]);
   });
 
-  test('says its causes in the same language, and leaves what is about and other words as they are', () => {
+  test('shows its causes in the same language, and leaves labels and unknown causes unchanged', () => {
     const cause = message('with-status', { cause: message('clinic.unavailable'), status: 503 });
     const failed = message('cycle-failed', { cause: message('labelled', { label: 'clinic.tenants.list', cause }) });
     expect(render(failed)).toBe(
@@ -85,11 +85,11 @@ describe('a message', () => {
     expect(render(failed, 'it')).toBe(
       'l’ultimo ciclo non è riuscito: clinic.tenants.list: la clinica non è in grado di rispondere, stato 503',
     );
-    const unforeseen = message('cycle-failed', { cause: 'something that nobody foresaw' });
-    expect(render(unforeseen, 'it')).toBe('l’ultimo ciclo non è riuscito: something that nobody foresaw');
+    const unforeseen = message('cycle-failed', { cause: 'an unforeseen cause' });
+    expect(render(unforeseen, 'it')).toBe('l’ultimo ciclo non è riuscito: an unforeseen cause');
   });
 
-  test('is the same after it was stored, and a code of another version is shown as it is', () => {
+  test('is the same after it was stored, and a code of another version is shown unchanged', () => {
     const stored = JSON.parse(JSON.stringify(message('on-hold', { count: 2 })));
     expect(render(stored, 'it')).toBe('2 modifiche in attesa di conferma');
     expect([render({ code: 'of-tomorrow' as Code }), render({ code: 'constructor' as Code })]).toEqual([
@@ -102,7 +102,7 @@ describe('a message', () => {
     expect(render(message('subject.target', { id: '{count:a|b} {id}' }))).toBe('target {count:a|b} {id}');
   });
 
-  test('names the tenant, wherever it stands in its values', () => {
+  test('has the tenant at every depth of its values', () => {
     const command = 'clinic-mirror login <tenant> work';
     const text = message('oauth.first-then', { first: 'wait', next: message('log-in-again', { command }) });
     expect(render(forTenant(text, 'aurora') ?? '')).toBe('wait, then sign in again: clinic-mirror login aurora work');

@@ -29,9 +29,9 @@ describe('a sentence of src', () => {
       const NAMES = 'several names in one text'.split(' ');
       const MORE = words('other names in one text');
       program.option('--write <file>', 'write the file to this place');
-      operation({ summary: 'read all of the records' });
+      operation({ summary: 'list the stored records again' });
       throw new TypeError('this can never be so here');
-      tell('a person reads this sentence');`,
+      tell('the operator reads this sentence');`,
     );
     const kinds = ['description', 'log', 'declared', 'assertion', 'words', 'code', 'page', 'terminal'] as const;
     expect(Object.fromEntries(kinds.map((kind) => [kind, sentencesOf(source, kind)]))).toEqual({
@@ -41,23 +41,23 @@ describe('a sentence of src', () => {
         'the target was written to at last',
         'the collector takes the lines again',
       ],
-      declared: ['write the file to this place', 'read all of the records'],
+      declared: ['write the file to this place', 'list the stored records again'],
       assertion: ['this can never be so here'],
       words: ['several names in one text', 'other names in one text'],
-      code: ['a person reads this sentence'],
+      code: ['the operator reads this sentence'],
       page: [],
       terminal: [],
     });
   });
 
-  test('is for people where it is the text of an error, in a view of the terminal too', () => {
-    const source = readSource('src/cli/a.ts', "throw new MirrorError('a person reads this sentence', DETAILS);");
-    expect(sentencesOf(source, 'code')).toEqual(['a person reads this sentence']);
+  test('is prose if it is the text of an error, in a view of the terminal too', () => {
+    const source = readSource('src/cli/a.ts', "throw new MirrorError('the operator reads this sentence', DETAILS);");
+    expect(sentencesOf(source, 'code')).toEqual(['the operator reads this sentence']);
   });
 
   test('is of a template or a description by its file', () => {
     const kindsOf = (path: string) => {
-      const source = readSource(path, "tell('a person reads this sentence');");
+      const source = readSource(path, "tell('the operator reads this sentence');");
       return (['page', 'terminal', 'description', 'code'] as const).filter(
         (kind) => sentencesOf(source, kind).length > 0,
       );

@@ -4,7 +4,7 @@ import { maySee, requireAllTenants } from '../../src/model/acts.ts';
 const ofAll = { level: 'viewer', tenants: null } as const;
 const ofRossi = { level: 'owner', tenants: new Set(['rossi']) } as const;
 
-test('a user with some tenants sees only those, and nothing that concerns none or all', () => {
+test('a user with a list of tenants sees only events of these tenants, and none of other or all tenants', () => {
   expect(['rossi', 'bianchi', null].map((tenant) => maySee(ofRossi, tenant))).toEqual([true, false, false]);
   expect(['rossi', null].map((tenant) => maySee(ofAll, tenant))).toEqual([true, true]);
 });

@@ -20,7 +20,7 @@ describe('a format', () => {
     expect(parseTitleFormat(text)).toBeNull();
   });
 
-  test('names its values in their order, each as often as it occurs', () => {
+  test('lists its values in their order, including repetitions', () => {
     expect(valuesOf(format('{agenda}: {title} [({status})][{agenda}]'))).toEqual([
       ...['agenda', 'title', 'status', 'agenda'],
     ]);

@@ -55,7 +55,7 @@ describe('a text tells', () => {
     expect(told(text)).toBe(fact);
   });
 
-  test('the address of a mailbox without the name', () => {
+  test('an e-mail address without the name', () => {
     expect(told('to: gdn80@posta.example', {}, { ...GIULIA, email: 'gdn80@posta.example' })).toBe('email');
   });
 });

@@ -57,7 +57,7 @@ describe('the combined state of targets', () => {
     );
   });
 
-  test('has the progress of the first sync once it is known for each', () => {
+  test('has the progress of the first sync when each state has one', () => {
     expect(worstOf([firstSync(2, 5), firstSync(3, 9)]).firstSync).toEqual({ written: 5, of: 14 });
     expect(worstOf([firstSync(2, 5), firstSync(0, null)]).firstSync).toEqual({ written: 2, of: null });
     expect(worstOf([firstSync(2, 5), state({ sync: 'on-hold' })]).firstSync).toBeNull();
@@ -68,7 +68,7 @@ describe('the combined state of targets', () => {
   });
 });
 
-test('the progress of a first sync is shown in both languages, as soon as it is known', () => {
+test('known progress of a first sync is shown in both languages', () => {
   expect(syncWords(firstSync(2, 5), 'en')).toBe('behind, first sync: 2 of 5 written');
   expect(syncWords(firstSync(2, 5), 'it')).toBe('non aggiornato, prima sincronizzazione: 2 di 5 scritti');
   expect(syncWords(firstSync(0, null), 'en')).toBe('behind');

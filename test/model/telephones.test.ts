@@ -44,7 +44,7 @@ describe('a telephone field as a front desk writes it', () => {
 
   test.each([
     ['has an extension', '333 1234567 int. 12'],
-    ['has an extension beside it', '333 1234567x12'],
+    ['has an extension directly after it', '333 1234567x12'],
     ['has an extension as RFC 3966 writes it', 'tel:+39-333-1234567;ext=12'],
     ['has an extension behind a sign', '333 1234567#12'],
     ['has another ending, or is longer', '06 1234567/8'],

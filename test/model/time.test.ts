@@ -22,8 +22,8 @@ test.each([
   ['is around the window', 50, 250, true, false],
   ['begins one millisecond before the end', 199, 250, true, false],
   ['begins at the end', 200, 250, false, false],
-  ['is a moment at the start', 100, 100, true, false],
-  ['is a moment just before the start', 99, 99, false, true],
+  ['is a moment at the beginning', 100, 100, true, false],
+  ['is a moment just before the beginning', 99, 99, false, true],
   ['ends before it begins, inside', 150, 120, true, false],
 ])('a span that %s', (_, startAt, endAt, isInside, isPast) => {
   expect([overlaps({ startAt, endAt }, WINDOW), hasPassed({ startAt, endAt }, WINDOW)]).toEqual([isInside, isPast]);
@@ -58,7 +58,7 @@ function machine() {
   return { real, wall, watch };
 }
 
-describe('the time between two readings of the clock', () => {
+describe('the time between two reads of the clock', () => {
   test('is that of the wall clock, while the clock is not set', () => {
     const { real, wall, watch } = machine();
     const before = wall() - HOUR_MS;

@@ -39,7 +39,7 @@ describe('the account that is expected', () => {
     expect(mismatchOf(ROSSI, expected)).toBe(mismatch);
   });
 
-  test('is not accepted if the vendor does not vouch for its address or domain', () => {
+  test('is not accepted if the vendor did not verify its e-mail address or domain', () => {
     const unvouched = { subject: '117', address: null, domain: null };
     expect(mismatchOf(unvouched, { address: 'rossi@practice.example' })).toBe('account-unknown');
     expect(mismatchOf(unvouched, { address: 'rossi@practice.example', subject: '118' })).toBe('wrong-account');
@@ -48,14 +48,14 @@ describe('the account that is expected', () => {
   });
 });
 
-test('an operator names an account by its id or address, and an unknown account as unknown', () => {
+test('an operator selects an account by its id or e-mail address, and an unknown account as unknown', () => {
   expect(
     ['117', 'ROSSI@practice.example', 'practice.example', 'unknown', ''].map((name) => isNamed(ROSSI, name)),
   ).toEqual([true, true, false, false, false]);
   expect(['117', 'unknown', ''].map((name) => isNamed(null, name))).toEqual([false, true, false]);
 });
 
-test('an account is shown as address with id, or as its known part', () => {
+test('an account is shown as e-mail address with id, or as its known part', () => {
   expect(accountText(ROSSI)).toBe('rossi@practice.example (117)');
   expect(accountText({ ...ROSSI, address: null })).toBe('117');
   expect(accountText(null)).toBe('unknown');
@@ -81,7 +81,7 @@ describe('what each vendor vouches for', () => {
       { sub: '1', email: 'a@b.it', email_verified: true },
       told('1', 'a@b.it'),
     ],
-    ['google', 'an unverified address', { sub: '1', email: 'a@b.it', email_verified: false }, told('1')],
+    ['google', 'an unverified e-mail address', { sub: '1', email: 'a@b.it', email_verified: false }, told('1')],
     [
       'microsoft',
       'a member; the e-mail address is what an administrator wrote',
@@ -102,14 +102,19 @@ describe('what each vendor vouches for', () => {
       told('005', 'a@b.it'),
     ],
     ['clinic', 'a subject', { sub: 's', email: 'a@b.it' }, told('s')],
-    ['oauth', 'a verified address', { sub: 's', email: 'a@b.it', email_verified: true }, told('s', 'a@b.it')],
+    ['oauth', 'a verified e-mail address', { sub: 's', email: 'a@b.it', email_verified: true }, told('s', 'a@b.it')],
     [
       'oauth',
-      'an address that would write to a terminal',
+      'an e-mail address with terminal control codes',
       { sub: 's', email: '\u001b[2Ja@b.it', email_verified: true },
       told('s'),
     ],
-    ['oauth', 'an address that reads backwards', { sub: 's', email: 'a@\u202eti.b', email_verified: true }, told('s')],
+    [
+      'oauth',
+      'an e-mail address with reversed text direction',
+      { sub: 's', email: 'a@\u202eti.b', email_verified: true },
+      told('s'),
+    ],
     ['oauth', 'a subject of several lines', { sub: 's\nlogin ok' }, null],
     ['oauth', 'no subject', { email: 'a@b.it', email_verified: true }, null],
   ])('%s: %s', (name, _what, claims, account) => {
@@ -245,18 +250,18 @@ describe('the account of a connection', () => {
   describe('a connection without an expected account', () => {
     const KNOWN = [ROSSI, 'here'] as const;
     test.each<[string, readonly (readonly [Account | null, LoginWay])[], boolean]>([
-      ['the first one, whoever began the login', [[ROSSI, 'here']], false],
-      ['the first one, of an account that is not told', [[null, 'here']], false],
+      ['the first one, by any user', [[ROSSI, 'here']], false],
+      ['the first one, of an undisclosed account', [[null, 'here']], false],
       ['the first one, by a link or code', [[ROSSI, 'elsewhere']], true],
       ['the same account again', [KNOWN, [ROSSI, 'here']], false],
       ['the same account again, by a link or code', [KNOWN, [ROSSI, 'elsewhere']], false],
       ['another account', [KNOWN, [STRANGER, 'here']], true],
       ['another account, by a link or code', [KNOWN, [STRANGER, 'elsewhere']], true],
-      ['one that is not told, after one that was', [KNOWN, [null, 'here']], true],
+      ['an undisclosed one, after a known one', [KNOWN, [null, 'here']], true],
       ['the right account again, after a stranger', [KNOWN, [STRANGER, 'elsewhere'], [ROSSI, 'elsewhere']], false],
-      ['the right account again, after one that was not told', [KNOWN, [null, 'here'], [ROSSI, 'here']], false],
+      ['the right account again, after an undisclosed one', [KNOWN, [null, 'here'], [ROSSI, 'here']], false],
       ['a stranger, twice', [KNOWN, [STRANGER, 'here'], [STRANGER, 'here']], true],
-      ['another account, after one that was not told', [KNOWN, [null, 'here'], [STRANGER, 'here']], true],
+      ['another account, after an undisclosed one', [KNOWN, [null, 'here'], [STRANGER, 'here']], true],
       [
         'a known one, after an unknown one',
         [
@@ -266,7 +271,7 @@ describe('the account of a connection', () => {
         false,
       ],
       [
-        'one that is not told, twice',
+        'an undisclosed one, twice',
         [
           [null, 'here'],
           [null, 'elsewhere'],
@@ -274,7 +279,7 @@ describe('the account of a connection', () => {
         true,
       ],
       [
-        'the same unconfirmed one again, whoever began the login',
+        'the same unconfirmed one again, by any user',
         [
           [ROSSI, 'elsewhere'],
           [ROSSI, 'here'],

@@ -75,11 +75,11 @@ describe('the id_token of a connection', () => {
     ['of another issuer', signed({ iss: 'https://evil.example' })],
     ['for another client', signed({ aud: 'client-2' })],
     ['for several clients, given to another', signed({ aud: ['client-1', 'client-2'], azp: 'client-2' })],
-    ['of another login', signed({ nonce: 'another' })],
-    ['of no login', signed({ nonce: undefined })],
-    ['of before', signed({ iat: now - 7_200, exp: now - 3_600 })],
-    ['of a time to come', signed({ nbf: now + 3_600 })],
-    ['without an end', signed({ exp: undefined })],
+    ['of another sign-in', signed({ nonce: 'another' })],
+    ['of no sign-in', signed({ nonce: undefined })],
+    ['that is expired', signed({ iat: now - 7_200, exp: now - 3_600 })],
+    ['that is not valid yet', signed({ nbf: now + 3_600 })],
+    ['without an expiry', signed({ exp: undefined })],
     ['without a subject', signed({ sub: undefined })],
     ['signed by another key with the same id', signed({}, { ...newSigningKey(), keyId: KEY.keyId })],
     ['signed by an unknown key', signed({}, newSigningKey())],
@@ -113,7 +113,7 @@ describe('the id_token of a connection', () => {
     expect(await done).toMatchObject({ account: null });
   });
 
-  test('costs one request for the keys at a login, and none at a refresh', async () => {
+  test('costs one request for the keys at sign-in, and none at a refresh', async () => {
     const { server, worker, done } = await logIn(signed({}));
     let asked = 0;
     server.onKeys = () => {

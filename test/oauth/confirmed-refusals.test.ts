@@ -78,7 +78,7 @@ describe.each(Object.entries(PROVIDERS))('a connection to %s', (_, provider) => 
     expect(after?.refusedAt).toBeUndefined();
   });
 
-  test('that is refused twice, minutes apart, requires a new login', async () => {
+  test('that is refused twice, minutes apart, requires a new sign-in', async () => {
     const { time, worker, standing, asked } = await open(provider, [refused('Bad Request'), refused('Bad Request')]);
     await worker.authorizer.header(NEVER);
     time.now += CONFIRM_AFTER_MS + 1_000;

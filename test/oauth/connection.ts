@@ -25,7 +25,7 @@ export const NEVER = new AbortController().signal;
 export interface Worker {
   place: ConnectionContext;
   credentials: CredentialStorage;
-  /** Discards cached connections, as each job does at its start. */
+  /** Discards cached connections, like a job that begins. */
   beginAnew: () => void;
   server: ReturnType<typeof createAuthorizationServer>;
   refresher: ReturnType<typeof createRefresher>;
@@ -125,7 +125,7 @@ export async function connect(worker: Worker, changes: Partial<Credential> = {})
 export async function forgetAccount(worker: Worker): Promise<void> {
   const { credentials, leases } = worker.place;
   const credential = await credentials.read('clinic');
-  if (credential === null) throw new Error('there is no login');
+  if (credential === null) throw new Error('no connection is stored');
   const { account: _forgotten, ...tokens } = credential.tokens;
   const lease = await leases.take('credential:clinic', 1_000, NEVER);
   await credentials.write(lease, 'clinic', credential.version, { ...credential, tokens });

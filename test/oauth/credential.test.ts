@@ -22,7 +22,7 @@ test('an expiry that refreshing postpones is distinguished from a fixed one', ()
   expect(afterRefreshes(() => 7 * DAY_MS).isEndFixed).toBe(false);
   const fixed = afterRefreshes((sinceMs) => 7 * DAY_MS - sinceMs);
   expect(fixed).toMatchObject({ isEndFixed: true, refreshExpiresAt: START + 7 * DAY_MS });
-  // Some providers report the expiry only at the login.
+  // Some providers report the expiry only at sign-in.
   expect(afterRefreshes((sinceMs) => (sinceMs === 0 ? 7 * DAY_MS : null)).isEndFixed).toBe(true);
   expect(afterRefreshes(() => null).isEndFixed).toBeUndefined();
 });

@@ -48,7 +48,7 @@ async function openScripted(changes: Partial<OAuthProviderSettings> = {}, scopes
   return { server, worker, login };
 }
 
-test('a login uses the endpoint as written, with its own parameters and those of the protocol', async () => {
+test('a sign-in uses the configured endpoint, with its parameters and those of the protocol', async () => {
   const provider = oauthProvider(SETTINGS);
   const server = createAuthorizationServer({
     provider,

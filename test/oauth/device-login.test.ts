@@ -6,7 +6,7 @@ import { type Answer, oauthError, startTokenServer, tokensNamed } from './token-
 
 const redis = useRedis();
 
-/** Runs a device login against a server that gives these answers, in order; the waits advance the clock. */
+/** Runs a device sign-in against a server that gives these answers, in order; the waits advance the clock. */
 async function login(answers: Answer[], started: Record<string, unknown> = {}, requestTimeoutMs = 5_000) {
   const server = await startTokenServer();
   server.onDevice = () => ({
@@ -42,7 +42,7 @@ async function login(answers: Answer[], started: Record<string, unknown> = {}, r
 const pending = oauthError('authorization_pending');
 const slowDown = oauthError('slow_down');
 
-describe('a login by device code', () => {
+describe('a sign-in by device code', () => {
   test('shows code and URL, requests the scopes, and polls every five seconds by default', async () => {
     const { server, waits, prompts, outcome } = await login([pending, pending]);
     expect(await outcome).toMatchObject({ accessToken: 'access-0', refreshToken: 'refresh-0' });

@@ -31,7 +31,7 @@ describe('when an access token is refreshed', () => {
     ['half an hour: 5 minutes ahead', 30 * MINUTE_MS, 0, 5 * MINUTE_MS],
     ['a day: a tenth ahead', DAY_MS, 0, DAY_MS / 10],
     ['an hour, at the end of the spread: a minute more', HOUR_MS, 1, 7 * MINUTE_MS],
-    ['a minute: half of it', MINUTE_MS, 1, MINUTE_MS / 2],
+    ['a minute: half a minute ahead', MINUTE_MS, 1, MINUTE_MS / 2],
   ])('%s', (_name, lifeMs, spread, aheadMs) => {
     const short = credential({ accessExpiresAt: START + lifeMs });
     expect(accessRefreshAt(short, rules(spread))).toBe(START + lifeMs - aheadMs);

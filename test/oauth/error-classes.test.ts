@@ -24,7 +24,7 @@ describe('the class of an OAuth error', () => {
     expect(classOfError(code, '')).toBeNull();
   });
 
-  test('requires an administrator before a new login for only three reasons', () => {
+  test('requires an administrator before a new sign-in for only three reasons', () => {
     for (const code of ['account-inactive', 'address-restricted', 'application-not-approved'])
       expect(neededFirst(code)).not.toBeNull();
     for (const code of ['login-ended', 'toString', '', null]) expect(neededFirst(code)).toBeNull();

@@ -51,7 +51,7 @@ describe('the installation of the application in HubSpot', () => {
     expect(after?.tokens.accessToken).not.toBe(before?.tokens.accessToken);
   });
 
-  test('learns the account: at the login by introspection, later with each refresh, and never from an old endpoint', async () => {
+  test('learns the account: at sign-in by introspection, later with each refresh, and never from an old endpoint', async () => {
     const { worker, login } = await openHubSpot();
     const { account } = await login();
     expect(account).toEqual({ subject: expect.stringMatching(/^\d+$/), address: 'admin@clinic.example', domain: null });
@@ -131,9 +131,9 @@ describe('refreshing a HubSpot connection', () => {
   });
 
   test.each<[string, HubSpotSandboxOptions, string]>([
-    ['of today', {}, '/oauth/2026-03/token'],
-    ["of today, in the vendor's words alone", { oauthErrors: 'vendor' }, '/oauth/2026-03/token'],
-    ['of before', {}, '/oauth/v1/token'],
+    ['of version 2026-03', {}, '/oauth/2026-03/token'],
+    ['of version 2026-03, with vendor errors only', { oauthErrors: 'vendor' }, '/oauth/2026-03/token'],
+    ['of version 1', {}, '/oauth/v1/token'],
   ])(
     'ends the connection when the application was uninstalled, at the endpoint %s',
     async (_which, options, tokenPath) => {
@@ -180,7 +180,7 @@ describe('ending a HubSpot connection', () => {
 });
 
 describe("a private application's token", () => {
-  test('works without a login, and cannot be renewed', async () => {
+  test('works without a sign-in, and cannot be renewed', async () => {
     const { sandbox, reads } = await openHubSpot();
     const token = sandbox.issuePrivateToken();
     const authorizer = createBearerAuthorizer('crm', token);

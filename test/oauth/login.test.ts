@@ -33,7 +33,7 @@ async function open() {
   return { server, worker, logins, target, find, begin, complete };
 }
 
-describe('a login by authorization code', () => {
+describe('a sign-in by authorization code', () => {
   test('requests a code with PKCE S256 and a state, and exchanges it with the verifier and the same redirect URL', async () => {
     const { server, worker, begin, complete } = await open();
     const { url, state } = await begin();
@@ -202,7 +202,7 @@ describe('a login by authorization code', () => {
     });
   });
 
-  test('a login without a refresh token is refused, and the existing connection stays', async () => {
+  test('a sign-in without a refresh token is refused, and the existing connection stays', async () => {
     const { server, worker, begin, complete } = await open();
     const before = await connect(worker, { accessExpiresAt: null });
     server.onToken = () => ({ body: { access_token: 'a', token_type: 'Bearer' } });
@@ -225,7 +225,7 @@ describe('a login by authorization code', () => {
     expect(await worker.credentials.read('clinic')).toBeNull();
   });
 
-  test('a new login replaces an expired one, and one that cannot be decrypted any more', async () => {
+  test('a new sign-in replaces an expired connection, and one that cannot be decrypted any more', async () => {
     const { worker, begin, complete } = await open();
     await connect(worker, { state: 'needs-login', reason: 'login-ended' });
     await complete({ code: 'c', state: (await begin()).state });
@@ -257,7 +257,7 @@ describe('a connection that ends', () => {
   }
 
   describe('disconnecting', () => {
-    test('revokes the refresh token at the provider and deletes the connection', async () => {
+    test('revokes the refresh token and deletes the connection', async () => {
       const { server, worker, end } = await open();
       await connect(worker);
       expect(await end()).toBe('revoked');

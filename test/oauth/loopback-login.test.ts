@@ -22,7 +22,7 @@ async function open() {
   return { logins, target };
 }
 
-describe('a login on this host', () => {
+describe('a sign-in on this host', () => {
   test('the loopback receiver takes the answer, shows a sentence without secrets, and is gone afterwards', async () => {
     const { target, logins } = await open();
     const pages: string[] = [];
@@ -51,7 +51,7 @@ describe('a login on this host', () => {
     await expect(fetch(redirectUri)).rejects.toThrow();
   });
 
-  test('a refused login is shown in the browser with the next step, and thrown to the caller', async () => {
+  test('a refused sign-in is shown in the browser with the next step, and thrown to the caller', async () => {
     const { target, logins } = await open();
     let page = '';
     const login = loginOnLoopback(

@@ -51,8 +51,8 @@ describe('permissions of Graph', () => {
   const needed = ['https://graph.microsoft.com/Calendars.ReadWrite', 'offline_access'];
 
   test.each([
-    ['with their address', ['https://graph.microsoft.com/Calendars.ReadWrite']],
-    ['without it', ['openid', 'profile', 'Calendars.ReadWrite']],
+    ['with their URL prefix', ['https://graph.microsoft.com/Calendars.ReadWrite']],
+    ['without the URL prefix', ['openid', 'profile', 'Calendars.ReadWrite']],
     ['in lower case', ['https://graph.microsoft.com/calendars.readwrite']],
   ])('are held when they are granted %s', (_how, granted) => {
     expect(missingScopes(needed, granted)).toEqual([]);
@@ -68,7 +68,7 @@ const redis = useRedis();
 
 const ACCOUNT = 'doctor@clinic.example';
 
-describe('against the login endpoint of the Graph sandbox', () => {
+describe('against the authorization endpoint of the Graph sandbox', () => {
   const account = ACCOUNT;
   const scopes = ['https://graph.microsoft.com/Calendars.ReadWrite', 'offline_access'];
 
@@ -129,7 +129,7 @@ describe('against the login endpoint of the Graph sandbox', () => {
     const renewing = worker.authorizer.renew(NEVER).then((header) => {
       given = header;
     });
-    await waitFor(() => sandbox.recording.recorded().length > 0, { what: 'the request at Microsoft' });
+    await waitFor(() => sandbox.recording.recorded().length > 0, { what: 'the request to Microsoft' });
     await redis.crash();
     await waitFor(() => sandbox.requests.inFlight('http') === 0, { what: 'the answer of Microsoft' });
     expect(given).toBeNull();
@@ -235,7 +235,7 @@ describe('against the login endpoint of the Graph sandbox', () => {
   });
 });
 
-/** A running login by device code. */
+/** A running sign-in by device code. */
 interface Shown {
   sandbox: GraphSandbox;
   prompts: DevicePrompt[];

@@ -356,7 +356,7 @@ describe('when the refresh fails', () => {
     expect((await worker.credentials.read('clinic'))?.state).toBe('connected');
   });
 
-  test('invalid_grant without another cause ends the connection: needs-login, with reason, tokens kept', async () => {
+  test('invalid_grant without another cause sets the connection to needs-login with its reason, and keeps the tokens', async () => {
     const { server, worker } = await open();
     server.onToken = () => oauthError('invalid_grant');
     await connect(worker);
@@ -508,7 +508,7 @@ describe('when the refresh fails', () => {
     ['temporarily_unavailable', 400, { actor: 'remote', code: 'token-endpoint-unavailable' }],
     ['server_error', 400, { actor: 'remote', code: 'token-endpoint-unavailable' }],
     ['something_new', 400, { actor: 'contract', code: 'token-error-unknown' }],
-  ])('%s (%i) is reported to those who must act, and the connection stays', async (error, status, expected) => {
+  ])('%s (%i) is reported with its responsible party, and the connection stays', async (error, status, expected) => {
     const { server, worker } = await open();
     server.onToken = () => ({ status, body: { error }, headers: { 'www-authenticate': 'Basic realm="x"' } });
     const { version } = await connect(worker);

@@ -296,7 +296,7 @@ describe('an answer that is lost', () => {
     expect(asked).toEqual(['refresh-0', 'refresh-0']);
   });
 
-  test('twice leaves the connection unchanged, and records since when the state at the provider is unknown', async () => {
+  test('twice leaves the connection unchanged, and records since when the state of the provider is unknown', async () => {
     const { world, refresher } = open({ answers: [lost, lost] });
     expect(await errorOf(refresher.refresh(1))).toBe(lost);
     expect(world.stored).toMatchObject({
@@ -320,7 +320,7 @@ describe('an answer that is lost', () => {
   test.each([
     ['in this refresh', STORED, [lost, refused]],
     ['in an earlier one', { ...STORED, unansweredSince: NOW - 5_000 }, [refused]],
-  ])('%s is the reason why a refused token ended the connection', async (_, stored, answers) => {
+  ])('%s is recorded as the reason when a token is refused', async (_, stored, answers) => {
     const { world, refresher } = open({ stored, answers });
     expect(await errorOf(refresher.refresh(1))).toMatchObject({ actor: 'authorization', code: 'refresh-answer-lost' });
     expect(world.stored).toMatchObject({ state: 'needs-login', reason: 'refresh-answer-lost', unansweredSince: null });

@@ -97,7 +97,7 @@ describe.each([
   });
 });
 
-describe('a login by certificate', () => {
+describe('authentication by certificate', () => {
   test.each([
     [
       'the user is not approved',
@@ -151,7 +151,7 @@ describe('a login by certificate', () => {
   });
 });
 
-describe('a login by secret', () => {
+describe('authentication by secret', () => {
   test('is refused with a wrong one', async () => {
     const { authorizer } = await openSalesforce();
     const thrown = await authorizer({ clientSecret: 'canary' })

@@ -51,7 +51,7 @@ async function reads(worker: Pick<Worker, 'authorizer'>, sandbox: SalesforceSand
   return (await fetch(url, { headers: { authorization: header } })).status;
 }
 
-describe('the login of an operator to Salesforce', () => {
+describe('the sign-in of an operator to Salesforce', () => {
   test.each<[string, SalesforceSandboxOptions]>([
     ['with a secret', {}],
     ['without one', { applications: [{ clientSecret: undefined }] }],
@@ -195,7 +195,7 @@ describe('a connection that Salesforce ended', () => {
     ["user hasn't approved this consumer", 'application-not-approved', /administrator to approve the application/],
     ['expired access/refresh token', 'login-ended', /sign in again/],
     ['something else', 'login-ended', /sign in again/],
-  ])('by %j requires a login, and reports the first step', async (description, code, remedy) => {
+  ])('by %j requires a new sign-in, and reports the first step', async (description, code, remedy) => {
     const { sandbox, worker, login } = await openSalesforce();
     await login();
     sandbox.refuseUser(USER, description);
@@ -211,7 +211,7 @@ describe('a connection that Salesforce ended', () => {
     expect(await worker.credentials.read('clinic')).toMatchObject({ state: 'connected', reason: null });
   });
 
-  test('by a sixth grant elsewhere requires a login, and the newest one continues', async () => {
+  test('by a sixth grant elsewhere requires a new sign-in, and the newest grant continues', async () => {
     const { sandbox, worker, login } = await openSalesforce();
     await login();
     const old = await worker.credentials.read('clinic');
@@ -255,7 +255,7 @@ describe('an unused connection', () => {
     const { sandbox, login, newWorker } = await openSalesforce({ applications: [idle], now: () => time.now });
     await login();
     const worker = newWorker(() => time.now);
-    // The time of the login comes from the clock of this host.
+    // The time of the sign-in comes from the clock of this host.
     time.now += 60_000;
     for (let day = 0; day < 40; day += 1) {
       time.now += 86_400_000;

@@ -62,7 +62,7 @@ async function openGoogle(options: GoogleSandboxOptions = {}) {
   return { google, worker, login };
 }
 
-/** Runs the login of the command line, with a scripted user. */
+/** Runs the sign-in of the command line with a scripted user. */
 function loginAs(worker: Worker, scopes: readonly string[], visit: (url: string) => Promise<string>) {
   const logins = createLoginStore<PendingLogin>(redis.connect(), RING);
   const target: LoginTarget = { context: worker.place, server: worker.server, scopes, clock: Date.now };
@@ -75,14 +75,14 @@ function loginAs(worker: Worker, scopes: readonly string[], visit: (url: string)
 }
 
 describe('against the authorization server of the clinic sandbox', () => {
-  test('a login on this host gives working tokens', async () => {
+  test('a sign-in on this host gives working tokens', async () => {
     const { worker, login, userinfo } = await openClinic();
     expect(await login()).toMatchObject({ missingScopes: [], account: { subject: expect.any(String) } });
     expect(await userinfo(await worker.authorizer.header(NEVER))).toBe(200);
     expect(await worker.credentials.read('clinic')).toMatchObject({ state: 'connected', reason: null });
   });
 
-  test('the account is known from the id token, at the login and with each refresh', async () => {
+  test('the account is known from the id token, at sign-in and with each refresh', async () => {
     const { worker, login } = await openClinic();
     const { account } = await login();
     await forgetAccount(worker);
@@ -167,7 +167,7 @@ describe('against the authorization server of the clinic sandbox', () => {
     expect(await worker.credentials.read('clinic')).toMatchObject({ state: 'connected', reason: 'client-rejected' });
   });
 
-  test('a device login polls, slows down on request, and stores its tokens', async () => {
+  test('a device sign-in polls, slows down on request, and stores its tokens', async () => {
     const { worker, user, userinfo } = await openClinic({ deviceIntervalSeconds: 0.05, slowDownSeconds: 0.05 });
     const target: LoginTarget = {
       context: worker.place,
@@ -204,7 +204,7 @@ describe('against the authorization server of the clinic sandbox', () => {
 });
 
 describe("against Google's sandbox", () => {
-  test('a login gives a token that is refreshed without rotation, and works', async () => {
+  test('a sign-in gives a token that is refreshed without rotation, and works', async () => {
     const { google, worker, login } = await openGoogle();
     expect(await login()).toMatchObject({ missingScopes: [] });
     const first = await worker.credentials.read('clinic');
@@ -218,7 +218,7 @@ describe("against Google's sandbox", () => {
     expect(list.status).toBe(200);
   });
 
-  test('a second login brings a refresh token too', async () => {
+  test('a second sign-in also gives a refresh token', async () => {
     const { worker, login } = await openGoogle();
     await login();
     const first = await worker.credentials.read('clinic');

@@ -122,7 +122,7 @@ describe('a service account', () => {
     ['not JSON', 'key-canary'],
     ['of a user', { client_id: 'x', refresh_token: 'key-canary' }],
     ['with a broken key', { client_email: 'a', private_key: 'key-canary', token_uri: 'https://t.example.org' }],
-    ['with an insecure address', { client_email: 'a', private_key: PEM, token_uri: 'http://t.example.org/token' }],
+    ['with an insecure URL', { client_email: 'a', private_key: PEM, token_uri: 'http://t.example.org/token' }],
   ])('a key file that is %s is refused at once, without quoting it', (_name, keyFile) => {
     let thrown: unknown;
     try {

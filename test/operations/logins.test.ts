@@ -41,10 +41,10 @@ test('the withdrawal of a link that is not there is refused as no-such-link, and
 test('a link for a connection that is not configured is refused before anything is recorded', async () => {
   const { desk, acting, context } = await open();
   desk.target = () => {
-    throw new Error('no such connection');
+    throw new Error('the connection does not exist');
   };
   await expect(LOGIN_OPERATIONS.makeLoginLink.run({ ...CLINIC, hours: null }, context)).rejects.toThrow(
-    'no such connection',
+    'the connection does not exist',
   );
   expect(acting.recorded).toEqual([]);
 });

@@ -41,8 +41,8 @@ describe('an operation that changes something', () => {
   });
 
   test('that its audit refuses was not begun, and is not recorded', async () => {
-    const { acting, run } = declare(() => Promise.reject(new Error('no such tenant')));
-    await expect(run()).rejects.toThrow('no such tenant');
+    const { acting, run } = declare(() => Promise.reject(new Error('the tenant does not exist')));
+    await expect(run()).rejects.toThrow('the tenant does not exist');
     expect(acting.recorded).toEqual([]);
   });
 });

@@ -79,7 +79,7 @@ describe('the values that a profile reads from some rows', () => {
     expect(fields).toContainEqual(expect.objectContaining({ field: 'start', path: 'status', read: 'cannot be read' }));
   });
 
-  test('show twenty of many rows, chosen from all of them', () => {
+  test('show twenty of many rows, chosen from every part of the list', () => {
     const many = Array.from({ length: 95 }, (_, index) => ({
       ...ROW,
       id: `a-${index}`,
@@ -170,7 +170,7 @@ describe('the document of a clinic of numbers', () => {
     );
   }
 
-  test('first asks for the meaning of its states, and fits no profile before the answer', () => {
+  test('first has a question about its states, and fits no profile before the answer', () => {
     expect(check.toDecide[0]).toMatchObject({
       location: 'appointments.statuses',
       there: '0, 10, 20, 30, 40, 90, 91',

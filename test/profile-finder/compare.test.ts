@@ -14,7 +14,7 @@ import { firstTenant, frontDeskToken, NOW } from '../sandbox/clinic/support.ts';
 import { changed, PATH, undecidedAt, withAppointments } from './documents.ts';
 import { italianClinic } from './italian-clinic.ts';
 
-describe('fields that few clinics have are asked about, with the available ones', () => {
+describe('fields that few clinics have are questions, with the available ones', () => {
   const properties = { id: { type: 'string' }, start: { type: 'string' } };
 
   test('where errors hold their word and their text', () => {
@@ -57,7 +57,7 @@ describe('the path of rows and of single records', () => {
     expect(changed(documentOf({ '/agendas': rows('data'), '/patients': rows('items') }), 'listPath')).toBe(undefined);
   });
 
-  test('is where the fields of a row are found again, and asked for where two have them', () => {
+  test('is the location of the row fields, and a question if two locations have them', () => {
     const read = (answer: object) => documentOf({ '/agendas': rows('data'), '/agendas/{id}': answer });
     expect(changed(read(within('agenda', ROW)), 'recordPath')).toBe('agenda');
     expect(changed(read(ROW), 'recordPath')).toBe(undefined);
@@ -65,7 +65,7 @@ describe('the path of rows and of single records', () => {
     expect(undecidedAt(read(both), 'agendas.recordPath')?.ask).toContain('contains the record?');
   });
 
-  test('is asked about if an answer has several lists', () => {
+  test('is a question if an answer has several lists', () => {
     const lists = { type: 'object', properties: { ...rows('alfa').properties, ...rows('beta').properties } };
     expect(undecidedAt(documentOf({ '/agendas': lists }), 'agendas (list)')?.ask).toContain('contains the records?');
   });
@@ -106,7 +106,7 @@ describe('the Swagger 2.0 document of an Italian clinic', () => {
     },
   );
 
-  test('asks for the meaning of an unknown word, and lists missing operations', () => {
+  test('reports an unknown status as undecided, and lists missing operations', () => {
     const { findings } = compared;
     expect(findings).toContainEqual(
       expect.objectContaining({ result: 'undecided', there: 'SOSPESO', ask: expect.stringContaining('SOSPESO') }),

@@ -35,7 +35,7 @@ describe('fields', () => {
   });
 });
 
-describe('values that few clinics have are asked about, with the available ones', () => {
+describe('values that few clinics have are questions, with the available ones', () => {
   const properties = { id: { type: 'string' }, start: { type: 'string' } };
 
   test.each(['duration', 'durata'])('the unit of %s, unless its name says it', (name) => {

@@ -18,7 +18,7 @@ describe('windows', () => {
     expect(appointments.window).toMatchObject({ format: 'epoch-seconds', leadHours: 168 });
   });
 
-  test('with an unclear end are asked about: no time is put into the query', () => {
+  test('with an unclear end are questions, and no time is added to the query', () => {
     const { findings, changes } = compared(
       withAppointments(row, {}, [parameter('starts_from', time), parameter('horizon', time)]),
     );
@@ -63,7 +63,7 @@ describe('a filter for changes', () => {
     return [findings.find(({ location }) => location === PLACE)?.result, change?.value];
   };
 
-  test('is asked about, and never proposed automatically', () => {
+  test('is a question, and never proposed automatically', () => {
     expect(found(named('modified_since'), null)).toEqual(['undecided', undefined]);
     expect(found(named('colour'), null)).toEqual([undefined, undefined]);
   });
@@ -116,7 +116,7 @@ describe('a document of a list of agendas', () => {
     },
   );
 
-  test('without such parameters proposes none, as likely, and asks whether lists are complete', () => {
+  test('without such parameters proposes no paging as likely, and has a question about complete lists', () => {
     const found = comparedList({ responses: { 200: { content: rows } } });
     expect(pagingIn(found)).toMatchObject([{ value: { style: 'none' }, comment: expect.stringContaining('likely') }]);
     expect(found.findings).toContainEqual(

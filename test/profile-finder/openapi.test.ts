@@ -45,7 +45,7 @@ function leastMs(read: () => unknown): number {
   return Math.min(...times);
 }
 
-// Found by fuzzing (seed 1176263487): a document of 16 kB took 250 ms, nearly all of it for the stacks of its errors.
+// Found by fuzzing (seed 1176263487): a document of 16 kB took 250 ms, mostly for the stacks of its errors.
 test('a document with an error in each character is refused without the cost of a stack for each', () => {
   const text = `a: { b: s${'['.repeat(8_000)}`;
   const withStacks = leastMs(() => parseDocument(text, { prettyErrors: false, logLevel: 'silent' }));

@@ -78,7 +78,7 @@ describe.each(DIALECT_NAMES)('a probe of a %s clinic', (dialect) => {
     expect(Object.fromEntries(mine.records)).toEqual(Object.fromEntries(shipped.records));
   });
 
-  test('ends with the profile’s values of 20 rows, and begins with their unknown states', () => {
+  test('shows the profile’s values of 20 rows last, and their unknown states first', () => {
     const open = probe.rows?.statuses.flatMap(({ status, values: told }) => (status === 'unknown' ? told : [])) ?? [];
     const question = probe.toDecide.find(({ location: place }) => place === 'appointments.statuses');
     expect(probe.rows).toMatchObject({ of: 'clinic', rows: 20, read: 20, unusable: [] });
@@ -117,7 +117,7 @@ test('a clinic that fits the profile is reported as such, with facts that reques
   expect(told('undecided')).toContain('errors.missingClaim');
 });
 
-/** The dialect of numbered pages in a strict form: it requires a window in dates, and returns 25 rows unless the request asks for fewer. */
+/** The dialect of numbered pages in a strict form: it requires a window in dates, and returns 25 rows unless the request sets a smaller limit. */
 const numberedPages: Script = (request) => {
   const { path, query } = request;
   const isDate = (name: string) => /^\d{4}-\d\d-\d\d$/.test(query.get(name) ?? '');
@@ -424,7 +424,7 @@ describe('a clinic whose names no profile has', () => {
   });
 
   test.each(['fullName', 'name', 'nominativo'])(
-    'requires a question whether %s of patients is their whole name, and in which order',
+    'has a question whether the field %s contains the full name, and in which order',
     async (patient) => {
       const { probe, profile } = await probed({ ...MANNER, patient });
       expect(profile.patients).toMatchObject({ fullName: null });

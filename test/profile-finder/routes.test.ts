@@ -37,7 +37,7 @@ describe('the prefix of paths', () => {
     expect(findingOf(document, 'locations.list')).toMatchObject({ result: 'differs' });
   });
 
-  test('is asked about if no path is known', () => {
+  test('is a question if no path is known', () => {
     expect(undecidedAt(withPaths({ '/pets': [] }), 'pathPrefix')?.ask).toContain('is it the right document?');
   });
 });
@@ -55,7 +55,7 @@ describe('scopes', () => {
     expect(told.map(({ location }) => location)).toEqual(['scopePrefix', 'treatments.list']);
   });
 
-  test('without a known name are asked about', () => {
+  test('without a known name are questions', () => {
     expect(undecidedAt(paths({ agendas: ['all'], patients: [], treatments: [] }), 'scopePrefix')?.ask).toContain(
       'which scopes',
     );

@@ -30,7 +30,7 @@ describe('states', () => {
   const withState = (state: object, more: object = {}) =>
     withAppointments({ type: 'object', properties: { id: { type: 'string' }, state, ...more } });
 
-  test('that are numbers are asked about, each separately, and are unknown in the profile', () => {
+  test('that are numbers are separate questions, and are unknown in the profile', () => {
     const document = withState({ type: 'integer', enum: [0, 1, -1] });
     expect(undecidedAt(document, 'appointments.statuses')).toMatchObject({ there: '0, 1, -1' });
     const { yaml } = propose(DOCUMENTED, compared(document).changes);
@@ -41,12 +41,12 @@ describe('states', () => {
   test.each([
     ['names next to them', { 'x-enum-varnames': ['BOOKED', 'IN_CARE', 'CANCELLED'] }],
     ['a description', { description: 'One of 1 = booked, 2 = in care, 9: cancelled.' }],
-  ])('that are numbers are asked about for any %s', (_what, state) => {
+  ])('that are numbers are questions despite %s', (_what, state) => {
     const document = withState({ type: 'integer', enum: [1, 2, 9], ...state });
     expect(undecidedAt(document, 'appointments.statuses')).toMatchObject({ there: '1, 2, 9' });
   });
 
-  test('without a cancelled one are asked about, unless a flag marks cancellation', () => {
+  test('without a cancelled one are a question, unless a flag marks cancellation', () => {
     const state = { type: 'string', enum: ['booked', 'done'] };
     const location = 'appointments.statuses (cancelled)';
     expect(undecidedAt(withState(state), location)).toMatchObject({ there: 'booked, done' });
@@ -54,7 +54,7 @@ describe('states', () => {
     expect(undecidedAt(withState({ ...state, enum: ['booked', 'void'] }), location)).toBe(undefined);
   });
 
-  test('without evidence are asked about, with the fields that have few values', () => {
+  test('without evidence are a question, with the fields that have few values', () => {
     const document = withAppointments({
       type: 'object',
       properties: { id: { type: 'string' }, esito: { type: 'integer' }, motivo: { type: 'string', enum: ['a', 'b'] } },
@@ -75,14 +75,14 @@ describe('flags of rows', () => {
   });
   const raisedIn = (...rows: Record<string, unknown>[]) => raisedFlags(profile, rows).map(({ path }) => path);
 
-  test('are flags only if they say another status than the word of a row, which they may override', () => {
+  test('are flags only if they differ from the status of a row that they may override', () => {
     expect(raisedIn({ status: 'Booked', confirmedAt: 'x' })).toContain('confirmedAt');
     expect(raisedIn({ status: 'Confirmed', confirmedAt: 'x' })).not.toContain('confirmedAt');
     expect(raisedIn({ status: 'Completed', confirmedAt: 'x' })).not.toContain('confirmedAt');
     expect(raisedIn({ status: 'Booked', confirmedAt: null })).not.toContain('confirmedAt');
   });
 
-  test('of a status that frees the time stay until a word replaces them', () => {
+  test('of a status that frees the time stay until the status of a row replaces them', () => {
     expect(raisedIn({ status: 'Booked' })).toEqual(['noShow']);
     expect(raisedIn({ status: 'NoShow' })).toEqual([]);
     expect(raisedIn({ status: 'NoShow' }, { status: 'Booked', noShow: true })).toEqual(['noShow']);

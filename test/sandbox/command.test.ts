@@ -112,7 +112,7 @@ describe.concurrent('npm run sandbox', () => {
     expect(await interrupt()).toBe('exit code 0');
   });
 
-  test('without arguments names each sandbox, and --help the options of one', async () => {
+  test('without arguments lists all sandboxes, and --help lists the options of one', async () => {
     const { code, output } = await run();
     expect(code).toBe(0);
     for (const name of folders) expect(output).toMatch(new RegExp(`^  ${name} +\\S`, 'm'));

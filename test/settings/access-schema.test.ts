@@ -32,13 +32,13 @@ describe('access of users', () => {
   test.each<[string, string, RegExp]>([
     ['without a rule', oidc('people: []'), /add at least one user or group/],
     ['without openid', oidc(`${ANNA}, scopes: [email]`), /include openid in the list/],
-    ['of nobody', oidc('people: [{ level: owner }]'), /either email or subject/],
+    ['without a user', oidc('people: [{ level: owner }]'), /either email or subject/],
     [
       'of one person by two names',
       oidc('people: [{ email: a@b.example, subject: a, level: owner }]'),
       /either email or subject/,
     ],
-    ['of no address', oidc('people: [{ email: "*@clinic.example", level: owner }]'), /e-mail address/],
+    ['with an invalid e-mail address', oidc('people: [{ email: "*@clinic.example", level: owner }]'), /e-mail address/],
     ['of a level that there is not', oidc('people: [{ subject: a, level: admin }]'), /level/],
     ['of no clinic', oidc('people: [{ subject: a, level: owner, tenants: [] }]'), /tenants/],
     ['with a session without end', '{ access: { sessionHours: 100000 } }', /sessionHours/],

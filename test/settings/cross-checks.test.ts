@@ -207,8 +207,8 @@ describe('references', () => {
     test.each([
       ['other agendas', withAgendas('["1"]'), withAgendas('["2"]')],
       ['another calendar', withAgendas('["1"]'), withAgendas('["1"]').replace('calendar: a', 'calendar: b')],
-      ['whatever account logs in', unnamed, unnamed],
-      ['a clinic of its own', withAgendas('["1"]'), TENANT.replace('agendas: all', 'agendas: ["1"]')],
+      ['connections without an expected account', unnamed, unnamed],
+      ['different clinics', withAgendas('["1"]'), TENANT.replace('agendas: all', 'agendas: ["1"]')],
     ])('those with %s are allowed', (_what, one, other) => {
       const { tenants } = load(writeConfiguration({ 'tenants/uno.yaml': one, 'tenants/zwei.yaml': other }));
       expect([...tenants.keys()]).toEqual(['uno', 'zwei']);

@@ -33,7 +33,7 @@ describe('triggers of a tenant', () => {
     ['an event twice', 'invoice.issued', 'report.available', 'list each element only once'],
     ['no event', '[report.available, invoice.issued]', '[]', 'events'],
     ['no endpoint', TRIGGERS.slice(TRIGGERS.indexOf('endpoints:')), 'endpoints: {}\n', 'add at least one element'],
-    ['a key that nobody knows', 'events:', 'fields: [text], events:', 'fields'],
+    ['an unknown key', 'events:', 'fields: [text], events:', 'fields'],
   ])('are refused with %s', (_, sound, broken, told) => {
     expect(faultLines(written(TRIGGERS.replace(sound, broken)), options).join('\n')).toContain(told);
   });

@@ -16,7 +16,7 @@ describe('a mistyped key', () => {
     expect(lines[0]).toContain(`unknown key → did you mean ${meant}?`);
   });
 
-  test('hides no other fault below it, which is reported with its line', () => {
+  test('hides no other fault inside it, which is reported with its line', () => {
     const tenant = TENANT.replace('targets:', 'target:').replace('connection: work', 'connection: wokr');
     const lines = faultLines(writeConfiguration({ 'tenants/uno.yaml': tenant }));
     const lineOf = (text: string) => tenant.split('\n').findIndex((line) => line.includes(text)) + 1;

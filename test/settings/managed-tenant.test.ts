@@ -171,7 +171,7 @@ describe('a submitted document', () => {
     expect([...files.configuration.outlines.keys()]).toEqual(['due', 'uno']);
   });
 
-  test('may use only its own encrypted secrets and its own variables; a file may not use encrypted secrets', async () => {
+  test('may use only its own encrypted secrets and its own variables; a file must not use encrypted secrets', async () => {
     const named = documentOf('2').replace('{ sealed: dav }', '{ env: TENANT_UNO__SECRET }');
     const { files, open, dir } = await world(all());
     expect((await files.faultsOf(managed('due', named))).map(({ message }) => message)).toEqual([

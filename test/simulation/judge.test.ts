@@ -67,7 +67,7 @@ test.each<[string, Happening[], object]>([
     [{ at: EVE, kind: 'appointment', id: 'one', now: null }, message(EVE)],
     { 'nothing-then': 1 },
   ],
-  ['one to a patient who has already arrived', [appointment({ status: 'arrived' }, EVE), message(EVE)], { arrived: 1 }],
+  ['one after the arrival of the patient', [appointment({ status: 'arrived' }, EVE), message(EVE)], { arrived: 1 }],
   ['one after an opt-out', [{ at: EVE, kind: 'opt-out', address: '+393331234567' }, message(EVE)], { 'opted-out': 1 }],
   [
     'one by mail after an opt-out by phone',

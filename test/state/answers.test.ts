@@ -51,7 +51,7 @@ describe('an answer', () => {
     await connection.hset(reminder, 'state', 'sent');
     const claim = (await store.begin('r1')) ?? '';
     expect(await store.begin('r1')).toBeNull();
-    await store.end('r1', 'of somebody else', null);
+    await store.end('r1', 'claim of another request', null);
     expect(await store.begin('r1')).toBeNull();
     await store.end('r1', claim, null);
     const again = (await store.begin('r1')) ?? '';

@@ -153,7 +153,7 @@ describe('a check of the whole log', () => {
     const log = open();
     const chain = await write(log, 5);
     await unlink(await fileOf(chain, 6));
-    // An attacker who hides this from the log must change Redis too.
+    // To hide this from the log, an attacker must change Redis too.
     const head = await redis.connect().hget(keys.auditLog(), chain);
     await redis.connect().del(keys.auditLog());
     await log.append(draft(98));

@@ -50,7 +50,7 @@ export function useBudget(connect: () => RedisClient, limits: { requestsPerMinut
     failed,
     open,
     settled,
-    /** Asks, and resolves when the request has its place or its grant. */
+    /** Sends a request, and resolves when it is queued or granted. */
     async ask(who: string, share: BudgetShare = open(who), { units = 1, signal = new AbortController().signal } = {}) {
       share.take(signal, units).then(
         () => void granted.push(who),

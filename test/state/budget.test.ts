@@ -85,7 +85,7 @@ describe('a budget', () => {
     expect([granted, failed]).toEqual([['first', 'next', 'paused'], []]);
   });
 
-  test('tries again after a pause although the clock of Redis is set back during a trial', async () => {
+  test('makes another trial after a pause although the clock of Redis is set back during a trial', async () => {
     const { open, ask, pass, putBack, granted } = budget({ requestsPerMinute: 60_000, burst: 1_000 });
     const share = open('a');
     await share.refused(10);
@@ -258,7 +258,7 @@ describe('a waiting user’s request', () => {
     expect(granted.join(' ')).toBe('first person person person job-0 person person person job-1 person job-2');
   });
 
-  test('gets the wait of its own place: behind many requests of one participant it comes after the first of them', async () => {
+  test('gets the wait of its queue position: it comes after the first of many requests of another participant', async () => {
     const { open, ask, failed } = budget({ requestsPerMinute: 6, burst: 1 });
     const busy = open('busy', 'interactive');
     await ask('first');
@@ -267,7 +267,7 @@ describe('a waiting user’s request', () => {
     expect(failed).toEqual([]);
   });
 
-  test('gets the wait of its own place in units: two single requests come before a second batch', async () => {
+  test('gets the wait of its queue position in units: two single requests come before a second batch', async () => {
     const { open, ask, failed } = budget({ requestsPerMinute: 12, burst: 3 });
     const [batches, singles] = [open('batches', 'interactive'), open('singles', 'interactive')];
     await ask('first', undefined, { units: 3 });

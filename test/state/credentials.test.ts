@@ -52,7 +52,7 @@ function credential(changes: Partial<Credential> = {}): Credential {
 }
 
 describe('a stored credential', () => {
-  test('is read as it was written', async () => {
+  test('is read unchanged', async () => {
     const connection = redis.connect();
     const store = openStore(connection);
     const lease = await takeLease(connection);
@@ -311,7 +311,7 @@ test('a missing connection is checked at each request', async () => {
   const login = await peer.credentials.read('clinic');
   await logOut(peer);
   await expect(headers(1)).rejects.toMatchObject({ code: 'not-connected' });
-  if (login === null) throw new Error('there was a login');
+  if (login === null) throw new Error('no connection is stored');
   const lease = await peer.place.leases.take('credential:clinic', 1_000, NEVER);
   await peer.credentials.write(lease, 'clinic', null, { ...login, state: 'needs-login', reason: 'login-ended' });
   await expect(headers(1)).rejects.toMatchObject({ code: 'login-ended' });

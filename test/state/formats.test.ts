@@ -19,7 +19,7 @@ function linkOf(changes: Partial<Link> = {}): Link {
 /** What is left of a place that is not proved. */
 const UNPLACED = { idAttempt: 0, remoteId: null, isUnplaced: true };
 
-test('a link is read as it was stored, with any content', () => {
+test('a stored link is read unchanged, with any content', () => {
   fc.assert(
     fc.property(someLinks, (links) => {
       for (const link of links)
@@ -46,7 +46,7 @@ describe('the location of a link’s object', () => {
   });
 
   test.each([{ remoteId: 'AAMk=' }, { idAttempt: 2 }, { idAttempt: 1, remoteId: 'AAMk=' }])(
-    'is read as it was stored: %o',
+    'is read unchanged: %o',
     (location) => {
       const link = linkOf(location);
       expect(format.decode('doctor', '1', format.encode('doctor', link))).toEqual(link);

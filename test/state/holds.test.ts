@@ -186,7 +186,7 @@ describe('a hold', () => {
   });
 });
 
-/** Holds whose next read of the whole list is followed at once by `then`. */
+/** Holds that call `then` directly after the next read of the list. */
 function interrupted(then: () => Promise<unknown>) {
   const connection = redis.connect();
   const hgetall = connection.hgetall.bind(connection);

@@ -131,7 +131,7 @@ describe('a waiter for a lease', () => {
   });
 });
 
-describe('the place of a waiter for a lease', () => {
+describe('the queue position of a waiter for a lease', () => {
   test('ensures that work that restarts at once does not block other work', async () => {
     const time = useFakeTime();
     const busy = createLeases(redis.connect(), TENANT, 600_000);
@@ -199,7 +199,7 @@ describe('the place of a waiter for a lease', () => {
     const first = await leases.tryTake('plan');
     await leases.tryTake('plan', 'early');
     await passFor(connection, -3_600_000);
-    // It had waited for two hours when the clock was set back by one hour.
+    // Its wait was two hours long when the clock was set back by one hour.
     const notedAt = [-1, 1].map((hours) => (Date.now() + hours * 3_600_000) * 1_000);
     await connection.hset(WAITING, 'dead', notedAt.join(' '));
     expect(await leases.tryTake('plan', 'early')).toBeNull();
@@ -406,7 +406,7 @@ describe("a lease's deadline", () => {
     expect(await redis.connect().exists(lease.key)).toBe(0);
   });
 
-  test('ends with the release also between two renewals: no renewal follows', async () => {
+  test('stops at the release also between two renewals: no renewal follows', async () => {
     const time = useFakeTime();
     const client = redis.connect();
     const lease = await hold(client);

@@ -53,7 +53,7 @@ function many(count: number, changes: Partial<Link> = {}): Link[] {
 }
 
 describe('links', () => {
-  test('are read as they were written, in whole or in part', async () => {
+  test('are read unchanged, in whole or in part', async () => {
     const { connection, links } = await open();
     await fc.assert(
       fc.asyncProperty(someLinks, async (written) => {
@@ -222,12 +222,12 @@ describe('a process without the lease', () => {
   test.each<[string, (links: ReturnType<typeof createLinkStore>, lease: Lease) => Promise<void>]>([
     ['writes no link', (links, lease) => links.writeAll('doctor', many(1, { idAttempt: 5 }), lease)],
     [
-      'notes no time',
+      'records no time',
       (links, lease) => links.recordTimes('doctor', [linkOf('appointment-0', { startAt: NOW + 60_000 })], lease),
     ],
-    ['lets go of no link', (links, lease) => links.release('doctor', ['appointment-0'], lease)],
+    ['releases no link', (links, lease) => links.release('doctor', ['appointment-0'], lease)],
     ['clears nothing', (links, lease) => links.clear('doctor', lease)],
-    ['lays nothing out again', (links, lease) => links.fit('doctor', 1_000, lease)],
+    ['changes no layout', (links, lease) => links.fit('doctor', 1_000, lease)],
   ])('%s', async (_, act) => {
     const { connection, links, lease } = await open();
     await links.writeAll('doctor', many(200), lease);

@@ -56,7 +56,7 @@ test('a read requests changes only, and returns the same object without changes'
   expect([...(await other.read()).tenants.keys()]).toEqual(['due']);
 });
 
-test("a document in another document's place, or changed, does not open", async () => {
+test('a changed document, or one under the key of another, cannot be decrypted', async () => {
   const { connection, one, other } = await open();
   await one.put('uno', CONTENT, null);
   await one.put('due', CONTENT, null);

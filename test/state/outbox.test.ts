@@ -460,9 +460,9 @@ describe('an erasure of records', () => {
 
   describe('an erasure in the outbox', () => {
     test.each([
-      ['comes while an older change is being sent', 'forgotten', []],
-      ['is not what came: another change did', 'cancelled', ['one']],
-    ] as const)('%s: what is noted of that one', async (_, reason, noted) => {
+      ['arrives while an older change is being sent', 'forgotten', []],
+      ['is absent: another change arrives', 'cancelled', ['one']],
+    ] as const)('%s: the record of the older change', async (_, reason, noted) => {
       const connection = redis.connect();
       await outbox.put('doctor', [removal('one', 'cancelled')], { now: NOW, lease, run: 'run-1' });
       const [entry] = await outbox.due('doctor', NOW, 10);

@@ -45,7 +45,7 @@ async function kill(holder: ChildProcess): Promise<void> {
 async function looks(client: ReturnType<typeof redis.connect>, times = MANY_LOOKS): Promise<void> {
   const count = async () => Number(/cmdstat_hgetall:calls=(\d+)/.exec(await client.info('commandstats'))?.[1] ?? 0);
   const before = await count();
-  await waitFor(async () => (await count()) >= before + times, { what: 'looks at the register' });
+  await waitFor(async () => (await count()) >= before + times, { what: 'checks of the register' });
 }
 
 test('a lease of a process that was killed is free long before it expires', async () => {
@@ -57,7 +57,7 @@ test('a lease of a process that was killed is free long before it expires', asyn
   expect(lease.token).toMatch(/^2:/);
 });
 
-test('a queue place of a killed process is free too', async () => {
+test('a queue position of a killed process is free too', async () => {
   const { holder, client, processes, tryTake } = await held();
   await tryTake();
   const { id: own } = await processes.join();
@@ -308,7 +308,7 @@ test('a suspended process takes its leases again at once, although they were not
   expect(again?.signal.aborted).toBe(false);
 });
 
-test('a suspended waiter keeps waiting, with a place of its new life', async () => {
+test('a suspended waiter keeps waiting, with a queue position of its new life', async () => {
   const { client, processes, takeOther, time } = await twoProcesses();
   const held = await takeOther();
   const waiting = createLeases(client, 'studio', TEN_MINUTES_MS, processes).take('lane', TEN_MINUTES_MS, NEVER);
@@ -340,7 +340,7 @@ test('after Redis returns no process is dead before the heartbeats had time to a
   expect(told.flat()).toEqual([]);
 });
 
-test('checks that waited for Redis report no death when they are all answered before the heartbeats', async () => {
+test('delayed checks report no death if Redis answers each check before the heartbeats', async () => {
   const { client, other, told, looked, time, passBeat } = await twoProcesses();
   const register = await client.hgetall(keys.processes());
   const back = Promise.withResolvers<void>();
@@ -373,7 +373,7 @@ test('a process whose clocks stopped too is alive again at its next heartbeat, a
   expect(told.flat()).toEqual(['holder-worker']);
 });
 
-test('workers that are named together, in the first life, are all informed before any of them takes a job', async () => {
+test('workers that are registered together, in the first life, are all informed before one takes a job', async () => {
   const client = redis.connect();
   const processes = openProcesses(client, SILENT_MS);
   onTestFinished(() => processes.leave());

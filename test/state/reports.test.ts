@@ -19,7 +19,7 @@ describe('the memory of an alert channel', () => {
   }
   const stored = { memory: 'm', failure: null, forgedAt: null };
 
-  test('is read as it was written, in another process too, and is removed with its channel', async () => {
+  test('is read unchanged, in another process too, and is removed with its channel', async () => {
     const { store, openStore } = open();
     await store.write('mail', stored);
     await store.write('hook', { ...stored, failure: { code: 'refused', sinceAt: NOW } });
@@ -30,7 +30,7 @@ describe('the memory of an alert channel', () => {
     expect([...(await store.read()).keys()]).toEqual(['mail']);
   });
 
-  test('counts for two hours without a write; its failure remains', async () => {
+  test('is valid for two hours without a write; its failure remains', async () => {
     const { store, clock } = open();
     await store.write('mail', { ...stored, failure: { code: 'refused', sinceAt: NOW } });
     clock.now = NOW + 2 * HOUR_MS - 1;

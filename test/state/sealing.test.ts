@@ -27,7 +27,7 @@ describe('an encrypted value', () => {
     );
   });
 
-  test('reveals nothing of its content', () => {
+  test('does not reveal its content', () => {
     const sealed = sealer.seal('Mario Rossi', 'outbox/doctor/1');
     expect(sealed).toMatch(/^s1\.k1\.[\w-]+$/);
     expect(Buffer.from(sealed.split('.')[2] ?? '', 'base64url').toString('latin1')).not.toContain('Rossi');

@@ -48,7 +48,7 @@ describe('the record of a target', () => {
     expect(await createTargetStore(redis.connect(), 'studio-rossi', PROOFS).read('doctor')).toEqual(UNTOUCHED);
   });
 
-  test('is read as it was written, and null clears a field', async () => {
+  test('is read unchanged, and null clears a field', async () => {
     const targets = createTargetStore(redis.connect(), 'studio-rossi', PROOFS);
     const texts = { message: 'm', remedy: null };
     const failure = { code: 'login-refused', actor: 'authorization', ...texts, texts, sinceAt: NOW } as const;

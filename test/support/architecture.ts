@@ -75,7 +75,7 @@ export function patientBreaches(files: readonly SourceFile[]): string[] {
   const known = ['src/model/records.ts', 'src/model/patient-facts.ts'];
   return relativeImports(files)
     .filter(({ from, to }) => known.includes(to) && WITHOUT_PATIENTS.some((place) => from.startsWith(place)))
-    .map(({ place, to }) => `${place} imports ${to}: nobody there has a patient`);
+    .map(({ place, to }) => `${place} imports ${to}: this module must not receive patients`);
 }
 
 /** Folders next to src/ that each top folder never imports. */
@@ -271,7 +271,7 @@ export function scriptFileBreaches(files: readonly SourceFile[], texts: Readonly
     ...[...texts.keys()].filter((path) => !used.has(path)).map((path) => `${path} is used by nothing`),
     ...[...texts]
       .filter(([, text]) => /\bKEYS\b/.test(text.replaceAll(/^--.*$/gm, '')) && !/^-- KEYS: /m.test(text))
-      .map(([path]) => `${path} does not say what its keys are`),
+      .map(([path]) => `${path} does not document its keys`),
   ];
 }
 
@@ -285,7 +285,7 @@ export function stateBreaches(files: readonly SourceFile[]): string[] {
           const text = declaration.map((token) => token.text).join(' ');
           return /^let |= new (Weak)?(Map|Set)( <.*>)? \( \)/.test(text) && !/: Readonly(Map|Set) /.test(text);
         })
-        .map(([first]) => `${path}:${first?.line} keeps what changes for the whole process`),
+        .map(([first]) => `${path}:${first?.line} has mutable module state`),
     );
 }
 

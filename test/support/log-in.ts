@@ -3,7 +3,7 @@ import { createLoginServices } from '../../src/composition/operator-services.ts'
 import { loginWithBrowser } from '../../src/control/logins.ts';
 import { paced } from './pace.ts';
 
-/** Authorises a connection like an operator in a browser. @param authorize visits a login page and returns the URL of its redirect */
+/** Authorises a connection like an operator in a browser. @param authorize visits a sign-in page and returns the URL of its redirect */
 export async function logInTo(
   composition: Composition,
   place: { tenant: string; connection: string },

@@ -19,7 +19,7 @@ export function linksIn(markdown: string): Link[] {
     );
 }
 
-/** Returns the anchors of a document's headings like GitHub: a second heading with equal text ends with `-1`. */
+/** Returns the anchors of a document's headings like GitHub: a second heading with equal text gets the suffix `-1`. */
 export function anchorsIn(markdown: string): Set<string> {
   const anchors = new Set<string>();
   for (const [, heading = ''] of withoutFences(markdown).matchAll(/^#{1,6} (.+)$/gm)) {
@@ -38,12 +38,12 @@ export function anchorsIn(markdown: string): Set<string> {
 
 /** Returns the fault in the form of an external URL, or null. The URL is not requested. */
 export function addressFault(address: string): string | null {
-  if (!URL.canParse(address)) return 'is no address';
+  if (!URL.canParse(address)) return 'is not a URL';
   const { protocol, hostname, username } = new URL(address);
   if (protocol !== 'https:') return 'is not https';
-  if (username !== '') return 'holds a login';
+  if (username !== '') return 'contains a user name';
   if (!/^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(hostname)) return 'names no public host';
-  return /[.,;:]$/.test(address) ? 'ends with punctuation' : null;
+  return /[.,;:]$/.test(address) ? 'has punctuation at the end' : null;
 }
 
 function withoutCode(markdown: string): string {

@@ -1,4 +1,4 @@
-// Loaded by `node --import` into a daemon: resolves names to addresses (TEST_NAMES, as JSON), like a name server that points to the
+// Loaded by `node --import` into a daemon: resolves names to IP addresses (TEST_NAMES, as JSON), like a name server that points to the
 // internal network.
 import dns from 'node:dns';
 import { syncBuiltinESMExports } from 'node:module';

@@ -1,6 +1,6 @@
 /** Encoding of a field: a number, text, bytes (shown in hexadecimal), or a nested message. */
 type Form = 'varint' | 'fixed64' | 'double' | 'text' | 'bytes' | Message | (() => Message);
-/** Fields by their numbers; a name that ends with `[]` is a repeated field. */
+/** Fields by their numbers; a name with the suffix `[]` is a repeated field. */
 interface Message {
   [number: number]: readonly [name: string, form: Form];
 }

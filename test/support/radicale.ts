@@ -3,7 +3,7 @@ import type { PrivateDavServer } from '../../tools/dav-server.ts';
 import { type StartRadicaleOptions, startRadicale } from '../../tools/radicale.ts';
 
 /**
- * Gives the test file (or a `describe`) a private Radicale, with empty storage at the start of the file. If Radicale is missing, the tests
+ * Gives the test file (or a `describe`) a private Radicale, with empty storage before its first test. If Radicale is missing, the tests
  * are skipped with the reason; in continuous integration the whole run fails.
  *
  *     const radicale = useRadicale();

@@ -7,17 +7,14 @@ const ASKING_MODULES = ['connectors', 'oauth', 'clinic', 'http', 'reminders', 't
 /** Loops that ask and end otherwise: how many a file has of them, and why. */
 const ENDING_LOOPS: Readonly<Record<string, readonly [count: number, why: string]>> = {
   'src/clinic/read/lists.ts': [1, 'limits.rereads of the profile counts them down'],
-  'src/clinic/http/paging.ts': [1, 'each page and place is seen once, and maxPages of the profile bounds them'],
-  'src/clinic/read/place-zones.ts': [
-    1,
-    'each round reads the places, or knows another zone, of which there are MOST_ZONES',
-  ],
+  'src/clinic/http/paging.ts': [1, 'each page and each practice is read once, and maxPages of the profile bounds them'],
+  'src/clinic/read/place-zones.ts': [1, 'each round reads the practices or learns another zone, at most MOST_ZONES'],
   'src/clinic/write/resource-calls.ts': [1, 'it goes over the pages of a list that is guarded'],
   'src/clinic/http/call.ts': [2, 'a file ends, with its connection or its largest size'],
   'src/connectors/outcomes.ts': [1, 'each call has half of the operations or keys'],
   'src/connectors/flow.ts': [
     2,
-    'each round of a batch settles a call or halves it; each flow ends by itself: walks within one are guarded there',
+    'each round of a batch settles a call or halves it; each flow is finite, and its walks are guarded',
   ],
   'src/connectors/hubspot/deleting.ts': [1, 'each round has fewer names'],
   'src/connectors/hubspot/properties.ts': [1, 'once more without being unique'],
@@ -43,7 +40,7 @@ export function vendorLoopBreaches(files: readonly SourceFile[], ending = ENDING
     const [count] = ending[path] ?? [0];
     if (lines.length === count) return [];
     if (lines.length < count) return [`${path} has fewer such loops than are listed`];
-    return lines.map((line) => `${path}:${line} asks for as long as the other side says so: guardWalk bounds it`);
+    return lines.map((line) => `${path}:${line} repeats requests without a limit: use guardWalk`);
   });
 }
 

@@ -72,7 +72,7 @@ describe('the misses stored for the next cycle', () => {
     expect(nextMisses(known, { missedOnce: new Set(['1']) })).toEqual(missedAt(known));
   });
 
-  test('end with any evidence that the record exists', () => {
+  test('are removed by any evidence that the record exists', () => {
     const known = { listed: NOW - HOUR_MS, found: NOW - HOUR_MS, unusable: NOW - HOUR_MS, away: NOW - HOUR_MS };
     const there = { found: [{ id: 'found' }], unusable: new Set(['unusable']) };
     expect(nextMisses(known, there, ['listed'])).toEqual(missedAt({ away: NOW - HOUR_MS }));

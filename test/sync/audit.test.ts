@@ -226,7 +226,7 @@ describe('an object with a link', () => {
     expect(compare([remote('1')], [link('1'), link('2')])).toEqual({ checked: 2, ...NOTHING, ...marked });
   });
 
-  test('that lost its encrypted record id counts as removed, and as ambiguous', () => {
+  test('that lost its encrypted record id is both removed and ambiguous', () => {
     const found = compare([remote('1', { sealedRecordId: null })], [link('1')]);
     expect(found).toMatchObject({ removed: [{ recordId: '1' }], ambiguous: 1 });
   });

@@ -56,7 +56,7 @@ const codeOf = (decision: Decision) =>
   'exclude' in decision ? decision.exclude : 'retain' in decision ? decision.retain : 'item';
 
 describe('a contact', () => {
-  test('is created for a patient who consents; an invalid telephone number is left empty, and counted', () => {
+  test('is created for a patient with consent; an invalid telephone number is left empty, and counted', () => {
     const { decision, unusable } = contactIn(openWorld(), patientOf('1', { mobilePhone: 'none' }));
     expect(decision).toEqual({
       item: { properties: { firstname: 'Anna', phone: null }, contactKey: null, startAt: 0 },
@@ -71,7 +71,7 @@ describe('a contact', () => {
     expect(contactIn(openWorld({}, { withdrawn: 'keep' }), patient).decision).toEqual(kept);
   });
 
-  test('inactive: is removed with a patient whom the clinic has closed if the target says so, unless it is pinned', () => {
+  test('inactive: is removed with an inactive patient if the target requires it, unless it is pinned', () => {
     const patient = patientOf('1', { isActive: false });
     const codeIn = (world: CrmWorld, pinned: ReadonlySet<string>) => {
       const target = { ...world.targetOf('contacts'), pinned };

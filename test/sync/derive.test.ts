@@ -65,7 +65,7 @@ function billed(invoices: HistoryInvoice[], rules: Partial<HistoryRules> = {}) {
 describe('an appointment of yesterday', () => {
   test.each<[string, Partial<Appointment>, visits: number, noShows: number]>([
     ['that was completed is a visit', { status: 'completed' }, 1, 0],
-    ['of a patient who arrived is a visit', { status: 'arrived' }, 1, 0],
+    ['with the status arrived is a visit', { status: 'arrived' }, 1, 0],
     ['with the status in progress is a visit', { status: 'in_progress' }, 1, 0],
     ['still with the status booked is a visit', { status: 'booked' }, 1, 0],
     ['that was confirmed is a visit', { status: 'confirmed' }, 1, 0],

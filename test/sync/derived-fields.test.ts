@@ -41,7 +41,7 @@ test('without an amount paid the status says it, where it means all or nothing',
   expect(centsWith('30', null, 'Invoice', 'PartiallyPaid')).toEqual([3_000, null]);
 });
 
-test('a status without a mapping counts as booked; an unexplained status proves nothing', () => {
+test('a status without a mapping is treated as booked; an unexplained status proves nothing', () => {
   expect([evidenceOf('unknown', null), evidenceOf('booked', null)]).toEqual(['presumed', 'presumed']);
   expect([evidenceOf('unknown', 'X'), evidenceOf('cancelled', null)]).toEqual(['unread', null]);
 });

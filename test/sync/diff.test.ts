@@ -177,7 +177,7 @@ describe('an appointment', () => {
     expect(compare([appointmentOf('1')], { links }).changes).toMatchObject([{ reason: 'content-changed' }]);
   });
 
-  test('derives its code from the key of its own epoch', () => {
+  test('derives its code from the key of its epoch', () => {
     const first = compare([appointmentOf('1')]).changes;
     const links = carriedOut(new Map(), first);
     const link = links.get('1');
@@ -318,7 +318,7 @@ describe('records that rules keep unchanged', () => {
     return stopped;
   };
 
-  test('cancel a waiting write if the rule says so, never a waiting removal', () => {
+  test('cancel a waiting write if the rule stops writing, never a waiting removal', () => {
     const links = written(appointmentOf('1'));
     const pending = waiting(compare([appointmentOf('1', { inHours: 30 })], { links }).changes);
     const removal = waiting(compare([appointmentOf('1', { status: 'cancelled' })], { links }).changes);

@@ -136,7 +136,7 @@ describe('an event', () => {
     expect(decision('Mario Rossi')).toMatchObject({ retain: 'egress-other-person' });
   });
 
-  test('at full has the name in every place of the title, or in one, and no other text there', () => {
+  test('at full has the name in one or all positions of the title, and no other text there', () => {
     const twice = parseTitleFormat('{title} / {title} @ {agenda}')!;
     const policy = { title: 'full', fields: ['agenda'], titleFormat: twice } as const;
     const desk = {

@@ -104,7 +104,7 @@ describe('deletions', () => {
     expect(weigh({ changes: removals(20), gone: left({}, { vanished: 20 }) }).held.vanished).toHaveLength(20);
   });
 
-  test('a small calendar is emptied neither at once nor day by day, unless its share allows half of it', () => {
+  test('a small calendar is emptied neither at once nor day by day, unless its share is at least half', () => {
     expect(weigh({ changes: removals(3), linkCount: 8 }).passed).toHaveLength(3);
     expect(weigh({ changes: removals(1), linkCount: 5, gone: left({}, { vanished: 3 }) }).held.vanished).toHaveLength(
       1,
@@ -141,7 +141,7 @@ describe('deletions', () => {
     expect(weigh({ changes: removals(11), gone }).held.vanished).toHaveLength(11);
   });
 
-  test('of appointments that no longer match the target count as vanished', () => {
+  test('of appointments that no longer match the target are treated as vanished', () => {
     const verdict = weigh({ changes: [...removals(11), ...removals(11, 'excluded')] });
     expect(verdict.held.vanished).toHaveLength(22);
   });

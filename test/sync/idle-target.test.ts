@@ -46,7 +46,7 @@ describe('a calendar without pending changes', () => {
       fc.property(appointments, fc.integer({ min: 0, max: 60 * 60 * 1_000 }), (own, laterMs) => {
         const links = own.filter(({ time }) => overlaps(time, windowAt(NOW))).map((one) => linkOf(one));
         const untilAt = idleUntil(inputOf(own, links));
-        if (untilAt === null) throw new Error('nothing keeps it from being settled');
+        if (untilAt === null) throw new Error('the target is not idle');
         const later = Math.min(NOW + laterMs, untilAt - 1);
         const standing = ({ time }: { time: TimeSpan }, now: number) => [
           overlaps(time, windowAt(now)),

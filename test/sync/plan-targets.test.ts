@@ -91,7 +91,7 @@ test('an unchanged world gives an empty plan', () => {
   expect(planned(quiet())).toEqual({ changes: NOTHING, failed: [], gone: ['departed'] });
 });
 
-test('dependent objects are planned with their contact, in any order of targets, and only for patients who have or get one', () => {
+test('dependent objects are planned with their contact, in any order of targets, and only for patients with an existing or new contact', () => {
   const now = quiet().now;
   const more = {
     appointments: [...now.appointments, appointmentOf('3', { patientId: '3', agendaId: 'a2' })],

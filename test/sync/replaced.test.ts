@@ -219,7 +219,7 @@ describe('several targets are evaluated together', () => {
     );
   });
 
-  test('a record in two targets counts once', () => {
+  test('a record in two targets is counted only once', () => {
     const ids = new Set(idsFrom(0, 6));
     const records = recordsOf({ ids, rewritten: ids });
     expect(replacesNearlyAll([records, records])).toBe(false);

@@ -36,7 +36,7 @@ const LISTED: Equivalent = {
   line: 'if (count > 10) {',
   mutated: 'count > 10',
   replacement: 'false',
-  why: 'nobody counts so far',
+  why: 'no test reaches this count',
 };
 
 describe('the score of a file', () => {

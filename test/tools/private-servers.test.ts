@@ -175,6 +175,6 @@ test('a server that finds its port taken is started on another one, a few times'
   await expect(onFreePort(start(9))).rejects.toBe(taken);
   expect(tried).toHaveLength(5);
   tried.length = 0;
-  const other = new Error('no such setting');
+  const other = new Error('unknown setting');
   await expect(onFreePort(() => Promise.reject(other))).rejects.toBe(other);
 });

@@ -108,7 +108,7 @@ describe('the bill of materials', () => {
     expect([...named].filter((ref) => !refs.includes(ref))).toEqual([]);
     expect(
       refs.filter((ref) => !named.has(ref)),
-      'nobody needs these',
+      'packages that no other package requires',
     ).toEqual([]);
   });
 });

@@ -130,7 +130,7 @@ const headers: Parser = {
     parseLinks(told.get('link'));
     nextLink(told.get('link'));
     const wait = retryAfterMs({ status: 429, headers: told }, NOW);
-    if (wait !== null && !(wait > 0 && wait <= 86_400_000)) throw new Error('a wait beyond a day');
+    if (wait !== null && !(wait > 0 && wait <= 86_400_000)) throw new Error('a wait of more than a day');
     usableEtag(told);
     isFromCache(told);
     announcesMore({ body: [], headers: pagingHeadersOf(told, []) }, 3);
@@ -196,7 +196,8 @@ const idTokens: Parser = {
     const isClaims = typeof told === 'object' && told !== null && !Array.isArray(told);
     const token = isClaims ? signJwt(told, KEY) : text;
     const claims = await validateIdToken({ reach: REACH, metadata: METADATA, signal: NEVER_ENDED }, token, UNASKED);
-    if (readJwt(token)?.isSignedBy(KEY.publicKey) !== true) throw new Error('a token that nobody signed was believed');
+    if (readJwt(token)?.isSignedBy(KEY.publicKey) !== true)
+      throw new Error('a token without a valid signature was accepted');
     for (const name of ['google', 'microsoft', 'oauth'] as const) accountOfClaims({ name } as never, claims);
   },
 };

@@ -61,7 +61,7 @@ const mail: Parser = {
   },
 };
 
-/** The login pages, which read cookies and URLs. */
+/** The sign-in pages, which read cookies and URLs. */
 async function openLogins() {
   const app = fastify({ logger: false, bodyLimit: 1_024 });
   const ended = { outcome: 'expired', language: 'en' } as const;

@@ -39,10 +39,10 @@ const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 describe('a page of another site', () => {
   const other = { host: 'mirror.test' };
   test.each<[string, Record<string, string>, boolean]>([
-    ['with the cookie alone', other, false],
-    ['with the proof of a page, and an origin of its own', { ...other, origin: 'https://evil.test' }, true],
-    ['from which the browser says nothing of its origin', { ...other, origin: 'null' }, true],
-    ['of a neighbour below the same domain', { ...other, 'sec-fetch-site': 'same-site' }, true],
+    ['with only the cookie', other, false],
+    ['with the CSRF proof of a page, and a foreign origin', { ...other, origin: 'https://evil.test' }, true],
+    ['whose origin the browser does not send', { ...other, origin: 'null' }, true],
+    ['of another subdomain of the same domain', { ...other, 'sec-fetch-site': 'same-site' }, true],
     ['of the same name at another port', { ...other, origin: 'https://mirror.test:8443' }, true],
     ['by plain http', { ...other, origin: 'http://mirror.test' }, true],
   ])('cannot change anything through the browser of a signed-in user: %s', async (_, headers, showsProof) => {
@@ -412,7 +412,7 @@ describe('the URL of a first sign-in', () => {
 
   test('with another passphrase revokes all sessions of the previous one', async () => {
     const port = await open();
-    await port.desk.passphrase.set('the passphrase of before');
+    await port.desk.passphrase.set('the previous passphrase');
     const stolen = await port.signedIn({ way: 'passphrase' });
     expect((await stolen.get('/test/owner/studio-rossi')).statusCode).toBe(200);
     expect((await port.browser().post(await linkOf(port, false), both)).statusCode).toBe(303);

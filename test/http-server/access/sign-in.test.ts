@@ -55,9 +55,9 @@ async function open() {
 
 describe('at a provider', () => {
   test.each<[string, Person, object]>([
-    ['by an address that it vouches for', OLGA, { name: 'olga@clinic.example', level: 'owner', tenants: null }],
+    ['by a verified e-mail address', OLGA, { name: 'olga@clinic.example', level: 'owner', tenants: null }],
     [
-      'by its own id of the person',
+      'by the user id of the provider',
       { sub: 'subject-of-otto' },
       { name: 'subject-of-otto', level: 'operator', tenants: ['studio-rossi'] },
     ],
@@ -78,10 +78,10 @@ describe('at a provider', () => {
 
   test.each<[string, Person | null]>([
     ['of whom no rule speaks', { sub: '9', email: 'mallory@clinic.example', email_verified: true }],
-    ["with an operator's address that it does not vouch for", { ...OLGA, sub: '9', email_verified: false }],
-    ["with an operator's address without a verification claim", { sub: '9', email: 'olga@clinic.example' }],
+    ["with an operator's e-mail address that is not verified", { ...OLGA, sub: '9', email_verified: false }],
+    ["with an operator's e-mail address without a verification claim", { sub: '9', email: 'olga@clinic.example' }],
     ['with a group that is called nearly so', { sub: '9', groups: ['front-desk-2', 'FRONT-DESK'] }],
-    ["with an operator's id as an address", { sub: '9', email: 'subject-of-otto', email_verified: true }],
+    ["with an operator's id as the e-mail address", { sub: '9', email: 'subject-of-otto', email_verified: true }],
     ['who refuses', null],
   ])('an unauthorized user gets an error, and has no session: %s', async (_, person) => {
     const { signIn, recorded } = await open();
@@ -107,7 +107,7 @@ describe('at a provider', () => {
     expect((await signIn({ sub: '10', inIdToken: vouched })).answer.statusCode).toBe(303);
   });
 
-  test('the identity does not change with an e-mail address: the address fits the account that signed in with it first', async () => {
+  test('an e-mail address stays with the account that used it first, and never changes an identity', async () => {
     const { signIn, desk, recorded } = await open();
     expect((await signIn(OLGA)).answer.statusCode).toBe(303);
     // The e-mail address was given to another user, and Olga has a new one by now.
@@ -213,7 +213,7 @@ async function follow(port: number, cookie: string) {
   return { status: response.statusCode, ended: once(response, 'end'), isOpen: () => !response.readableEnded };
 }
 
-test('a stream of events ends when its session ends, and other streams of that user continue', async () => {
+test('a stream of events closes with its session, and other streams of that user continue', async () => {
   const { app, signedIn, desk } = await openPort(redis.connect(), { access: PEOPLE });
   const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
   const [here, elsewhere] = [await signedIn(account('olga')), await signedIn(account('olga'))];

@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 
 describe('connections and backups', () => {
-  test('a login link is made, and the account of a connection is accepted', async () => {
+  test('the API creates a sign-in link, and accepts the account of a connection', async () => {
     const logins = await openActsLogins(() => redis.connect());
     const open = await openApiWorld(redis.connect(), { loginServices: logins.desk });
     const path = `/tenants/${ROSSI}/connections/clinic`;

@@ -48,10 +48,10 @@ describe('live pages', () => {
     const again = await follow(`${url}/events?tenant=${TENANT}`, { 'last-event-id': 'of-before' });
     const older = await follow(`${url}/events?seen=of-an-older-page`);
     await waitFor(() => again.heard.text.includes('changed'), { what: 'the change, after a reconnect' });
-    await waitFor(() => older.heard.text.includes('changed'), { what: 'the change, for who has an older page' });
+    await waitFor(() => older.heard.text.includes('changed'), { what: 'the change for a user with an older page' });
   });
 
-  test('end with the server', async () => {
+  test('close when the server closes', async () => {
     const { app, listen } = await openActsPages(redis.connect());
     const { heard } = await follow(`${await listen()}/events`);
     await app.close();

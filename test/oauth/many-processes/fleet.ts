@@ -24,7 +24,7 @@ const PROCESS = fileURLToPath(new URL('process.ts', import.meta.url));
 /** So many are started at once: more would only wait for a core. */
 const STARTED_AT_ONCE = 4;
 
-/** Starts the processes. The caller must end the fleet; if the caller dies before, the processes end with it. */
+/** Starts the processes. The caller must stop the fleet. The processes also exit when the caller dies. */
 export async function startFleet(count: number, options: ProcessOptions): Promise<Fleet> {
   const members: ChildProcess[] = [];
   async function refill(): Promise<void> {

@@ -5,10 +5,11 @@ import { runTrial, type TrialFigures } from './trial.ts';
 
 const USAGE = `npm run refresh -- [--processes 50] [--rounds 200] [--kill-every 4] [--json]
 
-Processes share one login at an authorization server that replaces refresh tokens and ends the grant when an old one comes back. Each round
-the access token ends and all of them ask for it at once; in one round of --kill-every a process is killed (SIGKILL) in the middle of its
-refresh: before it asks (noted), with the answer in hand (answered), with the answer in Redis (stored). Figures go to standard output,
-progress to standard error; the exit code is 0 when each expiry was one request, grants were lost only in "answered", and all processes reported it.`;
+Processes share one connection to an authorization server. The server replaces refresh tokens, and revokes the grant if it receives an
+old one. In each round the access token expires, and all processes request a new one at once. In one round of --kill-every, SIGKILL stops a
+process during its refresh: before the request (noted), after the answer (answered), or with the answer in Redis (stored). Figures go to
+standard output, progress to standard error. The exit code is 0 if each expiry caused one request, grants were lost only in "answered", and
+all processes reported the loss.`;
 
 const { values } = parseArgs({
   options: {

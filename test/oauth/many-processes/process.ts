@@ -14,7 +14,7 @@ import { NEVER, openWorker } from '../connection.ts';
 /**
  * Steps of a refresh at which a process reports its position and waits for permission to continue:
  * - `noted`: the intent of a request to the provider is stored; nothing was sent;
- * - `answered`: the new tokens arrived, the old ones are void at the provider, and nothing is stored;
+ * - `answered`: the new tokens arrived, the provider has revoked the old ones, and nothing is stored;
  * - `stored`: Redis has the new tokens; whether they are on its disk is not known yet.
  */
 export const PLACES = ['noted', 'answered', 'stored'] as const;

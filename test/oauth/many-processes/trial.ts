@@ -146,7 +146,7 @@ function refreshesAt({ counts }: ClinicSandbox): number {
 async function expire({ place, credentials }: Worker): Promise<void> {
   const lease = await place.leases.take('credential:clinic', 2 * LEASE_TTL_MS, NEVER);
   const before = await credentials.read('clinic');
-  if (before === null) throw new Error('there is no login');
+  if (before === null) throw new Error('no connection is stored');
   const next = { ...before, version: before.version + 1, accessExpiresAt: Date.now() - 1 };
   const isWritten = await credentials.write(lease, 'clinic', before.version, next);
   await lease.release();

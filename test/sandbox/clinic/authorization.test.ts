@@ -58,7 +58,7 @@ describe('authorization code', () => {
     expect((await userinfo(tokens.access_token)).status).toBe(200);
   });
 
-  test('lets the user grant a subset; scopes not granted are missing from the token', async () => {
+  test('accepts that the user grants a subset; scopes not granted are missing from the token', async () => {
     const person = { ...firstTenant(sandbox).user, scopes: ['offline_access', 'svc.patients'] };
     const tokens = await logIn(sandbox, person, { scope: SCOPE });
     expect(tokens.scope?.split(' ').sort()).toEqual(['offline_access', 'openid', 'svc.patients']);
@@ -91,7 +91,7 @@ describe('authorization code', () => {
     });
   });
 
-  test('requires PKCE of public clients, and of others if the option says so', async () => {
+  test('requires PKCE of public clients, and of others if the option is set', async () => {
     const without = async (server: ClinicSandbox, clientId?: string) => {
       const { url, state } = await prepareLogin(await discover(server, clientId), SCOPE);
       const plain = new URL(url);
@@ -113,7 +113,7 @@ describe('authorization code', () => {
     }
   });
 
-  test('refuses a sign-in without the scope openid, by browser and by device, unless the option says so', async () => {
+  test('refuses a sign-in without the scope openid, by browser and by device, unless the option is set', async () => {
     const configuration = await discover(sandbox);
     const { url, state } = await prepareLogin(configuration, 'svc.agenda offline_access');
     const refused = new URL(await authorizeInBrowser(url, firstTenant(sandbox).user));

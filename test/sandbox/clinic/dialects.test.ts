@@ -90,7 +90,7 @@ describe('pages', () => {
     expect((await clinic.send('GET', '/appointments?page=0')).status).toBe(400);
   });
 
-  test('names are in snake_case, amounts are strings, whole days end with their last day', async () => {
+  test('names are in snake_case, amounts are strings, whole days have an inclusive last day', async () => {
     const answer = await clinic.send('GET', '/appointments?date_start=2026-03-29&date_end=2026-03-29');
     const day = rows(answer, 'results').find(({ all_day }) => all_day === true);
     expect(day).toMatchObject({ starts_at: '2026-03-29', ends_at: '2026-03-29', patient_id: null });

@@ -245,7 +245,7 @@ describe('invoices', () => {
 
   async function section(index: number): Promise<Json> {
     const row = (await readAll(sandbox, token, `${base}/accounting/sections`))[index];
-    if (row === undefined) throw new Error('no such section');
+    if (row === undefined) throw new Error('the section does not exist');
     return row;
   }
 
@@ -291,7 +291,7 @@ describe('invoices', () => {
     expect((await pdf.text()).startsWith('%PDF-')).toBe(true);
   });
 
-  test.each([400, 409, 422] as const)('out of sequence are refused with %i, if the rules say so', async (status) => {
+  test.each([400, 409, 422] as const)('out of sequence are refused with %i if the rules require it', async (status) => {
     sandbox.rules.outOfSequenceStatus = status;
     const series = await section(1);
     const body = await validBody(series);

@@ -95,14 +95,17 @@ describe('a report', () => {
     expect(notBase64.status).toBe(400);
   });
 
-  test.each([400, 413, 422] as const)('one byte too large is refused with %i, if the rules say so', async (status) => {
-    Object.assign(sandbox.rules, { maxReportBytes: 300_000, oversizeStatus: status });
-    const before = (await call(sandbox, token, 'GET', `${base}/medicalreports`)).body.total;
-    const refused = await uploadPdf(pdfOf(300_001));
-    expect([refused.status, refused.body.error]).toEqual([status, 'file_too_large']);
-    expect((await uploadPdf(pdfOf(300_000))).status).toBe(201);
-    expect((await call(sandbox, token, 'GET', `${base}/medicalreports`)).body.total).toBe(Number(before) + 1);
-  });
+  test.each([400, 413, 422] as const)(
+    'one byte too large is refused with %i if the rules require it',
+    async (status) => {
+      Object.assign(sandbox.rules, { maxReportBytes: 300_000, oversizeStatus: status });
+      const before = (await call(sandbox, token, 'GET', `${base}/medicalreports`)).body.total;
+      const refused = await uploadPdf(pdfOf(300_001));
+      expect([refused.status, refused.body.error]).toEqual([status, 'file_too_large']);
+      expect((await uploadPdf(pdfOf(300_000))).status).toBe(201);
+      expect((await call(sandbox, token, 'GET', `${base}/medicalreports`)).body.total).toBe(Number(before) + 1);
+    },
+  );
 });
 
 test('24.9 MB go up and down, 25.1 MB are refused', async () => {

@@ -153,7 +153,7 @@ describe('a batch', () => {
   it.each([
     ['without a boundary', 'multipart/mixed', undefined],
     ['of another boundary', 'multipart/mixed; boundary=other', undefined],
-    ['with a full address', undefined, 'http://127.0.0.1/calendar/v3/x'],
+    ['with a full URL', undefined, 'http://127.0.0.1/calendar/v3/x'],
   ])('is refused %s', async (_what, type, path) => {
     const bench = await startBench();
     const parts = path === undefined ? inserts(bench, 1) : [{ method: 'GET', path }];
@@ -170,7 +170,7 @@ describe('a batch', () => {
     expect(bench.sandbox.events(bench.calendarId)).toHaveLength(3);
   });
 
-  it('counts as one concurrent request for its calendar', async () => {
+  it('is one concurrent request for its calendar', async () => {
     const bench = await startBench();
     bench.sandbox.faults.add({ fault: { kind: 'latency', ms: 30 } });
     await Promise.all([sendBatch(bench, inserts(bench, 5)), bench.call('GET', bench.events)]);

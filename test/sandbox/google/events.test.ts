@@ -239,7 +239,7 @@ describe('importing events', () => {
 });
 
 describe('mails', () => {
-  it('are sent to guests only if sendUpdates says so', async () => {
+  it('are sent to guests only if sendUpdates is set', async () => {
     const { call, events, sandbox } = await startBench();
     sandbox.addAccount('colleague@clinic.example');
     const attendees = [{ email: 'colleague@clinic.example' }, { email: 'patient@outside.example' }, { email: DOCTOR }];

@@ -125,7 +125,7 @@ describe('a list', () => {
 });
 
 describe('20,000 events', () => {
-  it('are looked up by key and fetched completely within the time of a test', async () => {
+  it('are found by key and fetched completely within the time of a test', async () => {
     const bench = await startBench();
     const { sandbox, call } = bench;
     for (let number = 0; number < 20_000; number++) {

@@ -113,7 +113,7 @@ describe('subscriptions', () => {
   });
 });
 
-test('a custom object is named by its number or full name, has unique properties, and is associated with contacts', async () => {
+test('a custom object has a number and a full name, has unique properties, and is associated with contacts', async () => {
   const { sandbox, call } = await startBench();
   const key = { name: 'visit_key', label: 'Key', type: 'string', fieldType: 'text', hasUniqueValue: true };
   sandbox.createProperty('visits', key);

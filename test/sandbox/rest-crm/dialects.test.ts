@@ -162,7 +162,7 @@ describe('Twenty', () => {
 describe('Zoho', () => {
   const upsert = (rows: object[], fields?: string[]) => ({ data: rows, duplicate_check_fields: fields });
 
-  test('compares contacts by e-mail address if no field is named, and only by the named field otherwise', async () => {
+  test('compares contacts by e-mail address without a given field, and otherwise only by the given field', async () => {
     const { sandbox, call } = await open('zoho');
     const family = ['Anna', 'Bruno'].map((First_Name) => ({
       First_Name,

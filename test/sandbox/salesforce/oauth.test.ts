@@ -147,7 +147,7 @@ describe('a refresh', () => {
     expect(sandbox.liveGrants(USER)).toBe(0);
   });
 
-  it('of the oldest grant fails after a sixth sign-in, and its session ends', async () => {
+  it('of the oldest grant fails after a sixth sign-in, and its session is closed', async () => {
     const { sandbox, as } = await startBench();
     const first = await logIn(sandbox);
     const others = [];

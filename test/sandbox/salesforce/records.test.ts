@@ -108,7 +108,7 @@ describe('a text', () => {
 });
 
 describe('a parent', () => {
-  it('is referenced by its own key, and must exist', async () => {
+  it('is referenced by its key, and must exist', async () => {
     const { call, sandbox } = await startBench();
     const account = sandbox.addByHand('Account', { Name: 'Family', [KEY]: 'f' });
     const reference = (key: string) => ({ LastName: 'A', Account: { [KEY]: key } });
@@ -182,7 +182,7 @@ describe('person accounts', () => {
     expect(sandbox.records('Contact')).toEqual([]);
   });
 
-  it('refuse a name, businesses refuse the fields of people, and without the option none exist', async () => {
+  it('refuse a name, business accounts refuse person fields, and without the option none exist', async () => {
     const { call, sandbox } = await startBench({ personAccounts: true });
     const path = `/sobjects/Account/${KEY}/p`;
     expect((await call('PATCH', path, { LastName: 'A', Name: 'B' })).code).toBe('INVALID_FIELD_FOR_INSERT_UPDATE');

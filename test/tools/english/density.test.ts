@@ -7,6 +7,6 @@ test('pronouns and words without a noun are counted in percent of all words', ()
   expect(pronounShare(wordsOf(''))).toBe(0);
 });
 
-test('an apostrophe does not split a word', () => {
+test('words with an apostrophe are not split', () => {
   expect(wordsOf("The clinic's list, 3 days.")).toEqual(['the', "clinic's", 'list', 'days']);
 });

@@ -27,7 +27,7 @@ const timed = (startAt: number, minutes: number): WeekTime => ({
   endAt: startAt + minutes * MINUTE_MS,
 });
 
-/** A week with appointments that begin in it, some of them several days long. */
+/** A week with appointments that begin in it. Some appointments last several days. */
 const weeks = fc
   .record({
     zone: zones,
