@@ -65,7 +65,7 @@ export async function measureBudget({ sharing }: { sharing: number }, say: (text
   const perMinute = sharing * PER_MINUTE_AND_TENANT;
   const roundMs = (sharing * costs.whole * 60_000) / perMinute;
   const lastsMs = (ROUNDS.before + ROUNDS.measured) * roundMs;
-  say(`budget: ${costs.whole} requests read all, ${costs.near} the next two days`);
+  say(`budget: ${costs.whole} requests for a full read, ${costs.near} for the next two days`);
   say(`budget: ${sharing} tenants on one client, three times ${Math.round(lastsMs / SPEED / 1_000)} s …`);
   await using stack = new AsyncDisposableStack();
   const server = await startRedis();
@@ -91,7 +91,7 @@ export async function measureBudget({ sharing }: { sharing: number }, say: (text
     { name: 'budget rest', ...atMost(GOALS.rest, short.whole / floor), floor, ours: short.whole, ...each },
     { name: 'budget usual', ...atMost(GOALS.inTime, usual.near / inTime), floor: inTime, ours: usual.near, ...each },
     {
-      ...{ name: 'budget beside large', ...atMost(GOALS.besideLarge, beside.near / usual.near) },
+      ...{ name: 'budget with large', ...atMost(GOALS.besideLarge, beside.near / usual.near) },
       ...{ floor: usual.near, ours: beside.near, ...each },
     },
     { name: 'budget usual rest', ...atMost(GOALS.rest, usual.whole / floor), floor, ours: usual.whole, ...each },

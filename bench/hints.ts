@@ -15,9 +15,10 @@ import { type CalendarHands, googleHands, outlookHands } from './calendar-hands.
 
 const USAGE = `npm run hints -- [--edits 40] [--settle 1000] [--json]
 
-A daemon of its own keeps a Google and an Outlook calendar in step; it is told of changes by both and polls neither in the time of
-the trial. Events are edited by hand, in turn, each when all is quiet. Figures go to standard output, progress to standard
-error; the exit code is 0 when every edit was restored. --settle is notifications.settleMs.`;
+A separate daemon synchronises a Google calendar and an Outlook calendar. Both vendors notify the daemon of changes, and the daemon does not
+poll during the trial. Events are edited by hand one after the other, each when no server receives other requests.
+Figures go to standard output, progress to standard error. The exit code is 0 if every edit was restored. --settle is
+notifications.settleMs.`;
 
 const FAMILIES = ['google-calendar', 'outlook-calendar'] as const;
 const NAMES: Partial<Record<Family, string>> = { 'google-calendar': 'Google', 'outlook-calendar': 'Outlook' };
@@ -99,7 +100,7 @@ async function runTrial(count: number, settleMs: number): Promise<Edit[]> {
   const daemon = startDaemon(world);
   open.defer(async () => void (await daemon.stop()));
   await waitFor(() => world.google.channels().length === 1 && world.graph.subscriptions().length === 1, {
-    what: 'both vendors to be asked for notifications',
+    what: 'notification channels at both vendors',
     timeoutMs: DEADLINE_MS,
   });
   const seen = { hints: watch(receiver), clinic: watch(world.clinicProxy) };

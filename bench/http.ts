@@ -22,7 +22,7 @@ const QUESTIONS = {
  * process, and without load. Each reader requests the status, a page of records and one explanation in turn.
  */
 export async function measureHttp({ records }: { records: number }, say: (text: string) => void): Promise<Figure[]> {
-  say(`http: ${READERS} readers beside a first sync of ${records} appointments …`);
+  say(`http: ${READERS} readers during a first sync of ${records} appointments …`);
   await using world = await openWorld({
     groups: [{ name: 'read', tenants: 1, appointments: records, sink: 'good' }],
     sinks: { good: { latencyMs: SINK_LATENCY_MS } },
@@ -37,8 +37,8 @@ export async function measureHttp({ records }: { records: number }, say: (text: 
   const appointment = await someRecord(url);
   const beside = await read(url, appointment);
   const left = records - written();
-  if (left <= 0) throw new Error('the sync was over before it was read beside: give more --records');
-  say(`http: read beside it; ${left} of ${records} are left to be written`);
+  if (left <= 0) throw new Error('the sync ended before the reads: increase --records');
+  say(`http: reads during the sync are complete; ${left} of ${records} appointments are not yet written`);
   while (await isAtWork(url)) await pause(500);
   const quiet = await read(url, appointment);
   return (Object.keys(QUESTIONS) as (keyof typeof QUESTIONS)[]).map((name) => {

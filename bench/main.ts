@@ -34,23 +34,23 @@ egress: cost of the outgoing data check in a first sync.
 overview: time of the first page after a start with so many tenants.
 start: until the daemon runs with so many tenants, and until a command is done.
 first: the first sync of so many records into each kind of target, and a tenth of them by CalDAV, against reading the same pages and
-posting the same batches; each batch takes --batch milliseconds beside the sandbox's own work.
+posting the same batches; each batch takes --batch milliseconds in addition to the sandbox's own work.
 trips: requests and units of quota that so many creates, updates and deletes cost at each vendor.
 memory: the most memory of a process with one tenant of so many (--large) appointments, against a hundredth of them.
-budget: how old the data of so many (--sharing) tenants gets that draw on one client id, against reading them in turn.
-peer: so many events into Radicale, beside vdirsyncer.
-fair: from a change to its write, of so many (--small) tenants beside a first sync of --first appointments, a throttled target, five slow
-clinics and a dead gateway, against the same alone.
-latency: from asking for a cycle to the write, idle.
+budget: age of the data of --sharing tenants with one client id, against reading the tenants one after the other.
+peer: writing --events events into Radicale, against vdirsyncer.
+fair: time from a change to its write for --small tenants during a first sync of --first appointments, with a throttled target, five slow
+clinics and an unreachable gateway, against the same tenants without other work.
+latency: time from a requested cycle to the write, without other work.
 workers: writes of 2 and 4 daemons against one.
 tenant: what a small tenant takes of Redis.
-http: answers of the API with 50 readers beside a first sync of so many (--records) appointments, against the same when all is quiet.
+http: answer times of the API with 50 readers during a first sync of --records appointments, against the same without a sync.
 tenants: small clinics (--tenants) read every --seconds by one daemon on one core, for --minutes: cycles in time, their lag, its memory.
-growth: what cycles of one tenant cost by its size, up to --large appointments; and what a daemon takes by the number of its tenants, up to
+growth: cost of the cycles of one tenant by its size, up to --large appointments; and use of resources by the number of tenants, up to
 --tenants, of which up to --working are read every --seconds for --minutes. The tables go to standard error.
 
-Figures go to standard output, progress to standard error. The exit code is 0 when every goal was met, 1 when one was not, 2 for what is
-not understood.`;
+Figures go to standard output, progress to standard error. The exit code is 0 if every goal was met, 1 if a goal was missed,
+and 2 for invalid arguments.`;
 
 /** Measurements for --only, by the names of their first figures. */
 const MEASUREMENTS = {

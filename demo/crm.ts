@@ -40,6 +40,6 @@ export interface CrmOwner {
   clinicId: string;
   /** Days of the targets' window. */
   window: { pastDays: number; futureDays: number };
-  /** Status that the clinic sometimes reports with a word that is missing from the profile; null for none. */
+  /** Status for which the clinic sometimes reports a value that is missing from the profile; null for none. */
   unexplained: 'booked' | null;
 }

@@ -45,7 +45,7 @@ export function onlookerAt(stdout: NodeJS.WriteStream, say: Onlooker['say']): On
   };
 }
 
-/** Runs until the viewer leaves: the front desks make changes, the daemon follows, a table shows the data flow. */
+/** Runs until the viewer leaves: the front desks make changes, the daemon synchronises them, a table shows the data flow. */
 export async function runLive(world: World, { say, show, isOnScreen, leaves }: Onlooker): Promise<number> {
   await logInAll(world, say);
   const watch = openWatch(world);

@@ -13,7 +13,7 @@ export interface PatientChange {
 
 /** Changes patients' data in the clinic. */
 export interface PatientDesk {
-  /** Changes a patient who was not changed before. @returns null if no such patient remains */
+  /** Changes a patient who was not changed before. @returns null if every patient was changed */
   change(tenant: string, kind: PatientChangeKind): PatientChange | null;
   /** Does one change after the other until the returned function is called. */
   start(options: { everyMs: number; onChange: (change: PatientChange) => void }): () => void;

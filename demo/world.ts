@@ -82,7 +82,7 @@ export interface WorldOptions {
   crm?: boolean;
   /** Web pages, and an audit log of actions. */
   pages?: boolean;
-  /** A public port, for the start of login links. */
+  /** A public port, where connection links open. */
   publicPort?: boolean;
   /** Reports a missing Radicale; the world then has no CalDAV. */
   notice: (text: string) => void;
@@ -177,7 +177,7 @@ interface Parts {
   crms: readonly DemoCrm[];
 }
 
-/** The last agenda uses CalDAV; each other agenda uses a doctor's own account at Google or Microsoft. */
+/** The last agenda uses CalDAV; each other agenda uses a doctor's own Google or Microsoft account. */
 async function configureTenant(tenant: string, index: number, parts: Parts): Promise<object> {
   const source = parts.clinic.tenants[index];
   if (source === undefined) throw new Error('the sandbox clinic lacks a tenant');

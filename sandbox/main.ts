@@ -15,7 +15,7 @@ const SANDBOXES: Readonly<Record<string, { about: string; load(): Promise<{ comm
     load: () => import('./caldav/command.ts'),
   },
   clinic: {
-    about: 'a clinic management system: REST API, authorization server, invented clinics, a front desk at work',
+    about: 'a clinic management system: REST API, authorization server, sample clinics, a front desk at work',
     load: () => import('./clinic/command.ts'),
   },
   google: {
@@ -23,11 +23,11 @@ const SANDBOXES: Readonly<Record<string, { about: string; load(): Promise<{ comm
     load: () => import('./google/command.ts'),
   },
   graph: {
-    about: 'Microsoft Graph calendars with batches, delta, subscriptions, and the logins of Entra',
+    about: 'Microsoft Graph calendars with batches, delta, subscriptions, and the sign-in of Entra',
     load: () => import('./graph/command.ts'),
   },
   hubspot: {
-    about: 'the CRM of one HubSpot account, and its logins',
+    about: 'the CRM of one HubSpot account, and its sign-in',
     load: () => import('./hubspot/command.ts'),
   },
   mail: {
@@ -39,11 +39,11 @@ const SANDBOXES: Readonly<Record<string, { about: string; load(): Promise<{ comm
     load: () => import('./rest-crm/command.ts'),
   },
   salesforce: {
-    about: 'the REST API of one Salesforce org, and its logins',
+    about: 'the REST API of one Salesforce org, and its sign-in',
     load: () => import('./salesforce/command.ts'),
   },
   sms: {
-    about: 'Twilio’s messages: what phones would get, status reports, replies',
+    about: 'Twilio’s messages: messages to phones, status reports, replies',
     load: () => import('./sms/command.ts'),
   },
 };

@@ -60,7 +60,7 @@ async function main(image: string): Promise<boolean> {
 async function play(stage: Stage): Promise<boolean> {
   const { world, daemon } = stage;
   for (const login of world.logins) await logIn(stage, login);
-  say(`logins made through the image's command line: ${world.logins.length}`);
+  say(`connections made through the image's command line: ${world.logins.length}`);
   const [first, second] = [...world.clinicTenants.keys()];
   await syncAlone(stage, first ?? '');
 
@@ -196,7 +196,7 @@ async function logIn({ world, image, runOptions }: Stage, login: DemoLogin): Pro
 /** Logs in once more, the way back leading to the daemon's own port. @returns whether its page says that this worked */
 async function logInByLink({ world, daemon }: Stage): Promise<boolean> {
   const login = world.logins.find(({ kind }) => kind === 'google');
-  if (login === undefined) throw new Error('the world has no login to Google');
+  if (login === undefined) throw new Error('the world has no connection to Google');
   const { tenant, connection, username } = login;
   const link = await dockerOrThrow('exec', daemon, 'clinic-mirror', 'login', tenant, connection, '--link');
   const { authorizationUrl, cookie } = await openLoginLink(link);
@@ -244,7 +244,7 @@ function writes(world: World): number {
 async function waitFor(what: string, condition: () => Promise<boolean>): Promise<void> {
   const endsAt = performance.now() + WAIT_TIMEOUT_MS;
   while (!(await condition())) {
-    if (performance.now() > endsAt) throw new Error(`waited in vain for: ${what}`);
+    if (performance.now() > endsAt) throw new Error(`timed out waiting for: ${what}`);
     await pause(500);
   }
 }

@@ -146,9 +146,7 @@ async function accountFor(program: string): Promise<Account> {
   const wanted = isRoot ? 'nobody' : userInfo().username;
   for (let path = program; isRoot && path !== dirname(path); path = dirname(path)) {
     if (((await stat(path)).mode & 0o001) === 0) {
-      throw new ServerUnavailable(
-        `Cyrus IMAP does not run as root, and ${wanted} may not look into ${dirname(program)}.`,
-      );
+      throw new ServerUnavailable(`Cyrus IMAP does not run as root, and ${wanted} cannot read ${dirname(program)}.`);
     }
   }
   const [user = wanted, , uid, gid] = (await linesOf('/etc/passwd')).find(([name]) => name === wanted) ?? [];

@@ -73,7 +73,7 @@ async function download(workFolder: string, choose: PackageChoice, progress: Pro
     await fetchAll(await privateApt(workFolder, archives, SYSTEM_LISTS));
   } catch (error) {
     if (isMissingProgram(error)) throw error;
-    progress('The package lists of this machine are missing or out of date: fetching private ones …');
+    progress('The package lists of this host are missing or out of date: fetching private lists …');
     const lists = join(workFolder, 'lists');
     await mkdir(join(lists, 'partial'), { recursive: true });
     const apt = await privateApt(workFolder, archives, lists);

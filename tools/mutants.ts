@@ -70,7 +70,7 @@ async function mutate(file: string, testFiles: readonly string[], concurrency: n
  */
 function configurationOf(testFiles: readonly string[]): string {
   const ours = JSON.stringify(join(projectRoot, 'vitest.config.ts'));
-  return `import ours from ${ours};\nexport default { test: { ...ours.test, include: ${JSON.stringify(testFiles)} } };\n`;
+  return `import shared from ${ours};\nexport default { test: { ...shared.test, include: ${JSON.stringify(testFiles)} } };\n`;
 }
 
 function strykerOptions(folder: string) {

@@ -188,7 +188,7 @@ async function untilFollowed(masters: readonly PrivateRedis[]): Promise<void> {
 
 function serverAt(servers: readonly PrivateRedis[], port: number): PrivateRedis {
   const found = servers.find((server) => server.port === port);
-  if (found === undefined) throw new Error(`no server of ours is at port ${port}`);
+  if (found === undefined) throw new Error(`no server of this group uses port ${port}`);
   return found;
 }
 

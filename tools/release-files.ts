@@ -62,7 +62,7 @@ function main(): number {
   const root = join(import.meta.dirname, '..');
   const changed = execFileSync('git', ['status', '--porcelain'], { cwd: root, encoding: 'utf8' });
   if (changed !== '') {
-    console.error(`a release is made of a commit, and these are otherwise:\n${changed.trimEnd()}`);
+    console.error(`a release requires a clean work tree; uncommitted changes:\n${changed.trimEnd()}`);
     return 1;
   }
   const [newest] = releasesIn(versionSources(root).changelog);

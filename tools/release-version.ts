@@ -53,7 +53,7 @@ export function versionFaults({ changelog, manifest, lock }: VersionSources): st
       .map(({ version }) => `CHANGELOG.md: ${version} is unreleased, and not the newest`),
     ...sorted
       .filter((version, index) => index > 0 && !isBelow(version, sorted[index - 1] ?? ''))
-      .map((version) => `CHANGELOG.md: ${version} stands below a version that is not newer`),
+      .map((version) => `CHANGELOG.md: ${version} follows a version that is not newer`),
   ];
 }
 

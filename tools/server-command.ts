@@ -83,7 +83,7 @@ async function installedOrCached(source: ServerSource, folder: string): Promise<
 
 async function fetchServer(source: ServerSource, folder: string, progress: Progress): Promise<ServerCommand> {
   const startedAt = Date.now();
-  progress(`No ${source.name} on this machine: fetching its package (${source.downloadSize}) into .cache/ …`);
+  progress(`${source.name} is not installed: fetching its package (${source.downloadSize}) into .cache/ …`);
   let reason = 'it does not run here';
   try {
     await unpackDebianPackages(folder, source.packages, progress);
@@ -96,6 +96,6 @@ async function fetchServer(source: ServerSource, folder: string, progress: Progr
     reason = error instanceof Error ? error.message : String(error);
   }
   throw new ServerUnavailable(
-    `There is no ${source.name} on this machine, and its package cannot be had (${reason}).\n${source.advice}`,
+    `${source.name} is not installed, and its package is unavailable (${reason}).\n${source.advice}`,
   );
 }

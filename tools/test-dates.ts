@@ -23,21 +23,21 @@ const DATES: Readonly<Record<string, string>> = {
 
 /** The part of the suite that depends on the date, with the reason. */
 const DEPENDENT: Readonly<Record<string, string>> = {
-  'test/sandbox/clinic/': 'the data of the clinic sandbox is laid around its start',
-  'test/clinic/sandbox.test.ts': 'reads all of that data by windows around now',
-  'test/clinic/dialects.test.ts': 'the same with the times of every dialect',
+  'test/sandbox/clinic/': 'data of the clinic sandbox with dates around its start',
+  'test/clinic/sandbox.test.ts': 'reads the data of the clinic sandbox in windows around the current time',
+  'test/clinic/dialects.test.ts': 'reads the data of the clinic sandbox with the times of every dialect',
   'test/jobs/windows.test.ts': 'windows that move with the day',
-  'test/jobs/next-48h.test.ts': 'the reading of the next two days',
-  'test/jobs/clock-jumps.test.ts': 'clocks that are put forward and back',
+  'test/jobs/next-48h.test.ts': 'reads of the next two days',
+  'test/jobs/clock-jumps.test.ts': 'clocks that are set forward and back',
   'test/features/reminders/job.test.ts': 'reminders due before appointments, inside allowed hours',
-  'test/reminders/': 'days, times and hours in what patients are told',
+  'test/reminders/': 'days, times and hours in messages to patients',
   'test/http-server/pages/': 'weeks and days as pages show them',
   'test/model/time.test.ts': 'changes of the clocks',
-  'test/control/plan.test.ts': 'plans of the days around now',
+  'test/control/plan.test.ts': 'plans of the days around the current date',
   'test/attacks/account.test.ts': 'changes appointments that it picks from the data of the sandbox',
   'test/e2e/faults.test.ts': 'counts records of the data of the sandbox',
   'test/e2e/times.test.ts': 'times and days of events at each vendor',
-  'test/e2e/reminders.test.ts': 'reminders of appointments booked ahead of now',
+  'test/e2e/reminders.test.ts': 'reminders of future appointments',
 };
 
 async function main(): Promise<number> {

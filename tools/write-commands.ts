@@ -13,7 +13,7 @@ This reference lists every command for administrators. \`npm run generate\` writ
 [Symptoms](runbook.md#symptoms). \`clinic-mirror <command> --help\` shows the same text.
 
 Results go to standard output. Progress, prompts and errors go to standard error. In a terminal, output fits the width, and state words have colours unless \`NO_COLOR\` is set. In a
-pipe, output has no colours, and tables have their full width. Times use the clinic's time zone, which stands below the table. Output for clinics in different zones, and output
+pipe, output has no colours, and tables have their full width. Times use the clinic's time zone, which is printed below the table. Output for clinics in different zones, and output
 with \`--utc\`, uses UTC. JSON output (\`--json\`) always uses UTC (RFC 3339) and contains full lists.
 
 Completion: \`source <(clinic-mirror completion bash)\` in \`~/.bashrc\`; for zsh \`clinic-mirror completion zsh\` into a file \`_clinic-mirror\` of your \`fpath\`; for fish

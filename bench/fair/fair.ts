@@ -34,7 +34,7 @@ export async function measureFair(size: FairSize, say: (text: string) => void): 
   const [floor, ours] = [shareOf(alone.changes, 0.95), shareOf(crowded.changes, 0.95)];
   const value = ours / floor;
   say(
-    `fair: p50 ${shareOf(alone.changes, 0.5).toFixed(1)} s alone, ${shareOf(crowded.changes, 0.5).toFixed(1)} s beside the others`,
+    `fair: p50 ${shareOf(alone.changes, 0.5).toFixed(1)} s alone, ${shareOf(crowded.changes, 0.5).toFixed(1)} s with the others`,
   );
   const late = shareOf(crowded.reminders, 0.95);
   return [
@@ -70,7 +70,7 @@ async function lagsOf(
   { small, first, crowded }: FairSize & { crowded: boolean },
   say: (text: string) => void,
 ): Promise<Lags> {
-  say(`fair: ${small} small tenants ${crowded ? 'beside the others' : 'alone'} …`);
+  say(`fair: ${small} small tenants ${crowded ? 'with the others' : 'alone'} …`);
   const slow = crowded ? SLOW_CLINICS : 0;
   const dueAt = Math.ceil((Date.now() + DUE_AFTER_MS) / 60_000) * 60_000;
   await using world = await openWorld({

@@ -14,9 +14,10 @@ const SEALING_KEYS = [{ id: 'k1', key: Buffer.alloc(32, 9) }];
 
 const USAGE = `npm run guard:loss -- [--days 7] [--json]
 
-How many records a target loses before the guard requires approval, when a clinic loses them: the list and single reads agree that they are
-gone. By the product's own questions alone, guard and state in Redis, on a simulated clock, a cycle every five minutes. Figures go to
-standard output, progress to standard error; the exit code is 1 when a target loses more than the bound.`;
+Measures how many records a target loses before the guard requires approval. The clinic loses the records: its list and single reads agree
+that they are missing. The clock is simulated, with one cycle every five minutes. Only the product's confirmation reads, guard
+and state are used; the state is in Redis. Figures go to standard output, progress to standard error. The exit code is 1 if a target loses
+more than the limit.`;
 
 const SIZES = [8, 40, 200, 2_000, 20_000, 50_000];
 const START = Date.UTC(2026, 5, 15, 8);

@@ -9,8 +9,8 @@ import { only } from '../appointments.ts';
 
 const USAGE = `npm run reminders:lag -- [--reminders 1000] [--json]
 
-Reminders that are all due at one moment, sent by a daemon in a process of its own with a real queue and Redis, the clinic's API and
-the receiver on loopback: how long after that moment each arrives. The clinic's budget is set so high that it does not count.`;
+Measures the delay of reminders that are all due at the same moment. A daemon in a separate process sends the reminders with a real queue
+and Redis; the clinic's API and the receiver are on loopback. The clinic's request budget is too large to delay a reminder.`;
 
 const SECRET = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
 const HOUR_MS = 3_600_000;

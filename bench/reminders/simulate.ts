@@ -10,7 +10,7 @@ const USAGE = `npm run reminders:simulate -- [--appointments N] [--kills N] [--s
 
 Two fortnights on a simulated clock, one around the change to summer time in Rome and one around its end; New York and Sydney
 change theirs within them as well. Worker processes are killed, messages go to sandboxes over the network, Redis is a real one.
-A judge that shares no code with the product holds each message against what was true when it came.`;
+A judge that shares no code with the product compares each message with the true data at its arrival.`;
 
 const FIRST_DAYS = ['2026-03-25', '2026-10-20'];
 const WORKER = fileURLToPath(new URL('worker-main.ts', import.meta.url));

@@ -43,7 +43,7 @@ export function runWorker(spoil: (tenant: OpenTenant) => OpenTenant = (tenant) =
 async function carryOut(tenants: ReadonlyMap<string, OpenTenant>, order: Order, clock: () => number): Promise<Outcome> {
   const outcome: Outcome = { failed: null, status: null, isRead: false };
   const tenant = tenants.get(order.tenant);
-  if (tenant === undefined) return { ...outcome, failed: 'no such tenant' };
+  if (tenant === undefined) return { ...outcome, failed: 'the tenant does not exist' };
   try {
     if (order.work === 'pull') {
       const run = await pullTenant(tenant, NEVER);

@@ -38,7 +38,7 @@ export async function measureOverview(
   const env = { ...process.env, ...secretsOf(tenants), REDIS_URL: redis.url };
   const command = [PROGRAM, '-c', dir, 'access', 'token', 'create', 'bench', '--json'];
   const { shown } = JSON.parse((await promisify(execFile)(process.execPath, command, { env })).stdout);
-  say('overview: a daemon, and somebody who opens it at once …');
+  say('overview: opening the page immediately after the start of a daemon …');
   await using daemon = await runDaemon(dir, env);
   const look = async () => {
     const startedAt = performance.now();

@@ -82,7 +82,7 @@ async function placeOf({ tenant }: CycleWorld): Promise<Place> {
     for (const { connector } of tenant.targets.values()) container = await connector.prepare(null, NEVER);
   });
   const last = sent.at(-1);
-  if (last === undefined) throw new Error('nothing was asked of the vendor');
+  if (last === undefined) throw new Error('the vendor received no request');
   return { origin: new URL(last.url).origin, authorization: last.headers.get('authorization') ?? '', container };
 }
 

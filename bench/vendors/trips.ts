@@ -89,7 +89,8 @@ async function measureVendor(name: VendorName, n: number): Promise<Figure[]> {
     if (spent.units === null || formula.units === undefined) continue;
     const leaving = formula.leaving?.[kind];
     figures.push(against('units', spent.units, formula.units(n)));
-    if (leaving) figures.push(against('units', spent.units, formula.units(n) + leaving(n), " leaving a person's own"));
+    if (leaving)
+      figures.push(against('units', spent.units, formula.units(n) + leaving(n), " keeping the user's own changes"));
   }
   return figures;
 }

@@ -25,7 +25,7 @@ export async function authorizeInBrowser(authorizeUrl: string, person: Person): 
   const browser = createBrowser(new URL(authorizeUrl).origin);
   const end = await walkThrough(browser, await browser.open(authorizeUrl), person);
   if (typeof end === 'string') return end;
-  throw new Error(`the login ended on a page with status ${end.status}: ${titleOf(end.html)}`);
+  throw new Error(`the sign-in stopped at a page with status ${end.status}: ${titleOf(end.html)}`);
 }
 
 /**
@@ -35,7 +35,7 @@ export async function authorizeInBrowser(authorizeUrl: string, person: Person): 
 export async function approveDevice(verificationUri: string, userCode: string, person: Person): Promise<void> {
   const browser = createBrowser(new URL(verificationUri).origin);
   const asked = await browser.open(verificationUri);
-  if (typeof asked === 'string') throw new Error('the verification address leads elsewhere');
+  if (typeof asked === 'string') throw new Error('the verification URL redirects to another page');
   const confirm = await submit(browser, asked, 'op.deviceInputForm', { user_code: userCode });
   if (typeof confirm === 'string' || !hasForm(confirm, 'op.deviceConfirmForm')) {
     throw new Error('the authorization server did not take the user code');

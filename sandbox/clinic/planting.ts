@@ -68,13 +68,13 @@ export function createPlantingVerbs(data: ClinicData): PlantingVerbs {
 }
 
 function found<T>(record: T | undefined): T {
-  if (record === undefined) throw new RangeError('no such record in this sandbox');
+  if (record === undefined) throw new RangeError('the sandbox does not have this record');
   return record;
 }
 
 function known(members: Members, record: object): Members {
   const unknown = Object.keys(members).find((name) => !(name in record) || name === 'id');
-  if (unknown !== undefined) throw new RangeError('a record has no such member to plant');
+  if (unknown !== undefined) throw new RangeError('the record does not have this member');
   return members;
 }
 

@@ -42,7 +42,7 @@ export function createRegistryVerbs(data: ClinicData): RegistryVerbs {
       return patient;
     },
     removePatient(tenantId, id) {
-      if (!data.patients.remove(tenantId, id)) throw new RangeError('no such patient in this sandbox');
+      if (!data.patients.remove(tenantId, id)) throw new RangeError('the sandbox does not have this patient');
     },
   };
 }

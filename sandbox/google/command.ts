@@ -5,7 +5,7 @@ import { startGoogleSandbox } from './index.ts';
 export const command: SandboxCommand = {
   options: {
     port: { about: 'port on 127.0.0.1; 0 takes a free one', default: 4610 },
-    account: { about: 'address of the account that there is', default: 'doctor@clinic.example' },
+    account: { about: 'email address of the existing account', default: 'doctor@clinic.example' },
   },
   start: async (given) => {
     const sandbox = await startGoogleSandbox({ port: given.number('port') });

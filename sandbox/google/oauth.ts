@@ -31,7 +31,7 @@ const WORDS: VendorWords = {
   responseType: words('unsupported_response_type', 'Only the code flow is supported.'),
   scopeUnknown: words('invalid_scope', 'Some requested scopes were invalid.'),
   challengeMethod: words('invalid_request', 'PKCE with S256 is required.'),
-  personNeeded: words('interaction_required', 'A person has to answer.'),
+  personNeeded: words('interaction_required', 'A user must answer.'),
   requestOver: words('invalid_request', 'This request is over.'),
   codeUnknown: words('invalid_grant', 'Malformed auth code.'),
   codeRedirect: words('redirect_uri_mismatch', 'Bad Request'),

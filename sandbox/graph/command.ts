@@ -5,7 +5,7 @@ import { startGraphSandbox } from './index.ts';
 export const command: SandboxCommand = {
   options: {
     port: { about: 'port on 127.0.0.1; 0 takes a free one', default: 4620 },
-    mailbox: { about: 'address of the mailbox that there is', default: 'doctor@clinic.example' },
+    mailbox: { about: 'email address of the existing mailbox', default: 'doctor@clinic.example' },
   },
   start: async (given) => {
     const sandbox = await startGraphSandbox({ port: given.number('port') });

@@ -44,7 +44,7 @@ export const WORDS: VendorWords = {
   responseType: words('unsupported_response_type', 'only the code flow is enabled.', { code: 700_054 }),
   scopeUnknown: words('invalid_scope', 'A scope is unknown.', { code: 70_011 }),
   challengeMethod: words('invalid_request', CHALLENGE, { code: 9_002_325 }),
-  personNeeded: words('interaction_required', 'a person has to answer.', { code: 50_058 }),
+  personNeeded: words('interaction_required', 'a user must answer.', { code: 50_058 }),
   requestOver: words('invalid_request', 'This request is over.', { code: 90_014 }),
   codeUnknown: invalidGrant(54_005, 'The authorization code was already redeemed, has expired or is invalid.'),
   codeForeign: CODE_FOREIGN,
@@ -67,7 +67,7 @@ export const WORDS: VendorWords = {
 /** Refusals that exist only in Entra. */
 export const ENTRA_WORDS = {
   tenantUnknown: words('invalid_tenant', 'The tenant was not found.', { code: 90_002 }),
-  publicForItself: invalidClient(7_000_218, 'A public client has no credentials of its own.'),
+  publicForItself: invalidClient(7_000_218, 'A public client has no credentials.'),
   notDefaultScope: words('invalid_scope', "The scope must be the resource's /.default.", { code: 70_011 }),
   /** The user must use multi-factor authentication at the next sign-in. */
   interaction: invalidGrant(50_076, 'You must use multi-factor authentication to access.', 'basic_action'),

@@ -124,7 +124,7 @@ function loginRules(world: World): LoginRules<Application, Grant> {
     needsChallenge: isPublic,
     scopesOf: (query) => parseScopes(query.get('scope') ?? ''),
     page: {
-      heading: (clientId) => `${clientId} asks for permission`,
+      heading: (clientId) => `${clientId} requests permissions`,
       allow: 'Accept',
       people: () => world.mailboxes.map(({ mail }) => mail),
     },

@@ -175,7 +175,7 @@ function addEmail(world: World, contact: StoredRecord, email: string): void {
   const address = email.trim().toLowerCase();
   const other = world.records('contacts').findBy('email', address);
   if (other) {
-    throw new Error(`Contact ${other.id} has this address`);
+    throw new Error(`Contact ${other.id} has this e-mail address`);
   }
   const further = [...(contact.properties.hs_additional_emails ?? '').split(';'), address].filter(
     (each) => each !== '',

@@ -38,7 +38,7 @@ const WORDS: VendorWords = {
   clientUnknown: words('invalid_client', 'missing or unknown client id', { code: 'BAD_CLIENT_ID' }),
   secretWrong: words('invalid_client', 'missing or invalid client secret', { code: 'BAD_CLIENT_SECRET' }),
   redirectUnknown: words('invalid_request', 'The redirect URL does not match the app.', { code: 'BAD_REDIRECT_URI' }),
-  scopeUnknown: badScope('Insufficient scopes were provided, or the app may not ask for one of them.'),
+  scopeUnknown: badScope('Insufficient scopes were provided, or a scope is not allowed for the app.'),
   challengeMethod: words('invalid_request', 'The code challenge method must be S256.', { code: 'BAD_REQUEST' }),
   requestOver: words('invalid_request', 'This request is over.', { code: 'BAD_REQUEST' }),
   codeUnknown: BAD_AUTH_CODE,

@@ -9,7 +9,7 @@ export const command: SandboxCommand = {
     port: { about: 'port of SMTP on localhost; 0 takes a free one', default: 4680 },
     'http-port': { about: 'port for what it took and for faults', default: 4681 },
     security: { about: 'encryption', default: 'none', choices: SECURITY },
-    login: { about: 'user:password that is let in; without it nobody needs to log in', default: '' },
+    login: { about: 'accepted user:password; without this option, authentication is not required', default: '' },
   },
   start: async (given) => {
     const [user, password] = given.text('login').split(':');

@@ -72,7 +72,7 @@ function handsOn(world: World) {
   };
   const recordOf = (kind: string, id: string): StoredRecord => {
     const record = tableOf(kind).get(id);
-    if (record === undefined) throw new TypeError('there is no such record');
+    if (record === undefined) throw new TypeError('the record does not exist');
     return record;
   };
   return {

@@ -96,7 +96,8 @@ function problemOf(account: Account, form: URLSearchParams): Refused | null {
   if (!E164.test(to)) return refused(400, 21_211, "The 'To' number is not a valid phone number.");
   if (from === null && service === null) return refused(400, 21_603, "A 'From' phone number is required.");
   if (from !== null && !account.senders.includes(from)) return refused(400, 21_606, "The 'From' number is not yours.");
-  if (service !== null && service !== account.messagingServiceSid) return refused(400, 21_701, 'No such service.');
+  if (service !== null && service !== account.messagingServiceSid)
+    return refused(400, 21_701, 'The messaging service was not found.');
   if (body === '') return refused(400, 21_602, 'Message body is required.');
   if (body.length > LONGEST_BODY) return refused(400, 21_617, 'The concatenated message body exceeds 1600 characters.');
   const validity = Number(form.get('ValidityPeriod') ?? 1);

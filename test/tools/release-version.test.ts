@@ -45,7 +45,7 @@ describe('a reported fault:', () => {
     [
       'versions that do not rise',
       { changelog: CHANGELOG.replace('0.9.1', '0.10.0') },
-      '0.10.0 stands below a version that is not newer',
+      '0.10.0 follows a version that is not newer',
     ],
   ])('%s', (_, change, fault) => {
     expect(versionFaults({ ...sources, ...change })).toEqual([expect.stringContaining(fault)]);

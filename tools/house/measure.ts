@@ -83,7 +83,7 @@ const GOALS: readonly [
   ['H3', 'sentences of terminal views', 'terminalSentences', 'with their view'],
   ['H3', 'messages of the log', 'logSentences', '–'],
   ['H3', 'sentences of errors that are defects', 'assertions', '–'],
-  ['H4', 'features in a folder of their own', 'features', '≥ 10'],
+  ['H4', 'features in separate folders', 'features', '≥ 10'],
   ['H5', 'functions that take the whole tenant', 'takeTenant', '0'],
   ['H6', 'files with Redis scripts in strings', 'scriptsInStrings', '0'],
   ['H6', 'Redis scripts in files', 'scripts', 'all'],

@@ -57,7 +57,7 @@ export function createAccounts(): Accounts {
 
   function byUsername(username: string): Account {
     const account = find(username);
-    if (account === undefined) throw new RangeError('no such user in this sandbox');
+    if (account === undefined) throw new RangeError('the sandbox does not have this user');
     return account;
   }
 

@@ -18,7 +18,7 @@ export async function answerInteraction(
 ): Promise<void> {
   const { request, response } = exchange;
   const details = await provider.interactionDetails(request, response).catch(() => undefined);
-  if (details === undefined) return sendPage(response, 400, 'This login has expired. Start again.');
+  if (details === undefined) return sendPage(response, 400, 'This sign-in has expired. Start again.');
   const step = request.method === 'POST' ? new URL(request.url ?? '', 'http://sandbox').pathname.split('/')[3] : 'show';
   switch (step) {
     case 'show':
@@ -35,7 +35,7 @@ export async function answerInteraction(
         { mergeWithLastSubmission: false },
       );
     default:
-      return sendPage(response, 404, 'No such page.');
+      return sendPage(response, 404, 'This page does not exist.');
   }
 }
 

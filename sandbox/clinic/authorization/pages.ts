@@ -19,7 +19,7 @@ ${body}
 export function loginPage(uid: string, problem?: string): string {
   const message = problem === undefined ? '' : `<p role="alert">${escapeHtml(problem)}</p>`;
   return page(
-    'Clinic login',
+    'Clinic sign-in',
     `${message}<form id="login" method="post" action="/interaction/${escapeHtml(uid)}/login">
 <label>User name <input name="username" autocomplete="username" required></label>
 <label>Password <input name="password" type="password" autocomplete="current-password" required></label>

@@ -29,7 +29,7 @@ export interface ClinicData {
 /** Returns a tenant by id. Throws RangeError when the sandbox has no tenant with this id, which is a mistake in a test. */
 export function tenantOf(data: ClinicData, tenantId: string): Tenant {
   const tenant = data.tenants.get(tenantId);
-  if (tenant === undefined) throw new RangeError('no such tenant in this sandbox');
+  if (tenant === undefined) throw new RangeError('the sandbox does not have this tenant');
   return tenant;
 }
 

@@ -46,7 +46,8 @@ export function hostile(): Dialect {
 }
 
 function oneAgenda(query: URLSearchParams): URLSearchParams {
-  if (query.getAll('agendaId').length > 1) throw badRequest([{ field: 'agendaId', message: 'may be there once' }]);
+  if (query.getAll('agendaId').length > 1)
+    throw badRequest([{ field: 'agendaId', message: 'must occur at most once' }]);
   return query;
 }
 

@@ -31,7 +31,7 @@ export function speakDialect(app: FastifyInstance, { dialect, wire }: ApiContext
   });
   app.setErrorHandler((error, request, reply) => sendError(request, reply, toClinicError(error)));
   app.setNotFoundHandler((request, reply) =>
-    sendError(request, reply, new ClinicError(404, 'not_found', 'No such route')),
+    sendError(request, reply, new ClinicError(404, 'not_found', 'This route does not exist')),
   );
 
   function sendError(request: FastifyRequest, reply: FastifyReply, error: ClinicError): FastifyReply {

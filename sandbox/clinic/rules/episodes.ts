@@ -112,7 +112,7 @@ function checkReferences(data: ClinicData, tenantId: string, input: EpisodeInput
   }
   const doctors = doctorNames(data, tenantId);
   const ids = input.practices.map(({ practiceId }) => practiceId).filter((id) => id !== undefined);
-  if (new Set(ids).size < ids.length) throw ruleBroken('practices', 'A practiceId may be there once');
+  if (new Set(ids).size < ids.length) throw ruleBroken('practices', 'A practiceId must occur at most once');
   for (const [index, practice] of input.practices.entries()) {
     if (tenant?.treatments.some(({ id }) => id === practice.treatmentId) !== true) {
       throw ruleBroken(`practices.${index}.treatmentId`, 'Unknown treatment');

@@ -45,7 +45,7 @@ export function firstFreeSlot(
   fromDate: string,
   durationMs: number,
 ): Slot {
-  if (agendaOf(data, tenantId, agendaId) === undefined) throw new RangeError('no such agenda in this sandbox');
+  if (agendaOf(data, tenantId, agendaId) === undefined) throw new RangeError('the sandbox does not have this agenda');
   for (let day = 0; day < 366; day++) {
     const slot = freeSlotOnDate(data, agendaId, addDays(fromDate, day), durationMs, data.clock());
     if (slot !== undefined) return slot;

@@ -18,7 +18,7 @@ export async function authorizeInBrowser(authorizationUrl: string, answer: Perso
   const request = /name="request" value="([^"]+)"/.exec(html)?.[1];
   const action = /action="([^"]+)"/.exec(html)?.[1];
   if (page.status !== 200 || request === undefined || action === undefined) {
-    throw new Error(`The login page answered ${page.status}: ${html.slice(0, 300)}`);
+    throw new Error(`The sign-in page answered ${page.status}: ${html.slice(0, 300)}`);
   }
   const form = new URLSearchParams({ request, ...fieldsOf(answer) });
   const offered = [...html.matchAll(/name="scope" value="([^"]+)"/g)].map(([, scope = '']) => scope);
@@ -28,7 +28,7 @@ export async function authorizeInBrowser(authorizationUrl: string, answer: Perso
   }
   const sent = await sendForm(new URL(action, authorizationUrl), form);
   const location = sent.headers.get('location');
-  if (location === null) throw new Error(`The login page answered ${sent.status}`);
+  if (location === null) throw new Error(`The sign-in page answered ${sent.status}`);
   return location;
 }
 

@@ -66,7 +66,7 @@ export class TokenStore<G extends Grant> {
   /** Notes the use of a refresh token. `current` is good from now on, `told` what the answer says. Throws Error for an unknown one. */
   useRefresh(token: string): { current: string; told: string | undefined } {
     const found = this.#refresh.get(token);
-    if (found === undefined) throw new Error('The sandbox has no such refresh token');
+    if (found === undefined) throw new Error('The sandbox does not have this refresh token');
     found.usedAt = this.#rules.now();
     switch (this.#rulesOf(found).rotation) {
       case 'kept':

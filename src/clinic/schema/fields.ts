@@ -147,7 +147,7 @@ export function choiceWords(described: Shape): Defaulted<ChoiceWords> {
     .strictObject(Object.fromEntries(fields))
     .prefault({})
     .describe(
-      "Translation of clinic-mirror's value to the clinic's value. `null`: the clinic has no such value, and clinic-mirror refuses to write the value.",
+      "Translation of clinic-mirror's value to the clinic's value. `null`: the clinic does not have this value, and clinic-mirror refuses to write the value.",
     ) as unknown as Defaulted<ChoiceWords>;
 }
 
@@ -160,7 +160,9 @@ export const fullName = z
   })
   .nullable()
   .default(null)
-  .describe('Field with the full name, split if a record has neither first nor last name. `null`: no such field.');
+  .describe(
+    'Field with the full name, split if a record has neither first nor last name. `null`: records have no full name.',
+  );
 
 /** A profile's rule for full names. */
 export type FullName = NonNullable<z.infer<typeof fullName>>;

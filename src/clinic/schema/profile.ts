@@ -32,7 +32,7 @@ const availabilities = z.strictObject({
     })
     .prefault({})
     .describe(
-      'Query parameters for the location and the doctor. `null`: the server has no such filter, so clinic-mirror reads all slots and filters locally.',
+      'Query parameters for the location and the doctor. `null`: the server does not have these filters, so clinic-mirror reads every slot and filters locally.',
     ),
 });
 

@@ -225,7 +225,7 @@ export const windowFilters = {
     .prefault({})
     .refine((filters) => (filters.from === null) === (filters.to === null), issueText(message('profile.filters')))
     .describe(
-      'Query parameter. `null`: the server has no such filter, so clinic-mirror reads the full list and filters locally.',
+      'Query parameter. `null`: the server does not have this filter, so clinic-mirror reads the full list and filters locally.',
     ),
   agendaFilter: z
     .strictObject({
