@@ -59,7 +59,9 @@ export function createCrmClient({ http, authorizer, settings, codes }: CrmClient
   const withoutAutomations = settings.automations === 'suspended' ? description.withoutAutomations : undefined;
   const bodyFor = (label: string, template: unknown, values: TemplateValues) => {
     const rendered = renderBody(template, values);
-    return held !== undefined && WRITES.has(label) && isObject(rendered) ? { ...rendered, ...held } : rendered;
+    return withoutAutomations !== undefined && WRITES.has(label) && isObject(rendered)
+      ? { ...rendered, ...withoutAutomations }
+      : rendered;
   };
   const exchange = async (
     label: string,
