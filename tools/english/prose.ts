@@ -40,9 +40,31 @@ export function proseOfSource(path: string, content: string): Prose[] {
   const inComments = comments.filter(({ value }) => !DIRECTIVE.test(value));
   const texts: { start: number; end: number }[] = [];
   collectTexts(program as unknown as Node, content, texts);
+  // A template's own parts precede the strings inside its expressions.
+  texts.sort((one, other) => one.start - other.start);
   return [
     { path, kind: 'comment', text: withoutCode(only(content, inComments)) },
     { path, kind: 'text', text: withoutCode(only(content, texts)) },
+  ];
+}
+
+/** Comments by file type. */
+const COMMENTS: readonly [file: RegExp, comment: RegExp][] = [
+  [/\.lua$/, /--.*$/gm],
+  [/\.css$/, /\/\*[\s\S]*?\*\//g],
+  [/./, /(?<=^|\s)#.*$/gm],
+];
+/** Fields of configuration files that people read, such as the summary of an alert rule. */
+const TEXT_FIELDS = /(?<=^\s*(?:- )?"?(?:description|label|placeholder|summary|title)"?: ).*$/gm;
+
+/** The comments and the texts of a script, a style sheet or a configuration file. */
+export function proseOfOther(path: string, content: string): Prose[] {
+  const [, comment] = COMMENTS.find(([file]) => file.test(path)) as (typeof COMMENTS)[number];
+  const partsOf = (pattern: RegExp) =>
+    [...content.matchAll(pattern)].map(({ index, 0: { length } }) => ({ start: index, end: index + length }));
+  return [
+    { path, kind: 'comment', text: withoutCode(only(content, path.endsWith('.json') ? [] : partsOf(comment))) },
+    { path, kind: 'text', text: withoutCode(only(content, /\.(lua|css)$/.test(path) ? [] : partsOf(TEXT_FIELDS))) },
   ];
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { proseOfDocument, proseOfSource } from '../../../tools/english/prose.ts';
+import { proseOfDocument, proseOfOther, proseOfSource } from '../../../tools/english/prose.ts';
 
 const inOneLine = (text: string) => text.replaceAll(/\s+/g, ' ').trim();
 
@@ -33,7 +33,36 @@ fail(\`the target \${key} is not there\`, 'two words');`;
     expect(comments?.text.split('\n')[1]).toContain('Returns the');
   });
 
+  test('counts a string inside a template once, and on its line', () => {
+    const nested = `f(\`first part of a\n\${g('three words here')} second part of a\n end part of a\`);`;
+    const [, found] = proseOfSource('src/a.ts', nested);
+    expect(found?.text.split('\n').map(inOneLine)).toEqual([
+      '`first part of a',
+      `\${ 'three words here' } second part of a`,
+      'end part of a`',
+    ]);
+  });
+
   test('cannot be taken from a file that is no TypeScript', () => {
     expect(() => proseOfSource('src/a.ts', 'const =')).toThrow('Cannot parse src/a.ts');
+  });
+});
+
+describe('the English of another file', () => {
+  test.each([
+    [
+      'a.yaml',
+      'key: value # a comment\nurl: https://example.com/#part\nsummary: "An alert"',
+      '# a comment',
+      '"An alert"',
+    ],
+    ['deploy/a.json', '{ "a": 1,\n  "title": "Pending changes",\n "b": "#no" }', '', '"Pending changes",'],
+    ['a.lua', "local a = 1 -- a comment\nlocal b = '# data'", '-- a comment', ''],
+    ['a.css', 'a { color: #fff; } /* a\n comment */', '/* a comment */', ''],
+    ['Dockerfile', '# Builds the image.\nRUN echo', '# Builds the image.', ''],
+  ])('is in the comments and the fields that people read: %s', (path, content, comment, text) => {
+    const found = proseOfOther(path, content);
+    expect(found.map((each) => inOneLine(each.text))).toEqual([comment, text]);
+    for (const each of found) expect(each.text.split('\n').length).toBe(content.split('\n').length);
   });
 });
