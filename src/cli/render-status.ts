@@ -12,7 +12,7 @@ import { sentenceOfRemark } from '../model/snapshots.ts';
 import { SYNC_HEALTH_WORDS, syncWords } from '../model/sync-state.ts';
 import type { Instant } from '../model/time.ts';
 import { renderClinics, renderProblems, renderSummary, syncHealthWords } from './render-summary.ts';
-import { renderGaps, renderReading, renderUnconfirmed } from './render-sync.ts';
+import { byReason, renderGaps, renderReading, renderReasons, renderUnconfirmed } from './render-sync.ts';
 import { remedyOf } from './render-triggers.ts';
 import { IN_SYNC_AS_OF, renderAge, renderTable, renderTime, wrap } from './table.ts';
 
@@ -115,6 +115,7 @@ function renderTenant(tenant: TenantStatus, now: Instant): string {
   }
   lines.push(...renderRun(tenant, now));
   lines.push('', renderTargets(tenant.targets));
+  lines.push(...renderReasons(tenant.targets, '  '));
   for (const target of tenant.targets) {
     if ((tenant.lastRun?.pace.soonPerWhole ?? 0) > 0) lines.push(...renderNext48h(target, now));
     lines.push(...renderUnconfirmed(target, '  '));
@@ -141,21 +142,19 @@ function renderTenant(tenant: TenantStatus, now: Instant): string {
 /** Renders the targets that receive change notifications, and other targets by reason. */
 function renderNotifications(targets: readonly TargetStatus[]): string[] {
   const lines: string[] = [];
-  const polled = new Map<string, string[]>();
+  const polled: [reason: string, target: string][] = [];
   for (const { target, notifications } of targets) {
     const { sinceAt, untilAt, reason } = notifications;
     if (untilAt === null) {
-      const why = reason ?? 'not-yet';
-      polled.set(why, [...(polled.get(why) ?? []), target]);
+      polled.push([reason ?? 'not-yet', target]);
     } else {
       const failure = reason === null ? '' : `, renewal failed: ${reason}`;
       const since = renderTime(sinceAt);
       lines.push(wrap(`${target}: change notifications since ${since}, until ${renderTime(untilAt)}${failure}`, '  '));
     }
   }
-  if (polled.size > 0) {
-    const groups = [...polled].map(([reason, names]) => `${names.join(', ')} (${reason})`);
-    lines.push(wrap(`manual changes are found only by polling: ${groups.join('; ')}`, '  '));
+  if (polled.length > 0) {
+    lines.push(wrap(`manual changes are found only by polling: ${byReason(polled)}`, '  '));
   }
   return lines.length === 0 ? [] : ['', ...lines];
 }
@@ -249,7 +248,6 @@ function renderTargets(targets: readonly TargetStatus[]): string {
     'target',
     { heading: 'sync', isState: true },
     { heading: 'health', isState: true },
-    'reason',
     IN_SYNC_AS_OF,
     'pending',
     'failed',
@@ -258,7 +256,6 @@ function renderTargets(targets: readonly TargetStatus[]): string {
   const rows = targets.map((target) => [
     target.target,
     ...syncHealthWords(target),
-    target.reason ?? '–',
     renderTime(target.inSyncAsOf),
     target.pending,
     target.failing,

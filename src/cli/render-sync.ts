@@ -19,7 +19,6 @@ export function renderSync({ tenant, run, targets }: SyncResult, settings = `ten
   const columns = [
     'target',
     { heading: 'sync', isState: true },
-    'reason',
     'new',
     'changed',
     'removed',
@@ -36,7 +35,6 @@ export function renderSync({ tenant, run, targets }: SyncResult, settings = `ten
     return [
       target.target,
       SYNC_HEALTH_WORDS.en[target.sync],
-      target.reason ?? '–',
       ...counts,
       target.held,
       target.pending,
@@ -71,7 +69,15 @@ export function renderSync({ tenant, run, targets }: SyncResult, settings = `ten
   const first = targets.flatMap((target) =>
     target.firstSync !== null ? [wrap(`${target.target}: ${syncWords(target, 'en')}`)] : [],
   );
-  const remarks = [...first, ...failures, ...replaced, ...held, ...unconfirmed, ...renderGaps(run.gaps)];
+  const remarks = [
+    ...renderReasons(targets),
+    ...first,
+    ...failures,
+    ...replaced,
+    ...held,
+    ...unconfirmed,
+    ...renderGaps(run.gaps),
+  ];
   return [head, ...renderReading(run), '', renderTable(columns, rows), ...remarks].join('\n');
 }
 
@@ -142,4 +148,16 @@ function sentenceOf({ code, count, what, soon }: TargetGap): string {
     case 'treatment-unconfirmed':
       return `cannot confirm that the clinic has ${code.split('-')[0]} ${ids}: no permission to read the catalogue`;
   }
+}
+
+/** Renders the targets that are not in sync, by reason. */
+export function renderReasons(targets: readonly Pick<TargetStatus, 'target' | 'reason'>[], indent = ''): string[] {
+  const found = targets.flatMap(({ target, reason }) => (reason === null ? [] : [[reason, target] as const]));
+  return found.length === 0 ? [] : [wrap(`not in sync: ${byReason(found)}`, indent)];
+}
+
+/** Renders targets grouped by reason, such as `room, lab (paused); contacts (writing)`. */
+export function byReason(targets: readonly (readonly [reason: string, target: string])[]): string {
+  const groups = Map.groupBy(targets, ([reason]) => reason);
+  return [...groups].map(([reason, names]) => `${names.map(([, target]) => target).join(', ')} (${reason})`).join('; ');
 }

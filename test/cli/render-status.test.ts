@@ -165,6 +165,13 @@ describe('one clinic', () => {
     expect(shown({ targets: [behind] })).toContain('sync: behind, in sync as of never;');
   });
 
+  test('shows the targets that are not in sync, by reason', () => {
+    const paused = ['lab', 'room'].map((target) => targetOf('paused', { target }));
+    const targets = [targetOf(null, { target: 'doctor' }), ...paused, targetOf('writing', { target: 'contacts' })];
+    expect(shown({ targets })).toContain('not in sync: lab, room (paused); contacts (writing)');
+    expect(shown({})).not.toContain('not in sync:');
+  });
+
   test('shows the requester of an approval, by the claimed name, and the hold', () => {
     const by = { kind: 'os-user', name: 'root', id: '0', claimed: 'Ada' } as const;
     const approval = { id: 'a', verb: 'approve', what: { hold: 'k7p2m' }, by, at: NOW, expiresAt: NOW } as const;
