@@ -60,6 +60,7 @@ describe('error codes are found in sources', () => {
     ["fail({ code: isOne ? 'one-thing' : 'other-thing', retry: 'never' })", ['one-thing', 'other-thing']],
     ["function oops(code: string, text: string) {}\noops('it-broke', 'it broke');", ['it-broke']],
     ["function oops(text: string, code: string) {}\noops(\n  'the end, my friend',\n  'it-ended',\n);", ['it-ended']],
+    ["const report = (code: string) => {};\nreport('it-broke');", ['it-broke']],
     ["context.addIssue({ code: 'custom' })", []],
   ])('%s', (source, codes) => {
     expect(errorCodesIn([source])).toEqual(codes);

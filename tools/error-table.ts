@@ -84,12 +84,19 @@ function meanings(found: readonly Found[], textOf: (one: Found) => string): stri
     .join('<br>');
 }
 
-function remedyOf({ remedy, kind: { detail: note, pauseMs, leastPauseMs } }: Found): string {
+/** First steps for errors that require action and have no remedy of their own. */
+const RECORD_REMEDY =
+  'Compare the record: `clinic-mirror explain <tenant> <appointment>`. If the record is correct, report the code.';
+const TARGET_REMEDY = 'Run `clinic-mirror doctor <tenant>`. If the settings are correct, report the code.';
+
+function remedyOf({ remedy, kind }: Found): string {
+  const { detail: note, pauseMs, leastPauseMs } = kind;
   const sentences = remedy === null ? [] : [remedy];
   if (note !== undefined) sentences.push(sentence(note));
   if (leastPauseMs !== undefined) sentences.push(`Retry after at least ${duration(leastPauseMs)}.`);
   if (pauseMs !== undefined) sentences.push(`Retry after ${duration(pauseMs)}, or after the time in the response.`);
-  return sentences.join(' ');
+  if (sentences.length > 0 || WHO[kind.actor] === 'retrying') return sentences.join(' ');
+  return kind.scope === 'item' ? RECORD_REMEDY : TARGET_REMEDY;
 }
 
 function duration(ms: number): string {

@@ -59,7 +59,7 @@ export const VENDORS_EN = {
     'set notifications.url to an https URL with a valid certificate, in a domain that the Google Cloud project may use',
   'google.notifications-unsupported': 'Google sends no notifications for this calendar',
   'google.notifications-unsupported.remedy':
-    'no action is required: clinic-mirror polls the calendar; Google supports notifications only for calendars that users can edit',
+    'clinic-mirror polls the calendar; for notifications, choose a calendar that users can edit',
   'microsoft.name': 'Microsoft',
   'microsoft.login-refused.remedy': 'connect the Microsoft account again',
   'microsoft.claims-challenge': 'Microsoft requires a new sign-in',

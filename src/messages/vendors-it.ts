@@ -58,7 +58,7 @@ export const VENDORS_IT = {
     'impostare notifications.url su un URL https con un certificato valido, in un dominio che il progetto Google Cloud può usare',
   'google.notifications-unsupported': 'Google non invia notifiche per questo calendario',
   'google.notifications-unsupported.remedy':
-    'nessun intervento richiesto: clinic-mirror controlla il calendario a intervalli; Google supporta le notifiche solo per i calendari modificabili dagli utenti',
+    'clinic-mirror controlla il calendario a intervalli; per ricevere notifiche, scegliere un calendario modificabile dagli utenti',
   'microsoft.name': 'Microsoft',
   'microsoft.login-refused.remedy': 'collegare di nuovo l’account Microsoft',
   'microsoft.claims-challenge': 'Microsoft richiede un nuovo accesso',

@@ -3,7 +3,7 @@ const CODE_PROPERTY = /\bcode(?:: | = )(?:[^,;{}\n]*\? )?'([a-z]+(?:-[a-z0-9]+)*
 /** A row of a table of errors by their codes. */
 const CODE_ROW = /^ +'?([a-z]+(?:-[a-z0-9]+)*)'?: \{ actor: '/gm;
 /** Functions that make an error of a code that they are given. */
-const CODE_PARAMETER = /\b(\w+)\([^()]*\bcode: (?:string\b|'[a-z-]+' \|)/g;
+const CODE_PARAMETER = /\b(\w+)(?: = )?\([^()]*\bcode: (?:string\b|'[a-z-]+' \|)/g;
 /** Reasons for an expired or incomplete connection; they become codes. */
 const REASONS = /(?:\bMISSING_SCOPES = |\bendLogin\([^;]*?\? )'([a-z-]+)'/g;
 /** Functions whose `code` is not an error code of clinic-mirror. */

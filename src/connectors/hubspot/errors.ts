@@ -46,7 +46,7 @@ export const errors = defineErrors('hubspot', wordsOf, {
   'account-daily-limit': remote.target({ words: ['429 DAILY'] }),
   'batch-refused': remote.item({ detail: 'The refused records were not found within the request limit' }),
   'search-refused': contract.target({
-    detail: 'Such as right after the property was created, or after a user deleted it',
+    detail: 'Check that the property exists: HubSpot refuses searches right after its creation, and after its deletion',
   }),
   'several-matches': settings.item(),
   'object-unsuitable': settings.target(),
