@@ -1,12 +1,12 @@
-# The daemon and its command line. How to run it: docs/install/docker.md
-# The base by digest, so that each build has the same one. How a newer one is taken: docs/releasing.md
+# The daemon and the command line. Usage: docs/install/docker.md
+# The base image is pinned by digest for repeatable builds. To update the digest: docs/releasing.md
 ARG NODE_IMAGE=node:24.21.0-bookworm-slim@sha256:2fe369e969550cde8e867afc3fe370b260140cab4a23d467074295b42163d553
 FROM $NODE_IMAGE AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
-# The base image brings Node, so the pinned one (an optional dependency) stays out. No package needs an install script.
+# Omits the pinned Node (an optional dependency), because the base image contains Node. No package requires an install script.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
-# googleapis holds every API of Google, 240 MB; we import the calendar's alone. Types and source maps are for development.
+# Removes unused files: googleapis contains all Google APIs (240 MB), and clinic-mirror uses only the Calendar API.
 RUN cd node_modules/googleapis/build/src \
  && find apis -mindepth 1 -maxdepth 1 ! -name calendar -exec rm -r {} + \
  && rm googleapis.js index.js \
@@ -14,8 +14,8 @@ RUN cd node_modules/googleapis/build/src \
 COPY bin bin
 COPY src src
 COPY config/profiles config/profiles
-# Whatever the rights in the checkout, the image's user can read. What was removed must not be missed: this loads the
-# whole program with what it loads late, and makes the calendar's client. What is compiled meanwhile is kept for the image.
+# Makes all files readable for the user of the image. Loads the whole program, including lazy dependencies and the calendar
+# client, so that the build fails if a removed file is required. The image keeps the compiled code of this run.
 RUN chmod -R a+rX . \
  && node bin/clinic-mirror.js --help >/dev/null \
  && NODE_COMPILE_CACHE=/app/.cache/compiled node --input-type=module --eval "\
@@ -41,11 +41,11 @@ COPY --from=build /app/package.json package.json
 COPY --from=build /app/config config
 COPY --from=build /app/bin bin
 COPY --from=build /app/src src
-# Compiled code of the run above, which halves the time until a command does something.
+# Compiled code of the run above: halves the start time of a command.
 COPY --from=build /app/.cache .cache
 RUN ln -s /app/bin/clinic-mirror.js /usr/local/bin/clinic-mirror \
  && mkdir /data && chown 1000:1000 /data
-# The base image's user "node" by number, so that an orchestrator can see that it isn't root. All of /app is root's.
+# User "node" of the base image. As a number, so that an orchestrator can verify a user other than root. Root owns /app.
 USER 1000:1000
 EXPOSE 8080 8090
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 CMD ["node", "/app/bin/healthcheck.js"]

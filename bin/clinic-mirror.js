@@ -1,17 +1,17 @@
 #!/usr/bin/env node
-// Plain JavaScript, so that an older Node gets as far as starting the pinned one.
+// JavaScript instead of TypeScript, so that an older Node can start the pinned Node.
 import { fileURLToPath } from 'node:url';
 import { becomeNode, noSuitableNode, pinnedNode, runningNodeSuffices } from './pinned-node.js';
 
 if (runningNodeSuffices()) {
-  // Process 1 of a container is deaf to a signal that nobody handles, and loading takes a while. cli.ts listens once, later.
+  // Process 1 of a container ignores signals without a handler. cli.ts installs its handlers after loading.
   for (const signal of ['SIGINT', 'SIGTERM']) {
     process.on(signal, () => {
       if (process.listenerCount(signal) === 1) process.exit(130);
     });
   }
-  // Halves the time until a command does something. In a folder of ours, since whoever could write there could change what runs.
-  // Imported here, since an older Node has no such function and would refuse the whole file.
+  // Halves the start time. The cache stays in the project folder, because write access to the cache permits code execution.
+  // A dynamic import, because a static import of a missing function fails in an older Node.
   const { enableCompileCache } = await import('node:module');
   enableCompileCache(fileURLToPath(new URL('../.cache/compiled', import.meta.url)));
   await import('../src/cli.ts');

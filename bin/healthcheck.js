@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-// Asks the daemon in this container whether it is alive. The mounted configuration says which port it has.
+// Requests /healthz of the daemon in this container. The mounted configuration contains the port.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 
 const TIMEOUT_MS = 4_000;
-/** What clinic-mirror takes when the settings name none. */
+/** Default of `operator.port`. */
 const DEFAULT_PORT = 8_090;
 const EVERY_ADDRESS = new Set(['0.0.0.0', '::', undefined]);
 

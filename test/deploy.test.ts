@@ -12,11 +12,11 @@ const read = (path: string) => readFileSync(root + path, 'utf8');
 
 /** Every metric that the documents list; another test holds these to the program. */
 const metrics = new Set(
-  [...read('docs/monitoring.md').matchAll(/^\| `(clinic_mirror_[a-z_]+)` \|/gm)].map(([, name = '']) => name),
+  [...read('docs/monitoring.md').matchAll(/^\| `(clinic_mirror_[a-z0-9_]+)` \|/gm)].map(([, name = '']) => name),
 );
 
 function metricsIn(text: string): string[] {
-  return [...text.matchAll(/clinic_mirror_[a-z_]+/g)].map(([name]) => name.replace(/_(bucket|sum|count)$/, ''));
+  return [...text.matchAll(/clinic_mirror_[a-z0-9_]+/g)].map(([name]) => name.replace(/_(bucket|sum|count)$/, ''));
 }
 
 const rules = z

@@ -1,18 +1,17 @@
-// Plain JavaScript: runs on any Node >= 20, before anything is installed.
+// JavaScript instead of TypeScript: runs on Node >= 20, before the installation of dependencies.
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Runs `work` while no other process does so under the same lock file. The lock is the kernel's (flock(2), taken
- * through the `flock` command on a descriptor of ours), so that it ends with this process however that ends.
- * Where there is no `flock` command, nothing is locked.
+ * Runs `work` with an exclusive lock on a file. The kernel releases the lock when this process exits, even after a crash:
+ * the `flock` command locks a descriptor of this process (flock(2)). Without a `flock` command, no lock is taken.
  *
  * @template Result
- * @param {string} path the lock file; made when it doesn't exist, and left there
- * @param {() => void} onWait called once when somebody else holds the lock
+ * @param {string} path the lock file; created if missing, and not removed
+ * @param {() => void} onWait called once if another process holds the lock
  * @param {() => Promise<Result>} work
- * @returns {Promise<Result>} what `work` returns
+ * @returns {Promise<Result>} the result of `work`
  */
 export async function withFileLock(path, onWait, work) {
   mkdirSync(dirname(path), { recursive: true });
@@ -28,7 +27,7 @@ export async function withFileLock(path, onWait, work) {
   }
 }
 
-/** Takes the lock; false when another process holds it (only with --nonblock). */
+/** Takes the lock. Returns false if another process holds the lock (only with --nonblock). */
 function flock(descriptor, ...options) {
   return new Promise((resolve) => {
     const child = spawn('flock', ['--exclusive', ...options, '3'], {

@@ -1,6 +1,6 @@
 // node tools/with-setup.js <script.ts> [arguments…]
-// Installs what package-lock.json names when that isn't done yet, then runs the script with the pinned Node.
-// Plain JavaScript: runs on any Node >= 20, before anything is installed.
+// Installs missing dependencies of package-lock.json, then runs the script with the pinned Node.
+// JavaScript instead of TypeScript: runs on Node >= 20, before the installation of dependencies.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
@@ -17,8 +17,8 @@ import { withFileLock } from './file-lock.js';
 const modules = `${projectRoot}node_modules`;
 
 /**
- * Settings of an outer `npm run` that would make an inner `npm ci` install something else or somewhere else. Others
- * (registry, proxies, cache, certificates) are the user's and stay.
+ * Settings of an outer `npm run` that would change the packages or the folder of an inner `npm ci`. Other settings of the
+ * user (registry, proxies, cache, certificates) remain.
  */
 const MISLEADING_NPM_SETTINGS =
   /^npm_config_(also|cpu|dev|dry_run|global|libc|local_prefix|location|omit|include|only|optional|os|package_lock|package_lock_only|prefix|production|workspaces?|include_workspace_root|install_strategy)$/i;
@@ -26,21 +26,22 @@ const MISLEADING_NPM_SETTINGS =
 async function main() {
   const [script, ...args] = process.argv.slice(2);
   if (script === undefined) fail('usage: node tools/with-setup.js <script.ts> [arguments…]');
-  if (Number.parseInt(process.versions.node, 10) < 20) fail(`Node 20 or newer is needed; this is ${process.version}.`);
+  if (Number.parseInt(process.versions.node, 10) < 20)
+    fail(`Node 20 or newer is required; this is ${process.version}.`);
 
   await installWhenNeeded();
   const node = pinnedNode() ?? (pinnedVersion() === undefined && runningNodeSuffices() ? process.execPath : undefined);
   if (node === undefined) fail(noSuitableNode());
-  // In a process of its own, so that the script is the main module: many do their work only then (import.meta.main).
+  // In a separate process, so that the script is the main module: many scripts check import.meta.main.
   becomeNode(node, [resolve(script), ...args]);
 }
 
-/** Runs `npm ci` unless it was done for this very lock file; true when it was run. */
+/** Runs `npm ci` unless the installation matches the lock file. Returns true if `npm ci` was run. */
 async function installWhenNeeded() {
   if (isInstalled()) return false;
   return await withFileLock(
     `${projectRoot}.cache/npm-ci.lock`,
-    () => progress('Another start is installing the dependencies: waiting for it …'),
+    () => progress('Waiting for another process that installs the dependencies …'),
     async () => {
       if (isInstalled()) return false;
       progress(existsSync(modules) ? 'Dependencies have changed: npm ci …' : 'Installing dependencies: npm ci …');
@@ -53,8 +54,8 @@ async function installWhenNeeded() {
 }
 
 /**
- * Whether `node_modules` holds what package-lock.json names, by the record that npm keeps there: also where a person has run `npm ci`. What is
- * optional may be missing, but for the pinned Node: packages differ by CPU, so that a folder shared between machines is installed again on each.
+ * Returns true if `node_modules` matches package-lock.json, according to npm's own record, so a manual `npm ci` is recognized. Optional
+ * packages may be missing, except the pinned Node: packages depend on the CPU, so a folder shared by hosts is installed again on each host.
  */
 function isInstalled() {
   const [wanted, there] = [`${projectRoot}package-lock.json`, `${modules}/.package-lock.json`].map(readLock);
@@ -69,7 +70,7 @@ function isInstalled() {
     .every(isThere);
 }
 
-/** Undefined for a file that is missing or broken. */
+/** Returns undefined for a missing or invalid file. */
 function readLock(file) {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
@@ -79,8 +80,8 @@ function readLock(file) {
 }
 
 /**
- * The npm that runs us is run by the Node that runs it; without one, the npm in PATH. Never by node_modules/.bin/node,
- * which `npm ci` is about to remove.
+ * Runs `npm ci` with the npm and Node of the outer `npm run`, otherwise with the npm in PATH. Never uses node_modules/.bin/node,
+ * because `npm ci` removes that file.
  */
 function npmCi() {
   const env = Object.fromEntries(
@@ -90,7 +91,7 @@ function npmCi() {
     .split(delimiter)
     .filter((folder) => !folder.startsWith(modules))
     .join(delimiter);
-  // An install script is needed by none of our dependencies, and not run.
+  // No dependency requires an install script.
   const args = [
     'ci',
     '--include=dev',
@@ -105,20 +106,20 @@ function npmCi() {
   const [command, commandArgs] = outer ? [npmNode, [npmScript, ...args]] : ['npm', args];
 
   return new Promise((done) => {
-    // Standard output belongs to the script: npm's goes to the terminal as ours does.
+    // npm writes to standard error, because standard output is reserved for the script.
     const child = spawn(command, commandArgs, { cwd: projectRoot, env, stdio: ['ignore', 2, 2] });
     child.on('error', (error) =>
       fail(
         error.code === 'ENOENT'
-          ? 'npm 10 or newer is needed, and not in PATH.'
-          : `npm cannot be started: ${error.message}`,
+          ? 'npm 10 or newer is required, but npm is not in PATH.'
+          : `Cannot start npm: ${error.message}`,
       ),
     );
     child.on('exit', (code, signal) => {
       if (code === 0) return done();
       fail(
-        `npm ci failed (${signal ?? `exit code ${code}`}); its message is above. ` +
-          'It needs a package registry in reach, and leave to write to node_modules.',
+        `npm ci failed (${signal ?? `exit code ${code}`}). See the message above. ` +
+          'Requirements: access to the package registry, and write permission for node_modules.',
       );
     });
   });

@@ -1,7 +1,7 @@
--- Takes the locks of dead workers off jobs, and has BullMQ's next look at stalled jobs take these up. Answers how many there were.
--- See node_modules/bullmq/dist/esm/commands/moveStalledJobsToWait-9.lua.
--- KEYS: 1 jobs under way (list), 2 jobs that may be stalled (set), 3 when that was looked at last.
--- ARGV: 1 what the keys of jobs begin with, 2… ids of workers.
+-- Removes the locks of dead workers, and marks their jobs as stalled, so that BullMQ's next check for stalled jobs restarts the jobs.
+-- Returns the number of jobs. See node_modules/bullmq/dist/esm/commands/moveStalledJobsToWait-9.lua.
+-- KEYS: 1 active jobs (list), 2 possibly stalled jobs (set), 3 time of the last check.
+-- ARGV: 1 prefix of job keys, 2… ids of workers.
 local active, stalled, stalledCheck = KEYS[1], KEYS[2], KEYS[3]
 local prefix = ARGV[1]
 local freed = 0

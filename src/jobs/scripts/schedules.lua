@@ -1,5 +1,5 @@
--- Answers id, next time and period of each schedule of a queue: in one go what BullMQ asks one by one.
--- KEYS: 1 BullMQ's set of a queue's schedules (sorted set: id → next time). Each one's own key stands below it.
+-- Returns id, next time and period of each schedule of a queue in one step. BullMQ itself queries each schedule separately.
+-- KEYS: 1 schedules of a queue in BullMQ (sorted set: id → next time). The key of a schedule is this key, ':' and the id.
 local repeated = KEYS[1]
 local all = redis.call('ZRANGE', repeated, 0, -1, 'WITHSCORES')
 local schedules = {}

@@ -1,6 +1,6 @@
--- Claims an entry. A claim is a key of its own that ends by itself, so that the work of a worker that died is taken up by another one.
--- KEYS: 1 entry, 2 open, 3 claim. ARGV: 1 id, 2 token, 3 claim ms.
--- Answers the entry's fields, or how long somebody else's claim lasts, or nil.
+-- Claims a reminder. A claim is a separate key that expires, so that another worker continues the work of a dead worker.
+-- KEYS: 1 reminder, 2 open, 3 claim. ARGV: 1 id, 2 token, 3 time of the claim ms.
+-- Returns the fields of the reminder, or the remaining ms of another worker's claim, or nil if the reminder is not open.
 local entry, open, claim = KEYS[1], KEYS[2], KEYS[3]
 local id, token, claimMs = ARGV[1], ARGV[2], ARGV[3]
 local state = redis.call('HGET', entry, 'state')

@@ -1,6 +1,6 @@
--- Records how handing over ended. Taken from whoever holds the claim, and from the one that handed it over, however late it comes: then it
--- replaces what was unknown.
--- KEYS: 1 entry, 2 open, 3 ended, 4 counts, 5 claim. ARGV: 1 id, 2 now, 3 keep ms, 4 token, 5 state, 6 reason, 7 code, 8 reference.
+-- Records the result of a delivery. Accepts a result from the holder of the claim, and from the sender at any later time: a late result
+-- replaces the state `unknown`. Returns 1 if the result was recorded.
+-- KEYS: 1 reminder, 2 open, 3 ended, 4 counts, 5 claim. ARGV: 1 id, 2 now, 3 retention ms, 4 token, 5 state, 6 reason, 7 code, 8 reference.
 -- @include reminder-end
 local entry, counts, claim = KEYS[1], KEYS[4], KEYS[5]
 local id, now, retentionMs, token = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]

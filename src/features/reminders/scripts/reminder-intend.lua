@@ -1,7 +1,8 @@
--- What is written before the other side is called: also what it tells, and whom. The hour counts a reminder once, however often it is tried.
--- KEYS: 1 entry, 2 claim, 3 hour, 4 opt-outs, 5 informed, 6 order.
--- ARGV: 1 token, 2 limit, 3 '1' when it may be handed over a second time, 4 hash of the address or '', 5 appointment, 6 startAt, 7 hash of
--- the patient, 8 hash of the place or ''. Answers `go`, `lost`, `opted-out` or `limit`.
+-- Records the intent to deliver, before the request to the gateway, with recipient and content. All attempts of a reminder together count
+-- once for the hourly limit.
+-- KEYS: 1 reminder, 2 claim, 3 count of the hour, 4 opt-outs, 5 informed appointments, 6 order.
+-- ARGV: 1 token, 2 hourly limit, 3 '1' if a second delivery is allowed, 4 hash of the recipient or '', 5 appointment, 6 startAt, 7 hash of
+-- the patient, 8 hash of the location or ''. Returns `go`, `lost`, `opted-out` or `limit`.
 local entry, claim, hour, optOuts, informed, order = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local token, limit, mayRepeat, recipient = ARGV[1], tonumber(ARGV[2]), ARGV[3] == '1', ARGV[4]
 local appointment, startAt, patient, location = ARGV[5], ARGV[6], ARGV[7], ARGV[8]

@@ -1,8 +1,8 @@
--- Plans an entry that is not there, was withdrawn or is planned already; what was, or may have been, handed over stays. Answers 1 when
--- something changed.
--- KEYS: 1 entry, 2 open, 3 ended, 4 counts, 5 reminders of the appointment.
--- ARGV: 1 id, 2 now, 3 keep ms, 4 reason or '' to plan, 5 dueAt, 6 life ms, 7 appointment, 8 startAt, 9 rule, 10 channel, 11 zone,
--- 12 correction.
+-- Plans a reminder that is new, withdrawn or already planned. A reminder whose delivery may have started remains unchanged. Returns 1
+-- after a change.
+-- KEYS: 1 reminder, 2 open, 3 ended, 4 counts, 5 reminders of the appointment.
+-- ARGV: 1 id, 2 now, 3 retention ms, 4 reason for no delivery or '' to plan, 5 dueAt, 6 life of the key ms, 7 appointment, 8 startAt,
+-- 9 rule, 10 channel, 11 zone, 12 correction.
 -- @include reminder-end
 local entry, open, ended, counts, ofAppointment = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local id, now, retentionMs, dropped, dueAt, lifeMs = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]

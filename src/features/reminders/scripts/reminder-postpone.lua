@@ -1,4 +1,5 @@
--- KEYS: 1 entry, 2 open, 3 claim. ARGV: 1 id, 2 token, 3 wakeAt, 4 code or '', 5 '1' when it was surely not handed over.
+-- Postpones a reminder and releases the claim. Returns 1 if the reminder was postponed.
+-- KEYS: 1 reminder, 2 open, 3 claim. ARGV: 1 id, 2 token, 3 wakeAt, 4 code or '', 5 '1' if the reminder was certainly not delivered.
 local entry, open, claim = KEYS[1], KEYS[2], KEYS[3]
 local id, token, wakeAt, code, isNotSent = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5] == '1'
 if redis.call('GET', claim) ~= token then return 0 end

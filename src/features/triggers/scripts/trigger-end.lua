@@ -1,6 +1,6 @@
--- A message waits no longer. One that was taken shows that the endpoint answers again.
--- KEYS: as trigger-keys. ARGV: 1 token, 2 name, 3 field of the counts, 4 when it was taken or '' when it is not sent, 5 '1' when the document
--- of one that is not sent may be told of again.
+-- Removes a waiting message. An accepted message ends the outage of the endpoint. Returns 0 if the message no longer waits.
+-- KEYS: see trigger-keys. ARGV: 1 token, 2 name, 3 field of the counts, 4 time of acceptance or '' if not sent, 5 '1' if the document of a
+-- message that is not sent may cause another message.
 -- @include trigger-keys
 local name, count, takenAt, mayReturn = ARGV[2], ARGV[3], ARGV[4], ARGV[5] == '1'
 if redis.call('HDEL', waiting, name) == 0 then return 0 end

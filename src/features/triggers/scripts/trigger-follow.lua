@@ -1,6 +1,6 @@
--- Writes down how appointments are now, each at once with what is to be said of it. Answers how many messages there are.
--- KEYS: as trigger-keys. ARGV: 1 token, 2… name of the appointment, how it is now or '' to remove it, id and entry of the message or ''
--- twice, in turn.
+-- Records the current state of appointments, each with its message in one step. Returns the number of messages.
+-- KEYS: see trigger-keys. ARGV: 1 token, 2… name of the appointment, its state or '' to remove the appointment, id and content of the
+-- message or '' and '', repeated.
 -- @include trigger-keys
 local recorded = 0
 for at = 2, #ARGV, 4 do

@@ -1,5 +1,5 @@
--- Writes down what is to be sent; what is known is left as it is. Answers how many are new.
--- KEYS: as trigger-keys. ARGV: 1 token, 2… name and entry in turn; an entry of '' takes the name as told of, without a message.
+-- Adds messages for new names. Known names remain unchanged. Returns the number of new names.
+-- KEYS: see trigger-keys. ARGV: 1 token, 2… name and message, repeated; '' records the name without a message.
 -- @include trigger-keys
 local recorded = 0
 for at = 2, #ARGV, 2 do

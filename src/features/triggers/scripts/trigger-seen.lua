@@ -1,5 +1,5 @@
--- Notes since when documents are out of the list.
--- KEYS: as trigger-keys. ARGV: 1 token, 2… name and score in turn; a score of -1 removes the name, unless it waits.
+-- Records the time since when documents are missing from the list.
+-- KEYS: see trigger-keys. ARGV: 1 token, 2… name and score, repeated; the score -1 removes the name unless its message waits.
 -- @include trigger-keys
 for at = 2, #ARGV, 2 do
   local name, score = ARGV[at], ARGV[at + 1]

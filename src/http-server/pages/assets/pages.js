@@ -1,9 +1,9 @@
-// What a page does beyond being read: copies, keys, and following what happens. Without it every page can be read and every form be sent.
+// Optional functions of pages: copy buttons, keyboard shortcuts and live updates. All pages and forms also work without this script.
 
-/** The part of a page that is made anew. */
+/** Returns the part of the page that live updates replace. */
 const main = () => document.getElementById('main');
 
-// A click copies.
+// Copy buttons.
 const showCopyButtons = () => {
   for (const button of document.querySelectorAll('button.copy[hidden]')) button.hidden = false;
 };
@@ -18,7 +18,7 @@ document.addEventListener('click', async (event) => {
   }, 1_500);
 });
 
-// j and k go through the rows, Enter opens one (it is a link), / goes to the search.
+// j and k move through the rows, Enter opens the focused row (a link), / focuses the search.
 document.addEventListener('keydown', (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.closest('input, textarea, select, [contenteditable]')) return;
@@ -40,8 +40,8 @@ document.addEventListener('keydown', (event) => {
 });
 
 /**
- * Fetches the page and takes over its main part; what has the focus, is open or is being typed stays as it is. Gives the seconds after which to ask
- * again where it is asked for too often, and leaves the page as it is meanwhile.
+ * Fetches the page and replaces the main part. Keeps focus, open details and typed text. After too many requests, returns the seconds
+ * before the next request and leaves the page unchanged; otherwise returns 0.
  */
 async function renew() {
   const response = await fetch(location.href, { headers: { accept: 'text/html' } });
@@ -65,7 +65,7 @@ async function renew() {
   return 0;
 }
 
-/** Follows what happens for as long as somebody looks: a browser holds few connections to one server. */
+/** Receives live updates while the page is visible, because a browser limits the connections to one server. */
 function follow({ live, seen, lost }) {
   let source = null;
   let renewing = Promise.resolve();
@@ -79,7 +79,7 @@ function follow({ live, seen, lost }) {
     else document.body.append(notice);
   };
   const ask = () => {
-    // However much happens meanwhile, one more time is enough.
+    // One pending update is sufficient for any number of events.
     if (isAsked) return;
     isAsked = true;
     renewing = renewing
