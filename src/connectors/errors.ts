@@ -202,7 +202,9 @@ export const shared = defineErrors('any', NO_WORDS, {
   ...common('answer-missing'),
   aborted: remote.target({ detail: 'The daemon stopped, or a user cancelled the command' }),
   'entry-refused-as-gone': contract.item(),
-  'reading-refused-as-gone': contract.target({ detail: 'The daemon restarts the change feed; if the error remains, report the code' }),
+  'reading-refused-as-gone': contract.target({
+    detail: 'The daemon restarts the change feed; if the error remains, report the code',
+  }),
   'identity-key-changed': settings.target({}),
   'calendar-of-another': settings.target({
     detail: 'A user copied the tag and shared the calendar, or another account of the clinic created the calendar',

@@ -72,7 +72,9 @@ describe('records of a target', () => {
   test('that a user changed are listed with the changes, and are not in sync', async () => {
     editByHand(world.aurora, 'b', { title: 'Moved by hand' });
     await world.as('operator')('POST', `/tenants/${AURORA}/audit`, {});
-    expect(await list(AURORA, 'doctor', 'changed-by-hand')).toMatchObject([{ record: 'b', code: 'edited', about: 'title' }]);
+    expect(await list(AURORA, 'doctor', 'changed-by-hand')).toMatchObject([
+      { record: 'b', code: 'edited', about: 'title' },
+    ]);
     expect((await records(AURORA, 'doctor', 'in-sync')).sort()).toEqual(['a', 'c']);
   });
 

@@ -50,7 +50,9 @@ test('without permission for treatments, texts are removed once, until the permi
     /left out of events: treatments \(insufficient-permissions\);.*permission for treatments\.list/,
   );
 
-  expect(await metrics(world)).toContain('clinic_mirror_catalogue_not_permitted{tenant="clinic-1",part="treatments"} 1');
+  expect(await metrics(world)).toContain(
+    'clinic_mirror_catalogue_not_permitted{tenant="clinic-1",part="treatments"} 1',
+  );
 
   world.clinic.setPermissions(user.username, clinicId, PERMISSIONS);
   const { run } = await world.cycle();
