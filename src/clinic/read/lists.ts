@@ -195,7 +195,7 @@ export async function* readCatalogue<Model extends object>(
       if (page.end !== null && !page.end.proved) reason = page.end.reason;
     }
     if (reason === null && repeated > 0)
-      context.log.info({ label, repeated }, 'list contained repeated records, as the profile states');
+      context.log.info({ label, repeated }, 'list repeated records, as in the profile');
     if (reason === null || (reason === 'full-page' && NAMES.has(call.list))) return;
     context.log.info({ label, reason, reading }, 'a list was not whole');
     if (!isPassing(reason)) break;
