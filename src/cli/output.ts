@@ -136,7 +136,7 @@ export function zoneOf({ outlines }: Pick<Installation, 'outlines'>, tenant?: st
 }
 
 /** Adds options for the number of rows. */
-export function paged(command: Command, about = 'maximum number of rows per list'): Command {
+export function paged(command: Command, about = 'maximum number of records per list'): Command {
   return command.option('--limit <count>', about, wholeNumber).option('--all', 'show full lists');
 }
 

@@ -13,7 +13,7 @@ interface ShownAct {
  * @param changed number of log records that fail verification
  */
 export function renderAuditLog(entries: readonly AuditEntry[], changed: number): string {
-  const columns = ['entry', 'when', 'who', 'what', 'tenant', 'result'];
+  const columns = ['record', 'when', 'who', 'what', 'tenant', 'result'];
   const blocks = [...Map.groupBy(entries, ({ chain }) => chain)].map(([chain, own]) => {
     const acts = actsOf(own);
     const [heading = '', rule = '', ...rows] = renderTable(columns, acts.map(rowOf)).split('\n');
@@ -21,7 +21,7 @@ export function renderAuditLog(entries: readonly AuditEntry[], changed: number):
     return [`Chain ${chain}`, heading, rule, ...lines].join('\n');
   });
   if (blocks.length === 0) blocks.push('No recorded action matches.');
-  if (changed > 0) blocks.push(wrap(`Changed entries: ${changed} (clinic-mirror audit-log verify).`));
+  if (changed > 0) blocks.push(wrap(`Changed records: ${changed} (clinic-mirror audit-log verify).`));
   return blocks.join('\n\n');
 }
 
@@ -64,27 +64,26 @@ function factsText(what: ActFacts): string {
 
 const FAULTS: Readonly<Record<AuditLogCheck['faults'][number]['fault'], string>> = {
   changed: 'was changed',
-  misplaced: 'is in the position of another entry',
-  unlinked: 'does not follow the previous entry',
+  misplaced: 'is in the position of another record',
+  unlinked: 'does not follow the previous record',
   missing: 'is missing',
   'cut-off': 'is missing at the end, but recorded in Redis',
-  replaced: 'differs from the entry recorded in Redis',
+  replaced: 'differs from the record in Redis',
   absent: 'the chain is not in this directory (--elsewhere, if another host has the chain)',
 };
 
 /** Renders the result of a check of the complete log. */
 export function renderChainCheck({ chains, faults }: AuditLogCheck): string {
   const lines = chains.map(({ chain, first, last, entries, mac, head }) => {
-    const recorded =
-      head === null ? 'Redis has no record of the end' : `Redis records entry ${head.sequence} as the end`;
-    return wrap(`Chain ${chain}: ${entries} entries, ${first} to ${last}. ${recorded}. Last MAC: ${mac}`);
+    const recorded = `Last record in Redis: ${head?.sequence ?? 'none'}`;
+    return wrap(`Chain ${chain}: ${entries} records, ${first} to ${last}. ${recorded}. Last MAC: ${mac}`);
   });
   if (chains.length === 0) lines.push('The audit log is empty.');
   const found = faults.map(({ chain, from, to, fault }) => {
-    const which = from === null ? '' : from === to ? `, entry ${from}` : `, entries ${from} to ${to}`;
+    const which = from === null ? '' : from === to ? `, record ${from}` : `, records ${from} to ${to}`;
     return wrap(`FAULT  ${chain}${which}: ${FAULTS[fault]}`);
   });
   const sum =
-    faults.length === 0 ? 'Every entry is unchanged and follows the previous entry.' : `${faults.length} faults.`;
+    faults.length === 0 ? 'Every record is unchanged and follows the previous record.' : `${faults.length} faults.`;
   return [...lines, ...found, sum].join('\n');
 }

@@ -256,7 +256,7 @@ function indexed<Kind extends string>(
 function scopesOf(entries: readonly [string, ErrorKind][]): Map<string, Scope> {
   const scopes = new Map<string, Scope>();
   for (const [name, { code = name, scope }] of entries) {
-    if ((scopes.get(code) ?? scope) !== scope) throw new TypeError(`${code} concerns both an item and the target`);
+    if ((scopes.get(code) ?? scope) !== scope) throw new TypeError(`${code} concerns both a record and the target`);
     scopes.set(code, scope);
   }
   return scopes;

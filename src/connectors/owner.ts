@@ -134,7 +134,7 @@ export function toStamp(
   { sealedRecordId, contactKey, contactRecreations, startAt, revision }: Stamp,
 ): string {
   // With an invalid stamp, an own object would look foreign.
-  if (!Number.isFinite(startAt)) throw new RangeError('an item without a start can not be stamped');
+  if (!Number.isFinite(startAt)) throw new RangeError('an object without a start cannot be stamped');
   const parts = [ownerTag, sealedRecordId, Math.round(startAt / SECOND_MS).toString(36), contactKey ?? ''];
   if (contactRecreations !== undefined || revision !== undefined) parts.push(contactRecreations?.toString(36) ?? '');
   if (revision !== undefined) parts.push(toRevisionText(revision));

@@ -37,7 +37,7 @@ export const DAEMON_EN = {
   'event.video-visit': 'Video visit',
 
   'ids-or-similar': '{ids}; similar names: {similar}',
-  'rows-counted': '{count:row|rows}',
+  'rows-counted': '{count:record|records}',
   'remark.path-empty':
     '{list}.fields.{field}: the path {path} found nothing in {rows}; correct the path in the clinic profile',
   'remark.zone-unread':

@@ -11,7 +11,7 @@ export const DAEMON_IT = {
   'api.request-too-large': 'il corpo della richiesta è troppo grande per questo percorso',
   'api.body-invalid': 'il corpo della richiesta non è JSON valido',
   'api.faults': 'la configurazione contiene {count:errore|errori}',
-  'api.faults.remedy': 'correggere ogni voce di "faults"',
+  'api.faults.remedy': 'correggere ogni errore in "faults"',
   'port.taken': 'è occupata da un altro processo',
   'port.forbidden': 'è riservata a utenti con più diritti',
   'port.elsewhere': 'non è un indirizzo IP di questo host',
@@ -39,7 +39,7 @@ export const DAEMON_IT = {
   'event.video-visit': 'Videovisita',
 
   'ids-or-similar': '{ids}; nomi simili: {similar}',
-  'rows-counted': '{count:riga|righe}',
+  'rows-counted': '{count:record|record}',
   'remark.path-empty':
     '{list}.fields.{field}: il percorso {path} non ha trovato nulla in {rows}; correggere il percorso nel profilo della clinica',
   'remark.zone-unread':

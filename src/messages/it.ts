@@ -320,8 +320,7 @@ export const IT = {
   'name-unresolved.remedy': 'verificare il server DNS di questo host: non risponde',
   'no-audit-log': 'non esiste un registro delle azioni',
   'no-audit-log.remedy': 'impostare "dataDirectory" in clinic-mirror.yaml',
-  'no-data-directory':
-    'nessun dato viene conservato fuori da Redis e non esiste un registro delle azioni: le azioni sono solo righe del log',
+  'no-data-directory': 'nessun dato è salvato fuori da Redis; senza registro, le azioni sono solo nel log',
   'no-data-directory.remedy':
     'impostare "dataDirectory" in clinic-mirror.yaml: così clinic-mirror rileva la perdita di Redis e tiene un registro verificabile delle azioni',
   'no-operator-address': 'l’URL con cui i browser raggiungono le pagine non è configurato',

@@ -8,7 +8,7 @@ const entry = z.object({
   chain: z.string(),
   sequence: z.number(),
   at: z.string().describe('RFC 3339, UTC'),
-  previous: z.string().nullable().describe('MAC of the previous entry; null for the first entry of a chain'),
+  previous: z.string().nullable().describe('MAC of the previous record; null for the first record of a chain'),
   verb: z.string(),
   tenant: z.string().nullable(),
   who: principal,
@@ -16,7 +16,7 @@ const entry = z.object({
   why: z.string().nullable(),
   outcome: z.enum(['requested', 'refused', 'begun', 'done', 'failed']),
   code: z.string().nullable(),
-  act: z.number().nullable().describe('Number of the entry that recorded the beginning of the action'),
+  act: z.number().nullable().describe('Number of the record that recorded the beginning of the action'),
 });
 
 const filter = {
@@ -55,7 +55,7 @@ export const AUDIT_LOG_OPERATIONS = {
     level: 'viewer',
     input: z.strictObject({ ...filter, sinceAt: z.coerce.number().pipe(instant).nullable().default(null), ...paging }),
     output: pageOfItems(entry).extend({
-      changed: z.number().describe('Changed entries found for this page; audit-log verify gives details'),
+      changed: z.number().describe('Changed records found for this page; audit-log verify gives details'),
     }),
     http: { method: 'GET', path: '/audit-log' },
     // The command prints begin and end of each action, oldest first.
@@ -81,7 +81,7 @@ export const AUDIT_LOG_OPERATIONS = {
       {
         words: 'audit-log show',
         isDefault: true,
-        options: { ...filterOptions, limit: { about: `number of newest entries; default: ${SHOWN}; 0: every entry` } },
+        options: { ...filterOptions, limit: { about: `number of newest records; default: ${SHOWN}; 0: every record` } },
       },
     ],
     async run({ limit, ...filter }, { acting }) {
@@ -92,7 +92,7 @@ export const AUDIT_LOG_OPERATIONS = {
     },
   }),
   exportAuditLog: operation({
-    summary: 'print the original entries as JSON lines, each with its MAC',
+    summary: 'print the original records as JSON lines, each with its MAC',
     level: 'viewer',
     input: z.strictObject(typedFilter),
     output: z.object({ lines: z.array(z.string()) }),
@@ -105,7 +105,7 @@ export const AUDIT_LOG_OPERATIONS = {
     },
   }),
   verifyAuditLog: operation({
-    summary: 'check by MACs and Redis that no entry was changed, moved or removed',
+    summary: 'check by MACs and Redis that no record was changed, moved or removed',
     level: 'viewer',
     input: z.strictObject({
       elsewhere: z.array(z.string()).default([]).describe('Chains in the data directory of another host'),
@@ -138,6 +138,6 @@ export const AUDIT_LOG_OPERATIONS = {
       const found = await verifyAuditLog(acting.actServices, elsewhere);
       return { ok: found.faults.length === 0, ...found };
     },
-    endsWithOne: { when: 'an entry was changed, moved or removed', holds: ({ ok }) => !ok },
+    endsWithOne: { when: 'a record was changed, moved or removed', holds: ({ ok }) => !ok },
   }),
 };

@@ -137,7 +137,7 @@ export function compareFields(comparison: Comparison, described: ShapePaths, row
 function askForField(name: string, spots: readonly Spot[]): string {
   const unfit = spots.filter(({ path }) => namesOfPath(path).some((each) => commonNames(name).includes(each)));
   const kinds = unfit.map(({ path, schema: { type } }) => ` ${path} exists, with type ${type ?? 'unknown'}.`);
-  return `which field holds the ${name}? No row can be used without it.${kinds.join('')}`;
+  return `which field holds the ${name}? Without it, no record can be used.${kinds.join('')}`;
 }
 
 /**

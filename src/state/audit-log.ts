@@ -152,7 +152,7 @@ function openChains({ clock, log, retentionMonths }: AuditLogParts, { files, hea
     if (!(await files.write(chain, sequence, line))) return null;
     await heads.raise(chain, { sequence, mac, at: now });
     // Additional copy of the chain's end, in the operator's logs.
-    log.info({ chain, sequence, mac, verb, outcome, tenant }, 'audit log entry');
+    log.info({ chain, sequence, mac, verb, outcome, tenant }, 'audit log record');
     return entry;
   }
 

@@ -107,7 +107,7 @@ describe('audit-log show', () => {
 });
 
 describe('audit-log export', () => {
-  test('prints each entry of the log on one line', async () => {
+  test('prints each record of the log on one line', async () => {
     const { acting } = await openLog();
     const lines = (await run(acting, 'export')).out.trim().split('\n');
     const told = lines.map((line) => JSON.parse(line) as AuditEntry & { mac: string });
@@ -124,14 +124,14 @@ describe('audit-log export', () => {
 });
 
 describe('audit-log verify', () => {
-  test('exits with 0 for an unchanged log, and with 1 and the entry number for a changed one', async () => {
+  test('exits with 0 for an unchanged log, and with 1 and the record number for a changed one', async () => {
     const { acting, directory } = await openLog();
-    expect(await run(acting, 'verify')).toMatchObject({ code: 0, out: expect.stringContaining('5 entries, 1 to 5') });
+    expect(await run(acting, 'verify')).toMatchObject({ code: 0, out: expect.stringContaining('5 records, 1 to 5') });
     const [{ chain } = { chain: '' }] = (await acting.actServices.log?.verify(new Set()))?.chains ?? [];
     await writeFile(join(directory, 'audit-log', chain, '00000', '00000003.json'), '{}\n');
     const { out, code } = await run(acting, 'verify');
-    expect([code, out]).toEqual([1, expect.stringMatching(/FAULT +\S+, entry 3: was changed/)]);
-    expect((await run(acting, 'show')).out).toContain('Changed entries: 1');
+    expect([code, out]).toEqual([1, expect.stringMatching(/FAULT +\S+, record 3: was changed/)]);
+    expect((await run(acting, 'show')).out).toContain('Changed records: 1');
   });
 
   test('stays within the width of a terminal', () => {

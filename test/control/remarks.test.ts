@@ -24,8 +24,8 @@ const REMARKS: ReadingRemark[] = [
   { code: 'path-empty', list: 'appointments', field: 'notes', path: 'memo', rows: 2 },
 ];
 const SENTENCES = [
-  'appointments: site.tz names the zone Asia/Tokyo in 2 rows',
-  'appointments.fields.notes: the path memo found nothing in 2 rows',
+  'appointments: site.tz names the zone Asia/Tokyo in 2 records',
+  'appointments.fields.notes: the path memo found nothing in 2 records',
 ];
 
 /** A text without its line breaks. */

@@ -10,7 +10,7 @@ test('each name is counted, and none that does not come', () => {
 test('a path without a result is reported with the field of the profile to correct', () => {
   const remark = { code: 'path-empty', list: 'agendas', field: 'name', path: '$.label', rows: 1 } as const;
   expect(render(sentenceOfRemark(remark))).toBe(
-    'agendas.fields.name: the path $.label found nothing in 1 row; correct the path in the clinic profile',
+    'agendas.fields.name: the path $.label found nothing in 1 record; correct the path in the clinic profile',
   );
 });
 
@@ -18,6 +18,6 @@ test('an unread zone is reported with at most three of its names', () => {
   const zones = ['Europe/Rome', 'Europe/Paris', 'Asia/Tokyo', 'Asia/Seoul'];
   const remark = { code: 'zone-unread', list: 'appointments', field: 'zone', path: '$.tz', rows: 12, zones } as const;
   const sentence = render(sentenceOfRemark(remark));
-  expect(sentence).toContain('$.tz names the zone Europe/Rome, Europe/Paris, Asia/Tokyo in 12 rows');
+  expect(sentence).toContain('$.tz names the zone Europe/Rome, Europe/Paris, Asia/Tokyo in 12 records');
   expect(sentence).toContain('add $.tz to appointments.fields.zone');
 });

@@ -37,7 +37,7 @@ test('check-spec and probe report a zone that rows contain and the profile ignor
   }));
   const document = JSON.stringify({ openapi: '3.0.0', info: { title: 'x', version: '1' }, paths: {} });
   const values = (check: ProfileCheck) => renderProfileCheck(check).replaceAll(/\s+/g, ' ');
-  const sentence = 'appointments: site.tz names the zone Asia/Tokyo in 2 rows';
+  const sentence = 'appointments: site.tz names the zone Asia/Tokyo in 2 records';
   const profile = profileOf({ appointments: { fields: { zone: ['timeZone'] } } });
   expect(values(checkSpecification(document, profile, JSON.stringify(rows)))).toContain(sentence);
   // A probe concludes in the same way, from rows of the clinic itself.

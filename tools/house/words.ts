@@ -42,16 +42,19 @@ export const TERMS: readonly Term[] = [
   { term: 'connector', meaning: 'The module that reads and writes the targets of one vendor.' },
   { term: 'event', meaning: 'The object in a calendar that shows one appointment.' },
   { term: 'item', meaning: 'In code: the event, contact or object that a target should hold for one record.' },
-  { term: 'item key', meaning: 'The identifier that the daemon chooses for an object: a keyed hash of the record id.' },
+  {
+    term: 'object key',
+    meaning: 'The identifier that the daemon chooses for an object: a keyed hash of the record id.',
+  },
   {
     term: 'id attempt',
     meaning:
-      'The number in an item key that increases when a vendor refuses to reuse the identifier of a deleted object.',
+      'The number in an object key that increases when a vendor refuses to reuse the identifier of a deleted object.',
   },
   { term: 'link', meaning: 'The stored state of one record in one target: fingerprint, version tag, revision, time.' },
   {
     term: 'fingerprint',
-    meaning: 'A keyed hash of an item. If the fingerprints are equal, the daemon writes nothing.',
+    meaning: 'A keyed hash of an event or object. If the fingerprints are equal, the daemon writes nothing.',
   },
   {
     term: 'cycle',

@@ -194,7 +194,8 @@ export async function* readCatalogue<Model extends object>(
       yield notYielded(page.rows, yielded, identify);
       if (page.end !== null && !page.end.proved) reason = page.end.reason;
     }
-    if (reason === null && repeated > 0) context.log.info({ label, repeated }, 'rows came twice, as the profile says');
+    if (reason === null && repeated > 0)
+      context.log.info({ label, repeated }, 'list repeated records, as in the profile');
     if (reason === null || (reason === 'full-page' && NAMES.has(call.list))) return;
     context.log.info({ label, reason, reading }, 'a list was not whole');
     if (!isPassing(reason)) break;

@@ -184,7 +184,7 @@ const resource = z.strictObject({
       size: whole(1, BATCH_SIZE),
       /** One result per object, in the order of the objects. */
       rows: path,
-      status: path.describe('Where a row says whether it was taken'),
+      status: path.describe('Path to the status of a result: was the object accepted?'),
       taken: z.array(z.union([z.string(), z.number(), z.boolean()])).min(1),
       id: path,
       effect: path.optional(),
@@ -212,7 +212,7 @@ const resource = z.strictObject({
       separator: z.string().min(1).max(3).optional(),
       /** Path to the results of the objects. */
       rows: path,
-      status: path.describe('Where a row says whether its record was deleted'),
+      status: path.describe('Path to the status of a result: was the record deleted?'),
       taken: z.array(z.union([z.string(), z.number(), z.boolean()])).min(1),
       id: path,
     })

@@ -23,7 +23,7 @@ export const UNDO_RESULTS: Texts<Readonly<Record<UndoResult | 'waitingStill', st
     gone: 'la clinica non l’ha più: non si può ripristinare',
     'no-consent': 'il paziente non è più d’accordo: resta fuori',
     'outside-window': 'fuori dalla finestra della destinazione',
-    unusable: 'la sua riga nella clinica non si può usare',
+    unusable: 'il record nella clinica non è utilizzabile',
     unread: 'non si è potuto leggere nella clinica: ripetere l’annullamento più tardi',
     'no-target': 'la destinazione è in pausa, o non è più configurata',
   },

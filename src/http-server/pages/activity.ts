@@ -133,7 +133,7 @@ const ACTIVITY: Texts<typeof en> = {
     why: 'Motivo',
     outcome: 'Esito',
     all: 'tutte',
-    forged: 'Questa voce del registro è stata modificata.',
+    forged: 'Questo record del registro è stato modificato.',
     none: 'Nessuna attività. Questa pagina elenca le azioni eseguite con comandi, pagine e API.',
     noLog: 'Il registro delle operazioni è disattivato: clinic-mirror non registra le azioni.',
     noLogNext: 'Impostare dataDirectory in clinic-mirror.yaml per registrare le azioni.',
@@ -251,6 +251,6 @@ const VERBS: Texts<Record<AuditVerb, string>> = {
     'reload-configuration': 'ha applicato i file modificati',
     'change-keys': 'è stato avviato con altre chiavi di cifratura',
     'begin-log': 'ha avviato il registro',
-    'trim-log': 'ha rimosso le voci più vecchie',
+    'trim-log': 'ha rimosso i record più vecchi del registro',
   },
 };

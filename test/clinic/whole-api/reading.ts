@@ -190,7 +190,7 @@ function sorted(rows: unknown[]): string[] {
 /** Reads with equal results in every dialect. */
 export function describeReading(world: World): void {
   describe('reads', () => {
-    test.each(READ_CASES)('every row of $list unchanged', async ({ list, path, expected, told }) => {
+    test.each(READ_CASES)('every record of $list unchanged', async ({ list, path, expected, told }) => {
       const { api, tenantId } = world;
       const pages: AsyncIterable<ListPage<object>> = api[list].list(tenantId, [], signal);
       const records = (await all(pages)) as Row[];

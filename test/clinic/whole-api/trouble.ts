@@ -198,7 +198,7 @@ export function describeFailure(world: World): void {
     expect(await api.patients.read(tenantId, made.id, signal)).toEqual({ found: made });
   });
 
-  test('leaves a row out that it can not read, and gives the others', async () => {
+  test('omits an unreadable record and returns the others', async () => {
     const { sandbox, tenantId, api } = world;
     sandbox.faults.add({ fault: { kind: 'bad-rows' }, match: { path: '/episodes' }, times: 1 });
     let [records, unusable] = [0, 0];
