@@ -38,7 +38,7 @@ export interface PagingMemory {
 export interface PageSource<Row> {
   paging: Paging;
   /** Meaning of repeated rows, and whether a total includes them. */
-  repeats: 'doubted' | 'in-total' | 'beside-total';
+  repeats: 'unexpected' | 'counted-each' | 'counted-once';
   maxPages: number;
   memory: PagingMemory;
   /** Sizes of all pages of the read; new pages are added. */
@@ -115,7 +115,7 @@ function recordPage(progress: Progress, page: ReceivedPage<unknown>, source: Wal
     if (id === null) progress.rowsWithoutId += 1;
     else progress.ids.add(id);
   }
-  progress.counted = source.repeats === 'beside-total' ? distinctRows(progress) : progress.rows;
+  progress.counted = source.repeats === 'counted-once' ? distinctRows(progress) : progress.rows;
   if (total === null) return;
   progress.totalFell ||= progress.lastTotal !== null && total < progress.lastTotal;
   progress.lastTotal = total;
@@ -276,13 +276,13 @@ function distinctRows({ ids, rowsWithoutId }: Progress): number {
  */
 function agreesWithTotal({ repeats }: Walk, progress: Progress): boolean {
   if (progress.lastTotal === null) return true;
-  const rows = repeats === 'in-total' ? progress.rows : distinctRows(progress);
+  const rows = repeats === 'counted-each' ? progress.rows : distinctRows(progress);
   return !progress.totalFell && progress.lastTotal === rows;
 }
 
 /** Repeated rows moved down during the read; only a total could prove that no other row was skipped. */
 function hasMoved({ repeats }: Walk, progress: Progress): boolean {
-  return repeats === 'doubted' && progress.lastTotal === null && progress.rows > distinctRows(progress);
+  return repeats === 'unexpected' && progress.lastTotal === null && progress.rows > distinctRows(progress);
 }
 
 function firstTarget(paging: Paging): PageTarget {

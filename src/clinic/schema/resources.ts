@@ -108,10 +108,10 @@ const listRules = {
   listPath: ownPath.describe('Path of the list, if different from the general `listPath`. `.`: the response itself.'),
   recordPath: ownRecordPath,
   repeats: z
-    .enum(['doubted', 'in-total', 'beside-total'])
-    .default('doubted')
+    .enum(['unexpected', 'counted-each', 'counted-once'])
+    .default('unexpected')
     .describe(
-      'Meaning of a record that occurs twice in one list. `doubted`: the list changed during the read, and the list is `partial`. `in-total`: allowed, and the total includes each occurrence. `beside-total`: allowed, and the total includes each record once.',
+      'Meaning of a record that occurs twice in one list. `unexpected`: the list changed during the read, and the list is `partial`. `counted-each`: allowed, and the total includes each occurrence. `counted-once`: allowed, and the total includes each record once.',
     ),
 };
 

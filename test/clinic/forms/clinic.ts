@@ -95,9 +95,9 @@ function listed(form: Form, clinic: SpokenClinic, name: ListName, request: HttpR
   const fitting = clinic.lists[name].filter(isAsked);
   for (const { id, isTombstone } of fitting) if (isTombstone) clinic.stones.add(id);
   const rows = fitting.flatMap((told, index) => {
-    return envelope.repeats !== 'doubted' && index % 3 === 1 ? [told.row, told.row] : [told.row];
+    return envelope.repeats !== 'unexpected' && index % 3 === 1 ? [told.row, told.row] : [told.row];
   });
-  const total = envelope.repeats === 'in-total' ? rows.length : fitting.length;
+  const total = envelope.repeats === 'counted-each' ? rows.length : fitting.length;
   const { headers, body, again, isFollowed } = paged(envelope, rows, { total, url: new URL(request.url) });
   clinic.toldTwice += again;
   if (name === 'appointments' && isFollowed) clinic.followed += 1;
@@ -177,7 +177,7 @@ function paged(envelope: EnvelopeForm, rows: object[], { total, url }: Asked) {
   }
   // A total without repeated rows is reached before a page that holds only repeated rows.
   const [before, after] = [new Set(rows.slice(0, from + size)), rows.slice(from + size)];
-  const isFollowed = envelope.repeats === 'beside-total' ? after.some((row) => !before.has(row)) : next !== null;
+  const isFollowed = envelope.repeats === 'counted-once' ? after.some((row) => !before.has(row)) : next !== null;
   return { headers, again, body, isFollowed };
 }
 

@@ -72,7 +72,7 @@ export interface EnvelopeForm {
   record: string;
   /** If a usual name exists, the profile does not name the field. */
   isFound: boolean;
-  repeats: 'doubted' | 'in-total' | 'beside-total';
+  repeats: 'unexpected' | 'counted-each' | 'counted-once';
   paging: PagingForm;
 }
 
@@ -135,7 +135,7 @@ function envelope(list: ListName): fc.Arbitrary<EnvelopeForm> {
     list: fc.constantFrom('.', 'data', 'items', list, 'result.rows', 'elenco'),
     record: fc.constantFrom('.', 'data', 'record', 'result.one'),
     isFound: fc.boolean(),
-    repeats: fc.constantFrom('doubted', 'in-total', 'beside-total'),
+    repeats: fc.constantFrom('unexpected', 'counted-each', 'counted-once'),
     paging: paging.map((one) => lawful(one)),
   });
 }

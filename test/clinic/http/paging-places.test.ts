@@ -14,7 +14,7 @@ interface Told {
 }
 
 /** Reads the answers in order, and returns the requested targets. */
-async function read(paging: Written, answers: readonly Told[], repeats: PageSource<unknown>['repeats'] = 'doubted') {
+async function read(paging: Written, answers: readonly Told[], repeats: PageSource<unknown>['repeats'] = 'unexpected') {
   const asked: PageTarget[] = [];
   const pages = readPages({
     paging: profileOf({ paging }).paging,
@@ -132,24 +132,24 @@ describe('rows that come twice', () => {
   test('mean that the list moved, unless the profile defines them as repeats', async () => {
     const paging = { ...byPage, ends: ['empty-page' as const] };
     expect(await read(paging, twice())).toMatchObject({ end: { proved: false, reason: 'repeated-page' } });
-    for (const repeats of ['in-total', 'beside-total'] as const)
+    for (const repeats of ['counted-each', 'counted-once'] as const)
       expect(await read(paging, twice(), repeats)).toMatchObject({ rows: 7, repeated: 2, end: PROVED });
   });
 
   test.each([
-    ['in-total', 7],
-    ['beside-total', 5],
+    ['counted-each', 7],
+    ['counted-once', 5],
   ] as const)('are counted by a total as the profile says: %s', async (repeats, total) => {
     const paging = { ...byPage, ends: ['total' as const] };
     expect(await read(paging, twice(total), repeats)).toMatchObject({ rows: 7, repeated: 2, end: PROVED });
     expect((await read(paging, twice(total + 1), repeats)).end).toEqual({ proved: false, reason: 'total-mismatch' });
-    const other = repeats === 'in-total' ? 'beside-total' : 'in-total';
+    const other = repeats === 'counted-each' ? 'counted-once' : 'counted-each';
     expect((await read(paging, twice(total), other)).end).toEqual({ proved: false, reason: 'total-mismatch' });
   });
 
   test('are no page that came again', async () => {
     const paging = { ...byPage, ends: ['empty-page' as const] };
     const circle = [['a', 'b', 'c'], ['a', 'b', 'c'], []].map((ids) => ({ ids }));
-    expect(await read(paging, circle, 'in-total')).toMatchObject({ end: { proved: false, reason: 'repeated-page' } });
+    expect(await read(paging, circle, 'counted-each')).toMatchObject({ end: { proved: false, reason: 'repeated-page' } });
   });
 });

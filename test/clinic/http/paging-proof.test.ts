@@ -69,7 +69,7 @@ async function read(server: Server, written: NonNullable<WrittenProfile['paging'
   const memory: PagingMemory = { next: 'unseen' };
   const source: PageSource<unknown> = {
     paging: profileOf({ paging: written }).paging,
-    repeats: 'doubted',
+    repeats: 'unexpected',
     maxPages: 1_000,
     memory,
     pageSizes: [],

@@ -64,7 +64,7 @@ async function readAll(
   let pages = 0;
   const source: PageSource<unknown> = {
     paging,
-    repeats: 'doubted',
+    repeats: 'unexpected',
     maxPages,
     memory: { next: 'unseen' },
     pageSizes: [],
