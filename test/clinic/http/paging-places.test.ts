@@ -150,6 +150,8 @@ describe('rows that come twice', () => {
   test('are no page that came again', async () => {
     const paging = { ...byPage, ends: ['empty-page' as const] };
     const circle = [['a', 'b', 'c'], ['a', 'b', 'c'], []].map((ids) => ({ ids }));
-    expect(await read(paging, circle, 'counted-each')).toMatchObject({ end: { proved: false, reason: 'repeated-page' } });
+    expect(await read(paging, circle, 'counted-each')).toMatchObject({
+      end: { proved: false, reason: 'repeated-page' },
+    });
   });
 });
