@@ -17,7 +17,7 @@ export interface DaemonProcess {
 }
 
 /** What a daemon's log says when it has started. */
-const RUNS = 'the daemon runs';
+const RUNS = 'daemon started';
 
 /** Starts `clinic-mirror run`, or a part of it; its log goes to a file in the world's folder. */
 export function startDaemon(

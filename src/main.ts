@@ -129,7 +129,7 @@ export async function startDaemon(
   opened.defer(running.end);
   reloading = running.reloading;
   const listening = { operatorPort: operator.port, publicPort: outside?.port ?? null };
-  log.info({ ...listening, role, tenants: outlines.size + unchecked.size }, 'the daemon runs');
+  log.info({ ...listening, role, tenants: outlines.size + unchecked.size }, 'daemon started');
   logInvalidTenants(unusable, log);
   logAllowances(outlines, log);
   const closing = opened.move();
@@ -138,7 +138,7 @@ export async function startDaemon(
     composition,
     reload: () => reloading?.reload(),
     async close() {
-      log.info({}, 'the daemon ends');
+      log.info({}, 'daemon is stopping');
       await closing.disposeAsync();
     },
   };

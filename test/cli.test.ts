@@ -81,7 +81,7 @@ function start(
 }
 
 async function untilRunning(cli: RunningCli): Promise<void> {
-  await waitFor(() => cli.output().includes('the daemon runs'), { what: 'the daemon' });
+  await waitFor(() => cli.output().includes('daemon started'), { what: 'the daemon' });
 }
 
 async function terminate(cli: RunningCli): Promise<number | string> {
@@ -93,7 +93,7 @@ test('the daemon exits with 0 after a stop signal', async () => {
   const cli = run(redis.url, 0);
   await untilRunning(cli);
   expect(await terminate(cli)).toBe(0);
-  expect(cli.output()).toContain('the daemon ends');
+  expect(cli.output()).toContain('daemon is stopping');
   expect(cli.output()).not.toContain(FORCED);
 });
 

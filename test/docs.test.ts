@@ -205,6 +205,16 @@ describe('documents', () => {
     expect(linkFaults(path, read(path))).toEqual([]);
   });
 
+  test('quote only messages that the program logs', () => {
+    const quotes = /\blog(?:\s+then)?\s+(?:says|contains)\s+`([^`]+)`|`([^`]+)`\s+in\s+the\s+log\b/gi;
+    const sources = filesBelow('src', '.ts').map(read).join('\n');
+    const quoted = documents.flatMap((path) =>
+      [...read(path).matchAll(quotes)].map(([, one, other]) => (one ?? other ?? '').replaceAll(/\s+/g, ' ')),
+    );
+    expect(quoted.length).toBeGreaterThan(3);
+    expect(quoted.filter((text) => !sources.includes(`'${text}'`))).toEqual([]);
+  });
+
   test('name commands that the program takes', async () => {
     const found = documents.flatMap((path) => commandsIn(read(path)).map((command) => ({ path, command })));
     expect(found.length).toBeGreaterThan(100);

@@ -113,7 +113,7 @@ export async function runDaemon(dir: string, env: NodeJS.ProcessEnv) {
   const checked = said('all tenants are checked').then((end) => end.seconds);
   // Not everybody waits for it.
   checked.catch(() => {});
-  const { line, seconds } = await said('the daemon runs');
+  const { line, seconds } = await said('daemon started');
   const { operatorPort } = JSON.parse(line) as { operatorPort: number };
   const opened = stack.move();
   return { child, seconds, checked, operatorPort, [Symbol.asyncDispose]: () => opened.disposeAsync() };

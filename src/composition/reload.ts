@@ -183,7 +183,7 @@ class ReloadSteps {
       await this.#finish();
     }
     const { outlines, unusable } = composition.configuration;
-    log.info({ tenants: outlines.size, unusable: unusable.length }, 'every tenant is checked');
+    log.info({ tenants: outlines.size, unusable: unusable.length }, 'all tenants are checked');
   }
 
   /** Keeps the known managed tenants while Redis is unreachable or has lost them: a partial restore must not remove tenants. */

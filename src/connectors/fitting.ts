@@ -207,7 +207,7 @@ function logOmissions(
     for (const name of namesChanged(operation, sent.get(operation.recordId))) counts[name] = (counts[name] ?? 0) + 1;
   }
   if (Object.keys(counts).length > 0)
-    log.info({ counts }, 'values that the CRM does not take were left out or shortened');
+    log.info({ counts }, 'values that the CRM does not accept were omitted or shortened');
 }
 
 /** Option of a CRM's list. */

@@ -9,7 +9,7 @@ type Scopes = Pick<VendorErrors, 'scopeOf'>;
 
 /** Logs the number of records that are deleted although their personal data could not be cleared first. */
 export function logUnemptied(log: Logger, count: number): void {
-  log.warn({ count }, 'records are deleted without being emptied before');
+  log.warn({ count }, 'records were deleted without being emptied before');
 }
 
 /** Returns the outcome of a failed operation. */

@@ -117,7 +117,7 @@ class TaskRecord {
 
   /** A failed save is repeated at the next heartbeat, or the task is reported as lost. */
   async #saveIfPossible(): Promise<void> {
-    await this.save().catch((error: unknown) => this.#log.warn({ error }, 'a task could not be kept'));
+    await this.save().catch((error: unknown) => this.#log.warn({ error }, 'task could not be stored'));
   }
 }
 

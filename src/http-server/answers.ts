@@ -164,7 +164,7 @@ export function addAnswers(app: FastifyInstance, verbs: Pick<PublicVerbs, 'showA
   app.get<{ Params: { token: string } }>(`${ANSWERS_PATH}/:token`, options, async (request, reply) => {
     const { params, headers, caller } = request;
     const page = await verbs.showAnswer(params.token, caller).catch((error: unknown) => {
-      log.error({ error }, 'the page of a reminder could not be shown');
+      log.error({ error }, 'reminder page could not be rendered');
       return failed;
     });
     return send(reply, page, headers['accept-language']);
@@ -174,7 +174,7 @@ export function addAnswers(app: FastifyInstance, verbs: Pick<PublicVerbs, 'showA
     const form = new URLSearchParams(typeof body === 'string' ? body : '');
     const input = { answer: form.get('answer') ?? '', proof: form.get('proof') ?? '' };
     const page = await verbs.takeAnswer(params.token, input, caller).catch((error: unknown) => {
-      log.error({ error }, 'an answer to a reminder could not be taken');
+      log.error({ error }, 'answer to a reminder could not be stored');
       return failed;
     });
     return send(reply, page, headers['accept-language']);

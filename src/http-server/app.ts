@@ -156,7 +156,7 @@ function addHooks(app: FastifyInstance, log: Logger): void {
     const status = statusOf(error);
     // A malformed request matches no route.
     if (status < 500) return notFound(reply);
-    log.error({ error }, 'a request failed');
+    log.error({ error }, 'request failed');
     return reply.code(status).send({ error: 'failed' });
   });
 }

@@ -40,7 +40,7 @@ export function takeLibraryWords(
     const words = first.slice(0, LONGEST);
     if (logged.has(words)) return;
     logged.add(words);
-    log.warn({ words }, 'a library warns');
+    log.warn({ words }, 'library reported a warning');
   };
   Object.assign(console, { warn: once, error: once });
   return () => void Object.assign(console, { warn, error });

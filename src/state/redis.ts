@@ -189,7 +189,7 @@ export function watchRedis(
   const look = setInterval(() => {
     if (silentSinceAt !== null || silentForMs() <= silenceMs) return;
     silentSinceAt = answeredAt;
-    log.error({ silentForMs: Math.round(silentForMs()) }, 'Redis does not answer, no new work begins');
+    log.error({ silentForMs: Math.round(silentForMs()) }, 'Redis does not answer: no new work starts');
   }, everyMs / 2).unref();
   async function ping(): Promise<void> {
     await Promise.all((await shardsOf(client)).map((shard) => client.exists(keys.epoch(shard))));

@@ -48,7 +48,7 @@ export function createAlertStore({ redis, identityKey, clock, log }: AlertStoreP
   function believed(channel: string, record: Sealed | null): StoredAlerts {
     const now = clock();
     if (record === null || record.version < (seen.get(channel) ?? 0)) {
-      log.error({ code: 'record-forged', channel }, 'memory of alerts is not as clinic-mirror wrote it');
+      log.error({ code: 'record-forged', channel }, 'alert state in Redis was not written by clinic-mirror');
       return { memory: null, failure: null, forgedAt: now };
     }
     const { failure, forgedAt, version, writtenAt } = record;

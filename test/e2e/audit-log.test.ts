@@ -31,7 +31,7 @@ async function entriesOf(world: SmallWorld, verb: string): Promise<AuditEntry[]>
 }
 
 /** How often the daemons have said that they run. */
-const starts = (world: SmallWorld) => logged(world, 'the daemon runs').length;
+const starts = (world: SmallWorld) => logged(world, 'daemon started').length;
 
 async function editSettings(world: SmallWorld, edit: (settings: { secrets: { sealingKeys: object[] } }) => void) {
   const file = join(world.configDir, 'clinic-mirror.yaml');

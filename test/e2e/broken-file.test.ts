@@ -118,7 +118,7 @@ test('a file that no daemon ran, or that one found broken when it began, is not 
     expect((await run('config', 'check')).all, when).toMatch(/clinic-1\.yaml line \d+/);
     if (when === 'no daemon ran it') {
       start();
-      await waitFor(() => logged(world, 'the daemon runs').length > 0, { what: 'the daemon to run' });
+      await waitFor(() => logged(world, 'daemon started').length > 0, { what: 'the daemon to run' });
     }
   }
 });

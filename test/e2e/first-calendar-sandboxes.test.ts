@@ -125,7 +125,7 @@ test('the sandbox journey of the document, command by command', async () => {
   expect(first.count).toBeGreaterThan(20);
 
   const daemon = type(run!);
-  await waitFor(() => daemon.said.includes('the daemon runs'), { what: 'the daemon to run' });
+  await waitFor(() => daemon.said.includes('daemon started'), { what: 'the daemon to run' });
   for (const [label, count] of [
     ['Book', first.count + 1],
     ['Move', first.count + 1],

@@ -64,8 +64,8 @@ async function open() {
   const options = `${process.env.NODE_OPTIONS ?? ''} --import=${NAMES}`.trim();
   Object.assign(world.env, { NODE_OPTIONS: options, TEST_NAMES: JSON.stringify({ [NAME]: INSIDE }) });
   const daemon = start(world);
-  await waitFor(() => logged(world, 'the daemon runs').length > 0, { what: 'the daemon to run' });
-  const { operatorPort } = logged(world, 'the daemon runs')[0] as { operatorPort: number };
+  await waitFor(() => logged(world, 'daemon started').length > 0, { what: 'the daemon to run' });
+  const { operatorPort } = logged(world, 'daemon started')[0] as { operatorPort: number };
   return { world, inside, daemon, settings, operatorPort };
 }
 

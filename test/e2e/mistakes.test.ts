@@ -246,7 +246,7 @@ async function daemonLog(made: Attempt): Promise<string> {
 async function runDaemon(made: Attempt) {
   const daemon = startDaemon({ configDir: made.configDir, dir: made.configDir, env: made.env });
   made.afterwards(() => daemon.kill());
-  await waitFor(async () => (await daemonLog(made)).includes('the daemon runs'), { what: 'the daemon to run' });
+  await waitFor(async () => (await daemonLog(made)).includes('daemon started'), { what: 'the daemon to run' });
   return daemon.process;
 }
 

@@ -25,8 +25,8 @@ async function open(role = 'all') {
   onTestFinished(async () => {
     if (daemon.process.exitCode === null && daemon.process.signalCode === null) await daemon.kill();
   });
-  await waitFor(() => logged(world, 'the daemon runs').length > 0, { what: 'the daemon to run' });
-  const { operatorPort } = logged(world, 'the daemon runs')[0] as { operatorPort: number };
+  await waitFor(() => logged(world, 'daemon started').length > 0, { what: 'the daemon to run' });
+  const { operatorPort } = logged(world, 'daemon started')[0] as { operatorPort: number };
   const ask = async (path: string) => {
     const answer = await fetch(`http://127.0.0.1:${operatorPort}${path}`);
     return { status: answer.status, text: await answer.text() };

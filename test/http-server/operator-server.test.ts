@@ -100,7 +100,7 @@ describe('/metrics', () => {
     const answer = await ask('/metrics');
     expect([answer.statusCode, answer.json()]).toEqual([500, { error: 'failed' }]);
     expect(lines.join('')).not.toContain('canary');
-    expect(lines.join('')).toContain('a request failed');
+    expect(lines.join('')).toContain('request failed');
   });
 
   test('is generated once for all requests within five seconds', async () => {

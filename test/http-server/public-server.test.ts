@@ -253,7 +253,7 @@ describe('the path of notifications', () => {
         payload: 'canary-body',
       });
       expect(answer.statusCode).toBe(500);
-      expect(lines.join('')).toContain('a request failed');
+      expect(lines.join('')).toContain('request failed');
       expect(lines.join('')).not.toMatch(/canary|0123456789abcdef/);
     });
 

@@ -12,7 +12,7 @@ test('each console text of a library is one line of the log until the console is
   theirs.error('something else\n    at a.js:1');
   expect(printed).toEqual([]);
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-    { level: 'warn', msg: 'a library warns', words: 'IMPORTANT! Eviction policy is allkeys-lru.' },
+    { level: 'warn', msg: 'library reported a warning', words: 'IMPORTANT! Eviction policy is allkeys-lru.' },
     { level: 'warn', words: 'something else' },
   ]);
   putBack();

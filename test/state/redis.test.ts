@@ -204,7 +204,7 @@ describe('a Redis that stops answering without closing its connections', () => {
     expect(render(watch.failure() ?? '')).toBe('no answer for 8 s');
     await time.pass(30_000);
     expect(watch.failure()).not.toBeNull();
-    expect(lines).toEqual([['error', 'Redis does not answer, no new work begins', 8_000]]);
+    expect(lines).toEqual([['error', 'Redis does not answer: no new work starts', 8_000]]);
     proxy.speak();
     await untilSeen(async () => {
       await time.pass(500);

@@ -173,7 +173,7 @@ function authorizedSender<Answer extends Pick<HttpResponse, 'status'>>(
     let answer = await request(await authorization.header(call.signal));
     if (answer.status === 401 && !isRenewed) {
       await whole(answer);
-      context.log.info({ label: call.label }, 'the access token was refused, renewing it once');
+      context.log.info({ label: call.label }, 'access token was refused: refreshing the token once');
       const renewed = await authorization.renew(call.signal);
       // A temporary failure of the refresh is retried with the call: the 401 says nothing about a new token.
       isRenewed = true;

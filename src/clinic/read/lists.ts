@@ -197,7 +197,7 @@ export async function* readCatalogue<Model extends object>(
     if (reason === null && repeated > 0)
       context.log.info({ label, repeated }, 'list repeated records, as in the profile');
     if (reason === null || (reason === 'full-page' && NAMES.has(call.list))) return;
-    context.log.info({ label, reason, reading }, 'a list was not whole');
+    context.log.info({ label, reason, reading }, 'list was incomplete');
     if (!isPassing(reason)) break;
   }
   const remedy = message('clinic.incomplete-list.check', { file: context.profileFile });
@@ -337,7 +337,10 @@ export async function readRows(
       const before = reason === null ? [] : earlier.filter((one) => 'record' in one || one.unusable.recordId !== null);
       return { rows: [...before, ...rows], reason };
     }
-    context.log.info({ label: 'clinic.appointments.list', reason }, 'the list moved, reading it again');
+    context.log.info(
+      { label: 'clinic.appointments.list', reason },
+      'list changed during the read: reading the list again',
+    );
     earlier.push(...rows);
     if (how.pages !== undefined) asked = { ...how, pages: { ...how.pages, etagOf: () => null } };
   }

@@ -137,7 +137,7 @@ async function readSince(
     const details = { label: 'clinic.appointments.list', obstacle: answer.obstacle };
     if (isOfNoUse(answer.obstacle)) {
       memory.leaveFilter();
-      context.log.warn(details, 'the clinic returns no changes as its profile declares: full reads from now on');
+      context.log.warn(details, 'clinic did not return changes as its profile declares: full reads are used');
     } else {
       memory.distrust();
       context.log.info(details, 'full read instead of changes');

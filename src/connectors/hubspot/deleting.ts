@@ -75,7 +75,8 @@ async function empty(scope: Scope, ids: readonly string[]): Promise<void> {
     if (answer.status === 200) {
       const { length } = batchSchema.safeParse(answer.body).data?.results ?? [];
       if (length !== ids.length) throw errors.make('unexpected-answer');
-      if (!isWhole) scope.log.warn({ count: ids.length }, 'records are deleted with properties that must not be empty');
+      if (!isWhole)
+        scope.log.warn({ count: ids.length }, 'records were deleted with properties that must not be empty');
       return;
     }
     if (answer.status !== 400 && answer.status !== 207) throw scope.client.errorOf(answer);

@@ -137,7 +137,7 @@ async function writeRows({ scope, end }: Writing, { rows, afterwards, without }:
     refused.push({ row, holderId: rowEnd.refusal.holderId });
   }
   if (refused.length + without > 0) {
-    scope.log.info({ count: refused.length + without }, 'contacts are written without their e-mail address');
+    scope.log.info({ count: refused.length + without }, 'contacts were written without their e-mail address');
   }
   await take(refused.map(({ row }) => withoutAddress(row)));
   await takeFreed(scope, written, [...afterwards, ...refused]);

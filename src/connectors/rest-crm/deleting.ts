@@ -32,7 +32,8 @@ export async function remove(scope: Scope, operation: Delete, found: readonly Cr
   if ('result' in removals) return removals;
   const outcomes: Outcome<CrmItem>[] = [];
   for (const removal of removals) outcomes.push(await removeOne(scope, removal));
-  if (removals.length > 1) scope.log.warn({ copies: removals.length - 1 }, 'copies of a record were deleted with it');
+  if (removals.length > 1)
+    scope.log.warn({ copies: removals.length - 1 }, 'copies of a record were deleted with the record');
   return outcomes.find((outcome) => 'effect' in outcome && outcome.effect === 'deleted') ?? gone(operation);
 }
 

@@ -189,8 +189,8 @@ function refuse(request: FastifyRequest, reply: FastifyReply, context: SignInCon
   const { code, actor, retryAfterMs } = asMirrorError(thrown);
   const failure = FAILURE_OF_CODE[code] ?? 'failed';
   const { accessServices, options, ...view } = context;
-  if (failure === 'failed') options.log.error({ error: thrown }, 'an administrator could not sign in');
-  else options.log.info({ code }, 'a sign-in was refused');
+  if (failure === 'failed') options.log.error({ error: thrown }, 'sign-in of an administrator failed');
+  else options.log.info({ code }, 'sign-in was refused');
   if (code === 'sign-in-too-often') sayTooMany(reply, retryAfterMs ?? 0);
   const status =
     code === 'sign-in-too-often'

@@ -152,7 +152,7 @@ function speakJson(api: FastifyInstance, log: Logger): void {
   api.setErrorHandler<FastifyError>((error, _request, reply) => {
     if (error instanceof ConfigurationError) return sendProblem(reply, problemOfFaults(error));
     const mirrorError = error instanceof MirrorError ? error : (errorOfServer(error) ?? asMirrorError(error));
-    if (mirrorError.code === 'unexpected') log.error({ error }, 'a question to the API failed');
+    if (mirrorError.code === 'unexpected') log.error({ error }, 'API request failed');
     const seconds = retryAfterSeconds(mirrorError);
     if (seconds !== null) reply.header('retry-after', seconds);
     sendProblem(reply, problemOfError(mirrorError));

@@ -126,7 +126,7 @@ async function dropStrangers(
       if (visitor === null || (follower.tenant !== null && !maySee(visitor, follower.tenant))) drop(follower);
       else follower.visitor = visitor;
     } catch (error) {
-      log.debug({ error }, 'the list of open pages was not read');
+      log.debug({ error }, 'list of open pages could not be read');
     }
   });
   await Promise.all(looks);
@@ -170,7 +170,7 @@ async function publishChanges(
     }
   } catch (error) {
     // While Redis is unreachable, pages keep their content and show its time.
-    log.debug({ error }, 'it could not be looked whether pages changed');
+    log.debug({ error }, 'changes of pages could not be checked');
   }
 }
 

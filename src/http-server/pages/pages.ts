@@ -70,7 +70,7 @@ function showErrors(app: FastifyInstance, services: OperatorServices): void {
     // Refusals by the server (oversized form, anonymous visitor) are answered as on other routes.
     if (request.visitor === null || (!(thrown instanceof MirrorError) && isRefusal(thrown))) throw thrown;
     const error = asMirrorError(thrown);
-    if (error.code === 'unexpected') services.log.error({ error: thrown }, 'a page could not be shown');
+    if (error.code === 'unexpected') services.log.error({ error: thrown }, 'page could not be rendered');
     const context = contextOf(request, services);
     return sendPage(reply, context, errorPage(context, error), statusOf(error));
   });

@@ -265,7 +265,7 @@ interface DaemonOptions {
 const CLI = fileURLToPath(new URL('../../../src/cli.ts', import.meta.url));
 const WITHOUT = fileURLToPath(new URL('../preload/without.ts', import.meta.url));
 /** What a daemon logs when it is at work. */
-const RUNS = '"the daemon runs"';
+const RUNS = '"daemon started"';
 const CLOCK = fileURLToPath(new URL('../preload/clock.ts', import.meta.url));
 
 /** The test process may end without stopping its child processes. */

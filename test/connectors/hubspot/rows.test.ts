@@ -91,7 +91,7 @@ describe('a contact whose e-mail address HubSpot refuses', () => {
     expect(emails).toEqual([['a@x', 'b@x'], ['']]);
     expect(words).toEqual(['written created', 'written created']);
     expect(of('a')).toMatchObject({ stored: { properties: { email: null } } });
-    expect(info.mock.calls).toEqual([[{ count: 1 }, 'contacts are written without their e-mail address']]);
+    expect(info.mock.calls).toEqual([[{ count: 1 }, 'contacts were written without their e-mail address']]);
   });
 
   test.each([

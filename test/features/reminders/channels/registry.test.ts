@@ -26,7 +26,7 @@ describe('the channel dry', () => {
     const channel = openChannel({ module: dry, settings: {}, env: {} }, { log });
     expect(await attempt(channel, reminder)).toEqual({ result: 'sent', reference: null });
     expect(lines).toEqual([
-      `would send a reminder ${JSON.stringify({
+      `dry run: reminder would be sent ${JSON.stringify({
         reminder: reminder.id,
         rule: 'day-before',
         appointment: 'apt-1',

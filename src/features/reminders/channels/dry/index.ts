@@ -30,7 +30,7 @@ function write({ log }: ChannelContext<DrySettings>, { id, rule, appointment, co
       characters: text.length,
       textMessages: segmentsOf(text).count,
     },
-    'would send a reminder',
+    'dry run: reminder would be sent',
   );
   return { result: 'sent', reference: null };
 }
