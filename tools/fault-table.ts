@@ -162,7 +162,7 @@ export const FAULTS = {
     next: 'check the filters and the paging of the list in the clinic system',
   },
   'a clinic record cannot be read': {
-    code: 'rows-unread',
+    code: 'records-unreadable',
     known: 'next-cycle',
     health: 'action-required',
     sentence: '<n> records of the clinic cannot be read: bad-time',

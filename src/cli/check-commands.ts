@@ -135,14 +135,14 @@ export function addProfiles(program: Command, options: ProfileCommands): void {
     .command('check-spec <file>')
     .description('compare an OpenAPI document with a profile and propose a profile')
     .option('--profile <name>', 'a profile of the configuration; default: documented')
-    .option('--rows <file>', 'JSON response of the appointment list; shows the readable fields')
+    .option('--records <file>', 'JSON response of the appointment list; shows the readable fields')
     .option(...WRITE_OPTION)
     .option('--json', 'print JSON')
-    .action(async (file: string, choice: { profile?: string; rows?: string; write?: string; json?: boolean }) => {
+    .action(async (file: string, choice: { profile?: string; records?: string; write?: string; json?: boolean }) => {
       const { checkSpecification } = await import('../profile-finder/check-spec.ts');
       const { renderProfileCheck } = await import('./render-check-spec.ts');
       const profile = await options.profile(choice.profile ?? 'documented');
-      const answer = choice.rows === undefined ? undefined : await options.read(choice.rows);
+      const answer = choice.records === undefined ? undefined : await options.read(choice.records);
       const check = checkSpecification(await options.read(file), profile, answer);
       options.print(choice, check, () => renderProfileCheck(check));
       await writeProposal(check, choice.write, options);

@@ -65,7 +65,9 @@ function renderRows(read: RowsRead): string {
 
 function headOf({ of, rows, read, unusable, statuses }: RowsRead): string[] {
   if (of === 'document') {
-    return [wrap('Values that this profile reads in a record of the document’s examples (for real records: --rows):')];
+    return [
+      wrap('Values that this profile reads in a record of the document’s examples (for real records: --records):'),
+    ];
   }
   const asides = unusable.map(({ code, field, rows: count }) => `${count} skipped (${code}: ${field})`);
   const states = statuses.map(({ status, values, rows: count }) => `${count} ${status} (${values.join(', ')})`);

@@ -132,7 +132,7 @@ function sentenceOf({ code, count, what, soon }: TargetGap): string {
   const ids = `${what.join(', ')}${count > what.length ? ', …' : ''}`;
   const asked = render(withSimilarIds(ids, soon));
   switch (code) {
-    case 'rows-unread':
+    case 'records-unreadable':
       return `${count} unreadable ${count === 1 ? 'record' : 'records'}: ${ids}`;
     case 'records-unlisted':
       return `the clinic's list lacks ${count} ${count === 1 ? 'record' : 'records'} that the clinic returns individually`;

@@ -201,7 +201,7 @@ export function parsedBy<Parsed>(
 export const shared = defineErrors('any', NO_WORDS, {
   ...common('answer-missing'),
   aborted: remote.target({ detail: 'The daemon stopped, or a user cancelled the command' }),
-  'entry-refused-as-gone': contract.item(),
+  'record-refused-as-gone': contract.item(),
   'reading-refused-as-gone': contract.target({
     detail: 'The daemon restarts the change feed; if the error remains, report the code',
   }),

@@ -242,7 +242,7 @@ class ApartRun<Wanted extends Item> {
     for (const outcome of [...this.outcomes.values()]) {
       for (const error of goneErrorIn(this.#asking.judge, outcome)) {
         const { status, ambiguous, unsent } = error;
-        const refused = shared.make('entry-refused-as-gone', { status, ambiguous, cause: error });
+        const refused = shared.make('record-refused-as-gone', { status, ambiguous, cause: error });
         this.#recordOutcome(failed(outcome, unsent ? notSent(refused) : refused));
       }
     }

@@ -140,8 +140,8 @@ function sentenceOf({ code, count, what }: TargetGap): Message {
       return message('agenda-unconfirmed', { ids });
     case 'treatment-unconfirmed':
       return message('treatment-unconfirmed', { ids });
-    case 'rows-unread':
-      return message('rows-unread', { count, codes: ids });
+    case 'records-unreadable':
+      return message('records-unreadable', { count, codes: ids });
     case 'records-unlisted':
       return message('records-unlisted', { count });
     case 'record-forged':
@@ -157,5 +157,5 @@ function nextOf({ code }: TargetGap, tenant: string, target: string, location: s
   if (code === 'record-forged') return FORGED.texts.remedy;
   if (code.endsWith('-unconfirmed')) return `clinic-mirror login ${tenant} ${CLINIC_CONNECTION}`;
   if (code === 'records-unlisted') return message('records-unlisted.remedy');
-  return `clinic-mirror ${code === 'rows-unread' ? `status ${tenant}` : `health ${tenant} ${target}`}`;
+  return `clinic-mirror ${code === 'records-unreadable' ? `status ${tenant}` : `health ${tenant} ${target}`}`;
 }

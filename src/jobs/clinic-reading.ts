@@ -323,7 +323,7 @@ function unreadOf(target: OpenTarget, { snapshot, streams }: ClinicReading): Tar
   const unread = rows.filter(({ isTombstone }) => isTombstone !== true);
   if (unread.length === 0) return [];
   const what = [...new Set(unread.map(({ code }) => code))].slice(0, MOST_REPORTED);
-  return [{ code: 'rows-unread', count: unread.length, what, soon: [] }];
+  return [{ code: 'records-unreadable', count: unread.length, what, soon: [] }];
 }
 
 /** An id is known if the catalogue or an appointment contains it: some clinics omit old agendas from lists. */

@@ -66,7 +66,7 @@ export const EN = {
   'treatment-unknown.remedy': 'correct treatments of {target} in {place}',
   'records-unlisted': 'the list of the clinic lacks {count:record|records} that the clinic shows individually',
   'records-unlisted.remedy': 'check the filters and the paging of the list in the clinic system',
-  'rows-unread': '{count:record|records} of the clinic cannot be read: {codes}',
+  'records-unreadable': '{count:record|records} of the clinic cannot be read: {codes}',
   'egress-stopped': '{count:record|records} not sent, because the content exceeds the permitted patient data: {codes}',
   'erasures-wait': '{count:erasure|erasures} of forgotten patients pending in a paused target or tenant',
   'erasures-wait.remedy': 'set "paused: false" for the tenant',

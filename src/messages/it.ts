@@ -74,7 +74,7 @@ export const IT = {
   'records-unlisted':
     'nell’elenco della clinica {count:manca un record|mancano record} che la clinica mostra singolarmente',
   'records-unlisted.remedy': 'verificare i filtri e la paginazione dell’elenco nel sistema della clinica',
-  'rows-unread': '{count:record della clinica non è leggibile|record della clinica non sono leggibili}: {codes}',
+  'records-unreadable': '{count:record della clinica non è leggibile|record della clinica non sono leggibili}: {codes}',
   'egress-stopped':
     '{count:record non inviato|record non inviati}: il contenuto supera i dati di pazienti consentiti: {codes}',
   'erasures-wait':

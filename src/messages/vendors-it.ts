@@ -24,7 +24,7 @@ export const VENDORS_IT = {
   'option.more': '{names} e altre {count}',
   'any.name': 'il fornitore',
   'any.aborted': IT['request-stopped'],
-  'any.entry-refused-as-gone': 'la destinazione esiste, ma per questo record risponde «non trovato»',
+  'any.record-refused-as-gone': 'la destinazione esiste, ma per questo record risponde «non trovato»',
   'any.reading-refused-as-gone': 'la destinazione esiste, ma alla lettura del suo elenco risponde «non trovato»',
   'any.identity-key-changed': 'un calendario di questa destinazione è stato creato con un’altra chiave di identità',
   'any.identity-key-changed.remedy':
@@ -84,7 +84,7 @@ export const VENDORS_IT = {
   'microsoft.mailbox-full.remedy': 'liberare spazio nella casella, oppure aumentarne la quota',
   'microsoft.event-has-guests': 'l’evento ha invitati, a cui Outlook invierebbe ogni modifica',
   'microsoft.event-has-guests.remedy': 'rimuovere a mano gli invitati, oppure l’evento',
-  'microsoft.item-locked': 'l’evento è bloccato, oppure un altro programma lo sta salvando',
+  'microsoft.record-locked': 'l’evento è bloccato, oppure un altro programma lo sta salvando',
   'microsoft.notification-address-refused': 'Microsoft non ha potuto convalidare l’URL delle notifiche',
   'microsoft.notification-address-refused.remedy':
     'impostare notifications.url su un URL https con un certificato valido, che da internet raggiunga questa porta',
@@ -104,9 +104,9 @@ export const VENDORS_IT = {
     'impostare il nuovo URL del server, con il percorso dei calendari, oppure home: discover',
   'caldav.bad-xml': 'la risposta non è l’XML previsto',
   'caldav.too-many-elements': 'la risposta contiene più di {count} elementi, attributi e riferimenti',
-  'caldav.item-refused': 'il server ha rifiutato l’evento',
-  'caldav.item-too-large': 'l’evento è troppo grande per il server',
-  'caldav.item-locked': 'l’evento è bloccato',
+  'caldav.record-refused': 'il server ha rifiutato l’evento',
+  'caldav.record-too-large': 'l’evento è troppo grande per il server',
+  'caldav.record-locked': 'l’evento è bloccato',
   'caldav.storage-full': 'lo spazio sul server è esaurito',
   'caldav.storage-full.remedy': 'liberare spazio nell’account che contiene il calendario',
   'caldav.trash-bin-keeps-name': 'il cestino del server impedisce un’eliminazione',
@@ -247,7 +247,7 @@ export const VENDORS_IT = {
   'salesforce.storage-full.remedy': 'liberare spazio nell’organizzazione',
   'salesforce.server-unavailable': 'Salesforce non è disponibile',
   'salesforce.reading-expired': 'Salesforce ha interrotto una lettura incompleta',
-  'salesforce.row-locked': 'un’altra scrittura ha bloccato il record o quello superiore',
+  'salesforce.record-locked': 'un’altra scrittura ha bloccato il record o quello superiore',
   'salesforce.contact-missing.remedy':
     'verificare che la destinazione dei pazienti sia sincronizzata: è quella che scrive i contatti',
   'salesforce.key-ambiguous': 'più record hanno la stessa chiave',
@@ -280,7 +280,7 @@ export const VENDORS_IT = {
   'salesforce.opt-out-not-taken': 'Salesforce ha rifiutato la revoca del consenso nell’Individual di un contatto',
   'salesforce.opt-out-not-taken.remedy':
     'verificare se l’account collegato può creare e modificare Individual e se una regola dell’organizzazione li rifiuta',
-  'salesforce.item-too-large': 'la richiesta è troppo grande per Salesforce',
+  'salesforce.record-too-large': 'la richiesta è troppo grande per Salesforce',
   'salesforce.refused': 'Salesforce ha rifiutato il record',
   'rest-crm.name': 'il CRM',
   'rest-crm.unexpected-status': 'il CRM ha restituito uno stato inatteso',

@@ -39,7 +39,7 @@ export interface ProfileCheck {
  * Compares a clinic's OpenAPI document with a profile.
  * @param document JSON or YAML text
  * @param answer an answer of the appointment list as sample; default: a record made from the document's examples
- * @throws MirrorError `settings`, codes `spec-too-large`, `spec-unreadable`, `spec-not-openapi`, `rows-unreadable`
+ * @throws MirrorError `settings`, codes `spec-too-large`, `spec-unreadable`, `spec-not-openapi`, `record-file-unreadable`
  */
 export function checkSpecification(document: string, profile: ClinicProfile, answer?: string): ProfileCheck {
   const specification = readSpecification(document);
@@ -70,11 +70,11 @@ function rowsOf(answer: string): readonly unknown[] {
   const body = parseJson(answer);
   const rows = rowsIn({ status: 200, body, headers: new Headers() }, 'appointments')?.rows;
   if (rows !== undefined) return rows;
-  throw new MirrorError(message('rows-unreadable'), {
+  throw new MirrorError(message('record-file-unreadable'), {
     actor: 'settings',
-    code: 'rows-unreadable',
+    code: 'record-file-unreadable',
     retry: 'never',
-    remedy: message('rows-unreadable.remedy'),
+    remedy: message('record-file-unreadable.remedy'),
   });
 }
 

@@ -350,7 +350,7 @@ export function recordListsIn(fields: StoredFields): Pick<StoredTarget, 'copies'
 
 /**
  * Data of a target that the last cycle could not read or does not know. While a gap exists, the target's freshness does not advance:
- * - `rows-unread`: data of the clinic that may belong to the target could not become records;
+ * - `records-unreadable`: data of the clinic that may belong to the target could not become records;
  * - `records-unlisted`: the clinic's list lacks records that individual requests return, so the list is incomplete;
  * - `agenda-unknown`, `treatment-unknown`: the clinic has no id from the target's configuration;
  * - `egress-stopped`: a write would have disclosed more of a patient than allowed;
@@ -359,7 +359,7 @@ export function recordListsIn(fields: StoredFields): Pick<StoredTarget, 'copies'
  */
 export interface TargetGap {
   code:
-    | 'rows-unread'
+    | 'records-unreadable'
     | 'record-forged'
     | 'records-unlisted'
     | 'egress-stopped'

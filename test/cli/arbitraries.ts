@@ -42,7 +42,7 @@ const drifts = fc.option(
 const gaps = fc.array(
   fc.record({
     code: fc.constantFrom(
-      'rows-unread',
+      'records-unreadable',
       'records-unlisted',
       'agenda-unknown',
       'treatment-unknown',

@@ -113,17 +113,19 @@ describe('the check of a specification', () => {
     };
     const rows = JSON.stringify({ elenco: [row, { ...row, dataOraInizio: 'x' }] });
     const files = { 'clinic.json': fixture, 'rows.json': rows };
-    const ran = await run(['check-spec', 'clinic.json', '--rows', 'rows.json'], { files });
+    const ran = await run(['check-spec', 'clinic.json', '--records', 'rows.json'], { files });
     const shown = ran.out.slice(ran.out.indexOf('Result of this profile'));
     expect(shown).toMatch(
       /^Result of this profile for 2 records: 1 read, 1 skipped \(bad-time: start\)\.\nStates: 1 booked/,
     );
     expect(shown).toMatch(/^start +dataOraInizio +2026-03-29T09:00:00 +2026-03-29T09:00:00\+02:00$/m);
     expect(shown).not.toContain('Bellini');
-    const json = JSON.parse((await run(['check-spec', 'clinic.json', '--rows', 'rows.json', '--json'], { files })).out);
+    const json = JSON.parse(
+      (await run(['check-spec', 'clinic.json', '--records', 'rows.json', '--json'], { files })).out,
+    );
     expect([json.rows.read, json.toDecide[0].location]).toEqual([1, 'appointments.statuses']);
-    const wrong = await run(['check-spec', 'clinic.json', '--rows', 'clinic.json'], { files });
-    expect(wrong.thrown).toMatchObject({ actor: 'settings', code: 'rows-unreadable' });
+    const wrong = await run(['check-spec', 'clinic.json', '--records', 'clinic.json'], { files });
+    expect(wrong.thrown).toMatchObject({ actor: 'settings', code: 'record-file-unreadable' });
   });
 
   test('exits with 0 without differences', async () => {

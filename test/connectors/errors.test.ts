@@ -17,7 +17,7 @@ const vendor = defineErrors('salesforce', wordsOf, {
     words: ['FULL'],
     leastPauseMs: 60_000,
   },
-  'row-locked': { ...{ actor: 'contract', retry: 'later', scope: 'item' }, code: 'full' },
+  'record-locked': { ...{ actor: 'contract', retry: 'later', scope: 'item' }, code: 'full' },
   'batch-dependency': { ...COMMON['batch-dependency'], code: 'full', ambiguous: true },
 });
 
@@ -82,14 +82,14 @@ test('an answer of a vendor without words is known by its status', () => {
 
 describe('an error that is made', () => {
   test('has the names of the affected objects at the end of its message', () => {
-    expect(vendor.make('row-locked', { names: ['name', 'mail'] }).message).toBe(
+    expect(vendor.make('record-locked', { names: ['name', 'mail'] }).message).toBe(
       'another write has locked the record or its parent: name, mail',
     );
   });
 
   test('carries the code that kinds share, and its known details', () => {
     const cause = new Error('inner');
-    expect(vendor.make('row-locked', { status: 207, ambiguous: true, cause })).toMatchObject({
+    expect(vendor.make('record-locked', { status: 207, ambiguous: true, cause })).toMatchObject({
       ...{ code: 'full', status: 207, ambiguous: true, cause },
     });
     expect(vendor.make('batch-dependency')).toMatchObject({ code: 'full', ambiguous: true, retryAfterMs: undefined });
@@ -98,7 +98,7 @@ describe('an error that is made', () => {
 
   test('has the scope of its kind; the scope of a foreign error is unknown', () => {
     expect(vendor.scopeOf(vendor.make('storage-full'))).toBe('target');
-    expect(vendor.scopeOf(vendor.make('row-locked'))).toBe('item');
+    expect(vendor.scopeOf(vendor.make('record-locked'))).toBe('item');
     const foreign = new MirrorError('x', { actor: 'remote', code: 'connection-failed', retry: 'later' });
     expect(vendor.scopeOf(foreign)).toBeNull();
   });

@@ -66,7 +66,7 @@ describe('unreadable rows', () => {
     for (const id of clinic.appointments.keys()) clinic.unusable.add(id);
     const { doctor, whole, ...told } = await sync();
     expect(doctor).toMatchObject({ reason: 'incomplete-data', inSyncAsOf: null, links: 0 });
-    expect(doctor?.gaps).toEqual([{ code: 'rows-unread', count: 3, what: ['bad-time'], soon: [] }]);
+    expect(doctor?.gaps).toEqual([{ code: 'records-unreadable', count: 3, what: ['bad-time'], soon: [] }]);
     expect(whole).toBe(false);
     for (const text of [told.sync, told.status]) expect(text).toContain('doctor: 3 unreadable records: bad-time');
   });
@@ -79,7 +79,7 @@ describe('unreadable rows', () => {
     const during = [await sync(), await sync()];
     for (const { at, doctor, status: told, whole } of during) {
       expect(doctor).toMatchObject({ reason: 'incomplete-data', inSyncAsOf: before.at, exceptGapsAsOf: at, links: 3 });
-      expect(told).toMatch(/doctor: 1 unreadable record: bad-time \(rows-unread\); otherwise in sync as of/);
+      expect(told).toMatch(/doctor: 1 unreadable record: bad-time \(records-unreadable\); otherwise in sync as of/);
       expect(whole).toBe(false);
     }
     clinic.unusable.clear();

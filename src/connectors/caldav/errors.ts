@@ -13,9 +13,9 @@ export const errors = defineErrors('caldav', NO_WORDS, {
   'bad-xml': contract.item(),
   'unexpected-status': { ...COMMON['unexpected-status'], scope: 'target' },
   'unexpected-server-status': remote.target({ code: 'unexpected-status', statuses: [501], ambiguous: false }),
-  'item-refused': refusal.item({ statuses: [400, 404, 409, 410, 415, 422], ambiguous: false }),
-  'item-too-large': refusal.item({ statuses: [413], ambiguous: false }),
-  'item-locked': remote.item({ statuses: [423] }),
+  'record-refused': refusal.item({ statuses: [400, 404, 409, 410, 415, 422], ambiguous: false }),
+  'record-too-large': refusal.item({ statuses: [413], ambiguous: false }),
+  'record-locked': remote.item({ statuses: [423] }),
   'storage-full': settings.target({ retry: 'later', statuses: [507], ambiguous: false }),
   /** @see https://github.com/nextcloud/server/issues/42582: a previously deleted name cannot be moved to the trash bin again. */
   'trash-bin-keeps-name': settings.item({ retry: 'later' }),

@@ -327,12 +327,12 @@ export function mayConcernCalendar(status: number, { conditions, detail }: DavPr
 
 /** Returns the error of one refused write, except 404 and 412. */
 export function refusal(status: number, { conditions, detail }: DavProblem): MirrorError {
-  if (conditions.includes('max-resource-size') || status === 413) return errors.make('item-too-large', { status });
+  if (conditions.includes('max-resource-size') || status === 413) return errors.make('record-too-large', { status });
   if (status === 403 && IN_TRASH_BIN.test(detail)) return errors.make('trash-bin-keeps-name', { status });
   if (conditions.some((condition) => NO_ROOM.includes(condition))) return errors.make('storage-full', { status });
   if (conditions.includes('need-privileges')) return errors.make('calendar-read-only', { status });
   // An unknown reason affects only one object, never the whole target.
-  if (conditions.length > 0 && status < 500 && status !== 423) return errors.make('item-refused', { status });
+  if (conditions.length > 0 && status < 500 && status !== 423) return errors.make('record-refused', { status });
   return errors.make(errors.kindOf({ status, body: undefined }), { status });
 }
 

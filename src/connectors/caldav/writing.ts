@@ -264,7 +264,7 @@ async function explained(collection: Collection, { status, body }: DavResponse):
   const calendar = await proveThere(collection);
   checked(calendar);
   return status === 403 && mayWrite(calendar) === true
-    ? errors.make('item-refused', { status })
+    ? errors.make('record-refused', { status })
     : refusal(status, problem);
 }
 

@@ -48,7 +48,7 @@ export const errors = defineErrors('microsoft', codesOf, {
   'mailbox-full': remote.target({ statuses: [507], words: ['ErrorQuotaExceeded'], pauseMs: MAILBOX_FULL_PAUSE_MS }),
   'event-has-guests': settings.item(),
   'changed-meanwhile': { ...COMMON['changed-meanwhile'], words: ['ErrorIrresolvableConflict'] },
-  'item-locked': remote.item({ statuses: [409, 423], words: ['ConcurrentItemSave'] }),
+  'record-locked': remote.item({ statuses: [409, 423], words: ['ConcurrentItemSave'] }),
   /** @see https://learn.microsoft.com/graph/throttling */
   'rate-limited': {
     ...COMMON['rate-limited'],

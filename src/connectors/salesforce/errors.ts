@@ -54,7 +54,7 @@ export const errors = defineErrors('salesforce', codesOf, {
   }),
   'server-unavailable': remote.item({ statuses: [503] }),
   'reading-expired': remote.item({ words: ['INVALID_QUERY_LOCATOR'], detail: 'The daemon reads again' }),
-  'row-locked': remote.item({ words: ['UNABLE_TO_LOCK_ROW'] }),
+  'record-locked': remote.item({ words: ['UNABLE_TO_LOCK_ROW'] }),
   'batch-dependency': {
     ...COMMON['batch-dependency'],
     words: ['ALL_OR_NONE_OPERATION_ROLLED_BACK', 'PROCESSING_HALTED'],
@@ -89,7 +89,7 @@ export const errors = defineErrors('salesforce', codesOf, {
   'deletion-refused': settings.item({ words: ['DELETE_FAILED'] }),
   'bin-not-emptied': settings.item({ retry: 'later' }),
   'opt-out-not-taken': remote.item(),
-  'item-too-large': refusal.item({ statuses: [413, 414] }),
+  'record-too-large': refusal.item({ statuses: [413, 414] }),
 });
 
 function codesOf({ body }: Pick<WireResponse, 'body'>): string[] {

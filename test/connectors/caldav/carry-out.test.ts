@@ -218,18 +218,18 @@ describe('a create', () => {
     expect(log).toEqual([put(free), look, put(free)]);
     expect([outcome, where]).toEqual([wrote('created'), HREF]);
     expect((await carry(create, [status(412), nothing, status(412)])).outcome).toMatchObject(MEANWHILE);
-    expect((await carry(create, [status(412), nothing, status(423)])).outcome).toMatchObject({ code: 'item-locked' });
+    expect((await carry(create, [status(412), nothing, status(423)])).outcome).toMatchObject({ code: 'record-locked' });
   });
 
   test.each([404, 409, 410])('that is answered by %i checks whether the calendar exists', async (code) => {
     expect((await carry(create, [status(code), status(404)])).outcome).toMatchObject({ code: 'calendar-gone' });
     expect((await carry(create, [status(code), calendar()])).outcome).toMatchObject({
-      code: 'item-refused',
+      code: 'record-refused',
       status: code,
     });
     for (const condition of ['<c:valid-calendar-data/>', '<x:of-tomorrow xmlns:x="urn:example"/>']) {
       const { outcome } = await carry(create, [davError(code, condition)]);
-      expect(outcome).toMatchObject({ code: 'item-refused' });
+      expect(outcome).toMatchObject({ code: 'record-refused' });
     }
     // Additional error details of sabre/dav are not interpreted.
     const words = davError(code, '<s:exception>Sabre\\DAV\\Exception\\NotFound</s:exception><s:message>no</s:message>');
@@ -242,7 +242,7 @@ describe('a create', () => {
     ['without the right to read', status(403), 'calendar-forbidden'],
     ['that may only be read', calendar('read'), 'calendar-read-only'],
     ['without privileges in its answer', calendar(), 'calendar-read-only'],
-    ['that may be written', calendar('read', 'write'), 'item-refused'],
+    ['that may be written', calendar('read', 'write'), 'record-refused'],
   ])('that is forbidden without a reason depends on the calendar: one %s', async (_name, answer, code) => {
     const { log, outcome } = await carry(create, [status(403), answer]);
     expect(log).toEqual([put(free), 'PROPFIND ']);
@@ -261,9 +261,9 @@ describe('a create', () => {
   test('whose answer is within a 207 is what it says there', async () => {
     const within = (code: string, more = '') => multistatus(member(HREF, code, more));
     const refused = within('412 Precondition Failed', '<d:error><c:valid-calendar-data/></d:error>');
-    expect((await carry(create, [refused])).outcome).toMatchObject({ code: 'item-refused', retry: 'never' });
-    expect((await carry(update(), [refused])).outcome).toMatchObject({ code: 'item-refused', retry: 'never' });
-    expect((await carry(create, [within('423 Locked')])).outcome).toMatchObject({ code: 'item-locked' });
+    expect((await carry(create, [refused])).outcome).toMatchObject({ code: 'record-refused', retry: 'never' });
+    expect((await carry(update(), [refused])).outcome).toMatchObject({ code: 'record-refused', retry: 'never' });
+    expect((await carry(create, [within('423 Locked')])).outcome).toMatchObject({ code: 'record-locked' });
     expect((await carry(create, [within('201 Created')])).outcome).toEqual(wrote('created', null));
     // An answer without any status proves nothing.
     expect((await carry(create, [multistatus(), there()])).outcome).toEqual(wrote('created', '"7"'));
@@ -394,7 +394,7 @@ describe('an update', () => {
       [412, MEANWHILE],
       [404, MEANWHILE],
       [410, MEANWHILE],
-      [423, { code: 'item-locked' }],
+      [423, { code: 'record-locked' }],
       [500, { code: 'server-error' }],
     ] as const) {
       expect((await carry(update(), [status(code)], seen({ item: OLD }))).outcome).toMatchObject(error);
@@ -423,12 +423,12 @@ describe('a deletion', () => {
   test('answered by 200 with the body of a 207 is as that says', async () => {
     const said = (text: string): ScriptedAnswer => ({ ...multistatus(member(HREF, text)), status: 200 });
     expect((await carry(remove(), [said('200 OK')])).outcome).toEqual(deletion('deleted'));
-    expect((await carry(remove(), [said('423 Locked')])).outcome).toMatchObject({ code: 'item-locked' });
+    expect((await carry(remove(), [said('423 Locked')])).outcome).toMatchObject({ code: 'record-locked' });
   });
 
   test('that is carried out in part has not happened; in whole it has', async () => {
     const locked = multistatus(member(HREF, '423 Locked'), member('/cal/y', '204 No Content'));
-    expect((await carry(remove(), [locked])).outcome).toMatchObject({ code: 'item-locked' });
+    expect((await carry(remove(), [locked])).outcome).toMatchObject({ code: 'record-locked' });
     const whole = multistatus(member(HREF, '204 No Content'));
     expect((await carry(remove(), [whole])).outcome).toEqual(deletion('deleted'));
     // An answer without any status proves nothing.
@@ -443,7 +443,7 @@ describe('a deletion', () => {
   test('that is refused has not happened', async () => {
     expect((await carry(remove(), [status(403), calendar()])).outcome).toMatchObject({ code: 'calendar-read-only' });
     expect((await carry(remove(), [status(500)])).outcome).toMatchObject({ code: 'server-error' });
-    expect((await carry(remove(null), [there(), status(423)])).outcome).toMatchObject({ code: 'item-locked' });
+    expect((await carry(remove(null), [there(), status(423)])).outcome).toMatchObject({ code: 'record-locked' });
     expect((await carry(remove(null), [there(), status(412)])).outcome).toMatchObject(MEANWHILE);
   });
 

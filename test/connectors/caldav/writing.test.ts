@@ -327,7 +327,7 @@ describe('a delete', () => {
 
   test('that the server carries out in part only has not happened', async () => {
     const server = await serve(() => multistatus(member(HREF, '423 Locked')));
-    expect((await applyOn(server, remove)).map(describeOutcome)).toEqual(['failed remote/item-locked']);
+    expect((await applyOn(server, remove)).map(describeOutcome)).toEqual(['failed remote/record-locked']);
   });
 
   test("that a trash bin refuses requires an administrator to empty the bin and doesn't stop other deletes", async () => {
@@ -343,19 +343,19 @@ describe('a delete', () => {
 
 describe('refusals', () => {
   test.each([
-    [403, '<c:valid-calendar-data/>', 'contract', 'item-refused', 'never'],
+    [403, '<c:valid-calendar-data/>', 'contract', 'record-refused', 'never'],
     [
       403,
       '<c:valid-calendar-data/><d:responsedescription>no</d:responsedescription>',
       'contract',
-      'item-refused',
+      'record-refused',
       'never',
     ],
-    [409, '<c:supported-calendar-component/>', 'contract', 'item-refused', 'never'],
-    [403, '<c:max-resource-size/>', 'contract', 'item-too-large', 'never'],
-    [413, '', 'contract', 'item-too-large', 'never'],
-    [415, '', 'contract', 'item-refused', 'never'],
-    [423, '', 'remote', 'item-locked', 'later'],
+    [409, '<c:supported-calendar-component/>', 'contract', 'record-refused', 'never'],
+    [403, '<c:max-resource-size/>', 'contract', 'record-too-large', 'never'],
+    [413, '', 'contract', 'record-too-large', 'never'],
+    [415, '', 'contract', 'record-refused', 'never'],
+    [423, '', 'remote', 'record-locked', 'later'],
     [500, '', 'remote', 'server-error', 'later'],
   ])('%i %s concerns one object and does not stop the others', async (status, condition, actor, code, retry) => {
     const server = await serve(({ path }) => (path === HREF ? davError(status, condition) : CREATED));

@@ -40,7 +40,7 @@ describe('batches', () => {
       'failed remote/rate-limited',
       'failed remote/rate-limited',
       'failed remote/batch-dependency',
-      'failed remote/item-locked',
+      'failed remote/record-locked',
       'written updated',
       'deleted deleted',
     ]);

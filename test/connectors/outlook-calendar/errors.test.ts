@@ -33,7 +33,7 @@ describe('an error of Microsoft', () => {
     [404, 'Request_ResourceNotFound', 'mailbox-gone'],
     [503, 'ApplicationThrottled', 'rate-limited'],
     [409, 'ErrorIrresolvableConflict', 'changed-meanwhile'],
-    [423, undefined, 'item-locked'],
+    [423, undefined, 'record-locked'],
     [424, undefined, 'batch-dependency'],
     [401, 'InvalidAuthenticationToken', 'login-refused'],
   ])('%i %s is %s', (status, code, expected) => {

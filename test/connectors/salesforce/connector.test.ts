@@ -83,7 +83,7 @@ describe('rows', () => {
     const parents = ['p1', 'p2', 'p1', 'p2', 'p1'];
     const visits = ['once', 'twice', 'c', 'd', 'e'].map((name, index) => create(name, visit(keyOf(parents[index]!))));
     const outcomes = await apply(open('appointments'), ...visits);
-    expect(inWords(outcomes)).toEqual(['c created', 'd created', 'e created', 'once created', 'twice row-locked']);
+    expect(inWords(outcomes)).toEqual(['c created', 'd created', 'e created', 'once created', 'twice record-locked']);
     expect(failureOf(outcomes)).toMatchObject({ actor: 'remote', retry: 'later' });
     const [first] = sandbox.recording.recorded().filter(({ body }) => body.includes('"PATCH"'));
     const sent = JSON.parse(first!.body).compositeRequest[0].body.records as { Who: { Clinic_Key__c: string } }[];

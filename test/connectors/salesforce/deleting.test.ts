@@ -110,7 +110,7 @@ describe('a deletion', () => {
 
   test.each([
     ['UNABLE_TO_LOCK_ROW', 1, 'a deleted'],
-    ['UNABLE_TO_LOCK_ROW', 2, 'a row-locked'],
+    ['UNABLE_TO_LOCK_ROW', 2, 'a record-locked'],
     ['ENTITY_IS_DELETED', 1, 'a already-gone'],
     ['DELETE_FAILED', 1, 'a deletion-refused'],
   ])('that meets %s %d times ends as: %s', async (statusCode, times, words) => {

@@ -29,7 +29,7 @@ test.each([
   ['STRING_TOO_LONG', 400, 'property-value-too-long'],
   ['UNKNOWN_WORD', 503, 'server-unavailable'],
   ['UNKNOWN_WORD', 300, 'key-ambiguous'],
-  ['UNKNOWN_WORD', 414, 'item-too-large'],
+  ['UNKNOWN_WORD', 414, 'record-too-large'],
 ])('%s with %i is %s', (code, status, expected) => {
   const error = errors.of(answer(status, code));
   expect(error.code).toBe(expected);
