@@ -7,8 +7,8 @@ const ASKING_MODULES = ['connectors', 'oauth', 'clinic', 'http', 'reminders', 't
 /** Loops that ask and end otherwise: how many a file has of them, and why. */
 const ENDING_LOOPS: Readonly<Record<string, readonly [count: number, why: string]>> = {
   'src/clinic/read/lists.ts': [1, 'limits.rereads of the profile counts them down'],
-  'src/clinic/http/paging.ts': [1, 'each page and each practice is read once, and maxPages of the profile bounds them'],
-  'src/clinic/read/place-zones.ts': [1, 'each round reads the practices or learns another zone, at most MOST_ZONES'],
+  'src/clinic/http/paging.ts': [1, 'each page and each position is read once, and maxPages of the profile bounds them'],
+  'src/clinic/read/place-zones.ts': [1, 'each round reads the locations or finds another zone, at most MOST_ZONES'],
   'src/clinic/write/resource-calls.ts': [1, 'it goes over the pages of a list that is guarded'],
   'src/clinic/http/call.ts': [2, 'a file ends, with its connection or its largest size'],
   'src/connectors/outcomes.ts': [1, 'each call has half of the operations or keys'],
