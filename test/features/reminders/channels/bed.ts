@@ -42,6 +42,8 @@ export interface ChannelBed {
   addresses(): string[];
   /** Spoils the next attempt; faults that the vendor cannot have are absent. */
   spoil: Partial<Record<Spoiling, () => void>>;
+  /** Whether the server has received the spoiled attempt. */
+  isSpoiled(): boolean;
   /** Stops the fake vendor. */
   close(): Promise<void>;
 }
@@ -56,6 +58,9 @@ export type Spoiling =
   | 'garbage'
   | 'stall'
   | 'breakDown';
+
+/** Longer than a test needs to stop a stalled attempt. */
+const STALL_MS = 10_000;
 
 let serial = 0;
 
@@ -130,8 +135,8 @@ export function openChannel(
 }
 
 /** One try, ended after ten seconds at the latest. */
-export function attempt(channel: ReminderChannel, reminder: Reminder, stopAfterMs = 10_000): Promise<Delivery> {
-  return channel.send(reminder, AbortSignal.timeout(stopAfterMs));
+export function attempt(channel: ReminderChannel, reminder: Reminder): Promise<Delivery> {
+  return channel.send(reminder, AbortSignal.timeout(10_000));
 }
 
 /** The error of a try that must throw. */
@@ -173,13 +178,14 @@ export async function openEmailBed(
       return mails.map(({ messageId, text }) => ({ id: messageId?.slice(1, 33) ?? null, text: text ?? '' }));
     },
     addresses: () => [],
+    isSpoiled: () => faults.list().some(({ applied }) => applied > 0),
     spoil: {
       lostAnswer: once('DATA', { kind: 'lost-answer' }),
       refuseForGood: once('RCPT', { kind: 'reply', code: 550 }),
       throttle: once('RCPT', { kind: 'reply', code: 451 }),
       cutBefore: once('CONNECT', { kind: 'cut' }),
       garbage: once('DATA', { kind: 'garbage' }),
-      stall: once('DATA', { kind: 'latency', ms: 1_500 }),
+      stall: once('DATA', { kind: 'latency', ms: STALL_MS }),
       breakDown: once('MAIL', { kind: 'reply', code: 421 }),
     },
     close: () => server.close(),
@@ -208,6 +214,7 @@ export async function openSmsBed(): Promise<ChannelBed & { gateway: SmsSandbox }
     wrongLogin: { settings, env: { SMS_TOKEN: 'f'.repeat(32) } },
     arrived: async () => gateway.messages().map(({ body }) => ({ id: null, text: body })),
     addresses: () => recording.recorded().map(({ url }) => url),
+    isSpoiled: () => faults.list().some(({ applied }) => applied > 0),
     spoil: {
       lostAnswer: once({ kind: 'lost-answer' }),
       refuseForGood: once({ kind: 'status', status: 400, body: invalid }),
@@ -215,7 +222,7 @@ export async function openSmsBed(): Promise<ChannelBed & { gateway: SmsSandbox }
       throttleForSevenSeconds: once({ kind: 'status', status: 429, headers: { 'retry-after': '7' } }),
       cutBefore: once({ kind: 'cut' }),
       garbage: once({ kind: 'html' }),
-      stall: once({ kind: 'latency', ms: 1_500 }),
+      stall: once({ kind: 'latency', ms: STALL_MS }),
       breakDown: once({ kind: 'status', status: 500 }),
     },
     close: () => gateway.close(),
@@ -248,13 +255,14 @@ export async function openWebhookBed(): Promise<ChannelBed & { receiver: Receive
         text: String((JSON.parse(body) as { data: { text?: unknown } }).data.text),
       })),
     addresses: () => recording.recorded().map(({ url }) => url),
+    isSpoiled: () => faults.list().some(({ applied }) => applied > 0),
     spoil: {
       lostAnswer: once({ kind: 'lost-answer' }),
       refuseForGood: once({ kind: 'status', status: 410 }),
       throttle: once({ kind: 'status', status: 429 }),
       throttleForSevenSeconds: once({ kind: 'status', status: 503, headers: { 'retry-after': '7' } }),
       cutBefore: once({ kind: 'cut' }),
-      stall: once({ kind: 'latency', ms: 1_500 }),
+      stall: once({ kind: 'latency', ms: STALL_MS }),
       breakDown: once({ kind: 'status', status: 500 }),
     },
     close: () => receiver.close(),

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { waitFor } from '../../../support/wait-for.ts';
 import {
   attempt,
   type ChannelBed,
@@ -127,7 +128,11 @@ function failures(bed: () => ChannelBed, absent: Partial<Record<Spoiling, string
 
   spoiled('stall', 'reports the outcome of a reminder as unknown after a timeout', async () => {
     bed().spoil.stall?.();
-    expect(await attempt(openChannel(bed()), reminderOf(), 400)).toMatchObject({ result: 'unknown' });
+    const timeout = new AbortController();
+    const delivery = openChannel(bed()).send(reminderOf(), timeout.signal);
+    await waitFor(() => bed().isSpoiled(), { what: 'the stalled attempt' });
+    timeout.abort(new DOMException('The attempt took too long', 'TimeoutError'));
+    expect(await delivery).toMatchObject({ result: 'unknown' });
   });
 
   spoiled('cutBefore', 'sends nothing to an unreachable server, with a certain outcome', async () => {
