@@ -8,7 +8,7 @@ import { clinicProfileSchema } from '../src/clinic/schema/profile.ts';
 import { connectors } from '../src/connectors/registry.ts';
 import { createMetrics } from '../src/control/metrics.ts';
 import { addFeatureMetrics } from '../src/features/metrics.ts';
-import { codesOf } from '../tools/error-table.ts';
+import { codesOf, writtenCodes } from '../tools/error-table.ts';
 import { unusedOutside } from '../tools/unused-outside.ts';
 import { commandsDocument } from '../tools/write-commands.ts';
 import { catalogues, referenceDocuments } from '../tools/write-reference.ts';
@@ -38,14 +38,20 @@ describe('docs/errors.md', () => {
   const codes = errorCodesIn(sources.map(read));
   const vendorCodes = codesOf(catalogues);
   const text = read('docs/errors.md');
-  const listed = firstColumn(text.replace(/<!-- reference: errors -->[\s\S]*<!-- end -->/, ''));
-  const generated = firstColumn(/<!-- reference: errors -->[\s\S]*<!-- end -->/.exec(text)?.[0] ?? '');
+  const listed = writtenCodes(text);
+  const generated = firstColumn(/<!-- reference: errors -->[\s\S]*?<!-- end -->/.exec(text)?.[0] ?? '');
+  const samples = firstColumn(/<!-- reference: error-samples -->[\s\S]*?<!-- end -->/.exec(text)?.[0] ?? '');
 
   test('lists every code of the program', () => {
     expect(codes.length).toBeGreaterThan(80);
     expect(codes.filter((code) => !listed.includes(code))).toEqual([]);
     expect(vendorCodes.length).toBeGreaterThan(80);
     expect(generated).toEqual(vendorCodes);
+  });
+
+  test('shows a sample message for every code that has one, and for no other', () => {
+    expect(samples.filter((code) => !listed.includes(code))).toEqual([]);
+    expect(samples.length).toBeGreaterThan(listed.length * 0.8);
   });
 
   test('lists no code that the program does not have, and none twice', () => {

@@ -1,5 +1,5 @@
 import type { ErrorKind, VendorErrors } from '../src/connectors/errors.ts';
-import { type Message, namesIn, render } from '../src/messages/message.ts';
+import { type Code, isCode, type Message, namesIn, render } from '../src/messages/message.ts';
 import type { Actor } from '../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../src/model/time.ts';
 
@@ -13,7 +13,13 @@ const WHO: Readonly<Record<Actor, 'action required' | 'retrying'>> = {
   conflict: 'retrying',
 };
 /** Values of sample messages. Templates without a value here show the name of the value in angle brackets. */
-const SAMPLES: Readonly<Record<string, string>> = { target: 'doctor-1', tenant: 'aurora', calendar: 'Appointments' };
+const SAMPLES: Readonly<Record<string, string>> = {
+  calendar: 'Appointments',
+  connection: 'practice-google',
+  label: 'clinic.appointments.list',
+  target: 'doctor-1',
+  tenant: 'aurora',
+};
 
 /** Key of errors that any connector may report. */
 export const ANY = 'any';
@@ -34,6 +40,26 @@ export function renderErrors(catalogues: ReadonlyMap<string, VendorErrors>): str
     return `| \`${code}\` | ${who} | ${concerns} | ${samples} | ${meanings(found, remedyOf) || '–'} |`;
   });
   return ['| code | who acts | concerns | sample message | remedy |', '|---|---|---|---|---|', ...lines].join('\n');
+}
+
+/** Areas of message keys, such as `clinic.not-found`, in the order of preference. Vendors' messages are in their own table. */
+const AREAS = ['clinic', 'oauth', 'api', 'managed', 'settings', 'remark', 'port'];
+
+/** Returns the codes in the first column of hand-written tables. @param markdown document with generated tables */
+export function writtenCodes(markdown: string): string[] {
+  const written = markdown.replaceAll(/<!-- reference: [a-z-]+ -->[\s\S]*?<!-- end -->/g, '');
+  return [...written.matchAll(/^\| `([^`]+)` \|/gm)].map(([, code = '']) => code);
+}
+
+/** Renders a Markdown table with the sample message of each code, sorted. Codes without a message are omitted. */
+export function renderSamples(codes: readonly string[]): string {
+  const lines = distinct(codes)
+    .sort()
+    .flatMap((code) => {
+      const key = [code, ...AREAS.map((area) => `${area}.${code}`)].find(isCode);
+      return key === undefined ? [] : [`| \`${code}\` | ${sample({ code: key as Code })} |`];
+    });
+  return ['| code | sample message |', '|---|---|', ...lines].join('\n');
 }
 
 interface Found {

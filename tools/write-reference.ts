@@ -11,7 +11,7 @@ import { openApiDocument } from '../src/http-server/api/openapi.ts';
 import { ROUTES } from '../src/http-server/api/routes.ts';
 import { jsonSchemas } from '../src/settings/json-schemas.ts';
 import { type DecisionRecord, renderDecisions } from './decision-table.ts';
-import { ANY, renderErrors } from './error-table.ts';
+import { ANY, renderErrors, renderSamples, writtenCodes } from './error-table.ts';
 import { FAULTS, renderFaults } from './fault-table.ts';
 import { AMBIGUOUS_WORDS, renderTerms, renderWords, TERMS } from './house/words.ts';
 import { renderMetrics } from './metrics-table.ts';
@@ -91,6 +91,7 @@ function referenceTables(): Map<string, string> {
     ['tenant', renderSettings(tenant, 3)],
     ['profile', renderProfile(keys('clinic-profile.json'), Object.keys(RESOURCES))],
     ['errors', renderErrors(catalogues)],
+    ['error-samples', renderSamples(writtenCodes(readFileSync(join(docs, 'errors.md'), 'utf8')))],
     ['api', renderRoutes(openApiDocument(ROUTES))],
     ['faults', renderFaults(FAULTS)],
     ['metrics', metricsTable()],

@@ -7,7 +7,7 @@ import {
   NO_WORDS,
   type VendorErrors,
 } from '../../src/connectors/errors.ts';
-import { ANY, codesOf, renderErrors } from '../../tools/error-table.ts';
+import { ANY, codesOf, renderErrors, renderSamples, writtenCodes } from '../../tools/error-table.ts';
 
 const locked: ErrorKind = { actor: 'remote', retry: 'later', scope: 'item' };
 
@@ -73,5 +73,20 @@ describe('the table of errors', () => {
 
   test('names no connector for an error of any connector', () => {
     expect(rowOf('answer-missing')).toMatch(/^retrying \| record \| The response to a batch/);
+  });
+});
+
+describe('sample messages of codes', () => {
+  const markdown =
+    '| `no-such-hold` | x |\n<!-- reference: errors -->\n| `generated` | x |\n<!-- end -->\n| `user-unknown` | x |';
+
+  test('are of the codes in hand-written tables', () => {
+    expect(writtenCodes(markdown)).toEqual(['no-such-hold', 'user-unknown']);
+  });
+
+  test('are sorted, with sample values, and also found in an area of messages', () => {
+    const lines = renderSamples(['user-unknown', 'no-such-hold', 'without-a-message']).split('\n').slice(2);
+    expect(lines.map((line) => line.split(' | ')[0])).toEqual(['| `no-such-hold`', '| `user-unknown`']);
+    expect(lines[1]).toContain('clinic.appointments.list: the clinic system does not know the connected user.');
   });
 });
