@@ -98,7 +98,9 @@ describe('every loop that sends requests to external servers', () => {
       'async function f(p: string): Promise<{ a: 1 }> {\n return p === null ? [] : await f(await ask(p)); }',
     ],
   ])('is found if unguarded: %s', (_, source) => {
-    expect(breaches(source)).toEqual([expect.stringMatching(/^src\/connectors\/one\/a\.ts:2 repeats requests without a limit/)]);
+    expect(breaches(source)).toEqual([
+      expect.stringMatching(/^src\/connectors\/one\/a\.ts:2 repeats requests without a limit/),
+    ]);
   });
 
   test.each([
