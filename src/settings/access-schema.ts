@@ -146,13 +146,13 @@ export const auditLog = z
 export const approvals = z
   .strictObject({
     holdsAbove,
-    forget: z.boolean().default(false).describe('Requires a second person to forget a patient.'),
-    restore: z.boolean().default(false).describe('Requires a second person to restore a backup.'),
+    forget: z.boolean().default(false).describe('Requires a second operator to forget a patient.'),
+    restore: z.boolean().default(false).describe('Requires a second operator to restore a backup.'),
     configuration: z
       .boolean()
       .default(false)
-      .describe('Requires a second person to add, change or remove a managed tenant.'),
-    expireAfterHours: wholeNumber(1, 720).default(24).describe('Hours within which the second person must approve.'),
+      .describe('Requires a second operator to add, change or remove a managed tenant.'),
+    expireAfterHours: wholeNumber(1, 720).default(24).describe('Hours within which the second operator must approve.'),
     persons: z
       .enum(['system', 'named'])
       .default('system')
@@ -165,12 +165,12 @@ export const approvals = z
 /** Approval rules of a tenant. A tenant can be stricter than the settings, never looser. */
 export const tenantApprovals = z.strictObject({
   holdsAbove,
-  forget: z.literal(true).optional().describe('Requires a second person to forget a patient of this tenant.'),
-  restore: z.literal(true).optional().describe('Requires a second person to restore a backup of this tenant.'),
+  forget: z.literal(true).optional().describe('Requires a second operator to forget a patient of this tenant.'),
+  restore: z.literal(true).optional().describe('Requires a second operator to restore a backup of this tenant.'),
   configuration: z
     .literal(true)
     .optional()
-    .describe('Requires a second person to change or remove this tenant, if the tenant is managed.'),
+    .describe('Requires a second operator to change or remove this tenant, if the tenant is managed.'),
 });
 
 /** Approval rules, and the lifetime of a first approval. */
