@@ -64,9 +64,9 @@ export const OPERATION_TEXTS: { [Name in OperationName]?: () => Promise<TextOf<N
     return (result) => renderSync(result, result.settings);
   },
   retryServer: async () => {
-    return ({ host, clinics }) => {
-      const who = clinics.length === 1 ? '1 clinic retries' : `${clinics.length} clinics retry`;
-      return `${who} ${host} now, if the daemon runs: ${clinics.join(', ')}`;
+    return ({ host, tenants }) => {
+      const who = tenants.length === 1 ? '1 tenant retries' : `${tenants.length} tenants retry`;
+      return `${who} ${host} now, if the daemon runs: ${tenants.join(', ')}`;
     };
   },
   auditTenant: async () => (await import('./render-audit.ts')).renderAudit,

@@ -11,7 +11,7 @@ import { message, render } from '../messages/message.ts';
 import { sentenceOfRemark } from '../model/snapshots.ts';
 import { SYNC_HEALTH_WORDS, syncWords } from '../model/sync-state.ts';
 import type { Instant } from '../model/time.ts';
-import { renderClinics, renderProblems, renderSummary, syncHealthWords } from './render-summary.ts';
+import { renderProblems, renderSummary, renderTenants, syncHealthWords } from './render-summary.ts';
 import { byReason, renderGaps, renderReading, renderReasons, renderUnconfirmed } from './render-sync.ts';
 import { remedyOf } from './render-triggers.ts';
 import { IN_SYNC_AS_OF, renderAge, renderTable, renderTime, wrap } from './table.ts';
@@ -25,7 +25,7 @@ export function renderStatus(status: Status, { problemsOnly = false } = {}): str
   if (problemsOnly) return summary.join('\n\n');
   const { tenants } = status;
   const blocks = [...summary];
-  if (tenants.length > 1) blocks.push(renderClinics(tenants, status.at));
+  if (tenants.length > 1) blocks.push(renderTenants(tenants, status.at));
   else blocks.push(...tenants.map((tenant) => renderTenant(tenant, status.at)));
   blocks.push(...renderRefused(status));
   const removed = renderRemoved(status.removed.map((one) => ({ ...one, name: `tenant ${one.name}` })));

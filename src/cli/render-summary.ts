@@ -1,13 +1,13 @@
 import type { Status, TenantStatus } from '../control/status-view.ts';
 import { message, render } from '../messages/message.ts';
-import { clinicsOf, type Problem } from '../model/problems.ts';
+import { type Problem, tenantsOf } from '../model/problems.ts';
 import { SYNC_HEALTH_WORDS, type SyncState } from '../model/sync-state.ts';
 import type { Instant } from '../model/time.ts';
 import { firstRows, stateWord } from './output.ts';
 import { IN_SYNC_AS_OF, renderAge, renderTable, renderTime, wrap } from './table.ts';
 
 /** Largest number of clinics listed per problem. */
-const NAMED_CLINICS = 30;
+const NAMED_TENANTS = 30;
 const HEADINGS = { 'action-required': 'ACTION REQUIRED', retrying: 'RETRYING' } as const;
 
 /** Renders the problems with their next steps, those that require action first. Returns an empty list if there are none. */
@@ -21,13 +21,13 @@ export function renderProblems(problems: readonly Problem[], now: Instant): stri
 }
 
 function renderProblem(problem: Problem, now: Instant): string {
-  const { tenant, subject, code, sinceAt, sentence, next, breaksAt, nextTryAt, waiting, clinics } = problem;
+  const { tenant, subject, code, sinceAt, sentence, next, breaksAt, nextTryAt, waiting, tenants } = problem;
   const who = [tenant, subject].filter((part) => part !== null).join(', ');
   const more = [
     ...(sinceAt === null ? [] : [`for ${renderAge(sinceAt, now)}`]),
     ...(breaksAt === null || breaksAt <= now ? [] : [`in ${renderAge(now, breaksAt)}, at ${renderTime(breaksAt)}`]),
     ...(nextTryAt === null ? [] : [render(message('next-try', { time: renderTime(nextTryAt) }))]),
-    ...(clinics === undefined ? [] : [clinicsText(clinics.map((clinic) => clinic.tenant))]),
+    ...(tenants === undefined ? [] : [tenantsText(tenants.map(({ tenant: id }) => id))]),
     ...(waiting === 0 ? [] : [`${waiting} ${waiting === 1 ? 'pending change' : 'pending changes'}`]),
   ];
   const what = wrap(`${who}: ${[`${sentence} (${code})`, ...more].join(', ')}`, '  ');
@@ -36,21 +36,21 @@ function renderProblem(problem: Problem, now: Instant): string {
   return `${what}\n    ${isCommand(next) ? next : wrap(next, '    ').trimStart()}`;
 }
 
-/** Lists the clinics of a shared problem, up to a limit. */
-function clinicsText(ids: readonly string[]): string {
-  const more = ids.length - NAMED_CLINICS;
-  const named = [...ids.slice(0, NAMED_CLINICS), ...(more > 0 ? [`and ${more} more`] : [])];
-  return `${ids.length} ${ids.length === 1 ? 'affected clinic' : 'affected clinics'} (${named.join(', ')})`;
+/** Lists the tenants of a shared problem, up to a limit. */
+function tenantsText(ids: readonly string[]): string {
+  const more = ids.length - NAMED_TENANTS;
+  const named = [...ids.slice(0, NAMED_TENANTS), ...(more > 0 ? [`and ${more} more`] : [])];
+  return `${ids.length} ${ids.length === 1 ? 'affected tenant' : 'affected tenants'} (${named.join(', ')})`;
 }
 
 function isCommand(next: string): boolean {
   return next.startsWith('clinic-mirror ');
 }
 
-/** Renders the number of clinics by health. */
+/** Renders the number of tenants by health. */
 export function renderSummary({ at, tenants, unusable, refused, problems }: Status): string {
   const of = (health: Problem['health']) =>
-    new Set(problems.filter((problem) => problem.health === health).flatMap(clinicsOf));
+    new Set(problems.filter((problem) => problem.health === health).flatMap(tenantsOf));
   const [needing, waiting] = [of('action-required'), of('retrying')];
   const waits = [...waiting].filter((tenant) => !needing.has(tenant)).length;
   const ids = [...tenants, ...unusable, ...refused].flatMap(({ tenant }) => tenant ?? []);
@@ -61,16 +61,16 @@ export function renderSummary({ at, tenants, unusable, refused, problems }: Stat
     ({ tenant, firstSync, paused: isPaused }) =>
       firstSync !== null && !isPaused && !needing.has(tenant) && !waiting.has(tenant),
   ).length;
-  const parts = [`${all} ${all === 1 ? 'clinic' : 'clinics'}`, `${needing.size} action required`, `${waits} retrying`];
+  const parts = [`${all} ${all === 1 ? 'tenant' : 'tenants'}`, `${needing.size} action required`, `${waits} retrying`];
   if (first > 0) parts.push(render(message('in-first-sync', { count: first })));
   if (paused > 0) parts.push(`${paused} paused`);
   return `as of ${renderTime(at)}: ${[...parts, `${all - needing.size - waits - first - paused} ok`].join(', ')}`;
 }
 
-/** Renders one line per clinic: the worst state of its targets, and totals. */
-export function renderClinics(tenants: readonly TenantStatus[], now: Instant): string {
+/** Renders one line per tenant: the worst state of its targets, and totals. */
+export function renderTenants(tenants: readonly TenantStatus[], now: Instant): string {
   const columns = [
-    'clinic',
+    'tenant',
     { heading: 'sync', isState: true },
     { heading: 'health', isState: true },
     IN_SYNC_AS_OF,
@@ -91,7 +91,7 @@ export function renderClinics(tenants: readonly TenantStatus[], now: Instant): s
     state.failing,
     state.held,
   ]);
-  return `${[renderTable(columns, rows), ...more].join('\n')}\n\nDetails of one clinic: clinic-mirror status <clinic>`;
+  return `${[renderTable(columns, rows), ...more].join('\n')}\n\nDetails of one tenant: clinic-mirror status <tenant>`;
 }
 
 /** Renders sync status and health in standard terms, with the progress of a first sync. */

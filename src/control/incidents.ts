@@ -17,13 +17,13 @@ const FOLDED: ReadonlySet<TargetStatus['reason']> = new Set(['backing-off', 'wri
  */
 export function incidentsOf(
   outages: readonly HostOutage[],
-  tenants: readonly TenantStatus[],
+  statuses: readonly TenantStatus[],
   now: Instant,
 ): Incident[] {
   return outages.flatMap(({ host, code, sinceAt, triedAt, works }) => {
     const reading = new Set(works.flatMap(({ tenant, target, other }) => (target === null && !other ? [tenant] : [])));
     const unread: string[] = [];
-    const clinics = tenants.flatMap((status) => {
+    const tenants = statuses.flatMap((status) => {
       const { tenant, paused, lastRun, targets } = status;
       const waiting = targets.filter(({ reason, outage }) => outage === host && reason !== 'paused');
       const isUnread = reading.has(tenant) && OUTAGE_CODES.has(lastRun?.error?.code ?? '');
@@ -32,9 +32,9 @@ export function incidentsOf(
       if (isUnread) unread.push(tenant);
       return [{ tenant, waiting: waiting.reduce((sum, { pending }) => sum + pending, 0) }];
     });
-    if (clinics.length === 0) return [];
+    if (tenants.length === 0) return [];
     const nextTryAt = triedAt + PROBE_EVERY_MS;
-    return [{ host, code, sinceAt, nextTryAt: nextTryAt > now ? nextTryAt : null, clinics, unread }];
+    return [{ host, code, sinceAt, nextTryAt: nextTryAt > now ? nextTryAt : null, tenants, unread }];
   });
 }
 
@@ -52,8 +52,8 @@ function isWaiting({ connections, reminders, triggers }: TenantStatus, other: Ot
   }
 }
 
-/** Returns an incident as one problem of all its clinics. */
-export function problemOf({ host, code, sinceAt, nextTryAt, clinics }: Incident): Problem {
+/** Returns an incident as one problem of all its tenants. */
+export function problemOf({ host, code, sinceAt, nextTryAt, tenants }: Incident): Problem {
   const report = message('server-away', { code });
   return {
     ...needsPerson({
@@ -63,8 +63,8 @@ export function problemOf({ host, code, sinceAt, nextTryAt, clinics }: Incident)
       sentence: report,
       next: `clinic-mirror retry ${shellWord(host)}`,
     }),
-    ...{ health: 'retrying', sinceAt, nextTryAt, clinics },
-    waiting: clinics.reduce((sum, { waiting }) => sum + waiting, 0),
+    ...{ health: 'retrying', sinceAt, nextTryAt, tenants },
+    waiting: tenants.reduce((sum, { waiting }) => sum + waiting, 0),
   };
 }
 
@@ -76,8 +76,8 @@ export function isFolded(incidents: readonly Incident[], { reason, outage }: Tar
 /** Result of a manual retry. */
 export interface Retried {
   host: string;
-  /** Clinics and targets that retry now. */
-  clinics: string[];
+  /** Tenants and targets that retry now. */
+  tenants: string[];
   targets: number;
 }
 
@@ -100,6 +100,6 @@ export async function retryHost(
       remedy: message('server-not-away.remedy'),
     });
   }
-  const clinics = [...new Set(works.map(({ tenant }) => tenant))].sort();
-  return { host, clinics, targets: works.filter(({ target }) => target !== null).length };
+  const tenants = [...new Set(works.map(({ tenant }) => tenant))].sort();
+  return { host, tenants, targets: works.filter(({ target }) => target !== null).length };
 }

@@ -228,9 +228,9 @@ function fill(gauges: Gauges, { at, tenants, problems, incidents, outageAfterMs 
   }
   for (const { tenant, health, code } of problems) gauges.problems.inc({ tenant: tenant ?? '', health, code });
   if (outageAfterMs !== null) gauges.serverAwayReportedAfter.set(outageAfterMs / 1_000);
-  for (const { host, sinceAt, clinics } of incidents) {
+  for (const { host, sinceAt, tenants } of incidents) {
     gauges.serverAway.set({ host }, Math.max(0, at - sinceAt) / 1_000);
-    gauges.serverAwayClinics.set({ host }, clinics.length);
+    gauges.serverAwayClinics.set({ host }, tenants.length);
   }
   // Sets the earliest value of each label last, because the last value remains.
   const coming = problems

@@ -158,7 +158,7 @@ export interface Incident {
   /** Next retry for all waiting work; null if due. */
   nextTryAt: Instant | null;
   /** Examined clinics, with their waiting changes. */
-  clinics: { tenant: string; waiting: number }[];
+  tenants: { tenant: string; waiting: number }[];
   /** Waiting clinics whose API is unreadable because of the server. */
   unread: string[];
 }

@@ -78,10 +78,10 @@ export function listProblems(
   question: ProblemQuestion,
 ): { problems: Problem[]; next: string | null } {
   const { items, next } = pageOfTenants(installation, question.isWanted, question);
-  const ofAll = problems.filter(({ tenant, clinics }) => tenant === null && clinics === undefined);
+  const ofAll = problems.filter(({ tenant, tenants }) => tenant === null && tenants === undefined);
   // A problem shared by clinics is only on the first page.
   const shared = problemsWithin(
-    problems.filter(({ clinics }) => clinics !== undefined),
+    problems.filter((problem) => problem.tenants !== undefined),
     question.isWanted,
   );
   const first = question.after !== null ? [] : [...(question.withAll ? ofAll : []), ...shared];

@@ -121,9 +121,9 @@ export class Outages {
     const now = clock();
     const { works, outage } = await store.end(host, now);
     if (outage !== null) {
-      const clinics = new Set(outage.works.map(({ tenant }) => tenant)).size;
+      const tenants = new Set(outage.works.map(({ tenant }) => tenant)).size;
       log.info(
-        { host, code: outage.code, clinics, minutes: minutesOf(now - outage.sinceAt) },
+        { host, code: outage.code, tenants, minutes: minutesOf(now - outage.sinceAt) },
         'server is reachable again',
       );
     }

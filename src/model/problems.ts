@@ -2,7 +2,7 @@ import { message, render, type Text } from '../messages/message.ts';
 import type { SyncHealth } from './sync-state.ts';
 import type { Instant } from './time.ts';
 
-/** Code for an unreachable server; one problem covers all clinics that wait for the server. */
+/** Code for an unreachable server; one problem covers all tenants that wait for the server. */
 export const SERVER_AWAY = 'server-away';
 
 /** A problem of a target, connection or tenant, with one sentence for every interface. */
@@ -34,8 +34,8 @@ export interface Problem {
   waiting: number;
   /** Subject, sentence and next step for any language; `status --json` has English only. */
   texts: { subject: Text; sentence: Text; next: Text | null };
-  /** Affected clinics of a shared problem, with the waiting changes of each. `tenant` is then null. */
-  clinics?: readonly { tenant: string; waiting: number }[];
+  /** Affected tenants of a shared problem, with the waiting changes of each. `tenant` is then null. */
+  tenants?: readonly { tenant: string; waiting: number }[];
 }
 
 /** Returns the subject of a problem that concerns a connection. */
@@ -50,18 +50,18 @@ export function subjectOf({ texts: { subject } }: Pick<Problem, 'texts'>): { kin
   return { kind: subject.code.replace(/^subject\./, ''), id: String(id) };
 }
 
-/** Lists the affected clinics; empty for the whole installation. */
-export function clinicsOf({ tenant, clinics = [] }: Problem): string[] {
-  return tenant === null ? clinics.map((clinic) => clinic.tenant) : [tenant];
+/** Lists the affected tenants; empty for the whole installation. */
+export function tenantsOf({ tenant, tenants = [] }: Problem): string[] {
+  return tenant === null ? tenants.map((each) => each.tenant) : [tenant];
 }
 
-/** Filters problems by clinic and removes mentions of other clinics. @param isWanted selects a tenant */
+/** Filters problems by tenant and removes mentions of other tenants. @param isWanted selects a tenant */
 export function problemsWithin(problems: readonly Problem[], isWanted: (tenant: string) => boolean): Problem[] {
   return problems.flatMap((problem) => {
-    if (problem.clinics === undefined) return clinicsOf(problem).some(isWanted) ? [problem] : [];
-    const clinics = problem.clinics.filter(({ tenant }) => isWanted(tenant));
-    const waiting = clinics.reduce((sum, clinic) => sum + clinic.waiting, 0);
-    return clinics.length === 0 ? [] : [{ ...problem, clinics, waiting }];
+    if (problem.tenants === undefined) return tenantsOf(problem).some(isWanted) ? [problem] : [];
+    const tenants = problem.tenants.filter(({ tenant }) => isWanted(tenant));
+    const waiting = tenants.reduce((sum, each) => sum + each.waiting, 0);
+    return tenants.length === 0 ? [] : [{ ...problem, tenants, waiting }];
   });
 }
 

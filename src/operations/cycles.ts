@@ -185,7 +185,7 @@ export const CYCLE_OPERATIONS = {
     summary: 'retry an unreachable server now, in the running daemon',
     level: 'operator',
     input: z.strictObject({ server: id }),
-    output: z.object({ host: z.string(), clinics: z.array(z.string()), targets: z.number() }),
+    output: z.object({ host: z.string(), tenants: z.array(z.string()), targets: z.number() }),
     http: { method: 'POST', path: '/servers/{server}/retry' },
     commands: [{ words: 'retry <server>' }],
     async audit({ server }, { services: { installation } }) {
@@ -196,7 +196,7 @@ export const CYCLE_OPERATIONS = {
       const { retryHost } = await import('../control/incidents.ts');
       return retryHost(services.installation, server, (tenant) => maySee(rights, tenant));
     },
-    auditResult: ({ clinics, targets }) => ({ clinics: clinics.length, targets }),
+    auditResult: ({ tenants, targets }) => ({ tenants: tenants.length, targets }),
   }),
   auditTenant: operation({
     summary: 'read the targets and show manual changes',

@@ -67,7 +67,7 @@ export const problem = z.object({
     .nullable()
     .describe('State of the tenant; null if the problem concerns no tenant'),
   waiting: z.number().describe('Number of pending changes'),
-  clinics: z
+  tenants: z
     .array(z.object({ tenant: z.string(), waiting: z.number() }))
     .optional()
     .describe('For an unreachable server: the waiting tenants; `tenant` is then null'),

@@ -298,7 +298,7 @@ export const statusReply = z.object({
         code: z.string(),
         sinceAt: instant,
         nextTryAt: instant.nullable(),
-        clinics: z.array(z.object({ tenant: z.string(), waiting: z.number() })),
+        tenants: z.array(z.object({ tenant: z.string(), waiting: z.number() })),
         unread: z.array(z.string()),
       }),
     )

@@ -58,7 +58,7 @@ export const TENANT_OPERATIONS = {
         fixed: { problems: false },
         output: z.object({
           at: instant,
-          clinics: z.array(
+          tenants: z.array(
             tenantStatus.pick({ tenant: true, paused: true }).extend({
               ...syncState,
               lastCycleAt: instant.nullable(),
@@ -73,7 +73,7 @@ export const TENANT_OPERATIONS = {
         }),
         of: ({ at, tenants, problems }) => ({
           at,
-          clinics: tenants.map((clinic) => ({
+          tenants: tenants.map((clinic) => ({
             ...clinic,
             lastCycleAt: clinic.lastRun?.finishedAt ?? null,
             targets: clinic.targets.map((target) => ({ ...target, code: target.failure?.code ?? null })),

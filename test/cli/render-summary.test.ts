@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { renderClinics, renderProblems, renderSummary } from '../../src/cli/render-summary.ts';
+import { renderProblems, renderSummary, renderTenants } from '../../src/cli/render-summary.ts';
 import { renderTime } from '../../src/cli/table.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { loginOf, problems, statusOf, targetOf, tenantOf } from '../control/status-of.ts';
@@ -42,8 +42,8 @@ describe('problems', () => {
   test('of many clinics list the first thirty', () => {
     const [problem] = problems(NEEDS_LOGIN);
     const clinics = Array.from({ length: 32 }, (_, index) => ({ tenant: `c${index}`, waiting: 0 }));
-    const [text = ''] = renderProblems([{ ...problem!, clinics } as NonNullable<typeof problem>], NOW);
-    expect(flat(text)).toMatch(/32 affected clinics \(c0, .*, c29, and 2 more\)/);
+    const [text = ''] = renderProblems([{ ...problem!, tenants: clinics } as NonNullable<typeof problem>], NOW);
+    expect(flat(text)).toMatch(/32 affected tenants \(c0, .*, c29, and 2 more\)/);
   });
 });
 
@@ -55,7 +55,7 @@ describe('the summary', () => {
     const tenants = ['a', 'b', 'c'].map((tenant) => tenantOf({ tenant }));
     const found = [...ill('a', NEEDS_LOGIN), ...ill('a', RETRYING), ...ill('b', RETRYING)];
     expect(renderSummary({ ...statusOf(tenants), problems: found })).toMatch(
-      /: 3 clinics, 1 action required, 1 retrying, 1 ok$/,
+      /: 3 tenants, 1 action required, 1 retrying, 1 ok$/,
     );
   });
 
@@ -73,5 +73,5 @@ describe('the summary', () => {
 test('a clinic in its first sync shows its figures in its line', () => {
   const firstSync = { written: 20, of: 70 };
   const target = targetOf('first-sync', { sync: 'behind', firstSync });
-  expect(renderClinics([tenantOf({ targets: [target], firstSync })], NOW)).toMatch(/^aurora +behind, 20\/70 /m);
+  expect(renderTenants([tenantOf({ targets: [target], firstSync })], NOW)).toMatch(/^aurora +behind, 20\/70 /m);
 });

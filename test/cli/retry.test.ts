@@ -19,14 +19,14 @@ test('the command of the problem makes the daemon retry the server, and lists it
   const [, command = ''] = /clinic-mirror (retry \S+)/.exec(told.out) ?? [];
   const { out, code, thrown } = await runProgram(command.split(' '), { installation });
   expect([code, thrown]).toEqual([0, null]);
-  expect(out).toBe(`1 clinic retries ${AWAY} now, if the daemon runs: studio-rossi\n`);
+  expect(out).toBe(`1 tenant retries ${AWAY} now, if the daemon runs: studio-rossi\n`);
   expect(woken).toEqual([expect.stringContaining(`${AWAY} studio-rossi/`)]);
 });
 
 test('the same answer is available as JSON', async () => {
   const { installation } = await open();
   const { out } = await runProgram(['retry', AWAY, '--json'], { installation });
-  expect(JSON.parse(out)).toEqual({ host: AWAY, clinics: ['studio-rossi'], targets: 1 });
+  expect(JSON.parse(out)).toEqual({ host: AWAY, tenants: ['studio-rossi'], targets: 1 });
 });
 
 test('a server without pending retries is an error that says how to find its name', async () => {

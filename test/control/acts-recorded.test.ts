@@ -339,7 +339,7 @@ const OF_STATE: GivenByVerb<
     return {
       act: (acting) => OPERATIONS.retryServer.run({ server: 'dav.example' }, contextWith({ installation, acting })),
       what: { host: 'dav.example' },
-      facts: { clinics: 1, targets: 1 },
+      facts: { tenants: 1, targets: 1 },
       tenant: null,
     };
   },

@@ -98,7 +98,7 @@ test.each(['whole', 'each'] as const)(
         tenant: null,
         subject: `server ${HOST}`,
         code: 'server-away',
-        clinics: ids,
+        tenants: ids,
         waiting: CLINICS,
         health: 'retrying',
       },
@@ -106,7 +106,7 @@ test.each(['whole', 'each'] as const)(
     expect(found.problems[0]?.next).toBe(`clinic-mirror retry ${HOST}`);
     const text = renderStatus(found, { problemsOnly: true });
     expect(text.match(new RegExp(HOST, 'g'))).toHaveLength(2);
-    expect(text).toContain('20 affected clinics (clinic-0, clinic-1');
+    expect(text).toContain('20 affected tenants (clinic-0, clinic-1');
     expect(text).toContain('0 action required, 20 retrying');
     expect(renderStatus(await status(installationOf(world), 'clinic-3'))).toContain(HOST);
   },
@@ -118,7 +118,7 @@ test('an outage of a clinic system is one problem of the affected clinics', asyn
   await world.runUntil(() => false, 10 * MINUTE_MS);
   const { problems } = await status(installationOf(world));
   expect(problems).toMatchObject([{ subject: `server ${CLINIC_HOST}`, code: 'server-away' }]);
-  expect(problems[0]?.clinics).toHaveLength(CLINICS);
+  expect(problems[0]?.tenants).toHaveLength(CLINICS);
 });
 
 test('a user with access to some clinics sees only those', async () => {
@@ -128,7 +128,7 @@ test('a user with access to some clinics sees only those', async () => {
   await world.runUntil(() => false, 2 * MINUTE_MS);
   const { problems } = await status(installationOf(world));
   const [seen] = problemsWithin(problems, (tenant) => tenant === 'clinic-7');
-  expect(seen).toMatchObject({ clinics: [{ tenant: 'clinic-7', waiting: 1 }], waiting: 1 });
+  expect(seen).toMatchObject({ tenants: [{ tenant: 'clinic-7', waiting: 1 }], waiting: 1 });
   expect(JSON.stringify(seen)).not.toContain('clinic-8');
   expect(problemsWithin(problems, () => false)).toEqual([]);
 });
@@ -171,8 +171,8 @@ test('an operator can retry all work that waits for a server', async () => {
   const installation = installationOf(world);
   const sinceAt = (await status(installation)).incidents[0]?.sinceAt;
   world.refused = 0;
-  const { clinics, targets } = await retryHost(installation, HOST, () => true);
-  expect([clinics.length, targets]).toEqual([CLINICS, CLINICS]);
+  const { tenants, targets } = await retryHost(installation, HOST, () => true);
+  expect([tenants.length, targets]).toEqual([CLINICS, CLINICS]);
   await world.runUntil(() => false, 4 * SECOND_MS);
   expect(world.refused).toBeGreaterThanOrEqual(CLINICS);
   // It is the same incident.
@@ -191,7 +191,7 @@ test('an unreachable reminder gateway is an incident, and its first answer ends 
   world.gateway.answers.push(...Array<typeof AWAY>(1_000).fill(AWAY));
   await world.advance(24 * HOUR_MS + 10 * MINUTE_MS);
   expect(await incidents(world.tenant)).toMatchObject([
-    { host: GATEWAY, code: 'connection-failed', clinics: [{ tenant: 'studio-rossi' }], unread: [] },
+    { host: GATEWAY, code: 'connection-failed', tenants: [{ tenant: 'studio-rossi' }], unread: [] },
   ]);
   const { problems } = await status(openInstallation({ tenants: [world.tenant] }));
   expect(problems).toMatchObject([{ code: 'server-away', subject: `server ${GATEWAY}`, health: 'retrying' }]);
@@ -238,7 +238,7 @@ test('an unreachable trigger receiver is an incident, retried every ten seconds,
   await world.advance(20 * MINUTE_MS);
   const host = new URL(receiver.url).host;
   expect(await incidents(world.open())).toMatchObject([
-    { host, code: 'webhook-unavailable', clinics: [{ tenant: 'studio-rossi' }] },
+    { host, code: 'webhook-unavailable', tenants: [{ tenant: 'studio-rossi' }] },
   ]);
   receiver.kit.faults.clear();
   await world.advance(15 * SECOND_MS);
@@ -252,7 +252,7 @@ test('a paused receiver is retried at once after an operator’s retry', async (
   world.wakes.length = 0;
   receiver.kit.faults.clear();
   const installation = openInstallation({ tenants: [world.open()] });
-  expect(await retryHost(installation, host, () => true)).toEqual({ host, clinics: ['studio-rossi'], targets: 0 });
+  expect(await retryHost(installation, host, () => true)).toEqual({ host, tenants: ['studio-rossi'], targets: 0 });
   await world.advance(3 * SECOND_MS);
   expect(receiver.taken).toHaveLength(1);
 });

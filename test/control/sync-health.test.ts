@@ -215,7 +215,7 @@ async function surfacesOf({ installation, clock }: World) {
     single: await run('status', TENANT),
     json: JSON.parse(await run('status', TENANT, '--json')).tenants[0],
     figures: await metrics.render(),
-    assistant: (structuredContent as { clinics: SyncHealth[] }).clinics[0],
+    assistant: (structuredContent as { tenants: SyncHealth[] }).tenants[0],
     problems,
     ...{ mail: textOf(digest, clock.now, 'en').text, payload: payloadOf(digest, clock.now).data.begun.problems },
   };

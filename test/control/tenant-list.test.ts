@@ -26,7 +26,7 @@ describe('a list of tenants', () => {
 
 describe('a list of problems', () => {
   const problemOf = (code: string, tenant: string | null, clinics?: readonly string[]) =>
-    ({ code, tenant, clinics: clinics?.map((clinic) => ({ tenant: clinic, waiting: 1 })) }) as never;
+    ({ code, tenant, tenants: clinics?.map((clinic) => ({ tenant: clinic, waiting: 1 })) }) as never;
   const PROBLEMS = [
     ...[problemOf('b', 'beta'), problemOf('all', null), problemOf('a', 'alfa')],
     problemOf('shared', null, ['alfa', 'beta']),

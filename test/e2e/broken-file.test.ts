@@ -53,7 +53,7 @@ test('with a broken file of a running clinic, commands use the running configura
   const look = async (when: string) => {
     const all = await run('status');
     expect(all, when).toMatchObject({ code: 0, err: '' });
-    expect(all.all, when).toContain('1 clinic, 1 action required');
+    expect(all.all, when).toContain('1 tenant, 1 action required');
     for (const args of [
       ['status', 'clinic-1'],
       ['plan', 'clinic-1'],
@@ -101,7 +101,7 @@ test('a broken profile of running clinics is reported the same way', async () =>
   await appendFile(join(folder, name), '\n\tno: yaml\n');
   const told = await run('status');
   expect(told.code, told.all).toBe(0);
-  expect(told.all).toContain('1 clinic, 0 action required');
+  expect(told.all).toContain('1 tenant, 0 action required');
   expect(told.all).toContain(`every tenant CHANGED FILE REFUSED`);
   expect(told.all).toMatch(new RegExp(`${name}, line \\d+`));
   expect((await run('status', 'clinic-1')).out).toMatch(/sync: in sync/);
@@ -113,7 +113,7 @@ test('a file that no daemon ran, or that one found broken when it began, is not 
   expect(before.code, before.all).toBe(0);
   await breakFile();
   for (const when of ['no daemon ran it', 'a daemon began with it']) {
-    expect((await run('status')).all, when).toContain('1 clinic, 1 action required');
+    expect((await run('status')).all, when).toContain('1 tenant, 1 action required');
     expect(await run('sync', 'clinic-1'), when).toMatchObject({ code: 2 });
     expect((await run('config', 'check')).all, when).toMatch(/clinic-1\.yaml line \d+/);
     if (when === 'no daemon ran it') {

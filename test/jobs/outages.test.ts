@@ -131,7 +131,7 @@ describe('the log of an outage of 20 clinics', () => {
     world.lines.length = 0;
     await world.runUntil(() => areInSync(world), 20 * MINUTE_MS);
     expect(world.lines.filter(([message]) => message !== 'daemon wrote to a target')).toEqual([
-      ['server is reachable again', { host: HOST, code: 'server-error', clinics: 20, minutes: expect.closeTo(60, -1) }],
+      ['server is reachable again', { host: HOST, code: 'server-error', tenants: 20, minutes: expect.closeTo(60, -1) }],
     ]);
   });
 

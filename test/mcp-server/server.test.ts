@@ -71,7 +71,7 @@ describe('the server for assistants', () => {
     const { structuredContent: health } = await ask(client, 'health', { tenant: TENANT });
     expect(health).toMatchObject({ targets: [{ target: 'doctor', inSync: 2, failing: { refused: 1 } }] });
     const { structuredContent: status } = await ask(client, 'status', { tenant: TENANT });
-    expect(status).toMatchObject({ clinics: [{ tenant: TENANT, problems: 1, targets: [{ failing: 1 }] }] });
+    expect(status).toMatchObject({ tenants: [{ tenant: TENANT, problems: 1, targets: [{ failing: 1 }] }] });
   });
 
   test('shows no patient data in any tool', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { clinicsOf, needsPerson, type Problem, problemsWithin } from '../../src/model/problems.ts';
+import { needsPerson, type Problem, problemsWithin, tenantsOf } from '../../src/model/problems.ts';
 
 const problemOf = (tenant: string | null, changes: Partial<Problem> = {}): Problem => ({
   ...needsPerson({ tenant, subject: 'target doctor', code: 'on-hold', sentence: 'removals wait', next: null }),
@@ -7,7 +7,7 @@ const problemOf = (tenant: string | null, changes: Partial<Problem> = {}): Probl
 });
 const SHARED = problemOf(null, {
   waiting: 6,
-  clinics: [
+  tenants: [
     { tenant: 'aurora', waiting: 2 },
     { tenant: 'bianchi', waiting: 3 },
     { tenant: 'rossi', waiting: 1 },
@@ -15,7 +15,7 @@ const SHARED = problemOf(null, {
 });
 
 test('a problem is of its tenant, of each clinic that shares it, or of none', () => {
-  expect([problemOf('rossi'), SHARED, problemOf(null)].map(clinicsOf)).toEqual([
+  expect([problemOf('rossi'), SHARED, problemOf(null)].map(tenantsOf)).toEqual([
     ['rossi'],
     ['aurora', 'bianchi', 'rossi'],
     [],
@@ -29,7 +29,7 @@ test('a user with some clinics sees no problem of another one and none of the wh
 
 test('of a shared problem the other clinics and their changes are left out', () => {
   const [seen] = problemsWithin([SHARED], (tenant) => tenant !== 'bianchi');
-  expect(seen).toMatchObject({ waiting: 3, clinics: [{ tenant: 'aurora' }, { tenant: 'rossi' }] });
+  expect(seen).toMatchObject({ waiting: 3, tenants: [{ tenant: 'aurora' }, { tenant: 'rossi' }] });
   expect(JSON.stringify(seen)).not.toContain('bianchi');
   expect(problemsWithin([SHARED], () => false)).toEqual([]);
 });

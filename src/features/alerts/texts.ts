@@ -1,5 +1,5 @@
 import { type Language, render, type Text } from '../../messages/message.ts';
-import { clinicsOf, type Problem } from '../../model/problems.ts';
+import { type Problem, tenantsOf } from '../../model/problems.ts';
 import { SYNC_HEALTH_WORDS, type SyncHealth } from '../../model/sync-state.ts';
 import { HOUR_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
 import type { Digest } from './digest.ts';
@@ -85,9 +85,9 @@ export function payloadOf(digest: Digest, now: Instant) {
     problems: problems
       .slice(0, NAMED / 2)
       .map(({ texts: _texts, ...one }) =>
-        one.clinics === undefined
+        one.tenants === undefined
           ? one
-          : { ...one, clinics: one.clinics.slice(0, NAMED), clinicCount: one.clinics.length },
+          : { ...one, tenants: one.tenants.slice(0, NAMED), tenantCount: one.tenants.length },
       ),
   });
   return {
@@ -106,7 +106,7 @@ interface MessageContext {
 }
 
 function subjectOf(problems: readonly Problem[], { words, say }: MessageContext): string {
-  const tenants = new Set(problems.flatMap(clinicsOf));
+  const tenants = new Set(problems.flatMap(tenantsOf));
   const [first] = problems;
   if (problems.length === 1 && first !== undefined) return `${whoOf(first, say)}: ${first.code}`;
   return `${words.problems(problems.length)}${tenants.size === 0 ? '' : words.ofClinics(tenants.size)}`;
@@ -125,13 +125,13 @@ function part(
 }
 
 function lineOf(problem: Problem, { now, words, say }: MessageContext, isOver: boolean): string {
-  const { code, sinceAt, breaksAt, nextTryAt, waiting, syncHealth, clinics } = problem;
+  const { code, sinceAt, breaksAt, nextTryAt, waiting, syncHealth, tenants } = problem;
   const { sentence, next } = problem.texts;
   const more = [
     ...(sinceAt === null || isOver ? [] : [words.since(ageOf(now - sinceAt, words))]),
     ...(breaksAt === null || breaksAt <= now || isOver ? [] : [words.until(ageOf(breaksAt - now, words))]),
     ...(nextTryAt === null || nextTryAt <= now || isOver ? [] : [words.nextTry(minutesOf(nextTryAt - now))]),
-    ...(clinics === undefined || isOver ? [] : [words.clinics(clinics.length, idsOf(clinics, words))]),
+    ...(tenants === undefined || isOver ? [] : [words.clinics(tenants.length, idsOf(tenants, words))]),
     ...(waiting === 0 || isOver ? [] : [words.waiting(waiting)]),
     ...(syncHealth === null || isOver ? [] : [words.stands(syncHealth)]),
   ];
@@ -140,9 +140,9 @@ function lineOf(problem: Problem, { now, words, say }: MessageContext, isOver: b
 }
 
 /** Lists clinics, up to a limit. */
-function idsOf(clinics: NonNullable<Problem['clinics']>, words: Words): string {
-  const ids = clinics.slice(0, NAMED).map(({ tenant }) => tenant);
-  return [...ids, ...(clinics.length > NAMED ? [words.more(clinics.length - NAMED)] : [])].join(', ');
+function idsOf(tenants: NonNullable<Problem['tenants']>, words: Words): string {
+  const ids = tenants.slice(0, NAMED).map(({ tenant }) => tenant);
+  return [...ids, ...(tenants.length > NAMED ? [words.more(tenants.length - NAMED)] : [])].join(', ');
 }
 
 function whoOf({ tenant, texts: { subject } }: Problem, say: MessageContext['say']): string {

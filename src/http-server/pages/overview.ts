@@ -5,7 +5,7 @@ import { clinicAddress } from '../../documents/document.ts';
 import { message } from '../../messages/message.ts';
 import { maySee } from '../../model/acts.ts';
 import { type Html, html } from '../../model/html.ts';
-import { clinicsOf, type Problem, problemsWithin } from '../../model/problems.ts';
+import { type Problem, problemsWithin, tenantsOf } from '../../model/problems.ts';
 import type { OperatorServices, Visitor } from '../operators.ts';
 import { contextOf, type PageContext } from './context.ts';
 import { type Page, sendPage } from './layout.ts';
@@ -116,8 +116,8 @@ function someOf(context: PageContext, caption: string, problems: readonly Proble
 
 /** Groups clinics by state: action required, retrying, first sync, others. */
 function kindsOf({ clinics, problems }: Overview) {
-  const forYou = new Set(problems.filter(({ health }) => health === 'action-required').flatMap(clinicsOf));
-  const byTime = new Set(problems.flatMap(clinicsOf));
+  const forYou = new Set(problems.filter(({ health }) => health === 'action-required').flatMap(tenantsOf));
+  const byTime = new Set(problems.flatMap(tenantsOf));
   const paused = clinics.filter((clinic) => clinic.paused);
   const active = clinics.filter((clinic) => !clinic.paused);
   const quiet = active.filter(({ tenant }) => !byTime.has(tenant));

@@ -41,13 +41,13 @@ export function problemTable(
   const words = OVERVIEW[context.language];
   const columns = [...(links === null ? [] : [words.clinic]), words.what, words.since, words.waiting, words.toDo];
   const nameOf = (tenant: string | null) => (tenant === null ? words.everywhere : (links?.nameOf(tenant) ?? tenant));
-  const named = (clinics: NonNullable<Problem['clinics']>) => {
-    const names = clinics.slice(0, NAMED_CLINICS).map(({ tenant }) => nameOf(tenant));
-    return `${names.join(', ')}${clinics.length > NAMED_CLINICS ? ', …' : ''}`;
+  const named = (tenants: NonNullable<Problem['tenants']>) => {
+    const names = tenants.slice(0, NAMED_CLINICS).map(({ tenant }) => nameOf(tenant));
+    return `${names.join(', ')}${tenants.length > NAMED_CLINICS ? ', …' : ''}`;
   };
   const rows = problems.map((problem) => {
-    const { tenant, subject, code, sinceAt, nextTryAt, waiting, clinics, texts } = problem;
-    const name = clinics === undefined ? nameOf(tenant) : html`${words.clinics(clinics.length)}: ${named(clinics)}`;
+    const { tenant, subject, code, sinceAt, nextTryAt, waiting, tenants, texts } = problem;
+    const name = tenants === undefined ? nameOf(tenant) : html`${words.clinics(tenants.length)}: ${named(tenants)}`;
     const page = tenant === null ? null : (links?.pageOf(tenant) ?? null);
     const again =
       nextTryAt === null
@@ -77,12 +77,12 @@ function retryButton(
   services: OperatorServices | null,
 ): Html | null {
   const { visitor } = context;
-  const { code, clinics = [] } = problem;
+  const { code, tenants = [] } = problem;
   if (code !== SERVER_AWAY || services === null || visitor === null || !mayDo(visitor, 'operator')) return null;
   if (reasonField(context, services, 'retry') !== null) return null;
   const fields = {
     server: subjectOf(problem).id,
-    tenant: clinicLinks === null ? (clinics[0]?.tenant ?? '') : '',
+    tenant: clinicLinks === null ? (tenants[0]?.tenant ?? '') : '',
   };
   return actionButton(context, {
     address: RETRY_ROUTE,

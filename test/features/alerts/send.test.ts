@@ -124,11 +124,11 @@ describe('by webhook', () => {
 
   test('an unreachable server is reported with its first 40 clinics, their number, and the total of waiting work', async () => {
     const clinics = Array.from({ length: 60 }, (_, index) => ({ tenant: `clinic-${index}`, waiting: 2 }));
-    const away = { ...ended, tenant: null, code: 'server-away', clinics, waiting: 120 };
+    const away = { ...ended, tenant: null, code: 'server-away', tenants: clinics, waiting: 120 };
     await open().get('webhook')!({ ...digest, begun: [away] }, NOW, signal);
     const [told] = JSON.parse(receiver.requests[0]!.body).data.begun.problems;
-    expect(told).toMatchObject({ code: 'server-away', waiting: 120, clinicCount: 60 });
-    expect(told.clinics).toEqual(clinics.slice(0, 40));
+    expect(told).toMatchObject({ code: 'server-away', waiting: 120, tenantCount: 60 });
+    expect(told.tenants).toEqual(clinics.slice(0, 40));
   });
 
   test('a thousand problems are counted, and fit', async () => {

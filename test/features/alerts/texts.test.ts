@@ -63,9 +63,9 @@ describe('a line of a digest', () => {
 
   test('names at most 40 of the clinics that share a problem', () => {
     const clinics = Array.from({ length: 42 }, (_, at) => ({ tenant: `c${at}`, waiting: 0 }));
-    const line = lineOf({ clinics });
+    const line = lineOf({ tenants: clinics });
     expect(line).toMatch(/42 affected clinics \(c0, .*c39, and 2 more\)/);
-    expect(lineOf({ clinics: clinics.slice(0, 1) })).toContain('1 affected clinic (c0)');
+    expect(lineOf({ tenants: clinics.slice(0, 1) })).toContain('1 affected clinic (c0)');
   });
 });
 
@@ -79,10 +79,10 @@ test('a digest names 40 problems of each kind and counts the others and the unch
 
 test('a digest for an API has 20 problems of each kind with all counts, and no texts', () => {
   const clinics = Array.from({ length: 42 }, (_, at) => ({ tenant: `c${at}`, waiting: 0 }));
-  const many = [problemOf(null, { clinics }), ...Array(24).fill(problemOf('aurora'))];
+  const many = [problemOf(null, { tenants: clinics }), ...Array(24).fill(problemOf('aurora'))];
   const { data, timestamp } = payloadOf({ ...NOTHING, begun: many, others: 3 }, NOW);
   expect([timestamp, data.begun.count, data.begun.problems.length]).toEqual([new Date(NOW).toISOString(), 25, 20]);
-  expect(data.begun.problems[0]).toMatchObject({ clinics: { length: 40 }, clinicCount: 42 });
+  expect(data.begun.problems[0]).toMatchObject({ tenants: { length: 40 }, tenantCount: 42 });
   expect(data).toMatchObject({ over: { count: 0, problems: [] }, others: 3 });
   expect(JSON.stringify(data)).not.toContain('"texts"');
 });

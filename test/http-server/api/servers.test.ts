@@ -15,7 +15,7 @@ beforeEach(async () => {
 test('a server that is away is tried at once for all that wait for it, and that is in the audit log', async () => {
   const { woken, latestMs } = await openServerAway(redis.connect(), world.installation);
   const { status, body } = await world.as('operator')('POST', RETRY, { reason: 'INC-7' });
-  expect([status, body]).toEqual([200, { host: AWAY, clinics: [AURORA, ROSSI], targets: 2 }]);
+  expect([status, body]).toEqual([200, { host: AWAY, tenants: [AURORA, ROSSI], targets: 2 }]);
   expect(woken.sort()).toEqual([`${AWAY} ${AURORA}/doctor`, expect.stringContaining(`${AWAY} ${ROSSI}/`)]);
   expect(latestMs()).toBeLessThanOrEqual(3_000);
   expect(world.entries).toMatchObject([
@@ -27,7 +27,7 @@ test('a server that is away is tried at once for all that wait for it, and that 
 test('a user who may see one tenant retries only that one, and learns of no other', async () => {
   const { woken } = await openServerAway(redis.connect(), world.installation);
   const { status, body } = await world.as('owner-of-aurora')('POST', RETRY, {});
-  expect([status, body]).toEqual([200, { host: AWAY, clinics: [AURORA], targets: 1 }]);
+  expect([status, body]).toEqual([200, { host: AWAY, tenants: [AURORA], targets: 1 }]);
   expect(woken).toEqual([`${AWAY} ${AURORA}/doctor`]);
 });
 
