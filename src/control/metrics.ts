@@ -139,7 +139,7 @@ function createReloadMetrics(registry: Registry): Metrics['observeReload'] {
     labelNames: ['result'],
     registers,
   });
-  const takenUp = new Gauge({
+  const applied = new Gauge({
     name: 'clinic_mirror_configuration_applied_timestamp_seconds',
     help: 'Time of the last start or reload in which the daemon applied all files',
     registers,
@@ -149,11 +149,11 @@ function createReloadMetrics(registry: Registry): Metrics['observeReload'] {
     help: 'Changed files that the daemon refuses; settings and profiles count as one file',
     registers,
   });
-  takenUp.setToCurrentTime();
+  applied.setToCurrentTime();
   return (result, refusedFiles) => {
     readings.inc({ result });
     refused.set(refusedFiles);
-    if (refusedFiles === 0) takenUp.setToCurrentTime();
+    if (refusedFiles === 0) applied.setToCurrentTime();
   };
 }
 
