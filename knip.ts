@@ -31,6 +31,6 @@ export default {
     ...['@stryker-mutator/core', '@stryker-mutator/vitest-runner', 'json-server'],
     ...['textlint-rule-prh', 'cspell', 'markdownlint-cli2'],
   ],
-  // Optional: promtool, ssh-keygen and systemd-analyze are used only if installed.
-  ignoreBinaries: ['flock', 'promtool', 'ssh-keygen', 'systemd-analyze'],
+  // Optional: flock and ssh-keygen are used only if installed.
+  ignoreBinaries: ['flock', 'ssh-keygen'],
 } satisfies KnipConfig;

@@ -4,6 +4,7 @@ import { defineConfig } from 'vitest/config';
 import LongestFirst from './test/support/longest-first.ts';
 import { measuredPace, PACE_VARIABLE } from './test/support/pace.ts';
 import { testDateOptions } from './test/support/test-date.ts';
+import { TIER_VARIABLE } from './test/support/tiers.ts';
 
 /** The clock of the tests and of the processes that they start. */
 const testDate = testDateOptions(process.env);
@@ -15,7 +16,8 @@ export default defineConfig({
   test: {
     environment: 'node',
     include: ['test/**/*.test.ts'],
-    reporters: ['default', './test/support/slowest-reporter.ts'],
+    reporters: ['./test/support/run-reporter.ts'],
+    setupFiles: process.env[TIER_VARIABLE] === undefined ? [] : ['./test/support/cpu-limit.ts'],
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
     env: {

@@ -4,15 +4,12 @@ import { tmpdir, userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type DavUser, type PrivateDavServer, USUAL_DAV_USERS, untilAnswers } from './dav-server.ts';
-import { withDependencies } from './debian-packages.ts';
+import { BASE_LIBRARIES, withDependencies } from './debian-packages.ts';
 import { freePort } from './free-port.ts';
 import { startGuarded } from './guarded-process.ts';
 import { type Progress, terminalProgress } from './progress.ts';
 import { resolveServer, type ServerSource, ServerUnavailable } from './server-command.ts';
 import { librariesIn } from './unpacked-libraries.ts';
-
-/** Present on every host with Node; a second copy would not work with the host's loader. */
-const BASE_LIBRARIES = ['libc6', 'libgcc-s1', 'libstdc++6'];
 
 const CYRUS: ServerSource = {
   name: 'Cyrus IMAP',

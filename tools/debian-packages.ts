@@ -45,6 +45,9 @@ export type PackageChoice = (dependenciesOf: DependenciesOf) => Promise<readonly
 /** The packages on which the given ones depend directly (virtual ones left out). */
 export type DependenciesOf = (packages: readonly string[]) => Promise<string[]>;
 
+/** Libraries of every host with Node; a second copy would not work with the host's loader. */
+export const BASE_LIBRARIES = ['libc6', 'libgcc-s1', 'libstdc++6'];
+
 /** The given packages and all on which they depend, directly or not, as far as `wanted` agrees. */
 export async function withDependencies(
   packages: readonly string[],

@@ -30,10 +30,22 @@ export function paceOf({ usedMs, load, cores }: Seen): number {
 export function measuredPace(env: NodeJS.ProcessEnv): number {
   const known = Number(env[PACE_VARIABLE]);
   if (known >= 1) return known;
+  return paceOf({ usedMs: workMs(), load: loadavg()[0] ?? 0, cores: availableParallelism() });
+}
+
+/** Measures how much more processor time this host takes than a usual one at this moment, for limits of processor time. At least 1. */
+export function slowdownNow(): number {
+  // The first pass also compiles.
+  workMs();
+  return Math.max(1, Math.min(workMs(), workMs()) / USUAL_MS);
+}
+
+/** Processor time of {@link work}. */
+function workMs(): number {
   const before = process.cpuUsage();
   work();
   const { user, system } = process.cpuUsage(before);
-  return paceOf({ usedMs: (user + system) / 1_000, load: loadavg()[0] ?? 0, cores: availableParallelism() });
+  return (user + system) / 1_000;
 }
 
 /** As tests do: much that is made and soon gone. */

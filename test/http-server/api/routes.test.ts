@@ -49,9 +49,8 @@ describe.each(ROUTES.map((route) => [route.name, route] as const))('%s', (name, 
     expect(await world.as('owner')(method, address, { 'unheard-of': 1 })).toEqual(problemLike(400, 'request-invalid'));
   });
 
-  test.runIf(path.startsWith('/tenants/{tenant}'))(
-    'gives the same answer for a missing tenant and for one of another owner',
-    async () => {
+  if (path.startsWith('/tenants/{tenant}'))
+    test('gives the same answer for a missing tenant and for one of another owner', async () => {
       const body = bodyFor(name);
       const unknown = await world.as('owner')(method, addressOf(path, 'nobody') + (QUERIES[name] ?? ''), body);
       expect(unknown).toEqual(problemLike(404, 'no-such-tenant'));
@@ -59,6 +58,5 @@ describe.each(ROUTES.map((route) => [route.name, route] as const))('%s', (name, 
       expect(notTheirs.status).toBe(404);
       expect(notTheirs.body).toEqual(unknown.body);
       expect(JSON.stringify(unknown.body)).not.toMatch(/rossi|aurora|broken/);
-    },
-  );
+    });
 });

@@ -82,8 +82,10 @@ function handsOver(bed: () => ChannelBed): void {
 }
 
 function failures(bed: () => ChannelBed, absent: Partial<Record<Spoiling, string>>): void {
-  const spoiled = (what: Spoiling, title: string, run: () => Promise<void>) =>
-    test.skipIf(absent[what] !== undefined)(absent[what] === undefined ? title : `${title} (${absent[what]})`, run);
+  /** A fault that a channel cannot have is no test of the channel; `absent` states why. */
+  const spoiled = (what: Spoiling, title: string, run: () => Promise<void>) => {
+    if (absent[what] === undefined) test(title, run);
+  };
 
   async function after(what: Spoiling) {
     bed().spoil[what]?.();
