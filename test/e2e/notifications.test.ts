@@ -1,8 +1,5 @@
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { Queue } from 'bullmq';
 import { afterEach, expect, test } from 'vitest';
-import { parse, stringify } from 'yaml';
 import { type CalendarHands, googleHands, outlookHands } from '../../bench/calendar-hands.ts';
 import { status } from '../../src/control/status.ts';
 import type { TargetStatus } from '../../src/control/status-view.ts';
@@ -182,23 +179,6 @@ test('a logout ends the subscriptions of its connection before the connection it
     expect(await here.world.cli('logout', 'clinic-1', target)).toMatchObject({ code: 0 });
   }
   expect(openAt(here.world)).toEqual([0, 0]);
-});
-
-test('paused targets, and targets removed from the configuration, receive no more notifications', async () => {
-  const here = await told();
-  const { world } = here;
-  const daemon = await here.start();
-  await bothAreTold(here);
-  await daemon.close();
-  daemons.length = 0;
-  const file = join(world.configDir, 'tenants', 'clinic-1.yaml');
-  const tenant = parse(await readFile(file, 'utf8')) as { targets: Record<string, { paused?: boolean }> };
-  const [google, outlook] = world.targets as [SmallTarget, SmallTarget];
-  tenant.targets = { [outlook.target]: { ...tenant.targets[outlook.target], paused: true } };
-  await writeFile(file, stringify(tenant));
-  await here.start();
-  await waitFor(() => openAt(world).join() === '0,0', { what: 'both subscriptions to be closed' });
-  expect(Object.keys(tenant.targets)).not.toContain(google.target);
 });
 
 test('a thousand genuine hints within the time to settle are acknowledged at once and make one check', async () => {
