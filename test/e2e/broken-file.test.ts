@@ -122,15 +122,3 @@ test('a file that no daemon ran, or that one found broken when it began, is not 
     }
   }
 });
-
-test('the stored copy of the running configuration contains no secret', async () => {
-  const { world, start, inSync } = await open();
-  start();
-  await inSync();
-  const kept = join(world.dir, 'kept');
-  const [name = ''] = (await readdir(kept)).filter((each) => each.startsWith('running-'));
-  const text = await readFile(join(kept, name), 'latin1');
-  expect(text).toContain('google-calendar');
-  const secrets = Object.values(world.env).filter((value) => value !== undefined && value.length > 12);
-  for (const secret of secrets) expect(text).not.toContain(secret);
-});

@@ -32,6 +32,8 @@ const CALENDAR = 'https://dav.example.org/cal/';
 const KEY = keyOf('a');
 const NAME = `${KEY}.ics`;
 const HREF = `/cal/${NAME}`;
+/** Name of an object that needs escapes in a URL. */
+const SPACED = 'moved%20away.ics';
 const WANTED = itemWith({ title: 'New' });
 const OLD = itemWith({ title: 'Old' });
 const create = createOperation('a', WANTED);
@@ -90,7 +92,10 @@ const found = ['REPORT mark', 'REPORT renamed.ics'];
 /** A taken UID is searched for before. */
 const foundByUid = ['REPORT UID', 'REPORT renamed.ics'];
 const uidTaken = (href = '', condition = 'no-uid-conflict') =>
-  davError(403, `<c:${condition}>${href === '' ? '' : `<d:href>${href}</d:href>`}</c:${condition}>`);
+  davError(
+    href === '' ? 403 : 409,
+    `<c:${condition}>${href === '' ? '' : `<d:href>${href}</d:href>`}</c:${condition}>`,
+  );
 
 const put = (condition: string, name = NAME) => `PUT ${name} ${condition}`;
 const free = 'if-none-match *';
@@ -207,6 +212,14 @@ describe('a create', () => {
     expect([outcome, where]).toEqual([BURNT, null]);
   });
 
+  test.each([
+    ['without our mark', ours().replace(/X-CLINIC-MIRROR;.*\r\n/, '')],
+    ['that is no event', 'BEGIN:VCALENDAR\r\nEND:VCALENDAR\r\n'],
+  ])('never touches an object %s under its name', async (_name, data) => {
+    const { outcome, where } = await carry(create, [status(412), multistatus(stored(HREF, '"7"', data))]);
+    expect([outcome, where]).toEqual([BURNT, null]);
+  });
+
   test('yields to a later write by clinic-mirror', async () => {
     const { outcome, where } = await carry(create, [status(412), there({ revision: 2 })]);
     expect(outcome).toMatchObject({ result: 'superseded', revision: 2, remote: { remoteId: KEY, versionTag: '"7"' } });
@@ -280,18 +293,19 @@ describe('a create', () => {
 describe('a create whose UID is in the calendar under another name', () => {
   test('adopts the object that the server names', async () => {
     const { log, outcome, where } = await carry(create, [
-      uidTaken('/cal/x.ics'),
-      there({ item: OLD }, '/cal/x.ics'),
+      uidTaken(`/cal/${SPACED}`),
+      there({ item: OLD }, `/cal/${SPACED}`),
       done(),
     ]);
-    expect(log).toEqual([put(free), 'REPORT x.ics', put('if-match "7"', 'x.ics')]);
-    expect([outcome, where]).toEqual([wrote('adopted', '"2"', 'x.ics'), '/cal/x.ics']);
+    expect(log).toEqual([put(free), `REPORT ${SPACED}`, put('if-match "7"', SPACED)]);
+    expect([outcome, where]).toEqual([wrote('adopted', '"2"', SPACED), `/cal/${SPACED}`]);
   });
 
   test('searches for it where the server names none, or one of another calendar', async () => {
     for (const href of ['', '/other/x.ics']) {
-      const { log, outcome, where } = await carry(create, [uidTaken(href), ...renamed()]);
+      const { log, bodies, outcome, where } = await carry(create, [uidTaken(href), ...renamed()]);
       expect(log).toEqual([put(free), ...foundByUid]);
+      expect(bodies[1]).toContain(KEY);
       expect([outcome, where]).toEqual([wrote('adopted', '"7"', 'renamed.ics'), '/cal/renamed.ics']);
     }
   });
@@ -317,6 +331,22 @@ describe('a create whose UID is in the calendar under another name', () => {
     expect(log).toEqual([put(free), 'REPORT UID', ...searches]);
     expect([outcome, where]).toEqual([BURNT, null]);
   });
+
+  test.each([
+    [
+      'says so',
+      davError(
+        400,
+        '<s:exception>Sabre\\DAV\\Exception\\BadRequest</s:exception><s:message>Deleted calendar object with uid already exists in this calendar collection.</s:message>',
+      ),
+    ],
+    [
+      'reports an error of its database',
+      davError(500, '<s:exception>Doctrine\\DBAL\\Exception\\UniqueConstraintViolationException</s:exception>'),
+    ],
+  ])('gives up the key if sabre/dav, with the object in its trash bin, %s', async (_name, answer) => {
+    expect((await carry(create, [answer, multistatus(), ...notRenamed])).outcome).toEqual(BURNT);
+  });
 });
 
 describe('a create that was tried before', () => {
@@ -339,9 +369,9 @@ describe('an update', () => {
     expect(log).toEqual([put('if-match "1"')]);
     expect(bodies[0]).toContain('SUMMARY:New');
     expect([outcome, where]).toEqual([wrote('updated'), HREF]);
-    const elsewhere = await carry(update('"1"', 'x.ics'), [done()]);
-    expect(elsewhere.log).toEqual([put('if-match "1"', 'x.ics')]);
-    expect(elsewhere.outcome).toEqual(wrote('updated', '"2"', 'x.ics'));
+    const elsewhere = await carry(update('"1"', SPACED), [done()]);
+    expect(elsewhere.log).toEqual([put('if-match "1"', SPACED)]);
+    expect(elsewhere.outcome).toEqual(wrote('updated', '"2"', SPACED));
   });
 
   test.each([null, 'W/"1"'])('without a strong version tag (%s) looks first', async (versionTag) => {
@@ -370,6 +400,8 @@ describe('an update', () => {
     const changed = await carry(update(), [status(code), there({ item: OLD }), done()]);
     expect(changed.log).toEqual([put('if-match "1"'), look, put('if-match "7"')]);
     expect(changed.outcome).toEqual(wrote('updated'));
+    const again = await carry(update(), [status(code), there({ item: OLD }), status(412)]);
+    expect(again.outcome).toMatchObject(MEANWHILE);
     const gone = await carry(update(), [status(code), nothing, ...notRenamed, done(201)]);
     expect(gone.log).toEqual([put('if-match "1"'), look, ...searches, put(free)]);
     expect(gone.outcome).toEqual(wrote('recreated'));
@@ -495,6 +527,7 @@ describe('an erasure', () => {
     const { log, bodies, outcome } = await carry(erase, [there(), done(), status(204)]);
     expect(log).toEqual([look, put('if-match "7"'), del('if-match "2"')]);
     expect(bodies[1]).toContain('SEQUENCE:6');
+    expect(bodies[1]).toContain('20000101');
     expect(fromCalendarObject(bodies[1] ?? '')).toMatchObject({ uid: KEY, ownerTag: MARK });
     expect(bodies[1]).not.toContain(sealedRecordIdOf('a'));
     expect(bodies[1]).not.toContain('New');

@@ -12,10 +12,8 @@ import {
   sealedRecordIdOf,
   updateOperation,
 } from '../../contract/contract-kit.ts';
-import { holding, ours as ourObject } from './scripted-calendar.ts';
 import {
   davError,
-  LOGIN,
   MARK,
   member,
   multistatus,
@@ -72,50 +70,6 @@ function byMethod(answers: Record<string, (request: SeenRequest) => ScriptedAnsw
 }
 
 describe('a create', () => {
-  test('is one PUT that must not meet anything', async () => {
-    const server = await serve(() => CREATED);
-    const [outcome] = await applyOn(server, create);
-    expect(outcome).toEqual({ recordId: 'a', result: 'written', effect: 'created', versionTag: '"1"', remoteId: null });
-    expect(server.log()).toEqual([`PUT ${HREF}`]);
-    expect(server.requests[0]!.headers).toMatchObject({ 'if-none-match': '*', authorization: LOGIN });
-  });
-
-  test('that meets our own object adopts it without a write', async () => {
-    const server = await serve(byMethod({ PUT: () => EXISTS, REPORT: () => multistatus(stored(HREF, '"7"', ours())) }));
-    expect(await applyOn(server, create)).toEqual([
-      { recordId: 'a', result: 'written', effect: 'adopted', versionTag: '"7"', remoteId: null },
-    ]);
-    expect(server.log()).toEqual([`PUT ${HREF}`, 'REPORT /cal/']);
-  });
-
-  test('that meets our own object with other content rewrites it with a higher SEQUENCE', async () => {
-    const server = await serve(
-      byMethod({ PUT: inTurn(EXISTS, DONE), REPORT: () => multistatus(stored(HREF, '"7"', ours('Old'))) }),
-    );
-    expect(await applyOn(server, create)).toMatchObject([{ effect: 'adopted', versionTag: '"2"' }]);
-    expect(server.requests[2]!.headers['if-match']).toBe('"7"');
-    expect(server.requests[2]!.body).toMatch(/SUMMARY:Appointment/);
-  });
-
-  test.each([
-    ['has no mark', ours().replace(/X-CLINIC-MIRROR;.*\r\n/, '')],
-    ["has another target's mark", ours('Appointment', 'anothermark00000')],
-    ['has another UID', ours('Appointment', MARK, keyOf('b'))],
-    ['is no event', 'BEGIN:VCALENDAR\r\nEND:VCALENDAR\r\n'],
-  ])('never touches an object in its place that %s', async (_name, data) => {
-    const server = await serve(byMethod({ PUT: () => EXISTS, REPORT: () => multistatus(stored(HREF, '"7"', data)) }));
-    expect((await applyOn(server, create)).map(describeOutcome)).toEqual(['key-burnt']);
-    expect(server.log()).toEqual([`PUT ${HREF}`, 'REPORT /cal/']);
-  });
-
-  test('tries once more when what it met is gone again', async () => {
-    const server = await serve(
-      byMethod({ PUT: inTurn(EXISTS, CREATED), REPORT: () => multistatus(member(HREF, '404 Not Found')) }),
-    );
-    expect((await applyOn(server, create)).map(describeOutcome)).toEqual(['written created']);
-    expect(server.log()).toHaveLength(3);
-  });
-
   test('requests a single object if the server omits the object from its answer', async () => {
     const server = await serve(
       byMethod({
@@ -125,60 +79,6 @@ describe('a create', () => {
       }),
     );
     expect(await applyOn(server, create)).toMatchObject([{ effect: 'adopted', versionTag: '"7"' }]);
-  });
-
-  test('whose UID is in the calendar under a name that the server reports adopts that object', async () => {
-    const conflict = davError(409, '<c:no-uid-conflict><d:href>/cal/moved%20away.ics</d:href></c:no-uid-conflict>');
-    const server = await serve(
-      byMethod({
-        PUT: ({ path }) => (path === HREF ? conflict : DONE),
-        REPORT: () => multistatus(stored('/cal/moved%20away.ics', '"7"', ours())),
-      }),
-    );
-    expect(await applyOn(server, create)).toMatchObject([
-      { effect: 'adopted', versionTag: '"7"', remoteId: 'moved%20away.ics' },
-    ]);
-    const [updated] = await applyOn(server, { ...update, remoteId: 'moved%20away.ics' });
-    expect(updated).toMatchObject({ effect: 'updated', remoteId: 'moved%20away.ics' });
-    expect(server.log().at(-1)).toBe('PUT /cal/moved%20away.ics');
-  });
-
-  test('whose UID conflicts without a URL is searched for by UID', async () => {
-    const server = await serve(
-      byMethod({
-        PUT: () => davError(403, '<c:no-uid-conflict/>'),
-        REPORT: ({ body }) =>
-          /calendar-query/.test(body)
-            ? multistatus(stored('/cal/other.ics', '"7"', ours()))
-            : multistatus(stored('/cal/other.ics', '"7"', ours())),
-      }),
-    );
-    expect(await applyOn(server, create)).toMatchObject([{ effect: 'adopted', remoteId: 'other.ics' }]);
-    expect(server.requests[1]!.body).toContain(keyOf('a'));
-  });
-
-  test.each([
-    ['in another calendar', davError(409, '<c:no-uid-conflict><d:href>/other/x.ics</d:href></c:no-uid-conflict>')],
-    [
-      'in the trash bin',
-      davError(
-        400,
-        '<s:exception>Sabre\\DAV\\Exception\\BadRequest</s:exception><s:message>Deleted calendar object with uid already exists in this calendar collection.</s:message>',
-      ),
-    ],
-    [
-      'in the trash bin, reported by the database',
-      davError(500, '<s:exception>Doctrine\\DBAL\\Exception\\UniqueConstraintViolationException</s:exception>'),
-    ],
-  ])('whose UID is taken %s burns the key', async (_name, conflict) => {
-    const PROPFIND = () => multistatus(member('/cal/', '200 OK'));
-    const server = await serve(byMethod({ PUT: () => conflict, REPORT: () => multistatus(), PROPFIND }));
-    expect((await applyOn(server, create)).map(describeOutcome)).toEqual(['key-burnt']);
-  });
-
-  test('remembers the name that the server gave the object', async () => {
-    const server = await serve(() => ({ status: 201, headers: { etag: '"1"', location: '/cal/4711.ics' } }));
-    expect(await applyOn(server, create)).toMatchObject([{ effect: 'created', remoteId: '4711.ics' }]);
   });
 });
 
@@ -243,91 +143,10 @@ describe('ETags', () => {
   });
 });
 
-describe('an update', () => {
-  test('is one PUT under its version tag', async () => {
-    const server = await serve(() => DONE);
-    expect(await applyOn(server, update)).toMatchObject([{ effect: 'updated', versionTag: '"2"' }]);
-    expect(server.log()).toEqual([`PUT ${HREF}`]);
-    expect(server.requests[0]!.headers['if-match']).toBe('"1"');
-  });
-
-  test('of an object that a user changed is repeated once under the current tag', async () => {
-    const server = await serve(
-      byMethod({ PUT: inTurn(EXISTS, DONE), REPORT: () => multistatus(stored(HREF, '"9"', ours('By hand'))) }),
-    );
-    expect(await applyOn(server, update)).toMatchObject([{ effect: 'updated', versionTag: '"2"' }]);
-    expect(server.requests[2]!.headers['if-match']).toBe('"9"');
-  });
-
-  test('gives up after the second change from outside, to be planned again', async () => {
-    const server = await serve(
-      byMethod({ PUT: () => EXISTS, REPORT: () => multistatus(stored(HREF, '"9"', ours('By hand'))) }),
-    );
-    expect((await applyOn(server, update)).map(describeOutcome)).toEqual(['failed conflict/changed-meanwhile']);
-    expect(server.log()).toHaveLength(3);
-  });
-
-  test.each([404, 410, 412])('of an object that is gone (%i) recreates the object', async (status) => {
-    const server = await serve(
-      byMethod({ PUT: inTurn({ status }, CREATED), REPORT: () => multistatus(member(HREF, '404 Not Found')) }),
-    );
-    expect(await applyOn(server, update)).toMatchObject([{ effect: 'recreated', versionTag: '"1"' }]);
-    expect(server.requests.at(-1)!.headers['if-none-match']).toBe('*');
-  });
-
-  test('of an object without the owner tag writes nothing', async () => {
-    const server = await serve(
-      byMethod({ PUT: () => EXISTS, REPORT: () => multistatus(stored(HREF, '"9"', ours('x', 'anothermark00000'))) }),
-    );
-    expect((await applyOn(server, update)).map(describeOutcome)).toEqual(['key-burnt']);
-    expect(server.log()).toHaveLength(2);
-  });
-});
-
 describe('a delete', () => {
-  test('is one DELETE under its version tag', async () => {
-    const server = await serve(() => ({ status: 204 }));
-    expect((await applyOn(server, remove)).map(describeOutcome)).toEqual(['deleted deleted']);
-    expect(server.requests[0]!.headers['if-match']).toBe('"1"');
-  });
-
-  test.each([404, 410])('of an object that is gone (%i) succeeds once the calendar has answered', async (status) => {
-    const server = await serve(
-      byMethod({ DELETE: () => ({ status }), REPORT: () => multistatus(member(HREF, '404 Not Found')) }),
-    );
-    expect((await applyOn(server, remove)).map(describeOutcome)).toEqual(['deleted already-gone']);
-  });
-
   test('in a calendar that is gone is an error of the whole target', async () => {
     const server = await serve(() => ({ status: 404 }));
     await expect(applyOn(server, remove)).rejects.toMatchObject({ actor: 'settings', code: 'calendar-gone' });
-  });
-
-  test('of an object that a user changed checks the object again and deletes it', async () => {
-    const server = await serve(
-      byMethod({
-        DELETE: inTurn(EXISTS, { status: 204 }),
-        REPORT: () => multistatus(stored(HREF, '"9"', ours('By hand'))),
-      }),
-    );
-    expect((await applyOn(server, remove)).map(describeOutcome)).toEqual(['deleted deleted']);
-    expect(server.requests[2]!.headers['if-match']).toBe('"9"');
-  });
-
-  test('leaves an object without the owner tag', async () => {
-    const server = await serve(
-      byMethod({
-        DELETE: () => EXISTS,
-        REPORT: () => multistatus(stored(HREF, '"9"', ours('x', 'anothermark00000'))),
-      }),
-    );
-    expect((await applyOn(server, remove)).map(describeOutcome)).toEqual(['deleted already-gone']);
-    expect(server.log()).toHaveLength(2);
-  });
-
-  test('that the server carries out in part only has not happened', async () => {
-    const server = await serve(() => multistatus(member(HREF, '423 Locked')));
-    expect((await applyOn(server, remove)).map(describeOutcome)).toEqual(['failed remote/record-locked']);
   });
 
   test("that a trash bin refuses requires an administrator to empty the bin and doesn't stop other deletes", async () => {
@@ -490,54 +309,5 @@ describe('waits and other servers', () => {
     const server = await serve(({ path }) => ({ status: 302, headers: { location: path } }));
     await expect(applyOn(server, create)).rejects.toMatchObject({ code: 'redirected-elsewhere' });
     expect(server.log().length).toBeLessThan(10);
-  });
-});
-
-describe('a server that a test scripts', () => {
-  const ERASURE = { ...deleteOperation('a', '"1"'), erase: true };
-
-  /** A calendar that holds our object, and answers writes as told. */
-  async function eraseOn(answers: Record<'PUT' | 'DELETE', ScriptedAnswer>, objects = { [HREF]: ourObject('a') }) {
-    const reading = holding(objects, {});
-    const server = await serve((request: SeenRequest) => {
-      const { method } = request;
-      return method === 'PUT' || method === 'DELETE' ? answers[method] : reading(request);
-    });
-    const outcomes: Outcome[] = await openOn(server).apply(server.container, [ERASURE], signal());
-    return { server, outcome: outcomes[0] };
-  }
-
-  describe('an erased object', () => {
-    test('is emptied first, so that a trash bin keeps no patient data', async () => {
-      const { server, outcome } = await eraseOn({ PUT: DONE, DELETE: { status: 204 } });
-      expect(describeOutcome(outcome)).toBe('deleted deleted');
-      expect(server.log().slice(1)).toEqual([`PUT ${HREF}`, `DELETE ${HREF}`]);
-      const [, put, deletion] = server.requests;
-      expect(put?.headers['if-match']).toBe('"1"');
-      expect(put?.body).toContain('20000101');
-      expect(put?.body).not.toContain('Appointment');
-      expect(deletion?.headers['if-match']).toBe('"2"');
-    });
-
-    test('is deleted unemptied if the server refuses an empty object', async () => {
-      const { server, outcome } = await eraseOn({ PUT: { status: 403 }, DELETE: { status: 204 } });
-      expect(describeOutcome(outcome)).toBe('deleted deleted');
-      expect(server.requests.at(-1)).toMatchObject({ method: 'DELETE', headers: { 'if-match': '"1"' } });
-    });
-
-    test('is retried if a user changed it in the meantime', async () => {
-      const { server, outcome } = await eraseOn({ PUT: { status: 412 }, DELETE: { status: 204 } });
-      expect(outcome).toMatchObject({ result: 'failed', error: { actor: 'conflict' } });
-      expect(server.requests.map(({ method }) => method)).not.toContain('DELETE');
-    });
-
-    test('is left if it is foreign by now', async () => {
-      const { server, outcome } = await eraseOn(
-        { PUT: DONE, DELETE: DONE },
-        { [HREF]: ourObject('a', 'othermark0other0') },
-      );
-      expect(describeOutcome(outcome)).toBe('deleted already-gone');
-      expect(server.requests).toHaveLength(1);
-    });
   });
 });
