@@ -8,7 +8,7 @@ const SEED_VARIABLE = 'PROPERTY_SEED';
 
 /** How properties are run, unless a property fixes its own seed. */
 export interface PropertyRuns {
-  /** A property that asks for more cases keeps its number. */
+  /** A property with a higher number keeps that number. */
   cases?: number;
   seed?: number;
 }
