@@ -15,7 +15,9 @@ const STARTED = [
   'src/connectors/*/errors.ts',
   'test/simulation/broken-workers/*.ts',
   'test/support/redis-date-preload.ts',
+  'test/support/repeated-fast-check.ts',
   'test/support/test-date-preload.js',
+  'test/tools/fixtures/properties/*.ts',
 ];
 
 export default {

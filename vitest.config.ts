@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import LongestFirst from './test/support/longest-first.ts';
 import { measuredPace, PACE_VARIABLE } from './test/support/pace.ts';
+import { propertyRunsPlugin } from './test/support/property-runs.ts';
 import { testDateOptions } from './test/support/test-date.ts';
 import { TIER_VARIABLE } from './test/support/tiers.ts';
 
@@ -13,6 +14,7 @@ const testDate = testDateOptions(process.env);
 const pace = measuredPace(process.env);
 
 export default defineConfig({
+  plugins: [propertyRunsPlugin(process.env)],
   test: {
     environment: 'node',
     include: ['test/**/*.test.ts'],

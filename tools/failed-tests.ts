@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** What is read of vitest's JSON report. */
@@ -15,18 +15,27 @@ interface Report {
   }[];
 }
 
+/** A test that failed, or a file without a result. */
+export interface FailedTest {
+  /** Path from the project's folder. */
+  file: string;
+  name: string;
+  message: string;
+}
+
 const projectRoot = fileURLToPath(new URL('..', import.meta.url));
 
-/** Runs test files, or those in folders, once. @returns the tests that failed, with their messages */
+/** Runs test files, or those in folders, once. @param options.config another configuration of vitest than the project's */
 export async function failedTests(
   files: readonly string[],
-  { env = {} }: { env?: Record<string, string> } = {},
-): Promise<[test: string, message: string][]> {
+  { env = {}, config }: { env?: Record<string, string>; config?: string } = {},
+): Promise<FailedTest[]> {
   const folder = mkdtempSync(join(tmpdir(), 'clinic-mirror-tests-'));
   try {
     const reportFile = join(folder, 'report.json');
     const programs = join(projectRoot, 'node_modules/.bin');
     const args = ['run', ...files, '--reporter=json', `--outputFile=${reportFile}`];
+    if (config !== undefined) args.push(`--config=${config}`);
     const child = spawn(join(programs, 'vitest'), args, {
       cwd: projectRoot,
       env: { ...process.env, ...env, PATH: `${programs}${delimiter}${process.env.PATH ?? ''}` },
@@ -37,12 +46,19 @@ export async function failedTests(
     const { testResults }: Report = existsSync(reportFile)
       ? JSON.parse(readFileSync(reportFile, 'utf8'))
       : { testResults: [] };
-    const failed = testResults.flatMap(({ name, status, message, assertionResults }): [string, string][] => {
+    const failed = testResults.flatMap(({ name, status, message, assertionResults }): FailedTest[] => {
+      const file = relative(projectRoot, name);
       const tests = assertionResults.filter((test) => test.status === 'failed');
-      if (tests.length > 0) return tests.map((test) => [`${name}: ${test.fullName}`, test.failureMessages.join('\n')]);
-      return status === 'failed' ? [[name, message]] : [];
+      if (tests.length > 0)
+        return tests.map(({ fullName, failureMessages }) => ({
+          file,
+          name: fullName,
+          message: failureMessages.join('\n'),
+        }));
+      return status === 'failed' ? [{ file, name: '', message }] : [];
     });
-    return failed.length > 0 || child.exitCode === 0 ? failed : [['vitest', `exited with ${String(child.exitCode)}`]];
+    if (failed.length > 0 || child.exitCode === 0) return failed;
+    return [{ file: 'vitest', name: '', message: `exited with ${String(child.exitCode)}` }];
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -54,7 +54,7 @@ async function main(): Promise<number> {
     const seconds = ((performance.now() - startedAt) / 1_000).toFixed(0);
     const label = DATES[date] === undefined ? date : `${date} (${DATES[date]})`;
     console.log(`${label}: ${failed.length} failed, ${seconds} s`);
-    for (const [test, message] of failed) console.log(`\n${test}\n${message}\n`);
+    for (const { file, name, message } of failed) console.log(`\n${file}: ${name}\n${message}\n`);
     failures += failed.length;
   }
   return failures === 0 ? 0 : 1;
