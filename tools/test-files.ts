@@ -1,7 +1,6 @@
-import { globSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { importsOf, tokensOf } from '../test/support/source-scanner.ts';
+import { allTestFiles } from '../test/support/tiers.ts';
+import { importReader } from './import-graph.ts';
 
 const projectRoot = fileURLToPath(new URL('..', import.meta.url));
 /** A test that imports one of these, directly or through helpers, starts a process or a server. */
@@ -12,7 +11,7 @@ const OURS = /^(test|tools)\/.*\.ts$/;
 /** They start nothing and take minutes. */
 const LONG = ['test/simulation/'];
 
-const imports = new Map<string, string[]>();
+const importsIn = importReader(projectRoot);
 
 /** Tells whether a test file starts neither a server nor a process, and does not take minutes. @param file path from the project's folder */
 export function isUnitTest(file: string): boolean {
@@ -21,16 +20,12 @@ export function isUnitTest(file: string): boolean {
 
 /** @returns every file of unit tests, as paths from the project's folder */
 export function unitTestFiles(): string[] {
-  return testFiles().filter(isUnitTest);
+  return allTestFiles(projectRoot).filter(isUnitTest);
 }
 
 /** @returns every test file that imports fast-check itself */
 export function propertyTestFiles(): string[] {
-  return testFiles().filter((file) => importsIn(file).includes('fast-check'));
-}
-
-function testFiles(): string[] {
-  return globSync('test/**/*.test.ts', { cwd: projectRoot }).sort();
+  return allTestFiles(projectRoot).filter((file) => importsIn(file).includes('fast-check'));
 }
 
 function starts(test: string): boolean {
@@ -40,16 +35,4 @@ function starts(test: string): boolean {
     if (OURS.test(file)) for (const module of importsIn(file)) reached.add(module);
   }
   return false;
-}
-
-/** What a file imports: paths from the project's folder, and names of packages. */
-function importsIn(file: string): string[] {
-  const known = imports.get(file);
-  if (known !== undefined) return known;
-  const source = readFileSync(join(projectRoot, file), 'utf8');
-  const found = importsOf(tokensOf(source)).map(({ specifier }) =>
-    specifier.startsWith('.') ? join(dirname(file), specifier) : specifier,
-  );
-  imports.set(file, found);
-  return found;
 }
