@@ -1,4 +1,4 @@
-import { chmod, chown, mkdir, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -8,7 +8,7 @@ import { BASE_LIBRARIES, withDependencies } from './debian-packages.ts';
 import { freePort } from './free-port.ts';
 import { startGuarded } from './guarded-process.ts';
 import { type Progress, terminalProgress } from './progress.ts';
-import { resolveServer, type ServerSource, ServerUnavailable } from './server-command.ts';
+import { resolveServer, type ServerCommand, type ServerSource, ServerUnavailable } from './server-command.ts';
 import { librariesIn } from './unpacked-libraries.ts';
 
 const CYRUS: ServerSource = {
@@ -17,11 +17,7 @@ const CYRUS: ServerSource = {
   commands: [],
   versionOption: '-V',
   cacheName: 'cyrus',
-  unpacked: async (folder) => ({
-    command: join(folder, 'usr/sbin/cyrmaster'),
-    args: [],
-    env: { LD_LIBRARY_PATH: await librariesIn(folder) },
-  }),
+  unpacked: unpackedCyrus,
   packages: (dependenciesOf) =>
     withDependencies(
       ['cyrus-common', 'cyrus-imapd', 'cyrus-caldav'],
@@ -35,18 +31,37 @@ const CYRUS: ServerSource = {
 const START_TIMEOUT_MS = 30_000;
 const ADMIN: DavUser = { name: 'admin', password: 'admin-of-a-test' };
 
+/** Returns the command of the Cyrus that is unpacked in this folder. */
+export async function unpackedCyrus(folder: string): Promise<ServerCommand> {
+  return {
+    command: join(folder, 'usr/sbin/cyrmaster'),
+    args: [],
+    env: { LD_LIBRARY_PATH: await librariesIn(folder) },
+  };
+}
+
+/**
+ * Finds an unpacked Cyrus in `.cache/`, or fetches its packages.
+ * @throws ServerUnavailable if none is available
+ */
+export async function resolveCyrusServer(progress: Progress = terminalProgress): Promise<ServerCommand> {
+  return await resolveServer(CYRUS, progress);
+}
+
 /**
  * Starts a private Cyrus IMAP with its CalDAV server on a free loopback port and a temporary folder, and creates its users.
+ * @param found saves finding it once more
  * @throws ServerUnavailable if no Cyrus is available; Error with its output if it does not start
  */
 export async function startCyrus(
   users: readonly DavUser[] = USUAL_DAV_USERS,
-  progress: Progress = terminalProgress,
+  found?: ServerCommand,
 ): Promise<PrivateDavServer> {
-  const server = await resolveServer(CYRUS, progress);
-  const account = await accountFor(server.command);
+  const installed = found ?? (await resolveCyrusServer());
+  const account = await ownAccount();
   const folder = await mkdtemp(join(tmpdir(), 'clinic-mirror-cyrus-'));
   const [port, imapPort] = [await freePort(), await freePort()];
+  const server = await reachable(installed, folder);
   const programs = join(dirname(server.command), '../lib/cyrus/bin');
   const passwords = await startPasswordServer(join(folder, 'passwords'), [ADMIN, ...users]);
   const files = await writeConfiguration(folder, account, programs, { port, imapPort });
@@ -120,9 +135,8 @@ async function writeConfiguration(
   ];
   await writeFile(files.imapd, `${imapd.join('\n')}\n`);
   await writeFile(files.cyrus, `${cyrus.join('\n')}\n`);
-  for (const entry of ['', ...(await readdir(folder, { recursive: true }))]) {
-    await chown(join(folder, entry), account.uid, account.gid);
-  }
+  const own = (await readdir(folder, { recursive: true })).filter((entry) => !entry.startsWith('program'));
+  for (const entry of ['', ...own]) await chown(join(folder, entry), account.uid, account.gid);
   return files;
 }
 
@@ -133,22 +147,41 @@ interface Account {
   gid: number;
 }
 
-/**
- * Returns the server's account: the current user, except root, because the server refuses to run as root.
- * @throws ServerUnavailable if this account could not reach the program
- */
-async function accountFor(program: string): Promise<Account> {
+/** Returns the server's account: the current user, or `nobody` for root, because the server refuses to run as root. */
+async function ownAccount(): Promise<Account> {
   const linesOf = async (file: string) => (await readFile(file, 'utf8')).split('\n').map((line) => line.split(':'));
-  const isRoot = process.getuid?.() === 0;
-  const wanted = isRoot ? 'nobody' : userInfo().username;
-  for (let path = program; isRoot && path !== dirname(path); path = dirname(path)) {
-    if (((await stat(path)).mode & 0o001) === 0) {
-      throw new ServerUnavailable(`Cyrus IMAP does not run as root, and ${wanted} cannot read ${dirname(program)}.`);
-    }
-  }
+  const wanted = isRoot() ? 'nobody' : userInfo().username;
   const [user = wanted, , uid, gid] = (await linesOf('/etc/passwd')).find(([name]) => name === wanted) ?? [];
   const [group = ''] = (await linesOf('/etc/group')).find(([, , id]) => id === gid) ?? [];
   return { user, uid: Number(uid), group, gid: Number(gid) };
+}
+
+function isRoot(): boolean {
+  return process.getuid?.() === 0;
+}
+
+/**
+ * Returns a server that the server's account can read: below closed folders, a copy in the data folder, which is removed with it.
+ * @throws ServerUnavailable if the folder of temporary files is closed too
+ */
+async function reachable(server: ServerCommand, folder: string): Promise<ServerCommand> {
+  if (!isRoot() || (await isOpen(server.command))) return server;
+  const copy = join(folder, 'program');
+  await cp(join(dirname(server.command), '../..'), copy, { recursive: true, verbatimSymlinks: true });
+  await chmod(copy, 0o755);
+  await chmod(folder, 0o711);
+  const copied = await unpackedCyrus(copy);
+  if (await isOpen(copied.command)) return copied;
+  await rm(folder, { recursive: true });
+  throw new ServerUnavailable(`Cyrus IMAP does not run as root, and other users can read nothing in ${tmpdir()}.`);
+}
+
+/** Checks whether every user can reach a program. */
+async function isOpen(program: string): Promise<boolean> {
+  for (let path = program; path !== dirname(path); path = dirname(path)) {
+    if (((await stat(path)).mode & 0o001) === 0) return false;
+  }
+  return true;
 }
 
 /**

@@ -37,7 +37,7 @@ export function resolveOutcomes<Wanted extends Item>(
 
 /** Decides whether later operations may still be attempted. A single broken network connection is not enough to stop. */
 export function concernsOneItem(error: MirrorError, { scopeOf }: Scopes): boolean {
-  return error.code === 'connection-failed' || scopeOf(error) === 'item';
+  return error.code === 'connection-failed' || (scopeOf(error) ?? error.concerns) === 'item';
 }
 
 /**

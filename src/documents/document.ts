@@ -1,4 +1,5 @@
 import type { Language } from '../messages/message.ts';
+import { pathSegment } from '../model/path-segment.ts';
 import type { Instant } from '../model/time.ts';
 
 /** Words of a view in every language. The compiler and a test compare the keys of the languages. */
@@ -107,7 +108,7 @@ export function joined(parts: readonly Inline[], separator: string): Inline {
 
 /** Returns the URL path of a clinic's page or subpage. @param path begins with `/` or `?` */
 export function clinicAddress(tenant: string, path = ''): string {
-  return `/tenants/${encodeURIComponent(tenant)}${path}`;
+  return `/tenants/${pathSegment(tenant)}${path}`;
 }
 
 /** Returns the URL path of the page that explains an appointment. */
@@ -117,5 +118,5 @@ export function explainAddress(tenant: string, appointment: string): string {
 
 /** Returns the URL path of a hold's page. */
 export function holdAddress(tenant: string, hold: string): string {
-  return clinicAddress(tenant, `/holds/${encodeURIComponent(hold)}`);
+  return clinicAddress(tenant, `/holds/${pathSegment(hold)}`);
 }

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { message, type Text } from '../messages/message.ts';
 import type { TokenSet } from '../model/credentials.ts';
 import { MirrorError } from '../model/errors.ts';
+import { pathSegment } from '../model/path-segment.ts';
 import { isPublicAddress } from '../settings/outbound-schema.ts';
 
 /** Token issuer and client id. Plain data from the settings. */
@@ -119,7 +120,7 @@ export function googleProvider(settings: GoogleProviderSettings): Provider {
  */
 export function microsoftProvider(settings: MicrosoftProviderSettings): Provider {
   const authority = requireSecureUrl(settings.authority, 'the authority').replace(/\/+$/, '');
-  const base = `${authority}/${encodeURIComponent(settings.directory)}`;
+  const base = `${authority}/${pathSegment(settings.directory)}`;
   return {
     name: 'microsoft',
     issuer: `${base}/v2.0`,

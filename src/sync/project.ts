@@ -11,6 +11,7 @@ import {
   valuesOf,
 } from '../model/items.ts';
 import type { ItemKey } from '../model/operations.ts';
+import { isPathSegment } from '../model/path-segment.ts';
 import type {
   Agenda,
   Appointment,
@@ -196,7 +197,8 @@ type Links = Partial<Record<(typeof LINK_NAMES)[number], string>>;
 
 /** URLs contain only ids: the appointment's id for the page, and the clinic's own URL for a video visit. */
 function linksOf({ id, teleVisitUrl }: TextSubject, { links }: ProjectionPolicy, { pageUrl }: Directory): Links {
-  const page = links.includes('page') ? pageUrl?.replaceAll('{id}', encodeURIComponent(id)) : undefined;
+  const page =
+    links.includes('page') && isPathSegment(id) ? pageUrl?.replaceAll('{id}', encodeURIComponent(id)) : undefined;
   return {
     ...(page === undefined || page.length > LONGEST_URL ? {} : { pageUrl: page }),
     ...(links.includes('teleVisit') && teleVisitUrl !== undefined ? { teleVisitUrl } : {}),

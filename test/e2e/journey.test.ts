@@ -15,7 +15,7 @@ import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { loadConfiguration } from '../../src/settings/configuration-files.ts';
 import { freePort } from '../../tools/free-port.ts';
 import { violationsIn } from '../support/accessibility.ts';
-import { browserPath, NO_BROWSER, type Page, type Person, useBrowser } from '../support/browser.ts';
+import { type Page, type Person, useBrowser, whyNoBrowser } from '../support/browser.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type Ran, runHere } from './support/run-command.ts';
@@ -38,7 +38,7 @@ const HOME = `/tenants/${CLINIC}`;
 const MEETING = halfHour(9);
 const MOVED = halfHour(11);
 
-describe.skipIf(browserPath === null)(`in a browser (${browserPath ?? NO_BROWSER})`, () => {
+describe.skipIf(whyNoBrowser !== null)(`in a browser (${whyNoBrowser ?? 'Chromium'})`, () => {
   let world: JourneyWorld;
   let administrator: Person;
   let page: Page;
@@ -133,7 +133,7 @@ describe.skipIf(browserPath === null)(`in a browser (${browserPath ?? NO_BROWSER
     await first?.check();
     await expectFit(page);
     await press('Remove selected…');
-    await page.getByText(`1 event is removed from “${CALENDAR}”`).waitFor();
+    await page.getByText(`The next run removes 1 event from “${CALENDAR}”.`).waitFor();
     await expectFit(page);
     await press('Remove 1 event');
     await page.getByText('approved').waitFor();

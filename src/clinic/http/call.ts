@@ -13,6 +13,7 @@ import { passingWaitMs, retried } from '../../http/retry.ts';
 import type { Logger } from '../../log/logger.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
+import { pathSegment } from '../../model/path-segment.ts';
 import type { Clock } from '../../model/time.ts';
 import type { ClinicProfile, CompiledProfile } from '../schema/profile.ts';
 import type { ResourceName } from '../schema/resources.ts';
@@ -241,7 +242,7 @@ type Address = Pick<ClinicContext, 'baseUrl' | 'profile'>;
  * @throws MirrorError `contract`, code `bad-id`, for an empty segment or one that would leave the path
  */
 export function addressOf(context: Address, segments: readonly string[], parameters: [string, string][] = []): string {
-  const path = segments.map((segment) => `/${encodeURIComponent(usable(segment))}`).join('');
+  const path = segments.map((segment) => `/${pathSegment(asId(segment) ?? '')}`).join('');
   const query = parameters.length === 0 ? '' : `?${new URLSearchParams(parameters)}`;
   return `${context.baseUrl.replace(/\/+$/, '')}${context.profile.pathPrefix}${path}${query}`;
 }
@@ -254,12 +255,6 @@ export function addressOfLink(context: Address, link: string, currentUrl: string
   const url = URL.parse(link, currentUrl);
   if (url !== null && url.origin === new URL(context.baseUrl).origin) return url.href;
   throw clinicError('foreign-link', message('clinic.foreign-link', { label }));
-}
-
-function usable(segment: string): string {
-  const id = asId(segment);
-  if (id !== null) return id;
-  throw new MirrorError(message('bad-id'), { actor: 'contract', code: 'bad-id', retry: 'never' });
 }
 
 /** A PDF to be uploaded. */

@@ -1,4 +1,5 @@
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
+import { badId } from '../../model/path-segment.ts';
 import type { Clock } from '../../model/time.ts';
 import { withRevision } from '../owner.ts';
 import { proveThere } from './calendars.ts';
@@ -44,10 +45,16 @@ export interface StoredObject {
 /** Form of clinic-mirror's object names. Objects with other names come from other clients. */
 const KEY = /^[0-9a-v]{32}$/;
 
-/** Returns the URL for the object of a key: `<key>.ics`, unless the server or a client chose a name (`remoteId`). */
+/**
+ * Returns the URL for the object of a key: `<key>.ics`, unless the server or a client chose a name (`remoteId`).
+ * @throws MirrorError `contract`, code `bad-id`, if the URL is not a member of the collection
+ */
 export function objectUrl(collection: URL, key: ItemKey, remoteId: string | null): URL {
   const named = remoteId === null || remoteId === key ? `${key}.ics` : remoteId;
-  return new URL(`./${named}`, collection);
+  const url = new URL(`./${named}`, collection);
+  // An empty name or a name of dots would be the collection or its parent.
+  if (!isMember(collection, url)) throw badId();
+  return url;
 }
 
 /** Returns the remote id of an object: the key if the object has the derived name, otherwise the object's name. */

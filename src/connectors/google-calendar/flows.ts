@@ -1,5 +1,6 @@
 import type { MirrorError } from '../../model/errors.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operations.ts';
+import { pathSegment } from '../../model/path-segment.ts';
 import type { Flow } from '../flow.ts';
 import { failed } from '../outcomes.ts';
 import { supersededBy } from '../owner.ts';
@@ -271,10 +272,10 @@ function getCall(scope: FlowScope, id: string): WireCall {
 }
 
 function eventPath(scope: FlowScope, id: string, query: Record<string, string>): string {
-  return pathTo(scope, `/events/${encodeURIComponent(id)}`, query);
+  return pathTo(scope, `/events/${pathSegment(id)}`, query);
 }
 
 function pathTo({ calendarId, quotaUser }: FlowScope, rest: string, query: Record<string, string> = {}): string {
   const search = new URLSearchParams(quotaUser === null ? query : { ...query, quotaUser }).toString();
-  return `/calendar/v3/calendars/${encodeURIComponent(calendarId)}${rest}${search === '' ? '' : `?${search}`}`;
+  return `/calendar/v3/calendars/${pathSegment(calendarId)}${rest}${search === '' ? '' : `?${search}`}`;
 }

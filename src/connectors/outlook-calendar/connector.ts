@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { RemoteItem } from '../../model/operations.ts';
+import { pathSegment } from '../../model/path-segment.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import type { Connector, ConnectorContext, RemoteChanges } from '../connector.ts';
 import { fromCursor, readFeed } from '../cursor.ts';
@@ -151,7 +152,7 @@ async function create(preparing: Preparing, name: string): Promise<string> {
 /** Fetches the calendar with this id, or null if no calendar has the id. */
 async function findCalendar(preparing: Pick<Preparing, 'call' | 'mailbox'>, id: string): Promise<string | null> {
   const mailbox = mailboxPath(preparing.mailbox);
-  const path = id === 'primary' ? `${mailbox}/calendar` : `${mailbox}/calendars/${encodeURIComponent(id)}`;
+  const path = id === 'primary' ? `${mailbox}/calendar` : `${mailbox}/calendars/${pathSegment(id)}`;
   const answer = await preparing.call('graph.calendars.get', { method: 'GET', path });
   if (isGone(answer)) return null;
   if (!isSuccess(answer)) throw refusal(preparing, answer);
@@ -226,7 +227,7 @@ async function readChanges(
 export function* readFlow(scope: FlowScope, id: string): Flow<RemoteItem | null> {
   const answer = yield {
     method: 'GET',
-    path: withQuery(`${eventsPath(scope)}/${encodeURIComponent(id)}`, EVENT_QUERY),
+    path: withQuery(`${eventsPath(scope)}/${pathSegment(id)}`, EVENT_QUERY),
   };
   if (isGone(answer)) return null;
   if (!isSuccess(answer)) throw errors.of(answer);

@@ -1,6 +1,7 @@
 import type { MirrorError } from '../../model/errors.ts';
 import type { ItemTime } from '../../model/items.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operations.ts';
+import { pathSegment } from '../../model/path-segment.ts';
 import { BLANK_ITEM } from '../event-content.ts';
 import type { Flow } from '../flow.ts';
 import { supersededBy } from '../owner.ts';
@@ -263,10 +264,10 @@ function stampOf({ ownerTag }: FlowScope, { key, sealedRecordId, revision }: Wri
 
 /** Returns the path of the calendar's events. */
 export function eventsPath({ mailboxPath, calendarId }: Pick<FlowScope, 'mailboxPath' | 'calendarId'>): string {
-  return `${mailboxPath}/calendars/${encodeURIComponent(calendarId)}/events`;
+  return `${mailboxPath}/calendars/${pathSegment(calendarId)}/events`;
 }
 
 /** Returns the path of an event, which contains no calendar id: event ids are unique in the mailbox. */
 function eventPath({ mailboxPath }: FlowScope, id: string): string {
-  return `${mailboxPath}/events/${encodeURIComponent(id)}`;
+  return `${mailboxPath}/events/${pathSegment(id)}`;
 }

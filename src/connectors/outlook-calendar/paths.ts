@@ -1,3 +1,4 @@
+import { pathSegment } from '../../model/path-segment.ts';
 import { isSuccess, type WireResponse, walkPages } from '../wire.ts';
 import { errors } from './errors.ts';
 import { API_VERSION, EVENT_FIELDS, EVENTS_PAGE_SIZE, PROPERTIES } from './limits.ts';
@@ -5,7 +6,7 @@ import { pageSchema } from './schemas.ts';
 
 /** Returns the path of a mailbox: the mailbox of the signed-in user, or a mailbox by user principal name. */
 export function mailboxPath(mailbox: string): string {
-  return mailbox === 'me' ? '/me' : `/users/${encodeURIComponent(mailbox)}`;
+  return mailbox === 'me' ? '/me' : `/users/${pathSegment(mailbox)}`;
 }
 
 /**
@@ -13,7 +14,7 @@ export function mailboxPath(mailbox: string): string {
  * (learn.microsoft.com/graph/outlook-change-notifications-overview).
  */
 export function subscriptionResource(mailbox: string, calendarId: string): string {
-  const segment = (text: string) => encodeURIComponent(text).replaceAll('%40', '@').replaceAll('%3D', '=');
+  const segment = (text: string) => pathSegment(text).replaceAll('%40', '@').replaceAll('%3D', '=');
   return `${mailbox === 'me' ? 'me' : `users/${segment(mailbox)}`}/calendars/${segment(calendarId)}/events`;
 }
 

@@ -1,5 +1,6 @@
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import { parseJson } from '../../model/json.ts';
+import { pathSegment } from '../../model/path-segment.ts';
 import type { Clock, Instant } from '../../model/time.ts';
 import type {
   NotificationEvent,
@@ -60,7 +61,7 @@ export function createGraphSubscriptions(parts: SubscriptionParts): Subscription
 }
 
 function pathOf({ handle }: Pick<Subscription, 'handle'>): string {
-  return `${PATH}/${encodeURIComponent(handle)}`;
+  return `${PATH}/${pathSegment(handle)}`;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { isHtml, nextLink } from '../../http/answer.ts';
 import type { HttpClient, HttpResponse } from '../../http/client.ts';
 import { MirrorError } from '../../model/errors.ts';
+import { isPathSegment } from '../../model/path-segment.ts';
 import type { Authorizer } from '../connector.ts';
 import { bodyOf, type WireResponse } from '../wire.ts';
 import type { CrmCall } from './description.ts';
@@ -112,7 +113,7 @@ export function addressOf(baseUrl: string, { path, query }: CrmCall, values: Tem
   const segments = path.split('/').map((segment) => {
     const rendered = renderText(segment, values, encodeURIComponent);
     // A segment of dots would lead to the parent path, and an empty segment to the list of all objects.
-    if (segment.includes('{{') && /^\.{0,2}$/.test(rendered)) throw errors.make('record-without-id');
+    if (segment.includes('{{') && !isPathSegment(rendered)) throw errors.make('record-without-id');
     return rendered;
   });
   const parameters = Object.entries(query).flatMap(([name, template]) => {

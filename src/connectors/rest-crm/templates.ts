@@ -1,4 +1,5 @@
 import type { PropertyKind, PropertyValue } from '../../model/items.ts';
+import { isPathSegment } from '../../model/path-segment.ts';
 import { SECOND_MS } from '../../model/time.ts';
 
 /** Names that templates may use. */
@@ -61,9 +62,9 @@ export function renderText(template: string, values: TemplateValues, encode = (t
   return template.replaceAll(ANY, (_, name: string) => encode(asText(valueNamed(name, values))));
 }
 
-/** Returns the URL of an object's web page, or null if the URL is neither http nor https. @param baseUrl start of the API */
+/** Returns the URL of an object's web page, or null if the URL is neither http nor https, or cannot contain the id. @param baseUrl start of the API */
 export function pageAt(baseUrl: string, template: string, id: string): string | null {
-  const url = URL.parse(renderText(template, { id }, encodeURIComponent), `${baseUrl}/`);
+  const url = isPathSegment(id) ? URL.parse(renderText(template, { id }, encodeURIComponent), `${baseUrl}/`) : null;
   return url !== null && /^https?:$/.test(url.protocol) ? url.href : null;
 }
 

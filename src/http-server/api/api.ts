@@ -5,6 +5,7 @@ import { openTasks, type Tasks } from '../../control/tasks.ts';
 import type { Logger } from '../../log/logger.ts';
 import { type Message, message, render, type Text } from '../../messages/message.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
+import { pathSegment } from '../../model/path-segment.ts';
 import { SECOND_MS } from '../../model/time.ts';
 import { ConfigurationError } from '../../settings/faults.ts';
 import type { OperatorServices } from '../operators.ts';
@@ -95,7 +96,7 @@ async function answerTask(
   );
   const result = await within(waitSeconds(String(headers.prefer)) * SECOND_MS, begun.result);
   if (result !== null) return result;
-  const address = `${API_PATH}/tenants/${encodeURIComponent(tenant)}/tasks/${begun.id}`;
+  const address = `${API_PATH}/tenants/${pathSegment(tenant)}/tasks/${begun.id}`;
   return reply.code(202).header('location', address).send({ task: begun.id, address });
 }
 

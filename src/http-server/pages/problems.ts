@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { clinicAddress, explainAddress } from '../../documents/document.ts';
 import { message } from '../../messages/message.ts';
 import { type Html, html } from '../../model/html.ts';
+import { pathSegment } from '../../model/path-segment.ts';
 import { type Problem, SERVER_AWAY, subjectOf } from '../../model/problems.ts';
 import { CYCLE_OPERATIONS } from '../../operations/cycles.ts';
 import { formOf } from '../browser-request.ts';
@@ -114,13 +115,13 @@ function toDo(context: PageContext, problem: Problem, hasPage: boolean): Html | 
   if (tenant !== null && hasPage) {
     const isOperator = context.visitor !== null && mayDo(context.visitor, 'operator');
     if (kind === 'login' && isOperator) {
-      return linkButton(clinicAddress(tenant, `/connections/${encodeURIComponent(id)}`), words.connect);
+      return linkButton(clinicAddress(tenant, `/connections/${pathSegment(id)}`), words.connect);
     }
     if (kind === 'appointment') return linkButton(explainAddress(tenant, id), words.look);
     if ((kind === 'target' && code === 'on-hold') || code === 'corrections-held')
       return linkButton(clinicAddress(tenant, '/holds'), words.decide);
     if (kind === 'target' && code === 'writes-failed') {
-      return linkButton(clinicAddress(tenant, `/targets/${encodeURIComponent(id)}`), words.look);
+      return linkButton(clinicAddress(tenant, `/targets/${pathSegment(id)}`), words.look);
     }
   }
   return next === null ? null : nextStep(context, next);

@@ -4,7 +4,7 @@ import type { LoginServices } from '../../../src/control/logins.ts';
 import { openActsWorld } from '../../control/services-world.ts';
 import type { ModelClinic } from '../../jobs/model-clinic.ts';
 import { violationsIn } from '../../support/accessibility.ts';
-import { browserPath, NO_BROWSER, useBrowser } from '../../support/browser.ts';
+import { useBrowser, whyNoBrowser } from '../../support/browser.ts';
 import { paced } from '../../support/pace.ts';
 import { useRedis } from '../../support/redis.ts';
 import { appointmentOf } from '../../sync/arbitraries.ts';
@@ -76,7 +76,7 @@ test('whatever a clinic or a vendor writes, a page shows it as a text', async ()
   expect(await see(`/tenants/${TENANT}`)).toContain('&lt;script&gt;');
 });
 
-describe.skipIf(browserPath === null)(`in a browser (${browserPath ?? NO_BROWSER})`, () => {
+describe.skipIf(whyNoBrowser !== null)(`in a browser (${whyNoBrowser ?? 'Chromium'})`, () => {
   test('no text of a clinic runs or is displayed as markup', async () => {
     const { listen } = await openEvilWorld();
     const url = await listen();

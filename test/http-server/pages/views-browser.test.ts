@@ -3,7 +3,7 @@ import { HOUR_MS } from '../../../src/model/time.ts';
 import type { TestBrowser } from '../../../tools/browser.ts';
 import { cycle } from '../../jobs/cycle.ts';
 import { violationsIn } from '../../support/accessibility.ts';
-import { browserPath, NO_BROWSER, type Page, useBrowser } from '../../support/browser.ts';
+import { type Page, useBrowser, whyNoBrowser } from '../../support/browser.ts';
 import { useRedis } from '../../support/redis.ts';
 import { CLINIC, usePages } from './open-pages.ts';
 
@@ -20,7 +20,7 @@ const EVIL_FIELDS = {
 const EVIL_WAY = `${BASE}/explain?id=${encodeURIComponent(`${EVIL}0`)}`;
 const PHONE = { viewport: { width: 360, height: 740 } };
 
-describe.skipIf(browserPath === null)(`in a browser (${browserPath ?? NO_BROWSER})`, () => {
+describe.skipIf(whyNoBrowser !== null)(`in a browser (${whyNoBrowser ?? 'Chromium'})`, () => {
   const world = usePages(redis);
   let hold = '';
   beforeAll(async () => {

@@ -5,6 +5,7 @@ import { clinicAddress } from '../../../documents/document.ts';
 import { message } from '../../../messages/message.ts';
 import { MirrorError } from '../../../model/errors.ts';
 import { type Html, type HtmlPart, html } from '../../../model/html.ts';
+import { pathSegment } from '../../../model/path-segment.ts';
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../../../model/time.ts';
 import { LOGIN_OPERATIONS } from '../../../operations/logins.ts';
 import type { ResultOf } from '../../../operations/operation.ts';
@@ -212,5 +213,5 @@ function button(context: PageContext, tenant: string, { connection, state }: Con
 
 /** Returns the URL of the page to connect. */
 function connectionAddress(tenant: string, connection: string): string {
-  return clinicAddress(tenant, `/connections/${encodeURIComponent(connection)}`);
+  return clinicAddress(tenant, `/connections/${pathSegment(connection)}`);
 }

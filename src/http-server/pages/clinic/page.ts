@@ -8,6 +8,7 @@ import { reasonWord } from '../../../documents/names.ts';
 import { listHolds } from '../../../features/holds/holds.ts';
 import { type ReminderLine, upcomingReminders } from '../../../features/reminders/reminders.ts';
 import { type Html, html } from '../../../model/html.ts';
+import { pathSegment } from '../../../model/path-segment.ts';
 import { type Problem, problemsWithin } from '../../../model/problems.ts';
 import { SECOND_MS } from '../../../model/time.ts';
 import { CYCLE_OPERATIONS } from '../../../operations/cycles.ts';
@@ -257,7 +258,7 @@ function written({ language }: PageContext, { targets }: RunView): Html | null {
 
 function undoButton({ visitor, language }: PageContext, tenant: string, { id, undoable }: RunView): Html | null {
   if (undoable === null || visitor === null || !mayDo(visitor, 'operator')) return null;
-  const address = clinicAddress(tenant, `/runs/${encodeURIComponent(id)}/undo`);
+  const address = clinicAddress(tenant, `/runs/${pathSegment(id)}/undo`);
   return html`<p>${linkButton(address, CLINIC[language].undo, 'plain')}</p>`;
 }
 

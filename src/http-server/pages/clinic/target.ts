@@ -10,6 +10,7 @@ import {
 import type { TargetStatus, TenantStatus } from '../../../control/status-view.ts';
 import { clinicAddress, explainAddress, type Texts } from '../../../documents/document.ts';
 import { type Html, html } from '../../../model/html.ts';
+import { pathSegment } from '../../../model/path-segment.ts';
 import type { OperatorServices } from '../../operators.ts';
 import { contextOf, type PageContext } from '../context.ts';
 import { type Page, sendPage } from '../layout.ts';
@@ -224,5 +225,5 @@ export function targetsPart(
 
 /** Returns the URL of a target's page. */
 function targetAddress(tenant: string, target: string): string {
-  return clinicAddress(tenant, `/targets/${encodeURIComponent(target)}`);
+  return clinicAddress(tenant, `/targets/${pathSegment(target)}`);
 }

@@ -4,6 +4,7 @@ import { RUN_OPERATIONS } from '../../../features/undo/operations.ts';
 import { UNDO_RESULTS } from '../../../features/undo/texts.ts';
 import type { UndoView } from '../../../features/undo/undo.ts';
 import { type Html, html } from '../../../model/html.ts';
+import { pathSegment } from '../../../model/path-segment.ts';
 import { SECOND_MS } from '../../../model/time.ts';
 import type { OperatorServices } from '../../operators.ts';
 import { contextOf, operationContext, type PageContext, reasonField } from '../context.ts';
@@ -76,6 +77,6 @@ function undoForm(
 ): Html | null {
   const words = ACTS[context.language];
   if (all.length === 0) return null;
-  const address = clinicAddress(tenant, `/runs/${encodeURIComponent(run)}/undo`);
+  const address = clinicAddress(tenant, `/runs/${pathSegment(run)}/undo`);
   return html`<form class="stack" method="post" action="${address}">${csrfField(context.visitor)}<p>${words.undoText}</p>${reasonField(context, services, 'undo')}<p><button class="button main">${words.undo}</button></p></form>`;
 }

@@ -5,6 +5,7 @@ import { clinicAddress, explainAddress, holdAddress } from '../../../documents/d
 import { fieldNames } from '../../../documents/names.ts';
 import { ruleName } from '../../../documents/texts/explain.ts';
 import { type Html, type HtmlPart, html } from '../../../model/html.ts';
+import { pathSegment } from '../../../model/path-segment.ts';
 import { DAY_MS, SECOND_MS } from '../../../model/time.ts';
 import { mayDo, type OperatorServices } from '../../operators.ts';
 import { hoursClass, laneClass, rowClass } from '../assets.ts';
@@ -23,7 +24,7 @@ const READ_MS = 40 * SECOND_MS;
 /** Returns the URL of a target's week. @param date a date of the week, `YYYY-MM-DD`; absent: today */
 function weekAddress(tenant: string, target: string, date?: string): string {
   const query = date === undefined ? '' : `?from=${date}`;
-  return clinicAddress(tenant, `/targets/${encodeURIComponent(target)}/week${query}`);
+  return clinicAddress(tenant, `/targets/${pathSegment(target)}/week${query}`);
 }
 
 /** Adds the page that compares a calendar's week with the clinic's. */
