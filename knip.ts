@@ -13,7 +13,7 @@ const STARTED = [
   'sandbox/*/command.ts',
   // By the names of connectors (tools/write-reference.ts).
   'src/connectors/*/errors.ts',
-  'test/simulation/broken-workers/*.ts',
+  'test/simulation/broken-worker.ts',
   'test/support/redis-date-preload.ts',
   'test/support/repeated-fast-check.ts',
   'test/support/test-date-preload.js',

@@ -12,14 +12,13 @@ import { CYCLE_MS, PATTERNS } from './patterns.ts';
 
 const SEALING_KEYS = [{ id: 'k1', key: Buffer.alloc(32, 9) }];
 
-const USAGE = `npm run guard:loss -- [--days 7] [--json]
+const USAGE = `npm run guard:loss -- [--days 7] [--records 8,40,200] [--seed 1] [--json]
 
 Measures how many records a target loses before the guard requires approval. The clinic loses the records: its list and single reads agree
 that they are missing. The clock is simulated, with one cycle every five minutes. Only the product's confirmation reads, guard
 and state are used; the state is in Redis. Figures go to standard output, progress to standard error. The exit code is 1 if a target loses
 more than the limit.`;
 
-const SIZES = [8, 40, 200, 2_000, 20_000, 50_000];
 const START = Date.UTC(2026, 5, 15, 8);
 
 /** One target's loss. */
@@ -34,14 +33,19 @@ interface Loss {
 const { values } = parseArgs({
   options: {
     days: { type: 'string', default: '7' },
+    records: { type: 'string', default: '8,40,200,2000,20000,50000' },
+    seed: { type: 'string', default: '1' },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', short: 'h', default: false },
   },
 });
 
 async function main(): Promise<number> {
-  const days = Number(values.days);
-  if (values.help || !(days > 0)) {
+  const [days, seed] = [Number(values.days), Number(values.seed)];
+  const sizes = values.records.split(',').map(Number);
+  // A seed of 0 yields zeros only.
+  const isUsable = days > 0 && [seed, ...sizes].every((value) => Number.isInteger(value) && value > 0);
+  if (values.help || !isUsable) {
     process.stderr.write(`${USAGE}\n`);
     return values.help ? 0 : 2;
   }
@@ -49,9 +53,9 @@ async function main(): Promise<number> {
   const redis = connectRedis(server.url);
   const losses: Loss[] = [];
   try {
-    for (const size of SIZES) {
+    for (const size of sizes) {
       for (const pattern of Object.keys(PATTERNS)) {
-        losses.push(await measure(redis, size, pattern, days));
+        losses.push(await measure(redis, { size, pattern, days, seed }));
         process.stderr.write(`${size} ${pattern}: ${losses.at(-1)?.deleted}\n`);
       }
     }
@@ -59,13 +63,16 @@ async function main(): Promise<number> {
     redis.disconnect();
     await server.stop();
   }
-  process.stdout.write(`${values.json ? JSON.stringify(losses) : render(losses)}\n`);
+  process.stdout.write(`${values.json ? JSON.stringify(losses) : render(losses, sizes)}\n`);
   return losses.some(({ deleted, size }) => deleted > boundOf(size)) ? 1 : 0;
 }
 
-async function measure(redis: RedisClient, size: number, pattern: string, days: number): Promise<Loss> {
+async function measure(
+  redis: RedisClient,
+  { size, pattern, days, seed }: { size: number; pattern: string; days: number; seed: number },
+): Promise<Loss> {
   await redis.flushall();
-  const random = seededRandom();
+  const random = seededRandom(seed);
   const tenant = {
     holds: createHoldStore(redis, 'clinic', createSealer(SEALING_KEYS, 'clinic')),
     log: silentLogger,
@@ -93,10 +100,10 @@ function boundOf(size: number): number {
   return Math.min(half, Math.max(10, Math.floor(size * 0.2)));
 }
 
-function render(losses: readonly Loss[]): string {
+function render(losses: readonly Loss[], sizes: readonly number[]): string {
   const patterns = Object.keys(PATTERNS);
   const columns = ['links', ...patterns, 'bound'].map((heading) => ({ heading, right: true }));
-  const rows = SIZES.map((size) => [
+  const rows = sizes.map((size) => [
     size.toLocaleString('en'),
     ...patterns.map((pattern) => cellOf(losses.find((loss) => loss.size === size && loss.pattern === pattern))),
     boundOf(size).toLocaleString('en'),
@@ -111,8 +118,8 @@ function cellOf(loss: Loss | undefined): string {
   return `${deleted.toLocaleString('en')} (${heldAfterDays === null ? '–' : heldAfterDays.toFixed(1)})`;
 }
 
-function seededRandom(): () => number {
-  let seed = 1;
+function seededRandom(first: number): () => number {
+  let seed = first;
   return () => {
     seed = (seed * 48_271) % 2_147_483_647;
     return seed / 2_147_483_647;

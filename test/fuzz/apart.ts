@@ -1,10 +1,10 @@
-import { fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { fuzz, nothingYet, type Outcome, type Run, together } from './run.ts';
+import { fuzz, type KeptThread, nothingYet, type Outcome, type Run, together } from './run.ts';
 import type { Finding } from './thread.ts';
 
 const ENTRY = fileURLToPath(import.meta.url);
@@ -14,17 +14,46 @@ const ENTRY = fileURLToPath(import.meta.url);
  * allocation, such as a growing array, ends the whole process. This is a finding, and the next process starts with the next input.
  */
 export async function fuzzApart(run: Run): Promise<Outcome> {
-  const endsAt = performance.now() + run.forMs;
-  const beyond = (run.from ?? 0) + run.most;
-  let outcome = nothingYet(run.parser);
-  for (let from = run.from ?? 0; from < beyond && performance.now() < endsAt; ) {
-    const part = await oneProcess({ ...run, from, most: beyond - from, forMs: endsAt - performance.now() }, from);
-    if ('outcome' in part) return together(outcome, part.outcome);
-    const inputs = part.finding.index + 1 - from;
-    outcome = together(outcome, { ...nothingYet(run.parser), inputs, findings: [...part.before, part.finding] });
-    from = part.finding.index + 1;
+  await using fuzzer = openFuzzer();
+  return await fuzzer.fuzz(run);
+}
+
+/** A separate process that does several runs, one after the other, and loads the parsers once. */
+export interface Fuzzer extends AsyncDisposable {
+  /** Like {@link fuzzApart}. */
+  fuzz(run: Run): Promise<Outcome>;
+}
+
+/** Opens a fuzzer whose process starts with its first run. The caller disposes of it. */
+export function openFuzzer(): Fuzzer {
+  let child: ChildProcess | null = null;
+
+  async function end(): Promise<void> {
+    if (child === null || !child.connected) return;
+    const exited = once(child, 'exit');
+    child.disconnect();
+    child = null;
+    await exited;
   }
-  return outcome;
+
+  return {
+    async fuzz(run) {
+      const endsAt = performance.now() + run.forMs;
+      const beyond = (run.from ?? 0) + run.most;
+      let outcome = nothingYet(run.parser);
+      for (let from = run.from ?? 0; from < beyond && performance.now() < endsAt; ) {
+        child ??= fork(ENTRY, { serialization: 'advanced', stdio: 'ignore' });
+        const part = await inProcess(child, { ...run, from, most: beyond - from, forMs: endsAt - performance.now() });
+        if ('outcome' in part) return together(outcome, part.outcome);
+        child = null;
+        const inputs = part.finding.index + 1 - from;
+        outcome = together(outcome, { ...nothingYet(run.parser), inputs, findings: [...part.before, part.finding] });
+        from = part.finding.index + 1;
+      }
+      return outcome;
+    },
+    [Symbol.asyncDispose]: end,
+  };
 }
 
 interface Ended {
@@ -34,24 +63,24 @@ interface Ended {
 }
 
 /** Returns the outcome of a process, or the input that ended the process. */
-async function oneProcess(run: Run, from: number): Promise<{ outcome: Outcome } | Ended> {
+async function inProcess(child: ChildProcess, run: Run & { from: number }): Promise<{ outcome: Outcome } | Ended> {
   const folder = mkdtempSync(join(tmpdir(), 'clinic-mirror-fuzzed-'));
   const placeFile = join(folder, 'place');
   try {
-    const child = fork(ENTRY, { serialization: 'advanced', stdio: 'ignore' });
-    let outcome: Outcome | null = null;
-    child.once('message', (told: Outcome) => {
-      outcome = told;
-      // Now it ends: not before, since what it told could come after its end.
-      child.disconnect();
-    });
+    const { promise, resolve } = Promise.withResolvers<
+      { outcome: Outcome } | { signal: string | null; code: unknown }
+    >();
+    const onMessage = (outcome: Outcome) => resolve({ outcome });
+    const onExit = (code: number | null, signal: string | null) => resolve({ code, signal });
+    child.on('message', onMessage).on('exit', onExit);
     child.send({ ...run, placeFile });
-    const [code, signal]: unknown[] = await once(child, 'exit');
-    if (outcome !== null) return { outcome };
-    const what = `this input ended the whole process (${signal ?? `exit code ${code}`})`;
+    const end = await promise;
+    child.off('message', onMessage).off('exit', onExit);
+    if ('outcome' in end) return end;
+    const what = `this input ended the whole process (${end.signal ?? `exit code ${end.code}`})`;
     // As Node ends for want of memory.
-    const kind = signal === 'SIGABRT' ? 'memory' : 'crash';
-    const finding: Finding = { parser: run.parser, seed: run.seed, index: placeIn(placeFile, from), kind, what };
+    const kind = end.signal === 'SIGABRT' ? 'memory' : 'crash';
+    const finding: Finding = { parser: run.parser, seed: run.seed, index: placeIn(placeFile, run.from), kind, what };
     return { before: findingsIn(`${placeFile}${FINDINGS}`), finding };
   } finally {
     rmSync(folder, { recursive: true });
@@ -83,10 +112,11 @@ function placeIn(file: string, from: number): number {
 
 // Runs only in the separate process: an importing module has another entry.
 if (process.argv[1] === ENTRY && process.send !== undefined) {
-  // The parent has the result, or has ended.
+  // The parent has the results, or has ended.
   process.once('disconnect', () => process.exit());
-  process.once('message', async (run: Run) => {
+  const kept: KeptThread = { worker: null };
+  process.on('message', async (run: Run) => {
     const tell = (finding: Finding) => appendFileSync(`${run.placeFile}${FINDINGS}`, `${JSON.stringify(finding)}\n`);
-    process.send?.(await fuzz({ ...run, tell }));
+    process.send?.(await fuzz({ ...run, kept, tell }));
   });
 }

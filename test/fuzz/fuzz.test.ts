@@ -1,6 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { paced } from '../support/pace.ts';
-import { fuzzApart } from './apart.ts';
+import { fuzzApart, openFuzzer } from './apart.ts';
 import { chanceOf, inputOf } from './mutations.ts';
 import { FAULTY } from './parsers/faulty.ts';
 import { PARSERS } from './parsers/index.ts';
@@ -15,11 +15,14 @@ import { fuzz, LIMITS, UNLIMITED } from './run.ts';
 const INPUTS = 100;
 
 describe('external input', () => {
+  const fuzzer = openFuzzer();
+  afterAll(() => fuzzer[Symbol.asyncDispose]());
+
   test.each([...PARSERS.keys()])('is read or refused, and nothing else: %s', async (parser) => {
     const seed = Math.floor(Math.random() * 2 ** 31);
     const { milliseconds, millisecondsPerMb, bytes } = LIMITS;
     const limits = { milliseconds: paced(milliseconds), millisecondsPerMb: paced(millisecondsPerMb), bytes };
-    const { findings, inputs } = await fuzzApart({ parser, seed, most: INPUTS, forMs: paced(120_000), limits });
+    const { findings, inputs } = await fuzzer.fuzz({ parser, seed, most: INPUTS, forMs: paced(120_000), limits });
     expect(findings, `npm run fuzz -- --only ${parser} --seed ${seed}`).toEqual([]);
     expect(inputs).toBe(INPUTS);
   });
@@ -32,16 +35,16 @@ describe('the fuzzer itself', () => {
     ['takes long', 'faulty-slow', 'hang', { ...UNLIMITED, milliseconds: 1 }],
     ['takes much memory', 'faulty-large', 'memory', { ...UNLIMITED, bytes: 1e6 }],
   ] as const)('finds an input that %s, and continues after it', async (_, parser, kind, limits) => {
-    const outcome = await fuzz({ parser, seed: 1, most: 5, forMs: paced(120_000), limits, givenUpMs: paced(500) });
+    const outcome = await fuzz({ parser, seed: 1, most: 5, forMs: paced(120_000), limits, givenUpMs: 500 });
     expect(outcome.inputs).toBe(5);
     expect(outcome.findings[0]?.index).toBeLessThan(4);
     expect(new Set(outcome.findings.map((finding) => finding.kind))).toEqual(new Set([kind]));
   });
 
   test('does not report slow loading of parsers as a hang', async () => {
-    const run = { parser: 'faulty-crash', seed: 1, most: 5, limits: UNLIMITED };
-    const { findings } = await fuzz({ ...run, forMs: paced(120_000), givenUpMs: 150 });
-    expect(findings.map(({ kind }) => kind)).toEqual(['crash', 'crash']);
+    const run = { parser: 'json', seed: 1, most: 5, limits: UNLIMITED };
+    const { inputs, findings } = await fuzz({ ...run, forMs: paced(120_000), givenUpMs: 150 });
+    expect({ inputs, findings }).toEqual({ inputs: 5, findings: [] });
   });
 
   test('reports no input within its limits, even if it retains memory', async () => {
@@ -52,17 +55,17 @@ describe('the fuzzer itself', () => {
   });
 
   test('ends the thread of an input that exhausts the heap, reports it, and continues in the same process', async () => {
-    const run = { parser: 'faulty-no-room', seed: 3, most: 4, limits: UNLIMITED, threadMib: 96 };
+    const run = { parser: 'faulty-no-room', seed: 3, most: 4, limits: UNLIMITED, threadMib: 32 };
     const { inputs, findings } = await fuzz({ ...run, forMs: paced(120_000), givenUpMs: paced(60_000) });
     const parser = FAULTY.get(run.parser)!;
     const taking = [0, 1, 2, 3].filter((index) => inputOf(parser, run.seed, index).includes('b'));
     expect([inputs, taking.length]).toEqual([4, 2]);
-    const told = { parser: run.parser, seed: run.seed, kind: 'memory', what: 'more than 96 MiB' };
+    const told = { parser: run.parser, seed: run.seed, kind: 'memory', what: 'more than 32 MiB' };
     expect(findings).toEqual(taking.map((index) => ({ ...told, index })));
   });
 
   test('survives inputs whose single large allocation ends the process, reports each, and continues', async () => {
-    const run = { parser: 'faulty-one-piece', seed: 3, most: 4, limits: UNLIMITED, threadMib: 96 };
+    const run = { parser: 'faulty-one-piece', seed: 3, most: 4, limits: UNLIMITED, threadMib: 32 };
     const { inputs, findings } = await fuzzApart({ ...run, forMs: paced(120_000), givenUpMs: paced(60_000) });
     const parser = FAULTY.get(run.parser)!;
     const taking = [0, 1, 2, 3].filter((index) => inputOf(parser, run.seed, index).includes('b'));

@@ -27,6 +27,13 @@ export interface Run extends Pick<Task, 'parser' | 'seed' | 'most' | 'forMs' | '
   tell?: (finding: Finding) => void;
   /** Heap of the thread, with what it loads. */
   threadMib?: number;
+  /** Where the thread is kept for the next run, so that parsers are loaded once; the caller ends it. A new thread for each run when absent. */
+  kept?: KeptThread;
+}
+
+/** A thread that several runs use one after the other; null before the first run, and after an input that ended it. */
+export interface KeptThread {
+  worker: Worker | null;
 }
 
 /** Limits for every input of every parser. */
@@ -37,13 +44,13 @@ export const UNLIMITED: Limits = { milliseconds: Infinity, bytes: Infinity };
 /**
  * Gives a parser many inputs in a separate thread. An input that ends the thread is a finding; the next thread starts with the next input.
  */
-export async function fuzz({ tell = () => {}, ...run }: Run): Promise<Outcome> {
+export async function fuzz({ tell = () => {}, kept, ...run }: Run): Promise<Outcome> {
   let outcome = nothingYet(run.parser);
   const endsAt = performance.now() + run.forMs;
   const first = run.from ?? 0;
   for (let from = first; from < first + run.most; ) {
     const task = { ...run, from, most: first + run.most - from, forMs: endsAt - performance.now() };
-    const part = await oneThread(task, { ...run, tell });
+    const part = await oneThread(task, { ...run, ...(kept && { kept }), tell });
     const { findings } = part;
     if (part.figures !== null) return together(outcome, { parser: run.parser, ...part.figures, findings });
     outcome = together(outcome, { ...nothingYet(run.parser), inputs: part.index + 1 - from, findings });
@@ -80,16 +87,13 @@ interface Part {
 
 async function oneThread(
   task: Omit<Task, 'place'>,
-  { tell, givenUpMs = GIVEN_UP_MS, threadMib = THREAD_MIB }: Run & Required<Pick<Run, 'tell'>>,
+  { tell, givenUpMs = GIVEN_UP_MS, threadMib = THREAD_MIB, kept }: Run & Required<Pick<Run, 'tell'>>,
 ): Promise<Part> {
   const place = new SharedArrayBuffer(4);
   const at = new Int32Array(place);
   at[0] = LOADING;
   const index = () => Math.max(task.from, Atomics.load(at, 0));
-  const worker = new Worker(new URL('./thread.ts', import.meta.url), {
-    workerData: { ...task, place } satisfies Task,
-    resourceLimits: { maxOldGenerationSizeMb: threadMib },
-  });
+  const worker = kept?.worker ?? startThread(threadMib);
   // Read in advance, because the thread no longer exists when the limit is reported.
   const roomMib = worker.resourceLimits?.maxOldGenerationSizeMb;
   const part: Part = { findings: [], figures: null, index: task.from };
@@ -99,11 +103,12 @@ async function oneThread(
   };
   const find = (kind: Finding['kind'], what: string) =>
     keep({ parser: task.parser, seed: task.seed, index: index(), kind, what });
-  worker.on('message', (said: Said) => {
-    if ('finding' in said) keep(said.finding);
-    else part.figures = said.done;
-  });
   const ended = new Promise<void>((resolve) => {
+    worker.on('message', (said: Said) => {
+      if ('finding' in said) return keep(said.finding);
+      part.figures = said.done;
+      resolve();
+    });
     worker.once('exit', () => resolve());
     worker.once('error', (error: Error & { code?: string }) =>
       error.code === 'ERR_WORKER_OUT_OF_MEMORY'
@@ -111,6 +116,7 @@ async function oneThread(
         : find('crash', String(error.stack)),
     );
   });
+  worker.postMessage({ ...task, place } satisfies Task);
   const giveUp = (afterMs: number) => {
     find('hang', `no end after ${afterMs} ms of processor time`);
     void worker.terminate();
@@ -119,7 +125,17 @@ async function oneThread(
   await ended;
   clearInterval(looking);
   part.index = index();
+  for (const event of ['message', 'exit', 'error']) worker.removeAllListeners(event);
+  const isLive = part.figures !== null;
+  if (kept !== undefined) kept.worker = isLive ? worker : null;
+  else if (isLive) await worker.terminate();
   return part;
+}
+
+function startThread(threadMib: number): Worker {
+  return new Worker(new URL('./thread.ts', import.meta.url), {
+    resourceLimits: { maxOldGenerationSizeMb: threadMib },
+  });
 }
 
 /** Uses processor time, because a thread may get none on a busy host. */

@@ -1,13 +1,12 @@
-/** Entry of the thread that runs a parser: it reads one input after the other and reports findings. */
-import { openSync, writeSync } from 'node:fs';
+/** Entry of the thread that runs parsers: for each task it reads one input after the other and reports findings. */
+import { closeSync, openSync, writeSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
 import { MirrorError } from '../../src/model/errors.ts';
 import { inputOf } from './mutations.ts';
 import type { Parser } from './parser.ts';
 import { FAULTY } from './parsers/faulty.ts';
-import { PARSERS } from './parsers/index.ts';
 
 /** What a thread is given. */
 export interface Task {
@@ -61,14 +60,19 @@ export interface Figures {
 const TRIES = 3;
 const INPUTS_A_TURN = 50;
 
-const task = workerData as Task;
-const place = new Int32Array(task.place);
-const file = task.placeFile === undefined ? null : openSync(task.placeFile, 'w');
 const say = (said: Said) => parentPort?.postMessage(said);
 
-async function main(): Promise<void> {
-  const parser = PARSERS.get(task.parser) ?? FAULTY.get(task.parser);
-  if (parser === undefined) throw new RangeError(`there is no parser ${task.parser}`);
+/** The product's parsers are loaded for the first of them only: faulty parsers do without. */
+async function parserOf(name: string): Promise<Parser> {
+  const parser = FAULTY.get(name) ?? (await import('./parsers/index.ts')).PARSERS.get(name);
+  if (parser === undefined) throw new RangeError(`there is no parser ${name}`);
+  return parser;
+}
+
+async function carryOut(task: Task): Promise<void> {
+  const parser = await parserOf(task.parser);
+  const place = new Int32Array(task.place);
+  const file = task.placeFile === undefined ? null : openSync(task.placeFile, 'w');
   const figures: Figures = { inputs: 0, refused: 0, slowestMs: 0, mostBytes: 0 };
   const endsAt = performance.now() + task.forMs;
   for (let index = task.from; index < task.from + task.most && performance.now() < endsAt; index += 1) {
@@ -85,6 +89,7 @@ async function main(): Promise<void> {
     const told = findingIn(met, limitsFor(input, task.limits));
     if (told !== null) say({ finding: { parser: parser.name, seed: task.seed, index, ...told } });
   }
+  if (file !== null) closeSync(file);
   say({ done: figures });
 }
 
@@ -140,4 +145,4 @@ function findingIn({ milliseconds, bytes, crash }: Met, limits: Limits): Pick<Fi
   return bytes > limits.bytes ? { kind: 'memory', what: `${Math.round(bytes / 1e6)} MB` } : null;
 }
 
-await main();
+parentPort?.on('message', carryOut);

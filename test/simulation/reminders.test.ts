@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { runFortnight } from '../../bench/reminders/fortnight.ts';
-import { reportOn, type SimulationReport } from '../../bench/reminders/report.ts';
+import { reportOn } from '../../bench/reminders/report.ts';
 import { useRedis } from '../support/redis.ts';
 import { TESTER } from '../support/redis-users.ts';
 
@@ -46,22 +46,16 @@ test('days with kills, a downtime and lost answers: nothing wrong, double, misse
   expect(report.received).toBeGreaterThanOrEqual(report.sent);
 });
 
-describe('the judge sees what is broken in a worker that', () => {
-  test.each<[string, string, number, (report: SimulationReport) => number]>([
-    ['does not query the clinic again', 'no-second-look', 6, ({ wrong }) => wrong],
-    ['knows no night', 'no-night', 6, ({ wrongBy }) => wrongBy.night ?? 0],
-    ['forgets what it did', 'no-ledger', 2, ({ double }) => double],
-  ])(
-    '%s',
-    async (_, worker, hours, count) => {
-      const report = await simulate(`broken-workers/${worker}.ts`, {
-        appointments: 30,
-        seed: 5,
-        kills: 0,
-        pullEveryMs: hours * HOUR_MS,
-      });
-      expect(count(report)).toBeGreaterThan(0);
-    },
-    120_000,
-  );
+test('the judge sees that a worker does not query the clinic again, knows no night, and forgets what it did', async () => {
+  const report = await simulate('broken-worker.ts', {
+    appointments: 30,
+    seed: 5,
+    kills: 0,
+    pullEveryMs: 3 * HOUR_MS,
+  });
+  // Each number is zero without its fault.
+  const { night = 0, cancelled = 0, 'nothing-then': nothingThen = 0 } = report.wrongBy;
+  expect(night).toBeGreaterThan(0);
+  expect(cancelled + nothingThen).toBeGreaterThan(0);
+  expect(report.double).toBeGreaterThan(0);
 });

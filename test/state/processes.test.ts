@@ -17,7 +17,7 @@ const TEN_MINUTES_MS = 600_000;
 
 const SILENT_MS = 6_000;
 
-/** Checks of the register, each of which sees every process: more than an unproved death requires. */
+/** Seconds, each with a check of the register, that see more than an unproved death requires. */
 const MANY_LOOKS = 9;
 
 /** Fewer than that. */
@@ -41,11 +41,31 @@ async function kill(holder: ChildProcess): Promise<void> {
   await once(holder, 'exit');
 }
 
-/** Waits until the register was checked this number of times. */
-async function looks(client: ReturnType<typeof redis.connect>, times = MANY_LOOKS): Promise<void> {
-  const count = async () => Number(/cmdstat_hgetall:calls=(\d+)/.exec(await client.info('commandstats'))?.[1] ?? 0);
-  const before = await count();
-  await waitFor(async () => (await count()) >= before + times, { what: 'checks of the register' });
+/** Lets the seconds of this process pass, each with its beat and its check of the register; the holder stays on real time. */
+function stopTime(client: ReturnType<typeof redis.connect>) {
+  const time = useFakeTime();
+  const [beats, checks] = [vi.spyOn(client, 'hset'), vi.spyOn(client, 'hgetall')];
+  const second = async () => {
+    const before = [settled(beats), settled(checks)] as const;
+    await time.pass(1_000);
+    await untilSeen(() => settled(beats) > before[0] && settled(checks) > before[1], 'the beat and the check');
+    await time.pass(0);
+  };
+  return {
+    second,
+    async seconds(count: number) {
+      for (let seconds = 0; seconds < count; seconds += 1) await second();
+    },
+    /** @returns the first value that is not null, within some seconds more than an unproved death requires */
+    async until<Value>(condition: () => Promise<Value | null>): Promise<Value> {
+      for (let seconds = 0; seconds < MANY_LOOKS; seconds += 1) {
+        const value = await condition();
+        if (value !== null) return value;
+        await second();
+      }
+      throw new Error(`nothing after ${MANY_LOOKS} s`);
+    },
+  };
 }
 
 test('a lease of a process that was killed is free long before it expires', async () => {
@@ -72,9 +92,10 @@ test('a queue position of a killed process is free too', async () => {
 
 test('a suspended process is not dead; after a long silence it is replaced, and notices this when it resumes', async () => {
   const { holder, client, processes, tryTake } = await held();
+  const checks = vi.spyOn(client, 'hgetall');
   holder.kill('SIGSTOP');
   await tryTake();
-  await looks(client, SOME_LOOKS);
+  await waitFor(() => settled(checks) > SOME_LOOKS, { what: 'checks of the register' });
   expect(processes.dead()).toEqual([]);
   const lease = await waitFor(tryTake, { what: 'the lease', intervalMs: 100 });
   expect(lease.token).toMatch(/^2:/);
@@ -90,10 +111,11 @@ test.each([
   const { holder, client, processes, tryTake } = await held();
   await kill(holder);
   await changeEntry(client, change);
+  const time = stopTime(client);
   await tryTake();
-  await looks(client, SOME_LOOKS);
+  await time.seconds(SOME_LOOKS);
   expect(processes.dead()).toEqual([]);
-  const lease = await waitFor(tryTake, { what: 'the lease', intervalMs: 100 });
+  const lease = await time.until(tryTake);
   expect(lease.token).toMatch(/^2:/);
 });
 
@@ -116,15 +138,13 @@ test('a copy of a process that continues elsewhere is alive: it sends heartbeats
   const { holder, client, processes, tryTake } = await held();
   await kill(holder);
   const [[id = '', entry = '{}'] = []] = Object.entries(await client.hgetall(keys.processes()));
-  let beat = 1_000;
-  const timer = setInterval(() => {
-    beat += 1;
-    void client.hset(keys.processes(), id, JSON.stringify({ ...JSON.parse(entry), beat }));
-  }, 100);
-  onTestFinished(() => clearInterval(timer));
+  const time = stopTime(client);
   await tryTake();
-  await looks(client);
-  expect(processes.dead()).toEqual([]);
+  for (let beat = 1_000; beat < 1_000 + MANY_LOOKS; beat += 1) {
+    await client.hset(keys.processes(), id, JSON.stringify({ ...JSON.parse(entry), beat }));
+    await time.second();
+    expect(processes.dead()).toEqual([]);
+  }
 });
 
 const BEATLESS_MS = 10_000;

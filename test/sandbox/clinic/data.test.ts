@@ -92,18 +92,19 @@ test('too many appointments for the agendas are refused, and nothing is left ope
   expect(() => invent({ appointments: 10_000, agendas: 1 })).toThrow(RangeError);
 });
 
-test('200,000 appointments are generated, and fetched page by page, each once', () => {
+test('20,000 appointments are generated, and fetched in a thousand pages, each once', () => {
   const folder = mkdtempSync(join(tmpdir(), 'clinic-'));
   const database = openDatabase(join(folder, 'clinic.db'));
   try {
     const input = { database, ids: createIds(), zone, now: NOW, pastDays: 30, futureDays: 90, seed: 1 };
-    const tenant = seedTenant(input, { appointments: 200_000 });
+    const tenant = seedTenant(input, { appointments: 20_000 });
     const store = createAppointmentStore(database);
     const seen = new Set<string>();
-    for (let offset = 0; offset < 200_000; offset += 200) {
-      for (const { id } of store.list(tenant.id, {}, offset, 200).rows) seen.add(id);
+    // More pages than the store remembers.
+    for (let offset = 0; offset < 20_000; offset += 20) {
+      for (const { id } of store.list(tenant.id, {}, offset, 20).rows) seen.add(id);
     }
-    expect(seen.size).toBe(200_000);
+    expect(seen.size).toBe(20_000);
   } finally {
     database.close();
     rmSync(folder, { recursive: true });
