@@ -14,6 +14,7 @@ const STARTED = [
   // By the names of connectors (tools/write-reference.ts).
   'src/connectors/*/errors.ts',
   'test/simulation/broken-worker.ts',
+  'test/support/cpu-limit.ts',
   'test/support/redis-date-preload.ts',
   'test/support/repeated-fast-check.ts',
   'test/support/test-date-preload.js',

@@ -1,3 +1,4 @@
+// Tier: quick, at each change. Reads documents and settings of the project.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';

@@ -1,3 +1,4 @@
+// Tier: quick, at each change. Reads documents and settings of the project.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -31,15 +31,16 @@ export const CHECKS: readonly Step[] = [
 
 /** Checks of a few files, for the time between two changes: format, lint, types of the whole, Markdown and spelling. */
 export function checksOf(files: readonly string[]): readonly Step[] {
-  if (files.length === 0) return [];
   const documents = files.filter((file) => file.endsWith('.md'));
+  // As `files` in cspell.json; paths on the command line replace that list.
+  const spelled = files.filter((file) => /\.md$|^src\/.*\.ts$/.test(file));
+  const given = (step: Step, paths: readonly string[]): Step[] =>
+    paths.length === 0 ? [] : [{ ...step, command: [...step.command, ...paths] }];
   return [
-    { name: 'lint', command: ['biome', 'ci', '--colors=off', '--no-errors-on-unmatched', ...files] },
+    ...given({ name: 'lint', command: ['biome', 'ci', '--colors=off', '--no-errors-on-unmatched'] }, files),
     ...(files.some((file) => /\.[jt]s$|json$/.test(file)) ? [TYPES] : []),
-    ...(documents.length === 0
-      ? []
-      : [{ name: 'markdown', command: ['markdownlint-cli2', '--no-globs', ...documents] } as const]),
-    { name: 'spelling', command: ['cspell', '--no-progress', '--no-summary', '--no-must-find-files', ...files] },
+    ...given({ name: 'markdown', command: ['markdownlint-cli2', '--no-globs'] }, documents),
+    ...given({ name: 'spelling', command: ['cspell', '--no-progress', '--no-summary'] }, spelled),
   ];
 }
 
