@@ -1,8 +1,8 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { ambiguousNames } from '../tools/house/measure.ts';
-import { readScript, readSource } from '../tools/house/source.ts';
+import { readScript } from '../tools/house/source.ts';
 import {
   computedImportBreaches,
   connectorBreaches,
@@ -27,23 +27,9 @@ import {
   VENDOR_FILES,
   wholeTenantBreaches,
 } from './support/architecture.ts';
+import { filesBelow, sourceFilesBelow } from './support/project-files.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-
-/** Every file below the folder, from the project's root. */
-function filesBelow(folder: string): string[] {
-  if (!existsSync(root + folder)) return [];
-  return readdirSync(root + folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => `${entry.parentPath}/${entry.name}`.slice(root.length))
-    .sort();
-}
-
-function sourceFilesBelow(folder: string): SourceFile[] {
-  return filesBelow(folder)
-    .filter((path) => path.endsWith('.ts'))
-    .map((path) => sourceFile(path, readFileSync(root + path, 'utf8')));
-}
 
 describe('the project', () => {
   const files = ['src', 'sandbox', 'demo'].flatMap(sourceFilesBelow);
@@ -68,6 +54,7 @@ describe('the project', () => {
     ['no module has mutable state', stateBreaches],
     ['each script for Redis is in a separate file', scriptBreaches],
     ['functions take at most four parameters', parameterBreaches],
+    ['functions are of readable length', functionLengthBreaches],
     ['functions outside composition/ take parts of a tenant', wholeTenantBreaches],
   ])('%s', (_, breaches) => {
     expect(breaches(files)).toEqual([]);
@@ -87,24 +74,14 @@ describe('the project', () => {
     ).toEqual([]);
   });
 
-  test('functions are of readable length, those of tools, measurements and tests too', () => {
-    expect(functionLengthBreaches([...files, ...['tools', 'bench', 'test'].flatMap(sourceFilesBelow)])).toEqual([]);
-  });
-
   test('no name contains an ambiguous word: the glossary gives the replacement', () => {
-    const readers = { '.ts': readSource, '.lua': readScript };
-    const found = Object.entries(readers).flatMap(([ending, read]) =>
-      filesBelow('src')
-        .filter((path) => path.endsWith(ending))
-        .flatMap((path) =>
-          ambiguousNames(read(path, readFileSync(root + path, 'utf8'))).map((name) => `${path}: ${name}`),
-        ),
-    );
+    const scripts = filesBelow('src').filter((path) => path.endsWith('.lua'));
+    const sources = [
+      ...files.filter(({ path }) => path.startsWith('src/')),
+      ...scripts.map((path) => ({ path, read: readScript(path, readFileSync(root + path, 'utf8')) })),
+    ];
+    const found = sources.flatMap(({ path, read }) => ambiguousNames(read).map((name) => `${path}: ${name}`));
     expect(found).toEqual([]);
-  });
-
-  test('no test measures the process that it shares', () => {
-    expect(measuringBreaches(sourceFilesBelow('test'))).toEqual([]);
   });
 });
 

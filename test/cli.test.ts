@@ -1,103 +1,16 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { afterEach, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import manifest from '../package.json' with { type: 'json' };
 import { DAY_MS } from '../src/model/time.ts';
 import { keys } from '../src/state/keys.ts';
+import { FORCED, run, start, terminate, untilRunning } from './support/cli-process.ts';
 import { useRedis } from './support/redis.ts';
 import { waitFor } from './support/wait-for.ts';
 
-const CLI = fileURLToPath(new URL('../src/cli.ts', import.meta.url));
-const KEY = Buffer.alloc(32, 1).toString('base64');
-/** By default a container engine kills a process after this time. */
-const ENGINE_PATIENCE_MS = 10_000;
-const HURRIED = fileURLToPath(new URL('./support/hurried-end.ts', import.meta.url));
-const LOADED = fileURLToPath(new URL('./support/loaded-packages.ts', import.meta.url));
-const SPECIFICATION = new URL('./fixtures/openapi-pages.yaml', import.meta.url);
-const FORCED = 'without waiting any longer';
-
 const redis = useRedis();
-const leftovers: (() => void)[] = [];
-afterEach(() => {
-  for (const remove of leftovers.splice(0)) remove();
-});
 
-interface RunningCli {
-  child: ChildProcess;
-  /** Both streams so far. */
-  output(): string;
-  /** @returns the exit code, or the signal that ended it */
-  ended: Promise<number | string>;
-}
-
-/** Starts `clinic-mirror run` without tenants. */
-function run(redisUrl: string, port: number, nodeArgs: string[] = []): RunningCli {
-  return start(['run'], redisUrl, { port, nodeArgs });
-}
-
-/** Starts a command. @param given.tenants texts of tenant files by their ids */
-function start(
-  command: string[],
-  redisUrl: string,
-  {
-    port = 0,
-    nodeArgs = [],
-    tenants = {},
-    clients = {},
-  }: { port?: number; nodeArgs?: string[]; tenants?: Record<string, string>; clients?: object } = {},
-): RunningCli {
-  const dir = mkdtempSync(join(tmpdir(), 'clinic-mirror-test-'));
-  for (const folder of ['tenants', 'profiles']) mkdirSync(join(dir, folder));
-  writeFileSync(join(dir, 'profiles', 'plain.yaml'), '{}');
-  for (const [id, text] of Object.entries(tenants)) writeFileSync(join(dir, 'tenants', `${id}.yaml`), text);
-  const settings = {
-    redis: { url: redisUrl },
-    operator: { port },
-    secrets: { identityKey: { env: 'KEY' }, sealingKeys: [{ id: 'k1', key: { env: 'KEY' } }] },
-    ...clients,
-  };
-  // JSON is YAML.
-  writeFileSync(join(dir, 'clinic-mirror.yaml'), JSON.stringify(settings));
-  const child = spawn(process.execPath, [...nodeArgs, CLI, '--config', dir, ...command], {
-    env: { ...process.env, KEY, TENANT_UNO__PASSWORD: 'of the calendar' },
-  });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk: Buffer) => {
-      output += chunk.toString();
-    });
-  }
-  const ended = once(child, 'close').then(() => child.exitCode ?? child.signalCode ?? 'unknown');
-  leftovers.push(() => {
-    child.kill('SIGKILL');
-    rmSync(dir, { recursive: true });
-  });
-  return { child, output: () => output, ended };
-}
-
-async function untilRunning(cli: RunningCli): Promise<void> {
-  await waitFor(() => cli.output().includes('daemon started'), { what: 'the daemon' });
-}
-
-async function terminate(cli: RunningCli): Promise<number | string> {
-  cli.child.kill('SIGTERM');
-  return await cli.ended;
-}
-
-test('the daemon exits with 0 after a stop signal', async () => {
-  const cli = run(redis.url, 0);
-  await untilRunning(cli);
-  expect(await terminate(cli)).toBe(0);
-  expect(cli.output()).toContain('daemon is stopping');
-  expect(cli.output()).not.toContain(FORCED);
-});
-
-test('the daemon automatically releases tenants removed long enough ago', async () => {
+test('the daemon automatically releases tenants removed long enough ago, and exits with 0 after a stop signal', async () => {
   const state = redis.connect();
   const [sealed, young, kept] = [
     keys.outbox('gone', 'doctor'),
@@ -107,52 +20,22 @@ test('the daemon automatically releases tenants removed long enough ago', async 
   for (const key of [sealed, young, kept]) await state.hset(key, 'field', 'value');
   await state.hset(keys.removedTenants(), { gone: Date.now() - 31 * DAY_MS, young: Date.now() - 29 * DAY_MS });
   const cli = run(redis.url, 0);
+  await untilRunning(cli);
   await waitFor(async () => (await state.exists(sealed)) === 0, { what: 'the release' });
   expect(await terminate(cli)).toBe(0);
+  expect(cli.output()).toContain('daemon is stopping');
+  expect(cli.output()).not.toContain(FORCED);
   expect(await Promise.all([state.exists(young), state.exists(kept)])).toEqual([1, 1]);
 });
 
 test('a start that fails ends the process, although its connections to Redis are open', async () => {
   const holder = createServer().listen(0, '127.0.0.1');
-  leftovers.push(() => holder.close());
+  onTestFinished(() => void holder.close());
   await once(holder, 'listening');
   const address = holder.address();
   const cli = run(redis.url, typeof address === 'object' ? (address?.port ?? 0) : 0);
   expect(await cli.ended).toBe(1);
   expect(cli.output()).toContain('http-port-unavailable');
-});
-
-test('the daemon exits after a stop signal while it waits for an unreachable Redis', async () => {
-  const connected = Promise.withResolvers<void>();
-  // Takes the connection and never answers.
-  const silent = createServer(() => connected.resolve()).listen(0, '127.0.0.1');
-  leftovers.push(() => silent.close());
-  await once(silent, 'listening');
-  const address = silent.address();
-  const cli = run(`redis://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`, 0);
-  await connected.promise;
-  expect(await terminate(cli)).toBe(130);
-  expect(cli.output()).not.toContain(FORCED);
-});
-
-test('the daemon exits in time after Redis has disappeared, and reports if it did not wait', async () => {
-  const cli = run(redis.url, 0, ['--import', HURRIED]);
-  await untilRunning(cli);
-  await redis.crash();
-  const code = await terminate(cli);
-  // Whether connections that are lost can be closed in time depends on where they stood just then.
-  expect(code).toBe(cli.output().includes(FORCED) ? 1 : 0);
-  const waitsMs = [...cli.output().matchAll(/waited (\d+) ms/g)].map(([, ms]) => Number(ms));
-  expect(Math.max(0, ...waitsMs)).toBeLessThan(ENGINE_PATIENCE_MS);
-});
-
-test('a command ends when its work is done, whatever a library has left open, with all that it wrote', async () => {
-  const leaves = `data:text/javascript,${encodeURIComponent('setInterval(() => {}, 1_000)')}`;
-  const plain = start(['sync', 'bianchi'], redis.url);
-  const left = start(['sync', 'bianchi'], redis.url, { nodeArgs: ['--import', leaves] });
-  expect(await plain.ended).toBe(1);
-  expect(await left.ended).toBe(1);
-  expect(left.output()).toBe(plain.output());
 });
 
 test('sync exits with 2 if the settings or its tenant’s file have faults, and with 1 if the tenant does not exist', async () => {
@@ -174,113 +57,4 @@ test('its version is the version of the package', async () => {
   const cli = start(['--version'], 'no-address');
   expect(await cli.ended).toBe(0);
   expect(cli.output()).toBe(`${manifest.version}\n`);
-});
-
-/** A clinic with a calendar of every vendor, without any connection. */
-const CLIENT = { clientId: 'a', clientSecret: { env: 'KEY' } };
-const WITH_VENDORS = {
-  clients: {
-    clinicClients: { main: { profile: 'plain', baseUrl: 'https://a.test', authUrl: 'https://b.test', ...CLIENT } },
-    googleClients: { main: CLIENT },
-    microsoftClients: { main: CLIENT },
-  },
-  tenants: {
-    uno: JSON.stringify({
-      ...{ name: 'Uno', language: 'it', zone: 'Europe/Rome', clinic: { client: 'main', tenantId: '1' } },
-      connections: {
-        google: { kind: 'google', client: 'main' },
-        microsoft: { kind: 'microsoft', client: 'main' },
-        dav: { kind: 'caldav', username: 'a', password: { env: 'TENANT_UNO__PASSWORD' } },
-      },
-      targets: {
-        one: targetOf('google-calendar', 'google', { calendar: { create: 'A' } }),
-        two: targetOf('outlook-calendar', 'microsoft', { mailbox: 'a@b.test', calendar: { create: 'A' } }),
-        three: targetOf('caldav', 'dav', { server: 'https://c.test', calendar: { home: 'discover', create: 'A' } }),
-      },
-    }),
-  },
-};
-const VENDORS = [
-  ...['google-calendar', 'outlook-calendar', 'caldav', 'hubspot', 'salesforce', 'rest-crm'],
-  ...['googleapis', '@microsoft/microsoft-graph-client', 'ical.js', 'tldts'],
-  ...['nodemailer', 'libphonenumber-js', 'jsonata', 'pino-pretty'],
-];
-
-/** A status command loads no module for logs, progress bars, local days and signatures. */
-const NOT_OF_A_STATUS = ['pino', 'cli-progress', 'temporal-polyfill', 'standardwebhooks'];
-
-function targetOf(connector: string, connection: string, settings: object): object {
-  return { connector, connection, agendas: ['1'], settings };
-}
-
-function loadedBy({ output }: RunningCli): string[] {
-  return (/^loaded: (.*)$/m.exec(output())?.[1] ?? '').split(' ');
-}
-
-test('a daemon loads no vendor module before a connection exists', async () => {
-  const cli = start(['run'], redis.url, { ...WITH_VENDORS, nodeArgs: ['--import', LOADED] });
-  await untilRunning(cli);
-  cli.child.kill('SIGTERM');
-  expect(await cli.ended).toBe(0);
-  const loaded = loadedBy(cli);
-  expect(loaded).toContain('bullmq');
-  expect(VENDORS.filter((name) => loaded.includes(name))).toEqual([]);
-  // A daemon without configured traces loads no module for them; prom-client uses only types and a few constants.
-  expect(loaded.filter((name) => /^(@opentelemetry\/(?!api$)|src\/telemetry\/)/.test(name))).toEqual([]);
-});
-
-test('a server for assistants answers over standard input and output, prints no other text there, and exits at the end of input', async () => {
-  const cli = start(['mcp'], redis.url, WITH_VENDORS);
-  const asked = [
-    {
-      ...{ jsonrpc: '2.0', id: 1, method: 'initialize' },
-      params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
-    },
-    { jsonrpc: '2.0', method: 'notifications/initialized' },
-    { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'problems', arguments: {} } },
-  ];
-  cli.child.stdin?.write(asked.map((message) => `${JSON.stringify(message)}\n`).join(''));
-  await waitFor(async () => /"id":2/.test(cli.output()), { what: 'the answer' });
-  cli.child.stdin?.end();
-  expect(await cli.ended).toBe(0);
-  const lines = cli.output().trim().split('\n');
-  const answers = lines.map((line) => JSON.parse(line) as { id: number; result: object });
-  expect(answers.map(({ id }) => id)).toEqual([1, 2]);
-  expect(answers[1]?.result).toMatchObject({ structuredContent: { problems: expect.any(Array) } });
-});
-
-test('what finds a profile is loaded by its command, and never by the daemon', async () => {
-  const nodeArgs = ['--import', LOADED];
-  const daemon = start(['run'], redis.url, { ...WITH_VENDORS, nodeArgs });
-  const check = start(['check-spec', fileURLToPath(SPECIFICATION)], redis.url, { nodeArgs });
-  await untilRunning(daemon);
-  await terminate(daemon);
-  await check.ended;
-  const finding = (cli: RunningCli) => loadedBy(cli).filter((name) => /profile-finder|check-spec/.test(name));
-  expect(finding(check)).toEqual(
-    expect.arrayContaining(['src/profile-finder/check-spec.ts', 'src/cli/render-check-spec.ts']),
-  );
-  expect(loadedBy(daemon)).toContain('src/jobs/queues.ts');
-  expect(finding(daemon)).toEqual([]);
-});
-
-test('a status loads no module of vendors, of the queues, or of the HTTP port', async () => {
-  const cli = start(['status', 'uno'], redis.url, { ...WITH_VENDORS, nodeArgs: ['--import', LOADED] });
-  expect(await cli.ended).toBe(0);
-  expect(cli.output()).toContain('no cycle yet');
-  const loaded = loadedBy(cli);
-  expect(loaded).toContain('ioredis');
-  expect(
-    [...VENDORS, ...NOT_OF_A_STATUS, 'bullmq', 'fastify', 'prom-client', '@modelcontextprotocol/sdk'].filter((name) =>
-      loaded.includes(name),
-    ),
-  ).toEqual([]);
-});
-
-test('help loads no module of the configuration and of the state', async () => {
-  const cli = start(['--help'], 'no-address', { nodeArgs: ['--import', LOADED] });
-  expect(await cli.ended).toBe(0);
-  const loaded = loadedBy(cli);
-  expect(loaded).toContain('commander');
-  expect([...NOT_OF_A_STATUS, 'yaml', 'ioredis'].filter((name) => loaded.includes(name))).toEqual([]);
 });

@@ -1,3 +1,4 @@
+// Tier: full. It starts three daemons, and a CalDAV server.
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// Tier: full. It starts a process for each sandbox.
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -132,16 +133,5 @@ describe.concurrent('npm run sandbox', () => {
     onTestFinished(() => other.close());
     const { code, errors } = await run('sms', '--port', String(other.port));
     expect([code, errors.trim()]).toEqual([1, expect.stringContaining(`port ${other.port} is taken`)]);
-  });
-});
-
-describe('the README of each sandbox', () => {
-  const HEADINGS = ['Start', 'Supported protocol', 'Not supported', 'Faults', 'Options'];
-
-  test.each(folders)('%s: names the command, and has the form of all', (name) => {
-    const readme = readFileSync(`${root}sandbox/${name}/README.md`, 'utf8');
-    expect(readme).toContain(`npm run sandbox -- ${name}`);
-    expect(readme.match(/^## .*$/gm)).toEqual(HEADINGS.map((heading) => `## ${heading}`));
-    expect(readme.split('\n').length).toBeLessThanOrEqual(70);
   });
 });

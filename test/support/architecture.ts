@@ -1,6 +1,8 @@
 import { posix } from 'node:path';
-import { readSource, type SourceFunction } from '../../tools/house/source.ts';
+import { readSource } from '../../tools/house/source.ts';
 import { type Import, importsOf, linesWith, type Token, tokensOf } from './source-scanner.ts';
+
+type ReadSource = ReturnType<typeof readSource>;
 
 /** A file of the project by its path from the root ("src/sync/plan.ts"). */
 export interface SourceFile {
@@ -9,18 +11,20 @@ export interface SourceFile {
   readonly imports: readonly Import[];
   readonly lineCount: number;
   /** Computed at first use. */
-  readonly functions: readonly SourceFunction[];
+  readonly read: ReadSource;
 }
 
 export function sourceFile(path: string, source: string): SourceFile {
   const tokens = tokensOf(source);
+  let read: ReadSource | null = null;
   return {
     path,
     tokens,
     imports: importsOf(tokens),
     lineCount: source.trimEnd().split('\n').length,
-    get functions() {
-      return readSource(path, source).functions;
+    get read() {
+      read ??= readSource(path, source);
+      return read;
     },
   };
 }
@@ -214,8 +218,8 @@ export function lengthBreaches(files: readonly SourceFile[]): string[] {
 
 /** A list of tests is as long as there are cases; each test and each helper is bounded. */
 export function functionLengthBreaches(files: readonly SourceFile[]): string[] {
-  return files.flatMap(({ path, functions }) =>
-    functions
+  return files.flatMap(({ path, read }) =>
+    read.functions
       .filter(
         ({ lines, declaresTests }) => lines > MAXIMUM_FUNCTION_LINES && !(declaresTests && path.startsWith('test/')),
       )
@@ -227,8 +231,8 @@ export function functionLengthBreaches(files: readonly SourceFile[]): string[] {
 
 /** Functions of src/ take at most four parameters, or one object. */
 export function parameterBreaches(files: readonly SourceFile[]): string[] {
-  return inSource(files).flatMap(({ path, functions }) =>
-    functions
+  return inSource(files).flatMap(({ path, read }) =>
+    read.functions
       .filter(({ parameters }) => parameters > MAXIMUM_PARAMETERS)
       .map(({ name, line, parameters }) => `${path}:${line} ${name} takes ${parameters} parameters`),
   );

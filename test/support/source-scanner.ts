@@ -39,7 +39,7 @@ export function tokensOf(source: string): Token[] {
   const take = (kind: Token['kind'] | 'skip', length: number) => {
     const text = source.slice(at, at + length);
     if (kind !== 'skip') tokens.push({ kind, text: kind === 'string' ? text.slice(1, -1) : text, line });
-    line += text.split('\n').length - 1;
+    for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', end + 1)) line += 1;
     at += length;
   };
 
@@ -63,8 +63,12 @@ export function tokensOf(source: string): Token[] {
         continue;
       }
     }
-    const [kind, pattern] = PATTERNS.find(([, candidate]) => matchLength(candidate, source, at) > 0) ?? ['sign', /./y];
-    take(kind, Math.max(1, matchLength(pattern, source, at)));
+    for (const [kind, pattern] of PATTERNS) {
+      const length = matchLength(pattern, source, at);
+      if (length === 0) continue;
+      take(kind, length);
+      break;
+    }
   }
   return tokens;
 }

@@ -1,3 +1,4 @@
+// Tier: full. It packs the project, and starts the package.
 import { execFile, execFileSync } from 'node:child_process';
 import {
   existsSync,
