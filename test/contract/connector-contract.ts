@@ -15,11 +15,15 @@ export interface ContractOptions {
   skips?: Readonly<Record<string, string>>;
   /** Groups of cases to run, if another run covers the others; default: every group. */
   groups?: readonly string[];
+  /** Groups that another file of this connector runs. */
+  except?: readonly string[];
+  /** Name of this file's part of the report, if the connector has several files; default: the main part. */
+  part?: string;
 }
 
 /**
  * Runs the suite that every connector of calendars must pass, each case on a fresh target, and keeps the results in
- * `.cache/contract/<name>.json`.
+ * `.cache/contract/`.
  * @param name the connector's name, as in the registry
  * @param open gives a fresh, empty target for one case
  */
@@ -40,8 +44,7 @@ export function describePersonsOwn(name: string, open: () => Promise<OwnTarget>,
 }
 
 /**
- * Runs the contract for a CRM connector twice: with contacts, including cases of families and of objects that belong to contacts, and as
- * `<name>-activities` with activities of one contact.
+ * Runs the contract for a CRM connector twice: see {@link describeContacts} and {@link describeActivities}.
  * @param options skips of the contacts, and separately those of the activities
  */
 export function describeCrmConnector(
@@ -49,8 +52,18 @@ export function describeCrmConnector(
   open: () => Promise<CrmTarget>,
   { activities = {}, ...options }: ContractOptions & { activities?: ContractOptions } = {},
 ): void {
+  describeContacts(name, open, options);
+  describeActivities(name, open, activities);
+}
+
+/** Runs the contract for a CRM connector with contacts, including cases of families and of objects that belong to contacts. */
+export function describeContacts(name: string, open: () => Promise<CrmTarget>, options: ContractOptions): void {
   describeCases(name, contactCases, open, createCrmKit, options);
-  describeCases(`${name}-activities`, activityCases, () => openActivities(open), createCrmKit, activities);
+}
+
+/** Runs the contract for a CRM connector with activities of one contact, as `<name>-activities`. */
+export function describeActivities(name: string, open: () => Promise<CrmTarget>, options: ContractOptions): void {
+  describeCases(`${name}-activities`, activityCases, () => openActivities(open), createCrmKit, options);
 }
 
 /** Opens the activities of one existing contact. */
@@ -67,10 +80,10 @@ function describeCases<Target extends { close(): Promise<void> }, Kit>(
   every: readonly ContractCase<Kit>[],
   open: () => Promise<Target>,
   toKit: (target: Target) => Kit,
-  { skips = {}, groups }: ContractOptions,
+  { skips = {}, groups, except = [], part }: ContractOptions,
 ): void {
   const reasonOf = ({ title, group }: ContractCase<Kit>) => skips[title] ?? skips[group] ?? null;
-  const chosen = every.filter(({ group }) => groups?.includes(group) ?? true);
+  const chosen = every.filter(({ group }) => (groups?.includes(group) ?? true) && !except.includes(group));
   // A case that cannot exist for the vendor is a row of the report, not a test.
   const cases = chosen.filter((one) => reasonOf(one) === null);
   const results: CaseResult[] = chosen.flatMap((one) => {
@@ -101,10 +114,10 @@ function describeCases<Target extends { close(): Promise<void> }, Kit>(
       expect(titles.size, 'two cases carry the same title').toBe(every.length);
       const known = new Set(every.map((one) => one.group));
       expect(Object.keys(skips).filter((name) => !titles.has(name) && !known.has(name))).toEqual([]);
-      expect(groups?.filter((group) => !known.has(group)) ?? []).toEqual([]);
+      expect([...(groups ?? []), ...except].filter((group) => !known.has(group))).toEqual([]);
     });
     afterAll(() => {
-      if (results.length === chosen.length) saveReport({ connector: name, cases: results });
+      if (results.length === chosen.length) saveReport({ connector: name, cases: results, part });
     });
   });
 }

@@ -1,3 +1,4 @@
+// Tier: quick. The whole contract of one calendar vendor.
 import { describeConnector, describePersonsOwn } from './connector-contract.ts';
 import { openGoogleTarget } from './google-calendar-target.ts';
 

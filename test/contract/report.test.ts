@@ -37,6 +37,16 @@ describe('reports of the contract suite', () => {
     });
   });
 
+  test('of several files of one connector are joined', () => {
+    const passed = { group: 'g', title: 'one', result: 'passed', reason: null } as const;
+    saveReport({ connector: 'a', cases: [passed] }, directory);
+    saveReport({ connector: 'a', part: 'failures', cases: [{ ...passed, title: 'two' }] }, directory);
+    expect(rowsOf(loadReports(directory)).map((row) => `${row.connector} ${row.case}`)).toEqual(
+      expect.arrayContaining(['a g: one', 'a g: two']),
+    );
+    expect(renderContract(loadReports(directory))).toContain('a: 2 passed, 0 failed, 0 skipped');
+  });
+
   test('replace the last one of the same connector', () => {
     saveReport({ connector: 'a', cases: [] }, directory);
     saveReport({ connector: 'a', cases: [{ group: 'g', title: 't', result: 'passed', reason: null }] }, directory);

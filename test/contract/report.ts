@@ -11,25 +11,30 @@ export interface CaseResult {
   reason: string | null;
 }
 
-/** A connector's last run of the whole suite. */
+/** A connector's last run of the whole suite, or of the part that one test file runs. */
 export interface ContractReport {
   connector: string;
   cases: CaseResult[];
+  /** Name of the part; absent for the main part. */
+  part?: string | undefined;
 }
 
-/** Where reports are kept, one JSON file per connector. */
+/** Where reports are kept, one JSON file per connector and part. */
 export const REPORT_DIRECTORY = join(import.meta.dirname, '../../.cache/contract');
 
-/** Replaces a connector's previous report. */
+/** Replaces a connector's previous report of the same part. */
 export function saveReport(report: ContractReport, directory = REPORT_DIRECTORY): void {
   mkdirSync(directory, { recursive: true });
-  writeFileSync(join(directory, `${report.connector}.json`), `${JSON.stringify(report, null, 2)}\n`);
+  const name = [report.connector, report.part ?? [], 'json'].flat().join('.');
+  writeFileSync(join(directory, name), `${JSON.stringify(report, null, 2)}\n`);
 }
 
-/** All reports that were kept, by name of connector. */
+/** All reports that were kept, by name of connector, with all parts of each. */
 export function loadReports(directory = REPORT_DIRECTORY): ContractReport[] {
   const names = readdirSync(directory).filter((name) => name.endsWith('.json'));
-  return names.sort().map((name) => JSON.parse(readFileSync(join(directory, name), 'utf8')) as ContractReport);
+  const parts = names.sort().map((name) => JSON.parse(readFileSync(join(directory, name), 'utf8')) as ContractReport);
+  const byConnector = Map.groupBy(parts, ({ connector }) => connector);
+  return [...byConnector].map(([connector, of]) => ({ connector, cases: of.flatMap(({ cases }) => cases) }));
 }
 
 /** One cell of the table as `npm run contract -- --json` prints it. */

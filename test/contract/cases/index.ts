@@ -99,3 +99,13 @@ export const contactCases: readonly ContractCase<CrmKit>[] = [
 
 /** Every case of the contract for activities in a CRM. */
 export const activityCases: readonly ContractCase<CrmKit>[] = crmCases;
+
+/** Groups about failures and delays of network, server and connection. A connector's second file can run them. */
+export const FAILURE_GROUPS: readonly string[] = [
+  'lost answers',
+  'two workers',
+  'late writes',
+  'throttling and outages',
+  'authorization',
+  'transport',
+];

@@ -1,0 +1,11 @@
+// Tier: quick. A part of the contract of one CRM.
+import { describeCrmConnector } from './connector-contract.ts';
+import { HUBSPOT_SKIPS } from './hubspot-skips.ts';
+import { openHubSpotTarget } from './hubspot-target.ts';
+
+const part = { groups: ['histories'], part: 'histories' };
+
+describeCrmConnector('hubspot', openHubSpotTarget, {
+  ...{ ...HUBSPOT_SKIPS, ...part },
+  activities: { ...HUBSPOT_SKIPS.activities, ...part },
+});
