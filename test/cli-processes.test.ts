@@ -48,6 +48,21 @@ test('a command ends when its work is done, whatever a library has left open, wi
   expect(left.output()).toBe(plain.output());
 });
 
+test('sync exits with 2 if the settings or its tenant’s file have faults, and with 1 if the tenant does not exist', async () => {
+  const tenants = { rossi: 'zone: Europe/Roma' };
+  const [settings, broken, unknown] = [
+    start(['sync', 'rossi'], 'no-address', { tenants }),
+    start(['sync', 'rossi'], redis.url, { tenants }),
+    start(['sync', 'bianchi'], redis.url, { tenants }),
+  ];
+  expect(await settings.ended).toBe(2);
+  expect(settings.output()).toContain('redis.url');
+  expect(await broken.ended).toBe(2);
+  expect(broken.output()).toContain('(tenant-set-aside)');
+  expect(await unknown.ended).toBe(1);
+  expect(unknown.output()).toContain('(no-such-tenant)');
+});
+
 /** A clinic with a calendar of every vendor, without any connection. */
 const CLIENT = { clientId: 'a', clientSecret: { env: 'KEY' } };
 const WITH_VENDORS = {

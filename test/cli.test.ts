@@ -38,21 +38,6 @@ test('a start that fails ends the process, although its connections to Redis are
   expect(cli.output()).toContain('http-port-unavailable');
 });
 
-test('sync exits with 2 if the settings or its tenant’s file have faults, and with 1 if the tenant does not exist', async () => {
-  const tenants = { rossi: 'zone: Europe/Roma' };
-  const [settings, broken, unknown] = [
-    start(['sync', 'rossi'], 'no-address', { tenants }),
-    start(['sync', 'rossi'], redis.url, { tenants }),
-    start(['sync', 'bianchi'], redis.url, { tenants }),
-  ];
-  expect(await settings.ended).toBe(2);
-  expect(settings.output()).toContain('redis.url');
-  expect(await broken.ended).toBe(2);
-  expect(broken.output()).toContain('(tenant-set-aside)');
-  expect(await unknown.ended).toBe(1);
-  expect(unknown.output()).toContain('(no-such-tenant)');
-});
-
 test('its version is the version of the package', async () => {
   const cli = start(['--version'], 'no-address');
   expect(await cli.ended).toBe(0);

@@ -158,7 +158,7 @@ export const SPECIFICATION_ROWS: readonly SpecificationRow[] = [
     tests: [
       [WRITING, 'no report that is too large, by the profile or by the clinic, and nothing that is no PDF'],
       [
-        'clinic/write/report-calls.test.ts',
+        'clinic/write/report-memory.test.ts',
         'a report of 24.9 MB goes up and comes down without being whole in memory: %s',
       ],
     ],

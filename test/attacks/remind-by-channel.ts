@@ -1,6 +1,6 @@
 /**
- * Reminds one patient by the given kind of channel, with a local server, and prints the result as JSON. A separate process, so that loaded
- * modules affect no other test. `REDIS_URL` names the Redis.
+ * Reminds one patient by each kind of channel, with a local server, and prints the results by kind as JSON. A separate process, so that
+ * loaded modules affect no other test. `REDIS_URL` names the Redis.
  */
 import { Redis } from 'ioredis';
 import { renderReminderExplanation } from '../../src/cli/render-reminders.ts';
@@ -18,6 +18,9 @@ import {
 } from '../features/reminders/channels/bed.ts';
 import { book, createReminderWorld, patientOf } from '../features/reminders/reminder-world.ts';
 import { NEVER } from '../jobs/cycle.ts';
+
+/** Result of the reminder by each kind of channel. */
+export type ToldByChannel = Readonly<Record<keyof typeof TEXTS, Told>>;
 
 /** Result of one reminder. */
 export interface Told {
@@ -73,10 +76,20 @@ async function remindBy(kind: keyof typeof TEXTS, redis: Redis): Promise<Told> {
   }
 }
 
+/** Removes every key: each kind of channel gets an empty Redis. */
+async function clear(redis: Redis): Promise<void> {
+  const keys = (await Array.fromAsync(redis.scanStream())).flat();
+  if (keys.length > 0) await redis.unlink(...keys);
+}
+
 const redis = new Redis(process.env.REDIS_URL ?? '', { maxRetriesPerRequest: null });
 try {
-  const kind = process.argv[2] as keyof typeof TEXTS;
-  process.stdout.write(JSON.stringify(await remindBy(kind, redis)));
+  const told: Record<string, Told> = {};
+  for (const kind of Object.keys(TEXTS) as (keyof typeof TEXTS)[]) {
+    await clear(redis);
+    told[kind] = await remindBy(kind, redis);
+  }
+  process.stdout.write(JSON.stringify(told));
 } finally {
   redis.disconnect();
 }

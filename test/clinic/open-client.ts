@@ -20,9 +20,17 @@ export function profileOf(written: WrittenProfile = {}): ClinicProfile {
 
 /** A profile of config/profiles, with its waits made short. */
 export function committedProfile(name: string): ClinicProfile {
-  const file = new URL(`../../config/profiles/${name}.yaml`, import.meta.url);
-  return profileOf(parse(readFileSync(file, 'utf8')) as WrittenProfile);
+  let written = committed.get(name);
+  if (written === undefined) {
+    const file = new URL(`../../config/profiles/${name}.yaml`, import.meta.url);
+    written = parse(readFileSync(file, 'utf8')) as WrittenProfile;
+    committed.set(name, written);
+  }
+  return profileOf(written);
 }
+
+/** Contents of profiles by name: each takes tens of milliseconds to read. */
+const committed = new Map<string, WrittenProfile>();
 
 /** What the daemon reads, in any tenant: its source finds the tenant first. */
 export function readingsOf(context: ClinicContext) {

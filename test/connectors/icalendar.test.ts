@@ -40,7 +40,7 @@ describe('the times of an event', () => {
         const time = timedFrom(zone, start * 900_000, quarters * 900_000);
         expect(timeIn(calendarAt(time))).toEqual(time);
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 
@@ -128,7 +128,7 @@ describe('the definition of a zone', () => {
         }
         expect(time.toUnixTime() * 1_000).toBe(startAt);
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 

@@ -5,7 +5,7 @@ import { runTrial } from './many-processes/trial.ts';
 const redis = useRedis();
 
 test('processes that share a connection send one request for each expiry, also when one is killed; all report a lost grant', async () => {
-  const { kinds, defects } = await runTrial({ redisUrl: redis.url, processes: 4, rounds: 6, killEvery: 2 });
+  const { kinds, defects } = await runTrial({ redisUrl: redis.url, processes: 3, rounds: 6, killEvery: 2 });
   expect(defects).toEqual([]);
   expect(kinds.none).toMatchObject({ rounds: 3, requests: { least: 1, most: 1 }, lost: 0 });
   expect(kinds.noted).toMatchObject({ rounds: 1, requests: { most: 1 }, lost: 0 });

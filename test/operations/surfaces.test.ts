@@ -2,6 +2,8 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 // biome-ignore lint/correctness/noUnresolvedImports: the package names its files by a pattern, which the linter does not read
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
+// biome-ignore lint/correctness/noUnresolvedImports: the package names its files by a pattern, which the linter does not read
+import { ListToolsResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { Command, Option } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -84,7 +86,8 @@ async function toolsIn(table: Table) {
   await createMcpServer(context, '0.1.0', table).connect(ours);
   const client = new Client({ name: 'test', version: '1' });
   await client.connect(theirs);
-  return (await client.listTools()).tools;
+  // `listTools` also compiles a validator for each tool, at several times the cost of everything else here.
+  return (await client.request({ method: 'tools/list' }, ListToolsResultSchema)).tools;
 }
 
 /** Names of all that the table makes. */
@@ -98,6 +101,8 @@ async function surfacesOf(table: Table): Promise<string[]> {
     ...(await toolsIn(table)).map(({ name }) => `tool ${name}`),
   ];
 }
+
+const surfacesOfAll = surfacesOf(TABLE);
 
 interface Parameter {
   name: string;
@@ -156,7 +161,7 @@ describe.each(ENTRIES)('%s', (name, operation) => {
 
   test('has an interface, and no interface exists without it', async () => {
     const own = await surfacesOf({ [name]: operation });
-    const all = await surfacesOf(TABLE);
+    const all = await surfacesOfAll;
     const { [name]: _, ...others } = TABLE;
     const words = commands.map((binding) => binding.words);
     const ofSameWords = Object.entries(others).filter(([, other]) =>

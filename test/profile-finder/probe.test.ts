@@ -55,7 +55,7 @@ describe.each(DIALECT_NAMES)('a probe of a %s clinic', (dialect) => {
   const requests: HttpRequest[] = [];
   const steps: string[] = [];
   beforeAll(async () => {
-    sandbox = await startClinicSandbox({ tenants: 1, appointments: 407, now: NOW, dialect });
+    sandbox = await startClinicSandbox({ tenants: 1, appointments: 207, now: NOW, dialect });
     token = await frontDeskToken(sandbox);
     const access = openClinicAccess(sandbox, token, DOCUMENTED, { clock: () => NOW });
     const context = { ...access.context, http: watched(access.context.http, requests) };
@@ -419,7 +419,7 @@ describe('a clinic whose names no profile has', () => {
         expect(asked.includes('appointments.durationUnit')).toBe(manner.lasts === 'minutes');
         if (manner.id !== '_id') expect(asked).toContain('appointments.fields.id');
       }),
-      { numRuns: 12 },
+      { numRuns: 6 },
     );
   });
 

@@ -1,3 +1,4 @@
+// Tier: full. It runs npm several times.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

