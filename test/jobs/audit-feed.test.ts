@@ -1,12 +1,11 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { MirrorError } from '../../src/model/errors.ts';
 import type { CalendarItem } from '../../src/model/items.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf } from '../sync/arbitraries.ts';
-import { cycle, pull, targetOf, twoCycles } from './cycle.ts';
-import type { ModelObject } from './model-target.ts';
+import { cycle, pull, targetOf } from './cycle.ts';
+import { dyingBefore, tryDriftHistories } from './drift-histories.ts';
 import {
   auditOf,
   type CalendarWorld,
@@ -19,10 +18,9 @@ import {
   type Policy,
   removeByHand,
   shownBy,
-  wantedOf,
 } from './world.ts';
 
-const redis = useRedis();
+const redis = useRedis({ appendOnly: false });
 
 async function synced(booked: number, drift: Policy = 'repair') {
   const world = openDriftWorld(redis.connect(), booked, drift);
@@ -45,18 +43,6 @@ function watchReadings({ tenant }: CalendarWorld) {
     },
   };
   return readings;
-}
-
-/** The process dies before the given fields of the target's record are written. */
-async function dyingBefore({ tenant }: CalendarWorld, field: 'drift' | 'cursor', work: () => Promise<unknown>) {
-  const { write } = tenant.targetStore;
-  tenant.targetStore.write = async (target, fields) => {
-    if (field in fields) throw new Error('the process was killed');
-    // What a dead process cannot do any more.
-    if (!('failure' in fields)) await write(target, fields);
-  };
-  await work();
-  tenant.targetStore.write = write;
 }
 
 describe('an audit', () => {
@@ -370,7 +356,7 @@ describe('what a provider stores differently is never rewritten, and a real edit
     giveHabits(world.tenant, { spell, withoutTags: tag === 'gives no tags' });
     await cycle(world.tenant);
     const writes = world.model.calls.operations;
-    for (let audits = 0; audits < 20; audits += 1) {
+    for (let audits = 0; audits < 8; audits += 1) {
       world.clock.now += 6 * HOUR_MS;
       if (tag === 'moves tags by itself') for (const object of world.model.objects()) object.version += 1;
       expect(await auditOf(world.tenant)).toMatchObject({ checked: 4, edited: 0, removed: 0 });
@@ -386,111 +372,7 @@ describe('what a provider stores differently is never rewritten, and a real edit
   });
 });
 
-const IDS = ['0', '1', '2'];
-const PEOPLE = ['retitle', 'move', 'remove', 'unmark', 'untrash', 'put back'] as const;
-const CLINIC = ['cancel', 'rebook', 'rebook back', 'erase'] as const;
-const DAEMON = [
-  'audit',
-  'whole audit',
-  'cycle',
-  'cursor lost',
-  'crash before findings',
-  'crash before cursor',
-] as const;
-const acts = fc.record({ id: fc.constantFrom(...IDS), act: fc.constantFrom(...PEOPLE, ...CLINIC, ...DAEMON, 'wait') });
-
-/** Expected object of each record without restoration: as a user left it, or as last written. */
-class Expectation {
-  readonly world: CalendarWorld;
-  readonly byHand = new Map<string, string | null>();
-  readonly written = new Map<string, string | null>();
-  readonly trash = new Map<string, ModelObject>();
-
-  constructor(world: CalendarWorld) {
-    this.world = world;
-    this.noteCycle();
-  }
-
-  /** A user's change is recorded if the object differs from the written one. */
-  noteHand(id: string): void {
-    const object = objectIn(this.world, id);
-    const now = object === undefined ? null : JSON.stringify(object.item);
-    if (now === this.written.get(id)) this.byHand.delete(id);
-    else this.byHand.set(id, now);
-  }
-
-  /** A cycle writes changes of the clinic, regardless of user edits. */
-  noteCycle(): void {
-    for (const id of IDS) {
-      const wanted = wantedOf(this.world, id);
-      if (wanted !== (this.written.get(id) ?? null)) this.byHand.delete(id);
-      this.written.set(id, wanted);
-    }
-  }
-
-  shown(): string[] {
-    return IDS.map((id) => (this.byHand.has(id) ? this.byHand.get(id) : this.written.get(id)))
-      .filter((item) => item != null)
-      .sort();
-  }
-}
-
-async function take(world: CalendarWorld, expected: Expectation, id: string, act: string): Promise<void> {
-  const { clinic, tenant, model } = world;
-  const isThere = objectIn(world, id) !== undefined;
-  if (act === 'wait') world.clock.now += 7 * HOUR_MS;
-  if (act === 'cancel') clinic.appointments.set(id, appointmentOf(id, { status: 'cancelled' }));
-  if (act === 'rebook') clinic.appointments.set(id, appointmentOf(id, { inHours: 300 + Number(id) }));
-  if (act === 'rebook back') clinic.appointments.set(id, appointmentOf(id, { inHours: 24 + Number(id) }));
-  if (act === 'erase') clinic.appointments.delete(id);
-  if (act === 'cursor lost') model.expireCursors();
-  if (act === 'audit' || act === 'whole audit') await auditOf(tenant, { whole: act === 'whole audit' });
-  if (act === 'crash before findings') await dyingBefore(world, 'drift', () => auditOf(tenant));
-  if (act === 'crash before cursor') await dyingBefore(world, 'cursor', () => auditOf(tenant));
-  if (act === 'cycle') {
-    await twoCycles(tenant);
-    expected.noteCycle();
-  }
-  if (act === 'retitle' && isThere) editByHand(world, id, { title: 'Lunch' });
-  const time = { kind: 'all-day', startDate: '2026-06-20', endDate: '2026-06-21' } as const;
-  if (act === 'move' && isThere) editByHand(world, id, { time });
-  // Under other policies the object keeps no drift, which no user can see.
-  const isRepaired = targetOf(tenant).configuration.audit.drift === 'repair';
-  if (act === 'unmark' && isThere && isRepaired) Object.assign(objectOf(world, id), { sealedRecordId: null });
-  if (act === 'remove' && isThere) expected.trash.set(id, removeByHand(world, id));
-  const written = expected.written.get(id);
-  if (act === 'put back' && isThere && written != null) editByHand(world, id, JSON.parse(written) as CalendarItem);
-  const trashed = expected.trash.get(id);
-  if (act === 'untrash' && trashed !== undefined && !isThere && written != null) {
-    trashed.deleted = false;
-    trashed.version += 1;
-  }
-  if ((PEOPLE as readonly string[]).includes(act)) expected.noteHand(id);
-}
-
+// More of them: drift-histories.test.ts.
 describe.for(POLICIES)('whatever people, the clinic, the feed and crashes do (%s)', (policy) => {
-  test('one whole audit and one cycle lead to what the policy promises', async () => {
-    const limits = { share: 1, count: 1_000 };
-    const guard = { vanished: limits, cancelled: limits, holdExpiresAfterHours: 1 };
-    await fc.assert(
-      fc.asyncProperty(fc.array(acts, { maxLength: 18 }), async (history) => {
-        const connection = redis.connect();
-        await connection.flushall();
-        const audits = { drift: policy, rewritesPerDay: 1_000 } as const;
-        const world = openDriftWorld(connection, IDS.length, policy, { guard, audit: audits });
-        await cycle(world.tenant);
-        const expected = new Expectation(world);
-        for (const { id, act } of history) await take(world, expected, id, act);
-        await auditOf(world.tenant, { whole: true });
-        await twoCycles(world.tenant);
-        expected.noteCycle();
-        const wanted = IDS.map((id) => wantedOf(world, id)).filter((item) => item !== null);
-        expect(shownBy(world)).toEqual(policy === 'repair' ? wanted.sort() : expected.shown());
-        const { edited = 0, removed = 0 } = (await auditOf(world.tenant)) ?? {};
-        expect(edited + removed).toBe(policy === 'repair' ? 0 : expected.byHand.size);
-        expect(await world.tenant.links.drifted('doctor')).toHaveLength(edited + removed);
-      }),
-      { numRuns: 40 },
-    );
-  });
+  test('one whole audit and one cycle lead to what the policy promises', () => tryDriftHistories(redis, policy, 12));
 });

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { renderStatus } from '../../src/cli/render-status.ts';
 import { renderTime } from '../../src/cli/table.ts';
@@ -7,22 +6,19 @@ import { pullTenant, pullWhenFree } from '../../src/jobs/pull.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import type { AppointmentStatus } from '../../src/model/records.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, overlaps } from '../../src/model/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import type { RunReport } from '../../src/state/runs.ts';
-import { next48hWindow, windowOf } from '../../src/sync/mapping-sources.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { createModelGateway, openModelReminders } from '../features/reminders/reminder-world.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
-import { cycle, drain, NEVER, pull, targetOf, wholeCycle } from './cycle.ts';
+import { cycle, NEVER, pull, targetOf } from './cycle.ts';
 import { createModelClinic, type ModelClinic } from './model-clinic.ts';
 import { createModelTarget, type ModelTarget } from './model-target.ts';
+import { EVERY_MS, readingOf, tryNearHistories } from './near-histories.ts';
 import { openTenant, type TenantChoice } from './open-tenant.ts';
 import { openCrmWorld, patientOf } from './world.ts';
 
-/** NEAR_HISTORIES=2000 looks longer. */
-const HISTORIES = Number(process.env.NEAR_HISTORIES ?? 15);
-const EVERY_MS = 5 * MINUTE_MS;
 /** By so much do cycles come late: all is then read with one in five. */
 const LATE_MS = 5 * EVERY_MS;
 /** Neither late nor in time: the pace stays. */
@@ -31,7 +27,7 @@ const STEADY_MS = 1.08 * EVERY_MS;
 const NEAR = [2, 5, 9, 22, 27, 33];
 const FAR = [100, 200, 300, 500, 700, 900];
 
-const redis = useRedis();
+const redis = useRedis({ appendOnly: false });
 
 interface World {
   clinic: ModelClinic;
@@ -77,10 +73,6 @@ function book(clinic: ModelClinic, id: string, inHours: number, status: Appointm
 async function untilWhole(next: () => Promise<RunReport>): Promise<void> {
   for (let cycles = 0; cycles < 20; cycles += 1) if (readingOf(await next()) === 'whole') return;
   throw new Error('no cycle reads all');
-}
-
-function readingOf({ soon: near }: RunReport): 'near' | 'whole' {
-  return near === null ? 'whole' : 'near';
 }
 
 /** When each record's object begins, in hours from the beginning of the test. */
@@ -363,152 +355,7 @@ describe('the age of the data', () => {
   });
 });
 
-type Step =
-  | { do: 'book'; id: string; inHours: number; lasts: number; agendaId: string; status: AppointmentStatus }
-  | { do: 'erase' | 'hide'; id: string }
-  | { do: 'clinic'; hidesCancelled: boolean; truncatedAfter: number | null; lookupsFail: boolean }
-  | { do: 'cycle'; afterMinutes: number };
-
-const ids = fc.nat(7).map(String);
-const steps: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 6,
-    arbitrary: fc.record({
-      do: fc.constant('book' as const),
-      id: ids,
-      inHours: fc.oneof(fc.integer({ min: -20, max: 60 }), fc.integer({ min: -200, max: 400 })),
-      lasts: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 200 })),
-      agendaId: fc.constantFrom('a1', 'a1', 'a2'),
-      status: fc.constantFrom<AppointmentStatus>('booked', 'booked', 'confirmed', 'cancelled'),
-    }),
-  },
-  { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('erase' as const, 'hide' as const), id: ids }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      do: fc.constant('clinic' as const),
-      hidesCancelled: fc.boolean(),
-      truncatedAfter: fc.option(fc.nat(5)),
-      lookupsFail: fc.boolean(),
-    }),
-  },
-  {
-    weight: 8,
-    arbitrary: fc.record({ do: fc.constant('cycle' as const), afterMinutes: fc.integer({ min: 11, max: 90 }) }),
-  },
-);
-
-const WIDE = { vanished: { share: 1, count: 1_000 }, cancelled: { share: 1, count: 1_000 }, holdExpiresAfterHours: 1 };
-
-/** Two tenants of one clinic: every cycle of one fetches everything, those of the other are late. */
-async function twoTenants() {
-  const connection = redis.connect();
-  await connection.flushall();
-  const [clinic, clock] = [createModelClinic(), { now: NOW }];
-  const open = (id: string, more: Partial<TenantChoice>) => {
-    const models = { doctor: createModelTarget(), clinic: createModelTarget() };
-    const configuration = { guard: WIDE, window: { pastDays: 3, futureDays: 10 } };
-    const targets = [
-      { id: 'doctor', model: models.doctor, configuration: { ...configuration, agendas: ['a1'] } },
-      { id: 'clinic', model: models.clinic, configuration },
-    ];
-    return { models, tenant: openTenant({ redis: connection, clinic, id, targets, clock: () => clock.now, ...more }) };
-  };
-  const worlds = [open('all', {}), open('late', { pullEveryMs: EVERY_MS })] as const;
-  return { clinic, clock, worlds };
-}
-
-type Shared = Awaited<ReturnType<typeof twoTenants>>;
-
-/** Content of each record's object within the window, by target and record. An object that left the window is unchanged. */
-function shown({ models, tenant }: Shared['worlds'][number]): Map<string, unknown> {
-  const all = Object.entries(models).flatMap(([id, model]) => {
-    const target = targetOf(tenant, id);
-    const window = windowOf(target, tenant.clock());
-    const inside = model.objects().filter(({ item }) => overlaps(target.identity.spanOf(item), window));
-    return inside.map(
-      ({ sealedRecordId, item }) => [`${id} ${target.identity.recordIdOf(sealedRecordId ?? '')}`, item] as const,
-    );
-  });
-  return new Map(all);
-}
-
-function take({ clinic, clock }: Shared, step: Exclude<Step, { do: 'cycle' }>): void {
-  switch (step.do) {
-    case 'book': {
-      const { id, inHours, lasts, agendaId, status } = step;
-      const startAt = clock.now + inHours * HOUR_MS;
-      const time = { kind: 'timed' as const, startAt, endAt: startAt + lasts * HOUR_MS };
-      return void clinic.appointments.set(id, appointmentOf(id, { time, agendaId, status }));
-    }
-    case 'erase':
-      return void clinic.appointments.delete(step.id);
-    case 'hide':
-      return void (clinic.unusable.delete(step.id) || clinic.unusable.add(step.id));
-    case 'clinic':
-      return void Object.assign(clinic, step);
-  }
-}
-
-async function writtenCycle(tenant: OpenTenant): Promise<RunReport | null> {
-  const run = await pullTenant(tenant, NEVER);
-  for (const target of tenant.targets.values()) await drain(tenant, target);
-  return run;
-}
-
-/** A removal is right only of what the clinic does not show there. */
-function watchRemovals({ clinic, worlds }: Shared): void {
-  for (const { models } of worlds) {
-    for (const [target, model] of Object.entries(models)) {
-      model.beforeApply = (operations) => {
-        for (const { kind, recordId } of operations) {
-          const record = clinic.appointments.get(recordId);
-          const isThere = record !== undefined && record.status !== 'cancelled' && !clinic.unusable.has(recordId);
-          const isShown = isThere && (target === 'clinic' || record.agendaId === 'a1');
-          expect(kind === 'delete' && isShown, `${recordId} was removed and is there`).toBe(false);
-        }
-      };
-    }
-  }
-}
-
-/** Both tenants' targets must show equal content for the clinic's appointments of the next two days. */
-function expectSameNear({ clinic, clock, worlds }: Shared): void {
-  const [all, late] = worlds.map(shown) as [Map<string, unknown>, Map<string, unknown>];
-  for (const { id, status, time } of clinic.appointments.values()) {
-    if (status === 'cancelled' || clinic.unusable.has(id) || !overlaps(time, next48hWindow(clock.now))) continue;
-    for (const target of ['doctor', 'clinic']) expect(late.get(`${target} ${id}`)).toEqual(all.get(`${target} ${id}`));
-  }
-}
-
+// More of them: near-histories.test.ts.
 test('in any history the next two days equal those of full fetches, no existing record is removed, and the final states are equal', async () => {
-  const read = { near: 0, whole: 0 };
-  await fc.assert(
-    fc.asyncProperty(fc.array(steps, { minLength: 10, maxLength: 40, size: 'max' }), async (history) => {
-      const shared = await twoTenants();
-      const { clinic, clock, worlds } = shared;
-      watchRemovals(shared);
-      for (const step of history) {
-        if (step.do !== 'cycle') {
-          take(shared, step);
-          continue;
-        }
-        clock.now += step.afterMinutes * MINUTE_MS;
-        await writtenCycle(worlds[0].tenant);
-        const run = await writtenCycle(worlds[1].tenant);
-        if (run !== null) read[readingOf(run)] += 1;
-        if (clinic.truncatedAfter === null) expectSameNear(shared);
-      }
-      Object.assign(clinic, { truncatedAfter: null, lookupsFail: false, hidesCancelled: false });
-      clinic.unusable.clear();
-      for (let round = 0; round < 3; round += 1) {
-        clock.now += HOUR_MS;
-        for (const { tenant } of worlds) await wholeCycle(tenant);
-      }
-      expect(shown(worlds[1])).toEqual(shown(worlds[0]));
-    }),
-    { numRuns: HISTORIES },
-  );
-  // Both kinds were tried. As histories are drawn: 35 to 76 of two days in twelve runs of 15, and 12 once.
-  expect(Math.min(read.near, read.whole)).toBeGreaterThan(HISTORIES / 3);
+  await tryNearHistories(redis, 5);
 });

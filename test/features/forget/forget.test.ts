@@ -4,9 +4,9 @@ import { renderForgetPreview, renderReceipt, renderReceipts } from '../../../src
 import { followAgain, listReceipts, previewForgetting } from '../../../src/features/forget/forget.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import { HOUR_MS } from '../../../src/model/time.ts';
-import { crashingRedis } from '../../jobs/crashing-redis.ts';
 import { cycle, NEVER } from '../../jobs/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
+import { tryDyingCommands } from './dying-commands.ts';
 import {
   counts,
   type ForgetWorld,
@@ -14,10 +14,8 @@ import {
   ID,
   leaveTraces,
   OTHER,
-  openForgetWorld,
   openSynced,
   PATIENT,
-  ring,
   SILENT,
   TELLING,
   visit,
@@ -167,28 +165,9 @@ describe('during an erasure', () => {
   });
 });
 
+// At more steps: dying-commands.test.ts.
 test('after a command that dies at any step while the daemon continues, a second command completes the erasure', async () => {
-  const connection = redis.connect();
-  let died = 0;
-  // Every ninth command of about 200; every other time the last command is still executed.
-  for (let commandsLeft = 5; commandsLeft < 400; commandsLeft += 9) {
-    await connection.flushall();
-    const world = openForgetWorld(connection);
-    await world.pass();
-    await ring(world);
-    const tenant = world.again({ redis: crashingRedis(connection, commandsLeft, commandsLeft % 2 === 0) });
-    const first = await forget(world, tenant).catch(() => null);
-    if (first === null) died += 1;
-    const leases = await connection.keys('cm:{studio-rossi}:lease:*');
-    if (leases.length > 0) await connection.del(...leases);
-    await world.pass();
-    const second = await forget(world);
-    expect(counts(world), `after ${commandsLeft} commands`).toEqual([2, 1, 2, 1]);
-    expect(second.targets.every(({ waiting, failed }) => waiting + failed === 0)).toBe(true);
-    expect(await world.tracesInRedis(), `after ${commandsLeft} commands`).toEqual([]);
-    if (first !== null) break;
-  }
-  expect(died).toBeGreaterThan(5);
+  expect(await tryDyingCommands(redis, 23)).toBeGreaterThan(5);
 });
 
 /** The command waits for the lane, or is through. */

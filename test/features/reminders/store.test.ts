@@ -1,13 +1,11 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { remind } from '../../../src/features/reminders/job.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
-import { keys } from '../../../src/state/keys.ts';
+import { DAY_MS, HOUR_MS } from '../../../src/model/time.ts';
 import { crashingRedis } from '../../jobs/crashing-redis.ts';
-import { NEVER, pull } from '../../jobs/cycle.ts';
+import { pull } from '../../jobs/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
-import { type Tries, tryCases } from '../../support/tried.ts';
-import { book, createReminderWorld, type ModelGateway, type ReminderWorld } from './reminder-world.ts';
+import { book, createReminderWorld } from './reminder-world.ts';
+import { endClaims, GATEWAYS, MOST_COMMANDS, SIGNALS, tryWorkerDeaths } from './worker-deaths.ts';
 
 const redis = useRedis({ appendOnly: false });
 let connection: ReturnType<typeof redis.connect> | null = null;
@@ -16,96 +14,11 @@ const shared = () => {
   connection ??= redis.connect();
   return connection;
 };
-const SIGNALS = { stop: NEVER, abort: NEVER };
 
-/** A busy host runs fewer: a test that timed out would continue during the next one. */
-const DEATHS: Tries = { least: 40, most: 75, forMs: 60_000 };
-
-/** More commands than a check of a reminder, or a cycle over one appointment, sends. */
-const MOST_COMMANDS = 25;
-
-const answers: fc.Arbitrary<ModelGateway['answers'][number]> = fc.oneof(
-  fc.constant({ result: 'sent' as const, reference: 'r' }),
-  fc.constant({ result: 'unknown' as const, code: 'no-answer' }),
-  fc.constant({ result: 'later' as const, code: 'throttled', retryAfterMs: null }),
-  fc.constant({ result: 'refused' as const, code: 'landline', optedOut: false, channelGone: false }),
-  fc.constantFrom('accept-and-die' as const, 'die' as const),
-);
-
-/** A process that dies at some command while it plans or sends, or not at all. */
-const deaths = fc.record({
-  work: fc.constantFrom('cycle' as const, 'remind' as const),
-  commandsLeft: fc.integer({ min: 0, max: MOST_COMMANDS }),
-  lastIsCarriedOut: fc.boolean(),
-  twice: fc.boolean(),
-});
-
-type Death = typeof deaths extends fc.Arbitrary<infer Value> ? Value : never;
-
-/** Time passes until the claims of dead workers have ended. */
-async function endClaims(id: string | undefined): Promise<void> {
-  const connection = shared();
-  if (id !== undefined) await connection.del(keys.reminderClaim('studio-rossi', id));
-  await connection.del(keys.lease('studio-rossi', 'plan'));
-}
-
-/** Death by death; what a dead process threw is of no interest. */
-async function play(world: ReminderWorld, death: Death, id: string): Promise<void> {
-  const { work, commandsLeft, lastIsCarriedOut, twice } = death;
-  const dying = world.open(crashingRedis(shared(), commandsLeft, lastIsCarriedOut));
-  const doIt = (tenant: typeof dying) => (work === 'cycle' ? pull(tenant) : remind(tenant, id, SIGNALS));
-  // A stalled job is run by a second worker while the first one is still at it.
-  const both = twice ? [doIt(dying), doIt(world.open())] : [doIt(dying)];
-  await Promise.allSettled(both);
-  world.now += MINUTE_MS;
-}
-
-describe.each([
-  ['a gateway that delivers each call', false],
-  ['a receiver that knows a repeated id', true],
-])('workers that die anywhere, before %s', (_, deduplicates) => {
-  test('never hand a reminder over twice, and never leave one open', async () => {
-    await tryCases(
-      'deaths of workers',
-      fc.asyncProperty(
-        fc.array(deaths, { minLength: 1, maxLength: 4 }),
-        fc.array(answers, { maxLength: 5 }),
-        async (played, given) => {
-          const connection = shared();
-          await connection.flushall();
-          const world = createReminderWorld(connection, { deduplicates });
-          book(world, 'one', 48);
-          await world.cycle();
-          const id = (await world.entries())[0]?.id ?? '';
-          world.gateway.answers.push(...given);
-          world.now += DAY_MS;
-          for (const death of played) {
-            await play(world, death, id);
-            await endClaims(id);
-          }
-          for (let cycles = 0; cycles < 3; cycles += 1) {
-            await world.cycle();
-            await world.advance(HOUR_MS);
-            await endClaims(id);
-          }
-          const [entry] = await world.entries();
-          const got = world.gateway.delivered.length;
-          expect(got).toBeLessThanOrEqual(1);
-          if (!deduplicates) {
-            // A call with an unknown outcome is never repeated.
-            const last = world.gateway.calls.length;
-            const before = given.slice(0, Math.max(0, last - 1));
-            expect(before.every((one) => typeof one !== 'string' && one.result === 'later')).toBe(true);
-          }
-          expect(['sent', 'dropped', 'unknown']).toContain(entry?.state);
-          if (got === 1) expect(['sent', 'unknown']).toContain(entry?.state);
-          if (got === 0) expect(entry?.state).not.toBe('sent');
-          expect(await world.tenant.reminders?.ledger.openCount()).toBe(0);
-        },
-      ),
-      DEATHS,
-    );
-  });
+// More of them: worker-deaths.test.ts.
+describe.each(GATEWAYS)('workers that die anywhere, before %s', (_, deduplicates) => {
+  test('never hand a reminder over twice, and never leave one open', () =>
+    tryWorkerDeaths(shared(), deduplicates, { least: 20, most: 20, forMs: 60_000 }));
 });
 
 test('a worker that dies at any command before it stores its intent costs only time', async () => {
@@ -117,10 +30,10 @@ test('a worker that dies at any command before it stores its intent costs only t
     await world.cycle();
     const id = (await world.entries())[0]?.id ?? '';
     world.now += DAY_MS;
-    const dying = world.open(crashingRedis(shared(), commandsLeft, false));
+    const dying = world.open(crashingRedis(connection, commandsLeft, false));
     await remind(dying, id, SIGNALS).catch(() => {});
     const [noted] = await world.entries();
-    await endClaims(id);
+    await endClaims(connection, id);
     await world.cycle();
     await world.advance(HOUR_MS);
     // From the stored note until it is durable, no other process can know that nothing was sent.
@@ -142,8 +55,8 @@ test('a cycle that dies at any command leaves the plan to the next one', async (
       await world.cycle();
       book(world, 'one', 50);
       world.clinic.appointments.delete('two');
-      await pull(world.open(crashingRedis(shared(), commandsLeft, lastIsCarriedOut))).catch(() => {});
-      await endClaims(undefined);
+      await pull(world.open(crashingRedis(connection, commandsLeft, lastIsCarriedOut))).catch(() => {});
+      await endClaims(connection);
       await world.cycle();
       await world.advance(3 * DAY_MS);
       expect(world.gateway.delivered.map(({ appointment }) => appointment.id)).toEqual(['one']);
