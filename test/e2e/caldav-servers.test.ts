@@ -7,11 +7,11 @@ import { useCyrus, useXandikos } from '../support/dav-servers.ts';
 import { paced } from '../support/pace.ts';
 import { useRadicale } from '../support/radicale.ts';
 import { useRedis } from '../support/redis.ts';
-import { killAt, loseState, runUntilInSync, start } from './support/daemons.ts';
+import { killAt, loseState } from './support/daemons.ts';
 import type { SmallTarget } from './support/small-configuration.ts';
 import { RADICALE_USERS } from './support/small-targets.ts';
 import type { SmallWorld } from './support/small-world.ts';
-import { expectExact, useSmallWorld } from './support/small-world.ts';
+import { cycleUntil, expectExact, isExact, useSmallWorld } from './support/small-world.ts';
 import { writesAt } from './support/traffic.ts';
 
 const redis = useRedis();
@@ -86,8 +86,7 @@ function everyJourney(server: () => PrivateDavServer): void {
     await killAt(world, (strike) =>
       proxy.add({ method: /PUT/, after: 3, fault: { kind: 'rewrite', answer: (answer) => strike(answer) } }),
     );
-    await runUntilInSync(world, [start(world)]);
-    await expectExact(world);
+    await cycleUntil(world, async () => (await world.compareAll()).every(isExact));
   });
 
   test('after the whole state is lost nothing is written and nothing is doubled', async () => {

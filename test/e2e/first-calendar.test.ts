@@ -1,23 +1,22 @@
+// Tier: quick. The first journey of every user.
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { compare } from '../../demo/compare.ts';
-import { runCli } from '../../demo/daemon.ts';
 import { readCaldavEvents } from '../../demo/read-targets.ts';
 import { authorizeInBrowser, type ClinicSandbox, startClinicSandbox } from '../../sandbox/clinic/index.ts';
 import { useRadicale } from '../support/radicale.ts';
 import { useRedis } from '../support/redis.ts';
+import { runHere } from './support/run-command.ts';
 import { widenBudget } from './support/widen-budget.ts';
 
 const redis = useRedis();
 const radicale = useRadicale();
 const DOCUMENT = readFileSync(new URL('../../docs/quickstart.md', import.meta.url), 'utf8');
 const CALENDAR_PASSWORD = 'CALENDAR_PASSWORD';
-/** `config check --live` compares the clocks. */
-const REDIS_DATE = new URL('../support/redis-date-preload.ts', import.meta.url);
 
 /** The block of the document that begins so. */
 function documentedYaml(begin: string) {
@@ -59,10 +58,9 @@ describe('the document on the first calendar', () => {
 
   /** Runs a command as documented, with a user who signs in at each shown URL. */
   async function run(...args: string[]) {
-    const NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --import=${REDIS_DATE.href}`;
-    const env = { [CALENDAR_PASSWORD]: radicale().users[0]?.password ?? '', NODE_OPTIONS };
+    vi.stubEnv(CALENDAR_PASSWORD, radicale().users[0]?.password);
     let visited: Promise<unknown> | null = null;
-    const ran = await runCli({ configDir: join(dir, 'mine'), env }, args, (text) => {
+    const ran = await runHere({ configDir: join(dir, 'mine'), env: {} }, args, (text) => {
       const url = /^(http:\S+authorize\S*)\n/m.exec(text)?.[1];
       const user = clinic.tenants[0]?.user;
       if (url === undefined || user === undefined) return;

@@ -1,6 +1,11 @@
+// Tier: quick. The journey of a patient who is forgotten.
 import { expect, onTestFinished, test } from 'vitest';
-import { startDaemon } from '../../demo/daemon.ts';
+import { connectors } from '../../src/connectors/registry.ts';
+import { reminderChannels } from '../../src/features/reminders/channels/registry.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import { startDaemon } from '../../src/main.ts';
 import type { ForgetReceipt } from '../../src/model/forgetting.ts';
+import { loadConfiguration } from '../../src/settings/configuration-files.ts';
 import { logInTo } from '../support/log-in.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -89,8 +94,10 @@ test('a patient is forgotten in a calendar, every CRM and Redis while a daemon r
   expect(preview).toMatchObject({ code: 0, out: expect.stringContaining('--yes') });
   expect([inCalendar(), inCrm().length, sizes()]).toEqual([true, 3, before]);
 
-  const daemon = startDaemon(world);
-  onTestFinished(() => daemon.kill());
+  const { configDir: dir, env } = world;
+  const configuration = loadConfiguration({ dir, env, connectors, reminderChannels, mode: 'strict' });
+  const daemon = await startDaemon(configuration, silentLogger, new AbortController().signal);
+  onTestFinished(() => daemon.close());
   const forgotten = await world.cli('forget', TENANT, id, '--yes', '--json');
   expect(forgotten.code, forgotten.err + forgotten.out).toBe(0);
   const receipt = JSON.parse(forgotten.out) as ForgetReceipt;
@@ -102,7 +109,7 @@ test('a patient is forgotten in a calendar, every CRM and Redis while a daemon r
   expect([inCalendar(), inCrm()]).toEqual([false, []]);
   for (const one of telling) expect(`${preview.out}${preview.err}${forgotten.out}${forgotten.err}`).not.toContain(one);
   await world.cycle();
-  expect(await daemon.stop()).toBe(0);
+  await daemon.close();
   expect(await tracesIn(telling)).toEqual([]);
   expect([inCalendar(), inCrm()]).toEqual([false, []]);
 

@@ -50,7 +50,7 @@ async function told({ settleMs = 50 } = {}): Promise<Told> {
   return {
     world,
     async start() {
-      const { configuration } = world.open();
+      const { configuration } = world.opened();
       const http = { ...configuration.settings.http, port, publicUrl };
       const settings = { ...configuration.settings, http };
       const daemon = await startDaemon({ ...configuration, settings }, silentLogger, new AbortController().signal);
@@ -58,7 +58,7 @@ async function told({ settleMs = 50 } = {}): Promise<Told> {
       return daemon;
     },
     async statuses() {
-      const { tenants } = await status(world.open().installation);
+      const { tenants } = await status(world.opened().installation);
       return tenants.flatMap(({ targets }) => targets);
     },
   };

@@ -1,3 +1,4 @@
+// Tier: quick. The journey of a reminder.
 import { Webhook } from 'standardwebhooks';
 import { expect, onTestFinished, test } from 'vitest';
 import { connectors } from '../../src/connectors/registry.ts';
