@@ -27,7 +27,7 @@ describe('the registry of connectors', () => {
 
   test.each(folders)('%s has a contract test', (folder) => {
     const file = join(import.meta.dirname, '../contract', `${folder}.test.ts`);
-    expect(readFileSync(file, 'utf8')).toMatch(new RegExp(`describe(?:Crm)?Connector\\(\\s*'${folder}'`));
+    expect(readFileSync(file, 'utf8')).toMatch(new RegExp(`describe(?:(?:Crm)?Connector|Contacts)\\(\\s*'${folder}'`));
   });
 
   test.each([...connectors.values()])(

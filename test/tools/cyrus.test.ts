@@ -1,3 +1,4 @@
+// Tier: full. Copies and starts a Cyrus IMAP.
 import { existsSync, readdirSync } from 'node:fs';
 import { chmod, cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

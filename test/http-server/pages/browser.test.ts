@@ -1,3 +1,4 @@
+// Tier: full. Opens every page in a browser.
 import { describe, expect, test } from 'vitest';
 import type { ConnectionStatus } from '../../../src/control/installation.ts';
 import type { LoginServices } from '../../../src/control/logins.ts';

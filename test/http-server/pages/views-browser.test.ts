@@ -1,3 +1,4 @@
+// Tier: full. Opens pages in a browser.
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { HOUR_MS } from '../../../src/model/time.ts';
 import type { TestBrowser } from '../../../tools/browser.ts';
