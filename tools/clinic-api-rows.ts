@@ -171,7 +171,7 @@ export const SPECIFICATION_ROWS: readonly SpecificationRow[] = [
     tests: [
       [
         'composition/clinic.test.ts',
-        '300 invoices at once in three sections from three processes: no gap, no duplicate, no refusal',
+        '90 invoices at once in three sections from three processes: no gap, no duplicate, no refusal',
       ],
       [WRITING, 'no invoice out of sequence, and refuses it at once'],
     ],
