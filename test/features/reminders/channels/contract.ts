@@ -23,11 +23,17 @@ const ALL: readonly Spoiling[] = [
   'breakDown',
 ];
 
-/** Describes the behaviour of every channel. A case is skipped if the vendor does not support it. */
+/** Faults of an attempt, and refused credentials. */
+type Fault = Spoiling | 'wrongLogin';
+
+/**
+ * Describes the behaviour of every channel.
+ * @param absent faults that the channel cannot have, with the reason; they have no test
+ */
 export function describeChannel(
   name: string,
   open: () => Promise<ChannelBed>,
-  absent: Partial<Record<Spoiling, string>> = {},
+  absent: Partial<Record<Fault, string>> = {},
 ) {
   describe(`the channel ${name}`, () => {
     let bed: ChannelBed;
@@ -42,6 +48,7 @@ export function describeChannel(
 
     test('is missing nothing that is not accounted for', () => {
       expect(ALL.filter((each) => bed.spoil[each] === undefined && absent[each] === undefined)).toEqual([]);
+      expect(bed.wrongLogin === null).toBe('wrongLogin' in absent);
     });
   });
 }
@@ -81,9 +88,9 @@ function handsOver(bed: () => ChannelBed): void {
   });
 }
 
-function failures(bed: () => ChannelBed, absent: Partial<Record<Spoiling, string>>): void {
+function failures(bed: () => ChannelBed, absent: Partial<Record<Fault, string>>): void {
   /** A fault that a channel cannot have is no test of the channel; `absent` states why. */
-  const spoiled = (what: Spoiling, title: string, run: () => Promise<void>) => {
+  const spoiled = (what: Fault, title: string, run: () => Promise<void>) => {
     if (absent[what] === undefined) test(title, run);
   };
 
@@ -143,17 +150,17 @@ function failures(bed: () => ChannelBed, absent: Partial<Record<Spoiling, string
     expect(await attempt(channel, reminderOf())).toMatchObject({ result: 'later', code: 'connection-failed' });
   });
 
-  test('throws when the credentials are refused, without showing them, and sends nothing', async () => {
-    const wrong = bed().wrongLogin;
-    if (wrong === null) {
-      expect(bed().env).toEqual({});
-      return;
-    }
-    const error = await errorOf(attempt(openChannel(bed(), wrong), reminderOf()));
-    expect(error).toMatchObject({ name: 'MirrorError', actor: 'settings', retry: 'later', ambiguous: false });
-    for (const secret of Object.values(wrong.env)) expect(error.message).not.toContain(secret);
-    expect(await bed().arrived()).toEqual([]);
-  });
+  spoiled(
+    'wrongLogin',
+    'throws when the credentials are refused, without showing them, and sends nothing',
+    async () => {
+      const wrong = bed().wrongLogin!;
+      const error = await errorOf(attempt(openChannel(bed(), wrong), reminderOf()));
+      expect(error).toMatchObject({ name: 'MirrorError', actor: 'settings', retry: 'later', ambiguous: false });
+      for (const secret of Object.values(wrong.env)) expect(error.message).not.toContain(secret);
+      expect(await bed().arrived()).toEqual([]);
+    },
+  );
 
   test('is stopped at once', async () => {
     const channel = openChannel(bed());

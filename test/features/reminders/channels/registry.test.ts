@@ -13,7 +13,10 @@ import {
 } from './bed.ts';
 import { describeChannel } from './contract.ts';
 
-describeChannel('webhook', openWebhookBed, { garbage: 'nothing in an answer is read but its status' });
+describeChannel('webhook', openWebhookBed, {
+  garbage: 'only the status of an answer is read',
+  wrongLogin: 'a webhook has no credentials',
+});
 
 describeChannel('email', openEmailBed, { throttleForSevenSeconds: 'SMTP has no word for how long' });
 
