@@ -37,9 +37,9 @@ export async function writeUsersFile(server: ServerCommand): Promise<UsersFile> 
   const folder = await mkdtemp(join(tmpdir(), 'clinic-mirror-users-'));
   const file = join(folder, 'users.acl');
   const daemon = ((await shippedUsers()).get(DAEMON.username) ?? '').replace('SHA256_OF_THE_PASSWORD', sha256());
-  const known = (await isOld(server)) ? withoutNewer(daemon) : daemon;
+  const shipped = (await isOld(server)) ? withoutNewer(daemon) : daemon;
   const tester = `user ${TESTER.username} on >${TESTER.password} ~* &* +@all`;
-  await writeFile(file, ['user default off', tester, known, ''].join('\n'));
+  await writeFile(file, ['user default off', tester, shipped, ''].join('\n'));
   return { file, remove: () => rm(folder, { recursive: true }) };
 }
 
@@ -63,8 +63,18 @@ export function withoutNewer(users: string): string {
   return users.replace(' +waitaof +client|setinfo', '');
 }
 
+/** Answers of {@link isOld} by command: each test file with a Redis asks, and the answer needs a process. */
+const answers = new Map<string, Promise<boolean>>();
+
 /** Whether a server is older than 7.2. */
-export async function isOld({ command, args, env }: ServerCommand): Promise<boolean> {
+export function isOld(server: ServerCommand): Promise<boolean> {
+  const { command } = server;
+  const answer = answers.get(command) ?? askIsOld(server);
+  answers.set(command, answer);
+  return answer;
+}
+
+async function askIsOld({ command, args, env }: ServerCommand): Promise<boolean> {
   const { stdout } = await promisify(execFile)(command, [...args, '--version'], { env: { ...process.env, ...env } });
   const [, major, minor] = /v=(\d+)\.(\d+)/.exec(stdout) ?? [];
   return Number(major) < 7 || (major === '7' && Number(minor) < 2);
