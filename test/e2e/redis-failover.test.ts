@@ -2,8 +2,10 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, inject, onTestFinished, test } from 'vitest';
-import { startDaemon } from '../../demo/daemon.ts';
+import { startDaemon as startProcess } from '../../demo/daemon.ts';
 import { status } from '../../src/control/status.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import { startDaemon } from '../../src/main.ts';
 import { keys } from '../../src/state/keys.ts';
 import { cutReplicas, type RedisGroup, startClusterGroup, startSentinelGroup } from '../../tools/redis-groups.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -62,7 +64,8 @@ describe.each([
     await world.cycle();
     await master.crash();
     world.clinic.simulate(world.tenants[0]?.clinicId ?? '', { booked: 2, moved: 2, cancelled: 2 });
-    const daemon = start(world);
+    const daemon = await startDaemon(world.opened().configuration, silentLogger, new AbortController().signal);
+    onTestFinished(() => daemon.close());
 
     await untilInSync(world);
 
@@ -70,7 +73,6 @@ describe.each([
     expect(state.writesLostAt).not.toBeNull();
     expect(tenants.map(({ uncertainty: doubt }) => doubt)).toEqual([null]);
     await expectExact(world);
-    await expectEnd(daemon, world);
   });
 });
 
@@ -82,7 +84,7 @@ async function expectEnd(daemon: ReturnType<typeof start>, { dir }: SmallWorld):
 }
 
 function start(world: SmallWorld) {
-  const daemon = startDaemon(world);
+  const daemon = startProcess(world);
   onTestFinished(async () => {
     if (daemon.process.exitCode === null && daemon.process.signalCode === null) await daemon.kill();
   });
