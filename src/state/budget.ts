@@ -112,9 +112,15 @@ export function openBudgetShare(
   async function ask(ticket: string, units: number): Promise<Answer> {
     const { next, unused, sentAt } = ahead.question();
     const input = [participant, ticket, priority, intervalMs, limits.burst, reserved, units, ...TIMES, next, unused];
-    const answer = answerOf(await scripts.take(redis, [...all, budgetKeys.used], input));
-    if (answer.waitMs === 0) ahead.granted(answer.ahead, { unused, sentAt });
-    return answer;
+    let isCounted = false;
+    try {
+      const answer = answerOf(await scripts.take(redis, [...all, budgetKeys.used], input));
+      isCounted = answer.waitMs === 0;
+      if (isCounted) ahead.granted(answer.ahead, sentAt);
+      return answer;
+    } finally {
+      if (!isCounted) ahead.giveBack(unused);
+    }
   }
 
   /** @param first answer to the first question */
@@ -176,7 +182,7 @@ class Ahead {
   #untilAt = 0;
   /** Number of grants from the last question. */
   #last = 0;
-  /** Granted but not used in time. */
+  /** Granted but not used in time, and not yet part of a question: of several questions at once, one returns the units. */
   #unused = 0;
 
   /** @returns whether a grant was available */
@@ -187,16 +193,22 @@ class Ahead {
     return true;
   }
 
-  /** Returns the advance request for the next question, and the number of unused earlier grants. */
+  /** Returns the advance request for the next question, and takes out the number of unused earlier grants. */
   question(): { next: number; unused: number; sentAt: number } {
     const sentAt = performance.now();
     const isFollowing = sentAt < this.#untilAt && this.#units === 0;
     this.drop();
-    return { next: isFollowing ? Math.min(2 * this.#last + 1, MOST_AHEAD) : 0, unused: this.#unused, sentAt };
+    const unused = this.#unused;
+    this.#unused = 0;
+    return { next: isFollowing ? Math.min(2 * this.#last + 1, MOST_AHEAD) : 0, unused, sentAt };
   }
 
-  granted(units: number, { unused, sentAt }: { unused: number; sentAt: number }): void {
-    this.#unused -= unused;
+  /** Keeps unused grants for the next question, because Redis did not count this one. */
+  giveBack(unused: number): void {
+    this.#unused += unused;
+  }
+
+  granted(units: number, sentAt: number): void {
     this.#last = units;
     this.#units += units;
     // The server's grant is never older than the question, even if the answer is read late.

@@ -114,7 +114,8 @@ else
   end
 end
 local hour, day = math.floor(now / 3600000), math.floor(now / 86400000)
-local used = math.max(0, units + next - unused)
+-- Below 0 if more earlier units were unused than are granted now: the sum over all questions is exact.
+local used = units + next - unused
 redis.call('HINCRBY', granted, 'day:' .. day .. ':' .. who, used)
 if redis.call('HINCRBY', granted, 'hour:' .. hour, used) == used then
   for _, field in ipairs(redis.call('HKEYS', granted)) do
