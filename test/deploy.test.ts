@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { ROLES } from '../src/control/roles.ts';
@@ -48,9 +48,39 @@ test('alarms and dashboard use existing metrics', () => {
 
 test('a daemon that is gone and figures that are missing raise alarms', () => {
   const exprs = rules.map(({ expr }) => expr).join('\n');
-  expect(exprs).toContain('up{job="clinic-mirror"} == 0');
+  expect(exprs).toContain('max(up{job="clinic-mirror"}) == 0');
   expect(exprs).toContain('absent(up{job="clinic-mirror"})');
   expect(exprs).toContain('absent(clinic_mirror_state_age_seconds)');
+});
+
+describe('each alert rule', () => {
+  const { tests } = z
+    .object({
+      tests: z.array(
+        z.object({
+          input_series: z.array(z.object({ series: z.string() })),
+          alert_rule_test: z.array(z.object({ alertname: z.string(), exp_alerts: z.array(z.unknown()) })),
+        }),
+      ),
+    })
+    .parse(parse(read('test/fixtures/prometheus/rules.test.yaml')));
+  const cases = tests.flatMap(({ input_series: series, alert_rule_test: checks }) => {
+    const replicas = new Set(series.flatMap((each) => /instance="(\w+)"/.exec(each.series)?.[1] ?? []));
+    return checks.map(({ alertname, exp_alerts }) => ({
+      alertname,
+      alerts: exp_alerts.length,
+      replicas: replicas.size,
+    }));
+  });
+
+  test.each(rules.map(({ alert }) => alert))(
+    '%s has a case with two replicas and one alert, and a case without an alert',
+    (alert) => {
+      const own = cases.filter(({ alertname }) => alertname === alert);
+      expect(own.some(({ alerts, replicas }) => alerts === 1 && replicas === 2)).toBe(true);
+      expect(own.some(({ alerts }) => alerts === 0)).toBe(true);
+    },
+  );
 });
 
 test('every command that an alarm names is one that the documents list', () => {
