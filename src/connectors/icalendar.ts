@@ -184,13 +184,13 @@ function validZone(name: string | null): string | null {
 
 /**
  * Returns a whole feed for clients (RFC 5545; name and interval as in RFC 7986 sections 5.1 and 5.7, and in Apple's and Microsoft's earlier
- * properties). Equal events produce equal text.
+ * properties). Without METHOD, which would require an organizer for each event (RFC 5546 section 3.2.1). Equal events produce equal text.
  */
 export function calendarText(name: string, entries: ReadonlyMap<ItemKey, FeedEntry>): string {
   const sorted = [...entries].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, entry]) => entry);
   const title = escaped(carriable(name));
   const head = [
-    ...['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//clinic-mirror//clinic-mirror//EN', 'METHOD:PUBLISH'],
+    ...['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//clinic-mirror//clinic-mirror//EN'],
     ...[`NAME:${title}`, `X-WR-CALNAME:${title}`],
     ...['REFRESH-INTERVAL;VALUE=DURATION:PT15M', 'X-PUBLISHED-TTL:PT15M'],
   ];

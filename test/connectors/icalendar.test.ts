@@ -217,6 +217,8 @@ describe('a feed as text', () => {
         ['c', entry('c', null)],
       ]),
     );
+    // METHOD would require an organizer for each event (RFC 5546 section 3.2.1).
+    expect(text).not.toContain('METHOD');
     expect(text).toBe(
       calendarText(
         'Room',

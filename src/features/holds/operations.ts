@@ -94,8 +94,8 @@ export const HOLD_OPERATIONS = {
     http: { method: 'POST', path: '/tenants/{tenant}/holds/{hold}/decision', bodyLimit: DECISION_LIMIT_BYTES },
     commands: (
       [
-        { verb: 'approve', decision: 'approved', about: 'allow the deletions' },
-        { verb: 'reject', decision: 'rejected', about: 'keep the objects' },
+        { verb: 'approve', decision: 'approved', about: 'carry out what the hold keeps back' },
+        { verb: 'reject', decision: 'rejected', about: 'keep the objects, and send nothing' },
       ] as const
     ).map(({ verb, decision, about }) => ({
       words: `holds ${verb} <tenant> <hold>`,
