@@ -41,6 +41,12 @@ export interface FeatureMetrics {
 /** Request durations in seconds, from a loopback answer to the HTTP client's time limit. */
 const DURATION_BUCKETS = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30];
 
+/**
+ * Gauges of prom-client with the ending of counters, for which Prometheus would suggest `rate()`
+ * (https://prometheus.io/docs/practices/naming/). The same numbers by type remain.
+ */
+const MISNAMED = ['nodejs_active_resources_total', 'nodejs_active_handles_total', 'nodejs_active_requests_total'];
+
 interface MetricsOptions {
   /** Telemetry counts, read at each scrape; absent without a collector. */
   telemetry?: HandedCounts;
@@ -53,6 +59,7 @@ export function createMetrics(installation: () => Installation | null, options: 
   const { telemetry = {}, statuses = openStatuses() } = options;
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  for (const name of MISNAMED) registry.removeSingleMetric(name);
   const requests = new Counter({
     name: 'clinic_mirror_http_requests_total',
     help: 'Requests sent, by call and answer (2xx, 4xx, 5xx, none)',

@@ -81,15 +81,27 @@ interface LoggerExtras {
   bound: Record<string, unknown>;
 }
 
+/** Keys that pino adds to each line (https://github.com/pinojs/pino/blob/main/docs/api.md, `messageKey`, `timestamp`, `level`). */
+const RESERVED = ['level', 'time', 'msg'];
+
+/** Renames data that would repeat a key of the line. */
+function unreserved(data: Record<string, unknown>): Record<string, unknown> {
+  if (!RESERVED.some((key) => key in data)) return data;
+  return Object.fromEntries(
+    Object.entries(data).map(([key, value]) => [RESERVED.includes(key) ? `${key}_` : key, value]),
+  );
+}
+
 /** @param made returns the underlying logger for the first line */
 function wrap(least: Level, made: () => Pino.Logger, { mirror, bound }: LoggerExtras): Logger {
   function writer(level: Level) {
     const isWritten = LEVELS.indexOf(level) >= LEVELS.indexOf(least);
     return (data: object, message: string): void => {
       if (!isWritten) return;
-      const shown = redact(data);
-      made()[level](mirror === null ? shown : { ...shown, ...mirror.ids() }, message);
-      mirror?.take(level, { ...bound, ...shown }, message);
+      // Merged here: pino writes a key of a child and of a line twice, and readers of JSON disagree about the value.
+      const line = { ...bound, ...unreserved(redact(data)) };
+      made()[level](mirror === null ? line : { ...line, ...mirror.ids() }, message);
+      mirror?.take(level, line, message);
     };
   }
   return {
@@ -98,12 +110,7 @@ function wrap(least: Level, made: () => Pino.Logger, { mirror, bound }: LoggerEx
     warn: writer('warn'),
     error: writer('error'),
     child(data) {
-      const shown = redact(data);
-      return wrap(
-        least,
-        once(() => made().child(shown)),
-        { mirror, bound: { ...bound, ...shown } },
-      );
+      return wrap(least, made, { mirror, bound: { ...bound, ...unreserved(redact(data)) } });
     },
   };
 }

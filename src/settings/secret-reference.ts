@@ -268,6 +268,8 @@ export interface OpenSecret {
   file: string;
 }
 
+/** Larger than a bundle of all public authorities; a larger file is treated as a secret. */
+const LARGEST_CERTIFICATES_BYTES = 2 * 1024 * 1024;
 /** Read permission for others (POSIX: `S_IROTH`). */
 const READ_BY_OTHERS = 0o004;
 /**
@@ -282,7 +284,8 @@ export function openSecretsIn(part: unknown, dir: string, at: readonly string[] 
   const entries = Object.entries(part);
   const [[kind, file] = [], ...others] = entries;
   if (kind === 'file' && typeof file === 'string' && others.length === 0) {
-    return isReadByOthers(resolve(dir, file)) ? [{ at: at.join('.'), file }] : [];
+    const path = resolve(dir, file);
+    return isReadByOthers(path) && !isCertificate(path) ? [{ at: at.join('.'), file }] : [];
   }
   return entries.flatMap(([name, value]) => openSecretsIn(value, dir, [...at, name]));
 }
@@ -290,6 +293,19 @@ export function openSecretsIn(part: unknown, dir: string, at: readonly string[] 
 /** Returns the command that closes the file. */
 export function closingOf({ file }: OpenSecret): string {
   return `chmod 600 ${file}`;
+}
+
+/** Returns whether a file contains public certificates only (PEM, RFC 7468): a certificate authority is no secret, its key is. */
+function isCertificate(fileName: string): boolean {
+  const { size } = statSync(fileName);
+  if (size > LARGEST_CERTIFICATES_BYTES) return false;
+  try {
+    const labels = [...readFileSync(fileName, 'latin1').matchAll(/-----BEGIN ([^-]+)-----/g)].map(([, label]) => label);
+    return labels.length > 0 && labels.every((label) => label === 'CERTIFICATE' || label === 'TRUSTED CERTIFICATE');
+  } catch {
+    // Not readable for this user: nothing is known of the content.
+    return false;
+  }
 }
 
 /** A missing file is reported as a fault. */

@@ -108,6 +108,13 @@ test('requests are counted by constant names and the class of the answer, also b
   expect(samples.get('clinic_mirror_http_request_seconds_count{call="google.events.batch"}')).toBe(3);
 });
 
+test('only counters have names that end in _total', async () => {
+  const text = await createMetrics(() => null).render();
+  const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type = '']) => ({ name, type }));
+  expect(types.length).toBeGreaterThan(20);
+  expect(types.filter(({ name, type }) => name.endsWith('_total') && type !== 'counter')).toEqual([]);
+});
+
 test('an unreachable Redis is reported instead of unknown figures', async () => {
   const view = () => Promise.reject(redisUnreachable(null));
   const metrics = createMetrics(() => ({ ...openInstallation({ tenants: [] }), stateCounter: { view } }));

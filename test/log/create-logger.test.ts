@@ -31,6 +31,18 @@ describe('a line', () => {
     expect(lines[0]?.endsWith('}\n')).toBe(true);
   });
 
+  test('has each key once: the data of the line wins, and keys of the log itself stay', () => {
+    const { log, lines } = recordingLog();
+    const bound = log.child({ tenant: 'uno', target: 'doctor', level: 3 }).child({ tenant: 'due' });
+    bound.warn({ target: 'nurse', time: 5, msg: 'other' }, 'read the appointments');
+    const keys = [...(lines[0] ?? '').matchAll(/"(\w+)":/g)].map(([, key]) => key);
+    expect(keys).toEqual([...new Set(keys)]);
+    expect(onlyLine(lines)).toMatchObject({
+      ...{ tenant: 'due', target: 'nurse', level: 'warn', msg: 'read the appointments' },
+      ...{ level_: 3, time_: 5, msg_: 'other' },
+    });
+  });
+
   test('is for people when asked for', () => {
     const { log, lines } = recordingLog({ readable: true });
     log.warn({ held: 12, token: CANARY }, 'a plan is held');

@@ -57,6 +57,21 @@ test('a secret file readable only by owner and group is not reported, nor is one
   expect(withMode(0o600)).toEqual([[], []]);
 });
 
+test.each([
+  ['certificates', pem('CERTIFICATE') + pem('CERTIFICATE'), 0],
+  ['a certificate with its key', pem('CERTIFICATE') + pem('PRIVATE KEY'), 1],
+  ['a key', pem('EC PRIVATE KEY'), 1],
+  ['a password', 'shh', 1],
+])('a file with %s, readable by everyone, is a secret unless its content is public', (_, content, reported) => {
+  const { dir, withMode } = open();
+  writeFileSync(join(dir, 'client.secret'), content);
+  expect(withMode(0o644)[0]).toHaveLength(reported);
+});
+
+function pem(label: string): string {
+  return `-----BEGIN ${label}-----\nMIIB\n-----END ${label}-----\n`;
+}
+
 describe('secrets', () => {
   const CANARY = 'canary-value-91b7';
 
