@@ -5,7 +5,7 @@ import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Credential } from '../model/credentials.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
-import { type Clock, DAY_MS, HOUR_MS, SECOND_MS } from '../model/time.ts';
+import { type Clock, DAY_MS, HOUR_MS, type Instant, SECOND_MS } from '../model/time.ts';
 import { type AccountObjection, accountText, type ExpectedAccount, objectionTo } from '../oauth/accounts.ts';
 import { type ConnectionAuthorizer, createTokenAuthorizer, type TokenAuthorizer } from '../oauth/authorizer.ts';
 import type { LeaseTaker } from '../oauth/credential.ts';
@@ -149,6 +149,7 @@ export async function connectionStatuses(
 ): Promise<ConnectionStatus[]> {
   if (composed === undefined) return [];
   const [lastRun] = await composed.tenant.runs.list(1);
+  const runs = tenantCodeOf(lastRun) === null ? [] : await composed.tenant.runs.list(RUNS_LOOKED_AT);
   return Promise.all(
     [...composed.connections.values()].map(async ({ id, kind, scopes, tokens, user, budget }) => {
       const untouched = tokens === null ? ('static' as const) : ('never' as const);
@@ -156,7 +157,7 @@ export async function connectionStatuses(
       // An unreadable connection (missing encryption key) must not hide the states of the others.
       const unreadable = read instanceof MirrorError ? read : null;
       const credential = read instanceof MirrorError ? null : read;
-      const tenantless = id === CLINIC_CONNECTION ? tenantFailure(lastRun, credential) : null;
+      const tenantless = id === CLINIC_CONNECTION ? tenantFailure(runs, credential) : null;
       const objection = credential === null ? null : objectionTo(credential.tokens, tokens?.login.expected ?? null);
       const credentialState =
         tenantless === null ? credentialStateOf(credential, untouched, objection) : ('no-tenant' as const);
@@ -164,9 +165,9 @@ export async function connectionStatuses(
         connection: id,
         kind,
         state: unreadable === null ? credentialState : ('needs-login' as const),
-        reason: unreadable?.code ?? tenantless ?? reasonOf(credential, objection),
+        reason: unreadable?.code ?? tenantless?.code ?? reasonOf(credential, objection),
         account: credential === null ? user : accountText(credential.tokens.account ?? null),
-        sinceAt: credential?.since ?? null,
+        sinceAt: tenantless?.sinceAt ?? credential?.since ?? null,
         nextTryAt: credential?.refusedAt == null ? null : credential.refusedAt + confirmRefusalAfterMs,
         pause: await pauseOf(budget, clock),
         accessExpiresAt: credential?.accessExpiresAt ?? null,
@@ -209,9 +210,29 @@ function reasonOf(credential: Credential | null, objection: AccountObjection | n
   return credential?.state === 'connected' ? (objection ?? credential.reason) : (credential?.reason ?? null);
 }
 
-/** Returns why the accepted clinic connection is useless, by the last cycle since the connection was made; null if useful. */
-function tenantFailure(lastRun: RunReport | undefined, credential: Credential | null): string | null {
-  if (lastRun?.error == null || credential === null || lastRun.startedAt < credential.obtainedAt) return null;
-  const { code } = lastRun.error;
-  return WRONG_USER.has(code) || code === 'tenant-choice' ? code : null;
+/** Returns the code of a cycle that found no usable tenant of the clinic; null for other cycles. */
+function tenantCodeOf(run: RunReport | undefined): string | null {
+  const code = run?.error?.code;
+  return code !== undefined && (WRONG_USER.has(code) || code === 'tenant-choice') ? code : null;
+}
+
+/** Cycles in which the begin of a failure is searched; a longer failure began at the latest with the oldest of them. */
+const RUNS_LOOKED_AT = 50;
+
+/**
+ * Returns why the accepted clinic connection is useless, by the last cycle since the connection was made, and since which cycle; null if
+ * useful.
+ * @param runs newest first
+ */
+function tenantFailure(
+  runs: readonly RunReport[],
+  credential: Credential | null,
+): { code: string; sinceAt: Instant } | null {
+  if (credential === null) return null;
+  const ofConnection = runs.filter(({ startedAt }) => startedAt >= credential.obtainedAt);
+  const code = tenantCodeOf(ofConnection[0]);
+  if (code === null) return null;
+  const other = ofConnection.findIndex(({ error }) => error?.code !== code);
+  const first = ofConnection.at(other === -1 ? -1 : other - 1);
+  return { code, sinceAt: first?.startedAt ?? credential.since };
 }

@@ -22,16 +22,19 @@ interface World {
   connection?: Partial<OpenConnection>;
   pause?: BudgetPause | null;
   lastError?: { code: string; startedAt: number };
+  /** Earlier cycles, newest first. */
+  earlier?: { code: string | null; startedAt: number }[];
 }
 
 /** Returns the status of one connection. */
-async function statusOf({ credential = CREDENTIAL, connection = {}, pause = null, lastError }: World) {
+async function statusOf({ credential = CREDENTIAL, connection = {}, pause = null, lastError, earlier = [] }: World) {
   const opened = {
     ...{ id: 'calendar', kind: 'google', scopes: ['calendar'], user: null, tokens: { login: { expected: null } } },
     budget: { pause: async () => pause },
     ...connection,
   } as unknown as OpenConnection;
-  const runs = lastError === undefined ? [] : [{ startedAt: lastError.startedAt, error: lastError }];
+  const all = lastError === undefined ? [] : [lastError, ...earlier];
+  const runs = all.map(({ code, startedAt }) => ({ startedAt, error: code === null ? null : { code } }));
   const composed = {
     connections: new Map([[opened.id, opened]]),
     credentials: {
@@ -40,7 +43,7 @@ async function statusOf({ credential = CREDENTIAL, connection = {}, pause = null
         return credential;
       },
     },
-    tenant: { runs: { list: async () => runs } },
+    tenant: { runs: { list: async (limit: number) => runs.slice(0, limit) } },
   } as unknown as Parameters<typeof connectionStatuses>[0];
   const [status] = await connectionStatuses(composed, MINUTE_MS, () => NOW);
   return status;
@@ -98,6 +101,21 @@ describe('the status of a connection', () => {
     expect(await statusOf({ lastError })).toMatchObject({ state: 'connected' });
     const other = { ...lastError, code: 'server-error' };
     expect(await statusOf({ connection, lastError: other })).toMatchObject({ state: 'connected' });
+  });
+
+  test('of a clinic without a tenant counts from the first cycle that reported it, not from the connection', async () => {
+    const connection = { id: 'clinic', kind: 'clinic' };
+    const code = 'tenant-choice';
+    const lastError = { code, startedAt: NOW };
+    const since = async (earlier: World['earlier']) =>
+      (await statusOf({ connection, lastError, earlier: earlier! }))?.sinceAt;
+    expect(await since([])).toBe(NOW);
+    expect(await since([{ code: null, startedAt: NOW - 1_000 }])).toBe(NOW);
+    const cycles = [1, 2, 3].map((count) => ({ code, startedAt: NOW - count * 1_000 }));
+    expect(
+      await since([...cycles, { code: 'server-error', startedAt: NOW - 4_000 }, { code, startedAt: NOW - 5_000 }]),
+    ).toBe(NOW - 3_000);
+    expect(await since([{ code, startedAt: CREDENTIAL.obtainedAt - 1 }])).toBe(NOW);
   });
 
   test.each([
