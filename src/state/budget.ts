@@ -109,19 +109,11 @@ export function openBudgetShare(
   const ahead = new Ahead();
   let isOnTrial = false;
 
-  async function ask(ticket: string, units: number): Promise<Answer> {
-    const { next, unused, sentAt } = ahead.question();
-    const input = [participant, ticket, priority, intervalMs, limits.burst, reserved, units, ...TIMES, next, unused];
-    let isCounted = false;
-    try {
-      const answer = answerOf(await scripts.take(redis, [...all, budgetKeys.used], input));
-      isCounted = answer.waitMs === 0;
-      if (isCounted) ahead.granted(answer.ahead, sentAt);
-      return answer;
-    } finally {
-      if (!isCounted) ahead.giveBack(unused);
-    }
-  }
+  const ask = (ticket: string, units: number) =>
+    ahead.ask(async (next, unused) => {
+      const input = [participant, ticket, priority, intervalMs, limits.burst, reserved, units, ...TIMES, next, unused];
+      return answerOf(await scripts.take(redis, [...all, budgetKeys.used], input));
+    });
 
   /** @param first answer to the first question */
   async function untilGranted(first: Answer, ticket: string, units: number, signal: AbortSignal): Promise<Answer> {
@@ -193,22 +185,25 @@ class Ahead {
     return true;
   }
 
-  /** Returns the advance request for the next question, and takes out the number of unused earlier grants. */
-  question(): { next: number; unused: number; sentAt: number } {
+  /** @param send asks for `next` units in advance and returns `unused` earlier ones */
+  async ask(send: (next: number, unused: number) => Promise<Answer>): Promise<Answer> {
     const sentAt = performance.now();
     const isFollowing = sentAt < this.#untilAt && this.#units === 0;
     this.drop();
     const unused = this.#unused;
     this.#unused = 0;
-    return { next: isFollowing ? Math.min(2 * this.#last + 1, MOST_AHEAD) : 0, unused, sentAt };
+    let isCounted = false;
+    try {
+      const answer = await send(isFollowing ? Math.min(2 * this.#last + 1, MOST_AHEAD) : 0, unused);
+      isCounted = answer.waitMs === 0;
+      if (isCounted) this.#grant(answer.ahead, sentAt);
+      return answer;
+    } finally {
+      if (!isCounted) this.#unused += unused;
+    }
   }
 
-  /** Keeps unused grants for the next question, because Redis did not count this one. */
-  giveBack(unused: number): void {
-    this.#unused += unused;
-  }
-
-  granted(units: number, sentAt: number): void {
+  #grant(units: number, sentAt: number): void {
     this.#last = units;
     this.#units += units;
     // The server's grant is never older than the question, even if the answer is read late.
