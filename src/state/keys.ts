@@ -254,9 +254,10 @@ export type RemovablePart = `${'target' | 'connection'}/${string}`;
 
 const KEY = /^cm:\{([^}]+)\}:([^:]+)(?::([^:]+))?/;
 
-/** @returns null for a key without a tenant */
+/** @returns null for a key without a tenant: the installation also has leases, whose keys are like those of a tenant */
 export function ownerOfKey(key: string): KeyOwner | null {
   const [, tenant = '', kind = '', name = ''] = KEY.exec(key) ?? [];
+  if (`{${tenant}}` === QUEUE_PREFIX) return null;
   const owner = OWNERS.get(kind);
   if (owner === undefined || owner === 'nobody') return null;
   return { tenant, kind, part: owner === 'tenant' ? null : `${owner}/${name}` };
