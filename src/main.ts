@@ -15,7 +15,7 @@ import { type Installation, requireTenant } from './control/installation.ts';
 import { describeLoginLink, noPublicPort } from './control/logins.ts';
 import { createMetrics, type Metrics } from './control/metrics.ts';
 import { createNotificationReceiver } from './control/notifications.ts';
-import { redisAway } from './control/problems.ts';
+import { ofRedis } from './control/problems.ts';
 import { does, type Role } from './control/roles.ts';
 import { openStatuses, type Statuses } from './control/statuses.ts';
 import { showFeed } from './features/feeds/feeds.ts';
@@ -162,10 +162,14 @@ async function openOperatorPort(parts: {
   const verbs: OperatorVerbs = {
     metrics: metrics.render,
     async readiness() {
-      const why = watch.failure();
-      return [...(why === null ? [] : [{ what: 'redis', why: render(why) }]), ...starting(composition.configuration)];
+      const failure = watch.failure();
+      const ofRedis = failure === null ? [] : [{ what: 'redis', why: render(failure.why), code: failure.error.code }];
+      return [...ofRedis, ...starting(composition.configuration)];
     },
-    problems: async () => (watch.failure() === null ? await metrics.problems() : [redisAway(null)]),
+    async problems() {
+      const failure = watch.failure();
+      return failure === null ? metrics.problems() : [ofRedis(failure.error, null)];
+    },
   };
   let port: number | null = null;
   // Called by requests to the port, so the port is already known.

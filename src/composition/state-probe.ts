@@ -3,6 +3,7 @@ import type { StateProbe } from '../control/doctor.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { ConfigurationFiles } from '../settings/configuration-files.ts';
 import { hostsIn } from '../settings/outbound-checks.ts';
+import { proveWrites } from '../state/redis.ts';
 import { requireRights } from '../state/redis-check.ts';
 import type { Composition } from './compose.ts';
 
@@ -15,6 +16,7 @@ export function stateProbe(
   return {
     check,
     requireRights: () => requireRights(redis),
+    requireWrites: () => proveWrites(redis),
     requireIdentity: () => stateCounter.requireIdentity(),
     async unopened(tenant) {
       const { connections, credentials } = composed.get(tenant) ?? {};

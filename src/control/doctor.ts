@@ -1,7 +1,7 @@
 import { unlisted } from '../jobs/clinic-reading.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
-import { asMirrorError, MirrorError } from '../model/errors.ts';
+import { asMirrorError, isRedisFault, MirrorError } from '../model/errors.ts';
 import { connectionSubject, type Problem, subjectOf } from '../model/problems.ts';
 import { type ReadingRemark, sentenceOfRemark } from '../model/snapshots.ts';
 import { withSimilarIds } from '../model/text.ts';
@@ -19,6 +19,8 @@ export interface StateProbe {
   check(signal: AbortSignal): Promise<void>;
   /** Checks that the Redis user may run every required command. @throws MirrorError `settings`, code `redis-rights` */
   requireRights(): Promise<void>;
+  /** Writes a key. @throws an error of Redis that refuses writes */
+  requireWrites(): Promise<void>;
   /** Checks that the state belongs to the present identity key. @throws MirrorError `settings`, code `identity-key-changed` */
   requireIdentity(): Promise<void>;
   /** Returns an error for each connection of a tenant whose tokens cannot be decrypted. */
@@ -56,8 +58,8 @@ export async function* examine(
 ): AsyncGenerator<Finding> {
   const redis = await redisFinding(state, signal);
   yield redis;
-  // All other checks need Redis.
-  if (ENDS_ALL.has(redis.code ?? '')) return;
+  // All other checks need a Redis that works.
+  if (isRedisFault(redis.code ?? '')) return;
   yield await found({ tenant: null, subject: 'keys' }, () => state.requireIdentity(), message('doctor.identity'));
   yield await sealingFinding(state, only === undefined ? [...installation.tenants.keys()] : [only]);
   const stateView = await state.view();
@@ -93,13 +95,14 @@ const UNTRUSTED_PROXY: Finding = {
   next: message('proxy-not-trusted.remedy'),
 };
 
-/** After these errors, Redis answers no further check. */
-const ENDS_ALL = new Set(['redis-unreachable', 'redis-login-refused', 'redis-rights']);
-
 async function redisFinding(state: StateProbe, signal: AbortSignal): Promise<Finding> {
   const checked = await found(
     { tenant: null, subject: 'Redis' },
-    () => state.check(signal).then(() => state.requireRights()),
+    async () => {
+      await state.check(signal);
+      await state.requireRights();
+      await state.requireWrites();
+    },
     message('doctor.redis'),
   );
   if (checked.result === 'problem') return checked;

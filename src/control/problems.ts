@@ -1,5 +1,5 @@
 import { forTenant, type Message, message, type Text } from '../messages/message.ts';
-import { redisUnreachable } from '../model/errors.ts';
+import type { MirrorError } from '../model/errors.ts';
 import { connectionSubject, needsPerson, type Problem } from '../model/problems.ts';
 import { shellWord } from '../model/text.ts';
 import type { Instant } from '../model/time.ts';
@@ -36,9 +36,8 @@ export function problemsOf(status: Omit<Status, 'problems'>, source: Source): Pr
     .sort((one, other) => rank(one) - rank(other));
 }
 
-/** Returns the only problem known while Redis does not answer. @param sinceAt null if unknown */
-export function redisAway(sinceAt: Instant | null): Problem {
-  const { code, texts } = redisUnreachable(null);
+/** Returns the only problem that matters while Redis does not answer, or refuses commands. @param sinceAt null if unknown */
+export function ofRedis({ code, texts }: Pick<MirrorError, 'code' | 'texts'>, sinceAt: Instant | null): Problem {
   return {
     ...needsPerson({ tenant: null, subject: STATE, code, sentence: texts.message, next: texts.remedy }),
     sinceAt,

@@ -211,6 +211,13 @@ export function redisFaultOf(error: unknown): MirrorError | null {
   });
 }
 
+/** Returns the code of a fault of Redis in the data of a log line; null for other data. */
+export function redisCodeIn(data: object): string | null {
+  const code: unknown = Reflect.get(data, 'code');
+  if (typeof code === 'string' && isRedisFault(code)) return code;
+  return redisFaultOf(Reflect.get(data, 'error'))?.code ?? null;
+}
+
 /**
  * Returns any thrown value as a {@link MirrorError}. A Redis that is silent or refuses commands is retried. An unforeseen error becomes a
  * `contract` error with a later retry.

@@ -60,7 +60,9 @@
  * | `cm:{T}:trigger-counts`              | hash   | permanent         | triggers          | status, metrics       |
  * | `cm:{T}:protection`                 | hash   | permanent         | planner, operator | planner, sender       |
  * | `cm:{S}:epoch`                       | hash   | permanent         | all processes     | all processes         |
+ * | `cm:{S}:probe`                       | string | ten seconds       | all processes     | nobody                |
  * | `cm:{S}:writes`                      | hash   | permanent         | push              | push, pull            |
+ * | `cm:{clinic-mirror}:daemon-seen`     | string | a day             | every daemon      | status                |
  * | `cm:{clinic-mirror}:removed-tenants` | hash   | until released    | release           | release, status       |
  * | `cm:{clinic-mirror}:alerts`          | hash   | while configured  | alerts            | alerts, status        |
  * | `cm:{clinic-mirror}:certificates`    | hash   | seven days        | certificates      | status                |
@@ -186,6 +188,8 @@ export const keys = {
   protection: owned<[]>('nobody', 'protection'),
   epoch: (shard: number) => `cm:${shardTag(shard)}:epoch`,
   writes: (shard: number) => `cm:${shardTag(shard)}:writes`,
+  probe: (shard: number) => `cm:${shardTag(shard)}:probe`,
+  daemonSeen: shared('daemon-seen'),
   removedTenants: shared('removed-tenants'),
   alerts: shared('alerts'),
   certificates: shared('certificates'),
