@@ -6,9 +6,9 @@ import { asMirrorError, isRedisFault } from '../model/errors.ts';
 import type { Problem } from '../model/problems.ts';
 import type { SyncHealth } from '../model/sync-state.ts';
 import type { Installation } from './installation.ts';
+import { ofRedis } from './installation-problems.ts';
 import { GAUGES, TARGET_GAUGES } from './metric-definitions.ts';
 import type { NotificationResult } from './notifications.ts';
-import { ofRedis } from './problems.ts';
 import type { Status } from './status-view.ts';
 import { LONGEST_WAIT_MS, openStatuses, type Statuses } from './statuses.ts';
 

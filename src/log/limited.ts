@@ -1,7 +1,7 @@
 import type { Logger } from './logger.ts';
 
-/** Options of {@link limitLines}. */
-export interface LineLimit {
+/** Options of `limitLines`. */
+interface LineLimit {
   /** Returns the code of a limited line; null for other lines. */
   codeOf(data: object): string | null;
   /** Least time between two lines of a code, in milliseconds. Default: a minute. */

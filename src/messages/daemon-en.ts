@@ -36,6 +36,9 @@ export const DAEMON_EN = {
   'redis-busy.remedy': 'run: redis-cli SCRIPT KILL',
   'redis-cluster-down': 'Redis has no reachable master for a part of the data',
   'redis-cluster-down.remedy': 'run "redis-cli CLUSTER INFO" or "redis-cli ROLE", and start the missing servers',
+  'daemon-not-running': 'no daemon has run since then',
+  'daemon-not-running.remedy':
+    'start the daemon (clinic-mirror run, or systemctl start clinic-mirror), and read its log',
   'redis-rights.some': 'use every required command and key',
   'redis.managed-lost': 'Redis lost the tenants: the tenants continue until this process ends',
 

@@ -40,6 +40,9 @@ export const DAEMON_IT = {
   'redis-busy.remedy': 'eseguire: redis-cli SCRIPT KILL',
   'redis-cluster-down': 'Redis non ha un master raggiungibile per una parte dei dati',
   'redis-cluster-down.remedy': 'eseguire "redis-cli CLUSTER INFO" oppure "redis-cli ROLE", e avviare i server mancanti',
+  'daemon-not-running': 'da allora nessun servizio è attivo',
+  'daemon-not-running.remedy':
+    'avviare il servizio (clinic-mirror run, oppure systemctl start clinic-mirror) e leggerne il registro',
   'redis-rights.some': 'usare ogni comando e chiave richiesti',
   'redis.managed-lost': 'Redis ha perso le cliniche: restano attive fino alla fine di questo processo',
 

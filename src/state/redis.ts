@@ -186,7 +186,7 @@ function slotOf(key: string): number {
 }
 
 /** Why Redis is unavailable. */
-export interface RedisFailure {
+interface RedisFailure {
   why: Text;
   error: MirrorError;
 }

@@ -1,4 +1,4 @@
-import { ofRedis } from '../../control/problems.ts';
+import { ofRedis } from '../../control/installation-problems.ts';
 import type { Logger } from '../../log/logger.ts';
 import { asMirrorError, isRedisFault, type MirrorError, redisUnreachable } from '../../model/errors.ts';
 import type { Problem } from '../../model/problems.ts';
