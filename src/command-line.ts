@@ -14,7 +14,7 @@ import { wrap } from './cli/table.ts';
 import type { Role } from './control/roles.ts';
 import { type Logger, takeLibraryWords } from './log/logger.ts';
 import { forTenant, message } from './messages/message.ts';
-import { asMirrorError, MirrorError } from './model/errors.ts';
+import { asMirrorError, isRedisFault, MirrorError, redisCodeIn } from './model/errors.ts';
 import { shellWord } from './model/text.ts';
 import type { RefusedChange } from './settings/configuration.ts';
 import type { ConfigurationFiles } from './settings/configuration-files.ts';
@@ -217,7 +217,7 @@ async function withInstallation<Result>(
     if (options.isUnchecked !== true) return reading;
     // The check reports the state of Redis itself, without a second wait.
     return reading.catch((error: unknown) => {
-      away = asMirrorError(error).code === 'redis-unreachable' ? error : null;
+      away = isRedisFault(asMirrorError(error).code) ? error : null;
       return new Map();
     });
   });
@@ -273,18 +273,20 @@ async function runDaemon(host: CommandHost, options: GlobalOptions, role: Role):
     readManaged(settings, interrupted),
   );
   const { configuration } = files;
-  const [{ createLogger }, { startTelemetry }, { startDaemon }] = await Promise.all([
+  const [{ createLogger }, { limitLines }, { startTelemetry }, { startDaemon }] = await Promise.all([
     import('./log/create-logger.ts'),
+    import('./log/limited.ts'),
     import('./composition/telemetry.ts'),
     import('./main.ts'),
   ]);
   const { level, format } = configuration.settings.log;
   const telemetry = await startTelemetry(configuration.settings, () => log);
-  const log: Logger = createLogger({
+  const everyLine = createLogger({
     level,
     ...(format === undefined ? {} : { readable: format === 'text' }),
     ...(telemetry === null ? {} : { mirror: telemetry.lines }),
   });
+  const log: Logger = limitLines(everyLine, { codeOf: redisCodeIn });
   const putBack = takeLibraryWords(log);
   // Log lines of a failed start are also sent.
   await using ending = new AsyncDisposableStack();

@@ -12,10 +12,10 @@ import type { Connectors } from './composition/targets.ts';
 import { watchStateCounter } from './composition/upkeep.ts';
 import { connectors as registry } from './connectors/registry.ts';
 import { type Installation, requireTenant } from './control/installation.ts';
+import { ofRedis, problemsOfHost } from './control/installation-problems.ts';
 import { describeLoginLink, noPublicPort } from './control/logins.ts';
 import { createMetrics, type Metrics } from './control/metrics.ts';
 import { createNotificationReceiver } from './control/notifications.ts';
-import { redisAway } from './control/problems.ts';
 import { does, type Role } from './control/roles.ts';
 import { openStatuses, type Statuses } from './control/statuses.ts';
 import { showFeed } from './features/feeds/feeds.ts';
@@ -162,10 +162,15 @@ async function openOperatorPort(parts: {
   const verbs: OperatorVerbs = {
     metrics: metrics.render,
     async readiness() {
-      const why = watch.failure();
-      return [...(why === null ? [] : [{ what: 'redis', why: render(why) }]), ...starting(composition.configuration)];
+      const failure = watch.failure();
+      const away = failure === null ? [] : [{ what: 'redis', why: render(failure.why), code: failure.error.code }];
+      const ofHost = failure === null ? await notReadyOf(composition) : [];
+      return [...away, ...ofHost, ...starting(composition.configuration)];
     },
-    problems: async () => (watch.failure() === null ? await metrics.problems() : [redisAway(null)]),
+    async problems() {
+      const failure = watch.failure();
+      return failure === null ? metrics.problems() : [ofRedis(failure.error, null)];
+    },
   };
   let port: number | null = null;
   // Called by requests to the port, so the port is already known.
@@ -184,6 +189,13 @@ async function openOperatorPort(parts: {
   ({ port } = server);
   if (isForPeople && report !== undefined) await announceFirstSignIn(composition, access, report);
   return server;
+}
+
+/** Returns the problems of Redis and of this host that prevent work. */
+async function notReadyOf({ installation, stateCounter }: Composition): Promise<NotReady[]> {
+  const [redis, state] = [await installation.redis(), await stateCounter.view()];
+  const problems = problemsOfHost({ at: installation.clock(), redis, state, tenants: [] });
+  return problems.map(({ subject, sentence, code }) => ({ what: subject, why: sentence, code }));
 }
 
 /** Returns the unfinished checks of a start, including tenants with faults. */

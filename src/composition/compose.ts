@@ -10,6 +10,7 @@ import { CacheBudget, type SmallThings } from '../model/cache.ts';
 import { type Clock, DAY_MS, MINUTE_MS, SECOND_MS, watchClock } from '../model/time.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { createOutageStore, type WaitingWork } from '../state/outages.ts';
+import { readRedis } from '../state/redis-readings.ts';
 import { createEvaluator } from '../sync/mapping/evaluate.ts';
 import { type ActLines, openActServices } from './acts.ts';
 import { startExpressionThread } from './expression-threads.ts';
@@ -144,7 +145,7 @@ function installationOf(
       outages: Outages;
     },
 ): Installation {
-  const { composed, queues, stateCounter, alerts, reloads, removed, acts, clock, outages } = parts;
+  const { composed, queues, stateCounter, alerts, reloads, removed, acts, clock, outages, redis } = parts;
   return {
     tenants: tenantsOf(composed),
     get outlines() {
@@ -170,6 +171,7 @@ function installationOf(
       ),
     stateCounter,
     alerts,
+    redis: () => readRedis(redis, clock),
     reloads: () => reloads.list(),
     forecast: () => readForecast(current().settings, parts, clock),
     approvals: (tenant) => acts.approvalsOf(tenant).store.list(),

@@ -3,7 +3,7 @@ import { MOST_REPORTED, refusedFiles } from '../control/status.ts';
 import { inPieces } from '../jobs/in-pieces.ts';
 import type { Logger } from '../log/logger.ts';
 import { message, render } from '../messages/message.ts';
-import { asMirrorError } from '../model/errors.ts';
+import { asMirrorError, isRedisFault } from '../model/errors.ts';
 import { type Clock, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import {
@@ -202,9 +202,8 @@ class ReloadSteps {
     } catch (error) {
       const { code, message, remedy } = asMirrorError(error);
       if (code !== 'managed-tenants-lost') {
-        if (code !== 'redis-unreachable' && !this.#isUnreadable)
-          log.warn({ error }, 'managed tenants are not readable');
-        this.#isUnreadable ||= code !== 'redis-unreachable';
+        if (!isRedisFault(code) && !this.#isUnreadable) log.warn({ error }, 'managed tenants are not readable');
+        this.#isUnreadable ||= !isRedisFault(code);
         return;
       }
       if (this.#lostAt !== null) return;

@@ -3,7 +3,9 @@ import type { StateProbe } from '../control/doctor.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { ConfigurationFiles } from '../settings/configuration-files.ts';
 import { hostsIn } from '../settings/outbound-checks.ts';
+import { proveWrites } from '../state/redis.ts';
 import { requireRights } from '../state/redis-check.ts';
+import { timeOf } from '../state/redis-readings.ts';
 import type { Composition } from './compose.ts';
 
 /** Returns the checks of Redis, keys and host names for `doctor`. @param check as `checkRedis`, with a short timeout for interactive use */
@@ -15,6 +17,7 @@ export function stateProbe(
   return {
     check,
     requireRights: () => requireRights(redis),
+    requireWrites: () => proveWrites(redis),
     requireIdentity: () => stateCounter.requireIdentity(),
     async unopened(tenant) {
       const { connections, credentials } = composed.get(tenant) ?? {};
@@ -22,10 +25,7 @@ export function stateProbe(
       const read = logins.map(({ id }) => credentials?.read(id).then(() => null, asMirrorError) ?? null);
       return (await Promise.all(read)).flatMap((error) => (error?.code.startsWith('seal') === true ? [error] : []));
     },
-    async time() {
-      const [seconds, microseconds] = (await redis.time()) as [number | string, number | string];
-      return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
-    },
+    time: () => timeOf(redis),
     async view() {
       // A check is required to notice a loss.
       await stateCounter.lostAt();

@@ -1,7 +1,7 @@
 import { unlisted } from '../jobs/clinic-reading.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
-import { asMirrorError, MirrorError } from '../model/errors.ts';
+import { asMirrorError, isRedisFault, MirrorError } from '../model/errors.ts';
 import { connectionSubject, type Problem, subjectOf } from '../model/problems.ts';
 import { type ReadingRemark, sentenceOfRemark } from '../model/snapshots.ts';
 import { withSimilarIds } from '../model/text.ts';
@@ -11,6 +11,7 @@ import { closingOf, type OpenSecret } from '../settings/secret-reference.ts';
 import type { StateCounterView } from '../state/state-counter.ts';
 import { type Finding, found, invalidTenantFinding, ok, targetFinding } from './findings.ts';
 import { type Installation, requireTenant, settingsLocation } from './installation.ts';
+import { textsOfDirectory } from './installation-problems.ts';
 import { status } from './status.ts';
 
 /** Checks of Redis and related state. */
@@ -19,6 +20,8 @@ export interface StateProbe {
   check(signal: AbortSignal): Promise<void>;
   /** Checks that the Redis user may run every required command. @throws MirrorError `settings`, code `redis-rights` */
   requireRights(): Promise<void>;
+  /** Writes a key. @throws an error of Redis that refuses writes */
+  requireWrites(): Promise<void>;
   /** Checks that the state belongs to the present identity key. @throws MirrorError `settings`, code `identity-key-changed` */
   requireIdentity(): Promise<void>;
   /** Returns an error for each connection of a tenant whose tokens cannot be decrypted. */
@@ -56,21 +59,23 @@ export async function* examine(
 ): AsyncGenerator<Finding> {
   const redis = await redisFinding(state, signal);
   yield redis;
-  // All other checks need Redis.
-  if (ENDS_ALL.has(redis.code ?? '')) return;
+  // All other checks need a Redis that works.
+  if (isRedisFault(redis.code ?? '')) return;
   yield await found({ tenant: null, subject: 'keys' }, () => state.requireIdentity(), message('doctor.identity'));
   yield await sealingFinding(state, only === undefined ? [...installation.tenants.keys()] : [only]);
   const stateView = await state.view();
-  yield directoryFinding(stateView);
+  const directory = directoryFinding(stateView);
+  yield directory;
   yield* lossFindings(stateView, installation.clock());
-  yield await clockFinding(installation, state);
+  const clock = await clockFinding(installation, state);
+  yield clock;
   const names = nameChecker(state);
   yield* openSecretFindings(state, null);
   if (state.lacksTrustedProxies()) yield UNTRUSTED_PROXY;
   yield* names(null, state.hosts(), 'clinic-mirror.yaml');
   const view = await status(installation, only);
-  // Redis problems are reported above.
-  yield* view.problems.filter(({ tenant, code }) => tenant === null && code !== redis.code).map(findingOf);
+  const reported = new Set([redis.code, directory.code, clock.code]);
+  yield* view.problems.filter(({ tenant, code }) => tenant === null && !reported.has(code)).map(findingOf);
   const clinics: Clinics = new Map();
   for (const tenant of only === undefined ? installation.tenants.keys() : [only]) {
     const problems = view.problems.filter((problem) => problem.tenant === tenant);
@@ -93,13 +98,14 @@ const UNTRUSTED_PROXY: Finding = {
   next: message('proxy-not-trusted.remedy'),
 };
 
-/** After these errors, Redis answers no further check. */
-const ENDS_ALL = new Set(['redis-unreachable', 'redis-login-refused', 'redis-rights']);
-
 async function redisFinding(state: StateProbe, signal: AbortSignal): Promise<Finding> {
   const checked = await found(
     { tenant: null, subject: 'Redis' },
-    () => state.check(signal).then(() => state.requireRights()),
+    async () => {
+      await state.check(signal);
+      await state.requireRights();
+      await state.requireWrites();
+    },
     message('doctor.redis'),
   );
   if (checked.result === 'problem') return checked;
@@ -178,7 +184,8 @@ async function lookUp(resolve: StateProbe['resolve'], host: string): Promise<str
   }
 }
 
-function directoryFinding({ directory, directoryFailure = null }: StateCounterView): Finding {
+function directoryFinding(view: StateCounterView): Finding {
+  const { directory } = view;
   const subject = 'data directory';
   if (directory === 'kept') return ok(null, subject, message('doctor.data-directory'));
   const about = { tenant: null, subject, result: 'problem' } as const;
@@ -188,10 +195,8 @@ function directoryFinding({ directory, directoryFailure = null }: StateCounterVi
       ...{ what: message('no-data-directory'), next: message('no-data-directory.remedy') },
     };
   }
-  const failure = directoryFailure ?? 'unknown';
-  const text = failure === 'ENOSPC' ? 'data-directory-full' : 'data-directory-failed';
-  const what = message(text, { failure });
-  return { ...about, code: 'data-directory-failed', what, next: message(`${text}.remedy`) };
+  const { sentence: what, next } = textsOfDirectory(view);
+  return { ...about, code: 'data-directory-failed', what, next };
 }
 
 /** Reports a Redis that was older than data stored outside Redis. After a day, only `status` shows the loss. */

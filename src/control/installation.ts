@@ -11,6 +11,7 @@ import {
   type TenantOutline,
   uncheckedError,
 } from '../settings/configuration.ts';
+import type { RedisReadings } from '../state/redis-readings.ts';
 import type { RemovedStore } from '../state/removed.ts';
 import type { AlertStore, ReloadReport } from '../state/reports.ts';
 import type { StateCounter } from '../state/state-counter.ts';
@@ -90,6 +91,8 @@ export interface Installation {
   connections(tenant: Pick<OpenTenant, 'id'>): Promise<ConnectionStatus[]>;
   /** Detects loss of decisions in Redis. */
   stateCounter: Pick<StateCounter, 'view'>;
+  /** Writes a short-lived key to Redis and reads its clock. @throws errors of a Redis that does not answer */
+  redis(): Promise<RedisReadings>;
   /** Returns changed files that running daemons refused. */
   reloads(): Promise<ReloadReport[]>;
   /** State and last failures of alert channels. */

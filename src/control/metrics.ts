@@ -2,13 +2,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { HttpObserver } from '../http/client.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
-import { asMirrorError } from '../model/errors.ts';
+import { asMirrorError, isRedisFault } from '../model/errors.ts';
 import type { Problem } from '../model/problems.ts';
 import type { SyncHealth } from '../model/sync-state.ts';
 import type { Installation } from './installation.ts';
+import { ofRedis } from './installation-problems.ts';
 import { GAUGES, TARGET_GAUGES } from './metric-definitions.ts';
 import type { NotificationResult } from './notifications.ts';
-import { redisAway } from './problems.ts';
 import type { Status } from './status-view.ts';
 import { LONGEST_WAIT_MS, openStatuses, type Statuses } from './statuses.ts';
 
@@ -131,8 +131,8 @@ async function publishFigures(gauges: Gauges, refresh: () => Promise<number>): P
     return true;
   } catch (thrown) {
     const error = asMirrorError(thrown);
-    if (error.code !== 'redis-unreachable') throw error;
-    fill(gauges, { at: 0, tenants: [], problems: [redisAway(null)], incidents: [], outageAfterMs: null });
+    if (!isRedisFault(error.code)) throw error;
+    fill(gauges, { at: 0, tenants: [], problems: [ofRedis(error, null)], incidents: [], outageAfterMs: null });
     gauges.stateAge.remove();
     return false;
   }

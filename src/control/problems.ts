@@ -1,5 +1,4 @@
 import { forTenant, type Message, message, type Text } from '../messages/message.ts';
-import { redisUnreachable } from '../model/errors.ts';
 import { connectionSubject, needsPerson, type Problem } from '../model/problems.ts';
 import { shellWord } from '../model/text.ts';
 import type { Instant } from '../model/time.ts';
@@ -9,6 +8,7 @@ import { FORGED } from '../state/sealing.ts';
 import { forecastsOfInstallation, forecastsOfLogin, forecastsOfTarget } from './forecasts.ts';
 import { isFolded, problemOf } from './incidents.ts';
 import type { ConnectionStatus } from './installation.ts';
+import { problemsOfHost } from './installation-problems.ts';
 import type { Incident, Status, TenantStatus } from './status-view.ts';
 import { ofReplaced, ofTarget, type Source } from './target-problems.ts';
 
@@ -21,28 +21,22 @@ const CLINIC_LOGIN = connectionSubject(CLINIC_CONNECTION);
 export function problemsOf(status: Omit<Status, 'problems'>, source: Source): Problem[] {
   const syncStates = new Map(status.tenants.map(({ tenant, sync, health }) => [tenant, { sync, health }]));
   const { at, incidents } = status;
+  const ofHost = problemsOfHost(status);
+  const isWithoutDaemon = ofHost.some(({ code }) => code === 'daemon-not-running');
   const found = [
+    ...ofHost,
     ...ofInstallation(status),
     ...incidents.map(problemOf),
     ...status.tenants.flatMap((tenant) =>
       tenant.paused ? ofErasures(tenant) : ofTenant(tenant, at, incidents, source),
     ),
-    ...forecastsOfInstallation(status),
+    ...forecastsOfInstallation(status).filter(({ code }) => !isWithoutDaemon || code !== 'no-cycles'),
   ];
   const rank = ({ health, breaksAt }: Problem) =>
     health === 'retrying' ? 2 : Number(breaksAt !== null && breaksAt > status.at);
   return found
     .map((problem) => ({ ...problem, syncHealth: syncStates.get(problem.tenant ?? '') ?? null }))
     .sort((one, other) => rank(one) - rank(other));
-}
-
-/** Returns the only problem known while Redis does not answer. @param sinceAt null if unknown */
-export function redisAway(sinceAt: Instant | null): Problem {
-  const { code, texts } = redisUnreachable(null);
-  return {
-    ...needsPerson({ tenant: null, subject: STATE, code, sentence: texts.message, next: texts.remedy }),
-    sinceAt,
-  };
 }
 
 function ofInstallation({
@@ -165,8 +159,10 @@ function ofTenant(tenant: TenantStatus, now: Instant, incidents: readonly Incide
   const ofReading = ofClinic(tenant, logins);
   // An unreachable server is reported once for every clinic.
   const isReportedThere = incidents.some(({ unread }) => unread.includes(id));
+  // A lost state also lost the logins: a backup restores them.
+  const isLost = uncertainty !== null && uncertainty.code !== FORGED.code;
   problems.push(
-    ...logins,
+    ...logins.filter(({ code }) => !isLost || code !== 'not-connected'),
     ...(isReportedThere ? [] : ofReading),
     ...connections.flatMap((connection) => ofPause(tenant, connection)),
   );

@@ -8,6 +8,7 @@ import type { TriggerStatus } from '../model/triggers.ts';
 import type { TargetConfiguration } from '../settings/configuration.ts';
 import type { FeedAccess } from '../state/feeds.ts';
 import type { Uncertainty } from '../state/protection.ts';
+import type { RedisReadings } from '../state/redis-readings.ts';
 import type { AlertFailure, RefusedFiles } from '../state/reports.ts';
 import type { RunReport } from '../state/runs.ts';
 import type { StateCounterView } from '../state/state-counter.ts';
@@ -170,6 +171,8 @@ export interface Status extends Forecast {
   problems: Problem[];
   /** Unreachable servers, longest first. Each is also a problem, and replaces the problems of its targets. */
   incidents: Incident[];
+  /** Proof that Redis works, and its clock. */
+  redis: RedisReadings;
   /** Protection of decisions against loss. */
   state: StateCounterView;
   tenants: TenantStatus[];

@@ -12,6 +12,7 @@ import { FEED_CONNECTOR } from '../state/feeds.ts';
 import type { RefusedFiles } from '../state/reports.ts';
 import type { RunReport } from '../state/runs.ts';
 import type { StoredTarget, TargetFailure } from '../state/targets.ts';
+import { withoutFuture } from './as-of.ts';
 import { incidentsOf } from './incidents.ts';
 import { type ConnectionStatus, type Installation, requireTenant } from './installation.ts';
 import { isForPerson, problemsOf } from './problems.ts';
@@ -69,7 +70,9 @@ export async function* statusByAndBy(
     const open = some.flatMap((id) =>
       only === undefined ? (installation.tenants.get(id) ?? []) : requireTenant(installation, id),
     );
-    tenants = [...tenants, ...(await Promise.all(open.map((tenant) => tenantStatus(installation, tenant))))];
+    const found = await Promise.all(open.map((tenant) => tenantStatus(installation, tenant)));
+    const now = installation.clock() - others.redis.clockAheadMs;
+    tenants = [...tenants, ...found.map((tenant) => withoutFuture(tenant, now))];
     yield current();
   }
 }
@@ -89,6 +92,7 @@ async function statusOfAll(
   const invalidTenants = installation.unusable.filter(({ id }) => !refused.has(id));
   return {
     state: await installation.stateCounter.view(),
+    redis: await installation.redis(),
     unusable: invalidTenants.map(({ id, faults }) => ({ tenant: id, faults: faults.length })),
     unchecked: installation.unchecked.size,
     refused: [...refused.values()],

@@ -138,7 +138,7 @@ const READINESS_SCHEMA = {
       items: {
         type: 'object',
         required: ['what', 'why'],
-        properties: { what: { type: 'string' }, why: { type: 'string' } },
+        properties: { what: { type: 'string' }, why: { type: 'string' }, code: { type: 'string' } },
       },
     },
     problems: {

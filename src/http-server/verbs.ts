@@ -9,6 +9,8 @@ export interface NotReady {
   what: string;
   /** Reason, such as `no answer`. */
   why: string;
+  /** Code of the problem; absent during the start. */
+  code?: string;
 }
 
 /**

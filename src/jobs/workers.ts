@@ -1,13 +1,14 @@
 import { DelayedError, type Job, Worker } from 'bullmq';
 import { type Logger, type Spans, spanned } from '../log/logger.ts';
-import { asMirrorError } from '../model/errors.ts';
+import { exponentialBackoffMs } from '../model/backoff.ts';
+import { asMirrorError, redisFaultOf } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { UNCHECKED } from '../settings/configuration.ts';
 import type { RedisLocation } from '../settings/redis-schema.ts';
 import { SUPERSEDED } from '../state/config-version.ts';
 import { QUEUE_PREFIX } from '../state/keys.ts';
 import type { Processes } from '../state/processes.ts';
-import { connectForWorkers, type RedisClient } from '../state/redis.ts';
+import { connectForWorkers, pauseFor, type RedisClient } from '../state/redis.ts';
 import { redisScript } from '../state/script.ts';
 import { type IsNeedless, JOBS, type JobData, type JobName } from './job-catalogue.ts';
 import type { OpenTenant } from './tenant.ts';
@@ -115,13 +116,40 @@ async function takeUp(worker: Worker, connection: RedisClient, dead: readonly st
   if ((await freeJobs(connection, named, [keyOf(''), ...dead])) > 0) await worker.startStalledCheckTimer();
 }
 
+const REFUSED = { firstMs: SECOND_MS, longestMs: 15 * SECOND_MS };
+
+/** BullMQ's worker asks a Redis that refuses a fetch again at once, thousands of times a second. This worker waits. */
+class PatientWorker extends Worker {
+  #refusals = 0;
+  readonly #closed = new AbortController();
+
+  protected override async moveToActive(token: string, name?: string): Promise<Job> {
+    try {
+      const job = await super.moveToActive(token, name);
+      this.#refusals = 0;
+      return job;
+    } catch (error) {
+      if (redisFaultOf(error) !== null) {
+        await pauseFor(exponentialBackoffMs(REFUSED, this.#refusals), this.#closed.signal).catch(() => {});
+        this.#refusals += 1;
+      }
+      throw error;
+    }
+  }
+
+  override async close(force?: boolean): Promise<void> {
+    this.#closed.abort();
+    await super.close(force);
+  }
+}
+
 function startWorker(
   name: JobName,
   options: WorkersOptions,
   connection: RedisClient,
   signals: Omit<JobSignals, 'taken'>,
 ): Worker {
-  const worker = new Worker(name, (job, token) => handle(name, { job, token }, options, signals), {
+  const worker = new PatientWorker(name, (job, token) => handle(name, { job, token }, options, signals), {
     connection,
     // A worker takes no job before other processes can detect its death.
     autorun: options.processes === undefined,

@@ -19,6 +19,27 @@ export const DAEMON_EN = {
   'start.sign-in': 'No one can sign in yet. Choose the owner passphrase here, within an hour, once:',
   'redis.connection': 'the connection is {status}',
   'redis.no-answer': 'no answer for {seconds} s',
+  'redis-full': 'Redis has reached its memory limit and refuses every write',
+  'redis-full.remedy':
+    'raise "maxmemory" in redis.conf, then run: redis-cli CONFIG SET maxmemory <bytes> (docs/redis.md)',
+  'redis-read-only': 'this Redis is a replica and refuses every write',
+  'redis-read-only.remedy':
+    'run "redis-cli ROLE" on each server, and set the address of the master in "redis" in clinic-mirror.yaml',
+  'redis-no-replicas': 'Redis refuses every write, because too few replicas are connected',
+  'redis-no-replicas.remedy':
+    'start the replicas of Redis; to see which are connected, run: redis-cli INFO replication',
+  'redis-snapshot-failed': 'Redis refuses every write, because it could not save its data to disk',
+  'redis-snapshot-failed.remedy': 'check space and permissions of the data folder of Redis, then run: redis-cli BGSAVE',
+  'redis-loading': 'Redis is still loading its data',
+  'redis-loading.remedy': 'wait until Redis is ready; to see the progress, run: redis-cli INFO persistence',
+  'redis-busy': 'a long script blocks Redis',
+  'redis-busy.remedy': 'run: redis-cli SCRIPT KILL',
+  'redis-cluster-down': 'Redis has no reachable master for a part of the data',
+  'redis-cluster-down.remedy': 'run "redis-cli CLUSTER INFO" or "redis-cli ROLE", and start the missing servers',
+  'daemon-not-running': 'no daemon has run since then',
+  'daemon-not-running.remedy':
+    'start the daemon (clinic-mirror run, or systemctl start clinic-mirror), and read its log',
+  'redis-rights.some': 'use every required command and key',
   'redis.managed-lost': 'Redis lost the tenants: the tenants continue until this process ends',
 
   'step.wait': 'waiting for {work} in progress',

@@ -21,6 +21,29 @@ export const DAEMON_IT = {
   'start.sign-in': 'Nessuno può ancora accedere. Scegli qui la passphrase del titolare, una sola volta, entro un’ora:',
   'redis.connection': 'la connessione è nello stato {status}',
   'redis.no-answer': 'nessuna risposta da {seconds} s',
+  'redis-full': 'Redis ha raggiunto il limite di memoria e rifiuta ogni scrittura',
+  'redis-full.remedy':
+    'aumentare "maxmemory" in redis.conf, poi eseguire: redis-cli CONFIG SET maxmemory <byte> (docs/redis.md)',
+  'redis-read-only': 'questo Redis è una replica e rifiuta ogni scrittura',
+  'redis-read-only.remedy':
+    'eseguire "redis-cli ROLE" su ogni server, e indicare l’indirizzo del master in "redis" in clinic-mirror.yaml',
+  'redis-no-replicas': 'Redis rifiuta ogni scrittura, perché sono collegate troppo poche repliche',
+  'redis-no-replicas.remedy':
+    'avviare le repliche di Redis; per vedere quelle collegate, eseguire: redis-cli INFO replication',
+  'redis-snapshot-failed': 'Redis rifiuta ogni scrittura, perché non ha potuto salvare i dati su disco',
+  'redis-snapshot-failed.remedy':
+    'verificare spazio e permessi della cartella dei dati di Redis, poi eseguire: redis-cli BGSAVE',
+  'redis-loading': 'Redis sta ancora caricando i dati',
+  'redis-loading.remedy':
+    'attendere che Redis sia pronto; per vedere l’avanzamento, eseguire: redis-cli INFO persistence',
+  'redis-busy': 'uno script lungo blocca Redis',
+  'redis-busy.remedy': 'eseguire: redis-cli SCRIPT KILL',
+  'redis-cluster-down': 'Redis non ha un master raggiungibile per una parte dei dati',
+  'redis-cluster-down.remedy': 'eseguire "redis-cli CLUSTER INFO" oppure "redis-cli ROLE", e avviare i server mancanti',
+  'daemon-not-running': 'da allora nessun servizio è attivo',
+  'daemon-not-running.remedy':
+    'avviare il servizio (clinic-mirror run, oppure systemctl start clinic-mirror) e leggerne il registro',
+  'redis-rights.some': 'usare ogni comando e chiave richiesti',
   'redis.managed-lost': 'Redis ha perso le cliniche: restano attive fino alla fine di questo processo',
 
   'step.wait': 'in attesa di {work} in corso',

@@ -140,17 +140,92 @@ export class MirrorError extends Error {
   }
 }
 
-/** Messages of the Redis client when no server answers, or no writable one because a replica takes over. */
+/** Messages of the Redis client when no server answers. */
 const REDIS_SILENT =
-  /^(Command timed out|Connection is closed\.|Cluster is ended\.|(Reached the max retries per request limit|Too many Cluster redirections|All sentinels are unreachable|None of startup nodes is available|Failed to refresh slots cache|CLUSTERDOWN|READONLY|MASTERDOWN|LOADING)\b.*)$/;
+  /^(Command timed out|Connection is closed\.|Cluster is ended\.|(Reached the max retries per request limit|Too many Cluster redirections|All sentinels are unreachable|None of startup nodes is available|Failed to refresh slots cache)\b.*)$/;
 
 /**
- * Returns any thrown value as a {@link MirrorError}. A silent Redis is retried. An unforeseen error becomes a `contract` error with a later
- * retry.
+ * Refusals of Redis, by the first words of its answer.
+ * @see https://redis.io/docs/latest/develop/reference/protocol-spec/#simple-errors
+ * @see https://github.com/redis/redis/blob/7.4.0/src/server.c `createSharedObjects`
+ */
+const REDIS_REFUSALS = {
+  'redis-full': { actor: 'settings', words: ['OOM'] },
+  'redis-read-only': { actor: 'remote', words: ['READONLY'] },
+  'redis-no-replicas': { actor: 'settings', words: ['NOREPLICAS'] },
+  'redis-snapshot-failed': { actor: 'settings', words: ['MISCONF'] },
+  'redis-rights': { actor: 'settings', words: ['NOPERM'] },
+  'redis-login-refused': { actor: 'settings', words: ['NOAUTH', 'WRONGPASS'] },
+  'redis-loading': { actor: 'remote', words: ['LOADING'] },
+  'redis-busy': { actor: 'remote', words: ['BUSY', 'UNKILLABLE'] },
+  'redis-cluster-down': { actor: 'remote', words: ['CLUSTERDOWN', 'MASTERDOWN', 'TRYAGAIN'] },
+} as const satisfies Record<string, { actor: Actor; words: readonly string[] }>;
+
+type RedisRefusal = keyof typeof REDIS_REFUSALS;
+
+const REFUSAL_OF_WORD: ReadonlyMap<string, RedisRefusal> = new Map(
+  Object.entries(REDIS_REFUSALS).flatMap(([code, { words }]) => words.map((word) => [word, code as RedisRefusal])),
+);
+/** Errors inside a script: since Redis 7 the error itself, except for permissions; before, after the position. */
+const IN_SCRIPT = /^ERR (?:Error (?:running|compiling) script .*?: -)(?=[A-Z])/;
+const REFUSED_IN_SCRIPT = /^(?:ERR )?(?:ACL failure in script|The user executing the script can't )/;
+/** Refused `AUTH` of a server without passwords, or before Redis 6. */
+const LOGIN_UNUSABLE = /^ERR (?:invalid password|AUTH .* without any password configured|Client sent AUTH)/i;
+
+/** Returns the code of a refusal by Redis; null for other errors. A transaction is refused for its first refused command. */
+function refusalOf(error: Error): RedisRefusal | null {
+  const queued: unknown = Reflect.get(error, 'previousErrors');
+  const ofNode: unknown = Reflect.get(error, 'lastNodeError');
+  for (const inner of [...(Array.isArray(queued) ? queued : []), ofNode]) {
+    const found = inner instanceof Error ? refusalOf(inner) : null;
+    if (found !== null) return found;
+  }
+  const said = error.message.replace(IN_SCRIPT, '');
+  if (REFUSED_IN_SCRIPT.test(said)) return 'redis-rights';
+  if (LOGIN_UNUSABLE.test(said)) return 'redis-login-refused';
+  return REFUSAL_OF_WORD.get(/^[A-Z]+(?= |$)/.exec(said)?.[0] ?? '') ?? null;
+}
+
+/** Returns whether a code means that Redis does not answer, or refuses commands. */
+export function isRedisFault(code: string): boolean {
+  return code === 'redis-unreachable' || code in REDIS_REFUSALS;
+}
+
+/** Returns the error of the Redis client as a {@link MirrorError} of {@link isRedisFault}; null for other values. */
+export function redisFaultOf(error: unknown): MirrorError | null {
+  if (error instanceof MirrorError) return isRedisFault(error.code) ? error : null;
+  if (!(error instanceof Error)) return null;
+  const code = refusalOf(error);
+  if (code === null) return REDIS_SILENT.test(error.message) ? redisUnreachable(error) : null;
+  const [, command] = /'([a-z|]{1,30})' command/.exec(error.message) ?? [];
+  const what =
+    command === undefined
+      ? message('redis-rights.some')
+      : message('redis-rights.commands', { names: command.toUpperCase() });
+  return new MirrorError(code === 'redis-rights' ? message(code, { what }) : message(code), {
+    actor: REDIS_REFUSALS[code].actor,
+    code,
+    retry: 'later',
+    remedy: message(`${code}.remedy`),
+    cause: error,
+  });
+}
+
+/** Returns the code of a fault of Redis in the data of a log line; null for other data. */
+export function redisCodeIn(data: object): string | null {
+  const code: unknown = Reflect.get(data, 'code');
+  if (typeof code === 'string' && isRedisFault(code)) return code;
+  return redisFaultOf(Reflect.get(data, 'error'))?.code ?? null;
+}
+
+/**
+ * Returns any thrown value as a {@link MirrorError}. A Redis that is silent or refuses commands is retried. An unforeseen error becomes a
+ * `contract` error with a later retry.
  */
 export function asMirrorError(error: unknown): MirrorError {
   if (error instanceof MirrorError) return error;
-  if (error instanceof Error && REDIS_SILENT.test(error.message)) return redisUnreachable(error);
+  const fault = redisFaultOf(error);
+  if (fault !== null) return fault;
   return new MirrorError(message('unexpected'), {
     actor: 'contract',
     code: 'unexpected',

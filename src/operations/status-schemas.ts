@@ -282,6 +282,13 @@ export const tenantLine = z.object({
 /** Status of the whole installation. */
 export const statusReply = z.object({
   at: instant,
+  redis: z
+    .object({
+      refusal: failure.nullable().describe('Why Redis refuses writes'),
+      clockAheadMs: z.number().describe('How far the clock of this host is ahead of the clock of Redis'),
+      daemonSeenAgoMs: z.number().nullable().describe('Time since a daemon last ran; null: not within a day'),
+    })
+    .describe('Proof that Redis works'),
   state: z.object({
     durability: z.enum(['durable', 'unsupported', 'late']).nullable(),
     directory: z.enum(['none', 'kept', 'failed']),

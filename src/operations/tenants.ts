@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { requireTenant } from '../control/installation.ts';
+import { stopsInstallation } from '../control/installation-problems.ts';
 import { maySee } from '../model/acts.ts';
 import { problemsWithin } from '../model/problems.ts';
 import { TASK_KINDS } from '../model/tasks.ts';
@@ -47,9 +48,9 @@ export const TENANT_OPERATIONS = {
         : statuses.ofTenant(installation, tenant);
     },
     endsWithOne: {
-      when: 'action is required (with --problems)',
+      when: 'the installation does not work, or action is required (with --problems)',
       holds: ({ problems }, { problems: isAskedOnly }) =>
-        isAskedOnly && problems.some(({ health }) => health === 'action-required'),
+        problems.some((each) => stopsInstallation(each) || (isAskedOnly && each.health === 'action-required')),
     },
     assistants: [
       {

@@ -1,7 +1,7 @@
 import type { Logger } from '../log/logger.ts';
 import { message } from '../messages/message.ts';
 import type { Credential, CredentialState } from '../model/credentials.ts';
-import { MirrorError } from '../model/errors.ts';
+import { MirrorError, redisFaultOf } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { AwaitDurable, RedisClient } from './redis.ts';
@@ -221,7 +221,10 @@ async function stored(answer: Promise<number>): Promise<boolean> {
   try {
     return (await answer) === 1;
   } catch (error) {
-    throw error instanceof MirrorError ? error : storeError(error);
+    if (error instanceof MirrorError) throw error;
+    // A refused command was not executed, so its code is kept.
+    const fault = redisFaultOf(error);
+    throw fault === null || fault.code === 'redis-unreachable' ? storeError(error) : fault;
   }
 }
 

@@ -33,6 +33,8 @@ export interface DataDirectory {
   /** Returns the highest mark of a counter from any process; 0 before the first. */
   readMark(counter: Counter): Promise<number>;
   leaveMark(counter: Counter, mark: number, at: Instant): Promise<void>;
+  /** Writes and removes a file: only a write shows a full disk. */
+  prove(): Promise<void>;
   /** Returns the fingerprint of the directory's identity key, or null before the first. */
   readIdentity(): Promise<string | null>;
   storeIdentity(fingerprint: string): Promise<void>;
@@ -72,6 +74,10 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
     readMark: (counter) => highestMark(path, counter),
     leaveMark: (counter, mark, at) =>
       append(join(path, `${seriesOf(counter)}-${new Date(at).toISOString().slice(0, 10)}.log`), [`${mark} ${at}`]),
+    async prove() {
+      const file = join(path, `probe-${process.pid}`);
+      await append(file, ['probe']).finally(() => unlink(file).catch(() => {}));
+    },
     async readIdentity() {
       for (const line of await lines()) if ('identity' in line) return line.identity;
       return null;

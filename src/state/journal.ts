@@ -4,7 +4,7 @@ import { slices } from '../model/pieces.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { askEach, keysLike, scoresOf } from './script.ts';
+import { askEach, keysLike, scoresOf, sendAll } from './script.ts';
 import { createProofSealer, opens, type Sealer, sealedValue } from './sealing.ts';
 import { openTargetProofs } from './target-record.ts';
 
@@ -211,7 +211,7 @@ async function eraseLines(
     if (named.length > 0) removals.hdel(journals[index] as string, ...named);
     removed += named.length;
   }
-  await removals.exec();
+  await sendAll(removals);
   return removed;
 }
 

@@ -60,7 +60,9 @@
  * | `cm:{T}:trigger-counts`              | hash   | permanent         | triggers          | status, metrics       |
  * | `cm:{T}:protection`                 | hash   | permanent         | planner, operator | planner, sender       |
  * | `cm:{S}:epoch`                       | hash   | permanent         | all processes     | all processes         |
+ * | `cm:{S}:probe`                       | string | ten seconds       | all processes     | nobody                |
  * | `cm:{S}:writes`                      | hash   | permanent         | push              | push, pull            |
+ * | `cm:{clinic-mirror}:daemon-seen`     | string | a day             | every daemon      | status                |
  * | `cm:{clinic-mirror}:removed-tenants` | hash   | until released    | release           | release, status       |
  * | `cm:{clinic-mirror}:alerts`          | hash   | while configured  | alerts            | alerts, status        |
  * | `cm:{clinic-mirror}:certificates`    | hash   | seven days        | certificates      | status                |
@@ -186,6 +188,8 @@ export const keys = {
   protection: owned<[]>('nobody', 'protection'),
   epoch: (shard: number) => `cm:${shardTag(shard)}:epoch`,
   writes: (shard: number) => `cm:${shardTag(shard)}:writes`,
+  probe: (shard: number) => `cm:${shardTag(shard)}:probe`,
+  daemonSeen: shared('daemon-seen'),
   removedTenants: shared('removed-tenants'),
   alerts: shared('alerts'),
   certificates: shared('certificates'),
@@ -254,9 +258,10 @@ export type RemovablePart = `${'target' | 'connection'}/${string}`;
 
 const KEY = /^cm:\{([^}]+)\}:([^:]+)(?::([^:]+))?/;
 
-/** @returns null for a key without a tenant */
+/** @returns null for a key without a tenant: the installation also has leases, whose keys are like those of a tenant */
 export function ownerOfKey(key: string): KeyOwner | null {
   const [, tenant = '', kind = '', name = ''] = KEY.exec(key) ?? [];
+  if (`{${tenant}}` === QUEUE_PREFIX) return null;
   const owner = OWNERS.get(kind);
   if (owner === undefined || owner === 'nobody') return null;
   return { tenant, kind, part: owner === 'tenant' ? null : `${owner}/${name}` };

@@ -10,7 +10,7 @@ import { CachedLinks, createLinkFormat, encodeTime, type LinkFormat, type LinkVe
 import { keys } from './keys.ts';
 import type { Lease } from './leases.ts';
 import type { RedisClient } from './redis.ts';
-import { askEach, type FencedScript, fencedScript, KeyIndex, scoresOf } from './script.ts';
+import { askEach, type FencedScript, fencedScript, KeyIndex, scoresOf, sendAll } from './script.ts';
 
 const scripts = {
   write: fencedScript<number>(import.meta.url, 'links-write'),
@@ -230,7 +230,7 @@ class RedisLinkStore implements LinkStore {
     const pipeline = this.#redis.pipeline();
     for (const slice of slices([...recordIds], 500)) pipeline.sadd(key, ...slice);
     for (const slice of slices(others, 500)) pipeline.srem(key, ...slice);
-    await pipeline.exec();
+    await sendAll(pipeline);
   }
 
   async unseen(target: string): Promise<Map<string, Instant>> {

@@ -3,7 +3,7 @@ import type { ItemKey } from '../model/operations.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { pairsOf, redisScript } from './script.ts';
+import { pairsOf, redisScript, sendAll } from './script.ts';
 import { createProofSealer, openSealed } from './sealing.ts';
 
 const scripts = {
@@ -172,7 +172,7 @@ export function createUnansweredStore(redis: RedisClient, tenant: string): Unans
       if (times.size > 0) {
         const pipeline = redis.pipeline();
         for (const [key, at] of times) pipeline.zadd(name(target), 'GT', at, key);
-        await pipeline.exec();
+        await sendAll(pipeline);
       }
     },
     due: (target, now, limit) => redis.zrangebyscore(name(target), '-inf', now, 'LIMIT', 0, limit),

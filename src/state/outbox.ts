@@ -18,7 +18,7 @@ import { keys } from './keys.ts';
 import type { Lease } from './leases.ts';
 import { changeName, type LinkStore } from './links.ts';
 import type { RedisClient } from './redis.ts';
-import { fencedScript, KeyIndex, redisScript } from './script.ts';
+import { fencedScript, KeyIndex, redisScript, sendAll } from './script.ts';
 import type { Sealer } from './sealing.ts';
 import type { TargetCounter } from './targets.ts';
 
@@ -190,7 +190,7 @@ class RedisOutbox implements Outbox {
     const { outbox, due, failing } = this.#keysOf(target);
     const pipeline = this.#redis.pipeline().hdel(outbox, id).zrem(due, id).zrem(failing, id);
     if (isThere) pipeline.hincrby(keys.target(this.#tenant, target), FORGED, 1);
-    await pipeline.exec();
+    await sendAll(pipeline);
   }
 
   async markSent(target: string, entries: readonly OutboxEntry[], now: Instant, lease: Lease): Promise<void> {
@@ -270,7 +270,7 @@ class RedisOutbox implements Outbox {
     }
     const pipeline = this.#redis.pipeline();
     for (const id of ids) pipeline.zadd(due, 'XX', now, id);
-    await pipeline.exec();
+    await sendAll(pipeline);
     return ids.size;
   }
 

@@ -1,7 +1,7 @@
 import { Cluster, type Redis } from 'ioredis';
 import type { Logger } from '../log/logger.ts';
 import { message, type Text } from '../messages/message.ts';
-import { asMirrorError, MirrorError, redisUnreachable } from '../model/errors.ts';
+import { asMirrorError, MirrorError, redisFaultOf, redisUnreachable } from '../model/errors.ts';
 import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import { type RedisClient, serversOf } from './redis.ts';
@@ -48,7 +48,9 @@ export async function checkRedis(client: RedisClient, signal: AbortSignal, from:
   } catch (error) {
     if (error instanceof MirrorError) throw error;
     if (error instanceof Error && error.message.startsWith('NOPERM')) await requireRights(client);
-    const failure = (await refusedLogin(client)) ?? redisUnreachable(error, addressOf(client));
+    const fault = redisFaultOf(error);
+    const refused = fault === null || fault.code === 'redis-unreachable' ? null : fault;
+    const failure = (await refusedLogin(client)) ?? refused ?? redisUnreachable(error, addressOf(client));
     throw from === null
       ? failure
       : failure.reworded(

@@ -1,8 +1,9 @@
 import { Cluster, Command, Redis, type RedisOptions } from 'ioredis';
 import type { Logger } from '../log/logger.ts';
-import { type Message, message } from '../messages/message.ts';
+import { message, type Text } from '../messages/message.ts';
 import { exponentialBackoffMs } from '../model/backoff.ts';
-import { SECOND_MS } from '../model/time.ts';
+import { type MirrorError, redisFaultOf, redisUnreachable } from '../model/errors.ts';
+import { DAY_MS, SECOND_MS } from '../model/time.ts';
 import type { ClusterLocation, RedisLocation, SentinelLocation } from '../settings/redis-schema.ts';
 import { keys } from './keys.ts';
 
@@ -44,7 +45,8 @@ interface Limits {
 }
 
 function open(location: RedisLocation, limits: Limits): RedisClient {
-  const client = clientOf(location, { enableReadyCheck: true, keepAlive: 10 * SECOND_MS, ...limits });
+  const reconnectOnError = reconnectAfterDemotion(1);
+  const client = clientOf(location, { enableReadyCheck: true, reconnectOnError, keepAlive: 10 * SECOND_MS, ...limits });
   // Without a listener, ioredis prints every failed attempt; readiness reports the state.
   client.on('error', () => {});
   return sendingScriptsOnce(client);
@@ -79,6 +81,23 @@ function retryStrategy(attempt: number): number {
   return exponentialBackoffMs({ firstMs: 100, longestMs: 2 * SECOND_MS }, attempt - 1);
 }
 
+/** Least time between two reconnects to a server that remains a replica. */
+const DEMOTED_EVERY_MS = 2 * SECOND_MS;
+
+/**
+ * Decides whether to reconnect: a demoted master keeps its connections open, and behind its address there may be a new master.
+ * @param answer of ioredis' `reconnectOnError`: 1 reconnects, 2 also sends the refused command again
+ */
+function reconnectAfterDemotion(answer: 1 | 2): (error: Error) => 1 | 2 | false {
+  let lastAt = Number.NEGATIVE_INFINITY;
+  return (error) => {
+    const isSoon = performance.now() - lastAt < DEMOTED_EVERY_MS;
+    if ((answer === 1 && isSoon) || redisFaultOf(error)?.code !== 'redis-read-only') return false;
+    lastAt = performance.now();
+    return answer;
+  };
+}
+
 function openSentinels(location: SentinelLocation, options: ConnectionOptions): Redis {
   const { sentinels, name, username, password, sentinelUsername, sentinelPassword, tls } = location;
   return new Redis({
@@ -95,7 +114,7 @@ function openSentinels(location: SentinelLocation, options: ConnectionOptions): 
     // Without the detector, writes continue to an isolated master until the connection closes; sentinels report the failover immediately.
     failoverDetector: true,
     // A demoted master refused the command, so the command may be sent again to the new master.
-    reconnectOnError: ({ message }) => (message.startsWith('READONLY') ? 2 : false),
+    reconnectOnError: reconnectAfterDemotion(2),
   });
 }
 
@@ -166,15 +185,35 @@ function slotOf(key: string): number {
   return new Command('exists', [key]).getSlot() ?? 0;
 }
 
+/** Why Redis is unavailable. */
+interface RedisFailure {
+  why: Text;
+  error: MirrorError;
+}
+
+/** Life of the keys that prove writes. */
+const PROBE_LIFE_MS = 10 * SECOND_MS;
+/** Life of the key that shows other processes when a daemon last ran. */
+export const DAEMON_SEEN_LIFE_MS = DAY_MS;
+
+/**
+ * Proves that each server of the state accepts writes.
+ * @throws errors of Redis: only a write shows that a Redis is full, read-only or without replicas
+ */
+export async function proveWrites(client: RedisClient): Promise<void> {
+  const shards = await shardsOf(client);
+  await Promise.all(shards.map((shard) => client.set(keys.probe(shard), '1', 'PX', PROBE_LIFE_MS)));
+}
+
 /** Availability of Redis. */
 export interface RedisWatch {
-  /** Returns why Redis is unavailable, or null. */
-  failure(): Message | null;
+  /** Returns why Redis is unavailable or refuses commands, or null. */
+  failure(): RedisFailure | null;
   stop(): void;
 }
 
 /**
- * Checks every two seconds whether Redis answers, and logs each outage and each recovery once.
+ * Checks every two seconds whether Redis answers and accepts writes, and logs each outage and each recovery once.
  * @param options.silenceMs time without an answer after which Redis is considered unavailable
  */
 export function watchRedis(
@@ -185,6 +224,7 @@ export function watchRedis(
   const stopped = new AbortController();
   let answeredAt = performance.now();
   let silentSinceAt: number | null = null;
+  let refusal: MirrorError | null = null;
   const silentForMs = () => performance.now() - answeredAt;
   const look = setInterval(() => {
     if (silentSinceAt !== null || silentForMs() <= silenceMs) return;
@@ -192,7 +232,15 @@ export function watchRedis(
     log.error({ silentForMs: Math.round(silentForMs()) }, 'Redis does not answer: no new work starts');
   }, everyMs / 2).unref();
   async function ping(): Promise<void> {
-    await Promise.all((await shardsOf(client)).map((shard) => client.exists(keys.epoch(shard))));
+    const refused = await refusalOf(() =>
+      Promise.all([proveWrites(client), client.set(keys.daemonSeen(), '1', 'PX', DAEMON_SEEN_LIFE_MS)]),
+    );
+    if (refused !== null && refused.code !== refusal?.code) {
+      const { code, remedy } = refused;
+      log.error({ code, remedy }, 'Redis refuses commands: no new work starts');
+    }
+    if (refused === null && refusal !== null) log.info({ code: refusal.code }, 'Redis accepts commands again');
+    refusal = refused;
     if (silentSinceAt !== null) {
       log.info({ silentForMs: Math.round(performance.now() - silentSinceAt) }, 'Redis answers again');
     }
@@ -208,16 +256,29 @@ export function watchRedis(
   void pingRepeatedly();
   return {
     failure() {
-      if (client.status !== 'ready') return message('redis.connection', { status: client.status });
+      const silent = (why: Text) => ({ why, error: redisUnreachable(null) });
       if (silentForMs() > silenceMs)
-        return message('redis.no-answer', { seconds: Math.floor(silentForMs() / SECOND_MS) });
-      return null;
+        return silent(message('redis.no-answer', { seconds: Math.floor(silentForMs() / SECOND_MS) }));
+      if (refusal !== null) return { why: refusal.texts.message, error: refusal };
+      return client.status === 'ready' ? null : silent(message('redis.connection', { status: client.status }));
     },
     stop() {
       stopped.abort();
       clearInterval(look);
     },
   };
+}
+
+/** Returns the refusal of an answering Redis; null without one. @throws other errors, also of a silent Redis */
+export async function refusalOf(ask: () => Promise<unknown>): Promise<MirrorError | null> {
+  try {
+    await ask();
+    return null;
+  } catch (error) {
+    const fault = redisFaultOf(error);
+    if (fault === null || fault.code === 'redis-unreachable') throw error;
+    return fault;
+  }
 }
 
 /** Waits. @throws the signal's reason on abort */

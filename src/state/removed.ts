@@ -3,7 +3,7 @@ import type { Instant } from '../model/time.ts';
 import { type KeyOwner, keys, keysOfTenant, ownerOfKey, type RemovablePart } from './keys.ts';
 import type { Lease } from './leases.ts';
 import type { RedisClient } from './redis.ts';
-import { fencedScript, keysLike } from './script.ts';
+import { fencedScript, keysLike, sendAll } from './script.ts';
 
 const recordRemoved = fencedScript<number>(import.meta.url, 'removed-record');
 const unlinkKeys = fencedScript<number>(import.meta.url, 'fenced-unlink');
@@ -79,7 +79,7 @@ export function createRemovedStore(redis: RedisClient): RemovedStore {
       const pipeline = redis.pipeline();
       for (const tenant of missed) pipeline.hsetnx(keys.removedTenants(), tenant, now);
       for (const tenant of ended) pipeline.hdel(keys.removedTenants(), tenant);
-      await pipeline.exec();
+      await sendAll(pipeline);
     },
     releasePart: (tenant, part, spared, lease) =>
       release(tenant, lease, (owner) => owner.part === part && !spared.has(owner.kind)),

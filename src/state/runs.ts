@@ -3,7 +3,7 @@ import type { ReadingRemark } from '../model/snapshots.ts';
 import { HOUR_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { redisScript } from './script.ts';
+import { redisScript, sendAll } from './script.ts';
 import { FORGED, openSealed, type Sealer } from './sealing.ts';
 import type { TargetGap } from './target-record.ts';
 
@@ -165,11 +165,12 @@ export function createRunStore(redis: RedisClient, tenant: string, sealer: Seale
   const opened = (value: string) => openSealed<RunReport>(sealer, value, CONTEXT);
   return {
     async add(report) {
-      await redis
-        .pipeline()
-        .lpush(key, sealed(report))
-        .ltrim(key, 0, MOST_RUNS - 1)
-        .exec();
+      await sendAll(
+        redis
+          .pipeline()
+          .lpush(key, sealed(report))
+          .ltrim(key, 0, MOST_RUNS - 1),
+      );
     },
     async list(limit) {
       const [newest, ...others] = await redis.lrange(key, 0, limit - 1);

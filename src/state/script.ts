@@ -142,6 +142,15 @@ export async function askEach<Reply, Item = string>(
 ): Promise<Reply[]> {
   const pipeline = redis.pipeline();
   for (const item of items) ask(pipeline, item);
+  return sendAll<Reply>(pipeline);
+}
+
+/**
+ * Sends the commands of a pipeline. A pipeline itself never fails: Redis may refuse each command.
+ * @returns the replies in order
+ * @throws the first error among the replies
+ */
+export async function sendAll<Reply>(pipeline: Pick<Pipeline, 'exec'>): Promise<Reply[]> {
   return ((await pipeline.exec()) ?? []).map(([error, reply]) => {
     if (error !== null) throw error;
     return reply as Reply;

@@ -149,7 +149,7 @@ export function createStateCounter(parts: StateCounterParts): StateCounter {
     async view() {
       const views = await Promise.all((await shardsWith(null)).map((shard) => shard.view()));
       const [last] = views.toSorted((one, other) => other.wentBackAt - one.wentBackAt);
-      await directory.get();
+      await directory.prove();
       return {
         durability: LEAST_FIRST.find((one) => views.some(({ durability }) => durability === one)) ?? null,
         directory: directory.state(),
@@ -254,8 +254,10 @@ function shared<Result>(work: () => Promise<Result>): () => Promise<Result> {
 function openOnce(path: string | null, log: Logger) {
   let opened: DataDirectory | null = null;
   let failed: string | null = null;
+  let isLogged = false;
   const fail = (error: unknown) => {
-    if (failed === null) log.error({ code: 'data-directory-unusable', error }, 'data directory is not writable');
+    if (!isLogged) log.error({ code: 'data-directory-unusable', error }, 'data directory is not writable');
+    isLogged = true;
     failed = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     return null;
   };
@@ -289,6 +291,12 @@ function openOnce(path: string | null, log: Logger) {
         return true;
       });
       if (path !== null && isDone !== true) throw directoryUnusable(path);
+    },
+    /** Reads also succeed on a full disk, so only a proof ends the report of a failure. A known failure ends with the next success. */
+    async prove(): Promise<void> {
+      if (failed !== null) return void (await get());
+      const isProved = await use((dataDirectory) => dataDirectory.prove().then(() => true));
+      if (isProved === true) isLogged = false;
     },
     state: (): StateCounterView['directory'] => (path === null ? 'none' : failed === null ? 'kept' : 'failed'),
     failure: () => failed,

@@ -4,7 +4,7 @@ import { MirrorError } from '../model/errors.ts';
 import { type Clock, HOUR_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { askEach } from './script.ts';
+import { askEach, sendAll } from './script.ts';
 import { createProofSealer, type Sealer, sealedTable, sealedValue } from './sealing.ts';
 
 /** Kinds of documents: plans for applying, and long tasks with a result. */
@@ -31,24 +31,25 @@ export function createStoredDocuments<Content>(
   const documentOf = (id: string) => sealedValue<Content>(keyOf(id), { redis, sealer });
   const remove = async (ids: readonly string[]) => {
     if (ids.length > 0)
-      await redis
-        .pipeline()
-        .zrem(index, ...ids)
-        .unlink(...ids.map(keyOf))
-        .exec();
+      await sendAll(
+        redis
+          .pipeline()
+          .zrem(index, ...ids)
+          .unlink(...ids.map(keyOf)),
+      );
   };
   return {
     /** Stores a document and replaces an earlier document. @throws MirrorError `settings`, code `document-too-large` */
     async put(id: string, content: Content): Promise<void> {
       const sealed = documentOf(id).seal(content);
       if (sealed.length > MOST_CHARACTERS) throw tooLarge();
-      const results = await redis
-        .pipeline()
-        .set(keyOf(id), sealed, 'PX', DOCUMENT_RETENTION_MS)
-        .zadd(index, clock(), id)
-        .pexpire(index, DOCUMENT_RETENTION_MS)
-        .exec();
-      for (const [error] of results ?? []) if (error !== null) throw error;
+      await sendAll(
+        redis
+          .pipeline()
+          .set(keyOf(id), sealed, 'PX', DOCUMENT_RETENTION_MS)
+          .zadd(index, clock(), id)
+          .pexpire(index, DOCUMENT_RETENTION_MS),
+      );
       await remove(await redis.zrange(index, '0', `${-MOST_DOCUMENTS[kind] - 1}`));
     },
     /** Null for a missing or forged document, or if the encryption key is missing. */

@@ -4,7 +4,7 @@ import { DAY_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { Lease } from './leases.ts';
 import type { RedisClient } from './redis.ts';
-import { compareAndSet, fencedScript, pairsOf, redisScript } from './script.ts';
+import { compareAndSet, fencedScript, pairsOf, redisScript, sendAll } from './script.ts';
 import type { Sealer } from './sealing.ts';
 import { sealedTable } from './sealing.ts';
 import {
@@ -155,7 +155,7 @@ function openRecords(
     ...openWrites(redis, tenant, proofs, sealer),
     async recordOvertaken(target) {
       const key = keys.target(tenant, target);
-      await redis.pipeline().hdel(key, 'plannedAsOf').hincrby(key, 'overtaken', 1).exec();
+      await sendAll(redis.pipeline().hdel(key, 'plannedAsOf').hincrby(key, 'overtaken', 1));
     },
     async recordFreshness(target, overtaken, { plannedAsOf, isIdle }) {
       const inSyncAsOf = isIdle ? plannedAsOf : '';
@@ -166,7 +166,7 @@ function openRecords(
       for (const [name, by] of Object.entries(counters)) {
         if (by !== 0) pipeline.hincrby(keys.target(tenant, target), name, by);
       }
-      await pipeline.exec();
+      await sendAll(pipeline);
     },
   };
 }
@@ -226,13 +226,13 @@ function openTallies(redis: RedisClient, tenant: string, sealer: Sealer): Tallie
       const sealed = [...misses].map(([recordId, missedAt]) => [recordId, seal(recordId, missedAt)]);
       const pipeline = redis.pipeline().del(key);
       if (misses.size > 0) pipeline.hset(key, Object.fromEntries(sealed)).pexpire(key, MISSES_RETENTION_MS);
-      await pipeline.exec();
+      await sendAll(pipeline);
     },
     async countRestorations(target, recordIds, now) {
       const key = keys.restorations(tenant, target, Math.floor(now / DAY_MS));
       const pipeline = redis.pipeline();
       for (const recordId of recordIds) pipeline.hincrby(key, recordId, 1);
-      await pipeline.pexpire(key, 2 * DAY_MS).exec();
+      await sendAll(pipeline.pexpire(key, 2 * DAY_MS));
     },
     async restorations(target, now) {
       const counts = await redis.hgetall(keys.restorations(tenant, target, Math.floor(now / DAY_MS)));

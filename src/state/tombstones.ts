@@ -7,7 +7,7 @@ import type { AnswerLink } from './answers.ts';
 import { keys } from './keys.ts';
 import type { Protection } from './protection.ts';
 import type { RedisClient } from './redis.ts';
-import { askEach, keysLike } from './script.ts';
+import { askEach, keysLike, sendAll } from './script.ts';
 
 /** Patients that an operator erased, as keyed hashes: patient ids cannot be recovered, and the next pull does not restore the patients. */
 export interface TombstoneStore {
@@ -161,7 +161,7 @@ async function eraseEntries(
     const own = wrong.filter((field) => JSON.parse(field)[0] === id);
     if (own.length > 0) pipeline.hdel(keys.remindersWrong(tenant), ...own);
   }
-  await pipeline.exec();
+  await sendAll(pipeline);
 }
 
 /** Keys with different tags are removed individually: on a cluster, the keys are on several servers. */

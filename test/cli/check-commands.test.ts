@@ -16,7 +16,12 @@ function run(args: readonly string[], given: Given = {}): Promise<Ran> {
 /** A Redis of which all is well, unless a test says otherwise. */
 function stateWith(probe: Partial<StateProbe> = {}): StateProbe {
   return {
-    ...{ check: async () => {}, requireRights: async () => {}, requireIdentity: async () => {} },
+    ...{
+      check: async () => {},
+      requireRights: async () => {},
+      requireWrites: async () => {},
+      requireIdentity: async () => {},
+    },
     ...{ unopened: async () => [], openSecrets: () => [], lacksTrustedProxies: () => false, time: async () => 0 },
     ...{ hosts: () => [], resolve: null },
     view: async () => ({ durability: null, directory: 'kept', wentBackAt: null, wentBackTo: null, writesLostAt: null }),

@@ -58,6 +58,7 @@ const statuses: fc.Arbitrary<Omit<Status, 'problems'>> = fc.record({
   incidents: fc.constant([]),
   unchecked: fc.constant(0),
   unkept: fc.option(fc.record({ code: names, sentence: texts, next: fc.option(texts), texts: errorTexts })),
+  redis: fc.constant({ refusal: null, clockAheadMs: 0, daemonSeenAgoMs: 0 }),
   state: fc.record({
     durability: fc.constantFrom('durable', 'unsupported', 'late', null),
     directory: fc.constantFrom('none', 'kept', 'failed'),

@@ -1,7 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
+import type { Redis } from 'ioredis';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { compose } from '../../src/composition/compose.ts';
 import { startAlerting, watchStateCounter } from '../../src/composition/upkeep.ts';
 import { connectors } from '../../src/connectors/registry.ts';
@@ -121,6 +122,7 @@ async function openAlerting() {
   const { configuration } = new ConfigurationFiles({ ...files, mode: 'set-aside' });
   const clock = { now: Date.now() };
   const composition = compose({ configuration, log: silentLogger, priority: 'background', clock: () => clock.now });
+  vi.spyOn(composition.redis as Redis, 'time').mockImplementation(async () => [Math.floor(clock.now / 1_000), 0]);
   const end = startAlerting(composition, openStatuses(), LOOK_MS);
   onTestFinished(async () => {
     await end();

@@ -32,7 +32,12 @@ async function findingsOf(probe: Partial<StateProbe>, managed: readonly string[]
   const targets = [{ model: createModelTarget(), configuration: { settings } }];
   const tenant = openTenant({ redis: redis.connect(), clinic: createModelClinic(), targets, clock: () => NOW });
   const state: StateProbe = {
-    ...{ check: async () => {}, requireRights: async () => {}, requireIdentity: async () => {} },
+    ...{
+      check: async () => {},
+      requireRights: async () => {},
+      requireWrites: async () => {},
+      requireIdentity: async () => {},
+    },
     ...{ unopened: async () => [], openSecrets: () => [], lacksTrustedProxies: () => false, time: async () => NOW },
     ...{ hosts: () => [], resolve: null },
     view: async () => ({ durability: null, directory: 'kept', wentBackAt: null, wentBackTo: null, writesLostAt: null }),

@@ -42,6 +42,7 @@ export function openInstallation(choice: InstallationChoice): Installation & { p
         writesLostAt: null,
       }),
     },
+    redis: async () => ({ refusal: null, clockAheadMs: 0, daemonSeenAgoMs: 0 }),
     reloads: async () => [],
     alerts: { read: async () => new Map() },
     forecast: async () => ({ endings: [], quotas: [], unkept: null }),

@@ -68,7 +68,12 @@ describe('a deviation from the clinic profile', () => {
 
   test('is reported by doctor, also if only the last cycle saw it, and each once', async () => {
     const state: StateProbe = {
-      ...{ check: async () => {}, requireRights: async () => {}, requireIdentity: async () => {} },
+      ...{
+        check: async () => {},
+        requireRights: async () => {},
+        requireWrites: async () => {},
+        requireIdentity: async () => {},
+      },
       ...{
         unopened: async () => [],
         openSecrets: () => [],

@@ -91,6 +91,7 @@ export function statusOf(tenants: TenantStatus[]): Status {
     ...{
       at: NOW,
       state,
+      redis: { refusal: null, clockAheadMs: 0, daemonSeenAgoMs: 0 },
       tenants,
       unusable: [],
       unchecked: 0,

@@ -122,6 +122,7 @@ test('two files with connections to one clinic are reported', async () => {
   const state: StateProbe = {
     check: async () => {},
     requireRights: async () => {},
+    requireWrites: async () => {},
     requireIdentity: async () => {},
     unopened: async () => [],
     openSecrets: () => [],

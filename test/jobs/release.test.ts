@@ -339,6 +339,8 @@ test('every key is classified: deleted with its target, connection or tenant, or
     'access-tokens',
     'known-accounts',
     'certificates',
+    'daemon-seen',
+    'probe',
     'feed-token',
     'feed-minute',
     'budget',

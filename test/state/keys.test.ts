@@ -167,7 +167,7 @@ const standOf = (name: string) => STANDS.get(name) as Stand;
 const NAMES = Object.keys(keys) as (keyof typeof keys)[];
 /** `cm:{T}:outbox:…` is of the kind `outbox`. */
 function kindOf(name: keyof typeof keys): string {
-  const given = name === 'epoch' || name === 'writes' ? [0] : ['T', 'x', 0, 0];
+  const given = name === 'epoch' || name === 'writes' || name === 'probe' ? [0] : ['T', 'x', 0, 0];
   const made: unknown = (keys[name] as (...given: unknown[]) => unknown)(...given);
   return (typeof made === 'string' ? made : JSON.stringify(made)).replace(/^.*?\}:/, '').replace(/:.*/, '');
 }

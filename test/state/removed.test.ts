@@ -100,3 +100,10 @@ describe('a deletion', () => {
     expect(await countOf(...ofRoom)).toBe(2);
   });
 });
+
+test('keys of the installation have no tenant, also those of its leases', async () => {
+  const { connection, removed } = world;
+  await createLeases(connection, 'clinic-mirror', 60_000).tryTake('alerts');
+  expect(await connection.keys('cm:{clinic-mirror}:fence:*')).toHaveLength(1);
+  expect([...(await removed.holders()).keys()]).not.toContain('clinic-mirror');
+});

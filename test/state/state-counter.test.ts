@@ -113,6 +113,14 @@ describe('a data directory that cannot be used', () => {
     expect(await counter.view()).toMatchObject({ directory: 'failed', directoryFailure: expect.stringMatching(/^E/) });
   });
 
+  test('is noticed by the next view, without other work', async () => {
+    const path = join(directory, 'removed');
+    const { counter } = open({ path });
+    expect(await counter.view()).toMatchObject({ directory: 'kept' });
+    await rm(path, { recursive: true });
+    expect(await counter.view()).toMatchObject({ directory: 'failed', directoryFailure: 'ENOENT' });
+  });
+
   test('works again after the next success', async () => {
     const { counter } = open();
     const full = Object.assign(new Error('x'), { code: 'ENOSPC' });

@@ -1,6 +1,6 @@
-import { redisAway } from '../../control/problems.ts';
+import { ofRedis } from '../../control/installation-problems.ts';
 import type { Logger } from '../../log/logger.ts';
-import { asMirrorError } from '../../model/errors.ts';
+import { asMirrorError, isRedisFault, type MirrorError, redisUnreachable } from '../../model/errors.ts';
 import type { Problem } from '../../model/problems.ts';
 import type { Clock, Instant } from '../../model/time.ts';
 import type { Leases } from '../../state/leases.ts';
@@ -34,10 +34,10 @@ const LEASE = 'alerts';
 /** Creates the alert watch of a process. During a Redis outage, each process reports the outage from its own memory. */
 export function createAlertWatch(): AlertWatch {
   const alone = new Map<string, AlertMemory>();
-  let silentSinceAt: Instant | null = null;
+  let away: { error: MirrorError; sinceAt: Instant } | null = null;
   async function alertOfRedis({ channels, clock, log, outageAfterMs }: AlertParts, signal: AbortSignal): Promise<void> {
     const now = clock();
-    const problems = silentSinceAt === null ? [] : [redisAway(silentSinceAt)];
+    const problems = away === null ? [] : [ofRedis(away.error, away.sinceAt)];
     for (const [channel, send] of channels) {
       const { digest, sent, untold } = nextDigest(alone.get(channel) ?? NOTHING_REPORTED, problems, now, outageAfterMs);
       alone.set(channel, untold);
@@ -55,11 +55,15 @@ export function createAlertWatch(): AlertWatch {
       if (parts.channels.size === 0) return;
       try {
         await checkOnce(parts, signal);
-        silentSinceAt = null;
+        away = null;
       } catch (error) {
-        const { code } = asMirrorError(error);
+        const failure = asMirrorError(error);
+        const { code } = failure;
         parts.log.warn({ code }, 'problems could not be read for alerts');
-        silentSinceAt ??= parts.clock();
+        away = {
+          error: isRedisFault(code) ? failure : redisUnreachable(error),
+          sinceAt: away?.sinceAt ?? parts.clock(),
+        };
       }
       await alertOfRedis(parts, signal);
     },

@@ -1,0 +1,34 @@
+import { type StoredError, storedError } from '../model/errors.ts';
+import type { Clock, Instant } from '../model/time.ts';
+import { keys } from './keys.ts';
+import { DAEMON_SEEN_LIFE_MS, proveWrites, type RedisClient, refusalOf } from './redis.ts';
+
+/** What a status proves about Redis. */
+export interface RedisReadings {
+  /** Why Redis refuses a write; null if it accepted one. */
+  refusal: StoredError | null;
+  /** How far the clock of this host is ahead of the clock of Redis; negative: behind. */
+  clockAheadMs: number;
+  /** Time since a daemon last ran; null: not within a day. */
+  daemonSeenAgoMs: number | null;
+}
+
+/** Reads the clock of Redis. @throws errors of Redis */
+export async function timeOf(redis: Pick<RedisClient, 'time'>): Promise<Instant> {
+  const [seconds, microseconds] = (await redis.time()) as [number | string, number | string];
+  return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
+}
+
+/** Writes a short-lived key and compares the clocks. @throws errors of a Redis that does not answer */
+export async function readRedis(redis: RedisClient, clock: Clock): Promise<RedisReadings> {
+  const refused = await refusalOf(() => proveWrites(redis));
+  const before = clock();
+  const theirs = await timeOf(redis);
+  const clockAheadMs = Math.round((before + clock()) / 2 - theirs);
+  const remainingMs = await redis.pttl(keys.daemonSeen());
+  return {
+    refusal: refused === null ? null : storedError(refused),
+    clockAheadMs,
+    daemonSeenAgoMs: remainingMs < 0 ? null : DAEMON_SEEN_LIFE_MS - remainingMs,
+  };
+}

@@ -1,0 +1,180 @@
+import type { Redis } from 'ioredis';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { renderStatus } from '../../src/cli/render-status.ts';
+import { withoutFuture } from '../../src/control/as-of.ts';
+import { examine, type StateProbe } from '../../src/control/doctor.ts';
+import { stopsInstallation } from '../../src/control/installation-problems.ts';
+import { createMetrics } from '../../src/control/metrics.ts';
+import { status } from '../../src/control/status.ts';
+import { createOperatorServer } from '../../src/http-server/operator-server.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import { render } from '../../src/messages/message.ts';
+import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { TENANT_OPERATIONS } from '../../src/operations/tenants.ts';
+import { keys } from '../../src/state/keys.ts';
+import { connectRedis, DAEMON_SEEN_LIFE_MS, proveWrites, watchRedis } from '../../src/state/redis.ts';
+import { readRedis, timeOf } from '../../src/state/redis-readings.ts';
+import { paced } from '../support/pace.ts';
+import { useRedis } from '../support/redis.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { NOW } from '../sync/arbitraries.ts';
+import { openBooked } from './open-installation.ts';
+import { problems, statusOf, targetOf, tenantOf } from './status-of.ts';
+
+const redis = useRedis();
+
+/** An installation of one clinic with a Redis that may fail. Its clock may differ from the clock of Redis. */
+function open({ aheadMs = 0 } = {}) {
+  const client = connectRedis(redis.url);
+  onTestFinished(() => client.disconnect());
+  const clock = () => Date.now() + aheadMs;
+  const { installation: base } = openBooked(redis);
+  const installation = { ...base, clock, redis: () => readRedis(client, clock) };
+  const probe: StateProbe = {
+    ...{ check: async () => {}, requireRights: async () => {}, requireWrites: () => proveWrites(client) },
+    ...{ requireIdentity: async () => {}, unopened: async () => [], openSecrets: () => [], hosts: () => [] },
+    ...{ lacksTrustedProxies: () => false, time: () => timeOf(client), resolve: null },
+    view: () => base.stateCounter.view(),
+  };
+  return { client, installation, probe };
+}
+
+type World = ReturnType<typeof open>;
+
+/** Returns the codes and sentences that each surface shows. */
+const SURFACES: Readonly<Record<string, (world: World) => Promise<string>>> = {
+  'status as text': async ({ installation }) => renderStatus(await status(installation)).replaceAll(/\s+/g, ' '),
+  'status as JSON': async ({ installation }) => JSON.stringify((await status(installation)).problems),
+  async '/metrics'({ installation }) {
+    const lines = (await createMetrics(() => installation).render()).split('\n');
+    return lines.filter((line) => line.startsWith('clinic_mirror_problems') && line.endsWith(' 1')).join('\n');
+  },
+  async doctor({ installation, probe }) {
+    const findings = await Array.fromAsync(examine(installation, probe, {}, AbortSignal.timeout(paced(20_000))));
+    return findings.map(({ code, what }) => `${code} ${render(what)}`).join('\n');
+  },
+};
+
+/** How each fault begins and ends, and what a surface with sentences shows. */
+const FAULTS: readonly [code: string, sentence: string, change: (redis: Redis, isOn: boolean) => Promise<unknown>][] = [
+  [
+    ...(['redis-full', 'Redis has reached its memory limit'] as const),
+    (tester, isOn) => tester.config('SET', 'maxmemory', isOn ? 1 : 0),
+  ],
+  [
+    ...(['redis-no-replicas', 'too few replicas'] as const),
+    (tester, isOn) => tester.config('SET', 'min-replicas-to-write', isOn ? 1 : 0),
+  ],
+  [
+    ...(['redis-read-only', 'is a replica'] as const),
+    (tester, isOn) => (isOn ? tester.replicaof('127.0.0.1', 1) : tester.replicaof('NO', 'ONE')),
+  ],
+];
+
+describe.each(FAULTS)('%s', (code, sentence, change) => {
+  test.each(Object.entries(SURFACES))('is shown by %s, and no longer when it ended', async (name, show) => {
+    const tester = redis.connect();
+    const world = open();
+    await proveWrites(world.client);
+    await change(tester, true);
+    onTestFinished(() => change(tester, false).then(() => {}));
+    expect(await show(world)).toContain(name === 'status as text' ? sentence : code);
+    await change(tester, false);
+    expect(await show(world)).not.toMatch(new RegExp(`${code}|${sentence}`));
+  });
+
+  test('makes /readyz 503 with the code', async () => {
+    const tester = redis.connect();
+    const { client } = open();
+    const watch = watchRedis(client, silentLogger, { everyMs: 5 });
+    onTestFinished(() => watch.stop());
+    await change(tester, true);
+    onTestFinished(() => change(tester, false).then(() => {}));
+    await waitFor(() => watch.failure()?.error.code === code, { what: 'the failure' });
+    const failure = watch.failure();
+    const missing = failure === null ? [] : [{ what: 'redis', why: render(failure.why), code: failure.error.code }];
+    const verbs = { readiness: async () => missing, problems: async () => [], metrics: async () => '' };
+    const app = await createOperatorServer(verbs, { token: null, log: silentLogger });
+    onTestFinished(() => app.close());
+    const answer = await app.inject({ url: '/readyz' });
+    expect([answer.statusCode, answer.json()]).toMatchObject([
+      503,
+      { ready: false, missing: [{ what: 'redis', code }] },
+    ]);
+  });
+});
+
+test.each([
+  ['ahead', 3 * HOUR_MS],
+  ['behind', -MINUTE_MS],
+])('a clock of this host %s of the clock of Redis is one problem', async (_how, aheadMs) => {
+  const { installation } = open({ aheadMs });
+  const found = (await status(installation)).problems.filter(stopsInstallation);
+  expect(found).toMatchObject([{ code: 'clock-differs', health: 'action-required' }]);
+  expect(found[0]?.next).toContain('timedatectl');
+});
+
+describe('a missing daemon', () => {
+  const told = (daemonSeenAgoMs: number | null, ranAgoMs: number | null) => {
+    const lastRun = ranAgoMs === null ? null : ({ finishedAt: NOW - ranAgoMs, error: null, gaps: {} } as never);
+    return problems({ lastRun }, { redis: { refusal: null, clockAheadMs: 0, daemonSeenAgoMs } });
+  };
+
+  test.each([
+    ['two intervals after the last daemon', 11 * MINUTE_MS, null, ['daemon-not-running']],
+    ['two intervals after the last cycle', null, 11 * MINUTE_MS, ['daemon-not-running']],
+    ['hours later, as the only problem', 7 * HOUR_MS, 7 * HOUR_MS, ['daemon-not-running']],
+    ['not within two intervals', 9 * MINUTE_MS, 9 * MINUTE_MS, []],
+    ['not if a command runs cycles', 11 * MINUTE_MS, MINUTE_MS, []],
+    ['not in a new installation', null, null, []],
+  ])('is reported %s', (_when, seenAgoMs, ranAgoMs, codes) => {
+    expect(told(seenAgoMs, ranAgoMs).map(({ code }) => code)).toEqual(codes);
+  });
+
+  test('has the time of the last daemon, which the clock of Redis measures', async () => {
+    const { client } = open();
+    await client.set(keys.daemonSeen(), '1', 'PX', DAEMON_SEEN_LIFE_MS - 20 * MINUTE_MS);
+    const { daemonSeenAgoMs } = await readRedis(client, Date.now);
+    expect(daemonSeenAgoMs).toBeGreaterThanOrEqual(20 * MINUTE_MS);
+    expect(daemonSeenAgoMs).toBeLessThan(21 * MINUTE_MS);
+  });
+});
+
+test('a data directory that is not writable is one problem, with the cause', () => {
+  const failed = { ...statusOf([]).state, directory: 'failed', directoryFailure: 'ENOSPC' } as const;
+  expect(problems({}, { state: failed })).toMatchObject([
+    { tenant: null, code: 'data-directory-failed', sentence: expect.stringContaining('the disk is full') },
+  ]);
+});
+
+test('the command "status" exits with 1 for a problem of the installation, not for a problem of a tenant', () => {
+  const { endsWithOne } = TENANT_OPERATIONS.readStatus;
+  const holds = (redisFields: object) => {
+    const found = problems({}, { redis: { ...statusOf([]).redis, ...redisFields } });
+    return endsWithOne?.holds({ problems: found } as never, { problems: false });
+  };
+  expect([holds({}), holds({ clockAheadMs: HOUR_MS }), holds({ daemonSeenAgoMs: HOUR_MS })]).toEqual([
+    false,
+    true,
+    true,
+  ]);
+});
+
+test('a time in the future is never shown as the time of the sync', () => {
+  const target = (inSyncAsOf: number) => ({ ...targetOf(null), inSyncAsOf, soonAsOf: inSyncAsOf });
+  const tenant = tenantOf({ targets: [target(NOW + 3 * HOUR_MS), target(NOW + 1_000), target(NOW - 1_000)] });
+  const { targets } = withoutFuture(tenant, NOW);
+  expect(targets.map(({ inSyncAsOf, soonAsOf, sync }) => [inSyncAsOf, soonAsOf, sync])).toEqual([
+    [null, null, 'unknown'],
+    [NOW, NOW, 'in-sync'],
+    [NOW - 1_000, NOW - 1_000, 'in-sync'],
+  ]);
+});
+
+test('a lost state asks no one to sign in: a backup restores the logins', () => {
+  const never = { ...tenantOf().connections[0], state: 'never' } as never;
+  const codes = (uncertainty: { code: 'state-lost'; sinceAt: number } | null) =>
+    problems({ connections: [never], uncertainty }).map(({ code }) => code);
+  expect(codes({ code: 'state-lost', sinceAt: NOW })).toEqual(['state-lost']);
+  expect(codes(null)).toEqual(['not-connected']);
+});
