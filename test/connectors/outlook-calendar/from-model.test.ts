@@ -37,7 +37,7 @@ function stored(item: CalendarItem, changes: object = {}, wholeDayZone = 'UTC'):
 }
 
 function read(event: object, wholeDayZone = 'UTC') {
-  return readOwnEvent(event, STAMP.ownerTag, wholeDayZone);
+  return readOwnEvent(event, { ownerTag: STAMP.ownerTag, wholeDayZone });
 }
 
 describe('an item as an event', () => {
