@@ -38,8 +38,8 @@ export function renderAudit(view: AuditView): string {
   return [renderTable(columns, rows), ...unseen, ...replaced, ...own, ...churning].join('\n');
 }
 
-/** Renders differences that were not made manually: late writes by clinic-mirror, and second objects. */
-function ownWrites({ overwritten = 0, duplicatesRemoved = 0 }: DriftReport): string[] {
+/** Renders findings other than manual changes: late writes, second objects, lost marks and unreadable objects. */
+function ownWrites({ overwritten = 0, duplicatesRemoved = 0, unmarked = 0, unreadable = 0 }: DriftReport): string[] {
   return [
     ...(overwritten === 0
       ? []
@@ -49,6 +49,10 @@ function ownWrites({ overwritten = 0, duplicatesRemoved = 0 }: DriftReport): str
     ...(duplicatesRemoved === 0
       ? []
       : [`${duplicatesRemoved} duplicate objects were removed; each record has one object again.`]),
+    ...(unmarked === 0
+      ? []
+      : [`${unmarked} objects lost the marks of clinic-mirror and are recognised by name or id.`]),
+    ...(unreadable === 0 ? [] : [`${unreadable} objects cannot be read and were skipped; the log names them.`]),
   ];
 }
 

@@ -196,6 +196,9 @@ export type ReadNotification =
   | { kind: 'events'; events: readonly { secret: string; event: NotificationEvent }[] }
   | { kind: 'unreadable' };
 
+/** Stored remote ids by key; null if the id is derived from the key. */
+export type RemoteIds = ReadonlyMap<ItemKey, string | null>;
+
 /** One opened target. All methods throw MirrorError for failures of the whole target (authorization, missing calendar, throttling). */
 export interface Connector<Wanted extends Item = CalendarItem> {
   /**
@@ -216,8 +219,16 @@ export interface Connector<Wanted extends Item = CalendarItem> {
   apply(container: string, operations: readonly Operation<Wanted>[], signal: AbortSignal): Promise<Outcome<Wanted>[]>;
   /** Fetches all own objects in the container, in pages; limited to the window if given. */
   read(container: string, window: TimeWindow | null, signal: AbortSignal): AsyncIterable<RemoteItem<Wanted>[]>;
-  /** Fetches the existing objects among the keys, without deleted objects. */
-  find(container: string, keys: readonly ItemKey[], signal: AbortSignal): Promise<RemoteItem<Wanted>[]>;
+  /**
+   * Fetches the existing objects among the keys, without deleted objects.
+   * @param remoteIds stored remote ids by key, null for a derived one: an object without marks is also found by its id
+   */
+  find(
+    container: string,
+    keys: readonly ItemKey[],
+    signal: AbortSignal,
+    remoteIds?: RemoteIds,
+  ): Promise<RemoteItem<Wanted>[]>;
   /**
    * Fetches the changes since a cursor, or all objects without a cursor. If the vendor rejects the cursor, or the cursor is for a different
    * window, the fetch is complete.

@@ -54,7 +54,8 @@ export interface FlowVendor<Scope> {
   batches(signal: AbortSignal): SendCalls;
   calendarsOf(signal: AbortSignal): Calendars;
   operationFlow(scope: Scope, operation: Operation): Flow<Outcome>;
-  findFlow(scope: Scope, key: ItemKey): Flow<RemoteItem | null>;
+  /** @param remoteId stored id of the event; null if unknown */
+  findFlow(scope: Scope, key: ItemKey, remoteId: string | null): Flow<RemoteItem | null>;
   /** Fetches the web page of an event, with the event's id; null if the vendor provides no page. */
   pageFlow(scope: Scope, id: string): Flow<[string, string] | null>;
   read: Connector['read'];
@@ -75,8 +76,9 @@ export function flowConnector<Scope>(
       const scope = scopeOf(container);
       return applyFlows(operations, (operation) => vendor.operationFlow(scope, operation), batches(signal), errors);
     },
-    find(container, keys, signal) {
-      const flows = keys.map((key) => vendor.findFlow(scopeOf(container), key));
+    find(container, keys, signal, remoteIds) {
+      const scope = scopeOf(container);
+      const flows = keys.map((key) => vendor.findFlow(scope, key, remoteIds?.get(key) ?? null));
       return findByFlows(flows, batches(signal));
     },
     async pagesOf(container, remoteIds, signal) {

@@ -109,9 +109,9 @@ export function askedAlone<Wanted extends Item>(connector: Connector<Wanted>, ju
   return {
     ...connector,
     apply: (container, operations, signal) => applyApart(asking, container, operations, signal),
-    async find(container, keys, signal) {
+    async find(container, keys, signal, remoteIds) {
       try {
-        return await connector.find(container, keys, signal);
+        return await connector.find(container, keys, signal, remoteIds);
       } catch (error) {
         throw await provedReading(judge, container, error, signal);
       }

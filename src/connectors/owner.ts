@@ -185,6 +185,14 @@ export function isStampOfAnother(ownerTag: string, text: unknown): boolean {
   return typeof text === 'string' && WHOLE_STAMP.test(text) && !text.startsWith(`${ownerTag}${SEPARATOR}`);
 }
 
+/** Form of the keys that clinic-mirror chooses. */
+export const KEY_FORM = /^[0-9a-v]{32}$/;
+
+/** Checks whether a text is the owner tag of a different target. A missing or damaged tag leaves the decision to the object's name. */
+export function isTagOfAnother(ownerTag: string, text: string | null | undefined): boolean {
+  return text !== ownerTag && /^[0-9a-v]{16}$/.test(text ?? '');
+}
+
 /** Eight digits: a longer number would exceed the counter's precision, and is not a valid stamp. */
 const REVISION = /^[1-9a-z][0-9a-z]{0,7}$/;
 

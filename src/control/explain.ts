@@ -125,7 +125,7 @@ export interface TargetExplanation {
   /** Decision with the rule's code and reason. */
   decision: { shown: boolean; code: DecisionCode; because: string };
   /** The last write to the target; null without a write. */
-  link: { startAt: Instant; idAttempt: number; remoteId: string } | null;
+  link: { startAt: Instant; idAttempt: number; remoteId: string; unmarked?: true } | null;
   /** Manual changes of the object, and the reaction; null if unknown. */
   byHand: { done: 'edited' | 'removed'; fields: string[]; policy: DriftPolicy } | null;
   pending: Pick<
@@ -246,6 +246,7 @@ async function explainTarget(
             startAt: link.startAt,
             idAttempt: link.idAttempt,
             remoteId: link.remoteId ?? target.identity.key(recordId, link.idAttempt),
+            ...(link.unmarked === true ? { unmarked: true } : {}),
           },
     byHand:
       link === undefined || link.drift === null

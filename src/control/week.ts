@@ -262,10 +262,12 @@ async function findElsewhere(
   const keys = [...links.values()]
     .filter(({ recordId }) => !seen.has(recordId))
     .slice(0, MOST_ASKED_ALONE)
-    .map(({ recordId, idAttempt }) => target.identity.key(recordId, idAttempt));
+    .map(({ recordId, idAttempt, remoteId }) => [target.identity.key(recordId, idAttempt), remoteId] as const);
   if (container === null || keys.length === 0) return [];
-  const answer = await tried(signal, () => eventsOf(target).find(container, keys, signal));
-  return 'read' in answer ? answer.read : [];
+  const ids = new Map(keys);
+  const answer = await tried(signal, () => eventsOf(target).find(container, [...ids.keys()], signal, ids));
+  const listed = new Set(objects.map(({ remoteId }) => remoteId));
+  return 'read' in answer ? answer.read.filter(({ remoteId }) => !listed.has(remoteId)) : [];
 }
 
 /** Without both sides, no difference is known. */

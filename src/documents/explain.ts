@@ -159,18 +159,19 @@ function historyOf(changes: readonly WayWrite[], language: Language): Inline {
   return [`${words.history}:`, { is: 'lines', lines, folded: null }];
 }
 
-function readBackStep({ byHand, way: { readBack } }: TargetExplanation, language: Language): DocumentStep {
+function readBackStep({ byHand, link, way: { readBack } }: TargetExplanation, language: Language): DocumentStep {
   const words = EXPLAIN[language];
   const step = { name: words.readBack, at: readBack.at };
+  const marks = link?.unmarked === true ? [words.unmarked] : [];
   if (byHand !== null) {
     const { done, fields, policy } = byHand;
     const what = done === 'removed' ? words.byHandRemoved : words.byHandEdited(fieldNames(fields, language));
-    return { ...step, state: 'stopped', lines: [`${what}: ${words[policy]}`] };
+    return { ...step, state: 'stopped', lines: [`${what}: ${words[policy]}`, ...marks] };
   }
   if (readBack.covers === null) return { ...step, at: null, state: 'none', lines: [words.nothingToRead] };
   return {
     ...step,
     state: readBack.covers ? 'done' : 'waits',
-    lines: [readBack.covers ? words.asWritten : words.notSince],
+    lines: [readBack.covers ? words.asWritten : words.notSince, ...marks],
   };
 }

@@ -9,14 +9,11 @@ import { type Audit, type AuditInput, audit } from '../sync/audit.ts';
 import { windowOf } from '../sync/mapping-sources.ts';
 import { refusedThere } from '../sync/refusals.ts';
 import { inPieces } from './in-pieces.ts';
-import { laneLease, openCalendar, recordFailure, recordHostRecovery, recordUnlocated } from './lanes.ts';
+import { findLinked, laneLease, openCalendar, recordFailure, recordHostRecovery, recordUnlocated } from './lanes.ts';
 import { countDrift, type DriftCounts, readState } from './open-states.ts';
 import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
 
-/**
- * Limit of key lookups for objects missing from a read, which an edit may have moved outside the window. More missing objects mean a bulk
- * deletion, for which lookups are too expensive.
- */
+/** Objects of one lookup, and most lookups of silent writes and of objects that were absent before. */
 const MOST_LOOKED_FOR = 100;
 /** Some servers show a write only minutes later (Purelymail's index lags three). Before this delay an object's absence proves nothing. */
 const LAG_MS = 5 * MINUTE_MS;
@@ -88,8 +85,7 @@ async function lookFor(
   changes: RemoteChanges<Item>,
   signal: AbortSignal,
 ): Promise<RemoteChanges<Item>> {
-  const keys = links.map(({ recordId, idAttempt }) => target.identity.key(recordId, idAttempt));
-  const there = await target.connector.find(container, keys, signal);
+  const there = await findLinked({ target, container }, links, signal);
   const shown = new Set(there.map(({ remoteId }) => remoteId));
   const gone = links.map((link) => remoteIdOf(target, link)).filter((remoteId) => !shown.has(remoteId));
   return { ...changes, items: [...changes.items, ...there], removed: [...changes.removed, ...gone] };
@@ -183,7 +179,12 @@ async function auditInLane(
     // Before drift is recorded: otherwise a plan would revert refusals as drift.
     if (changes.scope === 'whole') await recordManualObjects(tenant, target, { found, input, before: record }, guarded);
     const duplicatesRemoved = await removeDuplicates(tenant, { target, container }, found, guarded);
-    const report = await storeAudit(tenant, target, { found, duplicatesRemoved }, lane);
+    const report = await storeAudit(
+      tenant,
+      target,
+      { found, duplicatesRemoved, before: record.drift ?? {}, isWhole: changes.scope === 'whole' },
+      lane,
+    );
     if (record.outage !== null && tenant.outages.hasAnswered(record.outage))
       await recordHostRecovery(tenant, target, record.outage);
     // Store the cursor last: after an earlier crash the target repeats the answer.
@@ -243,19 +244,25 @@ async function recordManualObjects(
   await targetStore.write(id, { copies, refusedThere: await inPieces(refusing, signal) });
 }
 
+/**
+ * Compares the read with the links. A read can omit objects that exist: an edit moved them outside the window, or they lost the mark by
+ * which the vendor lists objects. Therefore no object counts as removed before a lookup.
+ */
 async function compareWithTarget(
-  { identity, connector }: OpenTarget,
+  target: OpenTarget,
   container: string,
   input: AuditInput,
   signal: AbortSignal,
 ): Promise<Audit> {
   const { reading } = input;
   const found = await inPieces(audit(input), signal);
-  const { missing } = found;
-  if (missing.length === 0 || missing.length > MOST_LOOKED_FOR) return found;
-  const keys = missing.map(({ recordId, idAttempt }) => identity.key(recordId, idAttempt));
+  const absentBefore = found.missing.filter(({ drift }) => drift === 'removed').slice(0, MOST_LOOKED_FOR);
+  const doubtful = [...found.missing.filter(({ drift }) => drift !== 'removed'), ...absentBefore];
+  if (doubtful.length === 0) return found;
   const shown = new Set(reading.items.map(({ remoteId }) => remoteId));
-  const there = (await connector.find(container, keys, signal)).filter(({ remoteId }) => !shown.has(remoteId));
+  const there = (await findLinked({ target, container }, doubtful, signal)).filter(
+    ({ remoteId }) => !shown.has(remoteId),
+  );
   if (there.length === 0) return found;
   return await inPieces(audit({ ...input, reading: { ...reading, items: [...reading.items, ...there] } }), signal);
 }
@@ -286,13 +293,21 @@ async function removeDuplicates(
   return removed;
 }
 
+/** Result of an audit, with the report of the previous audit. */
+interface StoredAudit {
+  found: Audit;
+  duplicatesRemoved: number;
+  before: Pick<DriftReport, 'unreadable'>;
+  isWhole: boolean;
+}
+
 async function storeAudit(
   tenant: Pick<OpenTenant, 'clock' | 'links' | 'log' | 'outbox' | 'targetStore'>,
   target: OpenTarget,
-  { found, duplicatesRemoved }: { found: Audit; duplicatesRemoved: number },
+  { found, duplicatesRemoved, before, isWhole }: StoredAudit,
   lane: Lease,
 ): Promise<DriftReport> {
-  const { edited, removed, touched, changed, unlinked, checked, drifted, overwritten } = found;
+  const { edited, removed, touched, changed, unlinked, checked, drifted, overwritten, unmarked, unreadable } = found;
   if (target.configuration.audit.drift === 'repair' && touched.length > 0) {
     const ids = touched.map(({ recordId }) => recordId);
     await tenant.targetStore.countRestorations(target.id, ids, tenant.clock());
@@ -301,16 +316,36 @@ async function storeAudit(
   await tenant.links.nameDrifted(target.id, new Set(drifted.map(({ recordId }) => recordId)));
   if (changed.length + unlinked.length > 0) await tenant.links.writeAll(target.id, [...changed, ...unlinked], lane);
   const drift = await countDrift(tenant, target, [...edited, ...removed]);
+  // A feed names only objects that changed since.
+  const unread = Math.max(unreadable.length, isWhole ? 0 : (before.unreadable ?? 0));
   const extra = {
     ...(overwritten === 0 ? {} : { overwritten }),
     ...(duplicatesRemoved === 0 ? {} : { duplicatesRemoved }),
+    ...(unmarked === 0 ? {} : { unmarked }),
+    ...(unread === 0 ? {} : { unreadable: unread }),
   };
   const report: DriftReport = { checkedAt: tenant.clock(), checked, unlinked: unlinked.length, ...drift, ...extra };
   // The target differs from the state that the plan used.
   await tenant.targetStore.write(target.id, { drift: report });
   if (overwritten > 0) await tenant.targetStore.recordOvertaken(target.id);
+  logUnreadable(tenant, target, unreadable, before.unreadable ?? 0);
   if (touched.length > 0) logDrift(tenant, target, await countDrift(tenant, target, touched));
   return report;
+}
+
+/** Names in one log line; all are counted. */
+const MOST_NAMED = 20;
+
+/** Names unreadable objects when their number changed: a name is the object's id in the target, without content. */
+function logUnreadable(
+  tenant: Pick<OpenTenant, 'log'>,
+  target: OpenTarget,
+  names: readonly string[],
+  before: number,
+): void {
+  if (names.length === 0 || names.length === before) return;
+  const objects = names.slice(0, MOST_NAMED);
+  tenant.log.warn({ target: target.id, count: names.length, objects }, 'objects cannot be read and were skipped');
 }
 
 /** Logs each object once, when the audit finds it. */

@@ -1,6 +1,8 @@
 import { forTenant, message } from '../messages/message.ts';
 import { MirrorError, storedError } from '../model/errors.ts';
-import type { Link } from '../model/operations.ts';
+import type { Item } from '../model/items.ts';
+import type { Link, RemoteItem } from '../model/operations.ts';
+import { slices } from '../model/pieces.ts';
 import { CLOCK_TOLERANCE_MS, DAY_MS, type Instant, SECOND_MS } from '../model/time.ts';
 import { laneLease, SUPERSEDED } from '../state/config-version.ts';
 import type { Lease } from '../state/leases.ts';
@@ -8,7 +10,7 @@ import type { LinkStore } from '../state/links.ts';
 import type { TargetSummary } from '../state/targets.ts';
 import { endWait } from './outages.ts';
 import { targetBackoffMs } from './retry.ts';
-import type { OpenTarget, OpenTenant } from './tenant.ts';
+import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
 
 export { laneLease };
 
@@ -208,4 +210,21 @@ export async function openCalendar(
   };
   await targetStore.write(target.id, { container, ...unknown, ...replaced });
   return null;
+}
+
+/** Objects of one lookup. */
+const LOOKED_FOR_AT_ONCE = 100;
+
+/** Fetches the existing objects of links, by key and by stored remote id. */
+export async function findLinked(
+  { target: { connector, identity }, container }: PreparedTarget,
+  links: readonly Link[],
+  signal: AbortSignal,
+): Promise<RemoteItem<Item>[]> {
+  const found: RemoteItem<Item>[] = [];
+  for (const some of slices(links, LOOKED_FOR_AT_ONCE)) {
+    const ids = new Map(some.map((link) => [identity.key(link.recordId, link.idAttempt), link.remoteId]));
+    found.push(...(await connector.find(container, [...ids.keys()], signal, ids)));
+  }
+  return found;
 }

@@ -8,7 +8,7 @@ import type { Lease } from '../state/leases.ts';
 import type { LinkStore } from '../state/links.ts';
 import { IDENTITY_KEY_CHANGED } from '../state/state-counter.ts';
 import type { DriftReport, StoredTarget, TargetStore } from '../state/targets.ts';
-import { adopt } from '../sync/adopt.ts';
+import { adopt, namesOf } from '../sync/adopt.ts';
 import { currentLinkOf, fieldsByHand, withoutObject } from '../sync/audit.ts';
 import { type PushedState, restoring } from '../sync/diff.ts';
 import { neededBy, snapshotOf, streamsOf, windowOf } from '../sync/mapping-sources.ts';
@@ -305,14 +305,20 @@ async function readOwn(
   const remoteItems: RemoteItem<Item>[] = [];
   for await (const page of target.connector.read(container, null, signal)) remoteItems.push(...page);
   const { fromAt } = windowOf(target, clinicReading.startedAt);
-  const { links: found, ambiguous, revision } = await inPieces(adopt(remoteItems, target.identity, fromAt), signal);
-  const links = new Map(found.map((link) => [link.recordId, link]));
   const survivors = await stored.read(target.id);
+  const recordIds = snapshotOf(clinicReading, target)?.records.keys() ?? [];
+  const { identity } = target;
+  const names = () => namesOf(identity, survivors.values(), recordIds);
+  const { links: found, ...adoption } = await inPieces(
+    adopt(remoteItems, { identity, unreadableStartAt: fromAt, names }),
+    signal,
+  );
+  const links = new Map(found.map((link) => [link.recordId, link]));
   for (const survivor of survivors.values()) {
     const asFound = links.get(survivor.recordId);
     links.set(survivor.recordId, asFound === undefined ? withoutObject(survivor) : currentLinkOf(survivor, asFound));
   }
-  return { links, adopted: found.length, ambiguous, revision, survivors, remoteItems };
+  return { links, adopted: found.length, ...adoption, survivors, remoteItems };
 }
 
 /** Resizes the table only while the lane is locked; if the lane is busy, a later cycle resizes the table. */

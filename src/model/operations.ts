@@ -59,6 +59,8 @@ export interface Link {
   revision?: number;
   /** With drift `edited`: fingerprint of the edited object; absent if unreadable. */
   observedFingerprint?: string;
+  /** The object lost its marks; its name or id identifies it. The next write adds the marks. */
+  unmarked?: true;
 }
 
 /**
@@ -128,10 +130,10 @@ export type Outcome<Wanted extends Item = CalendarItem> =
 /** An outcome that needs no repetition of the operation. */
 export type FinalOutcome<Wanted extends Item = CalendarItem> = Exclude<Outcome<Wanted>, { result: 'put-off' }>;
 
-/** A remote object of clinic-mirror, found by its owner tag. */
+/** A remote object of clinic-mirror, found by its owner tag, or by a name or id that only clinic-mirror chooses. */
 export interface RemoteItem<Wanted extends Item = CalendarItem> {
   key: ItemKey;
-  /** Encrypted record id on the object; null if a user removed it. */
+  /** Encrypted record id on the object; null if a user or a program removed it. */
   sealedRecordId: string | null;
   remoteId: string;
   /** Null also if a write must first read user additions. */
@@ -140,6 +142,10 @@ export interface RemoteItem<Wanted extends Item = CalendarItem> {
   item: Wanted | null;
   /** Stamped revision of the last write; absent without a stamp. */
   revision?: number;
+  /** The object has a key's form but no owner tag. It may belong to another installation: the links decide. */
+  marksLost?: true;
+  /** The object exists, but the target did not return its content, or in an unreadable form. Nothing else is known. */
+  unreadable?: true;
   /** Of a contact: the CRM's own refusal properties that are set and not mapped; absent for none. */
   refuses?: readonly string[];
 }

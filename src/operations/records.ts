@@ -55,7 +55,9 @@ const explainedTarget = z.object({
   target: z.string(),
   connector: z.string(),
   decision,
-  link: z.object({ startAt: instant, idAttempt: z.number(), remoteId: z.string() }).nullable(),
+  link: z
+    .object({ startAt: instant, idAttempt: z.number(), remoteId: z.string(), unmarked: z.literal(true).optional() })
+    .nullable(),
   byHand: z
     .object({ done: z.enum(['edited', 'removed']), fields: z.array(z.string()), policy: driftPolicy })
     .nullable(),

@@ -21,6 +21,8 @@ const drift = z.object({
   churningFields: z.array(z.string()),
   overwritten: z.number().optional(),
   duplicatesRemoved: z.number().optional(),
+  unmarked: z.number().optional(),
+  unreadable: z.number().optional(),
   calendarReplaced: z.boolean().optional(),
 });
 

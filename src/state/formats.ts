@@ -57,15 +57,18 @@ export function createLinkFormat(identityKey: Uint8Array, tenant: string): LinkF
 /** Encodes a link: tab-separated, with the time by `encodeTime`, then `encodeWrite` and the version tag. */
 function encodeLink(link: Link, location: string | null): string {
   const time = encodeTime(link);
-  const { fingerprint, drift, storedFingerprint, observedFingerprint, recreations } = link;
+  const { fingerprint, drift, storedFingerprint, observedFingerprint, recreations, unmarked } = link;
   const { write, tag } = encodeWrite(link);
-  const optional = [tag, location, drift, storedFingerprint, observedFingerprint, recreations].map(
+  const marks = unmarked === true ? UNMARKED : null;
+  const optional = [tag, location, drift, storedFingerprint, observedFingerprint, recreations, marks].map(
     (field) => field ?? '',
   );
   // Trailing empty fields are omitted to save memory per link.
   return [fingerprint, time, write, ...optional].join(SEPARATOR).replace(TRAILING_SEPARATORS, '');
 }
 
+/** Last field of a link whose object lost its marks. */
+const UNMARKED = 'u';
 const FIRST_LETTER = 'a'.charCodeAt(0);
 /** Letters of one kind: an epoch has one digit. */
 const LETTERS = 10;
@@ -128,6 +131,7 @@ function decodeLink(recordId: string, value: string): Omit<Link, 'remoteId'> & {
     storedFingerprint = '',
     observedFingerprint = '',
     recreations = '',
+    marks = '',
   ] = value.split(SEPARATOR);
   return {
     recordId,
@@ -139,6 +143,7 @@ function decodeLink(recordId: string, value: string): Omit<Link, 'remoteId'> & {
     ...(storedFingerprint === '' ? {} : { storedFingerprint }),
     ...(observedFingerprint === '' ? {} : { observedFingerprint }),
     ...(recreations === '' ? {} : { recreations: Number(recreations) }),
+    ...(marks === UNMARKED ? { unmarked: true as const } : {}),
   };
 }
 

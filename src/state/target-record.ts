@@ -259,6 +259,10 @@ export interface DriftReport {
   overwritten?: number;
   /** Removed duplicate objects. Absent for none. */
   duplicatesRemoved?: number;
+  /** Objects that lost their marks and are identified by name or id. Absent for none. */
+  unmarked?: number;
+  /** Objects that exist but cannot be read, foreign ones included. Absent for none. */
+  unreadable?: number;
   /** Whether the calendar was replaced: no comparison took place, and the next cycle fills the calendar. */
   calendarReplaced?: boolean;
 }

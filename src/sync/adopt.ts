@@ -13,25 +13,72 @@ export interface Adoption {
   revision: number;
 }
 
+/** Key epoch of a record's object. */
+type NamedRecord = Pick<Link, 'recordId' | 'idAttempt'>;
+
+/** Records by the keys and remote ids of their objects. */
+export type RecordNames = ReadonlyMap<string, NamedRecord>;
+
 /**
- * Rebuilds links from the objects with this installation's owner tag. The encrypted record id identifies a record, and the record's key
- * confirms the id; time and title are not used. The content is compared by fingerprint: a manual edit differs and is overwritten.
- * @param unreadableStartAt assumed start of an object whose content was edited and cannot be read
+ * Returns records by the keys and remote ids of their objects. Each key costs a keyed hash, so the map is built only for objects without
+ * marks.
+ * @param recordIds records without a link, with their first key
  */
-export function* adopt(
-  remoteItems: Iterable<RemoteItem<Item>>,
+export function* namesOf(
   identity: TargetIdentity,
-  unreadableStartAt: Instant,
-): Pieces<Adoption> {
+  links: Iterable<Link>,
+  recordIds: Iterable<string> = [],
+): Pieces<RecordNames> {
+  const names = new Map<string, NamedRecord>();
+  yield* eachInPieces(recordIds, (recordId) => names.set(identity.key(recordId, 0), { recordId, idAttempt: 0 }));
+  yield* eachInPieces(links, ({ recordId, idAttempt, remoteId }) => {
+    for (let attempt = 0; attempt <= idAttempt; attempt += 1)
+      names.set(identity.key(recordId, attempt), { recordId, idAttempt: attempt });
+    if (remoteId !== null) names.set(remoteId, { recordId, idAttempt });
+  });
+  return names;
+}
+
+/** Source of links for objects of a target. */
+export interface LinkSource {
+  identity: TargetIdentity;
+  /** Assumed start of an object whose content was edited and cannot be read. */
+  unreadableStartAt: Instant;
+  /** Called once if an object has no readable record id. */
+  names(): Pieces<RecordNames>;
+}
+
+/** Passes each object with its link to `work`: first objects with a record id, then objects that only their name identifies. */
+export function* eachLink(
+  remoteItems: Iterable<RemoteItem<Item>>,
+  { identity, unreadableStartAt, names }: LinkSource,
+  work: (remote: RemoteItem<Item>, link: Link | null) => void,
+): Pieces<void> {
+  const unnamed: RemoteItem<Item>[] = [];
+  yield* eachInPieces(remoteItems, (remote) => {
+    const link = linkOf(remote, identity, unreadableStartAt);
+    if (link === null) unnamed.push(remote);
+    else work(remote, link);
+  });
+  if (unnamed.length === 0) return;
+  const byName = yield* names();
+  yield* eachInPieces(unnamed, (remote) => work(remote, linkOf(remote, identity, unreadableStartAt, byName)));
+}
+
+/**
+ * Rebuilds links from the objects of this installation. The encrypted record id identifies a record, and the record's key confirms the id;
+ * without marks, the object's name identifies the record. Time and title are not used. The content is compared by fingerprint: a manual
+ * edit differs and is overwritten.
+ */
+export function* adopt(remoteItems: Iterable<RemoteItem<Item>>, source: LinkSource): Pieces<Adoption> {
   const links = new Map<string, Link>();
   const contested = new Set<string>();
   let ambiguous = 0;
   let revision = 0;
-  yield* eachInPieces(remoteItems, (remote) => {
-    const link = linkOf(remote, identity, unreadableStartAt);
+  yield* eachLink(remoteItems, source, (remote, link) => {
     revision = Math.max(revision, remote.revision ?? 0);
     if (link === null) {
-      ambiguous += 1;
+      if (!isPossiblyForeign(remote)) ambiguous += 1;
       return;
     }
     const other = links.get(link.recordId);
@@ -42,20 +89,40 @@ export function* adopt(
   return { links: [...links.values()], ambiguous: ambiguous + contested.size, revision };
 }
 
-/** Returns the link of an object with this installation's owner tag, or null if the object names no known record. */
-export function linkOf(remote: RemoteItem<Item>, identity: TargetIdentity, unreadableStartAt: Instant): Link | null {
+/** Returns whether another installation, or a user, may have created an object that names no record. */
+export function isPossiblyForeign({ marksLost, unreadable }: RemoteItem<Item>): boolean {
+  return marksLost === true || unreadable === true;
+}
+
+/**
+ * Returns the link of an object, or null if the object names no known record.
+ * @param names records of objects without a readable record id
+ */
+export function linkOf(
+  remote: RemoteItem<Item>,
+  identity: TargetIdentity,
+  unreadableStartAt: Instant,
+  names: RecordNames | null = null,
+): Link | null {
   const recordId = remote.sealedRecordId === null ? null : identity.recordIdOf(remote.sealedRecordId);
-  if (recordId === null) return null;
-  const idAttempt = identity.idAttemptOf(recordId, remote.key);
-  if (idAttempt === null) return null;
+  const named =
+    recordId === null ? (names?.get(remote.key) ?? names?.get(remote.remoteId)) : keyed(recordId, remote, identity);
+  if (named === undefined) return null;
   return {
-    recordId,
+    recordId: named.recordId,
     fingerprint: remote.item === null ? '' : identity.fingerprint(remote.item),
     versionTag: remote.versionTag,
     ...(remote.item === null ? { startAt: unreadableStartAt, endAt: unreadableStartAt } : identity.spanOf(remote.item)),
-    idAttempt,
+    idAttempt: named.idAttempt,
     remoteId: remote.remoteId === remote.key ? null : remote.remoteId,
     drift: null,
     ...(remote.revision === undefined ? {} : { revision: remote.revision }),
+    ...(recordId === null || remote.marksLost === true ? { unmarked: true } : {}),
   };
+}
+
+/** The key confirms the record id: a user's copy of another object does not have the record's key. */
+function keyed(recordId: string, { key }: RemoteItem<Item>, identity: TargetIdentity): NamedRecord | undefined {
+  const idAttempt = identity.idAttemptOf(recordId, key);
+  return idAttempt === null ? undefined : { recordId, idAttempt };
 }

@@ -3,7 +3,7 @@ import type { Link, RemoteItem } from '../model/operations.ts';
 import { eachInPieces, type Pieces } from '../model/pieces.ts';
 import type { PendingChange } from '../model/plan.ts';
 import { hasPassed, type TimeWindow } from '../model/time.ts';
-import { linkOf } from './adopt.ts';
+import { eachLink, isPossiblyForeign, namesOf } from './adopt.ts';
 import { isSameContent, type TargetIdentity } from './identity.ts';
 
 /** Result of reading a target's objects. */
@@ -52,6 +52,10 @@ export interface Audit {
   revision: number;
   /** Objects with this installation's owner tag that name no record, or a record with another linked object. */
   ambiguous: number;
+  /** Links whose objects lost their marks. */
+  unmarked: number;
+  /** Ids of objects that exist but cannot be read, foreign ones included. */
+  unreadable: string[];
   /** Objects of `ambiguous`, as links, with a key of their record. The same read shows the record's linked object. */
   surplus: Link[];
 }
@@ -63,17 +67,19 @@ export interface Audit {
  */
 export function* audit(input: AuditInput): Pieces<Audit> {
   const { links, pending, window, reading } = input;
-  const { found, ambiguous, surplus } = yield* objectsByRecord(input);
+  const { found, ambiguous, surplus, unread } = yield* objectsByRecord(input);
   const revision = reading.items.reduce((highest, item) => Math.max(highest, item.revision ?? 0), 0);
-  const result: Audit = { ...nothingFound(), ambiguous, surplus, revision };
+  const unreadable = reading.items.flatMap((item) => (item.unreadable === true ? [item.remoteId] : []));
+  const result: Audit = { ...nothingFound(), ambiguous, surplus, revision, unreadable };
   const isGone = goneFrom(input);
   yield* eachInPieces(links.values(), (link) => {
     const asFound = found.get(link.recordId);
-    const isMissing = asFound === undefined && isGone(link);
+    const isMissing = asFound === undefined && !unread.has(link.recordId) && isGone(link);
     if (isMissing) result.missing.push(link);
     const now = asFound !== undefined ? currentLinkOf(link, asFound) : isMissing ? withoutObject(link) : link;
     if (!isSame(link, now)) result.changed.push(now);
     if (now.drift !== null) result.drifted.push(now);
+    if (now.unmarked === true) result.unmarked += 1;
     if (!isSameContent(now.fingerprint, link.fingerprint)) result.overwritten += 1;
     if (pending.has(link.recordId)) return;
     if (reading.scope === 'since' || asFound !== undefined || isMissing) result.checked += 1;
@@ -88,10 +94,11 @@ export function* audit(input: AuditInput): Pieces<Audit> {
   return result;
 }
 
-function nothingFound(): Omit<Audit, 'ambiguous' | 'revision' | 'surplus'> {
+function nothingFound(): Omit<Audit, 'ambiguous' | 'revision' | 'surplus' | 'unreadable'> {
   return {
     checked: 0,
     overwritten: 0,
+    unmarked: 0,
     edited: [],
     removed: [],
     touched: [],
@@ -108,10 +115,14 @@ function nothingFound(): Omit<Audit, 'ambiguous' | 'revision' | 'surplus'> {
  * the target holds a late write, or a write whose state was lost. The next plan compares with that content.
  */
 export function currentLinkOf(link: Link, asFound: Link): Link {
-  const { observedFingerprint: _, isUnplaced: __, ...stored } = link;
+  const { observedFingerprint: _, isUnplaced: __, unmarked: ___, ...stored } = link;
   const { fingerprint, versionTag, idAttempt, remoteId } = asFound;
   const isAnother = remoteId !== null && stored.remoteId !== null && remoteId !== stored.remoteId;
-  const written = isAnother ? { ...stored, recreations: (stored.recreations ?? 0) + 1 } : stored;
+  const written = {
+    ...stored,
+    ...(isAnother ? { recreations: (stored.recreations ?? 0) + 1 } : {}),
+    ...(asFound.unmarked === true ? { unmarked: true as const } : {}),
+  };
   const revision = Math.max(link.revision ?? 0, asFound.revision ?? 0);
   const seen = {
     ...written,
@@ -165,7 +176,7 @@ function asWrittenOtherwise({ storedFingerprint: _, ...link }: Link, asFound: Li
 
 /** Returns a link for a deleted object. */
 export function withoutObject(link: Link): Link {
-  const { observedFingerprint: _, isUnplaced: __, ...written } = link;
+  const { observedFingerprint: _, isUnplaced: __, unmarked: ___, ...written } = link;
   return { ...written, versionTag: null, drift: 'removed' };
 }
 
@@ -191,6 +202,8 @@ function goneFrom({ reading, identity, window }: AuditInput): (link: Link) => bo
 /** The object of each record, and surplus objects. */
 interface Objects extends Pick<Audit, 'ambiguous' | 'surplus'> {
   found: Map<string, Link>;
+  /** Records whose object exists but cannot be read. */
+  unread: Set<string>;
 }
 
 /** Chooses one object per record: the linked object, or otherwise the most recently written one. */
@@ -199,9 +212,15 @@ function* objectsByRecord(input: AuditInput): Pieces<Objects> {
   const isGone = goneFrom(input);
   const found = new Map<string, Link>();
   const surplus: Link[] = [];
+  const unread = new Set<string>();
   let ambiguous = 0;
-  yield* eachInPieces(reading.items, (remote) => {
-    const asFound = linkOf(remote, identity, window.fromAt);
+  const names = () => namesOf(identity, links.values());
+  yield* eachLink(reading.items, { identity, unreadableStartAt: window.fromAt, names }, (remote, asFound) => {
+    if (remote.unreadable === true) {
+      if (asFound !== null) unread.add(asFound.recordId);
+      return;
+    }
+    if (asFound === null && isPossiblyForeign(remote)) return;
     const link = asFound === null ? undefined : links.get(asFound.recordId);
     // Without a report of the linked object, the linked object still exists; another object of the record proves nothing about it.
     const isThere = reading.scope === 'since' && link !== undefined && link.drift !== 'removed' && !isGone(link);
@@ -216,7 +235,7 @@ function* objectsByRecord(input: AuditInput): Pieces<Objects> {
     ambiguous += 1;
     surplus.push(isBetter ? other : asFound);
   });
-  return { found, ambiguous, surplus };
+  return { found, ambiguous, surplus, unread };
 }
 
 function comesBefore(asFound: Link, other: Link, link: Link | undefined): boolean {
@@ -240,6 +259,7 @@ const PARTS = [
   'storedFingerprint',
   'observedFingerprint',
   'revision',
+  'unmarked',
 ] as const;
 
 function isSame(link: Link, other: Link): boolean {

@@ -1,8 +1,9 @@
 import type { CalendarItem } from '../model/items.ts';
 import type { Link, RemoteItem } from '../model/operations.ts';
+import { atOnce } from '../model/pieces.ts';
 import type { Appointment } from '../model/records.ts';
 import { hasPassed, type TimeWindow } from '../model/time.ts';
-import { linkOf } from './adopt.ts';
+import { isPossiblyForeign, linkOf, namesOf } from './adopt.ts';
 import { currentLinkOf, fieldsByHand, isSameObject } from './audit.ts';
 import type { Decision } from './diff.ts';
 import { isSameContent, type TargetIdentity } from './identity.ts';
@@ -92,10 +93,13 @@ function nothingOf(record: string | null): Omit<WeekEntry, 'remote' | 'differenc
 
 /** Chooses one object per record: the linked object, or otherwise the first. Other objects are copies. */
 function objectsOf({ remote, links, identity }: WeekInput) {
+  // The links of a week are few.
+  const names = atOnce(namesOf(identity, links.values()));
   const found = new Map<string, RemoteItem<CalendarItem>>();
   const extra: RemoteItem<CalendarItem>[] = [];
   for (const each of remote) {
-    const asFound = linkOf(each, identity, 0);
+    const asFound = linkOf(each, identity, 0, names);
+    if (asFound === null && isPossiblyForeign(each)) continue;
     const other = asFound === null ? undefined : found.get(asFound.recordId);
     if (asFound === null) {
       extra.push(each);
@@ -149,7 +153,8 @@ function differenceOf(
   identity: TargetIdentity,
 ): WeekDifference | null {
   const fingerprint = identity.fingerprint(wanted);
-  const asFound = remote === null ? null : linkOf(remote, identity, 0);
+  const names = link === null ? null : atOnce(namesOf(identity, [link]));
+  const asFound = remote === null ? null : linkOf(remote, identity, 0, names);
   if (asFound === null) return { kind: link === null ? 'missing' : 'removed' };
   const current = link === null ? asFound : currentLinkOf(link, asFound);
   // A change of the appointment has priority over a manual change.

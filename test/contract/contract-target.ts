@@ -79,6 +79,8 @@ export interface ServerOf<Shown extends ShownObject> {
 
 /** Manual changes on the account of a calendar. */
 export interface ContractServer extends ServerOf<RemoteObject> {
+  /** A program that saves the event, or the server itself, drops all properties of clinic-mirror; name and id stay. */
+  loseMarks(remoteId: string): Promise<void>;
   /** A client puts an object under another name; gives its remote id there. Absent where names can't be changed. */
   renameByHand?(remoteId: string): Promise<string>;
   /** Ids of all calendars of the account. */

@@ -44,7 +44,14 @@ async function openFeedTarget(): Promise<ContractTarget> {
     proxy,
     server: {
       objects,
-      ...{ editByHand: NEVER, deleteByHand: NEVER, removeMarkByHand: NEVER, putForeign: NEVER, deleteContainer: NEVER },
+      ...{
+        editByHand: NEVER,
+        deleteByHand: NEVER,
+        removeMarkByHand: NEVER,
+        loseMarks: NEVER,
+        putForeign: NEVER,
+        deleteContainer: NEVER,
+      },
       containers: async () => ['feed'],
       mails: () => null,
     },

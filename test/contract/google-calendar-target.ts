@@ -58,6 +58,10 @@ function serverVerbs(sandbox: GoogleSandbox, calendarId: string, authorization: 
     deleteByHand: async (id) => sandbox.deleteByHand(calendarId, id),
     removeMarkByHand: async (id) =>
       void sandbox.editByHand(calendarId, id, { extendedProperties: { private: { clinicMirror: null } } }),
+    async loseMarks(id) {
+      const names = ['', 'Locator', 'Revision', 'Notes', 'Presets'].map((name) => [`clinicMirror${name}`, null]);
+      sandbox.editByHand(calendarId, id, { extendedProperties: { private: Object.fromEntries(names) } });
+    },
     putForeign: async (title, key) => {
       const time = { dateTime: '2027-03-10T12:00:00Z' };
       const end = { dateTime: '2027-03-10T13:00:00Z' };

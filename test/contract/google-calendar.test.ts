@@ -8,6 +8,8 @@ describeConnector('google-calendar', openGoogleTarget, {
       "Google's default reminders are disabled on events of clinic-mirror, so no setting for none is required",
     'an object that a client renamed stays the one of its record, which moves and goes with it':
       'the id of an event is set at its creation: no method of the API changes it',
+    'an object without marks that a client renamed is found by its UID':
+      'the id of an event is set at its creation: no method of the API changes it',
   },
 });
 

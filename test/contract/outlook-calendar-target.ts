@@ -68,6 +68,11 @@ function serverVerbs(sandbox: GraphSandbox, calendar: string): ContractServer {
       const removed = { id: property('MirrorMark'), value: null };
       sandbox.editByHand(ACCOUNT, id, { singleValueExtendedProperties: [removed] });
     },
+    async loseMarks(id) {
+      const names = ['Mark', 'Key', 'Locator', 'Revision', 'Notes', 'Presets', 'Zone'];
+      const removed = names.map((name) => ({ id: property(`Mirror${name}`), value: null }));
+      sandbox.editByHand(ACCOUNT, id, { singleValueExtendedProperties: removed });
+    },
     putForeign: async (title, key) =>
       sandbox.addByHand(ACCOUNT, calendar, {
         subject: title,

@@ -1,5 +1,5 @@
 import { Queue } from 'bullmq';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { asksForPlan, checkTarget } from '../../src/jobs/audit.ts';
 import { neverNeedless } from '../../src/jobs/job-catalogue.ts';
 import { laneLease } from '../../src/jobs/lanes.ts';
@@ -53,6 +53,66 @@ function titlesOf(world: CalendarWorld): string[] {
 function writesOf({ model }: CalendarWorld): number {
   return model.calls.operations;
 }
+
+describe('an event that lost its marks', () => {
+  test('exists once through three audits at a calendar that drops all marks, and costs no write', async () => {
+    const world = open(20, 'repair');
+    world.model.dropsMarks = true;
+    await cycle(world.tenant);
+    const writes = writesOf(world);
+    for (let audits = 0; audits < 3; audits += 1) {
+      world.clock.now += DAY_MS / 4;
+      expect(await auditOf(world.tenant)).toMatchObject({ checked: 20, edited: 0, removed: 0, unmarked: 20 });
+      await cycle(world.tenant);
+    }
+    expect(own(world)).toHaveLength(20);
+    expect(writesOf(world)).toBe(writes);
+
+    world.model.dropsMarks = false;
+    world.clinic.appointments.set('3', appointmentOf('3', { status: 'cancelled' }));
+    world.clinic.appointments.set('4', appointmentOf('4', { inHours: 100 }));
+    await cycle(world.tenant);
+    expect(own(world)).toHaveLength(19);
+    expect(own(world).filter(({ unmarked }) => unmarked !== true)).toHaveLength(1);
+    world.clock.now += DAY_MS;
+    expect(await auditOf(world.tenant)).toMatchObject({ checked: 19, removed: 0, unmarked: 18 });
+  });
+
+  test('and was moved by a user is one event, written again with its marks', async () => {
+    const world = await synced(6);
+    const { title } = objectOf(world, '0').item;
+    editByHand(world, '0', { title: 'Lunch' });
+    objectOf(world, '0').unmarked = true;
+    expect(await auditOf(world.tenant)).toMatchObject({ edited: 1, removed: 0, unmarked: 1 });
+    await cycle(world.tenant);
+    expect(own(world)).toHaveLength(6);
+    expect(objectOf(world, '0')).toMatchObject({ item: { title } });
+    expect(objectOf(world, '0').unmarked).toBeUndefined();
+    expect(await auditOf(world.tenant)).not.toHaveProperty('unmarked');
+  });
+
+  test('is not removed by a full read that misses more events than one lookup takes', async () => {
+    const world = await synced(130);
+    for (let id = 0; id < 120; id += 1) objectOf(world, String(id)).unmarked = true;
+    world.clock.now += DAY_MS;
+    expect(await auditOf(world.tenant)).toMatchObject({ removed: 0, unmarked: 120 });
+  });
+});
+
+test('an event that cannot be read is there, named once, and the others are audited', async () => {
+  const world = await synced(4);
+  objectOf(world, '0').unreadable = true;
+  removeByHand(world, '1');
+  const warn = vi.spyOn(world.tenant.log, 'warn');
+  for (let audits = 0; audits < 2; audits += 1) {
+    world.clock.now += DAY_MS;
+    expect(await auditOf(world.tenant)).toMatchObject({ edited: 0, removed: 1, unreadable: 1 });
+  }
+  const named = warn.mock.calls.filter(([, text]) => text === 'objects cannot be read and were skipped');
+  expect(named.map(([told]) => told)).toMatchObject([{ count: 1, objects: [objectOf(world, '0').key] }]);
+  await cycle(world.tenant);
+  expect(own(world)).toHaveLength(4);
+});
 
 describe('a user’s change to a calendar', () => {
   test('is restored by the next cycle under the repair policy', async () => {

@@ -20,6 +20,10 @@ export interface ModelObject {
   revision?: number;
   version: number;
   deleted: boolean;
+  /** The event lost all marks: no list by owner tag shows it. */
+  unmarked?: boolean;
+  /** The target names the event, but cannot give its content. */
+  unreadable?: boolean;
 }
 
 /**
@@ -47,6 +51,8 @@ export interface ModelTarget {
   fault: (operation: Operation) => Fault | null;
   /** Thrown by the next calls instead of any outcome; stays until it is set to null. */
   wholeTargetError: MirrorError | null;
+  /** The target stores events without the marks. */
+  dropsMarks: boolean;
   /** Deleted keys can't be used again. */
   burnsKeys: boolean;
   /** Runs before each `apply` carries anything out. */
@@ -83,6 +89,7 @@ export function createModelTarget(supports: Partial<ConnectorSupports> = {}): Mo
     fault: () => null,
     wholeTargetError: null,
     burnsKeys: false,
+    dropsMarks: false,
     beforeApply: () => {},
     calls: { prepare: 0, apply: 0, read: 0, changes: 0, operations: 0 },
     mostAtOnce: 0,
@@ -129,7 +136,7 @@ function openModelConnector(target: ModelTarget, calendar: ModelCalendar, ownerT
     async *read() {
       target.calls.read += 1;
       if (target.wholeTargetError !== null) throw target.wholeTargetError;
-      const ours = target.objects().filter((object) => object.ownerTag === ownerTag);
+      const ours = target.objects().filter((object) => object.ownerTag === ownerTag && object.unmarked !== true);
       for (let from = 0; from < ours.length; from += 3) yield ours.slice(from, from + 3).map(remoteItem);
     },
     async find(_, keys) {
@@ -147,7 +154,10 @@ function openModelConnector(target: ModelTarget, calendar: ModelCalendar, ownerT
         calendar.container,
         cursor,
         there,
-        there.filter((object) => object.ownerTag === ownerTag).map(remoteItem),
+        // As a vendor's list by owner tag, a full read omits objects without marks; the feed names each object.
+        there
+          .filter((object) => object.ownerTag === ownerTag && (cursor !== null || object.unmarked !== true))
+          .map(remoteItem),
       );
     },
   };
@@ -194,7 +204,9 @@ function perform(
   if (there?.deleted === true && target.burnsKeys) return { recordId, result: 'key-burnt' };
   const version = (there?.version ?? 0) + 1;
   const { sealedRecordId, item, revision } = operation;
-  objects.set(key, { key, ownerTag, sealedRecordId, item: structuredClone(item), revision, version, deleted: false });
+  const unmarked = target.dropsMarks ? { unmarked: true } : {};
+  const content = { item: structuredClone(item), version, deleted: false, ...unmarked };
+  objects.set(key, { key, ownerTag, sealedRecordId, revision, ...content });
   const effect = effectOf(kind, there);
   return { recordId, result: 'written', effect, versionTag: `v${version}`, remoteId: null };
 }
@@ -205,7 +217,12 @@ function effectOf(kind: 'create' | 'update', there: ModelObject | undefined) {
   return kind === 'create' ? 'adopted' : 'updated';
 }
 
-function remoteItem({ key, sealedRecordId, item, version, revision }: ModelObject): RemoteItem {
+function remoteItem(object: ModelObject): RemoteItem {
+  const { key, sealedRecordId, item, version, revision } = object;
+  const bare = { key, sealedRecordId: null, remoteId: key };
+  if (object.unreadable === true) return { ...bare, versionTag: null, item: null, unreadable: true };
+  if (object.unmarked === true)
+    return { ...bare, versionTag: `v${version}`, item: structuredClone(item), marksLost: true };
   const stamp = revision === undefined ? {} : { revision };
   return { key, sealedRecordId, remoteId: key, versionTag: `v${version}`, item: structuredClone(item), ...stamp };
 }

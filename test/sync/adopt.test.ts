@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { CalendarItem } from '../../src/model/items.ts';
 import type { RemoteItem } from '../../src/model/operations.ts';
 import { atOnce } from '../../src/model/pieces.ts';
-import { adopt } from '../../src/sync/adopt.ts';
+import { adopt, namesOf } from '../../src/sync/adopt.ts';
 import { createTargetIdentity } from '../../src/sync/identity.ts';
 
 const identity = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'doctor');
@@ -14,6 +14,7 @@ const ITEM: CalendarItem = {
   busy: true,
 };
 
+const NONE = () => namesOf(identity, []);
 const adopted = (...given: Parameters<typeof adopt>) => atOnce(adopt(...given));
 
 function remote(recordId: string, changes: Partial<RemoteItem> = {}): RemoteItem {
@@ -30,7 +31,7 @@ function remote(recordId: string, changes: Partial<RemoteItem> = {}): RemoteItem
 
 describe('an object with our owner tag', () => {
   test('restores the lost link', () => {
-    expect(adopted([remote('1')], identity, 0)).toStrictEqual({
+    expect(adopted([remote('1')], { identity, unreadableStartAt: 0, names: NONE })).toStrictEqual({
       links: [
         {
           recordId: '1',
@@ -49,19 +50,31 @@ describe('an object with our owner tag', () => {
   });
 
   test('keeps the epoch of its key, and the id under which the target knows it', () => {
-    const { links } = adopted([remote('1', { key: identity.key('1', 3), remoteId: 'AAMk=' })], identity, 0);
+    const { links } = adopted([remote('1', { key: identity.key('1', 3), remoteId: 'AAMk=' })], {
+      identity,
+      unreadableStartAt: 0,
+      names: NONE,
+    });
     expect(links).toMatchObject([{ idAttempt: 3, remoteId: 'AAMk=' }]);
   });
 
   test('edited to an unreadable form is linked, and differs from every item', () => {
-    const { links, ambiguous } = adopted([remote('1', { item: null })], identity, 123_000);
+    const { links, ambiguous } = adopted([remote('1', { item: null })], {
+      identity,
+      unreadableStartAt: 123_000,
+      names: NONE,
+    });
     expect(links).toMatchObject([{ recordId: '1', fingerprint: '', startAt: 123_000, endAt: 123_000 }]);
     expect(ambiguous).toBe(0);
   });
 
   test('of whole days takes them up', () => {
     const time = { kind: 'all-day', startDate: '2026-06-16', endDate: '2026-06-18' } as const;
-    const { links } = adopted([remote('1', { item: { ...ITEM, time } })], identity, 0);
+    const { links } = adopted([remote('1', { item: { ...ITEM, time } })], {
+      identity,
+      unreadableStartAt: 0,
+      names: NONE,
+    });
     expect(links).toMatchObject([
       { startAt: Date.parse('2026-06-16T00:00:00Z'), endAt: Date.parse('2026-06-18T00:00:00Z') },
     ]);
@@ -79,13 +92,37 @@ describe('an object with our owner tag', () => {
     ['has the key of another record: a copy made by a user', remote('1', { key: identity.key('2', 0) })],
     ['has a key of an epoch after the tried ones', remote('1', { key: identity.key('1', 9) })],
   ])('and %s is counted, and never linked', (_, object) => {
-    expect(adopted([object], identity, 0)).toEqual({ links: [], ambiguous: 1, revision: 0 });
+    expect(adopted([object], { identity, unreadableStartAt: 0, names: NONE })).toEqual({
+      links: [],
+      ambiguous: 1,
+      revision: 0,
+    });
   });
 
   test('is never matched by time or title only', () => {
     const same = remote('1', { sealedRecordId: null });
-    const { links } = adopted([same, remote('2')], identity, 0);
+    const { links } = adopted([same, remote('2')], { identity, unreadableStartAt: 0, names: NONE });
     expect(links.map(({ recordId }) => recordId)).toEqual(['2']);
+  });
+});
+
+test('an object without marks is linked by its name, if the record is known', () => {
+  const lost = { sealedRecordId: null, marksLost: true } as const;
+  const items = [
+    remote('1', lost),
+    remote('2', { ...lost, key: identity.key('2', 2) }),
+    remote('3', lost),
+    remote('4', lost),
+  ];
+  const second = { ...adopted([remote('2')], { identity, unreadableStartAt: 0, names: NONE }).links[0]!, idAttempt: 2 };
+  const names = () => namesOf(identity, [second], ['1', '3']);
+  expect(adopted(items, { identity, unreadableStartAt: 0, names })).toMatchObject({
+    links: [
+      { recordId: '1', idAttempt: 0, unmarked: true },
+      { recordId: '2', idAttempt: 2, unmarked: true },
+      { recordId: '3', unmarked: true },
+    ],
+    ambiguous: 0,
   });
 });
 
@@ -95,7 +132,7 @@ test('of several objects for one record the last written is linked, and the high
     revision,
   }));
   const strange = { ...remote('2', { sealedRecordId: null }), revision: 12 };
-  expect(adopted([...twins, strange], identity, 0)).toMatchObject({
+  expect(adopted([...twins, strange], { identity, unreadableStartAt: 0, names: NONE })).toMatchObject({
     links: [{ recordId: '1', idAttempt: 1, revision: 7 }],
     ambiguous: 2,
     revision: 12,
@@ -106,7 +143,7 @@ test('of several objects for one record one is linked and the record is counted 
   const twins = [0, 1, 2].map((idAttempt) =>
     remote('1', { key: identity.key('1', idAttempt), remoteId: `r${idAttempt}` }),
   );
-  expect(adopted([...twins, remote('2')], identity, 0)).toMatchObject({
+  expect(adopted([...twins, remote('2')], { identity, unreadableStartAt: 0, names: NONE })).toMatchObject({
     links: [{ recordId: '1', idAttempt: 0 }, { recordId: '2' }],
     ambiguous: 1,
   });

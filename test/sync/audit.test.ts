@@ -89,7 +89,14 @@ function inputOf(
 }
 
 function compare(...given: Parameters<typeof inputOf>) {
-  const { missing: _, drifted: __, revision: ___, ...told } = atOnce(audit(inputOf(...given)));
+  const {
+    missing: _,
+    drifted: __,
+    revision: ___,
+    unmarked: ____,
+    unreadable: _____,
+    ...told
+  } = atOnce(audit(inputOf(...given)));
   return told;
 }
 
@@ -226,9 +233,52 @@ describe('an object with a link', () => {
     expect(compare([remote('1')], [link('1'), link('2')])).toEqual({ checked: 2, ...NOTHING, ...marked });
   });
 
-  test('that lost its encrypted record id is both removed and ambiguous', () => {
+  test.for(['whole', 'since'] as const)('that lost its marks is never removed, but found by its name (%s)', (scope) => {
+    const lost = { sealedRecordId: null, marksLost: true } as const;
+    const items = [
+      remote('1', lost),
+      remote('2', { ...lost, idAttempt: 3, versionTag: 'v2', item: { ...ITEM, title: 'Lunch' } }),
+      remote('3', { ...lost, key: '', remoteId: 'AAMk3' }),
+    ];
+    const links = [
+      link('1'),
+      link('2', { idAttempt: 3 }),
+      link('3', { remoteId: 'AAMk3' }),
+      link('4', { drift: 'removed' }),
+    ];
+    items.push(remote('4', lost), remote('of another installation', lost));
+    const found = atOnce(audit(inputOf(items, links, [], { scope })));
+    expect(found).toMatchObject({ removed: [], edited: [{ recordId: '2' }], ambiguous: 0, unmarked: 4, missing: [] });
+    expect(found.changed.map(({ recordId, drift, unmarked }) => [recordId, drift, unmarked])).toEqual([
+      ['1', null, true],
+      ['2', 'edited', true],
+      ['3', null, true],
+      ['4', null, true],
+    ]);
+    // Unchanged content without marks causes no write in later audits, and marks end the note.
+    expect(compare(items, stored(links, found), [], { scope }).changed).toEqual([]);
+    const again = compare([remote('1')], stored(links, found), [], { scope: 'since' });
+    expect(again.changed.map((each) => [each.recordId, each.unmarked])).toEqual([['1', undefined]]);
+  });
+
+  test('that lost only its encrypted record id is found by its name', () => {
     const found = compare([remote('1', { sealedRecordId: null })], [link('1')]);
-    expect(found).toMatchObject({ removed: [{ recordId: '1' }], ambiguous: 1 });
+    expect(found).toMatchObject({ removed: [], ambiguous: 0, changed: [{ recordId: '1', unmarked: true }] });
+  });
+
+  test('that cannot be read is there, and unchanged', () => {
+    const unread = { item: null, sealedRecordId: null, versionTag: null, unreadable: true } as const;
+    const items = [remote('1', unread), remote('2', { ...unread, key: 'x.ics', remoteId: 'x.ics' }), remote('3')];
+    const links = [link('1'), link('2', { remoteId: 'x.ics' }), link('3'), link('4')];
+    const found = atOnce(audit(inputOf(items, links)));
+    expect(found).toMatchObject({ edited: [], removed: [{ recordId: '4' }], ambiguous: 0, checked: 2 });
+    expect(found.unreadable).toEqual([identity.key('1', 0), 'x.ics']);
+  });
+
+  test('left by an earlier version next to a second object is surplus', () => {
+    const first = remote('1', { sealedRecordId: null, marksLost: true });
+    const found = compare([first, remote('1', { idAttempt: 1 })], [link('1', { idAttempt: 1 })]);
+    expect(found).toMatchObject({ ambiguous: 1, surplus: [{ recordId: '1', idAttempt: 0 }], removed: [] });
   });
 
   test('stays marked until the user changes it again, and is marked only once', () => {

@@ -69,6 +69,13 @@ describe('an appointment in a week', () => {
     ['unchanged in the calendar is no difference', booked, item, [remoteOf('1', item)], null],
     ['that was never written is missing', booked, null, [], { kind: 'missing' }],
     ['with an event removed by a user is removed', booked, item, [], { kind: 'removed' }],
+    [
+      'with an unchanged event that lost its marks is no difference',
+      booked,
+      item,
+      [{ ...remoteOf('1', item), sealedRecordId: null, marksLost: true as const }],
+      null,
+    ],
     ['that the clinic moved since is behind', moved, item, [remoteOf('1', item)], { kind: 'behind', fields: ['time'] }],
     [
       'with an event moved by a user is edited',

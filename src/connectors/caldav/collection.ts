@@ -1,7 +1,7 @@
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import { badId } from '../../model/path-segment.ts';
 import type { Clock } from '../../model/time.ts';
-import { withRevision } from '../owner.ts';
+import { isTagOfAnother, KEY_FORM, withRevision } from '../owner.ts';
 import { proveThere } from './calendars.ts';
 import { MARK_PROPERTY_NAME, type ObjectContent } from './from-model.ts';
 import { MAX_SYNC_PAGES } from './limits.ts';
@@ -30,7 +30,14 @@ export interface Collection {
   clock: Clock;
   signal: AbortSignal;
   /** Own objects that a client renamed, by key, once fetched: one fetch serves a whole call. */
-  renamed?: Promise<ReadonlyMap<ItemKey, StoredObject>>;
+  renamed?: Promise<RenamedObjects>;
+}
+
+/** Own objects with other names than their keys. */
+export interface RenamedObjects {
+  byKey: ReadonlyMap<ItemKey, StoredObject>;
+  /** All members of the calendar were fetched, and not only those that the server found by owner tag. */
+  isWhole: boolean;
 }
 
 /** Object in the collection. */
@@ -40,10 +47,11 @@ export interface StoredObject {
   etag: string | null;
   /** Null if the data is not a readable calendar object. */
   content: ObjectContent | null;
+  /** The object exists, but its data is missing or damaged. Absent for readable objects, and for tasks and other components. */
+  isUnreadable?: true;
+  /** The server listed the object without its data, with this status; absent otherwise. */
+  dataStatus?: number;
 }
-
-/** Form of clinic-mirror's object names. Objects with other names come from other clients. */
-const KEY = /^[0-9a-v]{32}$/;
 
 /**
  * Returns the URL for the object of a key: `<key>.ics`, unless the server or a client chose a name (`remoteId`).
@@ -63,16 +71,26 @@ export function remoteIdOf(url: URL, key: ItemKey): string {
   return name === `${key}.ics` ? key : name;
 }
 
-/** Checks whether clinic-mirror wrote an object: the owner tag matches, and the UID is a key. A user's copy has a different UID. */
-export function isOurs(content: ObjectContent | null, ownerTag: string): content is ObjectContent & { uid: ItemKey } {
-  return content !== null && content.ownerTag === ownerTag && content.uid !== null && KEY.test(content.uid);
+/**
+ * Returns the key of an object that clinic-mirror created, or null. The UID or the name is a key, which only clinic-mirror can produce, and
+ * the owner tag names no other target. A user's copy has a different UID and name.
+ */
+export function keyOf({ url, content }: StoredObject, ownerTag: string): ItemKey | null {
+  if (isTagOfAnother(ownerTag, content?.ownerTag)) return null;
+  const uid = content?.uid ?? '';
+  if (KEY_FORM.test(uid)) return uid;
+  const [name = ''] = /^[^.]+(?=\.ics$)/.exec(nameOf(url)) ?? [];
+  return KEY_FORM.test(name) ? name : null;
 }
 
-/** Converts an own object to the contract's form. */
-export function toRemoteItem(url: URL, etag: string | null, content: ObjectContent & { uid: ItemKey }): RemoteItem {
-  const { uid: key, sealedRecordId, item, revision } = content;
+/** Converts an object with a key to the contract's form. */
+export function toRemoteItem({ url, etag, content }: StoredObject, key: ItemKey, ownerTag: string): RemoteItem {
+  const remoteId = remoteIdOf(url, key);
+  if (content === null) return { key, sealedRecordId: null, remoteId, versionTag: etag, item: null, unreadable: true };
+  const { sealedRecordId, item, revision } = content;
   const versionTag = versionTagOf(etag, content);
-  return { key, sealedRecordId, remoteId: remoteIdOf(url, key), versionTag, item, ...withRevision(revision) };
+  const lost = content.ownerTag === ownerTag ? {} : { marksLost: true as const };
+  return { key, sealedRecordId, remoteId, versionTag, item, ...withRevision(revision), ...lost };
 }
 
 /**

@@ -5,7 +5,7 @@ import type { Connector, ConnectorContext, RemoteChanges } from '../connector.ts
 import { fromCursor, toCursor } from '../cursor.ts';
 import { askedAlone, inTurn, resolveOutcomes } from '../outcomes.ts';
 import { describe, locateCalendar, prepareCalendar } from './calendars.ts';
-import { type Collection, isOurs, objectUrl, readChanges, type StoredObject, versionTagOf } from './collection.ts';
+import { type Collection, keyOf, objectUrl, readChanges, type StoredObject, versionTagOf } from './collection.ts';
 import { errors } from './errors.ts';
 import { findOurs, multiget, readOurs, toRemoteItems } from './reading.ts';
 import { baseAddress, type CaldavSettings } from './schemas.ts';
@@ -29,7 +29,7 @@ export function openCaldav(context: ConnectorContext<CaldavSettings>): Connector
     },
     apply: (container, operations, signal) => applyAll(collectionAt(container, signal), operations),
     read: (container, window, signal) => readOurs(collectionAt(container, signal), window),
-    find: (container, keys, signal) => findOurs(collectionAt(container, signal), keys),
+    find: (container, keys, signal, remoteIds) => findOurs(collectionAt(container, signal), keys, remoteIds),
     changes: (container, query, signal) => changesOf(collectionAt(container, signal), container, query),
   };
   return askedAlone(connector, {
@@ -64,7 +64,10 @@ async function lookBefore(collection: Collection, operations: readonly Operation
     if (isUnreadable(error)) return null;
     throw error;
   });
-  return found === null ? null : { asked: new Set(urls.map(comparablePath)), found };
+  if (found === null) return null;
+  // Objects without data are fetched separately, so that only their operations fail.
+  const asked = urls.map(comparablePath).filter((path) => found.get(path)?.dataStatus === undefined);
+  return { asked: new Set(asked), found };
 }
 
 function seenOf(seen: Awaited<ReturnType<typeof lookBefore>>, collection: Collection, operation: Operation): Seen {
@@ -91,7 +94,7 @@ async function readBack(
   return outcomes.map((outcome) => {
     const url = urls.get(outcome.recordId);
     const stored = url === undefined ? undefined : found.get(comparablePath(url));
-    if (!isUntagged(outcome) || stored === undefined || !isOurs(stored.content, collection.ownerTag)) return outcome;
+    if (!isUntagged(outcome) || stored?.content == null || keyOf(stored, collection.ownerTag) === null) return outcome;
     const { item } = stored.content;
     const versionTag = versionTagOf(stored.etag, stored.content);
     return { ...outcome, versionTag, ...(item === null ? {} : { stored: item }) };
@@ -133,7 +136,7 @@ async function changesOf(
   const found = await multiget(collection, changed);
   const items = toRemoteItems(collection, found.values());
   const ours = new Set(items.map(({ remoteId }) => remoteId));
-  // An object without the owner tag is no longer an own object.
+  // An object with a foreign UID and name is no longer an own object.
   const gone = [...removed, ...changed].map(nameOfObject).filter((remoteId) => !ours.has(remoteId));
   return { scope: 'since', items, removed: gone, cursor: next };
 }

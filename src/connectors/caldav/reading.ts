@@ -4,15 +4,17 @@ import type { ItemTime } from '../../model/items.ts';
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import { slices } from '../../model/pieces.ts';
 import type { TimeWindow } from '../../model/time.ts';
+import type { RemoteIds } from '../connector.ts';
 import { proveThere } from './calendars.ts';
 import {
   askCollection,
   type Collection,
   findByOwnerTag,
   findByProperty,
-  isOurs,
+  keyOf,
   listMembers,
   objectUrl,
+  type RenamedObjects,
   readChanges,
   type StoredObject,
   toRemoteItem,
@@ -42,7 +44,9 @@ export async function lookUp(collection: Collection, url: URL): Promise<StoredOb
     if (!isUnreadable(error)) throw error;
     throw errors.make('server-error', { status: error.status, cause: error });
   });
-  return found.get(comparablePath(url)) ?? null;
+  const stored = found.get(comparablePath(url)) ?? null;
+  if (stored?.dataStatus !== undefined) throw errors.make('server-error', { status: stored.dataStatus });
+  return stored;
 }
 
 /**
@@ -133,7 +137,14 @@ async function get(collection: Collection, url: URL): Promise<StoredObject | nul
     return { url, etag: null, content: null };
   }
   if (answer.status !== 200) throw readRefused(answer.status);
-  return { url, etag: strongTag(answer.headers.get('etag')), content: fromCalendarObject(answer.body) };
+  return parsed(url, answer.headers.get('etag'), answer.body);
+}
+
+/** A calendar without events is readable, but holds tasks or other components. */
+function parsed(url: URL, etag: string | null | undefined, text: string): StoredObject {
+  const content = fromCalendarObject(text);
+  const isOther = /^BEGIN:VCALENDAR/im.test(text) && !/^BEGIN:VEVENT/im.test(text);
+  return { url, etag: strongTag(etag), content, ...(content !== null || isOther ? {} : { isUnreadable: true }) };
 }
 
 function storedObject(url: URL, member: DavMember): StoredObject | null {
@@ -141,8 +152,10 @@ function storedObject(url: URL, member: DavMember): StoredObject | null {
   // The object exists, but this connection has no read access: a foreign object in a shared calendar.
   if (member.status === 403) return { url, etag: null, content: null };
   const data = member.properties.get(`${CALDAV}calendar-data`);
-  if (data === undefined) throw readRefused(member.status ?? 207);
-  return { url, etag: strongTag(member.properties.get(`${DAV}getetag`)?.text), content: fromCalendarObject(data.text) };
+  // One object without data does not affect the others, and is not absent.
+  if (data === undefined)
+    return { url, etag: null, content: null, isUnreadable: true, dataStatus: member.status ?? 207 };
+  return parsed(url, member.properties.get(`${DAV}getetag`)?.text, data.text);
 }
 
 function multigetBody(urls: readonly URL[]): string {
@@ -201,62 +214,124 @@ async function matching(search: () => Promise<Multistatus>): Promise<URL[]> {
   }
 }
 
-/** Fetches the existing objects among the keys, with derived or other names. */
-export async function findOurs(collection: Collection, keys: readonly ItemKey[]): Promise<RemoteItem[]> {
+/** Fetches the existing objects among the keys, with derived, stored or other names. */
+export async function findOurs(
+  collection: Collection,
+  keys: readonly ItemKey[],
+  remoteIds: RemoteIds = new Map(),
+): Promise<RemoteItem[]> {
   const wanted = new Set(keys);
-  const named = await multiget(
-    collection,
-    keys.map((key) => objectUrl(collection.url, key, null)),
+  const urls = keys.flatMap((key) =>
+    [...new Set([null, remoteIds.get(key) ?? null])].map((remoteId) => objectUrl(collection.url, key, remoteId)),
   );
+  const named = await multiget(collection, urls);
   const items = toRemoteItems(collection, named.values()).filter(({ key }) => wanted.has(key));
   for (const { key } of items) wanted.delete(key);
+  items.push(...unreadAt(collection, named, wanted, remoteIds));
   if (wanted.size === 0) return items;
+  const found = await findRenamedOurs(collection, named, wanted);
+  for (const { key } of found) wanted.delete(key);
+  // Only an audit, which knows the remote ids, decides about the absence of an object.
+  return remoteIds.size === 0
+    ? [...items, ...found]
+    : [...items, ...found, ...(await findUnmarked(collection, wanted))];
+}
+
+/** Returns unreadable objects with stored names that are no keys. */
+function unreadAt(
+  collection: Collection,
+  named: ReadonlyMap<string, StoredObject>,
+  wanted: Set<ItemKey>,
+  remoteIds: RemoteIds,
+): RemoteItem[] {
+  return [...wanted].flatMap((key) => {
+    const stored = named.get(comparablePath(objectUrl(collection.url, key, remoteIds.get(key) ?? null)));
+    if (stored === undefined || stored.content !== null) return [];
+    wanted.delete(key);
+    return [toRemoteItem(stored, key, collection.ownerTag)];
+  });
+}
+
+/** Searches for more objects by UID, one by one, than this make one list of the whole calendar cheaper. Own choice. */
+const MOST_UIDS_SEARCHED = 10;
+
+/** Fetches objects that lost both their marks and their name: only their UID is left. */
+async function findUnmarked(collection: Collection, wanted: ReadonlySet<ItemKey>): Promise<RemoteItem[]> {
+  if (wanted.size === 0) return [];
+  const searches = [...wanted].map((key) => () => matching(() => findByProperty(collection, 'UID', key)));
+  const urls: URL[] = [];
+  if (wanted.size > MOST_UIDS_SEARCHED) urls.push(...(await listMembers(collection)));
+  else for (const search of searches) urls.push(...(await search()));
+  const others = urls.filter((url) => isMember(collection.url, url) && !isOwnName(url));
+  const items = toRemoteItems(collection, (await multiget(collection, others)).values());
+  return items.filter(({ key }) => wanted.has(key));
+}
+
+async function findRenamedOurs(
+  collection: Collection,
+  named: ReadonlyMap<string, StoredObject>,
+  wanted: ReadonlySet<ItemKey>,
+): Promise<RemoteItem[]> {
   const others = (await searched(collection, null)).filter((url) => !named.has(comparablePath(url)) && !isOwnName(url));
-  if (others.length === 0) return items;
   const renamed = toRemoteItems(collection, (await multiget(collection, others)).values());
-  return [...items, ...renamed.filter(({ key }) => wanted.has(key))];
+  return renamed.filter(({ key }) => wanted.has(key));
 }
 
 /**
  * Fetches the object of a key that a client renamed, or null. Of several objects, the last written is returned. All candidates are fetched
  * once for all keys of a call, since each create after a crash needs them.
+ * @param hadLink the object existed: if the server finds objects by owner tag, an object without the tag is searched by UID
  */
-export async function findRenamed(collection: Collection, key: ItemKey): Promise<StoredObject | null> {
+export async function findRenamed(
+  collection: Collection,
+  key: ItemKey,
+  { hadLink }: { hadLink: boolean },
+): Promise<StoredObject | null> {
   collection.renamed ??= allRenamed(collection);
-  return (await collection.renamed).get(key) ?? null;
+  const { byKey, isWhole } = await collection.renamed;
+  return byKey.get(key) ?? (isWhole || !hadLink ? null : await searchUid(collection, key));
 }
 
-async function allRenamed(collection: Collection): Promise<Map<ItemKey, StoredObject>> {
-  const urls = (await candidates(collection, null)).filter((url) => isMember(collection.url, url) && !isOwnName(url));
-  const renamed = new Map<ItemKey, StoredObject>();
-  for (const stored of (await multiget(collection, urls)).values()) {
-    const { content } = stored;
-    if (!isOurs(content, collection.ownerTag)) continue;
-    const other = renamed.get(content.uid)?.content?.revision ?? -1;
-    if ((content.revision ?? 0) > other) renamed.set(content.uid, stored);
+async function allRenamed(collection: Collection): Promise<RenamedObjects> {
+  const tagged = await searched(collection, null);
+  const isWhole = tagged.length === 0;
+  const urls = isWhole ? (await readChanges(collection, null)).changed : tagged;
+  const others = urls.filter((url) => isMember(collection.url, url) && !isOwnName(url));
+  const byKey = new Map<ItemKey, StoredObject>();
+  for (const stored of (await multiget(collection, others)).values()) {
+    const key = keyOf(stored, collection.ownerTag);
+    if (key === null) continue;
+    const other = byKey.get(key)?.content?.revision ?? -1;
+    if ((stored.content?.revision ?? 0) > other) byKey.set(key, stored);
   }
-  return renamed;
+  return { byKey, isWhole };
 }
 
 /** Fetches the object with a UID in use by the server's search; otherwise as {@link findRenamed}. */
 export async function findByUid(collection: Collection, key: ItemKey): Promise<StoredObject | null> {
+  return (await searchUid(collection, key)) ?? (await findRenamed(collection, key, { hadLink: false }));
+}
+
+async function searchUid(collection: Collection, key: ItemKey): Promise<StoredObject | null> {
   const found = await matching(() => findByProperty(collection, 'UID', key));
   const urls = found.filter((url) => isMember(collection.url, url) && !isOwnName(url));
   const objects = [...(await multiget(collection, urls)).values()];
-  const bearing = objects.filter(({ content }) => isOurs(content, collection.ownerTag) && content.uid === key);
+  const bearing = objects.filter((stored) => keyOf(stored, collection.ownerTag) === key);
   const [latest] = bearing.sort((one, other) => (other.content?.revision ?? 0) - (one.content?.revision ?? 0));
-  return latest ?? (await findRenamed(collection, key));
+  return latest ?? null;
 }
 
 function isOwnName(url: URL): boolean {
   return /^[0-9a-v]{32}\.ics$/.test(nameOf(url));
 }
 
-/** Returns the own objects as remote items. */
-export function toRemoteItems(collection: Collection, objects: Iterable<StoredObject>): RemoteItem[] {
+/** Returns own objects as remote items, and unreadable objects, whose owner the caller knows by their name. */
+export function toRemoteItems({ ownerTag }: Collection, objects: Iterable<StoredObject>): RemoteItem[] {
   const items: RemoteItem[] = [];
-  for (const { url, etag, content } of objects) {
-    if (isOurs(content, collection.ownerTag)) items.push(toRemoteItem(url, etag, content));
+  for (const stored of objects) {
+    const key = keyOf(stored, ownerTag);
+    if (key !== null) items.push(toRemoteItem(stored, key, ownerTag));
+    else if (stored.isUnreadable === true) items.push(toRemoteItem(stored, nameOf(stored.url), ownerTag));
   }
   return items;
 }

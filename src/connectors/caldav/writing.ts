@@ -5,7 +5,7 @@ import { supersededBy } from '../owner.ts';
 import { checked, mayWrite, proveThere } from './calendars.ts';
 import {
   type Collection,
-  isOurs,
+  keyOf,
   objectUrl,
   remoteIdOf,
   type StoredObject,
@@ -99,7 +99,7 @@ async function adoptElsewhere(
  */
 async function makeAgain(collection: Collection, operation: Write): Promise<LocatedOutcome> {
   const isNew = operation.kind === 'create';
-  const elsewhere = await findRenamed(collection, operation.key);
+  const elsewhere = await findRenamed(collection, operation.key, { hadLink: !isNew });
   if (elsewhere !== null) return await overwrite(collection, operation, elsewhere, isNew ? 'adopted' : 'updated');
   return await create(collection, operation, isNew ? 'created' : 'recreated');
 }
@@ -131,17 +131,19 @@ async function overwrite(
 ): Promise<LocatedOutcome> {
   const { content, url, etag } = stored;
   const { recordId, key, sealedRecordId, item, revision } = operation;
-  if (!isOurs(content, collection.ownerTag) || content.uid !== key) {
-    return { outcome: { recordId, result: 'key-burnt' }, url: null };
-  }
-  const superseded = supersededBy(operation, toRemoteItem(url, etag, content));
+  if (keyOf(stored, collection.ownerTag) !== key) return { outcome: { recordId, result: 'key-burnt' }, url: null };
+  const superseded = supersededBy(operation, toRemoteItem(stored, key, collection.ownerTag));
   if (superseded !== null) return { outcome: superseded, url: null };
-  if (content.sealedRecordId === sealedRecordId && content.revision === revision && isSameItem(content.item, item)) {
+  if (content?.sealedRecordId === sealedRecordId && content.revision === revision && isSameItem(content.item, item)) {
     const versionTag = versionTagOf(etag, content);
     return { outcome: { recordId, result: 'written', effect, versionTag, remoteId: foreignName(url, key) }, url };
   }
   const answer = await put(collection, operation, url, { condition: ifMatch(etag), stored: content });
   if (isDone(answer)) return written(collection, operation, effect, { url, answer, before: content });
+  if (content !== null && content.uid !== key && isUidConflict(answer.status, readProblem(answer.body))) {
+    // A server may refuse another UID under an existing name (RFC 4791 section 5.3.2.1).
+    if (isDone(await sendDelete(collection, url, etag))) return await create(collection, operation, 'recreated');
+  }
   if (isMissingOrChanged(answer)) throw errors.make('changed-meanwhile', { status: 412 });
   throw await explained(collection, answer);
 }
@@ -157,11 +159,12 @@ async function remove(collection: Collection, operation: Delete, seen: Seen): Pr
     if (!isMissingOrChanged(answer)) throw await explained(collection, answer);
     stored = await lookUp(collection, url);
   }
-  if (stored === null && operation.isDuplicate !== true) stored = await findRenamed(collection, operation.key);
-  // An object with the key's name but without the owner tag is foreign, so the own object is absent.
-  if (stored === null || !isOurs(stored.content, collection.ownerTag)) return deleted(operation, 'already-gone');
-  if (stored.content.uid !== operation.key) return deleted(operation, 'already-gone');
-  const superseded = supersededBy(operation, toRemoteItem(stored.url, stored.etag, stored.content));
+  if (stored === null && operation.isDuplicate !== true)
+    stored = await findRenamed(collection, operation.key, { hadLink: true });
+  // An object with neither the key's name nor its UID is foreign, so the own object is absent.
+  if (stored === null || keyOf(stored, collection.ownerTag) !== operation.key)
+    return deleted(operation, 'already-gone');
+  const superseded = supersededBy(operation, toRemoteItem(stored, operation.key, collection.ownerTag));
   if (superseded !== null) return { outcome: superseded, url: null };
   const etag = operation.erase === true ? await emptied(collection, operation, stored) : stored.etag;
   const answer = await sendDelete(collection, stored.url, etag);
@@ -210,9 +213,11 @@ async function put(
   if (!isUnproved(answer)) return answer;
   const there = await lookUp(collection, url);
   const content = there?.content ?? null;
-  const isThere = isOurs(content, ownerTag) && content.uid === key && content.revision === revision;
-  if (!isThere || !isSameItem(content.item, item)) throw unproved(answer);
-  const etag: Record<string, string> = there?.etag == null ? {} : { etag: there.etag };
+  if (there === null || content === null || keyOf(there, ownerTag) !== key) throw unproved(answer);
+  // A server may have dropped the revision.
+  const isAsSent = (content.revision ?? revision) === revision && isSameItem(content.item, item);
+  if (!isAsSent) throw unproved(answer);
+  const etag: Record<string, string> = there.etag === null ? {} : { etag: there.etag };
   return { ...answer, status: 204, headers: new Headers(etag) };
 }
 

@@ -20,7 +20,7 @@ import {
   toPresetsText,
   withPresets,
 } from '../event-content.ts';
-import { fromRevisionText, toRevisionText, withRevision } from '../owner.ts';
+import { fromRevisionText, isTagOfAnother, KEY_FORM, toRevisionText, withRevision } from '../owner.ts';
 import {
   DESCRIPTION_STAMP_PROPERTY,
   LOCATOR_PROPERTY,
@@ -29,7 +29,7 @@ import {
   PRESETS_PROPERTY,
   REVISION_PROPERTY,
 } from './limits.ts';
-import { type EventHead, eventContentSchema, eventHeadSchema } from './schemas.ts';
+import { type EventHead, eventContentSchema, eventHeadSchema, eventIdSchema } from './schemas.ts';
 
 /** Own event, with the fields that decide the next step. */
 export interface OwnEvent {
@@ -37,6 +37,10 @@ export interface OwnEvent {
   etag: string | null;
   cancelled: boolean;
   sealedRecordId: string | null;
+  /** The event has no owner tag, but an id in the form of a key, which only clinic-mirror can produce. */
+  marksLost?: true;
+  /** The event exists, but Google returned it in an unknown form. */
+  unreadable?: true;
   /** Revision stamped by the last write. */
   revision?: number;
   /** Google's counter of changes. A PUT must not send a lower number. */
@@ -134,19 +138,24 @@ export function isBlank({ sealedRecordId }: OwnEvent): boolean {
   return sealedRecordId === null;
 }
 
-/** Parses an event with the owner tag of this target. Returns null for foreign events and invalid data. */
+/**
+ * Parses an event with the owner tag of this target, or without a tag and with an id in the form of a key. Returns null for foreign events,
+ * and for data without an id.
+ */
 export function readOwnEvent(event: unknown, ownerTag: string): OwnEvent | null {
   const head = eventHeadSchema.safeParse(event);
-  if (!head.success) return null;
+  if (!head.success) return unreadEvent(event);
   const { id, etag, status, sequence, description } = head.data;
   const properties = head.data.extendedProperties?.private ?? {};
-  if (properties[MARK_PROPERTY] !== ownerTag) return null;
+  const tag = properties[MARK_PROPERTY];
+  if (tag !== ownerTag && (isTagOfAnother(ownerTag, tag) || !KEY_FORM.test(id))) return null;
   const wording = readDescription(description ?? '', properties[DESCRIPTION_STAMP_PROPERTY], 'html');
   const presets = readPresets(head.data, properties[PRESETS_PROPERTY]);
   return {
     id,
     etag: etag ?? null,
     cancelled: status === 'cancelled',
+    ...(tag === ownerTag ? {} : { marksLost: true }),
     sealedRecordId: properties[LOCATOR_PROPERTY] ?? null,
     ...withRevision(fromRevisionText(properties[REVISION_PROPERTY])),
     ...(sequence === undefined ? {} : { sequence }),
@@ -156,14 +165,29 @@ export function readOwnEvent(event: unknown, ownerTag: string): OwnEvent | null 
   };
 }
 
+/** Returns an event of which only the id is storedKey, if the id has the form of a key. */
+function unreadEvent(event: unknown): OwnEvent | null {
+  const { data } = eventIdSchema.safeParse(event);
+  if (data === undefined || !KEY_FORM.test(data.id)) return null;
+  const unknown = {
+    etag: null,
+    sealedRecordId: null,
+    descriptionParts: NO_DESCRIPTION,
+    presets: NO_PRESETS,
+    item: null,
+  };
+  return { id: data.id, cancelled: data.status === 'cancelled', ...unknown, unreadable: true };
+}
+
 /**
  * Converts an own event to the contract's form. The remote id equals the key, since clinic-mirror chooses the id. The version tag is
  * omitted if the next write must fetch the event first, because a blind write would clear users' notes or change their colours.
  */
 export function toRemoteItem(event: OwnEvent): RemoteItem {
-  const { id, sealedRecordId, etag, descriptionParts, presets, item, revision } = event;
+  const { id, sealedRecordId, etag, descriptionParts, presets, item, revision, marksLost, unreadable } = event;
   const versionTag = descriptionParts.theirs !== '' || hasPresets(presets.last) ? null : etag;
-  return { key: id, sealedRecordId, remoteId: id, versionTag, item, ...withRevision(revision) };
+  const flags = { ...(marksLost ? { marksLost } : {}), ...(unreadable ? { unreadable } : {}) };
+  return { key: id, sealedRecordId, remoteId: id, versionTag, item, ...withRevision(revision), ...flags };
 }
 
 /** Checks whether the event already equals the result of this operation, so that no write is required. */

@@ -61,6 +61,9 @@ export const eventHeadSchema = z.object({
   extendedProperties: z.object({ private: z.record(z.string(), z.string()).optional() }).optional(),
 });
 
+/** Parts of an event whose head is in an unknown form. */
+export const eventIdSchema = z.object({ id: z.string().min(1), status: z.string().optional().catch(undefined) });
+
 /** Web page of an event. Only web URLs are shown to users. */
 export const pageSchema = z.object({ htmlLink: z.url({ protocol: /^https?$/, normalize: true }) });
 

@@ -11,7 +11,7 @@ import { Mutex } from '../shared-state.ts';
 import { isSuccess, type WireCall, type WireResponse } from '../wire.ts';
 import { createBatchTransport, createGraphClient, type GraphCall } from './client.ts';
 import { codesOf, errors, isFeedRefused, isGone } from './errors.ts';
-import { eventsPath, type FlowScope, findFlow, operationFlow, pageFlow } from './flows.ts';
+import { eventsPath, type FlowScope, findFlow, operationFlow, pageFlow, readEvent } from './flows.ts';
 import { readOwnEvent, readProperties, toRemoteItem, UTC } from './from-model.ts';
 import {
   CALENDARS_PAGE_SIZE,
@@ -23,7 +23,7 @@ import {
   NAME_TRIES,
   PROPERTIES,
 } from './limits.ts';
-import { EVENT_QUERY, eventsQuery, expandProperties, mailboxPath, pageOf, walkLists, withQuery } from './paths.ts';
+import { eventsQuery, expandProperties, mailboxPath, pageOf, walkLists, withQuery } from './paths.ts';
 import { calendarSchema, namedSchema, type OutlookCalendarSettings } from './schemas.ts';
 import { createGraphSubscriptions } from './subscriptions.ts';
 
@@ -91,7 +91,7 @@ async function* readPages(
   const refused = (answer: WireResponse) =>
     isGone(answer) ? errors.make('calendar-gone', { status: answer.status }) : errors.of(answer);
   for await (const page of walkLists(withQuery(eventsPath(scope), query), list, refused)) {
-    const events = page.flatMap((event) => readOwnEvent(event, scope.ownerTag, scope.wholeDayZone) ?? []);
+    const events = page.flatMap((event) => readOwnEvent(event, scope) ?? []);
     if (events.length > 0) yield events.map(toRemoteItem);
   }
 }
@@ -225,13 +225,7 @@ async function readChanges(
 
 /** Fetches the current state of one event, or null if the event is foreign or no longer in the calendar. */
 export function* readFlow(scope: FlowScope, id: string): Flow<RemoteItem | null> {
-  const answer = yield {
-    method: 'GET',
-    path: withQuery(`${eventsPath(scope)}/${pathSegment(id)}`, EVENT_QUERY),
-  };
-  if (isGone(answer)) return null;
-  if (!isSuccess(answer)) throw errors.of(answer);
-  const event = readOwnEvent(answer.body, scope.ownerTag, scope.wholeDayZone);
+  const event = yield* readEvent(scope, id, null);
   return event === null ? null : toRemoteItem(event);
 }
 

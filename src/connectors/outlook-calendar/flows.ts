@@ -21,9 +21,15 @@ import {
   UTC,
   writtenZone,
 } from './from-model.ts';
-import { EARLIER_BY_MS, PROPERTIES } from './limits.ts';
-import { eventsQuery, readPage, withQuery } from './paths.ts';
-import { type EventHead, eventHeadSchema, type OutlookCalendarSettings, pageLinkSchema } from './schemas.ts';
+import { EARLIER_BY_MS, EVENTS_PAGE_SIZE, PROPERTIES } from './limits.ts';
+import { EVENT_QUERY, eventsQuery, readPage, withQuery } from './paths.ts';
+import {
+  type EventHead,
+  eventHeadSchema,
+  eventIdSchema,
+  type OutlookCalendarSettings,
+  pageLinkSchema,
+} from './schemas.ts';
 
 type Write = Exclude<Operation, { kind: 'delete' }>;
 type Deletion = Extract<Operation, { kind: 'delete' }>;
@@ -52,8 +58,8 @@ export function operationFlow(scope: FlowScope, operation: Operation): Flow<Outc
 }
 
 /** Fetches one own event, or null if the event is absent, deleted or foreign. */
-export function* findFlow(scope: FlowScope, key: ItemKey): Flow<RemoteItem | null> {
-  const found = yield* lookUp(scope, key, null);
+export function* findFlow(scope: FlowScope, key: ItemKey, remoteId: string | null): Flow<RemoteItem | null> {
+  const found = yield* lookUp(scope, key, remoteId);
   return typeof found === 'object' && found !== null ? toRemoteItem(found) : null;
 }
 
@@ -72,8 +78,12 @@ function* insert(scope: FlowScope, operation: Write, effect: Effect): Flow<Outco
   if (isSuccess(answer)) return yield* inserted(scope, operation, effect, answer);
   if (isGone(answer)) throw errors.make('calendar-gone', { status: answer.status });
   if (!isDuplicate(answer)) throw errors.of(answer);
+  const adopted = yield* reconcile(scope, operation, 'adopted');
+  if (adopted !== null) return adopted;
+  const unmarkedId = yield* findTransaction(scope, operation.key);
+  const resolved = unmarkedId === null ? null : yield* reconcile(scope, operation, 'adopted', unmarkedId);
   // The event with this key was deleted or moved, and Outlook does not accept the key again.
-  return (yield* reconcile(scope, operation, 'adopted')) ?? { recordId: operation.recordId, result: 'key-burnt' };
+  return resolved ?? { recordId: operation.recordId, result: 'key-burnt' };
 }
 
 /**
@@ -84,7 +94,7 @@ function* inserted(scope: FlowScope, operation: Write, effect: Effect, answer: W
   const head = eventHeadSchema.safeParse(answer.body);
   const isEarlier = head.success && isMadeBefore(head.data, answer);
   if (head.success && !isEarlier) return written(scope, operation, answer, { effect });
-  const resolved = yield* reconcile(scope, operation, isEarlier ? 'adopted' : effect);
+  const resolved = yield* reconcile(scope, operation, isEarlier ? 'adopted' : effect, head.data?.id ?? null);
   if (resolved !== null) return resolved;
   if (isEarlier) return { recordId: operation.recordId, result: 'key-burnt' };
   throw errors.make('unexpected-answer', { ambiguous: true });
@@ -101,23 +111,31 @@ function isMadeBefore({ createdDateTime }: EventHead, { sentAt }: WireResponse):
 
 function* update(scope: FlowScope, operation: Extract<Operation, { kind: 'update' }>): Flow<Outcome> {
   const { remoteId, versionTag, item } = operation;
+  let storedId = remoteId;
   if (remoteId !== null && versionTag !== null && item.presets === undefined) {
     const untouched = { ...UNTOUCHED, id: remoteId, etag: versionTag };
     const answer = yield* write(scope, operation.item.time, (zoned) => patchCall(zoned, operation, untouched));
     if (isSuccess(answer)) return written(scope, operation, answer, { effect: 'updated', stored: remoteId });
     if (!isGone(answer) && !isConflict(answer)) throw errors.of(answer);
+    if (isGone(answer)) storedId = null;
   }
-  return (yield* reconcile(scope, operation, 'updated')) ?? (yield* insert(scope, operation, 'recreated'));
+  return (yield* reconcile(scope, operation, 'updated', storedId)) ?? (yield* insert(scope, operation, 'recreated'));
 }
 
 /**
  * Fetches the event with the key and updates its content if required. An event with the right content is left unchanged, an event with a
  * later write ends the operation, and a foreign event makes the key unusable. Users' own content is kept.
- * @returns null if no event has the key
+ * @param storedId id of the event, which needs no marks; null if unknown or absent
+ * @returns null if no event has the key or the id
  */
-function* reconcile(scope: FlowScope, operation: Write, effect: Effect): Flow<Outcome | null> {
+function* reconcile(
+  scope: FlowScope,
+  operation: Write,
+  effect: Effect,
+  storedId: string | null = null,
+): Flow<Outcome | null> {
   const { recordId, key } = operation;
-  const event = yield* lookUp(scope, key, 'remoteId' in operation ? operation.remoteId : null);
+  const event = yield* lookUp(scope, key, storedId);
   if (event === null) return null;
   if (event === 'foreign') return { recordId, result: 'key-burnt' };
   const superseded = supersededBy(operation, toRemoteItem(event));
@@ -149,14 +167,16 @@ function* remove(scope: FlowScope, operation: Deletion): Flow<Outcome> {
   const { recordId, key, remoteId, versionTag } = operation;
   const isForGood = operation.erase === true || scope.deleteMode === 'permanent';
   let isToBeEmptied = false;
+  let storedId = remoteId;
   if (remoteId !== null && versionTag !== null) {
     const answer = yield deleteCall(scope, isForGood, { id: remoteId, etag: versionTag });
     if (isSuccess(answer)) return { recordId, result: 'deleted', effect: 'deleted' };
     const isElsewhere = isGone(answer) || isConflict(answer);
+    if (isGone(answer)) storedId = null;
     isToBeEmptied = isForGood && !isElsewhere && isNoSuchAction(answer);
     if (!isElsewhere && !isToBeEmptied) throw errors.of(answer);
   }
-  const event = yield* lookUp(scope, key, remoteId);
+  const event = yield* lookUp(scope, key, storedId);
   if (event === null || event === 'foreign') return { recordId, result: 'deleted', effect: 'already-gone' };
   const superseded = supersededBy(operation, toRemoteItem(event));
   if (superseded !== null) return superseded;
@@ -185,8 +205,9 @@ function meanwhileOr(answer: WireResponse): MirrorError {
 }
 
 /**
- * Searches the calendar for events with a key. An empty list proves that the calendar exists and the event does not. Of several events, as
- * when a user copied an event, the event with the stored id is returned, otherwise the event that clinic-mirror created.
+ * Searches the calendar for events with a key. An empty list proves that the calendar exists. An event that lost its marks is fetched by
+ * its stored id. Of several events, as when a user copied an event, the event with the stored id is returned, otherwise the event that
+ * clinic-mirror created.
  * @returns `foreign` if an event has the key but not the owner tag
  */
 function* lookUp(scope: FlowScope, key: ItemKey, remoteId: string | null): Flow<OwnEvent | 'foreign' | null> {
@@ -199,12 +220,42 @@ function* lookUp(scope: FlowScope, key: ItemKey, remoteId: string | null): Flow<
     if (isGone(answer)) throw errors.make('calendar-gone', { status: answer.status });
     if (!isSuccess(answer)) throw errors.of(answer);
     const page = readPage(answer);
-    events.push(...page.elements.map((event) => readOwnEvent(event, scope.ownerTag, scope.wholeDayZone)));
+    events.push(...page.elements.map((event) => readOwnEvent(event, scope)));
     path = page.next;
   }
   const own = events.filter((event) => event !== null);
-  if (own.length === 0) return events.length === 0 ? null : 'foreign';
+  if (own.length === 0 && events.length > 0) return 'foreign';
+  if (own.length === 0) return remoteId === null ? null : yield* readEvent(scope, remoteId, key);
   return own.find(({ id }) => id === remoteId) ?? own.find((event) => event.transactionId === key) ?? own[0]!;
+}
+
+/**
+ * Fetches the current state of one event, or null if the event is foreign or no longer in the calendar.
+ * @param storedKey key of the event if its id is stored
+ */
+export function* readEvent(scope: FlowScope, id: string, storedKey: ItemKey | null): Flow<OwnEvent | null> {
+  const path = withQuery(`${eventsPath(scope)}/${pathSegment(id)}`, EVENT_QUERY);
+  const answer = yield { method: 'GET', path };
+  if (isGone(answer)) return null;
+  if (!isSuccess(answer)) throw errors.of(answer);
+  return readOwnEvent(answer.body, scope, storedKey);
+}
+
+/** Returns the id of the event with a transaction id. Graph has no filter for it; equal lists of one call are fetched once. */
+function* findTransaction(scope: FlowScope, key: ItemKey): Flow<string | null> {
+  let path: string | null = withQuery(eventsPath(scope), { $select: 'id,transactionId', $top: EVENTS_PAGE_SIZE });
+  const visit = guardWalk(() => errors.make('unexpected-answer'));
+  while (path !== null) {
+    visit(path);
+    const answer: WireResponse = yield { method: 'GET', path };
+    if (!isSuccess(answer)) throw errors.of(answer);
+    const page = readPage(answer);
+    const heads = page.elements.flatMap((event) => eventIdSchema.safeParse(event).data ?? []);
+    const found = heads.find(({ transactionId }) => transactionId === key);
+    if (found !== undefined) return found.id;
+    path = page.next;
+  }
+  return null;
 }
 
 function written(
@@ -225,7 +276,7 @@ function written(
 function storedEvent(scope: FlowScope, operation: Write, { body }: WireResponse): OwnEvent | null {
   const { singleValueExtendedProperties } = contentOf(scope, operation);
   const event = { ...(body as object | null | undefined), singleValueExtendedProperties };
-  return readOwnEvent(event, scope.ownerTag, scope.wholeDayZone);
+  return readOwnEvent(event, scope);
 }
 
 function insertCall(scope: FlowScope, operation: Write): WireCall {

@@ -19,10 +19,10 @@ import {
   toPresetsText,
   withPresets,
 } from '../event-content.ts';
-import { fromRevisionText, toRevisionText, withRevision } from '../owner.ts';
+import { fromRevisionText, isTagOfAnother, KEY_FORM, toRevisionText, withRevision } from '../owner.ts';
 import { htmlToText } from './html.ts';
 import { LONGEST_LINE, NO_RECORD, PROPERTIES } from './limits.ts';
-import { type EventHead, eventContentSchema, eventHeadSchema } from './schemas.ts';
+import { type EventHead, eventContentSchema, eventHeadSchema, eventIdSchema } from './schemas.ts';
 
 /** Outlook always accepts this zone. */
 export const UTC = 'UTC';
@@ -43,6 +43,10 @@ export interface OwnEvent {
   /** Null for an event that clinic-mirror did not create under a key, such as a user's copy. */
   transactionId: string | null;
   sealedRecordId: string | null;
+  /** The event has no owner tag; its id, its key or its transaction id identifies it. */
+  marksLost?: true;
+  /** The event exists, but Graph returned it in an unknown form. */
+  unreadable?: true;
   /** Revision stamped by the last write. */
   revision?: number;
   /** A user invited guests. Outlook sends e-mails to guests at each change and at the deletion. */
@@ -131,20 +135,30 @@ function toProperties(values: Partial<Record<keyof typeof PROPERTIES, string>>):
   return Object.entries(values).map(([name, value]) => ({ id: PROPERTIES[name as keyof typeof PROPERTIES], value }));
 }
 
-/** Parses an event with the owner tag. Returns null for foreign events and invalid data. */
-export function readOwnEvent(event: unknown, ownerTag: string, wholeDayZone: string): OwnEvent | null {
+/**
+ * Parses an event with the owner tag, or without a tag and with a key that only clinic-mirror can produce. Returns null for foreign events.
+ * @param storedKey key of the event if its id is stored: then the event needs neither tag nor key
+ */
+export function readOwnEvent(
+  event: unknown,
+  { ownerTag, wholeDayZone }: Pick<Stamp, 'ownerTag'> & Pick<Zones, 'wholeDayZone'>,
+  storedKey: ItemKey | null = null,
+): OwnEvent | null {
   const head = eventHeadSchema.safeParse(event);
-  if (!head.success) return null;
+  if (!head.success) return unreadEvent(event, storedKey);
   const { id, transactionId, attendees, categories, singleValueExtendedProperties } = head.data;
   const values = readProperties(singleValueExtendedProperties ?? []);
-  if (values.ownerTag !== ownerTag) return null;
+  const key = [values.key, transactionId, storedKey].find((one) => KEY_FORM.test(one ?? '')) ?? null;
+  const isMarked = values.ownerTag === ownerTag;
+  if (!isMarked && (isTagOfAnother(ownerTag, values.ownerTag) || key === null)) return null;
   const wording = readDescription(bodyText(head.data.body), values.notes, 'plain');
   const presets = readPresets(head.data, values.presets);
   const sealedRecordId = values.sealedRecordId === NO_RECORD ? null : (values.sealedRecordId ?? null);
   return {
     id,
     etag: head.data['@odata.etag'] ?? null,
-    key: values.key ?? null,
+    key: isMarked ? (values.key ?? storedKey) : key,
+    ...(isMarked ? {} : { marksLost: true }),
     transactionId: transactionId ?? null,
     sealedRecordId,
     ...withRevision(fromRevisionText(values.revision)),
@@ -154,6 +168,15 @@ export function readOwnEvent(event: unknown, ownerTag: string, wholeDayZone: str
     categories: categories ?? [],
     item: readItem(event, { zone: values.zone ?? null, wholeDayZone, descriptionParts: wording, presets }),
   };
+}
+
+/** Returns an event of which only the ids are known. */
+function unreadEvent(event: unknown, storedKey: ItemKey | null): OwnEvent | null {
+  const { data } = eventIdSchema.safeParse(event);
+  const key = KEY_FORM.test(data?.transactionId ?? '') ? (data?.transactionId ?? null) : storedKey;
+  if (data === undefined || key === null) return null;
+  const unknown = { etag: null, sealedRecordId: null, hasGuests: false, categories: [], item: null };
+  return { ...UNTOUCHED, id: data.id, key, transactionId: key, ...unknown, unreadable: true };
 }
 
 /** Returns clinic-mirror's properties by short name. Graph may change the case of the set's GUID, but not of names. */
@@ -171,11 +194,12 @@ export function readProperties(properties: readonly { id: string; value: string 
  * would send e-mails to guests, clear users' notes or change their categories.
  */
 export function toRemoteItem(event: OwnEvent): RemoteItem {
-  const { id, etag, key, transactionId, sealedRecordId, item, revision } = event;
+  const { id, etag, key, transactionId, sealedRecordId, item, revision, marksLost, unreadable } = event;
   const mustLook = event.hasGuests || event.descriptionParts.theirs !== '' || hasPresets(event.presets.last);
   const versionTag = mustLook ? null : etag;
   const base = { key: key ?? transactionId ?? '', sealedRecordId, remoteId: id, versionTag, item };
-  return { ...base, ...withRevision(revision) };
+  const flags = { ...(marksLost ? { marksLost } : {}), ...(unreadable ? { unreadable } : {}) };
+  return { ...base, ...withRevision(revision), ...flags };
 }
 
 /** Checks whether the event already equals the result of this operation, so that no write is required. */

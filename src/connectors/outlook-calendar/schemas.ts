@@ -67,6 +67,12 @@ export const eventHeadSchema = z.object({
   singleValueExtendedProperties: extendedPropertiesSchema.nullish(),
 });
 
+/** Ids of an event whose head is in an unknown form. */
+export const eventIdSchema = z.object({
+  id: z.string().min(1),
+  transactionId: z.string().nullish().catch(null),
+});
+
 export type EventHead = z.infer<typeof eventHeadSchema>;
 
 /** Web page of an event. Only web URLs are shown to users. */

@@ -213,11 +213,25 @@ describe('a create', () => {
   });
 
   test.each([
-    ['without our mark', ours().replace(/X-CLINIC-MIRROR;.*\r\n/, '')],
+    ['without marks', ours().replaceAll(/X-CLINIC-MIRROR.*\r\n/g, '')],
+    ['with another UID', ours({ key: 'of-a-program' }).replaceAll(/X-CLINIC-MIRROR.*\r\n/g, '')],
     ['that is no event', 'BEGIN:VCALENDAR\r\nEND:VCALENDAR\r\n'],
-  ])('never touches an object %s under its name', async (_name, data) => {
-    const { outcome, where } = await carry(create, [status(412), multistatus(stored(HREF, '"7"', data))]);
-    expect([outcome, where]).toEqual([BURNT, null]);
+    ['that is damaged', 'BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\n'],
+  ])('writes over an object %s under its name, which only clinic-mirror can choose', async (_name, data) => {
+    const there = multistatus(stored(HREF, '"7"', data));
+    const { log, bodies, outcome, where } = await carry(create, [status(412), there, done()]);
+    expect(log).toEqual([put(free), look, put('if-match "7"')]);
+    expect(bodies[2]).toContain('X-CLINIC-MIRROR-LOCATOR');
+    expect([outcome, where]).toEqual([wrote('adopted'), HREF]);
+  });
+
+  test('replaces an object under its name if the server refuses to change its UID', async () => {
+    const data = ours({ key: 'of-a-program' }).replaceAll(/X-CLINIC-MIRROR.*\r\n/g, '');
+    const taken = davError(409, '<c:no-uid-conflict/>');
+    const there = multistatus(stored(HREF, '"7"', data));
+    const { log, outcome } = await carry(create, [status(412), there, taken, status(204), done(201)]);
+    expect(log.slice(2)).toEqual([put('if-match "7"'), del('if-match "7"'), put(free)]);
+    expect(outcome).toEqual(wrote('recreated'));
   });
 
   test('yields to a later write by clinic-mirror', async () => {
@@ -416,7 +430,6 @@ describe('an update', () => {
   test.each(FOREIGN)('of an object that is foreign by now writes nothing: %o', async (changes) => {
     const { outcome } = await carry(update(), [status(412), there(changes)]);
     expect(outcome).toEqual(BURNT);
-    expect((await carry(update(null), [], { ...seen(), content: null })).outcome).toEqual(BURNT);
   });
 
   test('that is refused has not happened', async () => {
@@ -508,6 +521,16 @@ describe('a deletion', () => {
     const twin = { ...remove('"1"', 'x.ics'), isDuplicate: true };
     const gone = multistatus(member('/cal/x.ics', '404 Not Found'));
     expect((await carry(twin, [status(404), gone])).outcome).toEqual(deletion('already-gone'));
+  });
+
+  test('removes an object that lost its marks, by its name', async () => {
+    const unmarked = ours().replaceAll(/X-CLINIC-MIRROR.*\r\n/g, '');
+    const { log, outcome } = await carry(remove(), [
+      status(412),
+      multistatus(stored(HREF, '"7"', unmarked)),
+      status(204),
+    ]);
+    expect([log.at(-1), outcome]).toEqual([del('if-match "7"'), deletion('deleted')]);
   });
 
   test.each(FOREIGN)('leaves an object that is foreign by now: %o', async (changes) => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   type Collection,
   findByProperty,
-  isOurs,
+  keyOf,
   listMembers,
   objectUrl,
   readChanges,
@@ -144,12 +144,15 @@ describe('the name of an object', () => {
 describe('an object', () => {
   const content = { uid: KEY, ownerTag: MARK } as ObjectContent;
 
-  test('is owned by clinic-mirror only with the owner tag and a key as UID', () => {
-    expect(isOurs(content, MARK)).toBe(true);
+  test('is of clinic-mirror with a key as UID or as name, unless it has the owner tag of another target', () => {
+    const at = (name: string, shown: ObjectContent | null) =>
+      keyOf({ url: new URL(name, CALENDAR), etag: null, content: shown }, MARK);
+    for (const tag of [MARK, null, 'damaged']) expect(at('renamed.ics', { ...content, ownerTag: tag })).toBe(KEY);
     for (const other of [null, { ...content, uid: null }, { ...content, uid: `copy-${KEY}` }]) {
-      expect(isOurs(other, MARK)).toBe(false);
+      expect(at('renamed.ics', other)).toBeNull();
+      expect(at(`${KEY}.ics`, other)).toBe(KEY);
     }
-    expect(isOurs(content, 'othertargetmark0')).toBe(false);
+    expect(at(`${KEY}.ics`, { ...content, ownerTag: 'othertargetmark0' })).toBeNull();
   });
 
   test('with additions by a user has a weak version tag, which no write uses', () => {

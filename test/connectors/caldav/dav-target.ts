@@ -87,6 +87,11 @@ function serverOf(hands: DavHands, path: string, proxyUrl: string): ContractServ
       await hands.send('DELETE', pathOf(remoteId));
     },
     removeMarkByHand: (remoteId) => change(remoteId, (event) => void event.removeAllProperties('x-clinic-mirror')),
+    loseMarks: (remoteId) =>
+      change(remoteId, (event) => {
+        for (const property of [...event.getAllProperties()])
+          if (property.name.startsWith('x-clinic-mirror')) event.removeProperty(property);
+      }),
     async renameByHand(remoteId) {
       const name = `${randomUUID()}.ics`;
       await hands.move(pathOf(remoteId), `${path}${name}`);

@@ -63,16 +63,17 @@ describe('read', () => {
     expect(items).toHaveLength(2);
   });
 
-  test("omits members that the account cannot read, and doesn't treat a failure as absence", async () => {
+  test('gives objects without readable data as existing, and the others as usual', async () => {
     const answering = (status: string) =>
       serve(({ body }) =>
         body.includes('calendar-query')
           ? multistatus(etag(A), etag(B))
           : multistatus(stored(A, '"1"', ours('a')), member(B, status)),
       );
-    expect(await readAll(await answering('403 Forbidden'))).toHaveLength(1);
     expect(await readAll(await answering('404 Not Found'))).toHaveLength(1);
-    await expect(readAll(await answering('500 Internal Server Error'))).rejects.toMatchObject({ actor: 'remote' });
+    const unread = { key: keyOf('b'), remoteId: keyOf('b'), item: null, unreadable: true };
+    for (const status of ['403 Forbidden', '500 Internal Server Error', '200 OK'])
+      expect(await readAll(await answering(status))).toMatchObject([{ key: keyOf('a'), item: itemWith() }, unread]);
   });
 
   test('reads in pages of fifty', async () => {

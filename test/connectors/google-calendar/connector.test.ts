@@ -199,7 +199,7 @@ describe('what a write stored', () => {
     ],
     ['public', { visibility: 'public' }, undefined],
     ['given a guest', { attendees: [{ email: 'someone@example.com' }] }, { title: 'Changed' }],
-    ['no longer marked', { extendedProperties: {} }, undefined],
+    ['no longer marked', { extendedProperties: {} }, { title: 'Changed' }],
   ])('is reported when it was %s, unless it is no longer an item of clinic-mirror', async (_name, fields, stored) => {
     const { kit, proxy } = await openWorld();
     const [created] = await kit.create('a');

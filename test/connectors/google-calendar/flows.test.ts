@@ -70,7 +70,8 @@ function event({
 }
 
 const shown = (changes?: EventChanges) => answered(200, event(changes));
-const foreign = answered(200, { id: KEY, etag: '"9"', summary: 'Not ours' });
+const otherTag = { private: { clinicMirror: 'othertargetmark0' } };
+const foreign = answered(200, { id: KEY, etag: '"9"', summary: 'Not ours', extendedProperties: otherTag });
 
 function refused(status: number, reason: string): WireResponse {
   return answered(status, {
@@ -150,7 +151,7 @@ describe('a create', () => {
 
   test('gives up its id if a foreign event has that id', () => {
     expect(play(create, duplicate, foreign).result).toEqual(BURNT);
-    expect(play(create, duplicate, shown({ ownerTag: 'other' })).result).toEqual(BURNT);
+    expect(play(create, duplicate, shown({ ownerTag: 'othertargetmark0' })).result).toEqual(BURNT);
   });
 
   test('waits a day if its id is in use and the event is unreadable', () => {

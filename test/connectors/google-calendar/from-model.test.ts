@@ -157,10 +157,17 @@ describe('an event as an item', () => {
     expect(tagOf(itemWith({ description: 'Ours' }))).toBe('"1"');
   });
 
+  test('in an unknown form exists, if its id is a key', () => {
+    const damaged = { extendedProperties: { private: { clinicMirror: 7 } } };
+    const event = readOwnEvent(stored(itemWith(), { id: 'k'.repeat(32), ...damaged }), MARK)!;
+    expect(toRemoteItem(event)).toMatchObject({ key: 'k'.repeat(32), item: null, unreadable: true });
+    expect(readOwnEvent(stored(itemWith(), { id: 'foreign', ...damaged }), MARK)).toBeNull();
+  });
+
   test('is foreign without the owner tag, with another tag, or without an id', () => {
     const properties = (private_: object) => ({ extendedProperties: { private: private_ } });
-    expect(readOwnEvent(stored(itemWith(), { extendedProperties: undefined }), MARK)).toBeNull();
-    expect(readOwnEvent(stored(itemWith(), properties({ clinicMirror: 'other' })), MARK)).toBeNull();
+    expect(readOwnEvent(stored(itemWith(), { id: 'foreign', extendedProperties: undefined }), MARK)).toBeNull();
+    expect(readOwnEvent(stored(itemWith(), properties({ clinicMirror: 'othertargetmark0' })), MARK)).toBeNull();
     expect(readOwnEvent(stored(itemWith(), { id: undefined }), MARK)).toBeNull();
     expect(readOwnEvent('text', MARK)).toBeNull();
   });

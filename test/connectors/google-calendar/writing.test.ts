@@ -241,11 +241,11 @@ describe('an id that was used before', () => {
     expect(describeOutcome(next)).toBe('written created');
   });
 
-  test('is foreign if the deleted event carries another owner tag', async () => {
-    const id = await target.server.putForeign('Foreign', keyOf('a'));
+  test('is used again if the deleted event lost its marks', async () => {
+    const id = await target.server.putForeign('Without marks', keyOf('a'));
     target.sandbox.deleteByHand(target.container, id);
-    expect(describeOutcome((await kit.attempt([createOperation('a')]))[0])).toBe('key-burnt');
-    expect(target.sandbox.event(target.container, id)?.status).toBe('cancelled');
+    expect(describeOutcome((await kit.attempt([createOperation('a')]))[0])).toBe('written revived');
+    expect(target.sandbox.event(target.container, id)?.status).toBe('confirmed');
   });
 });
 

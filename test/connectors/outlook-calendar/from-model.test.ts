@@ -37,8 +37,20 @@ function stored(item: CalendarItem, changes: object = {}, wholeDayZone = 'UTC'):
 }
 
 function read(event: object, wholeDayZone = 'UTC') {
-  return readOwnEvent(event, STAMP.ownerTag, wholeDayZone);
+  return readOwnEvent(event, { ownerTag: STAMP.ownerTag, wholeDayZone });
 }
+
+describe('an event in an unknown form', () => {
+  test('exists, if its transaction id is a key or its id is stored', () => {
+    const damaged = { attendees: 'none', singleValueExtendedProperties: undefined };
+    const unread = { key: STAMP.key, remoteId: 'AAkALg', item: null, unreadable: true };
+    const named = read(stored(itemWith(), { ...damaged, transactionId: STAMP.key }));
+    expect(toRemoteItem(named!)).toMatchObject(unread);
+    const scope = { ownerTag: STAMP.ownerTag, wholeDayZone: 'UTC' };
+    expect(toRemoteItem(readOwnEvent(stored(itemWith(), damaged), scope, STAMP.key)!)).toMatchObject(unread);
+    expect(read(stored(itemWith(), damaged))).toBeNull();
+  });
+});
 
 describe('an item as an event', () => {
   test('comes back as its normal form', () => {

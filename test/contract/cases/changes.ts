@@ -65,12 +65,6 @@ export const changes = group<CalendarKit>('changes', {
     await kit.target.server.deleteByHand(remoteId);
     expect(await ask(kit, cursor)).toMatchObject({ scope: 'since', items: [], removed: [remoteId] });
   },
-  'what lost its owner tag is gone for us': async (kit) => {
-    const cursor = await begin(kit, 'a', 'b');
-    const { remoteId } = await kit.object('a');
-    await kit.target.server.removeMarkByHand(remoteId);
-    expect(await ask(kit, cursor)).toMatchObject({ scope: 'since', items: [], removed: [remoteId] });
-  },
   'writes and deletions of another worker are reported': async (kit) => {
     const cursor = await begin(kit, 'a', 'b');
     const other = kit.worker();

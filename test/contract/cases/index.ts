@@ -22,6 +22,7 @@ import { data } from './data.ts';
 import { histories } from './histories.ts';
 import { calendarLateWrites, crmLateWrites, lateWrites } from './late-writes.ts';
 import { lostAnswers } from './lost-answers.ts';
+import { lostMarks } from './lost-marks.ts';
 import { notifications } from './notifications.ts';
 import { calendarPeople, people } from './people.ts';
 import { calendarPrivacy, privacy } from './privacy.ts';
@@ -42,6 +43,7 @@ export const calendarCases: readonly ContractCase<CalendarKit>[] = [
   ...calendarLateWrites,
   ...people,
   ...calendarPeople,
+  ...lostMarks,
   ...adoption,
   ...calendarAdoption,
   ...batches,

@@ -176,7 +176,7 @@ const graph: Parser = {
   pairs: [...JSON_PAIRS, ['{"error":{"innerError":', '}}']],
   read(input) {
     const body = parseJson(input);
-    readGraphEvent(body, 'tag', 'Europe/Rome');
+    readGraphEvent(body, { ownerTag: 'tag', wholeDayZone: 'Europe/Rome' });
     const challenge = input
       .subarray(0, 16_384)
       .toString('latin1')
