@@ -40,6 +40,8 @@ export const DAEMON_IT = {
 
   'ids-or-similar': '{ids}; nomi simili: {similar}',
   'rows-counted': '{count:record|record}',
+  'remark.more-told':
+    '{list}: {path} nella risposta annuncia altri record oltre a {rows}, quindi l’elenco è parziale; impostare paging per {list} nel profilo della clinica, o aggiungere {path} a paging.ignoredPaths se ha un altro significato',
   'remark.path-empty':
     '{list}.fields.{field}: il percorso {path} non ha trovato nulla in {rows}; correggere il percorso nel profilo della clinica',
   'remark.zone-unread':

@@ -79,11 +79,12 @@ export type Lookup<Found> = { found: Found } | { absent: true } | { unusable: In
 /**
  * A remark about the profile, without data loss:
  * - `zone-unread`: a field names other zones than the profile uses, and the profile does not map the field;
- * - `path-empty`: a path of the profile matched nothing in a whole fetch.
+ * - `path-empty`: a path of the profile matched nothing in a whole fetch;
+ * - `more-told`: a field outside the rows announces more rows than the profile's paging reads, so that the list is partial.
  */
 export interface ReadingRemark {
-  code: 'zone-unread' | 'path-empty';
-  list: 'appointments' | 'agendas' | 'locations' | 'patients';
+  code: 'zone-unread' | 'path-empty' | 'more-told';
+  list: string;
   /** Field name in the profile. */
   field: string;
   /** Path in a source record. */
@@ -97,5 +98,6 @@ export interface ReadingRemark {
 export function sentenceOfRemark({ code, list, field, path, rows: count, zones = [] }: ReadingRemark): Message {
   const rows = message('rows-counted', { count });
   if (code === 'path-empty') return message('remark.path-empty', { list, field, path, rows });
+  if (code === 'more-told') return message('remark.more-told', { list, path, rows });
   return message('remark.zone-unread', { list, path, rows, zones: zones.slice(0, 3).join(', ') });
 }

@@ -12,14 +12,17 @@ const DEEPEST = 3;
 /** Only zones of a region, and UTC, are certain to be zones: country names such as "Japan" are IANA names too. */
 const ZONE = /^(?:UTC|[A-Z][A-Za-z]+(?:\/[A-Z][\w+-]*){1,2})$/;
 
+/** Lists whose rows are inspected. */
+type InspectedList = 'appointments' | 'agendas' | 'locations' | 'patients';
+
 /** Collects zones in fields that the profile does not declare as zones, for one list's rows. */
 export class UnreadZones {
-  readonly #list: ReadingRemark['list'];
+  readonly #list: InspectedList;
   readonly #named: ReadonlySet<string>;
   readonly #found = new Map<string, { zones: Set<string>; rows: number }>();
 
   /** @param named the profile's zone paths for these rows */
-  constructor(list: ReadingRemark['list'], named: readonly string[]) {
+  constructor(list: InspectedList, named: readonly string[]) {
     this.#list = list;
     this.#named = new Set(named);
   }
@@ -51,12 +54,12 @@ export class UnreadZones {
  * Collects a profile's paths without a value in one list's rows. Paths of the documented profile are excluded: their fields are optional.
  */
 export class EmptyPaths {
-  readonly #list: ReadingRemark['list'];
+  readonly #list: InspectedList;
   readonly #open: { field: string; path: string; read: ValueReader }[];
   /** Rows of the last complete read; 0 before, because rows with a value may still follow. */
   #rows = 0;
 
-  constructor(list: ReadingRemark['list'], profile: ClinicProfile) {
+  constructor(list: InspectedList, profile: ClinicProfile) {
     this.#list = list;
     const shape: Shape = RESOURCES[list];
     this.#open = Object.entries(profile[list].fields).flatMap(([field, paths]: [string, readonly string[]]) =>
@@ -148,11 +151,7 @@ export function remarksOf(rows: readonly unknown[], profile: ClinicProfile): Rea
 }
 
 /** Returns the profile's paths without a value in every given row of a list. */
-export function emptyPathsIn(
-  list: ReadingRemark['list'],
-  rows: readonly unknown[],
-  profile: ClinicProfile,
-): ReadingRemark[] {
+export function emptyPathsIn(list: InspectedList, rows: readonly unknown[], profile: ClinicProfile): ReadingRemark[] {
   const paths = new EmptyPaths(list, profile);
   for (const row of rows) if (isJsonObject(row)) paths.look(row);
   paths.ended(rows.length);

@@ -95,3 +95,49 @@ describe('a path of the profile that finds nothing', () => {
     expect(emptyPathsIn('agendas', [{ label: '' }, { label: 'Room' }], profile)).toEqual([]);
   });
 });
+
+describe('an unpaged list that says outside its rows that there are more', () => {
+  /** Answers with two rows, and other values beside them or around them. */
+  async function listWith(around: () => object, paging: WrittenProfile['paging'] = { style: 'none' }) {
+    const rows = [LOCAL, { ...LOCAL, id: 'b' }];
+    const server = await startScriptedServer(({ url }) => {
+      if (url.includes('/appointments')) return { json: { righe: rows, ...around() } };
+      return { json: url.includes('/userinfo') ? { tenants: [{ id: 't' }] } : [] };
+    });
+    const { context } = openClient(
+      server.url,
+      profileOf({ paging, listPath: 'righe', locations: { listPath: '.' }, agendas: { listPath: '.' } }),
+    );
+    const source = createTenantSource(context, null);
+    const read = () => source.readAppointments({ agendaIds: null, window: WINDOW }, unhurried());
+    return { server, source, read };
+  }
+
+  it.each([
+    ['nextPageToken', 'x'],
+    ['@odata.nextLink', 'https://clinic.example/next'],
+    ['altre', 'S'],
+    ['hasMore', true],
+    ['totalCount', 240],
+    ['paginazione', { anzahl: '240' }],
+  ])('is partial by %s, and the remark names the field', async (name, value) => {
+    let around: object = { [name]: value };
+    const clinic = await listWith(() => around);
+    await using _server = clinic.server;
+    expect(await clinic.read()).toMatchObject({ completeness: 'partial' });
+    const path = typeof value === 'object' ? `${name}.anzahl` : name;
+    if (name !== 'hasMore') {
+      const remark = { code: 'more-told', list: 'appointments', field: 'paging', path, rows: 2 };
+      expect(clinic.source.remarks()).toEqual([remark]);
+    }
+    around = { totale: 2, pagina: 1 };
+    expect(await clinic.read()).toMatchObject({ completeness: 'complete' });
+    expect(clinic.source.remarks()).toEqual([]);
+  });
+
+  it('is complete if the profile declares the field meaningless', async () => {
+    const clinic = await listWith(() => ({ letti: 240 }), { style: 'none', ignoredPaths: ['letti'] });
+    await using _server = clinic.server;
+    expect(await clinic.read()).toMatchObject({ completeness: 'complete' });
+  });
+});
