@@ -14,6 +14,7 @@ import type { RecordOf } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import type { RaisedBy } from '../schema/resources.ts';
 import { appointment } from '../schema/shapes.ts';
+import { withEmptyStarts } from './empty-starts.ts';
 import { RowZone, type ZonedMapper } from './place-zones.ts';
 import {
   compileFields,
@@ -196,7 +197,7 @@ export function compileAppointmentRows(profile: ClinicProfile): ZonedMapper<Appo
   });
   const statusWordOf = tolerant(read.status);
   const isCancelled = (row: JsonObject) => statusOf(statusWordOf(row), row) === 'cancelled';
-  const mapBuried = withTombstones(profile.appointments, map, isCancelled);
+  const mapBuried = withEmptyStarts(profile, withTombstones(profile.appointments, map, isCancelled));
   return rowZone.within((row) => {
     const mapped = mapBuried(row);
     if ('record' in mapped || mapped.unusable.recordId === null || !isJsonObject(row)) return mapped;

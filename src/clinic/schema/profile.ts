@@ -92,6 +92,12 @@ const errors = z.strictObject({
     .describe(
       'Responses for an invoice with an unexpected number. clinic-mirror reads the section and retries. Without `says`, every response with that status matches.',
     ),
+  temporaryStatuses: z
+    .array(z.int().min(400).max(499))
+    .default([423])
+    .describe(
+      'HTTP statuses of a clinic that is busy or closed for a time. clinic-mirror retries later, as after 503.',
+    ),
   htmlMeansAbsent: z
     .boolean()
     .default(false)

@@ -174,7 +174,7 @@ describe('a row that can not be used', () => {
     ['an object for an id', { ...ROW, id: { value: 1 } }, null, 'missing-id', 'id'],
     ['no agenda', { ...ROW, agendaId: null }, 'app-1', 'missing-field', 'agendaId'],
     ['a status that is a list', { ...ROW, status: ['Booked', 'Confirmed'] }, 'app-1', 'wrong-type', 'status'],
-    ['no start', { ...ROW, start: null }, 'app-1', 'missing-field', 'start'],
+    ['no start', { ...ROW, start: undefined }, 'app-1', 'missing-field', 'start'],
     ['an impossible start', { ...ROW, start: '2026-02-30T09:00:00+01:00' }, 'app-1', 'bad-time', 'start'],
     ['a start that is a number', { ...ROW, start: 1774854000 }, 'app-1', 'wrong-type', 'start'],
     ['an impossible end', { ...ROW, end: '2026-03-30T25:00:00' }, 'app-1', 'bad-time', 'end'],
@@ -195,7 +195,15 @@ describe('a row that can not be used', () => {
   });
 
   it('is reported by id, code and field, never by a value', () => {
-    const codes = ['missing-id', 'missing-field', 'wrong-type', 'bad-time', 'end-before-start', 'absurd-duration'];
+    const codes = [
+      'tombstone',
+      'missing-id',
+      'missing-field',
+      'wrong-type',
+      'bad-time',
+      'end-before-start',
+      'absurd-duration',
+    ];
     const fields = ['row', ...Object.keys(profileOf().appointments.fields)];
     fc.assert(
       fc.property(fc.oneof(ANY_ROW, fc.jsonValue()), (json) => {
@@ -441,5 +449,56 @@ describe('a row that says no more than that its record is off', () => {
         expect(readDocumented({ ...more, id: '17', deleted: true })).toMatchObject({ unusable: STONE });
       }),
     );
+  });
+});
+
+describe('a record whose start is stated as empty', () => {
+  const EMPTY = [
+    null,
+    '',
+    ' ',
+    '0000-00-00',
+    '0000-00-00 00:00:00',
+    '0000-00-00T00:00:00.000Z',
+    '0001-01-01T00:00:00',
+    '0001-01-01T00:00:00.0000000+01:00',
+    '00/00/0000',
+    '01/01/0001 00:00:00',
+    '1899-12-30T00:00:00',
+    '1900-01-01',
+    '/Date(-62135596800000)/',
+  ];
+
+  it.each(EMPTY)('is not scheduled, and so removed like a cancelled one: %j', (start) => {
+    const waiting = { ...ROW, start, end: null, status: 'Booked' };
+    const tombstone = { recordId: 'app-1', code: 'tombstone', field: 'start', isTombstone: true };
+    expect(documented(waiting)).toMatchObject({ unusable: tombstone });
+    expect(documented({ ...waiting, agendaId: null })).toMatchObject({ unusable: tombstone });
+    const off = compileAppointmentRows(profileOf({ appointments: { emptyStartMeansUnscheduled: false } }));
+    expect(off(waiting)).not.toMatchObject({ unusable: { isTombstone: true } });
+  });
+
+  it('by a date apart from its time', () => {
+    const fields = { start: ['day + begin'], end: ['day + until'] };
+    const map = compileAppointmentRows(profileOf({ appointments: { fields } }));
+    for (const day of EMPTY) {
+      expect(map({ ...ROW, day, begin: '09:00', until: '09:30' })).toMatchObject({ unusable: { isTombstone: true } });
+    }
+  });
+
+  it('is no statement without the field, with another date, or without an id', () => {
+    fc.assert(
+      fc.property(
+        fc.date({ min: new Date('1990-01-01'), max: new Date('2150-01-01'), noInvalidDate: true }),
+        (date) => {
+          const row = { ...ROW, start: date.toISOString(), end: null };
+          expect(documented(row)).toMatchObject({ unusable: { code: 'missing-field', field: 'end' } });
+        },
+      ),
+    );
+    const others = [undefined, 'soon', 7, {}, '2026-02-30', '1754-01-01'];
+    for (const start of others)
+      expect(documented({ ...ROW, start })).not.toMatchObject({ unusable: { code: 'tombstone' } });
+    expect(documented({ ...ROW, id: null, start: null })).toMatchObject({ unusable: { code: 'missing-id' } });
   });
 });
