@@ -42,6 +42,8 @@ export const DAEMON_EN = {
     '{list}: {path} in the response announces more records than {rows}, so the list is partial; set paging for {list} in the clinic profile, or add {path} to paging.ignoredPaths if it has another meaning',
   'remark.path-empty':
     '{list}.fields.{field}: the path {path} found nothing in {rows}; correct the path in the clinic profile',
+  'remark.zone-fixed':
+    '{list}: {path} names the zone {zones} in {rows}, which has no daylight saving time; if the clinic’s clocks change, write {usual} in the clinic system',
   'remark.zone-unread':
     '{list}: {path} names the zone {zones} in {rows}, but clinic-mirror reads local times in another zone; if {path} is their zone, add {path} to {list}.fields.zone in the clinic profile',
   'sync-health.in-sync': 'in sync',

@@ -44,6 +44,8 @@ export const DAEMON_IT = {
     '{list}: {path} nella risposta annuncia altri record oltre a {rows}, quindi l’elenco è parziale; impostare paging per {list} nel profilo della clinica, o aggiungere {path} a paging.ignoredPaths se ha un altro significato',
   'remark.path-empty':
     '{list}.fields.{field}: il percorso {path} non ha trovato nulla in {rows}; correggere il percorso nel profilo della clinica',
+  'remark.zone-fixed':
+    '{list}: {path} indica il fuso {zones} in {rows}, che non ha l’ora legale; se gli orologi della clinica cambiano, scrivere {usual} nel sistema della clinica',
   'remark.zone-unread':
     '{list}: {path} indica il fuso {zones} in {rows}, ma clinic-mirror legge gli orari locali in un altro; se {path} è il loro fuso, aggiungere {path} a {list}.fields.zone nel profilo della clinica',
   'sync-health.in-sync': 'sincronizzato',

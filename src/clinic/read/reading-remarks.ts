@@ -1,5 +1,6 @@
 import type { ReadingRemark } from '../../model/snapshots.ts';
 import { isZone } from '../../model/time.ts';
+import { ianaOfWindows, ianaZone, usualZoneOf } from '../../model/zone-names.ts';
 import { compilePaths, isJsonObject, type JsonObject, type RowMapper, type ValueReader } from '../http/rows.ts';
 import type { Shape } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
@@ -15,7 +16,7 @@ const ZONE = /^(?:UTC|[A-Z][A-Za-z]+(?:\/[A-Z][\w+-]*){1,2})$/;
 /** Lists whose rows are inspected. */
 type InspectedList = 'appointments' | 'agendas' | 'locations' | 'patients';
 
-/** Collects zones in fields that the profile does not declare as zones, for one list's rows. */
+/** Collects zones in fields that the profile does not declare as zones, and `EST`, `MST` and `HST` in those, for one list's rows. */
 export class UnreadZones {
   readonly #list: InspectedList;
   readonly #named: ReadonlySet<string>;
@@ -30,7 +31,10 @@ export class UnreadZones {
   /** @param used zone used to read the row */
   look(row: unknown, used: string): void {
     for (const [path, zone] of zonesIn(row)) {
-      if (this.#named.has(path) || zone === used) continue;
+      if (
+        usualZoneOf(zone) === null ? this.#named.has(path) || (ianaZone(zone) ?? zone) === used : !this.#named.has(path)
+      )
+        continue;
       const found = this.#found.get(path) ?? { zones: new Set<string>(), rows: 0 };
       this.#found.set(path, found);
       found.zones.add(zone);
@@ -45,7 +49,8 @@ export class UnreadZones {
 
   remarks(): ReadingRemark[] {
     return [...this.#found].map(([path, { zones, rows }]) => {
-      return { code: 'zone-unread', list: this.#list, field: 'zone', path, rows, zones: [...zones].sort() };
+      const code = this.#named.has(path) ? 'zone-fixed' : 'zone-unread';
+      return { code, list: this.#list, field: 'zone', path, rows, zones: [...zones].sort() };
     });
   }
 }
@@ -162,7 +167,11 @@ function zonesIn(value: unknown, prefix = '', depth = 1): [path: string, zone: s
   if (!isJsonObject(value)) return [];
   return Object.entries(value).flatMap(([name, one]): [string, string][] => {
     const path = `${prefix}${name}`;
-    if (typeof one === 'string') return ZONE.test(one) && isZone(one) ? [[path, one]] : [];
+    if (typeof one === 'string') return isZoneText(one) ? [[path, one]] : [];
     return depth < DEEPEST ? zonesIn(one, `${path}.`, depth + 1) : [];
   });
+}
+
+function isZoneText(text: string): boolean {
+  return (ZONE.test(text) && isZone(text)) || ianaOfWindows(text) !== null || usualZoneOf(text) !== null;
 }

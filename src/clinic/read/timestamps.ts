@@ -1,5 +1,6 @@
 import { plainText } from '../../model/text.ts';
-import { DAY_MS, HOUR_MS, type Instant, isZone, MINUTE_MS, offsetMs, SECOND_MS } from '../../model/time.ts';
+import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, offsetMs, SECOND_MS } from '../../model/time.ts';
+import { ianaZone } from '../../model/zone-names.ts';
 import { APART } from '../http/rows.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 
@@ -38,7 +39,8 @@ export function parseTimestamp(
 }
 
 function instantOf(wallMs: number, written: WrittenTime, zone: Zone, rules: LocalTimeRules): Instant | null {
-  const named = written.zone === null ? null : isZone(written.zone) ? createZone(written.zone) : undefined;
+  const zoneName = written.zone === null ? null : (ianaZone(written.zone) ?? undefined);
+  const named = typeof zoneName === 'string' ? createZone(zoneName) : zoneName;
   if (written.offsetMinutes === null) return named === undefined ? null : (named ?? zone).instantOf(wallMs, rules);
   const offsetMs = written.offsetMinutes * MINUTE_MS;
   if (!(Math.abs(offsetMs) <= LONGEST_OFFSET_MS)) return null;
@@ -237,7 +239,7 @@ const OFFSET =
   '(?: ?(?:(?<utc>Z|UTC|GMT)|(?:UTC|GMT)?(?<sign>[+-])(?:(?<ahead>\\d{1,2})(?::(?<aheadMinutes>\\d\\d))?|(?<aheadBoth>\\d{4}))(?: \\([^()]*\\))?))?';
 /** `[Europe/Rome]` of RFC 9557 and Java, or the name after a space. */
 const ZONE =
-  '(?: ?\\[!?(?<zone>[A-Za-z][\\w+/-]*)\\]| (?<namedZone>[A-Za-z]+/[\\w+/-]+))?(?:\\[u-ca=(?:iso8601|gregory)\\])?';
+  '(?: ?\\[!?(?<zone>[A-Za-z][\\w+./ ()-]*)\\]| (?<namedZone>[A-Za-z]+/[\\w+/-]+))?(?:\\[u-ca=(?:iso8601|gregory)\\])?';
 const TIME = `(?:(?:T|,? +)${CLOCK}${OFFSET}${ZONE})?$`;
 const BASIC_CLOCK = '(?<hour>\\d\\d)(?<minute>\\d\\d)(?:(?<second>\\d\\d)(?:[.,]?(?<fraction>\\d+))?)?';
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { issueText, message } from '../../messages/message.ts';
 import { NAME, NAME_REMEDY } from '../../model/text.ts';
-import { ZONE_REMEDY } from '../../model/time.ts';
+import { isZone, ZONE_REMEDY } from '../../model/time.ts';
+import { ianaOfWindows } from '../../model/zone-names.ts';
 import { field, fieldPaths, fullName, paths } from './fields.ts';
 import { pagingSchema, parameter, path } from './paging.ts';
 import { appointments, listProfile, ownRecordPath, RESOURCES, type ResourceName, windowFilters } from './resources.ts';
@@ -163,7 +164,7 @@ export const clinicProfileSchema = z.strictObject({
   scopePrefix: z.string().default('svc.').describe('Prefix of scope names such as `patients` and `agenda`.'),
   zone: z
     .string()
-    .refine(isZone, issueText(ZONE_REMEDY))
+    .superRefine(refuseUnknownZone)
     .default('Europe/Rome')
     .describe(
       'Time zone of times without an offset, of whole days and of dates in filters. A wrong zone shifts every appointment.',
@@ -236,13 +237,12 @@ export const clinicProfileSchema = z.strictObject({
 
 /** A clinic profile with every default filled in. */
 export type ClinicProfile = z.infer<typeof clinicProfileSchema>;
-function isZone(zone: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: zone });
-    return true;
-  } catch {
-    return false;
-  }
+/** The refusal of a Windows name contains the IANA zone. */
+function refuseUnknownZone(zone: string, context: z.RefinementCtx): void {
+  if (isZone(zone)) return;
+  const guess = ianaOfWindows(zone);
+  const remedy = guess === null ? ZONE_REMEDY : message('settings.guess', { guess });
+  context.addIssue({ code: 'custom', message: issueText(remedy) });
 }
 
 function isRegExp(source: string): boolean {

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { emptyPathsIn, remarksOf, UnreadZones } from '../../../src/clinic/read/reading-remarks.ts';
 import { createTenantSource } from '../../../src/clinic/tenant-source.ts';
+import { render } from '../../../src/messages/message.ts';
+import { sentenceOfRemark } from '../../../src/model/snapshots.ts';
 import { openClient, profileOf, unhurried, type WrittenProfile } from '../open-client.ts';
 import { startScriptedServer } from '../scripted-server.ts';
 
@@ -139,5 +141,26 @@ describe('an unpaged list that says outside its rows that there are more', () =>
     const clinic = await listWith(() => ({ letti: 240 }), { style: 'none', ignoredPaths: ['letti'] });
     await using _server = clinic.server;
     expect(await clinic.read()).toMatchObject({ completeness: 'complete' });
+  });
+});
+
+describe('a zone without daylight saving time', () => {
+  it.each([
+    ['EST', 'America/New_York'],
+    ['MST', 'America/Denver'],
+    ['HST', 'Pacific/Honolulu'],
+  ])('%s, is reported with the zone that is usually meant', async (zone, usual) => {
+    const clinic = await clinicWith([{ ...LOCAL, timeZone: zone }]);
+    await using _server = clinic.server;
+    await clinic.read();
+    const [remark, ...others] = clinic.source.remarks();
+    expect([remark?.code, remark?.path, remark?.zones, others]).toEqual(['zone-fixed', 'timeZone', [zone], []]);
+    expect(remark === undefined ? '' : render(sentenceOfRemark(remark))).toContain(usual);
+  });
+
+  it('is no remark for a zone of a region, an offset or a Windows name', async () => {
+    for (const timeZone of ['Europe/Rome', 'Etc/GMT-1', 'W. Europe Standard Time']) {
+      expect(remarksOf([{ ...LOCAL, timeZone }], profileOf())).toEqual([]);
+    }
   });
 });
