@@ -38,6 +38,8 @@ export const DAEMON_EN = {
 
   'ids-or-similar': '{ids}; similar names: {similar}',
   'rows-counted': '{count:record|records}',
+  'remark.date-order':
+    '{list}: {field} in {rows} can be two dates, such as 03/12/2026; set dateOrder in the clinic profile',
   'remark.more-told':
     '{list}: {path} in the response announces more records than {rows}, so the list is partial; set paging for {list} in the clinic profile, or add {path} to paging.ignoredPaths if it has another meaning',
   'remark.path-empty':

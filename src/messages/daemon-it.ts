@@ -40,6 +40,8 @@ export const DAEMON_IT = {
 
   'ids-or-similar': '{ids}; nomi simili: {similar}',
   'rows-counted': '{count:record|record}',
+  'remark.date-order':
+    '{list}: {field} in {rows} può indicare due date, come 03/12/2026; impostare dateOrder nel profilo della clinica',
   'remark.more-told':
     '{list}: {path} nella risposta annuncia altri record oltre a {rows}, quindi l’elenco è parziale; impostare paging per {list} nel profilo della clinica, o aggiungere {path} a paging.ignoredPaths se ha un altro significato',
   'remark.path-empty':

@@ -65,7 +65,7 @@ export function compilePatientRows(profile: ClinicProfile): RowMapper<Patient> {
   const updatedAt = tolerant(read.updatedAt);
   const isActive = tolerant(read.isActive);
   const consentsOf = compileConsents(profile);
-  const namesIn = compileFullName(profile.patients.fullName);
+  const namesIn = compileFullName(profile.patients.fullName, profile);
   const map = compileRows(read.id, (row, onUnreadable) => ({
     id: read.id(row),
     ...namesIn(row, { firstName: read.firstName(row, onUnreadable), lastName: read.lastName(row, onUnreadable) }),

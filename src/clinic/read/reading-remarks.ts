@@ -1,3 +1,4 @@
+import type { InvalidRow } from '../../model/records.ts';
 import type { ReadingRemark } from '../../model/snapshots.ts';
 import { isZone } from '../../model/time.ts';
 import { ianaOfWindows, ianaZone, usualZoneOf } from '../../model/zone-names.ts';
@@ -100,6 +101,7 @@ export class EmptyPaths {
 export class RemarkCollectors {
   readonly #lists: ReadonlyMap<ResourceName, { paths: EmptyPaths; zones: UnreadZones | null }>;
   readonly #usual: string;
+  #ambiguousDates: ReadingRemark[] = [];
 
   constructor(profile: ClinicProfile) {
     const zonesOf = (list: 'appointments' | 'agendas' | 'locations') =>
@@ -140,9 +142,24 @@ export class RemarkCollectors {
     this.#lists.get(list)?.zones?.ended(rows);
   }
 
+  /** Counts appointments with a date of unknown order. */
+  sawUnusable(unusable: readonly InvalidRow[]): void {
+    const byField = Map.groupBy(
+      unusable.filter(({ code }) => code === 'ambiguous-date'),
+      ({ field }) => field,
+    );
+    this.#ambiguousDates = [...byField].map(([field, { length: rows }]) => {
+      return { code: 'date-order', list: 'appointments', field, path: 'dateOrder', rows };
+    });
+  }
+
   all(): ReadingRemark[] {
     const lists = [...this.#lists.values()];
-    return [...lists.flatMap(({ zones }) => zones?.remarks() ?? []), ...lists.flatMap(({ paths }) => paths.remarks())];
+    return [
+      ...this.#ambiguousDates,
+      ...lists.flatMap(({ zones }) => zones?.remarks() ?? []),
+      ...lists.flatMap(({ paths }) => paths.remarks()),
+    ];
   }
 }
 

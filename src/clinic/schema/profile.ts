@@ -176,6 +176,17 @@ export const clinicProfileSchema = z.strictObject({
     .describe(
       'Unit of numeric times since 1970-01-01T00:00Z. 0 means no value, except in dates; 19800301 is a date. `null`: the system has no numeric times.',
     ),
+  dateOrder: z
+    .enum(['day-first', 'month-first'])
+    .nullable()
+    .default(null)
+    .describe(
+      'Order of dates such as 03/12/2026. `null`: such a date is unreadable (`ambiguous-date`) if both numbers can be a month.',
+    ),
+  unescapeTexts: z
+    .boolean()
+    .default(false)
+    .describe('Replaces XML and HTML escapes in texts, such as `D&apos;Angelo` and `Nicol&ograve;`.'),
   localTimes: z
     .strictObject({
       gap: z

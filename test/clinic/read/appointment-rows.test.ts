@@ -502,3 +502,110 @@ describe('a record whose start is stated as empty', () => {
     expect(documented({ ...ROW, id: null, start: null })).toMatchObject({ unusable: { code: 'missing-id' } });
   });
 });
+
+describe('a date with the year last', () => {
+  const START = { ...ROW, start: '03/12/2026 09:00', end: '03/12/2026 09:30' };
+  const startOf = (row: object, written: WrittenProfile = {}) => {
+    const mapped = compileAppointmentRows(profileOf(written))(row);
+    return 'record' in mapped ? new Date(mapped.record.time.startAt).toISOString() : mapped.unusable.code;
+  };
+
+  it('is read in the order of the profile, and never without one', () => {
+    expect(startOf(START)).toBe('ambiguous-date');
+    expect(startOf(START, { dateOrder: 'day-first' })).toBe('2026-12-03T08:00:00.000Z');
+    expect(startOf(START, { dateOrder: 'month-first' })).toBe('2026-03-12T08:00:00.000Z');
+    const clear = { start: '13/12/2026 09:00', end: '13/12/2026 09:30' };
+    expect(startOf({ ...ROW, ...clear })).toBe('2026-12-13T08:00:00.000Z');
+    expect(startOf({ ...ROW, ...clear }, { dateOrder: 'month-first' })).toBe('bad-time');
+    expect(startOf({ ...ROW, start: '31/02/2026 09:00' })).toBe('bad-time');
+    const fields = { start: ['day + begin'], end: ['day + until'] };
+    const apart = { ...ROW, day: '3.12.2026', begin: '09:00', until: '09:30' };
+    expect(startOf(apart, { appointments: { fields } })).toBe('ambiguous-date');
+    expect(startOf(apart, { appointments: { fields }, dateOrder: 'day-first' })).toBe('2026-12-03T08:00:00.000Z');
+  });
+
+  it('means the same as the form with the year first, for every day and separator', () => {
+    const day = fc.date({ min: new Date('2001-01-01'), max: new Date('2090-01-01'), noInvalidDate: true });
+    fc.assert(
+      fc.property(day, fc.constantFrom('/', '-', '.'), fc.boolean(), (date, separator, isDayFirst) => {
+        const [year = '', month = '', dayOfMonth = ''] = date.toISOString().slice(0, 10).split('-');
+        const text = (isDayFirst ? [dayOfMonth, month, year] : [month, dayOfMonth, year]).join(separator);
+        const dateOrder = isDayFirst ? 'day-first' : 'month-first';
+        const written = startOf({ ...ROW, start: `${text} 12:00`, end: `${text} 12:30` }, { dateOrder });
+        const iso = `${year}-${month}-${dayOfMonth}`;
+        expect(written).toBe(startOf({ ...ROW, start: `${iso}T12:00`, end: `${iso}T12:30` }));
+      }),
+    );
+  });
+});
+
+describe('an interval in one text', () => {
+  it('is read as its start and end', () => {
+    const plain = recordOf({ ...ROW, start: '2026-12-03T09:00', end: '2026-12-03T09:30' }).time;
+    fc.assert(
+      fc.property(
+        fc.constantFrom(
+          '2026-12-03T09:00',
+          '2026-12-03 09:00:00',
+          '2026-12-03T09:00+01:00',
+          '2026-12-03T09:00[Europe/Rome]',
+        ),
+        fc.constantFrom(
+          'PT30M',
+          'PT0.5H',
+          '2026-12-03T09:30',
+          '2026-12-03T08:30Z',
+          '09:30',
+          '2026-12-03T09:30[Europe/Rome]',
+        ),
+        (start, end) => {
+          expect(recordOf({ ...ROW, start: `${start}/${end}`, end: undefined }).time).toEqual(plain);
+        },
+      ),
+    );
+    const days = recordOf({ ...ROW, start: '2026-12-03/2026-12-05', end: null }).time;
+    expect(days).toMatchObject({ kind: 'all-day', startDate: '2026-12-03', endDate: '2026-12-05' });
+  });
+
+  it.each([
+    '2026-12-03T09:00/',
+    '2026-12-03T09:00/PT',
+    '2026-12-03T09:00/soon',
+    '/PT30M',
+    '2026-12-03T09:00/2026-12-03T08:00',
+  ])('is unusable without two readable parts: %s', (start) =>
+    expect(documented({ ...ROW, start, end: null })).toHaveProperty('unusable.recordId', 'app-1'),
+  );
+});
+
+describe('escapes in texts', () => {
+  const unescapeTexts = true;
+  const lastName = (text: string, written: WrittenProfile = { unescapeTexts }) =>
+    recordOf({ ...ROW, patient: { ...ROW.patient, lastName: text } }, written).patient?.lastName;
+
+  it.each([
+    ['D&apos;ANGELO', "D'ANGELO"],
+    ['D&#39;Angelo', "D'Angelo"],
+    ['D&#x27;Angelo', "D'Angelo"],
+    ['Nicol&ograve;', 'Nicolò'],
+    ['M&uuml;ller &amp; Co.', 'Müller & Co.'],
+    ['&amp;apos;', '&apos;'],
+    ['&nothing; & &#0; &#xD800;', '&nothing; & &#0; &#xD800;'],
+  ])('%s are replaced once if the profile says so', (text, expected) => {
+    expect(lastName(text)).toBe(expected);
+    expect(lastName(text, {})).toBe(text);
+    const fullName = { path: 'name', order: 'family-first' as const, separator: ',' };
+    const row = { ...ROW, patient: { id: 'pat-1' }, name: `${text}, Anna` };
+    const written = { unescapeTexts, appointments: { patientFullName: fullName } };
+    expect(recordOf(row, written).patient).toMatchObject({ lastName: expected, firstName: 'Anna' });
+  });
+
+  it('restore every text', () => {
+    const escaped = (text: string) => text.replaceAll(/[^a-z]/giu, (one) => `&#${one.codePointAt(0)};`);
+    fc.assert(
+      fc.property(fc.stringMatching(/^[A-Za-zÀ-ÿ'&<>" ]{1,40}[a-z]$/), (text) => {
+        expect(lastName(escaped(text))).toBe(text);
+      }),
+    );
+  });
+});

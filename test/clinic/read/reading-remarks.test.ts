@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { emptyPathsIn, remarksOf, UnreadZones } from '../../../src/clinic/read/reading-remarks.ts';
 import { createTenantSource } from '../../../src/clinic/tenant-source.ts';
 import { render } from '../../../src/messages/message.ts';
@@ -163,4 +163,18 @@ describe('a zone without daylight saving time', () => {
       expect(remarksOf([{ ...LOCAL, timeZone }], profileOf())).toEqual([]);
     }
   });
+});
+
+test('dates of unknown order are reported with the setting, until it is set', async () => {
+  const rows = [{ ...LOCAL, start: '03/12/2026 09:00', end: '03/12/2026 09:30' }];
+  for (const dateOrder of [null, 'day-first'] as const) {
+    const clinic = await clinicWith(rows, { dateOrder });
+    await using _server = clinic.server;
+    await clinic.read();
+    const remarks = clinic.source.remarks();
+    expect(remarks.map((one) => [one.code, one.field, one.rows])).toEqual(
+      dateOrder === null ? [['date-order', 'start', 1]] : [],
+    );
+    for (const one of remarks) expect(render(sentenceOfRemark(one))).toContain('set dateOrder');
+  }
 });
