@@ -183,6 +183,12 @@ export const clinicProfileSchema = z.strictObject({
     .describe(
       'Order of dates such as 03/12/2026. `null`: such a date is unreadable (`ambiguous-date`) if both numbers can be a month.',
     ),
+  idCase: z
+    .enum(['exact', 'ignored'])
+    .default('exact')
+    .describe(
+      'Comparison of ids. `ignored`: a record read alone may have its id in another case than requested, `a1f3` for `A1F3`.',
+    ),
   unescapeTexts: z
     .boolean()
     .default(false)
