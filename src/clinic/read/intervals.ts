@@ -3,7 +3,7 @@ const INTERVAL =
   /^(?<start>\d{4}-\d\d-\d\d.*?)\/(?:(?<duration>P[T\d].*)|(?<end>\d{4}-\d\d-\d\d.*)|(?<clock>\d\d:\d\d.*))$/i;
 
 /** Two parts of an interval. */
-export interface Interval {
+interface Interval {
   start: string;
   end: string | null;
   duration: string | null;

@@ -452,57 +452,6 @@ describe('a row that says no more than that its record is off', () => {
   });
 });
 
-describe('a record whose start is stated as empty', () => {
-  const EMPTY = [
-    null,
-    '',
-    ' ',
-    '0000-00-00',
-    '0000-00-00 00:00:00',
-    '0000-00-00T00:00:00.000Z',
-    '0001-01-01T00:00:00',
-    '0001-01-01T00:00:00.0000000+01:00',
-    '00/00/0000',
-    '01/01/0001 00:00:00',
-    '1899-12-30T00:00:00',
-    '1900-01-01',
-    '/Date(-62135596800000)/',
-  ];
-
-  it.each(EMPTY)('is not scheduled, and so removed like a cancelled one: %j', (start) => {
-    const waiting = { ...ROW, start, end: null, status: 'Booked' };
-    const tombstone = { recordId: 'app-1', code: 'tombstone', field: 'start', isTombstone: true };
-    expect(documented(waiting)).toMatchObject({ unusable: tombstone });
-    expect(documented({ ...waiting, agendaId: null })).toMatchObject({ unusable: tombstone });
-    const off = compileAppointmentRows(profileOf({ appointments: { emptyStartMeansUnscheduled: false } }));
-    expect(off(waiting)).not.toMatchObject({ unusable: { isTombstone: true } });
-  });
-
-  it('by a date apart from its time', () => {
-    const fields = { start: ['day + begin'], end: ['day + until'] };
-    const map = compileAppointmentRows(profileOf({ appointments: { fields } }));
-    for (const day of EMPTY) {
-      expect(map({ ...ROW, day, begin: '09:00', until: '09:30' })).toMatchObject({ unusable: { isTombstone: true } });
-    }
-  });
-
-  it('is no statement without the field, with another date, or without an id', () => {
-    fc.assert(
-      fc.property(
-        fc.date({ min: new Date('1990-01-01'), max: new Date('2150-01-01'), noInvalidDate: true }),
-        (date) => {
-          const row = { ...ROW, start: date.toISOString(), end: null };
-          expect(documented(row)).toMatchObject({ unusable: { code: 'missing-field', field: 'end' } });
-        },
-      ),
-    );
-    const others = [undefined, 'soon', 7, {}, '2026-02-30', '1754-01-01'];
-    for (const start of others)
-      expect(documented({ ...ROW, start })).not.toMatchObject({ unusable: { code: 'tombstone' } });
-    expect(documented({ ...ROW, id: null, start: null })).toMatchObject({ unusable: { code: 'missing-id' } });
-  });
-});
-
 describe('a date with the year last', () => {
   const START = { ...ROW, start: '03/12/2026 09:00', end: '03/12/2026 09:30' };
   const startOf = (row: object, written: WrittenProfile = {}) => {
@@ -534,77 +483,6 @@ describe('a date with the year last', () => {
         const written = startOf({ ...ROW, start: `${text} 12:00`, end: `${text} 12:30` }, { dateOrder });
         const iso = `${year}-${month}-${dayOfMonth}`;
         expect(written).toBe(startOf({ ...ROW, start: `${iso}T12:00`, end: `${iso}T12:30` }));
-      }),
-    );
-  });
-});
-
-describe('an interval in one text', () => {
-  it('is read as its start and end', () => {
-    const plain = recordOf({ ...ROW, start: '2026-12-03T09:00', end: '2026-12-03T09:30' }).time;
-    fc.assert(
-      fc.property(
-        fc.constantFrom(
-          '2026-12-03T09:00',
-          '2026-12-03 09:00:00',
-          '2026-12-03T09:00+01:00',
-          '2026-12-03T09:00[Europe/Rome]',
-        ),
-        fc.constantFrom(
-          'PT30M',
-          'PT0.5H',
-          '2026-12-03T09:30',
-          '2026-12-03T08:30Z',
-          '09:30',
-          '2026-12-03T09:30[Europe/Rome]',
-        ),
-        (start, end) => {
-          expect(recordOf({ ...ROW, start: `${start}/${end}`, end: undefined }).time).toEqual(plain);
-        },
-      ),
-    );
-    const days = recordOf({ ...ROW, start: '2026-12-03/2026-12-05', end: null }).time;
-    expect(days).toMatchObject({ kind: 'all-day', startDate: '2026-12-03', endDate: '2026-12-05' });
-  });
-
-  it.each([
-    '2026-12-03T09:00/',
-    '2026-12-03T09:00/PT',
-    '2026-12-03T09:00/soon',
-    '/PT30M',
-    '2026-12-03T09:00/2026-12-03T08:00',
-  ])('is unusable without two readable parts: %s', (start) =>
-    expect(documented({ ...ROW, start, end: null })).toHaveProperty('unusable.recordId', 'app-1'),
-  );
-});
-
-describe('escapes in texts', () => {
-  const unescapeTexts = true;
-  const lastName = (text: string, written: WrittenProfile = { unescapeTexts }) =>
-    recordOf({ ...ROW, patient: { ...ROW.patient, lastName: text } }, written).patient?.lastName;
-
-  it.each([
-    ['D&apos;ANGELO', "D'ANGELO"],
-    ['D&#39;Angelo', "D'Angelo"],
-    ['D&#x27;Angelo', "D'Angelo"],
-    ['Nicol&ograve;', 'Nicolò'],
-    ['M&uuml;ller &amp; Co.', 'Müller & Co.'],
-    ['&amp;apos;', '&apos;'],
-    ['&nothing; & &#0; &#xD800;', '&nothing; & &#0; &#xD800;'],
-  ])('%s are replaced once if the profile says so', (text, expected) => {
-    expect(lastName(text)).toBe(expected);
-    expect(lastName(text, {})).toBe(text);
-    const fullName = { path: 'name', order: 'family-first' as const, separator: ',' };
-    const row = { ...ROW, patient: { id: 'pat-1' }, name: `${text}, Anna` };
-    const written = { unescapeTexts, appointments: { patientFullName: fullName } };
-    expect(recordOf(row, written).patient).toMatchObject({ lastName: expected, firstName: 'Anna' });
-  });
-
-  it('restore every text', () => {
-    const escaped = (text: string) => text.replaceAll(/[^a-z]/giu, (one) => `&#${one.codePointAt(0)};`);
-    fc.assert(
-      fc.property(fc.stringMatching(/^[A-Za-zÀ-ÿ'&<>" ]{1,40}[a-z]$/), (text) => {
-        expect(lastName(escaped(text))).toBe(text);
       }),
     );
   });

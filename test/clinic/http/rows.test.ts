@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import { asFlag, asId, folded, readCount } from '../../../src/clinic/http/rows.ts';
+
+test('a total is a number, digits or the end of a range', () => {
+  expect([240, '240', ' items 0-24/319 ', 'items */7', 0].map(readCount)).toEqual([240, 240, 319, 7, 0]);
+  for (const value of [-1, 1.5, '1.5', 'many', '', null, true, {}]) expect(readCount(value)).toBeNull();
+});
+
+test('flags, ids and words are read in their usual spellings', () => {
+  expect(['S', 'sì', 1, true, 'no', 0, 'maybe', null].map(asFlag)).toEqual([
+    true,
+    true,
+    true,
+    true,
+    false,
+    false,
+    null,
+    null,
+  ]);
+  expect([7, 'a/1', 1.5, ' ', '..', null].map(asId)).toEqual(['7', 'a/1', null, null, null, null]);
+  expect(['Checked_In', '-1', '--'].map(folded)).toEqual(['checkedin', '-1', '--']);
+});
