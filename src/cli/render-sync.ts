@@ -136,6 +136,8 @@ function sentenceOf({ code, count, what, soon }: TargetGap): string {
       return `${count} unreadable ${count === 1 ? 'record' : 'records'}: ${ids}`;
     case 'records-unlisted':
       return `the clinic's list lacks ${count} ${count === 1 ? 'record' : 'records'} that the clinic returns individually`;
+    case 'records-unconfirmable':
+      return `${count} missing ${count === 1 ? 'record' : 'records'} unreadable when read individually: ${ids}`;
     case 'record-forged':
       return FORGED.message;
     case 'egress-stopped':

@@ -128,14 +128,16 @@ export function createTenantSource(
     cached(name, async (signal) => {
       const records = await inTenant(signal, (tenantId) => recordsOf(list(tenantId, [], signal)));
       remarks.ended(name, records.length);
-      return records;
+      return confirmComplete(context, name, records);
     }).get;
   const patients = calls('patients', compilePatientRows);
   const reports = calls('medicalReports', compileReportRows);
   const whole =
-    <Model extends { id: string }>({ list }: ResourceCalls<Model>) =>
+    <Model extends { id: string }>(name: ResourceName, { list }: ResourceCalls<Model>) =>
     (signal: AbortSignal) =>
-      inTenant(signal, (tenantId) => readWhole((reading) => list(tenantId, [], reading), signal));
+      inTenant(signal, (tenantId) => readWhole((reading) => list(tenantId, [], reading), signal)).then((snapshot) =>
+        confirmComplete(context, name, snapshot),
+      );
   const invoices = createInvoiceReader(context);
   const agendas = catalogue('agendas', calls('agendas', compileAgendaRows));
   const locations = catalogue('locations', calls('locations', compileLocationRows));
@@ -157,16 +159,31 @@ export function createTenantSource(
     readAppointment: alone((tenantId, id, reading) =>
       inZones(reading, (sites) => readZoned(context, { tenantId, id, signal: reading }, sites)),
     ),
-    readPatients: whole(patients),
+    readPatients: whole('patients', patients),
     readInvoices: (query, signal) => inTenant(signal, (tenantId) => invoices.readInvoices(tenantId, query, signal)),
     readInvoice: (id, query, signal) =>
       alone((tenantId, invoiceId, reading) => invoices.readInvoice(tenantId, invoiceId, query, reading))(id, signal),
-    readReports: whole(reports),
+    readReports: whole('medicalReports', reports),
     readReport: alone(reports.read),
-    remarks: () => remarks.all(),
+    remarks: () => [...announcements(context.pagings), ...remarks.all()],
     within: (ask, signal) => inTenant(signal, ask),
     invalidate,
   };
+}
+
+/** A complete read refutes an earlier announcement of more rows. Returns the read. */
+function confirmComplete<Read extends object>({ pagings }: ClinicContext, list: ResourceName, read: Read): Read {
+  const memory = pagings.get(list);
+  const isPartial = 'completeness' in read && read.completeness !== 'complete';
+  if (memory !== undefined && !isPartial) memory.announced = null;
+  return read;
+}
+
+/** Returns a remark for each list whose last answer announced more rows than were read. */
+function announcements(pagings: ClinicContext['pagings']): ReadingRemark[] {
+  return [...pagings].flatMap(([list, { announced }]) =>
+    announced == null ? [] : [{ code: 'more-told', list, field: 'paging', path: announced.path, rows: announced.rows }],
+  );
 }
 
 /** Requests appointment rows in the zones of their locations. A forbidden list of locations provides no zone. */
@@ -216,9 +233,10 @@ function appointmentReader(
         // Changes since a read in other zones would prove nothing.
         return inZones(signal, read, () => query.memory?.distrust());
       });
+      remarks.sawUnusable(snapshot.unusable);
       const rows = snapshot.records.size + snapshot.unusable.length;
       if (snapshot.completeness === 'complete') remarks.ended('appointments', rows);
-      return snapshot;
+      return confirmComplete(context, 'appointments', snapshot);
     } catch (error) {
       // Other cached data may be as old as the lost permission.
       if (mayMeanTenant(error)) invalidate();

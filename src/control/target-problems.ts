@@ -144,6 +144,8 @@ function sentenceOf({ code, count, what }: TargetGap): Message {
       return message('records-unreadable', { count, codes: ids });
     case 'records-unlisted':
       return message('records-unlisted', { count });
+    case 'records-unconfirmable':
+      return message('records-unconfirmable', { count, codes: ids });
     case 'record-forged':
       return FORGED.texts.message;
     case 'egress-stopped':
@@ -151,11 +153,15 @@ function sentenceOf({ code, count, what }: TargetGap): Message {
   }
 }
 
-function nextOf({ code }: TargetGap, tenant: string, target: string, location: string): Text {
+function nextOf({ code, what }: TargetGap, tenant: string, target: string, location: string): Text {
   if (code === 'agenda-unknown') return message('agenda-unknown.remedy', { target, place: location });
   if (code === 'treatment-unknown') return message('treatment-unknown.remedy', { target, place: location });
   if (code === 'record-forged') return FORGED.texts.remedy;
   if (code.endsWith('-unconfirmed')) return `clinic-mirror login ${tenant} ${CLINIC_CONNECTION}`;
   if (code === 'records-unlisted') return message('records-unlisted.remedy');
+  if (code === 'records-unconfirmable') {
+    const isOtherId = what.some((fault) => fault.startsWith('wrong-record'));
+    return message(isOtherId ? 'records-unconfirmable.id' : 'records-unconfirmable.remedy');
+  }
   return `clinic-mirror ${code === 'records-unreadable' ? `status ${tenant}` : `health ${tenant} ${target}`}`;
 }

@@ -18,6 +18,7 @@ import { outlying, type PushedState } from '../sync/diff.ts';
 import { listedIn, snapshotOf, windowOf } from '../sync/mapping-sources.ts';
 import type { ClinicReading } from './clinic-reading.ts';
 import type { Cycle } from './cycle.ts';
+import type { StreamMemory } from './stream-memory.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** Maximum absent records of a stream fetched individually in one cycle; the next cycle fetches more. */
@@ -68,15 +69,20 @@ export async function confirmAbsence<Source extends { id: string }>(
   const first = roundRobin(missing, (id) => !present.has(id) && !missedSince.has(id) && !isDue(id), tenant.random);
   const early = second.slice(0, Math.max(SECOND_LOOKS_PER_CYCLE, CONFIRMATIONS_PER_CYCLE - first.length));
   const byChance = new Set(first.slice(0, CONFIRMATIONS_PER_CYCLE - early.length));
-  const ask = asker(tenant, readAlone, signal);
+  const faults = new Map<string, number>();
+  const addFault = (fault: string) => void faults.set(fault, (faults.get(fault) ?? 0) + 1);
+  confirmation.faults = faults;
+  const ask = asker(tenant, readAlone, addFault, signal);
   for (const id of unkept) if (missedSince.has(id) && !isDue(id)) confirmation.missedOnce.add(id);
   for (const id of [...early, ...byChance]) {
     const answer = await ask(id);
     if (answer === null) continue;
     if (byChance.has(id)) confirmation.sampled.add(id);
     if ('found' in answer) confirmation.found.push(answer.found);
-    else if ('unusable' in answer) confirmation.unusable.add(id);
-    else (isDue(id) ? confirmation.vanished : confirmation.missedOnce).add(id);
+    else if ('unusable' in answer) {
+      confirmation.unusable.add(id);
+      addFault(`${answer.unusable.code} ${answer.unusable.field}`);
+    } else (isDue(id) ? confirmation.vanished : confirmation.missedOnce).add(id);
   }
   confirmation.present = await lookAtHeld(shuffled([...present], tenant.random), ask, confirmation.found);
   confirmation.unlisted = confirmation.found.filter(belongsOnList).length;
@@ -99,6 +105,7 @@ function retainUnapproved({ vanished, missedOnce }: Confirmation<unknown>, appro
 function asker<Source>(
   tenant: Questioner,
   readAlone: ReadAlone<Source>,
+  addFault: (fault: string) => void,
   signal: AbortSignal,
 ): (recordId: string) => Promise<Lookup<Source> | null> {
   let failedInTurn = 0;
@@ -110,7 +117,9 @@ function asker<Source>(
       return answer;
     } catch (error) {
       signal.throwIfAborted();
-      tenant.log.warn({ code: asMirrorError(error).code }, 'missing record could not be read individually');
+      const { code } = asMirrorError(error);
+      addFault(code === 'wrong-record' ? `${code} id` : code);
+      tenant.log.warn({ code }, 'missing record could not be read individually');
       failedInTurn += 1;
       return null;
     }
@@ -247,6 +256,17 @@ export function withProvedGaps(clinicReading: ClinicReading, confirmations: Conf
       invoices: markStream(streams.invoices, invoices),
     },
   };
+}
+
+/** Returns in how many consecutive cycles absent records could not be read individually; only a cycle with effects counts. */
+export function unconfirmableAfter(
+  memory: Pick<StreamMemory, 'unconfirmableCycles'>,
+  confirmations: Confirmations,
+  isRecorded: boolean,
+): number {
+  const hasFaults = Object.values(confirmations).some(({ faults }) => faults.size > 0);
+  if (isRecorded) memory.unconfirmableCycles = hasFaults ? memory.unconfirmableCycles + 1 : 0;
+  return memory.unconfirmableCycles;
 }
 
 async function missesBefore(

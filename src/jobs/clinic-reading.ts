@@ -276,18 +276,30 @@ export function gapsOf(
   return new Map([...gaps].filter(([, found]) => found.length > 0));
 }
 
-/** Adds missing listed records to each target's gaps: further records may be missing for every target. */
+/** Number of cycles after which unreadable absent records are a problem: shorter faults are temporary. Our choice. */
+const PROBLEM_AFTER_CYCLES = 3;
+
+/** Adds missing listed records, and lastingly unreadable absent ones, to each target's gaps: every target may be affected. */
 export function gapsConfirmed(
   existing: ReadonlyMap<string, readonly TargetGap[]>,
   targets: readonly OpenTarget[],
   confirmations: Confirmations,
+  unconfirmableCycles: number,
 ): ReadonlyMap<string, readonly TargetGap[]> {
   const all = new Map(existing);
   for (const target of targets) {
     const streams = new Set<StreamName>([target.stream, ...streamsOf(target).filter((name) => name !== 'history')]);
-    const count = [...streams].reduce((sum, stream) => sum + confirmations[stream].unlisted, 0);
-    if (count === 0) continue;
-    all.set(target.id, [...(existing.get(target.id) ?? []), { code: 'records-unlisted', count, what: [], soon: [] }]);
+    const found = [...streams].map((stream) => confirmations[stream]);
+    const unlisted = found.reduce((sum, one) => sum + one.unlisted, 0);
+    const faults = unconfirmableCycles < PROBLEM_AFTER_CYCLES ? [] : found.flatMap((one) => [...one.faults]);
+    const unconfirmable = faults.reduce((sum, [, times]) => sum + times, 0);
+    const what = [...new Set(faults.map(([fault]) => fault))].slice(0, MOST_REPORTED);
+    const gaps = [
+      { code: 'records-unlisted', count: unlisted, what: [], soon: [] },
+      { code: 'records-unconfirmable', count: unconfirmable, what, soon: [] },
+    ] satisfies TargetGap[];
+    const added = gaps.filter(({ count }) => count > 0);
+    if (added.length > 0) all.set(target.id, [...(existing.get(target.id) ?? []), ...added]);
   }
   return all;
 }

@@ -13,7 +13,7 @@ import type { PatientHistory } from '../sync/derive.ts';
 import type { MappingSource } from '../sync/mapping/contract.ts';
 import { mappables, missingFrom, unusableIn } from '../sync/mapping-sources.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
-import { confirmAll, nextOutside, type Questioner, withProvedGaps } from './absence.ts';
+import { confirmAll, nextOutside, type Questioner, unconfirmableAfter, withProvedGaps } from './absence.ts';
 import { type ClinicReading, gapsConfirmed, gapsOf } from './clinic-reading.ts';
 import { type LoadContext, plannedBefore, type SkippedTarget } from './cycle.ts';
 import { inPieces } from './in-pieces.ts';
@@ -158,7 +158,8 @@ export async function loadCycle(
   const unlisted = await withUnlisted(tenant, some.opened, { clinicReading: listed, isRecorded: lease !== null });
   const confirmations = await confirmUnlisted(tenant, unlisted, { clinicReading: listed, progress }, signal);
   const clinicReading = withProvedGaps(listed, confirmations);
-  const loadContext = { ...before, clinicReading, gaps: gapsConfirmed(before.gaps, targets, confirmations) };
+  const cycles = unconfirmableAfter(tenant.memory, confirmations, lease !== null);
+  const loadContext = { ...before, clinicReading, gaps: gapsConfirmed(before.gaps, targets, confirmations, cycles) };
   progress('planning');
   await updatePatientHistories(tenant, clinicReading, confirmations, signal);
   // After the targets are opened: objects found there may prove that the state was lost.

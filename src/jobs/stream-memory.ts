@@ -72,6 +72,8 @@ export interface StreamMemory extends StreamReadings {
   byAgenda: AgendaIndex | null;
   /** Whether the last read appointments lacked patients' names: the list of patients is then read first. */
   lacksNames: boolean;
+  /** Consecutive cycles in which absent records could not be read individually. */
+  unconfirmableCycles: number;
 }
 
 /**
@@ -82,7 +84,7 @@ export interface StreamMemory extends StreamReadings {
 export function emptyStreamMemory(room: CacheBudget, goesOn: boolean): StreamMemory {
   const memory: StreamMemory = {
     process: goesOn ? randomUUID() : null,
-    ...{ patients: null, invoices: null, history: null, byAgenda: null, lacksNames: false },
+    ...{ patients: null, invoices: null, history: null, byAgenda: null, lacksNames: false, unconfirmableCycles: 0 },
     appointments: new ReadingMemory<Appointment>(room, () => {
       memory.byAgenda = null;
     }),

@@ -59,8 +59,19 @@ export const DAEMON_EN = {
 
   'ids-or-similar': '{ids}; similar names: {similar}',
   'rows-counted': '{count:record|records}',
+  'records-unconfirmable':
+    '{count:record|records} missing from the list of the clinic cannot be read individually: {codes}',
+  'records-unconfirmable.id':
+    'if the clinic writes ids in another case, set idCase: ignored in the clinic profile; otherwise report the error to the clinic',
+  'records-unconfirmable.remedy': 'correct the fields of the clinic profile, or report the error to the clinic',
+  'remark.date-order':
+    '{list}: {field} in {rows} can be two dates, such as 03/12/2026; set dateOrder in the clinic profile',
+  'remark.more-told':
+    '{list}: {path} in the response announces more records than {rows}, so the list is partial; set paging for {list} in the clinic profile, or add {path} to paging.ignoredPaths if it has another meaning',
   'remark.path-empty':
     '{list}.fields.{field}: the path {path} found nothing in {rows}; correct the path in the clinic profile',
+  'remark.zone-fixed':
+    '{list}: {path} names the zone {zones} in {rows}, which has no daylight saving time; if the clinic’s clocks change, write {usual} in the clinic system',
   'remark.zone-unread':
     '{list}: {path} names the zone {zones} in {rows}, but clinic-mirror reads local times in another zone; if {path} is their zone, add {path} to {list}.fields.zone in the clinic profile',
   'sync-health.in-sync': 'in sync',

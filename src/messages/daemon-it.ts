@@ -63,8 +63,19 @@ export const DAEMON_IT = {
 
   'ids-or-similar': '{ids}; nomi simili: {similar}',
   'rows-counted': '{count:record|record}',
+  'records-unconfirmable':
+    '{count:record assente dall’elenco della clinica non è leggibile singolarmente|record assenti dall’elenco della clinica non sono leggibili singolarmente}: {codes}',
+  'records-unconfirmable.id':
+    'se la clinica scrive gli id con altre maiuscole, impostare idCase: ignored nel profilo della clinica; altrimenti segnalare l’errore alla clinica',
+  'records-unconfirmable.remedy': 'correggere i campi del profilo della clinica, o segnalare l’errore alla clinica',
+  'remark.date-order':
+    '{list}: {field} in {rows} può indicare due date, come 03/12/2026; impostare dateOrder nel profilo della clinica',
+  'remark.more-told':
+    '{list}: {path} nella risposta annuncia altri record oltre a {rows}, quindi l’elenco è parziale; impostare paging per {list} nel profilo della clinica, o aggiungere {path} a paging.ignoredPaths se ha un altro significato',
   'remark.path-empty':
     '{list}.fields.{field}: il percorso {path} non ha trovato nulla in {rows}; correggere il percorso nel profilo della clinica',
+  'remark.zone-fixed':
+    '{list}: {path} indica il fuso {zones} in {rows}, che non ha l’ora legale; se gli orologi della clinica cambiano, scrivere {usual} nel sistema della clinica',
   'remark.zone-unread':
     '{list}: {path} indica il fuso {zones} in {rows}, ma clinic-mirror legge gli orari locali in un altro; se {path} è il loro fuso, aggiungere {path} a {list}.fields.zone nel profilo della clinica',
   'sync-health.in-sync': 'sincronizzato',

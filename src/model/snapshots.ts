@@ -1,6 +1,7 @@
 import { type Message, message } from '../messages/message.ts';
 import type { Appointment, InvalidRow } from './records.ts';
 import type { TimeWindow } from './time.ts';
+import { usualZoneOf } from './zone-names.ts';
 
 /**
  * Reason why a fetch does not prove the absence of records:
@@ -79,17 +80,20 @@ export type Lookup<Found> = { found: Found } | { absent: true } | { unusable: In
 /**
  * A remark about the profile, without data loss:
  * - `zone-unread`: a field names other zones than the profile uses, and the profile does not map the field;
- * - `path-empty`: a path of the profile matched nothing in a whole fetch.
+ * - `zone-fixed`: a zone such as `EST` has no daylight saving time, and usually another zone is meant;
+ * - `date-order`: dates are unreadable because the profile does not name their order of day and month;
+ * - `path-empty`: a path of the profile matched nothing in a whole fetch;
+ * - `more-told`: a field outside the rows announces more rows than the profile's paging reads, so that the list is partial.
  */
 export interface ReadingRemark {
-  code: 'zone-unread' | 'path-empty';
-  list: 'appointments' | 'agendas' | 'locations' | 'patients';
+  code: 'zone-unread' | 'zone-fixed' | 'path-empty' | 'more-told' | 'date-order';
+  list: string;
   /** Field name in the profile. */
   field: string;
   /** Path in a source record. */
   path: string;
   rows: number;
-  /** Of `zone-unread`: the found zone names. */
+  /** Of `zone-unread` and `zone-fixed`: the found zone names. */
   zones?: readonly string[];
 }
 
@@ -97,5 +101,11 @@ export interface ReadingRemark {
 export function sentenceOfRemark({ code, list, field, path, rows: count, zones = [] }: ReadingRemark): Message {
   const rows = message('rows-counted', { count });
   if (code === 'path-empty') return message('remark.path-empty', { list, field, path, rows });
+  if (code === 'zone-fixed') {
+    const usual = zones.map((zone) => usualZoneOf(zone) ?? zone).join(', ');
+    return message('remark.zone-fixed', { list, path, rows, zones: zones.join(', '), usual });
+  }
+  if (code === 'date-order') return message('remark.date-order', { list, field, rows });
+  if (code === 'more-told') return message('remark.more-told', { list, path, rows });
   return message('remark.zone-unread', { list, path, rows, zones: zones.slice(0, 3).join(', ') });
 }

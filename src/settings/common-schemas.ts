@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { issueText, message, type Text } from '../messages/message.ts';
 import { didYouMean, NAME, NAME_REMEDY } from '../model/text.ts';
 import { ZONE_REMEDY } from '../model/time.ts';
+import { ianaOfWindows, usualZoneOf } from '../model/zone-names.ts';
 
 /** A chosen name. */
 export const name = z.string().regex(NAME, issueText(NAME_REMEDY));
@@ -180,6 +181,8 @@ const LANGUAGES = ['en', 'it', 'de', 'fr', 'es'];
  * last slash: as a whole, `Europe/Milan` resembles `Europe/Malta`.
  */
 export function guessZone(written: string): string | null {
+  const named = ianaOfWindows(written) ?? usualZoneOf(written);
+  if (named !== null) return named;
   const wanted = plain(written);
   const zones = Intl.supportedValuesOf('timeZone');
   const byName = new Map(zones.map((zone) => [plain(zone), zone]));

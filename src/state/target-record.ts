@@ -356,6 +356,7 @@ export function recordListsIn(fields: StoredFields): Pick<StoredTarget, 'copies'
  * Data of a target that the last cycle could not read or does not know. While a gap exists, the target's freshness does not advance:
  * - `records-unreadable`: data of the clinic that may belong to the target could not become records;
  * - `records-unlisted`: the clinic's list lacks records that individual requests return, so the list is incomplete;
+ * - `records-unconfirmable`: records are absent from the list, and individual requests gave no usable answer for three cycles;
  * - `agenda-unknown`, `treatment-unknown`: the clinic has no id from the target's configuration;
  * - `egress-stopped`: a write would have disclosed more of a patient than allowed;
  * - `record-forged`: this version did not write the data in Redis; the next cycle determines the state;
@@ -366,6 +367,7 @@ export interface TargetGap {
     | 'records-unreadable'
     | 'record-forged'
     | 'records-unlisted'
+    | 'records-unconfirmable'
     | 'egress-stopped'
     | 'agenda-unknown'
     | 'treatment-unknown'

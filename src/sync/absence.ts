@@ -22,6 +22,8 @@ export interface Confirmation<Source> {
   present: Set<string>;
   /** Records that a random sample fetched successfully. They allow an estimate for records that were not fetched. */
   sampled: Set<string>;
+  /** Number of individual fetches without a usable answer, by code and field. */
+  faults: ReadonlyMap<string, number>;
   /** Absent records without a result yet: missed once, unusable, or not fetched. */
   unconfirmed: number;
 }
@@ -48,7 +50,7 @@ const MISS_LIFE_MS = 7 * DAY_MS;
 export function nothingMissing<Source>(): Confirmation<Source> {
   const none = () => new Set<string>();
   const sets = { unusable: none(), vanished: none(), missedOnce: none(), present: none(), sampled: none() };
-  return { found: [], unlisted: 0, ...sets, unconfirmed: 0 };
+  return { found: [], unlisted: 0, ...sets, faults: new Map(), unconfirmed: 0 };
 }
 
 /**

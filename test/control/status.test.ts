@@ -109,6 +109,40 @@ describe('unreadable rows', () => {
   });
 });
 
+describe('missing records that single requests never return (records-unconfirmable)', () => {
+  const wrongRecord = () => {
+    throw new MirrorError('other record', { actor: 'contract', code: 'wrong-record', retry: 'later' });
+  };
+  test.each([
+    { answer: wrongRecord, fault: 'wrong-record id', remedy: 'set idCase: ignored' },
+    {
+      answer: () => ({ unusable: { recordId: '2', code: 'bad-time', field: 'start' } }),
+      fault: 'bad-time start',
+      remedy: 'correct the fields',
+    },
+  ])(
+    '$fault is a problem from the third cycle on, until the records can be read',
+    async ({ answer, fault, remedy }) => {
+      const { clinic, model, sync } = open();
+      await sync();
+      const booked = clinic.appointments.get('2');
+      if (booked === undefined) throw new Error('the clinic has no second appointment');
+      const readAppointment = clinic.readAppointment;
+      clinic.appointments.delete('2');
+      clinic.readAppointment = async () => answer();
+      for (const gaps of [[], [], [{ code: 'records-unconfirmable', count: 1, what: [fault], soon: [] }]]) {
+        expect((await sync()).doctor?.gaps).toEqual(gaps);
+      }
+      const { status: told, doctor } = await sync();
+      expect([told.includes(fault), told.includes(remedy), doctor?.sync]).toEqual([true, true, 'behind']);
+      expect(model?.objects()).toHaveLength(3);
+      clinic.readAppointment = readAppointment;
+      clinic.appointments.set('2', booked);
+      expect((await sync()).doctor).toMatchObject({ sync: 'in-sync', gaps: [] });
+    },
+  );
+});
+
 describe('a list that lacks records which the clinic returns in single requests (records-unlisted)', () => {
   test.each([
     { name: 'an empty list', unlisted: ['1', '2', '3'] },

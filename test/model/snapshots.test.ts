@@ -21,3 +21,10 @@ test('an unread zone is reported with at most three of its names', () => {
   expect(sentence).toContain('$.tz names the zone Europe/Rome, Europe/Paris, Asia/Tokyo in 12 records');
   expect(sentence).toContain('add $.tz to appointments.fields.zone');
 });
+
+test('a remark about rows that a list announces names the field and both remedies', () => {
+  const remark = { code: 'more-told', list: 'appointments', field: 'paging', path: 'altre', rows: 37 } as const;
+  expect(render(sentenceOfRemark(remark))).toBe(
+    'appointments: altre in the response announces more records than 37 records, so the list is partial; set paging for appointments in the clinic profile, or add altre to paging.ignoredPaths if it has another meaning',
+  );
+});

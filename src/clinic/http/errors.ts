@@ -55,6 +55,13 @@ export function errorFromAnswer(
     const cause = message('with-status', { cause: what, status: shown });
     return clinicError(code, message('labelled', { label, cause }), { ...more, status, said: reported.words });
   };
+  const unavailable = (ambiguous: boolean) =>
+    fail('unavailable', message('clinic.unavailable'), {
+      ambiguous,
+      ...(retryAfterMs !== null && { retryAfterMs }),
+    });
+  // Like every refusal with 4xx, a temporary one had no effect.
+  if (profile.errors.temporaryStatuses.includes(status)) return unavailable(false);
   const usual = USUAL_ERRORS[status];
   if (usual !== undefined) return fail(usual, message(`clinic.${usual}`));
   if (status === 403) {
@@ -74,12 +81,7 @@ export function errorFromAnswer(
       ...(retryAfterMs === null && { growsToMs: UNNAMED_WAIT.longestMs }),
     });
   }
-  if (status === 408 || status >= 500) {
-    return fail('unavailable', message('clinic.unavailable'), {
-      ambiguous: mayBeDone,
-      ...(retryAfterMs !== null && { retryAfterMs }),
-    });
-  }
+  if (status === 408 || status >= 500) return unavailable(mayBeDone);
   if (status >= 300 && status < 400) return fail('redirected', message('clinic.redirected'));
   const remedy =
     reported.fields.length > 0
@@ -157,6 +159,7 @@ function remedyOf(code: string): Message | undefined {
 /** Returns whether an answer reports that a record does not exist. An HTML page proves this only if the profile trusts such pages. */
 export function saysAbsent(answer: HttpResponse, profile: ClinicProfile): boolean {
   if (answer.status !== 404 && answer.status !== 410) return false;
+  if (profile.errors.temporaryStatuses.includes(answer.status)) return false;
   return profile.errors.htmlMeansAbsent || !isHtml(answer);
 }
 

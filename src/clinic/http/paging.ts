@@ -3,7 +3,8 @@ import { nextLink } from '../../http/answer.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { PartialReason } from '../../model/snapshots.ts';
 import type { EndRule, Paging } from '../schema/paging.ts';
-import { announcesMore, answerValue, type PageAnswer, readCount, readNext, showsNext } from './rows.ts';
+import { anySign, usualSign } from './more-rows.ts';
+import { answerValue, type PageAnswer, readCount, readNext, showsNext } from './rows.ts';
 
 /** The next page: parameters in addition to the list's own, or the clinic's link. */
 export type PageTarget = { parameters: [name: string, value: string][] } | { link: string };
@@ -32,6 +33,8 @@ export interface ReceivedPage<Row> extends PageAnswer {
  */
 export interface PagingMemory {
   next: 'seen' | 'unseen' | 'not-told' | 'not-asked';
+  /** Field or header that announced more rows, and the number of rows, until a complete read. */
+  announced?: { path: string; rows: number } | null;
 }
 
 /** Input for reading a list's pages. */
@@ -157,8 +160,8 @@ async function endOf(source: Walk, progress: Progress, received: Received): Prom
 }
 
 /**
- * Returns evidence against an end found by a rule. A `Link` header outside the paging style always counters the end. Without a total or a
- * more-rows field, any usual sign of a next page counters it too, and so does a full page. A field or header that no answer ever had proves
+ * Returns evidence against an end found by a rule. A `Link` header outside the paging style always counters the end, and so does any
+ * sign in an answer without paging. Without a total or a more-rows field, any usual sign of a next page counters it too, and so does a full page. A field or header that no answer ever had proves
  * nothing by its absence.
  */
 async function partialReasonOf(
@@ -168,9 +171,12 @@ async function partialReasonOf(
 ): Promise<PartialReason | null> {
   const { paging, memory } = source;
   const { rows } = page;
-  if (paging.style !== 'link-header' && nextLink(page.headers.get('link')) !== null) return 'next-page-told';
+  const path = signOfMore(paging, progress, page);
+  if (path !== null) {
+    memory.announced = { path, rows: progress.rows };
+    return 'next-page-told';
+  }
   if (progress.lastTotal !== null || hasMore(paging, page) === false) return null;
-  if (announcesMore(page, progress.rows)) return 'next-page-told';
   if (paging.style === 'offset-limit' || paging.style === 'page-size') return null;
   if (paging.style !== 'none') {
     if (memory.next === 'unseen') memory.next = await askForNext(source, paging, rows);
@@ -178,6 +184,17 @@ async function partialReasonOf(
     if (memory.next === 'not-told' && rows.length > 1) return 'end-unproved';
   }
   return isFull(source, rows.length) ? 'full-page' : null;
+}
+
+/** Without paging, anything outside the rows can be the sign; otherwise the profile names the signs, or usual ones apply. */
+function signOfMore(paging: Paging, progress: Progress, page: ReceivedPage<unknown>): string | null {
+  if (paging.style !== 'link-header' && nextLink(page.headers.get('link')) !== null) return 'header:link';
+  if (paging.style === 'none') {
+    const total = progress.lastTotal === null ? null : paging.totalPath;
+    return anySign(page, progress.rows, [...paging.ignoredPaths, ...(total === null ? [] : [total])]);
+  }
+  if (progress.lastTotal !== null || hasMore(paging, page) === false) return null;
+  return usualSign(page, progress.rows);
 }
 
 /** Requests one of several rows, so that a paging server must show its method. */

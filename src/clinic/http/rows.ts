@@ -99,6 +99,8 @@ export function asId(value: unknown): string | null {
 export interface PageAnswer {
   body: unknown;
   headers: Pick<Headers, 'get'>;
+  /** The requested URL, if known. */
+  url?: string;
 }
 
 const HEADER = 'header:';
@@ -204,54 +206,4 @@ function headerOf(path: string): string | null {
 function asCursor(value: unknown): string | null {
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' && value !== '' ? value : null;
-}
-
-/** Usual names of a next page; any value except none announces one. */
-const NEXT = new Set([
-  'next',
-  'nextlink',
-  'nextpage',
-  'nexturl',
-  'nexthref',
-  'nextpageurl',
-  'nextcursor',
-  'nextpagetoken',
-  'nexttoken',
-  'continuationtoken',
-]);
-const HAS_MORE = new Set(['hasmore', 'hasnext', 'hasnextpage', 'morepages']);
-/** Members next to the rows that contain such names, `_links` included. */
-const PAGING_WORDS = new Set([
-  'link',
-  'links',
-  'meta',
-  'metadata',
-  'paging',
-  'pagination',
-  'page',
-  'pageinfo',
-  'cursors',
-]);
-/** Headers with the number of a list's rows. */
-export const COUNT_HEADERS = ['x-total-count', 'x-total'];
-
-/** Returns whether an answer announces more rows in a usual form, whatever the profile defines. */
-export function announcesMore({ body, headers }: PageAnswer, rows: number): boolean {
-  return COUNT_HEADERS.some((name) => Number(headers.get(name) ?? 0) > rows) || namesNext(body);
-}
-
-function namesNext(value: unknown): boolean {
-  if (!isJsonObject(value)) return false;
-  return Object.entries(value).some(([name, inner]) => {
-    const word = folded(name.replace(/^@odata\./i, ''));
-    if (HAS_MORE.has(word)) return inner === true;
-    if (NEXT.has(word)) return leadsOn(inner);
-    return PAGING_WORDS.has(word) && (Array.isArray(inner) ? addressIn(inner) !== null : namesNext(inner));
-  });
-}
-
-/** A URL, a cursor or a page number, or an object with `href` (as in HAL). */
-function leadsOn(value: unknown): boolean {
-  if (isJsonObject(value)) return leadsOn(value.href);
-  return typeof value === 'number' || (typeof value === 'string' && value !== '');
 }

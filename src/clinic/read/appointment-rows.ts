@@ -14,6 +14,8 @@ import type { RecordOf } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import type { RaisedBy } from '../schema/resources.ts';
 import { appointment } from '../schema/shapes.ts';
+import { withEmptyStarts } from './empty-starts.ts';
+import { splitInterval } from './intervals.ts';
 import { RowZone, type ZonedMapper } from './place-zones.ts';
 import {
   compileFields,
@@ -146,7 +148,7 @@ export function compileBookings(profile: ClinicProfile): ZonedMapper<BookedAppoi
     return 'record' in mapped ? { ...mapped, record: { ...mapped.record, duration } } : mapped;
   };
   const statusOf = compileStatuses(profile.appointments);
-  const namesIn = compileFullName(profile.appointments.patientFullName);
+  const namesIn = compileFullName(profile.appointments.patientFullName, profile);
   return rowZone.within((row) => {
     const mapped = map(row);
     if ('unusable' in mapped || !isJsonObject(row)) return mapped as Extract<typeof mapped, { unusable: unknown }>;
@@ -172,7 +174,7 @@ export function compileAppointmentRows(profile: ClinicProfile): ZonedMapper<Appo
   const timeOf = compileTime(zoned, read);
   const updatedAt = tolerant(compileTimestamp(fields.updatedAt, 'updatedAt', zoned));
   const agendaIdOf = tolerant(read.agendaId);
-  const namesIn = compileFullName(profile.appointments.patientFullName);
+  const namesIn = compileFullName(profile.appointments.patientFullName, profile);
   const teleVisitOf = compileTeleVisit(profile.appointments.teleVisitUrl);
 
   const map = compileRows(read.id, (row, onUnreadable): Appointment => {
@@ -196,7 +198,7 @@ export function compileAppointmentRows(profile: ClinicProfile): ZonedMapper<Appo
   });
   const statusWordOf = tolerant(read.status);
   const isCancelled = (row: JsonObject) => statusOf(statusWordOf(row), row) === 'cancelled';
-  const mapBuried = withTombstones(profile.appointments, map, isCancelled);
+  const mapBuried = withEmptyStarts(profile, withTombstones(profile.appointments, map, isCancelled));
   return rowZone.within((row) => {
     const mapped = mapBuried(row);
     if ('record' in mapped || mapped.unusable.recordId === null || !isJsonObject(row)) return mapped;
@@ -239,8 +241,20 @@ function compileTime(
 ): FieldReader<AppointmentTime> {
   const { fields, durationUnit, allDayEnd, longestDays } = profile.appointments;
   const startOf = compileTimestamp(fields.start, 'start', profile);
-  const endOf = compileTimestamp(fields.end, 'end', profile);
-  const durationMs = compileDuration(fields.duration, durationUnit === 'minutes' ? MINUTE_MS : SECOND_MS);
+  const statedStart = compilePaths(fields.start);
+  const intervalOf = (row: JsonObject) => splitInterval(statedStart(row));
+  const statedEnd = compileTimestamp(fields.end, 'end', profile);
+  const intervalEnd = compileTimestamp(['end'], 'end', profile);
+  const endOf: typeof statedEnd = (row) => {
+    const interval = intervalOf(row);
+    return interval === null ? statedEnd(row) : intervalEnd({ end: interval.end });
+  };
+  const statedDuration = compileDuration(fields.duration, durationUnit === 'minutes' ? MINUTE_MS : SECOND_MS);
+  const durationMs: typeof statedDuration = (row) => {
+    const interval = intervalOf(row);
+    if (interval?.duration == null) return interval === null ? statedDuration(row) : null;
+    return durationIn(interval.duration) ?? fail('bad-time', 'start');
+  };
   const rules: TimeRules = { allDayEnd, longestDays, zone: profile.rowZone, durationMs };
   return (row) => {
     const start = startOf(row) ?? fail('missing-field', 'start');

@@ -1,6 +1,6 @@
 import type { Agenda, Location, Patient, PostalAddress, Treatment } from '../../model/records.ts';
-import { isZone } from '../../model/time.ts';
 import type { Report } from '../../model/triggers.ts';
+import { ianaZone } from '../../model/zone-names.ts';
 import { asFlag, compilePaths, isJsonObject, type JsonObject, type RowMapper } from '../http/rows.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { agenda, location, medicalReport, patient, treatment } from '../schema/shapes.ts';
@@ -65,7 +65,7 @@ export function compilePatientRows(profile: ClinicProfile): RowMapper<Patient> {
   const updatedAt = tolerant(read.updatedAt);
   const isActive = tolerant(read.isActive);
   const consentsOf = compileConsents(profile);
-  const namesIn = compileFullName(profile.patients.fullName);
+  const namesIn = compileFullName(profile.patients.fullName, profile);
   const map = compileRows(read.id, (row, onUnreadable) => ({
     id: read.id(row),
     ...namesIn(row, { firstName: read.firstName(row, onUnreadable), lastName: read.lastName(row, onUnreadable) }),
@@ -113,16 +113,17 @@ export function compileConsents(profile: ClinicProfile): (row: unknown) => Recor
   };
 }
 
-/** Returns a zone known to this host by its IANA name, or the unknown text. */
+/** Returns a zone known to this host by its IANA or Windows name, or the unknown text. */
 function zoneOf(text: string | null): Pick<Location, 'zone' | 'unknownZone'> {
   const stated = text?.trim() ?? '';
   if (stated === '') return { zone: null };
-  return isZone(stated) ? { zone: stated } : { zone: null, unknownZone: stated };
+  const zone = ianaZone(stated);
+  return zone === null ? { zone, unknownZone: stated } : { zone };
 }
 
 function statedZone(text: string | null): Pick<Agenda, 'zone'> {
   const stated = text?.trim() ?? '';
-  return stated === '' ? {} : { zone: stated };
+  return stated === '' ? {} : { zone: ianaZone(stated) ?? stated };
 }
 
 function inBrackets(text: string | null): string | null {

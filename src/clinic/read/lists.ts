@@ -135,7 +135,7 @@ export function readList<Row>(
     };
     allow(false);
     follow = () => allow(true);
-    return { ...page, headers };
+    return { ...page, headers, url };
   }
   function urlOf(target: PageTarget): string {
     if ('link' in target) return addressOfLink(context, target.link, url, label);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Agenda, Location } from '../../model/records.ts';
-import { type Instant, isZone } from '../../model/time.ts';
+import type { Instant } from '../../model/time.ts';
+import { ianaZone } from '../../model/zone-names.ts';
 import { asId, compilePaths, isJsonObject, type JsonObject, type Mapped, type RowMapper } from '../http/rows.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { fail } from './records.ts';
@@ -114,7 +115,7 @@ function zonesOf({ agendas, locations }: Awaited<ReturnType<LoadSites>>): Stated
       return own ?? ofLocations.get(locationId ?? locationOf.get(agendaId ?? '') ?? '') ?? null;
     },
     reported: stated,
-    names: new Set([...stated].filter(isZone)),
+    names: new Set([...stated].flatMap((name) => ianaZone(name) ?? [])),
     digest: stated.size === 0 ? '' : createHash('sha256').update(text).digest('base64url'),
   };
 }
@@ -128,7 +129,7 @@ export type ZonedMapper<Model> = (row: unknown, sites?: SiteZones) => Mapped<Mod
 
 /**
  * Zone of the current row: the zone of the row, its agenda, its location or the profile, in this order. The zone is determined at the first
- * local time: a row without local times needs no zone. A row with a local time and a zone unknown to IANA is skipped with the code
+ * local time: a row without local times needs no zone. A row with a local time and a zone unknown to IANA and Windows is skipped with the code
  * `unknown-zone`.
  */
 export class RowZone implements Zone {
@@ -177,8 +178,9 @@ export class RowZone implements Zone {
   }
 
   #find(): Zone {
-    const name = this.#nameIn(this.#row, this.#siteZones) ?? this.#usual;
-    const rowZone = this.#zones.get(name) ?? (isZone(name) ? createZone(name) : fail('unknown-zone', 'zone'));
+    const stated = this.#nameIn(this.#row, this.#siteZones) ?? this.#usual;
+    const name = ianaZone(stated) ?? fail('unknown-zone', 'zone');
+    const rowZone = this.#zones.get(name) ?? createZone(name);
     this.#zones.set(name, rowZone);
     this.#siteZones.saw?.(this.#row, name);
     return rowZone;

@@ -55,7 +55,7 @@ function compileMapper(profile: ClinicProfile, name: ResourceName): RowMapper<Re
   const map = compileRecords<Shape>(RESOURCES[name], fields as FieldPaths<Shape>, profile, words);
   if (name !== 'patients') return map;
   const consentsOf = compileConsents(profile);
-  const namesIn = compileFullName(profile.patients.fullName);
+  const namesIn = compileFullName(profile.patients.fullName, profile);
   return (row) => {
     const mapped = map(row);
     if (!('record' in mapped) || !isJsonObject(row)) return mapped;

@@ -4,8 +4,9 @@ import type { CacheBudget, Cached } from '../../model/cache.ts';
 import { lazily } from '../../model/cache.ts';
 import type { InvalidRow } from '../../model/records.ts';
 import type { Instant, TimeWindow } from '../../model/time.ts';
+import { COUNT_HEADERS } from '../http/more-rows.ts';
 import type { ReceivedPage } from '../http/paging.ts';
-import { COUNT_HEADERS, type Mapped } from '../http/rows.ts';
+import type { Mapped } from '../http/rows.ts';
 import { type CachedPage, type CachedStretches, cachedStretches } from './list-page.ts';
 
 /** Cached pages of a list during a read. */
@@ -246,7 +247,7 @@ const ETAG = /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"$/;
 /** Every request would carry a longer ETag. */
 const LONGEST_ETAG = 512;
 /** Headers that paging uses. */
-const PAGING_HEADERS = ['link', ...COUNT_HEADERS];
+const PAGING_HEADERS = ['link', 'content-range', ...COUNT_HEADERS];
 
 /**
  * Returns an answer's ETag, strong or weak, for a conditional request. Null if the ETag is missing or too long, if a cache sent the answer,

@@ -1,5 +1,7 @@
+import type { InvalidRow } from '../../model/records.ts';
 import type { ReadingRemark } from '../../model/snapshots.ts';
 import { isZone } from '../../model/time.ts';
+import { ianaOfWindows, ianaZone, usualZoneOf } from '../../model/zone-names.ts';
 import { compilePaths, isJsonObject, type JsonObject, type RowMapper, type ValueReader } from '../http/rows.ts';
 import type { Shape } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
@@ -12,14 +14,17 @@ const DEEPEST = 3;
 /** Only zones of a region, and UTC, are certain to be zones: country names such as "Japan" are IANA names too. */
 const ZONE = /^(?:UTC|[A-Z][A-Za-z]+(?:\/[A-Z][\w+-]*){1,2})$/;
 
-/** Collects zones in fields that the profile does not declare as zones, for one list's rows. */
+/** Lists whose rows are inspected. */
+type InspectedList = 'appointments' | 'agendas' | 'locations' | 'patients';
+
+/** Collects zones in fields that the profile does not declare as zones, and `EST`, `MST` and `HST` in those, for one list's rows. */
 export class UnreadZones {
-  readonly #list: ReadingRemark['list'];
+  readonly #list: InspectedList;
   readonly #named: ReadonlySet<string>;
   readonly #found = new Map<string, { zones: Set<string>; rows: number }>();
 
   /** @param named the profile's zone paths for these rows */
-  constructor(list: ReadingRemark['list'], named: readonly string[]) {
+  constructor(list: InspectedList, named: readonly string[]) {
     this.#list = list;
     this.#named = new Set(named);
   }
@@ -27,7 +32,10 @@ export class UnreadZones {
   /** @param used zone used to read the row */
   look(row: unknown, used: string): void {
     for (const [path, zone] of zonesIn(row)) {
-      if (this.#named.has(path) || zone === used) continue;
+      if (
+        usualZoneOf(zone) === null ? this.#named.has(path) || (ianaZone(zone) ?? zone) === used : !this.#named.has(path)
+      )
+        continue;
       const found = this.#found.get(path) ?? { zones: new Set<string>(), rows: 0 };
       this.#found.set(path, found);
       found.zones.add(zone);
@@ -42,7 +50,8 @@ export class UnreadZones {
 
   remarks(): ReadingRemark[] {
     return [...this.#found].map(([path, { zones, rows }]) => {
-      return { code: 'zone-unread', list: this.#list, field: 'zone', path, rows, zones: [...zones].sort() };
+      const code = this.#named.has(path) ? 'zone-fixed' : 'zone-unread';
+      return { code, list: this.#list, field: 'zone', path, rows, zones: [...zones].sort() };
     });
   }
 }
@@ -51,12 +60,12 @@ export class UnreadZones {
  * Collects a profile's paths without a value in one list's rows. Paths of the documented profile are excluded: their fields are optional.
  */
 export class EmptyPaths {
-  readonly #list: ReadingRemark['list'];
+  readonly #list: InspectedList;
   readonly #open: { field: string; path: string; read: ValueReader }[];
   /** Rows of the last complete read; 0 before, because rows with a value may still follow. */
   #rows = 0;
 
-  constructor(list: ReadingRemark['list'], profile: ClinicProfile) {
+  constructor(list: InspectedList, profile: ClinicProfile) {
     this.#list = list;
     const shape: Shape = RESOURCES[list];
     this.#open = Object.entries(profile[list].fields).flatMap(([field, paths]: [string, readonly string[]]) =>
@@ -92,6 +101,7 @@ export class EmptyPaths {
 export class RemarkCollectors {
   readonly #lists: ReadonlyMap<ResourceName, { paths: EmptyPaths; zones: UnreadZones | null }>;
   readonly #usual: string;
+  #ambiguousDates: ReadingRemark[] = [];
 
   constructor(profile: ClinicProfile) {
     const zonesOf = (list: 'appointments' | 'agendas' | 'locations') =>
@@ -132,9 +142,24 @@ export class RemarkCollectors {
     this.#lists.get(list)?.zones?.ended(rows);
   }
 
+  /** Counts appointments with a date of unknown order. */
+  sawUnusable(unusable: readonly InvalidRow[]): void {
+    const byField = Map.groupBy(
+      unusable.filter(({ code }) => code === 'ambiguous-date'),
+      ({ field }) => field,
+    );
+    this.#ambiguousDates = [...byField].map(([field, { length: rows }]) => {
+      return { code: 'date-order', list: 'appointments', field, path: 'dateOrder', rows };
+    });
+  }
+
   all(): ReadingRemark[] {
     const lists = [...this.#lists.values()];
-    return [...lists.flatMap(({ zones }) => zones?.remarks() ?? []), ...lists.flatMap(({ paths }) => paths.remarks())];
+    return [
+      ...this.#ambiguousDates,
+      ...lists.flatMap(({ zones }) => zones?.remarks() ?? []),
+      ...lists.flatMap(({ paths }) => paths.remarks()),
+    ];
   }
 }
 
@@ -148,11 +173,7 @@ export function remarksOf(rows: readonly unknown[], profile: ClinicProfile): Rea
 }
 
 /** Returns the profile's paths without a value in every given row of a list. */
-export function emptyPathsIn(
-  list: ReadingRemark['list'],
-  rows: readonly unknown[],
-  profile: ClinicProfile,
-): ReadingRemark[] {
+export function emptyPathsIn(list: InspectedList, rows: readonly unknown[], profile: ClinicProfile): ReadingRemark[] {
   const paths = new EmptyPaths(list, profile);
   for (const row of rows) if (isJsonObject(row)) paths.look(row);
   paths.ended(rows.length);
@@ -163,7 +184,11 @@ function zonesIn(value: unknown, prefix = '', depth = 1): [path: string, zone: s
   if (!isJsonObject(value)) return [];
   return Object.entries(value).flatMap(([name, one]): [string, string][] => {
     const path = `${prefix}${name}`;
-    if (typeof one === 'string') return ZONE.test(one) && isZone(one) ? [[path, one]] : [];
+    if (typeof one === 'string') return isZoneText(one) ? [[path, one]] : [];
     return depth < DEEPEST ? zonesIn(one, `${path}.`, depth + 1) : [];
   });
+}
+
+function isZoneText(text: string): boolean {
+  return (ZONE.test(text) && isZone(text)) || ianaOfWindows(text) !== null || usualZoneOf(text) !== null;
 }

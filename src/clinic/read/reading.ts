@@ -65,6 +65,10 @@ export async function readOne<Model extends object>(
     return { unusable: { ...mapped.unusable, recordId: question.id } };
   }
   if (isAsked(mapped.record)) return { found: mapped.record };
+  const id: unknown = Reflect.get(mapped.record, 'id');
+  const isSame = typeof id === 'string' && id.toLowerCase() === question.id.toLowerCase();
+  // Links and lists know the record by the requested spelling.
+  if (isSame && context.profile.idCase === 'ignored') return { found: { ...mapped.record, id: question.id } };
   throw clinicError('wrong-record', message('clinic.wrong-record', { label: labelOf(question.list) }));
 }
 

@@ -11,11 +11,14 @@ import {
   type Shape,
 } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
+import { unescaped } from './escapes.ts';
+import { splitInterval } from './intervals.ts';
 import {
   createZone,
   dateMsOf,
   dateText,
   FIRST_YEAR_OF_BIRTH,
+  isAmbiguousDate,
   type TimeRules,
   type Timestamp,
   timestampOf,
@@ -47,10 +50,16 @@ class Fault {
 }
 
 /** @property rowZone zone of the current row, if rows have individual zones */
-type TimeProfile = Pick<ClinicProfile, 'zone' | 'localTimes' | 'epochUnit'> & { rowZone?: Zone };
+type TimeProfile = Pick<ClinicProfile, 'zone' | 'localTimes' | 'epochUnit'> &
+  Partial<Pick<ClinicProfile, 'dateOrder' | 'unescapeTexts'>> & { rowZone?: Zone };
+
+/** Rules for all values. */
+interface ValueRules extends TimeRules {
+  unescapeTexts: boolean;
+}
 
 /** Rules for one field. */
-interface FieldRules extends TimeRules {
+interface FieldRules extends ValueRules {
   /** For a choice: normalised words of the clinic → words of clinic-mirror. */
   words: ReadonlyMap<string, string>;
 }
@@ -83,13 +92,15 @@ export function compileTimestamp(
   const find = compilePaths(paths);
   const rules = timeRulesOf(profile);
   return (row) => {
-    const value = find(row);
+    const stated = find(row);
+    const value = splitInterval(stated)?.start ?? stated;
     return isNoTime(value, rules) ? null : asTimestamp(value, field, rules);
   };
 }
 
 /**
  * Compiles the conversion of rows to records. An unusable row has one of the codes `missing-id`, `missing-field`, `wrong-type`, `bad-time`,
+ * `ambiguous-date`,
  * or a code that `build` passes to {@link fail}.
  * @param readId reads a row's id; absent for a resource without ids
  */
@@ -162,14 +173,22 @@ export function tolerant<Value>(read: FieldReader<Value>): FieldReader<Value | n
   };
 }
 
-function timeRulesOf({ zone, rowZone, localTimes, epochUnit }: TimeProfile): TimeRules {
-  return { zone: rowZone ?? createZone(zone), localTimes, epochUnit };
+function timeRulesOf({
+  zone,
+  rowZone,
+  localTimes,
+  epochUnit,
+  dateOrder = null,
+  unescapeTexts,
+}: TimeProfile): ValueRules {
+  const rules = { zone: rowZone ?? createZone(zone), localTimes: { ...localTimes, dateOrder }, epochUnit };
+  return { ...rules, unescapeTexts: unescapeTexts === true };
 }
 
 function compileShape(
   described: Shape,
   fields: object,
-  rules: TimeRules,
+  rules: ValueRules,
   { prefix = '', words = {} }: { prefix?: string; words?: ChoiceWords },
 ): Record<string, FieldReader<unknown>> {
   const readers = Object.entries(described).map(([name, one]) => {
@@ -196,7 +215,7 @@ function gathered(readers: Readonly<Record<string, FieldReader<unknown>>>): Fiel
 }
 
 /** An absent list is read as an empty list. */
-function nested(one: NestedField, where: unknown, rules: TimeRules, path: string): FieldReader<unknown> {
+function nested(one: NestedField, where: unknown, rules: ValueRules, path: string): FieldReader<unknown> {
   const { at, fields } = where as { at: readonly string[]; fields: object };
   const find = compilePaths(at);
   const build = gathered(compileShape(one.shape, fields, rules, { prefix: `${path}.` }));
@@ -249,7 +268,10 @@ function isNoTime(value: unknown, { epochUnit }: TimeRules): boolean {
 
 const READERS: Readonly<Record<ScalarKind, (value: unknown, path: string, rules: FieldRules) => unknown>> = {
   id: (value, path) => asId(value) ?? fail('wrong-type', path),
-  text: (value, path) => asText(value) ?? fail('wrong-type', path),
+  text(value, path, { unescapeTexts }) {
+    const text = asText(value) ?? fail('wrong-type', path);
+    return unescapeTexts ? unescaped(text) : text;
+  },
   word: asWord,
   choice(value, path, { words }) {
     const word = asWord(value, path);
@@ -290,7 +312,9 @@ function asDecimal(value: unknown): string | null {
 /** @param firstYear first valid year; the limit for appointments by default */
 function asTimestamp(value: unknown, path: string, rules: TimeRules, firstYear?: number): Timestamp {
   const isTime = typeof value === 'string' || (typeof value === 'number' && rules.epochUnit !== null);
-  return timestampOf(value, rules, firstYear) ?? fail(isTime ? 'bad-time' : 'wrong-type', path);
+  const stated = timestampOf(value, rules, firstYear);
+  if (stated === null && isAmbiguousDate(value, rules, firstYear)) return fail('ambiguous-date', path);
+  return stated ?? fail(isTime ? 'bad-time' : 'wrong-type', path);
 }
 
 /** First and last name; null if absent. */
@@ -341,12 +365,16 @@ function nonEmpty(text: string): string | null {
 }
 
 /** Compiles the reading of a full name from one field, for rows without separate first and last names. */
-export function compileFullName(rule: FullName | null): (row: JsonObject, names: Names) => Names {
+export function compileFullName(
+  rule: FullName | null,
+  { unescapeTexts }: Pick<ClinicProfile, 'unescapeTexts'>,
+): (row: JsonObject, names: Names) => Names {
   if (rule === null) return (_row, names) => names;
   const read = compilePaths([rule.path]);
   return (row, names) => {
     if (names.firstName !== null || names.lastName !== null) return names;
-    const text = read(row);
+    const stated = read(row);
+    const text = typeof stated === 'string' && unescapeTexts ? unescaped(stated) : stated;
     return typeof text === 'string' && text.trim() !== '' ? splitName(text, rule) : names;
   };
 }

@@ -1,5 +1,6 @@
 import { plainText } from '../../model/text.ts';
-import { DAY_MS, HOUR_MS, type Instant, isZone, MINUTE_MS, offsetMs, SECOND_MS } from '../../model/time.ts';
+import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, offsetMs, SECOND_MS } from '../../model/time.ts';
+import { ianaZone } from '../../model/zone-names.ts';
 import { APART } from '../http/rows.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 
@@ -26,7 +27,7 @@ export function parseTimestamp(
   rules: LocalTimeRules,
   firstYear = FIRST_YEAR,
 ): Timestamp | null {
-  const written = writtenTime(text);
+  const written = writtenTime(text, rules.dateOrder ?? null);
   if (written === null) return fromDotNet(text, firstYear);
   const { year, month, day, clock } = written;
   const dateMs = year < firstYear ? null : dateOf(year, month, day);
@@ -38,7 +39,8 @@ export function parseTimestamp(
 }
 
 function instantOf(wallMs: number, written: WrittenTime, zone: Zone, rules: LocalTimeRules): Instant | null {
-  const named = written.zone === null ? null : isZone(written.zone) ? createZone(written.zone) : undefined;
+  const zoneName = written.zone === null ? null : (ianaZone(written.zone) ?? undefined);
+  const named = typeof zoneName === 'string' ? createZone(zoneName) : zoneName;
   if (written.offsetMinutes === null) return named === undefined ? null : (named ?? zone).instantOf(wallMs, rules);
   const offsetMs = written.offsetMinutes * MINUTE_MS;
   if (!(Math.abs(offsetMs) <= LONGEST_OFFSET_MS)) return null;
@@ -55,7 +57,8 @@ function fromDotNet(text: string, firstYear: number): Timestamp | null {
 }
 
 /** Profile settings for times. */
-export interface TimeRules extends Pick<ClinicProfile, 'localTimes' | 'epochUnit'> {
+export interface TimeRules extends Pick<ClinicProfile, 'epochUnit'> {
+  localTimes: LocalTimeRules;
   zone: Zone;
 }
 
@@ -177,6 +180,8 @@ function timeOf({ hour, minute, second, ms }: NonNullable<WrittenTime['clock']>)
 export interface LocalTimeRules {
   gap: 'later' | 'earlier' | 'set-aside';
   overlap: 'earlier' | 'later' | 'set-aside';
+  /** Order of numeric dates with the year last; null if unknown. */
+  dateOrder?: ClinicProfile['dateOrder'];
 }
 
 /** Local time of one IANA zone. Wall times are epoch milliseconds as if in UTC. */
@@ -237,7 +242,7 @@ const OFFSET =
   '(?: ?(?:(?<utc>Z|UTC|GMT)|(?:UTC|GMT)?(?<sign>[+-])(?:(?<ahead>\\d{1,2})(?::(?<aheadMinutes>\\d\\d))?|(?<aheadBoth>\\d{4}))(?: \\([^()]*\\))?))?';
 /** `[Europe/Rome]` of RFC 9557 and Java, or the name after a space. */
 const ZONE =
-  '(?: ?\\[!?(?<zone>[A-Za-z][\\w+/-]*)\\]| (?<namedZone>[A-Za-z]+/[\\w+/-]+))?(?:\\[u-ca=(?:iso8601|gregory)\\])?';
+  '(?: ?\\[!?(?<zone>[A-Za-z][\\w+./ ()-]*)\\]| (?<namedZone>[A-Za-z]+/[\\w+/-]+))?(?:\\[u-ca=(?:iso8601|gregory)\\])?';
 const TIME = `(?:(?:T|,? +)${CLOCK}${OFFSET}${ZONE})?$`;
 const BASIC_CLOCK = '(?<hour>\\d\\d)(?<minute>\\d\\d)(?:(?<second>\\d\\d)(?:[.,]?(?<fraction>\\d+))?)?';
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
@@ -265,9 +270,18 @@ const OTHERS = [
 const LONGEST = 120;
 const QUOTED = /^(["'])(.*)\1$/;
 
+type DateOrder = ClinicProfile['dateOrder'];
+
+/** Returns whether only the unknown order of day and month makes a time unreadable. */
+export function isAmbiguousDate(value: unknown, rules: TimeRules, firstYear?: number): boolean {
+  if (rules.localTimes.dateOrder != null) return false;
+  const localTimes = { ...rules.localTimes, dateOrder: 'day-first' as const };
+  return timestampOf(value, { ...rules, localTimes }, firstYear) !== null;
+}
+
 /** Parses the calendar numbers of a text; null for an unknown or ambiguous form. */
-function writtenTime(text: string): WrittenTime | null {
-  return usualTime(text) ?? (text.length > LONGEST ? null : otherTime(unquoted(plainText(text))));
+function writtenTime(text: string, dateOrder: DateOrder): WrittenTime | null {
+  return usualTime(text) ?? (text.length > LONGEST ? null : otherTime(unquoted(plainText(text)), dateOrder));
 }
 
 /** Parses only the usual form, which nearly all times have. */
@@ -286,18 +300,19 @@ function unquoted(plain: string): string {
   return QUOTED.exec(plain)?.[2]?.trim() ?? plain;
 }
 
-function otherTime(plain: string): WrittenTime | null {
+function otherTime(plain: string, dateOrder: DateOrder): WrittenTime | null {
   for (const form of OTHERS) {
     const groups = form.exec(plain)?.groups;
-    if (groups !== undefined) return fromGroups(groups);
+    if (groups !== undefined) return fromGroups(groups, dateOrder);
   }
   return null;
 }
 
 type Groups = Record<string, string | undefined>;
 
-function fromGroups(groups: Groups): WrittenTime | null {
-  const date = dateIn(groups);
+function fromGroups(groups: Groups, dateOrder: DateOrder): WrittenTime | null {
+  const { year, one, other } = groups;
+  const date = one === undefined ? dateIn(groups) : dayMonthOrder(Number(year), Number(one), Number(other), dateOrder);
   const clock = groups.hour === undefined ? null : clockIn(groups);
   if (date === null || (groups.hour !== undefined && clock === null)) return null;
   if (groups.weekday !== undefined && weekdayOf(date) !== groups.weekday.toLowerCase()) return null;
@@ -306,27 +321,18 @@ function fromGroups(groups: Groups): WrittenTime | null {
 
 type CalendarDate = Pick<WrittenTime, 'year' | 'month' | 'day'>;
 
-function dateIn({
-  year: written,
-  month,
-  day,
-  monthName,
-  week,
-  weekDay,
-  dayOfYear,
-  one,
-  other,
-}: Groups): CalendarDate | null {
+function dateIn({ year: written, month, day, monthName, week, weekDay, dayOfYear }: Groups): CalendarDate | null {
   const year = Number(written);
   if (week !== undefined) return dayOfWeek(year, Number(week), Number(weekDay));
   if (dayOfYear !== undefined) return dayInYear(year, Number(dayOfYear));
-  if (one !== undefined) return dayMonthOrder(year, Number(one), Number(other));
   const name = monthName?.toLowerCase();
   return { year, month: name === undefined ? Number(month) : MONTHS.indexOf(name) + 1, day: Number(day) };
 }
 
-/** Determines day and month: one number must be above twelve, or both equal. */
-function dayMonthOrder(year: number, one: number, other: number): CalendarDate | null {
+/** Determines day and month by the profile's order; otherwise one number must be above twelve, or both equal. */
+function dayMonthOrder(year: number, one: number, other: number, dateOrder: DateOrder): CalendarDate | null {
+  if (dateOrder === 'day-first') return { year, month: other, day: one };
+  if (dateOrder === 'month-first') return { year, month: one, day: other };
   if (one > 12 || one === other) return { year, month: other, day: one };
   return other > 12 ? { year, month: one, day: other } : null;
 }

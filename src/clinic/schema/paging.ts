@@ -69,6 +69,13 @@ export const pagingSchema = z
       hasMorePath: endings.hasMorePath,
       totalPath: endings.totalPath,
       cap: unpagedCap,
+      ignoredPaths: z
+        .array(answerPath)
+        .max(20)
+        .default([])
+        .describe(
+          'Fields outside the records that say nothing about further records. Any other token, link, flag or number above the count makes the list `partial`, and a remark names the field.',
+        ),
     }),
     z.strictObject({
       style: z.literal('offset-limit'),

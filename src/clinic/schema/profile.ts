@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { issueText, message } from '../../messages/message.ts';
 import { NAME, NAME_REMEDY } from '../../model/text.ts';
-import { ZONE_REMEDY } from '../../model/time.ts';
+import { isZone, ZONE_REMEDY } from '../../model/time.ts';
+import { ianaOfWindows } from '../../model/zone-names.ts';
 import { field, fieldPaths, fullName, paths } from './fields.ts';
 import { pagingSchema, parameter, path } from './paging.ts';
 import { appointments, listProfile, ownRecordPath, RESOURCES, type ResourceName, windowFilters } from './resources.ts';
@@ -92,6 +93,12 @@ const errors = z.strictObject({
     .describe(
       'Responses for an invoice with an unexpected number. clinic-mirror reads the section and retries. Without `says`, every response with that status matches.',
     ),
+  temporaryStatuses: z
+    .array(z.int().min(400).max(499))
+    .default([423])
+    .describe(
+      'HTTP statuses of a clinic that is busy or closed for a time. clinic-mirror retries later, as after 503.',
+    ),
   htmlMeansAbsent: z
     .boolean()
     .default(false)
@@ -157,7 +164,7 @@ export const clinicProfileSchema = z.strictObject({
   scopePrefix: z.string().default('svc.').describe('Prefix of scope names such as `patients` and `agenda`.'),
   zone: z
     .string()
-    .refine(isZone, issueText(ZONE_REMEDY))
+    .superRefine(refuseUnknownZone)
     .default('Europe/Rome')
     .describe(
       'Time zone of times without an offset, of whole days and of dates in filters. A wrong zone shifts every appointment.',
@@ -169,6 +176,23 @@ export const clinicProfileSchema = z.strictObject({
     .describe(
       'Unit of numeric times since 1970-01-01T00:00Z. 0 means no value, except in dates; 19800301 is a date. `null`: the system has no numeric times.',
     ),
+  dateOrder: z
+    .enum(['day-first', 'month-first'])
+    .nullable()
+    .default(null)
+    .describe(
+      'Order of dates such as 03/12/2026. `null`: such a date is unreadable (`ambiguous-date`) if both numbers can be a month.',
+    ),
+  idCase: z
+    .enum(['exact', 'ignored'])
+    .default('exact')
+    .describe(
+      'Comparison of ids. `ignored`: a record read alone may have its id in another case than requested, `a1f3` for `A1F3`.',
+    ),
+  unescapeTexts: z
+    .boolean()
+    .default(false)
+    .describe('Replaces XML and HTML escapes in texts, such as `D&apos;Angelo` and `Nicol&ograve;`.'),
   localTimes: z
     .strictObject({
       gap: z
@@ -230,13 +254,12 @@ export const clinicProfileSchema = z.strictObject({
 
 /** A clinic profile with every default filled in. */
 export type ClinicProfile = z.infer<typeof clinicProfileSchema>;
-function isZone(zone: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: zone });
-    return true;
-  } catch {
-    return false;
-  }
+/** The refusal of a Windows name contains the IANA zone. */
+function refuseUnknownZone(zone: string, context: z.RefinementCtx): void {
+  if (isZone(zone)) return;
+  const guess = ianaOfWindows(zone);
+  const remedy = guess === null ? ZONE_REMEDY : message('settings.guess', { guess });
+  context.addIssue({ code: 'custom', message: issueText(remedy) });
 }
 
 function isRegExp(source: string): boolean {

@@ -284,6 +284,12 @@ export const appointments = z
       .describe(
         "Value to write for each of clinic-mirror's statuses. Default: the first value in `statuses` with that meaning.",
       ),
+    emptyStartMeansUnscheduled: z
+      .boolean()
+      .default(true)
+      .describe(
+        "Treats a record whose start is null, empty or a zero date (`0000-00-00`, `0001-01-01T00:00:00`) as not scheduled, for example on a waiting list. clinic-mirror removes it from targets, within the guard's limits. `false`: such a record is skipped, and its event stays.",
+      ),
     statusChange: fieldPaths(statusChange).describe('Paths in the request body of a status operation.'),
     payment: fieldPaths(payment).describe('Paths in the request body of a payment operation.'),
     statusMissing: z.enum(STATUSES).default('unknown').describe('Status of a record without a status.'),

@@ -330,6 +330,17 @@ describe('a single appointment', () => {
     expect((await readAlone({ json: { ...ROW, id: 'other' } })).outcome).toMatchObject({ code: 'wrong-record' });
   });
 
+  it('may have its id in another case if the profile says so, and keeps the requested one', async () => {
+    const ignoring = profileOf({ idCase: 'ignored' });
+    for (const id of ['A/1', 'a/1']) {
+      expect((await readAlone({ json: { ...ROW, id } }, ignoring)).outcome).toMatchObject({ found: { id: 'a/1' } });
+    }
+    expect((await readAlone({ json: { ...ROW, id: 'A/1' } })).outcome).toMatchObject({ code: 'wrong-record' });
+    for (const id of ['a/2', 'a/11', 'b']) {
+      expect((await readAlone({ json: { ...ROW, id } }, ignoring)).outcome).toMatchObject({ code: 'wrong-record' });
+    }
+  });
+
   it.each(['..', '.', ''])('is not requested under the id "%s", which would form another URL', async (id) => {
     await using server = await startScriptedServer(() => ({ json: ROW }));
     const { client } = openClient(server.url, profileOf());

@@ -37,10 +37,22 @@ describe('an answer of the clinic', () => {
     [409, 'conflict', 'conflict', 'now'],
     [410, 'settings', 'not-found', 'never'],
     [422, 'contract', 'rule-refused', 'never'],
+    [423, 'remote', 'unavailable', 'later'],
     [429, 'remote', 'rate-limited', 'later'],
     [500, 'remote', 'unavailable', 'later'],
   ])('with %i is %s %s, to be tried %s', (status, actor, code, retry) => {
     expect(errorOf(answer(status))).toMatchObject({ actor, code, retry, status });
+  });
+
+  test('with a status that the profile lists as temporary is retried, whatever its usual meaning', () => {
+    for (let status = 400; status < 500; status += 1) {
+      const written = { errors: { temporaryStatuses: [status] } };
+      const body = { code: 'locked', message: 'Backup in corso', details: [{ field: 'size' }] };
+      const error = errorOf(answer(status, body), written, true);
+      expect(error).toMatchObject({ actor: 'remote', code: 'unavailable', retry: 'later', status, ambiguous: false });
+      expect(saysAbsent(answer(status), profileOf(written))).toBe(false);
+    }
+    expect(errorOf(answer(423, 'Archivio bloccato'), { errors: { temporaryStatuses: [] } }).code).toBe('call-refused');
   });
 
   test('with 429 waits as long as it says, up to the longest wait', () => {

@@ -163,6 +163,8 @@ describe('a list without paging information', () => {
     { '@odata.nextLink': 'http://x/list?$skip=3' },
     { page_info: { has_next_page: true } },
     { paging: { cursors: { NextCursor: 'c' } } },
+    { rows: { next: '/list' } },
+    { next: true },
   ])('names a next page in a usual way that the profile does not know: %j', async (beside) => {
     const load = async () => ({ body: { data: [{ id: 'a' }], ...beside }, headers: new Headers() });
     expect((await read(QUIET, { style: 'none', hasMorePath: null }, { load })).end).toEqual(because('next-page-told'));
@@ -172,8 +174,7 @@ describe('a list without paging information', () => {
     { next: null },
     { _links: { next: { href: '' } } },
     { meta: { next_page: null, has_next: false } },
-    { rows: { next: '/list' } },
-    { next: true },
+    { next: false },
   ])('names none: %j', async (beside) => {
     const load = async () => ({ body: { data: [{ id: 'a' }], ...beside }, headers: new Headers() });
     expect((await read(QUIET, { style: 'none' }, { load })).end).toEqual(proved);

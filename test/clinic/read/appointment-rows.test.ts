@@ -174,7 +174,7 @@ describe('a row that can not be used', () => {
     ['an object for an id', { ...ROW, id: { value: 1 } }, null, 'missing-id', 'id'],
     ['no agenda', { ...ROW, agendaId: null }, 'app-1', 'missing-field', 'agendaId'],
     ['a status that is a list', { ...ROW, status: ['Booked', 'Confirmed'] }, 'app-1', 'wrong-type', 'status'],
-    ['no start', { ...ROW, start: null }, 'app-1', 'missing-field', 'start'],
+    ['no start', { ...ROW, start: undefined }, 'app-1', 'missing-field', 'start'],
     ['an impossible start', { ...ROW, start: '2026-02-30T09:00:00+01:00' }, 'app-1', 'bad-time', 'start'],
     ['a start that is a number', { ...ROW, start: 1774854000 }, 'app-1', 'wrong-type', 'start'],
     ['an impossible end', { ...ROW, end: '2026-03-30T25:00:00' }, 'app-1', 'bad-time', 'end'],
@@ -195,7 +195,15 @@ describe('a row that can not be used', () => {
   });
 
   it('is reported by id, code and field, never by a value', () => {
-    const codes = ['missing-id', 'missing-field', 'wrong-type', 'bad-time', 'end-before-start', 'absurd-duration'];
+    const codes = [
+      'tombstone',
+      'missing-id',
+      'missing-field',
+      'wrong-type',
+      'bad-time',
+      'end-before-start',
+      'absurd-duration',
+    ];
     const fields = ['row', ...Object.keys(profileOf().appointments.fields)];
     fc.assert(
       fc.property(fc.oneof(ANY_ROW, fc.jsonValue()), (json) => {
@@ -439,6 +447,42 @@ describe('a row that says no more than that its record is off', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (more) => {
         expect(readDocumented({ ...more, id: '17', deleted: true })).toMatchObject({ unusable: STONE });
+      }),
+    );
+  });
+});
+
+describe('a date with the year last', () => {
+  const START = { ...ROW, start: '03/12/2026 09:00', end: '03/12/2026 09:30' };
+  const startOf = (row: object, written: WrittenProfile = {}) => {
+    const mapped = compileAppointmentRows(profileOf(written))(row);
+    return 'record' in mapped ? new Date(mapped.record.time.startAt).toISOString() : mapped.unusable.code;
+  };
+
+  it('is read in the order of the profile, and never without one', () => {
+    expect(startOf(START)).toBe('ambiguous-date');
+    expect(startOf(START, { dateOrder: 'day-first' })).toBe('2026-12-03T08:00:00.000Z');
+    expect(startOf(START, { dateOrder: 'month-first' })).toBe('2026-03-12T08:00:00.000Z');
+    const clear = { start: '13/12/2026 09:00', end: '13/12/2026 09:30' };
+    expect(startOf({ ...ROW, ...clear })).toBe('2026-12-13T08:00:00.000Z');
+    expect(startOf({ ...ROW, ...clear }, { dateOrder: 'month-first' })).toBe('bad-time');
+    expect(startOf({ ...ROW, start: '31/02/2026 09:00' })).toBe('bad-time');
+    const fields = { start: ['day + begin'], end: ['day + until'] };
+    const apart = { ...ROW, day: '3.12.2026', begin: '09:00', until: '09:30' };
+    expect(startOf(apart, { appointments: { fields } })).toBe('ambiguous-date');
+    expect(startOf(apart, { appointments: { fields }, dateOrder: 'day-first' })).toBe('2026-12-03T08:00:00.000Z');
+  });
+
+  it('means the same as the form with the year first, for every day and separator', () => {
+    const day = fc.date({ min: new Date('2001-01-01'), max: new Date('2090-01-01'), noInvalidDate: true });
+    fc.assert(
+      fc.property(day, fc.constantFrom('/', '-', '.'), fc.boolean(), (date, separator, isDayFirst) => {
+        const [year = '', month = '', dayOfMonth = ''] = date.toISOString().slice(0, 10).split('-');
+        const text = (isDayFirst ? [dayOfMonth, month, year] : [month, dayOfMonth, year]).join(separator);
+        const dateOrder = isDayFirst ? 'day-first' : 'month-first';
+        const written = startOf({ ...ROW, start: `${text} 12:00`, end: `${text} 12:30` }, { dateOrder });
+        const iso = `${year}-${month}-${dayOfMonth}`;
+        expect(written).toBe(startOf({ ...ROW, start: `${iso}T12:00`, end: `${iso}T12:30` }));
       }),
     );
   });

@@ -1,7 +1,9 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compileAppointmentRows } from '../../../src/clinic/read/appointment-rows.ts';
 import { createTenantSource } from '../../../src/clinic/tenant-source.ts';
 import { createAppointmentCalls } from '../../../src/clinic/write/appointment-calls.ts';
+import windowsZones from '../../../src/model/windows-zones.json' with { type: 'json' };
 import { openClient, profileOf, unhurried, type WrittenProfile } from '../open-client.ts';
 import { startScriptedServer } from '../scripted-server.ts';
 
@@ -41,6 +43,28 @@ describe('a local time', () => {
     expect(startIn(map(LOCAL))).toBe('08:00');
     expect(startIn(map({ ...LOCAL, timeZone: 'Atlantic/Canary' }))).toBe('09:00');
     expect(startIn(map({ ...LOCAL, timeZone: '' }))).toBe('08:00');
+  });
+
+  it('is read in a Windows zone like in its IANA zone, wherever the name is', async () => {
+    expect(startIn(map({ ...LOCAL, timeZone: 'W. Europe Standard Time' }))).toBe('08:00');
+    const inText = {
+      start: '2026-12-01T09:00:00[Tokyo Standard Time]',
+      end: '2026-12-01T09:30:00[Tokyo Standard Time]',
+    };
+    expect(startIn(map({ ...LOCAL, ...inText }))).toBe('00:00');
+    for (const site of ['agendas', 'locations'] as const) {
+      const row = { id: site === 'agendas' ? 'g' : 'l', name: 'N', timeZone: 'GMT Standard Time' };
+      const agendas = site === 'agendas' ? [row] : [{ id: 'g', name: 'G', locationId: 'l' }];
+      const clinic = await clinicWith({ agendas, locations: site === 'locations' ? [row] : [] });
+      await using _server = clinic.server;
+      expect(await clinic.read()).toEqual(['09:00']);
+    }
+    fc.assert(
+      fc.property(fc.constantFrom(...Object.entries(windowsZones)), fc.boolean(), ([name, zone], isLower) => {
+        const spelled = isLower ? name.toLowerCase() : ` ${name} `;
+        expect(map({ ...LOCAL, timeZone: spelled })).toEqual(map({ ...LOCAL, timeZone: zone }));
+      }),
+    );
   });
 
   it('makes the row unusable if the zone is unknown to IANA', () => {

@@ -1,6 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { emptyPathsIn, remarksOf, UnreadZones } from '../../../src/clinic/read/reading-remarks.ts';
 import { createTenantSource } from '../../../src/clinic/tenant-source.ts';
+import { render } from '../../../src/messages/message.ts';
+import { sentenceOfRemark } from '../../../src/model/snapshots.ts';
 import { openClient, profileOf, unhurried, type WrittenProfile } from '../open-client.ts';
 import { startScriptedServer } from '../scripted-server.ts';
 
@@ -94,4 +96,85 @@ describe('a path of the profile that finds nothing', () => {
     expect(emptyPathsIn('agendas', [{ label: '' }, 'no row'], profile)).toMatchObject([{ path: 'label', rows: 2 }]);
     expect(emptyPathsIn('agendas', [{ label: '' }, { label: 'Room' }], profile)).toEqual([]);
   });
+});
+
+describe('an unpaged list that says outside its rows that there are more', () => {
+  /** Answers with two rows, and other values beside them or around them. */
+  async function listWith(around: () => object, paging: WrittenProfile['paging'] = { style: 'none' }) {
+    const rows = [LOCAL, { ...LOCAL, id: 'b' }];
+    const server = await startScriptedServer(({ url }) => {
+      if (url.includes('/appointments')) return { json: { righe: rows, ...around() } };
+      return { json: url.includes('/userinfo') ? { tenants: [{ id: 't' }] } : [] };
+    });
+    const { context } = openClient(
+      server.url,
+      profileOf({ paging, listPath: 'righe', locations: { listPath: '.' }, agendas: { listPath: '.' } }),
+    );
+    const source = createTenantSource(context, null);
+    const read = () => source.readAppointments({ agendaIds: null, window: WINDOW }, unhurried());
+    return { server, source, read };
+  }
+
+  it.each([
+    ['nextPageToken', 'x'],
+    ['@odata.nextLink', 'https://clinic.example/next'],
+    ['altre', 'S'],
+    ['hasMore', true],
+    ['totalCount', 240],
+    ['paginazione', { anzahl: '240' }],
+  ])('is partial by %s, and the remark names the field', async (name, value) => {
+    let around: object = { [name]: value };
+    const clinic = await listWith(() => around);
+    await using _server = clinic.server;
+    expect(await clinic.read()).toMatchObject({ completeness: 'partial' });
+    const path = typeof value === 'object' ? `${name}.anzahl` : name;
+    if (name !== 'hasMore') {
+      const remark = { code: 'more-told', list: 'appointments', field: 'paging', path, rows: 2 };
+      expect(clinic.source.remarks()).toEqual([remark]);
+    }
+    around = { totale: 2, pagina: 1 };
+    expect(await clinic.read()).toMatchObject({ completeness: 'complete' });
+    expect(clinic.source.remarks()).toEqual([]);
+  });
+
+  it('is complete if the profile declares the field meaningless', async () => {
+    const clinic = await listWith(() => ({ letti: 240 }), { style: 'none', ignoredPaths: ['letti'] });
+    await using _server = clinic.server;
+    expect(await clinic.read()).toMatchObject({ completeness: 'complete' });
+  });
+});
+
+describe('a zone without daylight saving time', () => {
+  it.each([
+    ['EST', 'America/New_York'],
+    ['MST', 'America/Denver'],
+    ['HST', 'Pacific/Honolulu'],
+  ])('%s, is reported with the zone that is usually meant', async (zone, usual) => {
+    const clinic = await clinicWith([{ ...LOCAL, timeZone: zone }]);
+    await using _server = clinic.server;
+    await clinic.read();
+    const [remark, ...others] = clinic.source.remarks();
+    expect([remark?.code, remark?.path, remark?.zones, others]).toEqual(['zone-fixed', 'timeZone', [zone], []]);
+    expect(remark === undefined ? '' : render(sentenceOfRemark(remark))).toContain(usual);
+  });
+
+  it('is no remark for a zone of a region, an offset or a Windows name', async () => {
+    for (const timeZone of ['Europe/Rome', 'Etc/GMT-1', 'W. Europe Standard Time']) {
+      expect(remarksOf([{ ...LOCAL, timeZone }], profileOf())).toEqual([]);
+    }
+  });
+});
+
+test('dates of unknown order are reported with the setting, until it is set', async () => {
+  const rows = [{ ...LOCAL, start: '03/12/2026 09:00', end: '03/12/2026 09:30' }];
+  for (const dateOrder of [null, 'day-first'] as const) {
+    const clinic = await clinicWith(rows, { dateOrder });
+    await using _server = clinic.server;
+    await clinic.read();
+    const remarks = clinic.source.remarks();
+    expect(remarks.map((one) => [one.code, one.field, one.rows])).toEqual(
+      dateOrder === null ? [['date-order', 'start', 1]] : [],
+    );
+    for (const one of remarks) expect(render(sentenceOfRemark(one))).toContain('set dateOrder');
+  }
 });

@@ -34,6 +34,7 @@ describe('clinic profiles', () => {
     ['an unknown key', { pagging: {} }, 'Unrecognized key: "pagging"'],
     ['an unknown field', { agendas: { fields: { nome: ['name'] } } }, 'Unrecognized key: "nome"'],
     ['a zone that does not exist', { zone: 'Europe/Roma' }, 'zone: set an IANA time zone'],
+    ['a zone by its Windows name', { zone: 'W. Europe Standard Time' }, 'zone: did you mean Europe/Berlin?'],
     ['a broken pattern', { errors: { missingClaim: ['('] } }, 'use a regular expression'],
     ['an unknown status', { appointments: { statuses: { Done: 'finished' } } }, 'appointments.statuses.Done'],
     [

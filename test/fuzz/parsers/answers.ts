@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { readJwt, sharedSigningKey, signJwt, toJwks } from '../../../sandbox/kit/oauth/jwt.ts';
 import { errorFromAnswer } from '../../../src/clinic/http/errors.ts';
-import { announcesMore } from '../../../src/clinic/http/rows.ts';
+import { anySign, usualSign } from '../../../src/clinic/http/more-rows.ts';
 import { cachedStretches, pageOf } from '../../../src/clinic/read/list-page.ts';
 import { isFromCache, pagingHeadersOf, usableEtag } from '../../../src/clinic/read/reading-memory.ts';
 import { clinicProfileSchema } from '../../../src/clinic/schema/profile.ts';
@@ -133,7 +133,9 @@ const headers: Parser = {
     if (wait !== null && !(wait > 0 && wait <= 86_400_000)) throw new Error('a wait of more than a day');
     usableEtag(told);
     isFromCache(told);
-    announcesMore({ body: [], headers: pagingHeadersOf(told, []) }, 3);
+    const answer = { body: [], headers: pagingHeadersOf(told, []) };
+    usualSign(answer, 3);
+    anySign(answer, 3, []);
   },
 };
 

@@ -1,0 +1,70 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { compileAppointmentRows } from '../../../src/clinic/read/appointment-rows.ts';
+import { profileOf } from '../open-client.ts';
+
+const documented = compileAppointmentRows(profileOf());
+
+const ROW = {
+  id: 'app-1',
+  agendaId: 'ag-1',
+  locationId: 'loc-1',
+  patientId: 'pat-1',
+  patient: { id: 'pat-1', firstName: 'Anna', lastName: 'Bianchi', phone: '+39 333' },
+  treatmentId: 'tr-1',
+  start: '2026-03-30T09:00:00+02:00',
+  end: '2026-03-30T09:30:00+02:00',
+  status: 'Booked',
+  updatedAt: '2026-03-01T12:00:00+01:00',
+};
+
+describe('a record whose start is stated as empty', () => {
+  const EMPTY = [
+    null,
+    '',
+    ' ',
+    '0000-00-00',
+    '0000-00-00 00:00:00',
+    '0000-00-00T00:00:00.000Z',
+    '0001-01-01T00:00:00',
+    '0001-01-01T00:00:00.0000000+01:00',
+    '00/00/0000',
+    '01/01/0001 00:00:00',
+    '1899-12-30T00:00:00',
+    '1900-01-01',
+    '/Date(-62135596800000)/',
+  ];
+
+  it.each(EMPTY)('is not scheduled, and so removed like a cancelled one: %j', (start) => {
+    const waiting = { ...ROW, start, end: null, status: 'Booked' };
+    const tombstone = { recordId: 'app-1', code: 'tombstone', field: 'start', isTombstone: true };
+    expect(documented(waiting)).toMatchObject({ unusable: tombstone });
+    expect(documented({ ...waiting, agendaId: null })).toMatchObject({ unusable: tombstone });
+    const off = compileAppointmentRows(profileOf({ appointments: { emptyStartMeansUnscheduled: false } }));
+    expect(off(waiting)).not.toMatchObject({ unusable: { isTombstone: true } });
+  });
+
+  it('by a date apart from its time', () => {
+    const fields = { start: ['day + begin'], end: ['day + until'] };
+    const map = compileAppointmentRows(profileOf({ appointments: { fields } }));
+    for (const day of EMPTY) {
+      expect(map({ ...ROW, day, begin: '09:00', until: '09:30' })).toMatchObject({ unusable: { isTombstone: true } });
+    }
+  });
+
+  it('is no statement without the field, with another date, or without an id', () => {
+    fc.assert(
+      fc.property(
+        fc.date({ min: new Date('1990-01-01'), max: new Date('2150-01-01'), noInvalidDate: true }),
+        (date) => {
+          const row = { ...ROW, start: date.toISOString(), end: null };
+          expect(documented(row)).toMatchObject({ unusable: { code: 'missing-field', field: 'end' } });
+        },
+      ),
+    );
+    const others = [undefined, 'soon', 7, {}, '2026-02-30', '1754-01-01'];
+    for (const start of others)
+      expect(documented({ ...ROW, start })).not.toMatchObject({ unusable: { code: 'tombstone' } });
+    expect(documented({ ...ROW, id: null, start: null })).toMatchObject({ unusable: { code: 'missing-id' } });
+  });
+});
