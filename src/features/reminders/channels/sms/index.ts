@@ -18,6 +18,7 @@ import {
   segmentsOf,
   textWithLink,
 } from '../channel.ts';
+import { gsmTextOf } from './gsm-text.ts';
 
 /** An E.164 number, a short code, or a name of at most 11 letters and digits with at least one letter. */
 const SENDER = /^(\+[1-9]\d{6,14}|\d{3,8}|(?=.*[A-Za-z])[A-Za-z0-9 ]{1,11})$/;
@@ -184,7 +185,7 @@ async function send(
   { recipient, content }: Reminder,
   signal: AbortSignal,
 ): Promise<Delivery> {
-  const text = textWithLink(content);
+  const text = gsmTextOf(textWithLink(content));
   if (recipient.phone === null) return refusedFor('no-phone');
   if (text.length > LONGEST_TEXT || segmentsOf(text).count > settings.maximumSegments)
     return refusedFor('text-too-long');

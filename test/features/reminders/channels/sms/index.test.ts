@@ -41,6 +41,23 @@ describe('a message', () => {
     }
     expect(bed.gateway.messages()).toHaveLength(1);
   });
+
+  test.each([
+    ['Studio dell’Angelo – Odontoiatria', "Studio dell'Angelo - Odontoiatria"],
+    ['“Sala\u00a0A” « piano 2 » … ore\u202f10:30 — n° 5', '"Sala A" " piano 2 " ... ore 10:30 - no 5'],
+    ['citta\u0300 perche\u0301', 'città perché'],
+    ['è ù Ñ € Ü ß', 'è ù Ñ € Ü ß'],
+  ])('of typographic characters is one segment: %j', async (written, sent) => {
+    const channel = openChannel(bed, { settings: { ...bed.settings, maximumSegments: 1 } });
+    const filler = ' e'.repeat(40);
+    expect(await attempt(channel, reminderOf({ text: written + filler }))).toMatchObject({ result: 'sent' });
+    expect(bed.gateway.messages().at(-1)?.body).toBe(sent + filler);
+  });
+
+  test('with letters that the alphabet lacks stays as it is', async () => {
+    await attempt(openChannel(bed), reminderOf({ text: 'Łukasz Gonçalves – Žižek' }));
+    expect(bed.gateway.messages().at(-1)?.body).toBe('Łukasz Gonçalves – Žižek');
+  });
 });
 
 describe('a refusal by the gateway', () => {
