@@ -162,6 +162,8 @@ export interface ReminderStatus {
   closedChannels: { channel: string; code: string; at: Instant }[];
   /** Wrong information in sent messages, oldest first. */
   wrong: Omit<WrongInformation, 'held'>[];
+  /** Patients' replies that the clinic must read; null for none. */
+  replies: { count: number; sinceAt: Instant } | null;
   /** Corrections that wait for a decision; null for none. */
   hold: { id: string; appointments: number; sinceAt: Instant } | null;
 }

@@ -194,12 +194,15 @@ describe('a status report', () => {
 });
 
 describe('a reply', () => {
-  test.each(['STOP', 'stop.', ' Unsubscribe ', 'BASTA', 'Cancellami!'])('of %j is an opt-out', (words) => {
-    expect(take(bed.gateway.reply(PATIENT.phone, words, CALLBACK))).toEqual({
-      status: 204,
-      events: [{ kind: 'opted-out', who: { phone: PATIENT.phone } }],
-    });
-  });
+  test.each(['STOP', 'stop.', ' Unsubscribe ', 'BASTA', 'please stop', 'per favore non scrivetemi più'])(
+    'of %j is an opt-out',
+    (words) => {
+      expect(take(bed.gateway.reply(PATIENT.phone, words, CALLBACK))).toEqual({
+        status: 204,
+        events: [{ kind: 'opted-out', who: { phone: PATIENT.phone } }],
+      });
+    },
+  );
 
   test('of START takes it back', () => {
     expect(take(bed.gateway.reply(PATIENT.phone, 'Start', CALLBACK))?.events).toEqual([
@@ -207,8 +210,17 @@ describe('a reply', () => {
     ]);
   });
 
-  test.each(['Annulla', 'Ok, grazie', 'non posso, mi fermo a stop', '', '🛑'])('of %j changes nothing', (words) => {
-    expect(take(bed.gateway.reply(PATIENT.phone, words, CALLBACK))).toEqual({ status: 204, events: [] });
+  test.each(['Annulla', 'Non posso venire domani', "I can't stop by tomorrow", '🛑'])(
+    'of %j is for the clinic',
+    (text) => {
+      expect(take(bed.gateway.reply(PATIENT.phone, text, CALLBACK))?.events).toEqual([
+        { kind: 'replied', who: { phone: PATIENT.phone }, message: expect.stringMatching(/^SM/), text },
+      ]);
+    },
+  );
+
+  test('without text changes nothing', () => {
+    expect(take(bed.gateway.reply(PATIENT.phone, '', CALLBACK))).toEqual({ status: 204, events: [] });
   });
 
   test('of STOP is known to the gateway too: the next message is refused as opted out', async () => {
