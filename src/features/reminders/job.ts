@@ -365,6 +365,8 @@ function afterDelivery(
     case 'sent':
       return { finish: { state: 'sent', reference: delivery.reference } };
     case 'refused':
+      // An unusable address is found before any call of the gateway.
+      if (delivery.code === 'address-invalid') return dropped('address-invalid', delivery.code);
       return dropped(
         delivery.channelGone ? 'channel-gone' : delivery.optedOut ? 'opted-out' : 'refused',
         delivery.code,
