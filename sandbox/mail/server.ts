@@ -24,6 +24,7 @@ export async function startMailSandbox(options: MailSandboxOptions = {}): Promis
     ...handlers(state),
     secure: security === 'tls',
     disabledCommands: security === 'none' ? ['STARTTLS', ...(options.login ? [] : ['AUTH'])] : [],
+    hideSMTPUTF8: options.utf8 === false,
     authOptional: options.login === undefined,
     allowInsecureAuth: security === 'none',
     key: madeCertificate.privateKey,

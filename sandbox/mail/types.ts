@@ -11,6 +11,8 @@ export interface MailSandboxOptions {
   security?: 'starttls' | 'tls' | 'none';
   /** Accepted credentials; if absent, no authentication is required. */
   login?: { user: string; password: string };
+  /** Offers SMTPUTF8 (RFC 6531). Default: yes. */
+  utf8?: boolean;
   /** Seed of the fault rules' generators. */
   seed?: number;
 }

@@ -90,6 +90,9 @@ export const OPERATION_TEXTS: { [Name in OperationName]?: () => Promise<TextOf<N
       return lift ? 'The opt-out is removed.' : 'The opt-out is saved.';
     };
   },
+  endReply: async () => {
+    return ({ changed }) => (changed ? 'The reply is deleted.' : 'Nothing changed.');
+  },
   reopenReminderChannel: async () => {
     return ({ channel, changed }) => `Channel ${channel} ${changed ? 'is open again' : 'was not closed'}.`;
   },

@@ -73,6 +73,7 @@ const REASONS: Readonly<Record<string, string>> = {
   'patient-gone': 'the patient was removed from the clinic',
   'no-consent': 'the patient has not given consent',
   'no-address': 'the clinic has no phone number or e-mail address for this channel',
+  'address-invalid': 'the address of the patient in the clinic cannot be used',
   'opted-out': 'the patient opted out of reminders',
   refused: 'the gateway refused the message',
   'channel-gone': 'the gateway no longer accepts messages',

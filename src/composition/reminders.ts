@@ -8,6 +8,7 @@ import {
 } from '../features/reminders/identity.ts';
 import { createOptOuts } from '../features/reminders/opt-outs.ts';
 import type { ObserveLag, OpenAnswers, OpenChannel, OpenReminders } from '../features/reminders/ports.ts';
+import { createPatientReplies } from '../features/reminders/replies.ts';
 import { compileRules } from '../features/reminders/rules.ts';
 import { createReminderLedger } from '../features/reminders/store.ts';
 import { withViews } from '../features/reminders/views.ts';
@@ -75,15 +76,17 @@ export function openReminders(parts: ReminderParts): OpenReminders | null {
     const readsPatient = needsPatient(module, { consent, settings });
     return [id, { id, needs, readsPatient, deduplicates, consent: consent ?? null, channel: module.open(context) }];
   });
+  const sealer = createProofSealer(identityKey, name);
   return withViews({
     file,
     rules: compileRules(file),
     channels: new Map(channels),
     ledger: createReminderLedger(redis, name, {
       retentionMs: file.keepDays * DAY_MS,
-      sealer: createProofSealer(identityKey, name),
+      sealer,
     }),
     optOuts: createOptOuts(redis, name, identityKey, parts.protection),
+    replies: createPatientReplies(redis, name, sealer),
     confirm: parts.stateCounter.confirm,
     name: createReminderNames(identityKey, name),
     proofs: createMessageProofs(identityKey, name),

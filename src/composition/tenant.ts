@@ -202,6 +202,11 @@ export interface Shared extends TenantOptions {
   processes: Processes;
 }
 
+/** Reads a patient. Opens the clinic with the first call. */
+function patientReader({ background }: { background(): ClinicSource }): ClinicSource['readPatient'] {
+  return (id, signal) => background().readPatient(id, signal);
+}
+
 /** Opens a tenant: connections, stores, clinic and targets. */
 export function composeTenant(tenant: TenantConfiguration, cache: TenantCache, shared: Shared): ComposedTenant {
   const { configuration, clock, elapsedBetween, redis, queues } = shared;
@@ -230,6 +235,7 @@ export function composeTenant(tenant: TenantConfiguration, cache: TenantCache, s
     ...{ connectors, evaluate, remotes, httpOf, log, clock, connections, feeds: stores.feeds },
   };
   const reminders = remindersOf(tenant, { identityKey, httpFor, log, protection: stores.protection }, shared);
+  const planning = { configuration: tenant, log, clock, readPatient: patientReader(clinic) };
   return {
     connections,
     credentials,
@@ -256,8 +262,7 @@ export function composeTenant(tenant: TenantConfiguration, cache: TenantCache, s
       ),
       notifications: openNotifications({ ...parts, redis, id: tenant.id, proofs }, settings.notifications.url ?? null),
       reminders,
-      followers:
-        reminders === null ? [] : [reminderFollower({ ...stores, configuration: tenant, reminders, log, clock })],
+      followers: reminders === null ? [] : [reminderFollower({ ...stores, ...planning, reminders })],
       triggers: openTriggers({
         ...{ tenant, identityKey, redis, sealer, queues },
         http: httpOf.webhooks,

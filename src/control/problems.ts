@@ -286,6 +286,13 @@ function ofReminders({ tenant, reminders }: TenantStatus): Problem[] {
       waiting: reminders?.waiting ?? 0,
     };
   });
+  if (reminders?.replies != null) {
+    const { count, sinceAt } = reminders.replies;
+    const subject = message('subject.all-reminders');
+    const sentence = message('patients-replied', { count });
+    const next = `clinic-mirror reminders replies ${tenant}`;
+    closed.push({ ...needsPerson({ tenant, subject, code: 'patients-replied', sentence, next }), sinceAt, waiting: 0 });
+  }
   if (reminders?.hold == null) return closed;
   const { appointments, sinceAt } = reminders.hold;
   const report = message('corrections-held', {

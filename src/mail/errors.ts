@@ -2,6 +2,7 @@ import { message, type Text } from '../messages/message.ts';
 import { MirrorError, type MirrorErrorOptions } from '../model/errors.ts';
 import type { MailServer } from '../settings/delivery-schema.ts';
 import { namingSources } from '../settings/secret-reference.ts';
+import { UTF8_MISSING } from './mailbox.ts';
 import type { SmtpFailure } from './smtp.ts';
 
 /** Locations of the secrets in a mail server's settings. */
@@ -22,6 +23,8 @@ export function smtpError({ reply, command, codes }: SmtpFailure, handedOver: bo
   if (reply !== null && reply >= 500) return refusal(command, reply, server);
   if (reply !== null && reply >= 400) return busy(reply);
   if (handedOver) return remote(message('mail.answer-lost'), 'smtp-answer-lost', { ambiguous: true });
+  if (codes.includes(UTF8_MISSING))
+    return remote(message('mail.utf8-missing'), 'smtp-utf8-missing', { retry: 'never' });
   if (codes.includes('EAUTH') || codes.includes('ENOAUTH')) return loginRefused(server);
   if (codes.some((code) => TLS_REFUSED.test(code))) return tlsRefused(server);
   const code = codes.some((each) => each === 'TimeoutError' || each === 'ETIMEDOUT') ? 'timeout' : 'connection-failed';

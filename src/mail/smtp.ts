@@ -5,6 +5,7 @@ import SMTPConnection from 'nodemailer/lib/smtp-connection';
 import { MirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { MailServer } from '../settings/delivery-schema.ts';
+import { needsUtf8, UTF8_MISSING } from './mailbox.ts';
 
 /** Result of handing a mail to the server. */
 export type SmtpResult =
@@ -44,6 +45,7 @@ export async function handOver(
   const socket = connect({ host, port, lookup });
   let connection: SMTPConnection | null = null;
   let handedOver = false;
+  let sends = false;
   async function* body() {
     // Read after the server's reply 354, not before.
     handedOver = true;
@@ -55,22 +57,35 @@ export async function handOver(
     connection = opened;
     await untilEnded(opened, ending, async () => {
       await step((done) => opened.connect(done));
+      if (to.some(needsUtf8) && !offersUtf8(opened))
+        throw Object.assign(new Error('no SMTPUTF8'), { code: UTF8_MISSING });
       const { login } = settings;
       if (login !== undefined) {
         const credentials = { user: login.user, pass: login.password.reveal() };
         await step((done) => opened.login({ credentials }, done));
       }
       const envelope = { from: settings.from, to: [...to], size: message.length };
+      sends = true;
       await step((done) => opened.send(envelope, Readable.from(body(), { objectMode: false }), done));
     });
     return { done: true };
   } catch (error) {
     if (error instanceof MirrorError) throw error;
-    return { done: false, handedOver, failure: failureOf(error) };
+    const failure = failureOf(error);
+    // The library reports 421 after an accepted sender without its command.
+    const isOfMail = sends && failure.reply !== null && failure.command === 'CONN';
+    const command = isOfMail ? (handedOver ? 'DATA' : 'RCPT TO') : failure.command;
+    return { done: false, handedOver, failure: { ...failure, command } };
   } finally {
     connection?.close();
     socket.destroy();
   }
+}
+
+/** Returns whether the server takes addresses that are not ASCII. The mail library knows it, but would send the mail all the same. */
+function offersUtf8(connection: SMTPConnection): boolean {
+  const offered: unknown = Reflect.get(connection, '_supportedExtensions');
+  return Array.isArray(offered) && offered.includes('SMTPUTF8');
 }
 
 function connectionOptions(settings: MailServer, timeoutMs: number): SMTPConnection.Options {

@@ -5,6 +5,7 @@ import { EN } from './en.ts';
  * channels and profiles.
  */
 export const VENDORS_EN = {
+  'mail.utf8-missing': 'the mail server does not support addresses with letters other than ASCII',
   'vendor.login-refused': '{vendor} rejected the credentials of the connection',
   'vendor.scope-missing': 'the connection lacks required permissions',
   'vendor.rate-limited': '{vendor} limits the number of requests',

@@ -4,6 +4,7 @@ import type { VENDORS_EN } from './vendors-en.ts';
 
 /** Italian sentences about vendors' errors and settings, as in `vendors-en.ts`. */
 export const VENDORS_IT = {
+  'mail.utf8-missing': 'il server di posta non supporta indirizzi con lettere non ASCII',
   'vendor.login-refused': '{vendor} ha rifiutato le credenziali del collegamento',
   'vendor.scope-missing': 'al collegamento mancano permessi necessari',
   'vendor.rate-limited': '{vendor} limita il numero di richieste',

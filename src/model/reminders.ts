@@ -28,7 +28,7 @@ export type Withdrawal = (typeof WITHDRAWALS)[number];
  * - `unusable`: the clinic's record is invalid;
  * - `arrived`: the patient has arrived, or the visit is over;
  * - `rule-gone`: the rule or the channel is no longer configured;
- * - `patient-gone`, `no-consent`, `no-address`, `opted-out`: of the patient;
+ * - `patient-gone`, `no-consent`, `no-address`, `address-invalid`, `opted-out`: of the patient;
  * - `other-patient`: of a correction, the previous message went to another patient;
  * - `outdated`: of a correction, no longer true, or sent by another message;
  * - `refused`: the vendor rejects the message; `channel-gone`: the vendor rejects all messages;
@@ -50,6 +50,7 @@ export type DropReason =
   | 'patient-gone'
   | 'no-consent'
   | 'no-address'
+  | 'address-invalid'
   | 'opted-out'
   | 'other-patient'
   | 'refused'
@@ -162,6 +163,8 @@ export interface ReminderStatus {
   closedChannels: { channel: string; code: string; at: Instant }[];
   /** Wrong information in sent messages, oldest first. */
   wrong: Omit<WrongInformation, 'held'>[];
+  /** Patients' replies that the clinic must read; null for none. */
+  replies: { count: number; sinceAt: Instant } | null;
   /** Corrections that wait for a decision; null for none. */
   hold: { id: string; appointments: number; sinceAt: Instant } | null;
 }

@@ -230,6 +230,7 @@ export const tenantStatus = z.object({
         .object({ id: z.string(), appointments: z.number(), sinceAt: instant })
         .nullable()
         .describe('Number of corrections that wait for approval'),
+      replies: z.object({ count: z.number(), sinceAt: instant }).nullable().describe('Replies of patients to read'),
       wrong: z
         .array(
           z.object({

@@ -40,6 +40,7 @@
  * | `cm:{T}:reminders-told`              | zset   | appointment's     | sender, planner   | planner               |
  * | `cm:{T}:reminders-order`             | string | permanent         | sender            | sender                |
  * | `cm:{T}:reminders-wrong`             | hash   | until it ends     | planner, sender   | planner, status       |
+ * | `cm:{T}:reminder-replies`            | hash   | three days        | callbacks         | operator, status      |
  * | `cm:{T}:reminder-channel-closed:<channel>` | string | until reopened | sender        | sender, status        |
  * | `cm:{answer-H}:answer-link`          | string | retention         | sender            | answers               |
  * | `cm:{T}:answer-claim:<id>`           | string | two minutes       | answers           | answers               |
@@ -167,6 +168,7 @@ export const keys = {
   reminderCounts: ofTenant('reminder-counts'),
   remindersHour: owned<[hour: number]>('tenant', 'reminders-hour'),
   reminderReport: ofTenantEach('reminder-report'),
+  reminderReplies: ofTenant('reminder-replies'),
   reminderChannelClosed: ofTenantEach('reminder-channel-closed'),
   answerLink: (hash: string) => `cm:{answer-${hash}}:answer-link`,
   answerClaim: ofTenantEach('answer-claim'),

@@ -149,12 +149,18 @@ async function eraseEntries(
   const references = await askEach<string | null>(redis, ids, (pipeline, id) =>
     pipeline.hget(keys.reminder(tenant, id), 'reference'),
   );
+  const recipients = await askEach<string | null>(redis, ids, (pipeline, id) =>
+    pipeline.hget(keys.reminder(tenant, id), 'recipient'),
+  );
+  const replies = await redis.hkeys(keys.reminderReplies(tenant));
   const pipeline = redis.pipeline();
   for (const id of ids) {
     pipeline.zrem(keys.remindersOpen(tenant), id).zrem(keys.remindersSettled(tenant), id);
     pipeline.unlink(keys.reminder(tenant, id));
   }
   for (const one of references) if (one !== null && one !== '') pipeline.unlink(keys.reminderReport(tenant, one));
+  const written = replies.filter((field) => recipients.includes(JSON.parse(field)[0]));
+  if (written.length > 0) pipeline.hdel(keys.reminderReplies(tenant), ...written);
   const wrong = await redis.hkeys(keys.remindersWrong(tenant));
   for (const id of appointmentIds) {
     pipeline.unlink(keys.remindersOf(tenant, id)).zrem(keys.remindersTold(tenant), id);

@@ -103,6 +103,7 @@ const statuses: fc.Arbitrary<Omit<Status, 'problems'>> = fc.record({
             { maxLength: 2 },
           ),
           closedChannels: fc.array(fc.record({ channel: names, code: names, at: fc.nat(NOW) }), { maxLength: 2 }),
+          replies: fc.option(fc.record({ count: counts, sinceAt: fc.nat(NOW) })),
           hold: fc.option(fc.record({ id: names, appointments: counts, sinceAt: fc.nat(NOW) })),
         }),
       ),

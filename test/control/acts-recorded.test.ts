@@ -371,6 +371,14 @@ const OF_STATE: GivenByVerb<
   },
   'opt-out': () => optedOut(false),
   'lift-opt-out': () => optedOut(true),
+  async 'end-reply'() {
+    const { installation } = await world();
+    return {
+      act: (acting) =>
+        OPERATIONS.endReply.run({ tenant: TENANT, reply: 'none' }, contextWith({ installation, acting })),
+      facts: { changed: false },
+    };
+  },
   async 'reopen-channel'() {
     const { installation, closeChannel } = await world();
     await closeChannel();

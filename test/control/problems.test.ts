@@ -88,6 +88,7 @@ test('problems of configuration, state and alerts are reported too, required act
         waiting: 2,
         closedChannels: [{ channel: 'sms', code: 'webhook-gone', at: NOW }],
         wrong: [],
+        replies: null,
         hold: null,
       },
       triggers: {

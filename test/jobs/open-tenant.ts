@@ -171,7 +171,13 @@ export function openTenant(choice: TenantChoice): OpenTenant {
 
 /** The same tenant with reminders, planned with each cycle. */
 export function withReminders(tenant: OpenTenant, reminders: OpenReminders): OpenTenant {
-  return { ...tenant, reminders, followers: [reminderFollower({ ...tenant, reminders })] };
+  return {
+    ...tenant,
+    reminders,
+    followers: [
+      reminderFollower({ ...tenant, reminders, readPatient: (id, signal) => tenant.clinic.readPatient(id, signal) }),
+    ],
+  };
 }
 
 /** A target as `openTenant` opens it. */

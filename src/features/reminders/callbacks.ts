@@ -31,11 +31,15 @@ export async function takeReminderCallback(
   return status;
 }
 
-async function apply({ ledger, optOuts }: OpenReminders, event: ChannelEvent, at: Instant): Promise<void> {
+async function apply({ ledger, optOuts, replies }: OpenReminders, event: ChannelEvent, at: Instant): Promise<void> {
   if (event.kind === 'delivered' || event.kind === 'failed') {
     if (event.reference.length > LONGEST_REFERENCE) return;
     const code = event.kind === 'failed' ? event.code : null;
     return ledger.report(event.reference, { state: event.kind, code, at });
+  }
+  if (event.kind === 'replied') {
+    const { who, text, message } = event;
+    return replies.add({ phone: who.phone, text, at, message, recipient: optOuts.hashOf('phone', who.phone) });
   }
   if (event.kind === 'opted-in') return optOuts.optIn(optOuts.hashOf('phone', event.who.phone), event.message);
   const hash =

@@ -16,7 +16,7 @@ import { quietSpanAt } from './due.ts';
 import { type LocationCatalogue, locationOf } from './places.ts';
 import type { OpenReminders } from './ports.ts';
 import { cancellationExclusion, type ReminderRule, reminderExclusion } from './rules.ts';
-import { failedOf } from './steps.ts';
+import { failedOf, isForInactive } from './steps.ts';
 import { correctionOf, type MessageTruth, messageTruthOf, type Truth } from './told.ts';
 
 /** A reminder of the new time due within this time replaces the correction. Project choice. */
@@ -271,6 +271,7 @@ function decide(
 ): Decided {
   const nothing = { wrong: null, due: null, isPlanned: false, fact: null };
   if (stand.is !== 'false') return nothing;
+  if (stand.kind === 'cancelled' && own.some(isForInactive)) return nothing;
   const { last, kind } = stand;
   const untilAt = kind === 'cancelled' || truth === null ? last.startAt : truth.appointment.time.startAt;
   if (untilAt <= now || isAnotherVisit(last, truth, before, now)) return nothing;

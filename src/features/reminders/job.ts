@@ -8,14 +8,15 @@ import type { Lookup } from '../../model/snapshots.ts';
 import { type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
 import { STATE_WENT_BACK } from '../../state/state-counter.ts';
 import type { Delivery, Reminder } from './channels/channel.ts';
-import { type ContentInput, contentOf, findDisclosedFact, mobileNumber, namesAddress } from './content.ts';
+import { type ContentInput, contentOf, findDisclosedFact, namesAddress } from './content.ts';
 import { heldReasonOf, recordOutcome, stillFalse } from './corrections.ts';
 import type { AddressHash } from './opt-outs.ts';
 import { comparableAddress, locationOf } from './places.ts';
 import type { OpenChannel, OpenReminders } from './ports.ts';
+import { addressOf } from './recipients.ts';
 import type { ReminderRule } from './rules.ts';
 import { deadlineOf, decideByAppointment, decideByPatient, decideByTime } from './rules.ts';
-import { dropped, nextHour, SOURCE_RETRY_MS, type Step, sourceStep, stepOf, unclear } from './steps.ts';
+import { dropped, isForInactive, nextHour, SOURCE_RETRY_MS, type Step, sourceStep, stepOf, unclear } from './steps.ts';
 import type { Claim } from './store.ts';
 
 /** Time limit for clinic query and delivery, so that no claim of a live worker expires. */
@@ -169,7 +170,9 @@ async function finish(
   if (!(await reminders.ledger.finish(claim, step.finish, now))) return;
   const { state } = step.finish;
   const reason = state === 'dropped' ? step.finish.reason : null;
-  await recordOutcome(reminders, claim.entry, state === 'unknown' ? 'unclear' : (reason ?? 'sent'), now);
+  const code = state === 'sent' ? null : step.finish.code;
+  const isOver = state === 'sent' || isForInactive({ ...claim.entry, state, lastCode: code });
+  await recordOutcome(reminders, claim.entry, isOver ? 'sent' : (reason ?? 'unclear'), now);
   if (state === 'sent') reminders.observeLag(tenant.id, now - dueAt);
   const level =
     state === 'unknown' || reason === 'record-forged' || reason === 'channel-failed' || reason === 'hourly-limit'
@@ -289,9 +292,8 @@ async function address(
   const { patientId } = appointment;
   const patient = source.patient !== null && 'found' in source.patient ? source.patient.found : null;
   const { phoneRegion } = reminders.file;
-  const email = patient?.email?.trim() || null;
-  const phone =
-    mobileNumber(patient?.mobilePhone ?? '', phoneRegion) ?? mobileNumber(patient?.phone ?? '', phoneRegion);
+  const email = addressOf('email', patient, phoneRegion);
+  const phone = addressOf('phone', patient, phoneRegion);
   let recipientHash: AddressHash | null = null;
   if (channel.needs !== 'nothing') {
     const reachedAt = channel.needs === 'email' ? email : phone;
@@ -365,6 +367,8 @@ function afterDelivery(
     case 'sent':
       return { finish: { state: 'sent', reference: delivery.reference } };
     case 'refused':
+      // An unusable address is found before any call of the gateway.
+      if (delivery.code === 'address-invalid') return dropped('address-invalid', delivery.code);
       return dropped(
         delivery.channelGone ? 'channel-gone' : delivery.optedOut ? 'opted-out' : 'refused',
         delivery.code,

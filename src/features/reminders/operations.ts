@@ -140,6 +140,41 @@ export const REMINDER_OPERATIONS = {
     },
     auditResult: ({ changed }) => ({ changed }),
   }),
+  listReplies: operation({
+    summary: 'list replies of patients in the last three days, with numbers and texts',
+    level: 'operator',
+    input: z.strictObject({ tenant }),
+    output: z.object({
+      tenant: z.string(),
+      replies: z.array(z.object({ id: z.string(), phone: z.string(), text: z.string(), at: instant })),
+    }),
+    http: { method: 'GET', path: '/tenants/{tenant}/reminder-replies' },
+    commands: [{ words: 'reminders replies <tenant>', isOfOneTenant: true }],
+    async run({ tenant }, { services }) {
+      const { listReplies } = await import('./reminders.ts');
+      return listReplies(services.installation, tenant);
+    },
+    document: async () => (await import('./replies.ts')).repliesDocument,
+    page: { path: '/replies', names: { en: 'Replies', it: 'Risposte' } },
+  }),
+  endReply: operation({
+    summary: 'delete a reply of a patient that the clinic has read',
+    level: 'operator',
+    input: z.strictObject({ tenant, reply: id }),
+    output: z.object({ tenant: z.string(), ...changed.shape }),
+    http: { method: 'POST', path: '/tenants/{tenant}/reminder-replies/{reply}/end' },
+    commands: [{ words: 'reminders answered <tenant> <reply>' }],
+    audit: ({ tenant }, { services: { installation } }) => ({
+      verb: 'end-reply',
+      tenant: requireTenant(installation, tenant).id,
+      what: {},
+    }),
+    async run({ tenant, reply }, { services }) {
+      const { endReply } = await import('./reminders.ts');
+      return { tenant, ...(await endReply(services.installation, tenant, reply)) };
+    },
+    auditResult: ({ changed }) => ({ changed }),
+  }),
   reopenReminderChannel: operation({
     summary: 'reopen a channel that was closed because of its receiver',
     level: 'operator',

@@ -6,6 +6,7 @@ import { DAY_MS, type Instant } from '../../model/time.ts';
 import { announcedStarts, planCorrections, type SeenByPatients } from './corrections.ts';
 import { type LocationCatalogue, locationOf } from './places.ts';
 import type { OpenReminders } from './ports.ts';
+import { followMergedPatients } from './recipients.ts';
 import { lateness, longestAheadMs, remindersFor, withdrawalOf } from './rules.ts';
 
 /** Later cycles plan reminders due after this time. */
@@ -20,6 +21,7 @@ export interface ReminderPlan {
 /** Parts of reminder planning. */
 export interface ReminderPlanning extends Pick<OpenTenant, 'clock' | 'configuration' | 'holds' | 'log' | 'tombstones'> {
   reminders: OpenReminders;
+  readPatient: OpenTenant['clinic']['readPatient'];
 }
 
 /** Plans reminders in each cycle of a tenant. */
@@ -87,12 +89,9 @@ async function planReminders(tenant: ReminderPlanning, learned: Learned): Promis
   const wanted = wantedOf(tenant, reminders, ofNobodyForgotten, { locations: learned.directory, now });
   const withdrawn = await withdraw(reminders, { appointments, vanished: learned.vanished, wanted }, now);
   const planned = await plan(reminders, wanted, appointments, now);
-  const corrections = await planCorrections(
-    tenant.holds,
-    reminders,
-    seenByPatients(tenant, learned, ofNobodyForgotten),
-    now,
-  );
+  const seen = seenByPatients(tenant, learned, ofNobodyForgotten);
+  const followed = await followMergedPatients(tenant, reminders, seen, now);
+  const corrections = await planCorrections(tenant.holds, reminders, followed, now);
   const all = { planned: planned + corrections.planned, withdrawn: withdrawn + corrections.withdrawn };
   if (corrections.held > 0) tenant.log.warn({ held: corrections.held }, 'corrections of reminders wait for approval');
   if (all.planned + all.withdrawn > 0)

@@ -9,6 +9,7 @@ import type { AnswerLink, AnswerStore } from '../../state/answers.ts';
 import type { ReminderChannel, ReminderContent } from './channels/channel.ts';
 import type { MessageProofs } from './identity.ts';
 import type { OptOuts } from './opt-outs.ts';
+import type { PatientReplies } from './replies.ts';
 import type { NameReminder, ReminderRules } from './rules.ts';
 import type { ReminderLedger } from './store.ts';
 
@@ -49,6 +50,7 @@ export interface OpenReminders {
   channels: ReadonlyMap<string, OpenChannel>;
   ledger: ReminderLedger;
   optOuts: OptOuts;
+  replies: PatientReplies;
   name: NameReminder;
   proofs: MessageProofs;
   alarms: ReminderAlarms;

@@ -17,6 +17,7 @@ import { localDay } from './due.ts';
 import { type LocationCatalogue, locationOf } from './places.ts';
 import { resumeReminders } from './plan.ts';
 import type { OpenReminders } from './ports.ts';
+import type { ReplyList } from './replies.ts';
 import { lateness, longestAheadMs, type ReminderDecision, remindersFor } from './rules.ts';
 import type { DeliveryReport } from './store.ts';
 
@@ -64,6 +65,17 @@ export interface ReminderExplanation {
   source: SourceView;
   rules: RuleView[];
   reminders: ReminderLine[];
+}
+
+/** Returns the replies of patients. Patient data. @throws MirrorError `settings`, code `no-reminders` */
+export async function listReplies(installation: Installation, tenantId: string): Promise<ReplyList> {
+  const { tenant, reminders } = requireReminders(installation, tenantId);
+  return { tenant: tenantId, replies: await reminders.replies.list(tenant.clock()) };
+}
+
+/** Deletes a reply. @throws MirrorError `settings`, code `no-reminders` */
+export async function endReply(installation: Installation, tenantId: string, id: string) {
+  return { changed: await requireReminders(installation, tenantId).reminders.replies.end(id) };
 }
 
 /** Returns planned and active reminders from the ledger. @throws MirrorError `settings`, code `no-reminders` */

@@ -124,8 +124,13 @@ export function longestAheadMs({ rules }: ReminderRules): number {
 }
 
 /** Next step of a reminder. */
-export type SendDecision = { do: 'send' } | { do: 'wait'; untilAt: Instant } | { do: 'drop'; reason: DropReason };
+export type SendDecision =
+  | { do: 'send' }
+  | { do: 'wait'; untilAt: Instant }
+  | { do: 'drop'; reason: DropReason; code?: string };
 
+/** Code of `patient-gone` for a patient whom the clinic keeps as inactive. */
+export const PATIENT_INACTIVE = 'patient-inactive';
 const SEND: SendDecision = { do: 'send' };
 const drop = (reason: DropReason): SendDecision => ({ do: 'drop', reason });
 
@@ -165,7 +170,9 @@ export function decideByAppointment(entry: LedgerEntry, rule: ReminderRule, answ
 
 /** Decides by the patient. @param consent name of the required consent, or null */
 export function decideByPatient(answer: Lookup<Patient>, consent: string | null): SendDecision {
-  if ('absent' in answer || ('found' in answer && !answer.found.isActive)) return drop('patient-gone');
+  if ('absent' in answer) return drop('patient-gone');
+  if ('found' in answer && !answer.found.isActive)
+    return { do: 'drop', reason: 'patient-gone', code: PATIENT_INACTIVE };
   if ('unusable' in answer) return drop('unusable');
   return consent === null || answer.found.consents[consent] === true ? SEND : drop('no-consent');
 }

@@ -2,7 +2,7 @@ import type { MirrorError } from '../../model/errors.ts';
 import type { DropReason, LedgerEntry } from '../../model/reminders.ts';
 import { HOUR_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
 import type { OpenReminders } from './ports.ts';
-import type { SendDecision } from './rules.ts';
+import { PATIENT_INACTIVE, type SendDecision } from './rules.ts';
 import type { ReminderSettlement } from './store.ts';
 
 /** Delay between queries of an unreachable clinic. */
@@ -17,7 +17,9 @@ export type Step =
 
 /** Converts a decision before delivery. */
 export function stepOf(decision: Exclude<SendDecision, { do: 'send' }>): Step {
-  return decision.do === 'drop' ? dropped(decision.reason) : { wakeAt: decision.untilAt, code: null, notSent: true };
+  return decision.do === 'drop'
+    ? dropped(decision.reason, decision.code ?? null)
+    : { wakeAt: decision.untilAt, code: null, notSent: true };
 }
 
 /** Repeats the clinic query until the reminder's deadline. */
@@ -41,6 +43,11 @@ export function nextHour(now: Instant, deadlineAt: Instant): Step {
 /** Returns a dropped reminder. @param cause code of the refusal */
 export function dropped(reason: DropReason, cause: string | null = null): Step {
   return { finish: { state: 'dropped', reason, code: cause } };
+}
+
+/** Returns whether a patient was not told of a cancellation because the clinic keeps the patient as inactive: nobody expects a visit. */
+export function isForInactive({ state, correction, lastCode }: Pick<LedgerEntry, 'state' | 'correction' | 'lastCode'>) {
+  return state === 'dropped' && correction?.kind === 'cancelled' && lastCode === PATIENT_INACTIVE;
 }
 
 /** Returns a possibly delivered reminder with unknown result. */

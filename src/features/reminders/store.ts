@@ -13,7 +13,7 @@ import type {
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
 import { keys } from '../../state/keys.ts';
 import type { RedisClient } from '../../state/redis.ts';
-import { askEach, pairsOf, redisScript } from '../../state/script.ts';
+import { askEach, compareAndSet, pairsOf, redisScript } from '../../state/script.ts';
 import type { Sealer } from '../../state/sealing.ts';
 import { codeIn, sealedTable } from '../../state/sealing.ts';
 
@@ -101,6 +101,8 @@ export interface ReminderLedger extends MessageLedger {
   openCount(): Promise<number>;
   /** Returns the hash of the recipient in the form of opt-outs; null without delivery or contact data. */
   recipientOf(id: string): Promise<string | null>;
+  /** Stores the hash of the present patient, if the record is unchanged. */
+  storePatientProof(id: string, change: { before: string; proof: string }): Promise<void>;
   /** Stores a report. Reports arrive in any order; a delivery overrides other reports. */
   report(reference: string, report: DeliveryReport): Promise<void>;
   reports(references: readonly string[]): Promise<Map<string, DeliveryReport>>;
@@ -173,6 +175,10 @@ export function createReminderLedger(
       const scriptKeys = [entryKey(id), open, claimKey(id)];
       const facts = [id, token, String(wakeAt), code ?? '', notSent ? '1' : '0'];
       return (await scripts.postpone(redis, scriptKeys, facts)) === 1;
+    },
+    async storePatientProof(id, { before, proof }) {
+      const at = { key: entryKey(id), field: 'patient' };
+      await compareAndSet(redis, [{ ...at, value: before }], [{ ...at, value: proof }]);
     },
     ...openReads(redis, tenant),
     ...openChannels(redis, tenant, retentionMs),

@@ -120,7 +120,7 @@ export function withViews(parts: Omit<OpenReminders, 'status' | 'heldCorrections
 }
 
 async function reminderStatus(
-  { ledger, channels }: Pick<OpenReminders, 'ledger' | 'channels'>,
+  { ledger, channels, replies }: Pick<OpenReminders, 'ledger' | 'channels' | 'replies'>,
   holds: readonly Hold[],
   now: Instant,
 ): Promise<ReminderStatus> {
@@ -128,11 +128,13 @@ async function reminderStatus(
     const closing = await ledger.closingOf(channel);
     return closing === null ? [] : [{ channel, ...closing }];
   });
+  const unread = await replies.list(now);
   const hold = holds.find(({ target, state }) => target === REMINDERS && state === 'open');
   return {
     waiting: await ledger.openCount(),
     closedChannels: (await Promise.all(closings)).flat(),
     wrong: (await ledger.wrong(now)).map(({ held: _held, ...shown }) => shown),
+    replies: unread[0] === undefined ? null : { count: unread.length, sinceAt: unread[0].at },
     hold: hold === undefined ? null : { id: hold.id, appointments: hold.recordIds.length, sinceAt: hold.createdAt },
   };
 }

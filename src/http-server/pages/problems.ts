@@ -118,6 +118,7 @@ function toDo(context: PageContext, problem: Problem, hasPage: boolean): Html | 
       return linkButton(clinicAddress(tenant, `/connections/${pathSegment(id)}`), words.connect);
     }
     if (kind === 'appointment') return linkButton(explainAddress(tenant, id), words.look);
+    if (code === 'patients-replied' && isOperator) return linkButton(clinicAddress(tenant, '/replies'), words.look);
     if ((kind === 'target' && code === 'on-hold') || code === 'corrections-held')
       return linkButton(clinicAddress(tenant, '/holds'), words.decide);
     if (kind === 'target' && code === 'writes-failed') {

@@ -56,6 +56,22 @@ describe('a patient who is forgotten', () => {
     expect(await world.tracesInRedis()).toEqual([]);
   });
 
+  test('leaves no reply from the number of the reminders, and replies of others stay', async () => {
+    const world = await synced();
+    const { reminders } = world.tenant;
+    const [entry] = (await reminders?.ledger.ofAppointment('visit-7731-a')) ?? [];
+    const own = 'phone:mine';
+    const claim = await reminders?.ledger.claim(entry?.id ?? '');
+    if (claim == null || !('token' in claim)) throw new Error('no reminder is planned');
+    const intent = { now: world.clock.now, maxPerHour: 9, mayRepeat: false, patientProof: '', locationProof: null };
+    expect(await reminders?.ledger.intend(claim, { ...intent, recipient: own })).toBe('go');
+    const reply = { phone: '+393331234567', at: world.clock.now };
+    await reminders?.replies.add({ ...reply, text: 'mine', message: 'SM1', recipient: own });
+    await reminders?.replies.add({ ...reply, text: 'of another', message: 'SM2', recipient: 'phone:other' });
+    await forget(world);
+    expect(await reminders?.replies.list(world.clock.now)).toMatchObject([{ text: 'of another' }]);
+  });
+
   test('is in no key and no value of Redis any more, names and telephone included', async () => {
     const world = await synced();
     await leaveTraces(world);

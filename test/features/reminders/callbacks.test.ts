@@ -1,12 +1,19 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { renderReminderExplanation } from '../../../src/cli/render-reminders.ts';
+import { status } from '../../../src/control/status.ts';
 import { takeReminderCallback } from '../../../src/features/reminders/callbacks.ts';
 import type { ChannelEvent } from '../../../src/features/reminders/channels/channel.ts';
-import { explainReminders, finishedReminders } from '../../../src/features/reminders/reminders.ts';
+import {
+  endReply,
+  explainReminders,
+  finishedReminders,
+  listReplies,
+} from '../../../src/features/reminders/reminders.ts';
 import { createPublicServer } from '../../../src/http-server/public-server.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import { DAY_MS } from '../../../src/model/time.ts';
+import { keys } from '../../../src/state/keys.ts';
 import { openInstallation } from '../../control/open-installation.ts';
 import { NEVER } from '../../jobs/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
@@ -135,6 +142,62 @@ describe('what a channel reports', () => {
     expect(renderReminderExplanation(await explainReminders(installation, ID, 'one', NEVER))).toContain(
       'not delivered (landline)',
     );
+  });
+});
+
+describe('a reply of a patient', () => {
+  const TEXT = 'Non posso venire domani, ho la febbre';
+  const reply = (message: string, text = TEXT): ChannelEvent => ({
+    kind: 'replied',
+    who: { phone: PHONE },
+    message,
+    text,
+  });
+
+  test('reaches the desk once: status, alert and list, and stops no reminder', async () => {
+    const world = reportingWorld();
+    const connection = redis.connect();
+    book(world, 'one', 48);
+    await world.cycle();
+    expect(await tell(world, [reply('SM1')])).toBe(204);
+    await tell(world, [reply('SM1')]);
+    const installation = openInstallation({ tenants: [world.tenant] });
+    const { replies } = await listReplies(installation, ID);
+    expect(replies).toMatchObject([{ phone: PHONE, text: TEXT }]);
+    const { problems } = await status(installation);
+    const problem = problems.find(({ code }) => code === 'patients-replied');
+    expect(problem).toMatchObject({
+      tenant: ID,
+      health: 'action-required',
+      next: `clinic-mirror reminders replies ${ID}`,
+    });
+    expect(JSON.stringify(problem)).not.toMatch(/febbre|333/);
+    const stored = JSON.stringify(
+      await Promise.all((await connection.keys('*replies*')).map((key) => connection.hgetall(key))),
+    );
+    expect(stored).toContain('s1.');
+    expect(stored).not.toMatch(/febbre|333123/);
+    expect(await endReply(installation, ID, replies[0]?.id ?? '')).toEqual({ changed: true });
+    expect((await status(installation)).problems.map(({ code }) => code)).not.toContain('patients-replied');
+    await world.advance(DAY_MS);
+    expect(await world.fate('one')).toBe('sent');
+  });
+
+  test('that another program wrote into Redis is not shown', async () => {
+    const world = reportingWorld();
+    const forged = JSON.stringify({ id: 'x', phone: PHONE, text: TEXT, at: world.now });
+    await redis.connect().hset(keys.reminderReplies(ID), JSON.stringify(['phone:x', 'x']), forged);
+    expect(await listReplies(openInstallation({ tenants: [world.tenant] }), ID)).toMatchObject({ replies: [] });
+  });
+
+  test('is deleted after three days', async () => {
+    const world = reportingWorld();
+    await tell(world, [reply('SM1')]);
+    const list = () => world.tenant.reminders?.replies.list(world.now + 3 * DAY_MS - 1);
+    expect(await list()).toHaveLength(1);
+    world.now += 1;
+    expect(await list()).toEqual([]);
+    expect(await redis.connect().keys('*replies*')).toEqual([]);
   });
 });
 

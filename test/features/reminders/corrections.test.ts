@@ -328,3 +328,66 @@ test('Redis keeps sent messages without name, number, address or id of the patie
   expect(kept).toContain('reminders-told');
   for (const word of ['Anna', 'Verdi', 'anna@', '3331234567', 'Appuntamento', '"p1"']) expect(kept).not.toContain(word);
 });
+
+describe('who was told is a number, not a record of the clinic:', () => {
+  /** The clinic merges the patient into another record. */
+  const merge = (world: ReminderWorld, own: Parameters<typeof patientOf>[1] = {}) =>
+    void world.clinic.patientList.splice(0, 1, patientOf('p2', own));
+
+  test('a merged patient raises no alarm, and receives the correction after a move', async () => {
+    const world = await told();
+    merge(world);
+    await change(world, 48, { patientId: 'p2' });
+    expect(await wrong(world)).toEqual([]);
+    expect(texts(world)).toEqual([REMINDER]);
+    await change(world, 47, { patientId: 'p2' });
+    expect(await wrong(world)).toEqual([]);
+    expect(texts(world)).toEqual([REMINDER, MOVED_TO_9]);
+  });
+
+  test('a merge and a move in one cycle are one correction', async () => {
+    const world = await told();
+    merge(world);
+    await change(world, 47, { patientId: 'p2' });
+    expect(texts(world)).toEqual([REMINDER, MOVED_TO_9]);
+    expect(await wrong(world)).toEqual([]);
+  });
+
+  test('nothing is decided while the clinic does not answer for the other patient', async () => {
+    const world = await told();
+    world.clinic.patientList.splice(0);
+    const { readPatient } = world.clinic;
+    world.clinic.readPatient = () => Promise.reject(new Error('the clinic does not answer'));
+    await change(world, 47, { patientId: 'p2' });
+    expect(await wrong(world)).toEqual([]);
+    world.clinic.readPatient = readPatient;
+    world.clinic.patientList.push(patientOf('p2'));
+    await change(world, 47, { patientId: 'p2' });
+    expect(texts(world)).toEqual([REMINDER, MOVED_TO_9]);
+  });
+
+  test('another number is another recipient', async () => {
+    const world = await told();
+    merge(world, { mobilePhone: '+39 333 7654321' });
+    await change(world, 47, { patientId: 'p2' });
+    expect(await reasons(world)).toEqual(['other-patient']);
+    expect(texts(world)).toEqual([REMINDER]);
+  });
+
+  test('an inactive patient whose visit is cancelled raises no alarm', async () => {
+    const world = await told();
+    world.clinic.patientList.splice(0, 1, patientOf('p1', { isActive: false }));
+    await change(world, 48, { status: 'cancelled' });
+    expect(texts(world)).toEqual([REMINDER]);
+    expect(await wrong(world)).toEqual([]);
+    await world.cycle();
+    expect(await wrong(world)).toEqual([]);
+  });
+
+  test('an inactive patient whose visit was only moved is listed', async () => {
+    const world = await told();
+    world.clinic.patientList.splice(0, 1, patientOf('p1', { isActive: false }));
+    await change(world, 47);
+    expect(await reasons(world)).toEqual(['patient-gone']);
+  });
+});

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import type { Delivery } from '../../../src/features/reminders/channels/channel.ts';
 import { remind } from '../../../src/features/reminders/job.ts';
 import type { AppointmentStatus } from '../../../src/model/records.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/model/time.ts';
 import { dumpRedis } from '../../e2e/support/dump-redis.ts';
 import { NEVER } from '../../jobs/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
@@ -39,6 +40,27 @@ describe('a reminder', () => {
 });
 
 describe('at the moment of sending', () => {
+  test('an address that the channel cannot use is named as the address of the clinic, not as a refusal', async () => {
+    const world = await booked();
+    world.gateway.answers.push({ result: 'refused', code: 'address-invalid', optedOut: false, channelGone: false });
+    await world.advance(DAY_MS);
+    expect(await world.fate()).toBe('dropped address-invalid');
+  });
+
+  test('one recipient who answers "later" for ever is tried with growing pauses, and no other work waits', async () => {
+    const world = await booked();
+    const later: Delivery = { result: 'later', code: 'smtp-busy', retryAfterMs: null };
+    world.gateway.answers.push(...Array.from({ length: 30 }, () => later));
+    const tries: number[] = [];
+    world.gateway.onSend = () => void tries.push(world.now);
+    await world.advance(2 * DAY_MS);
+    const pauses = tries.slice(1).map((at, index) => (at - (tries[index] ?? 0)) / SECOND_MS);
+    expect(pauses.slice(0, 5)).toEqual([30, 60, 120, 240, 480]);
+    expect(Math.max(...pauses)).toBe(15 * 60);
+    expect(await world.fate()).toBe('dropped channel-failed');
+    expect(await world.outages.list()).toEqual([]);
+  });
+
   const statuses: AppointmentStatus[] = ['arrived', 'in_progress', 'completed', 'no_show'];
   test.each<[string, (world: ReminderWorld) => unknown, string]>([
     ['cancelled', (world) => book(world, 'one', 48, { status: 'cancelled' }), 'dropped cancelled'],

@@ -9,6 +9,7 @@ import {
 import { remind } from '../../../src/features/reminders/job.ts';
 import { createOptOuts } from '../../../src/features/reminders/opt-outs.ts';
 import type { OpenAnswers, OpenChannel, OpenReminders } from '../../../src/features/reminders/ports.ts';
+import { createPatientReplies } from '../../../src/features/reminders/replies.ts';
 import { compileRules } from '../../../src/features/reminders/rules.ts';
 import { createReminderLedger } from '../../../src/features/reminders/store.ts';
 import { withViews } from '../../../src/features/reminders/views.ts';
@@ -194,6 +195,7 @@ export function openModelReminders(choice: RemindersChoice): OpenReminders {
       claimMs: choice.claimMs ?? 60_000,
     }),
     optOuts: createOptOuts(redis, tenant, IDENTITY_KEY, { store: choice.keep ?? keptIn(redis, tenant) }),
+    replies: createPatientReplies(redis, tenant, createProofSealer(IDENTITY_KEY, tenant)),
     confirm: choice.epoch?.confirm ?? (async () => 0),
     name: createReminderNames(IDENTITY_KEY, tenant),
     proofs: createMessageProofs(IDENTITY_KEY, tenant),

@@ -216,6 +216,7 @@ test('a channel whose other side is gone stays closed, for days, and status says
   const seen = await status(installationOf(world));
   expect(seen.tenants[0]?.reminders).toEqual({
     waiting: 0,
+    replies: null,
     hold: null,
     closedChannels: [{ channel: 'text', code: 'webhook-gone', at: closedAt }],
     wrong: [],

@@ -41,7 +41,12 @@ function openWorld(entries: readonly LedgerEntry[] = [], wrong: readonly Partial
     ['gone', {}],
     ['text', {}],
   ]);
-  const reminders = withViews({ ledger, proofs, channels } as never);
+  const reminders = withViews({
+    replies: { list: async () => [{ at: NOW - 1 }, { at: NOW }] },
+    ledger,
+    proofs,
+    channels,
+  } as never);
   const tenant = { clinic, clock: () => NOW, configuration: { zone: ZONE } } as never;
   const held = (...ids: string[]) => reminders.heldCorrections(tenant, ids, NEVER);
   const changes = async () => (await held('a')).items[0]?.fieldChanges;
@@ -142,6 +147,7 @@ test('the status shows closed channels, patients with wrong information, and the
     waiting: 4,
     closedChannels: [{ channel: 'gone', code: 'account-closed', at: NOW }],
     wrong: [{ appointmentId: 'a', channel: 'text' }],
+    replies: { count: 2, sinceAt: NOW - 1 },
     hold: { id: 'h1', appointments: 2, sinceAt: NOW },
   });
   expect((await reminders.status([], NOW)).hold).toBeNull();

@@ -136,3 +136,21 @@ test('a viewer sees the hold, and no button that decides it', async () => {
   const shown = await see(`${CLINIC}/holds/${(await world.tenant.holds.list())[0]?.id}`);
   expect([shown.includes('Are these changes correct?'), shown.includes('name="choice"')]).toEqual([true, false]);
 });
+
+test('replies of patients are on a page for operators, and viewers see only that there are some', async () => {
+  const world = createReminderWorld(redis.connect());
+  const { replies, optOuts } = world.tenant.reminders ?? {};
+  const phone = '+393331234567';
+  const recipient = optOuts?.hashOf('phone', phone) ?? '';
+  await replies?.add({ phone, text: 'Non <posso> venire', at: world.now, message: 'SM1', recipient });
+  const { see } = await pagesOf(world);
+  expect(await see(CLINIC)).toMatch(
+    /patients-replied.*<a class="button[^"]*" href="\/tenants\/studio-rossi\/replies">/s,
+  );
+  const page = await see(`${CLINIC}/replies`);
+  expect(page).toContain('Non &lt;posso&gt; venire');
+  expect(page).toContain(phone);
+  const viewer = await pagesOf(world, { ...OWNER, level: 'viewer' });
+  expect(await viewer.see(CLINIC)).toContain('patients-replied');
+  expect(await viewer.see(`${CLINIC}/replies`)).not.toContain('posso');
+});

@@ -80,7 +80,9 @@ export type ChannelEvent =
   /** Opt-out by E.164 number, or by the id of a sent reminder. */
   | { kind: 'opted-out'; who: { phone: string } | { reminderId: string } }
   /** Opt-in. Valid once per message, because a replayed message would override a later opt-out. */
-  | { kind: 'opted-in'; who: { phone: string }; message: string };
+  | { kind: 'opted-in'; who: { phone: string }; message: string }
+  /** A reply that the clinic must read: patient data. `message`: the gateway's id, the same for a repeated request. */
+  | { kind: 'replied'; who: { phone: string }; message: string; text: string };
 
 /** Parameters of a channel. */
 export interface ChannelContext<ChannelSettings> {

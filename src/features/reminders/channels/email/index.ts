@@ -1,14 +1,12 @@
 import { timingSafeEqual } from 'node:crypto';
-import { z } from 'zod';
 import { pinnedLookup } from '../../../../http/pinned.ts';
 import { smtpError } from '../../../../mail/errors.ts';
+import { mailboxOf } from '../../../../mail/mailbox.ts';
 import type { SmtpFailure } from '../../../../mail/smtp.ts';
 import type { MailServer } from '../../../../settings/delivery-schema.ts';
 import type { CallbackAnswer, ChannelCallback, ChannelContext, ChannelModule, Delivery, Reminder } from '../channel.ts';
 import { type EmailSettings, emailSchema } from './schemas.ts';
 
-/** A plain mailbox: no name, list or route, so that header injection is impossible. */
-const mailbox = z.email().max(254);
 const REMINDER_ID = /^[0-9a-v]{32}$/;
 
 /** E-mails over SMTP. Servers do not detect repeated mails, so a possibly accepted mail is never sent again. */
@@ -29,8 +27,8 @@ async function send(
   reminder: Reminder,
   signal: AbortSignal,
 ): Promise<Delivery> {
-  const { success, data: to } = mailbox.safeParse(reminder.recipient.email);
-  if (!success) return { result: 'refused', code: 'address-invalid', optedOut: false, channelGone: false };
+  const to = mailboxOf(reminder.recipient.email ?? '');
+  if (to === null) return { result: 'refused', code: 'address-invalid', optedOut: false, channelGone: false };
   // Loaded for the first mail, because the mail modules are large.
   const [{ messageOf }, { handOver }] = await Promise.all([import('./message.ts'), import('../../../../mail/smtp.ts')]);
   const unsubscribeUrl =
@@ -77,8 +75,14 @@ function deliveryOfSmtpFailure(failure: SmtpFailure, handedOver: boolean, server
   return { result: 'later', code, retryAfterMs: null };
 }
 
-/** Returns whether the server is unavailable: the server does not answer, or accepts no mail (RFC 5321, 421). */
+/**
+ * Returns whether the server is unavailable: the server does not answer, or accepts no mail (RFC 5321, 421). After a recipient or a content,
+ * 421 is of this mail: other mails may pass.
+ */
 function isOfServer(failure: SmtpFailure, server: MailServer): boolean {
-  const { actor } = smtpError(failure, false, server);
-  return actor === 'remote' && (failure.reply === null || failure.reply === 421 || failure.command === 'CONN');
+  const { reply, command } = failure;
+  const { actor, retry } = smtpError(failure, false, server);
+  if (actor !== 'remote' || (reply === null && retry === 'never')) return false;
+  if (reply === null || command === 'CONN') return true;
+  return reply === 421 && command !== 'RCPT TO' && command !== 'DATA';
 }

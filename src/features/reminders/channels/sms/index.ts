@@ -18,6 +18,8 @@ import {
   segmentsOf,
   textWithLink,
 } from '../channel.ts';
+import { gsmTextOf } from './gsm-text.ts';
+import { meaningOfReply } from './replies.ts';
 
 /** An E.164 number, a short code, or a name of at most 11 letters and digits with at least one letter. */
 const SENDER = /^(\+[1-9]\d{6,14}|\d{3,8}|(?=.*[A-Za-z])[A-Za-z0-9 ]{1,11})$/;
@@ -184,7 +186,7 @@ async function send(
   { recipient, content }: Reminder,
   signal: AbortSignal,
 ): Promise<Delivery> {
-  const text = textWithLink(content);
+  const text = gsmTextOf(textWithLink(content));
   if (recipient.phone === null) return refusedFor('no-phone');
   if (text.length > LONGEST_TEXT || segmentsOf(text).count > settings.maximumSegments)
     return refusedFor('text-too-long');
@@ -235,15 +237,6 @@ function refusedFor(code: string) {
   return { result: 'refused' as const, code, optedOut: false, channelGone: false };
 }
 
-/**
- * Replies that stop all messages: Twilio's words and Italian words. "Annulla" is excluded, because a patient may mean the appointment.
- * @see https://help.twilio.com/articles/223134027
- */
-const STOP_WORDS = new Set([
-  ...['stop', 'stopall', 'unsubscribe', 'cancel', 'end', 'quit', 'optout', 'revoke'],
-  ...['basta', 'disiscrivi', 'disiscrivimi', 'cancellami'],
-]);
-const START_WORDS = new Set(['start', 'unstop']);
 const E164 = /^\+[1-9]\d{6,14}$/;
 const NOT_ARRIVED = new Set(['failed', 'undelivered', 'canceled']);
 /** Base64 of the 20 bytes of a SHA-1. */
@@ -308,9 +301,15 @@ function reportsOf(form: URLSearchParams, state: string): ChannelEvent[] {
 function repliesOf(form: URLSearchParams): ChannelEvent[] {
   const phone = form.get('From') ?? '';
   if (!E164.test(phone)) return [];
-  // Result of advanced opt-out in a messaging service, or the reply.
-  const word = (form.get('OptOutType') ?? form.get('Body') ?? '').toLowerCase().replaceAll(/[^\p{L}]/gu, '');
-  if (STOP_WORDS.has(word)) return [{ kind: 'opted-out', who: { phone } }];
   const message = form.get('MessageSid') ?? '';
-  return START_WORDS.has(word) && message !== '' ? [{ kind: 'opted-in', who: { phone }, message }] : [];
+  const text = form.get('Body') ?? '';
+  // Advanced opt-out of a messaging service has decided already.
+  const decided = (form.get('OptOutType') ?? '').toLowerCase();
+  const { asks, says } =
+    decided === 'stop' || decided === 'start' ? { asks: decided, says: false } : meaningOfReply(text);
+  const events: ChannelEvent[] = [];
+  if (asks === 'stop') events.push({ kind: 'opted-out', who: { phone } });
+  if (asks === 'start' && message !== '') events.push({ kind: 'opted-in', who: { phone }, message });
+  if (says && message !== '') events.push({ kind: 'replied', who: { phone }, message, text });
+  return events;
 }

@@ -20,7 +20,9 @@ describe('the state of the mail server', () => {
     ['CONNECT', 421, 'failed'],
     ['CONNECT', 554, 'failed'],
     ['MAIL', 421, 'failed'],
+    ['RCPT', 421, 'answered'],
     ['RCPT', 451, 'answered'],
+    ['DATA', 421, 'answered'],
     ['RCPT', 550, 'answered'],
     ['AUTH', 535, 'answered'],
   ])('is reported after %s with %i: it has %s', async (method, code, expected) => {
@@ -42,6 +44,46 @@ describe('the state of the mail server', () => {
     beds.splice(0);
     await attempt(channel, reminderOf());
     expect(heard).toEqual(['answered', 'failed']);
+  });
+});
+
+const WITHOUT_UTF8 = { utf8: false, login: { user: 'reminders', password: 'correct horse battery' } };
+
+describe('the address of a patient', () => {
+  const mailTo = async (email: string, options?: MailSandboxOptions) => {
+    const bed = await open(options);
+    const delivery = await attempt(
+      openChannel(bed, options === undefined ? {} : { settings: bed.settings }),
+      reminderOf({}, { email }),
+    );
+    return { delivery, mails: bed.server.mails() };
+  };
+
+  test('in an internationalised domain is delivered, in punycode', async () => {
+    const { delivery, mails } = await mailTo('zenobia@bücher.example', WITHOUT_UTF8);
+    expect(delivery).toEqual({ result: 'sent', reference: null });
+    // The sandbox shows the domain of the envelope in Unicode.
+    expect(mails).toMatchObject([{ to: ['zenobia@bücher.example'] }]);
+    expect(mails[0]?.raw.toString()).toContain('To: zenobia@xn--bcher-kva.example');
+  });
+
+  test('with an internationalised local part is delivered by a server that offers it', async () => {
+    const { delivery, mails } = await mailTo('josé@bücher.example');
+    expect(delivery).toEqual({ result: 'sent', reference: null });
+    expect(mails).toHaveLength(1);
+    expect(mails[0]?.to).toEqual(['josé@bücher.example']);
+    expect(mails[0]?.raw.toString()).toContain('To: josé@bücher.example');
+  });
+
+  test('with an internationalised local part is not handed to another server', async () => {
+    const { delivery, mails } = await mailTo('josé@bücher.example', WITHOUT_UTF8);
+    expect(delivery).toMatchObject({ result: 'refused', code: 'smtp-utf8-missing' });
+    expect(mails).toEqual([]);
+  });
+
+  test.each(['a@x, b@x', 'Mario <m@x.example>'])('%j cannot be used, and no server is called', async (email) => {
+    const { delivery } = await mailTo(email);
+    expect(delivery).toMatchObject({ result: 'refused', code: 'address-invalid' });
   });
 });
 

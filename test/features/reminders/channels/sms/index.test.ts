@@ -41,6 +41,23 @@ describe('a message', () => {
     }
     expect(bed.gateway.messages()).toHaveLength(1);
   });
+
+  test.each([
+    ['Studio dell’Angelo – Odontoiatria', "Studio dell'Angelo - Odontoiatria"],
+    ['“Sala\u00a0A” « piano 2 » … ore\u202f10:30 — n° 5', '"Sala A" " piano 2 " ... ore 10:30 - no 5'],
+    ['citta\u0300 perche\u0301', 'città perché'],
+    ['è ù Ñ € Ü ß', 'è ù Ñ € Ü ß'],
+  ])('of typographic characters is one segment: %j', async (written, sent) => {
+    const channel = openChannel(bed, { settings: { ...bed.settings, maximumSegments: 1 } });
+    const filler = ' e'.repeat(40);
+    expect(await attempt(channel, reminderOf({ text: written + filler }))).toMatchObject({ result: 'sent' });
+    expect(bed.gateway.messages().at(-1)?.body).toBe(sent + filler);
+  });
+
+  test('with letters that the alphabet lacks stays as it is', async () => {
+    await attempt(openChannel(bed), reminderOf({ text: 'Łukasz Gonçalves – Žižek' }));
+    expect(bed.gateway.messages().at(-1)?.body).toBe('Łukasz Gonçalves – Žižek');
+  });
 });
 
 describe('a refusal by the gateway', () => {
@@ -177,12 +194,15 @@ describe('a status report', () => {
 });
 
 describe('a reply', () => {
-  test.each(['STOP', 'stop.', ' Unsubscribe ', 'BASTA', 'Cancellami!'])('of %j is an opt-out', (words) => {
-    expect(take(bed.gateway.reply(PATIENT.phone, words, CALLBACK))).toEqual({
-      status: 204,
-      events: [{ kind: 'opted-out', who: { phone: PATIENT.phone } }],
-    });
-  });
+  test.each(['STOP', 'stop.', ' Unsubscribe ', 'BASTA', 'please stop', 'per favore non scrivetemi più'])(
+    'of %j is an opt-out',
+    (words) => {
+      expect(take(bed.gateway.reply(PATIENT.phone, words, CALLBACK))).toEqual({
+        status: 204,
+        events: [{ kind: 'opted-out', who: { phone: PATIENT.phone } }],
+      });
+    },
+  );
 
   test('of START takes it back', () => {
     expect(take(bed.gateway.reply(PATIENT.phone, 'Start', CALLBACK))?.events).toEqual([
@@ -190,8 +210,17 @@ describe('a reply', () => {
     ]);
   });
 
-  test.each(['Annulla', 'Ok, grazie', 'non posso, mi fermo a stop', '', '🛑'])('of %j changes nothing', (words) => {
-    expect(take(bed.gateway.reply(PATIENT.phone, words, CALLBACK))).toEqual({ status: 204, events: [] });
+  test.each(['Annulla', 'Non posso venire domani', "I can't stop by tomorrow", '🛑'])(
+    'of %j is for the clinic',
+    (text) => {
+      expect(take(bed.gateway.reply(PATIENT.phone, text, CALLBACK))?.events).toEqual([
+        { kind: 'replied', who: { phone: PATIENT.phone }, message: expect.stringMatching(/^SM/), text },
+      ]);
+    },
+  );
+
+  test('without text changes nothing', () => {
+    expect(take(bed.gateway.reply(PATIENT.phone, '', CALLBACK))).toEqual({ status: 204, events: [] });
   });
 
   test('of STOP is known to the gateway too: the next message is refused as opted out', async () => {

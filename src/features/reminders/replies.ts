@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto';
+import { type Document, paragraph, time } from '../../documents/document.ts';
+import type { Language } from '../../messages/message.ts';
+import { DAY_MS, type Instant } from '../../model/time.ts';
+import { keys } from '../../state/keys.ts';
+import type { RedisClient } from '../../state/redis.ts';
+import { type Sealer, sealedTable } from '../../state/sealing.ts';
+import type { AddressHash } from './opt-outs.ts';
+import { REPLIES } from './texts.ts';
+
+/** Life of a reply: a weekend and a day. Project choice: long enough for the desk, short for health data. */
+const LIFE_MS = 3 * DAY_MS;
+/** Longest text message of a gateway, and the number of replies that a clinic can read in three days. */
+const LONGEST_TEXT = 1_600;
+const MOST_REPLIES = 1_000;
+
+/** A patient's reply. Patient data: shown to operators only. */
+export interface PatientReply {
+  /** Hash of the gateway's id. */
+  id: string;
+  phone: string;
+  text: string;
+  at: Instant;
+}
+
+/** Replies of a tenant's patients, encrypted. */
+export interface PatientReplies {
+  /** Stores a reply. A repeated request changes nothing. Above a thousand replies, the newest are not stored. */
+  add(reply: Omit<PatientReply, 'id'> & { message: string; recipient: AddressHash }): Promise<void>;
+  /** Returns the replies of the last three days, oldest first. Removes older replies. */
+  list(now: Instant): Promise<PatientReply[]>;
+  /** @returns whether the reply existed */
+  end(id: string): Promise<boolean>;
+}
+
+/** Opens the replies of a tenant. The field contains the hash of the recipient, so that `forget` finds the replies of a patient. */
+export function createPatientReplies(redis: RedisClient, tenant: string, sealer: Sealer): PatientReplies {
+  const table = sealedTable<PatientReply>(keys.reminderReplies(tenant), { redis, sealer });
+  return {
+    async add({ message, recipient, ...reply }) {
+      if ((await redis.hlen(table.key)) >= MOST_REPLIES) return;
+      const id = createHash('sha256').update(message).digest('hex').slice(0, 16);
+      const text = reply.text.slice(0, LONGEST_TEXT);
+      await table.add(JSON.stringify([recipient, id]), { ...reply, id, text });
+      await redis.pexpire(table.key, LIFE_MS);
+    },
+    async list(now) {
+      const all = await table.prune(({ at }) => at + LIFE_MS <= now);
+      return [...all.values()].sort((one, other) => one.at - other.at);
+    },
+    async end(id) {
+      const fields = (await redis.hkeys(table.key)).filter((field) => JSON.parse(field)[1] === id);
+      return (await table.remove(fields)) > 0;
+    },
+  };
+}
+
+/** Patients' replies for the desk. */
+export interface ReplyList {
+  tenant: string;
+  replies: readonly PatientReply[];
+}
+
+/** Renders the replies. */
+export function repliesDocument({ replies }: ReplyList, language: Language): Document {
+  const { title, about, none, headings, more } = REPLIES[language];
+  const rows = replies.map(({ id, at, phone, text }) => ({ id: `reply-${id}`, cells: [time(at), phone, text, id] }));
+  const table = { is: 'table', caption: title, headings, rows, most: { page: 300, terminal: 300 }, more } as const;
+  return { title, blocks: [paragraph(about), rows.length === 0 ? { is: 'empty', text: none } : table] };
+}
