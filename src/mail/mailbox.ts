@@ -14,7 +14,7 @@ export const UTF8_MISSING = 'ENOUTF8';
 
 /**
  * Returns one e-mail address as a mail server takes it: the domain in punycode (RFC 5891, RFC 3492), the local part unchanged.
- * @returns null for text that is not exactly one address
+ * @returns null for text that is not exactly one mailbox (RFC 5321 section 4.1.2)
  */
 export function mailboxOf(written: string): string | null {
   const address = written.trim().normalize('NFC');
@@ -26,7 +26,7 @@ export function mailboxOf(written: string): string | null {
   return DOMAIN.test(domain) && Buffer.byteLength(mailbox) <= LONGEST ? mailbox : null;
 }
 
-/** Returns whether a mail server must support SMTPUTF8 for an address. @see RFC 6531 section 3.2 */
+/** Returns whether a mail server must support `SMTPUTF8` for a mailbox. @see RFC 6531 section 3.2 */
 export function needsUtf8(mailbox: string): boolean {
   return Buffer.byteLength(mailbox) !== mailbox.length;
 }

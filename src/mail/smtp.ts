@@ -31,7 +31,7 @@ export interface SmtpFailure {
  * Sends one mail to the given recipients over a dedicated connection. A pool would resend a mail after a lost connection, and the recipient
  * could get the mail twice.
  * @param lookup resolves the server's host name
- * @throws MirrorError `settings` if `lookup` refuses the address: no data was sent
+ * @throws MirrorError `settings` if `lookup` refuses the host: no data was sent
  */
 export async function handOver(
   settings: MailServer,
@@ -82,7 +82,7 @@ export async function handOver(
   }
 }
 
-/** Returns whether the server takes addresses that are not ASCII. The mail library knows it, but would send the mail all the same. */
+/** Returns whether the server takes mailboxes that are not ASCII. The mail library knows it, but would send the mail all the same. */
 function offersUtf8(connection: SMTPConnection): boolean {
   const offered: unknown = Reflect.get(connection, '_supportedExtensions');
   return Array.isArray(offered) && offered.includes('SMTPUTF8');

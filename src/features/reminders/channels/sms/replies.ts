@@ -1,5 +1,5 @@
 /**
- * Replies of one word that stop all messages: Twilio's words, and words of other languages. "Annulla", "cancelar" and "annuler" are
+ * Replies of one word that stop all messages: Twilio's words, and words of other languages. `annulla`, `cancelar` and `annuler` are
  * excluded, because a patient may mean the appointment.
  * @see https://help.twilio.com/articles/223134027
  */
@@ -54,7 +54,7 @@ const STOP_CLAUSES: readonly RegExp[] = [
 
 /**
  * Returns what a reply asks. A word that means stop counts alone or next to polite words; a clause counts whole. So "I can't stop by" and
- * "Non posso venire" are no opt-outs, and go to the clinic. `says`: the reply has other content, which the
+ * `Non posso venire` are no opt-outs, and go to the clinic. `says`: the reply has other content, which the
  * clinic must read.
  */
 export function meaningOfReply(text: string): { asks: 'stop' | 'start' | null; says: boolean } {
