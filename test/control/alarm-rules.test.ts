@@ -94,7 +94,9 @@ test('the text of an alarm uses only labels that its expression keeps', () => {
   const used = rules.flatMap(({ alert, expr, annotations }) => {
     const { metrics } = namesIn(expr);
     const [, kept] = /\bby\s*\(([^)]*)\)/.exec(expr) ?? [];
-    const left = kept?.split(',').map((label) => label.trim()) ?? known.get(metrics[0]?.name ?? '') ?? [];
+    const first = metrics[0]?.name ?? '';
+    const own = OWN_OF_PROMETHEUS.has(first) ? ADDED : (known.get(first) ?? []);
+    const left = kept?.split(',').map((label) => label.trim()) ?? own;
     const said = [
       ...Object.values(annotations)
         .join(' ')
