@@ -49,7 +49,11 @@ export function createLossWorld({ tenant, records }: LossParts): LossWorld {
     },
     async release(recordIds, now) {
       for (const id of recordIds) links.delete(id);
-      await records.recordGone(TARGET, { cancelled: 0, excluded: 0, vanished: 0, released: recordIds.length }, now);
+      await records.recordGone(
+        TARGET,
+        { cancelled: 0, excluded: 0, vanished: 0, released: recordIds.length, restored: 0 },
+        now,
+      );
     },
     async cycle(absent, now) {
       const missing = [...links].filter(absent);
@@ -90,5 +94,5 @@ function removalOf(recordId: string): PlannedChange {
 }
 
 function goneIn({ passed }: GuardResult) {
-  return { cancelled: 0, excluded: 0, vanished: passed.length, released: 0 };
+  return { cancelled: 0, excluded: 0, vanished: passed.length, released: 0, restored: 0 };
 }

@@ -151,7 +151,8 @@ function titleOf({ wanted }: PlannedChange, { configuration }: TargetSetup): str
 
 function lineOf(change: PlannedChange, guardResult: PlanLine['decision'], target: TargetSetup): PlanLine {
   const { recordId, reason, fields, wanted } = change;
-  const operation = wanted.want === 'absent' ? 'delete' : reason === 'new' ? 'create' : 'update';
+  const isCreated = reason === 'new' || reason === 'removed-by-hand';
+  const operation = wanted.want === 'absent' ? 'delete' : isCreated ? 'create' : 'update';
   return {
     record: recordId,
     operation,

@@ -72,6 +72,8 @@ export interface TargetStatus extends SyncState {
   pausedErasures: number;
   /** Begin of the oldest hold; null without a hold. */
   heldSinceAt: Instant | null;
+  /** Objects removed by hand that wait for an approval, and the exceeded limit; null without a hold of kind `manual-changes`. */
+  heldRestorations: { count: number; limit: { share: number; count: number } } | null;
   /** Decision time of the next due change. */
   oldestPendingAt: Instant | null;
   /** Records missing in the clinic's list without confirmation. `inSyncAsOf` does not advance meanwhile. */

@@ -12,6 +12,7 @@ import { FEED_CONNECTOR } from '../state/feeds.ts';
 import type { RefusedFiles } from '../state/reports.ts';
 import type { RunReport } from '../state/runs.ts';
 import type { StoredTarget, TargetFailure } from '../state/targets.ts';
+import { unacceptedDrift } from '../sync/restorations.ts';
 import { withoutFuture } from './as-of.ts';
 import { incidentsOf } from './incidents.ts';
 import { type ConnectionStatus, type Installation, requireTenant } from './installation.ts';
@@ -220,13 +221,14 @@ export async function targetStatus(
   ]);
   const open = holds.filter((hold) => hold.target === target.id && hold.state === 'open');
   const held = open.reduce((sum, hold) => sum + hold.recordIds.length, 0);
+  const restorations = open.find(({ kind }) => kind === 'manual-changes')?.recordIds.length ?? 0;
   const { failure, created, updated, deleted, adopted, ambiguous, forged } = record;
   const isPart = target.stream === 'appointments' && lastRun?.snapshot?.completeness === 'partial';
   const isSkipped = lastRun !== null && !lastRun.targets.some((run) => run.target === target.id);
   const readFailed = isPart || (isSkipped && !isAwaiting(tenant, target, lastRun, record));
   const policy = target.configuration.audit.drift;
   const drift = record.drift === null ? null : { ...record.drift, ...(await countDrift(tenant, target, driftedLinks)) };
-  const differing = policy === 'keep' ? 0 : driftedLinks.length;
+  const differing = policy === 'keep' ? 0 : unacceptedDrift(driftedLinks, holds, target.id).length;
   const drifted = differing > 0 && (policy === 'report' || (drift?.churning ?? 0) > 0);
   const { plannedAsOf, unconfirmed } = record;
   const waiting = counts.pending + differing + unconfirmed;
@@ -256,6 +258,7 @@ export async function targetStatus(
     ...counts,
     pausedErasures: isPaused && counts.pending > 0 ? await countErasures(tenant, target) : 0,
     held,
+    heldRestorations: restorations === 0 ? null : { count: restorations, limit: target.configuration.guard.vanished },
     heldSinceAt: open.length === 0 ? null : Math.min(...open.map(({ createdAt }) => createdAt)),
     oldestPendingAt,
     unconfirmed,

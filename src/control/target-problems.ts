@@ -81,7 +81,7 @@ function ofFailure(tenant: string, { target: id, reason, failure, outage, nextTr
 }
 
 /** Reports a hold, even if another problem stops the target. */
-function ofHold(tenant: string, { target: id, failure, held, heldSinceAt }: TargetStatus): Problem[] {
+function ofHold(tenant: string, { target: id, failure, held, heldRestorations, heldSinceAt }: TargetStatus): Problem[] {
   const next = `clinic-mirror holds list ${tenant}`;
   const problems: Problem[] = [];
   if (failure?.actor === 'guard') {
@@ -96,7 +96,8 @@ function ofHold(tenant: string, { target: id, failure, held, heldSinceAt }: Targ
     problems.push({ ...report, sinceAt });
   }
   if (held > 0) {
-    const report = message('on-hold', { count: held });
+    const report =
+      heldRestorations === null ? message('on-hold', { count: held }) : heldMessage(held, heldRestorations);
     const code = 'on-hold';
     problems.push({
       ...needsPerson({ tenant, subject: message('subject.target', { id }), code, sentence: report, next }),
@@ -104,6 +105,11 @@ function ofHold(tenant: string, { target: id, failure, held, heldSinceAt }: Targ
     });
   }
   return problems;
+}
+
+function heldMessage(held: number, { count, limit }: NonNullable<TargetStatus['heldRestorations']>): Text {
+  const values = { restorations: count, limit: limit.count, share: Math.round(limit.share * 100) };
+  return message('on-hold.manual-changes', { count: held, ...values });
 }
 
 /** Reports failing records and slow work. A stopped target is already reported. */

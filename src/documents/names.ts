@@ -117,6 +117,7 @@ export const HOLD_NAMES: Readonly<Record<Language, Readonly<Record<HoldKind, str
     'first-run': 'all writes of a first sync',
     replaced: 'a read that replaces nearly all data',
     people: 'writes of patient data',
+    'manual-changes': 'restorations of many events removed by hand',
     corrections: 'messages to patients about a changed appointment',
   },
   it: {
@@ -125,6 +126,7 @@ export const HOLD_NAMES: Readonly<Record<Language, Readonly<Record<HoldKind, str
     'first-run': 'tutto il primo ciclo',
     replaced: 'una lettura che sostituisce quasi tutto',
     people: 'scritture di persone',
+    'manual-changes': 'ripristino di molti eventi eliminati a mano',
     corrections: 'messaggi ai pazienti che il loro appuntamento è cambiato',
   },
 };

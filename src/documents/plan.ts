@@ -95,9 +95,18 @@ function nextCommands(
   const commands: [boolean, string, string][] = [
     [isAlike, words.twice, `clinic-mirror match ${tenant} ${target}`],
     [failing > 0, words.seeFailing, `clinic-mirror health ${tenant} ${target}`],
-    [lines.some(({ decision }) => decision === 'on-hold'), words.seeHeld, `clinic-mirror holds list ${tenant}`],
+    [lines.some(isHeldRestoration), words.seeRestorations, `clinic-mirror holds list ${tenant}`],
+    [
+      lines.some((line) => line.decision === 'on-hold' && !isHeldRestoration(line)),
+      words.seeHeld,
+      `clinic-mirror holds list ${tenant}`,
+    ],
   ];
   return commands.filter(([isShown]) => isShown).map(([, why, text]) => paragraph(why, ' ', command(text)));
+}
+
+function isHeldRestoration({ decision, reason, operation }: PlanLine): boolean {
+  return decision === 'on-hold' && reason === 'removed-by-hand' && operation !== 'delete';
 }
 
 function linesTable(tenant: string, { target, lines }: TargetPlanView, language: Language): DocumentTable {

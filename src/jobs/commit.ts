@@ -1,5 +1,5 @@
 import { type MirrorError, storedError } from '../model/errors.ts';
-import { TARGET_HOLD_KINDS } from '../model/plan.ts';
+import { type PlannedChange, TARGET_HOLD_KINDS } from '../model/plan.ts';
 import type { SnapshotContent } from '../model/snapshots.ts';
 import { HOUR_MS, type Instant } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
@@ -102,9 +102,10 @@ async function commitPlan(tenant: Committed, plan: TargetPlan, lease: Lease, run
   await tenant.journal.unpin(id, [...vanished, ...plan.outlived]);
 }
 
-/** Counts unapproved removals of the plan. Repeated removals of one record are counted each time. */
-function goneBy({ passed, approved, released }: TargetPlan): Record<GoneReason, number> {
-  const counts = { cancelled: 0, excluded: 0, vanished: 0, released: released.length };
+/** Counts unapproved removals and restorations of the plan. Repeated removals of one record are counted each time. */
+function goneBy({ passed, approved, released, restoring }: TargetPlan): Record<GoneReason, number> {
+  const restored = passed.filter(({ recordId }) => restoring.has(recordId)).length;
+  const counts = { cancelled: 0, excluded: 0, vanished: 0, released: released.length, restored };
   for (const change of passed) {
     if (deletionClass(change) === null || approved.has(change.recordId)) continue;
     counts[change.reason === 'cancelled' || change.reason === 'vanished' ? change.reason : 'excluded'] += 1;
@@ -140,18 +141,23 @@ async function recordFreshness(tenant: Committed, cycle: Cycle, plans: readonly 
     });
     if (unconfirmed > 0 || !isWhole(clinicReading, plan.target)) continue;
     const { target, held, refused } = plan;
-    const isLookedAtOnly = held['first-run'].length > 0 || refused.some(({ wanted }) => wanted.want === 'present');
+    const isLookedAtOnly = held['first-run'].length > 0 || refused.some(isFirstWrite);
     if (isLookedAtOnly || plan.replaced) continue;
     const { adoptedAt, failure } = await tenant.targetStore.read(target.id);
     if (adoptedAt === null) continue;
     const heldBack = Object.values(held).flat().length;
     const { pending } = await tenant.outbox.counts(target.id);
     const isQuiet = pending === 0 && heldBack === 0 && failure === null;
-    const isInSync = isQuiet && gaps.length === 0 && !(await differsByHand(tenant.links, target));
+    const isInSync = isQuiet && gaps.length === 0 && !(await differsByHand(tenant, target));
     const overtaken = cycle.loadContext.summaries.get(target.id)?.record.overtaken ?? 0;
     const fresh = { plannedAsOf: asOf(target, clinicReading), isIdle: isInSync };
     await tenant.targetStore.recordFreshness(target.id, overtaken, fresh);
   }
+}
+
+/** A rejected restoration concerns only its own object. */
+function isFirstWrite({ wanted, reason }: PlannedChange): boolean {
+  return wanted.want === 'present' && reason !== 'removed-by-hand';
 }
 
 /** Logs withheld records: only a developer can correct them. */

@@ -13,6 +13,7 @@ import { currentLinkOf, fieldsByHand, withoutObject } from '../sync/audit.ts';
 import { type PushedState, restoring } from '../sync/diff.ts';
 import { neededBy, snapshotOf, streamsOf, windowOf } from '../sync/mapping-sources.ts';
 import { refusedThere } from '../sync/refusals.ts';
+import { unacceptedDrift } from '../sync/restorations.ts';
 import type { ClinicReading } from './clinic-reading.ts';
 import type { SkippedTarget } from './cycle.ts';
 import { inPieces } from './in-pieces.ts';
@@ -350,12 +351,13 @@ export async function restorationsOf(
   return configuration.audit.drift === 'repair' ? targetStore.restorations(id, now) : new Map();
 }
 
-/** Returns whether the target has drift that its policy does not accept (`keep` accepts drift). */
+/** Returns whether the target has drift that neither its policy accepts (`keep` accepts drift) nor an operator, by rejecting a hold. */
 export async function differsByHand(
-  links: Pick<LinkStore, 'drifted'>,
+  { links, holds }: { links: Pick<LinkStore, 'drifted'>; holds: Pick<OpenTenant['holds'], 'list'> },
   { id, configuration }: Pick<OpenTarget, 'id' | 'configuration'>,
 ): Promise<boolean> {
-  return configuration.audit.drift !== 'keep' && (await links.drifted(id)).length > 0;
+  const drifted = configuration.audit.drift === 'keep' ? [] : await links.drifted(id);
+  return drifted.length > 0 && unacceptedDrift(drifted, await holds.list(), id).length > 0;
 }
 
 /** Counts manual edits. */

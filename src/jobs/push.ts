@@ -390,7 +390,7 @@ async function recordInSync(
   const isOpen = holds.some((hold) => hold.target === target.id && hold.state === 'open');
   const held = isOpen || (await approvedUnplanned(tenant, target.id, holds)) > 0;
   const isFullyRead = record.plannedAsOf !== null && record.gaps === null && record.unconfirmed === 0;
-  const isInSync = pending === 0 && !held && isFullyRead && !(await differsByHand(tenant.links, target));
+  const isInSync = pending === 0 && !held && isFullyRead && !(await differsByHand(tenant, target));
   const synced = isInSync ? { idleAsOf: record.plannedAsOf } : {};
   const isFirst = record.idleAsOf === null && record.writtenOnceAt === null && pending === 0 && !held;
   const once = isFirst ? { writtenOnceAt: tenant.clock() } : {};

@@ -85,4 +85,6 @@ export const DAEMON_EN = {
   'first-sync.written': 'behind, first sync: {written} of {of} written',
   'match-file.contacts': '{count} contacts for this patient',
   'match-file.patients': '{count} patients for this contact',
+  'on-hold.manual-changes':
+    '{count:change|changes} on hold until an operator decides. manual-changes: {restorations} objects removed by hand, above the limit for automatic restoration (more than {limit} and {share} %, or half of a small target)',
 } as const;

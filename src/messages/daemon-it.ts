@@ -89,4 +89,6 @@ export const DAEMON_IT = {
   'first-sync.written': 'non aggiornato, prima sincronizzazione: {written} di {of} scritti',
   'match-file.contacts': '{count} contatti per questo paziente',
   'match-file.patients': '{count} pazienti per questo contatto',
+  'on-hold.manual-changes':
+    '{count:modifica|modifiche} in attesa di conferma. manual-changes: {restorations} oggetti eliminati a mano, oltre il limite per il ripristino automatico (più di {limit} e del {share} %, o metà di una destinazione piccola)',
 } as const satisfies Record<keyof typeof DAEMON_EN, string>;

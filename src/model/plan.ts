@@ -40,15 +40,16 @@ export interface PendingChange extends TimeSpan {
 export type DeletionClass = 'cancelled' | 'vanished';
 
 /**
- * Changes that a hold keeps back: deletions of one class; a target's first run; a fetch that replaces nearly everything; or writes of
- * patients while the list of forgotten patients is unknown.
+ * Changes that a hold keeps back: deletions of one class; a target's first run; a fetch that replaces nearly everything; writes of
+ * patients while the list of forgotten patients is unknown; or the restoration of many objects that were removed by hand.
  */
-export type TargetHoldKind = DeletionClass | 'first-run' | 'replaced' | 'people';
+export type TargetHoldKind = DeletionClass | 'first-run' | 'replaced' | 'people' | 'manual-changes';
 /** Ordered as in plans. */
 export const TARGET_HOLD_KINDS = [
   'first-run',
   'replaced',
   'people',
+  'manual-changes',
   'cancelled',
   'vanished',
 ] as const satisfies readonly TargetHoldKind[];

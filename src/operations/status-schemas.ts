@@ -77,6 +77,10 @@ export const targetStatus = z.object({
   links: z.number().meta(LINKS_COUNT),
   pausedErasures: z.number().describe('For a paused target: number of pending erasures of forgotten patients'),
   heldSinceAt: instant.nullable().describe('Time since when changes wait for approval'),
+  heldRestorations: z
+    .object({ count: z.number(), limit: z.object({ share: z.number(), count: z.number() }) })
+    .nullable()
+    .describe('Objects removed by hand that clinic-mirror restores only after an approval, and the exceeded limit'),
   oldestPendingAt: instant.nullable(),
   unconfirmed: z.number().describe("Records missing from the clinic's list, and not yet confirmed as deleted"),
   failure: failure.extend({ sinceAt: instant }).nullable(),

@@ -94,7 +94,7 @@ const guard = z
       .strictObject({ share: share.default(0.2), count: count.default(10) })
       .prefault({})
       .describe(
-        'Limits for appointments that are missing from the clinic system. The daemon holds removals that exceed `count` and `share`, together with the removals of the last hour or of the last seven days. Removing half of a target also causes a hold, from three missing appointments on, unless `share` is 0.5 or more.',
+        'Limits for appointments that are missing from the clinic system. The daemon holds removals that exceed `count` and `share`, together with the removals of the last hour or of the last seven days. Removing half of a target also causes a hold, from three missing appointments on, unless `share` is 0.5 or more. The same limits, within the last hour, apply to objects that were removed by hand and that the daemon would restore.',
       ),
     cancelled: z
       .strictObject({ share: share.default(0.6), count: count.default(50) })

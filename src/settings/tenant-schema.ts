@@ -176,7 +176,7 @@ const target = z.strictObject({
         .enum(['repair', 'keep', 'report'])
         .default('repair')
         .describe(
-          "Handling of manual changes. `repair` restores the clinic's data. `keep` leaves the change until the appointment changes. `report` only reports the change.",
+          "Handling of manual changes. `repair` restores the clinic's data; many removed objects wait for an approval. `keep` leaves the change until the appointment changes. `report` only reports the change.",
         ),
       rewritesPerDay: wholeNumber(1, 1_000)
         .default(10)

@@ -6,8 +6,8 @@ import type { RedisClient } from './redis.ts';
 import { compareAndSet, type LocatedValue } from './script.ts';
 import { FORGED, openSealed, type Sealer } from './sealing.ts';
 
-/** Reason why a record left a target; `released`: outdated, the object stays. */
-export type GoneReason = 'cancelled' | 'excluded' | 'vanished' | 'released';
+/** Reason why a record left a target; `released`: outdated, the object stays; `restored`: removed by hand and created again. */
+export type GoneReason = 'cancelled' | 'excluded' | 'vanished' | 'released' | 'restored';
 
 /** Proved facts for decisions about a target's destination and removals. */
 interface TargetProof {
@@ -150,7 +150,7 @@ export function goneOnDays(gone: TargetProof['gone'], now: Instant): Record<Gone
 }
 
 function nothingGone(): Record<GoneReason, number> {
-  return { cancelled: 0, excluded: 0, vanished: 0, released: 0 };
+  return { cancelled: 0, excluded: 0, vanished: 0, released: 0, restored: 0 };
 }
 
 /** Whole hours since 1970. */

@@ -7,8 +7,8 @@ export interface DeletionLimit {
   count: number;
 }
 
-/** Why records left a target: removed for one of three reasons, or released as time passed. */
-export type GoneReason = 'cancelled' | 'excluded' | 'vanished' | 'released';
+/** Why records left a target: removed for one of three reasons, or released as time passed. `restored`: removed by hand, and created again. */
+export type GoneReason = 'cancelled' | 'excluded' | 'vanished' | 'released' | 'restored';
 export type GoneCounts = Readonly<Record<GoneReason, number>>;
 
 /** Results of fetching absent records individually. */
@@ -167,7 +167,7 @@ export function exceeds(removals: number, held: number, { share, count }: Deleti
 }
 
 /** Small targets never exceed a count, so half of a target is a limit too. A configured share of half or more disables the rule. */
-function isHalf(removals: number, held: number, { share }: DeletionLimit): boolean {
+export function isHalf(removals: number, held: number, { share }: DeletionLimit): boolean {
   return share < 0.5 && removals >= HALF_FROM && removals * 2 >= held;
 }
 

@@ -8,6 +8,7 @@ import { type Diff, type PushedState, restoring } from './diff.ts';
 import { deletionClass, guard } from './guard.ts';
 import { beginningIn, listedIn, snapshotOf, tombstonesIn, windowOf, windowRead } from './mapping-sources.ts';
 import { checkReading, type ReadingCheck, replacesNearlyAll } from './replaced.ts';
+import { weighRestorations } from './restorations.ts';
 import { NONE_HELD, type TargetPlan } from './target-plan.ts';
 import { type TargetView, viewOf } from './views.ts';
 
@@ -165,6 +166,7 @@ function withheldWhole(kind: 'first-run' | 'replaced', changes: PlannedChange[],
     replaced: false,
     distrustsReading: false,
     approved: new Set<string>(),
+    restoring: new Set<string>(),
   };
 }
 
@@ -201,15 +203,20 @@ function guarded(input: TargetInput, { confirmations }: CycleInput, { difference
   const { target, state } = input;
   // A distrusted read proves nothing about changes of another read.
   const holds = weighed.holds.filter(
-    ({ kind, state }) => kind !== 'people' && (kind !== 'replaced' || state === 'approved'),
+    ({ kind, state }) =>
+      kind !== 'people' && kind !== 'manual-changes' && (kind !== 'replaced' || state === 'approved'),
   );
   const released = new Set(difference.released);
   const stillHeld = heldRemovals(holds, state).filter(({ recordId }) => !speaksOf(recordId) && !released.has(recordId));
   const decided = (wanted: Hold['state']) =>
     new Set(holds.filter((hold) => hold.state === wanted).flatMap((hold) => hold.recordIds));
   const approved = decided('approved');
+  const restorations = weighRestorations({
+    ...{ changes: difference.changes, state, holds: weighed.holds },
+    ...{ restoredBefore: input.gone.hour.restored, limit: target.configuration.guard.vanished },
+  });
   const guardResult = guard({
-    changes: [...difference.changes, ...stillHeld],
+    changes: [...restorations.passed, ...stillHeld],
     linkCount: state.links.size,
     gone: input.gone,
     absence: evidenceOf(confirmations[target.stream], input.absent, (id) => state.links.has(id)),
@@ -219,11 +226,15 @@ function guarded(input: TargetInput, { confirmations }: CycleInput, { difference
     rejected: decided('rejected'),
   });
   const heldBefore = new Set(stillHeld);
-  const held = { ...NONE_HELD, cancelled: [...guardResult.held.cancelled], vanished: [...guardResult.held.vanished] };
+  const held = {
+    ...{ ...NONE_HELD, 'manual-changes': restorations.held },
+    ...{ cancelled: [...guardResult.held.cancelled], vanished: [...guardResult.held.vanished] },
+  };
   for (const change of guardResult.passed.filter((each) => heldBefore.has(each)))
     held[deletionClass(change) ?? 'vanished'].push(change);
   const passed = guardResult.passed.filter((change) => !heldBefore.has(change));
-  return { ...guardResult, passed, held, approved, replaced: false };
+  const refused = [...guardResult.refused, ...restorations.refused];
+  return { ...guardResult, passed, held, refused, approved, restoring: restorations.restoring, replaced: false };
 }
 
 /** Returns removals that wait for an administrator, as planned. */

@@ -24,6 +24,8 @@ export interface TargetPlan {
   distrustsReading: boolean;
   /** Deletions that an administrator approved; the guard ignores them. */
   approved: ReadonlySet<string>;
+  /** Records whose object was removed by hand and is created again without an approval. */
+  restoring: ReadonlySet<string>;
   released: string[];
   /** Links with new record times for the state; the target is not written. */
   timed: TimedLink[];
@@ -51,10 +53,23 @@ export interface TargetPlan {
   linkCount: number;
 }
 
-export const NONE_HELD = { 'first-run': [], replaced: [], people: [], cancelled: [], vanished: [] };
+export const NONE_HELD = {
+  'first-run': [],
+  replaced: [],
+  people: [],
+  'manual-changes': [],
+  cancelled: [],
+  vanished: [],
+};
 
 export const NOTHING_PLANNED = {
-  ...{ openHolds: new Set<Hold['kind']>(), approved: new Set<string>(), held: NONE_HELD, reading: null },
+  ...{
+    openHolds: new Set<Hold['kind']>(),
+    approved: new Set<string>(),
+    restoring: new Set<string>(),
+    held: NONE_HELD,
+    reading: null,
+  },
   ...{ passed: [], refused: [], postponed: [], released: [], timed: [], abandoned: [], outlived: [] },
   ...{
     reach: 'whole' as const,

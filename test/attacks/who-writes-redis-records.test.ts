@@ -132,7 +132,7 @@ describe('a forged record of a target', () => {
 
   test('if removed, loses no deleted records: those are kept per calendar', async () => {
     const { connection, tenant } = await openPractice();
-    const gone = { cancelled: 0, excluded: 0, vanished: 4, released: 0 };
+    const gone = { cancelled: 0, excluded: 0, vanished: 4, released: 0, restored: 0 };
     await tenant.targetStore.recordGone('a1', gone, NOW);
     await connection.hdel(keys.target(TENANT, 'a1'), 'proof');
     expect(await tenant.targetStore.read('a1')).toMatchObject({ container: null, adoptedAt: null, isForged: true });

@@ -89,6 +89,9 @@ export const targets: fc.Arbitrary<TargetStatus> = fc.record({
   failing: counts,
   held: counts,
   heldSinceAt: times,
+  heldRestorations: fc.option(
+    fc.record({ count: counts, limit: fc.record({ share: fc.constantFrom(0, 0.2, 1), count: counts }) }),
+  ),
   oldestPendingAt: times,
   unconfirmed: fc.nat(20),
   failure: failures,

@@ -80,6 +80,7 @@ function resultOf(planned: Record<string, number>): SyncResult {
         failing: 0,
         held: 0,
         heldSinceAt: null,
+        heldRestorations: null,
         oldestPendingAt: null,
         unconfirmed: 0,
         failure: null,

@@ -18,7 +18,14 @@ export function targetOf(reason: TargetReason | null, changes: Partial<TargetSta
     deleted: 0,
     adopted: 0,
   };
-  const times = { inSyncAsOf: NOW, soonAsOf: NOW, exceptGapsAsOf: null, heldSinceAt: null, oldestPendingAt: null };
+  const times = {
+    inSyncAsOf: NOW,
+    soonAsOf: NOW,
+    exceptGapsAsOf: null,
+    heldSinceAt: null,
+    heldRestorations: null,
+    oldestPendingAt: null,
+  };
   return {
     ...{ target: 'room', connector: 'caldav', connection: 'dav', reason, sync: 'in-sync', health: 'ok' },
     ...{

@@ -95,6 +95,19 @@ describe('a target', () => {
     expect(problems({ targets: [target] })).toMatchObject([{ code: 'on-hold', sinceAt: NOW - HOUR_MS }]);
   });
 
+  test('with a hold of many removed objects names the kind of the hold and the exceeded limit', () => {
+    const heldRestorations = { count: 21, limit: { share: 0.2, count: 10 } };
+    const target = targetOf('on-hold', { held: 22, heldRestorations });
+    expect(problems({ targets: [target] })).toMatchObject([
+      {
+        code: 'on-hold',
+        next: 'clinic-mirror holds list aurora',
+        sentence:
+          '22 changes on hold until an operator decides. manual-changes: 21 objects removed by hand, above the limit for automatic restoration (more than 10 and 20 %, or half of a small target)',
+      },
+    ]);
+  });
+
   test('whose connection has ended is reported once, by the connection, with the waiting targets', () => {
     const stopped = targetOf('error', { failure: { ...FAILURE, code: 'login-ended' }, pending: 14 });
     const found = problems({ connections: [loginOf('needs-login', { reason: 'login-ended' })], targets: [stopped] });

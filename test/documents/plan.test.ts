@@ -96,6 +96,17 @@ describe('a target', () => {
     expect(commandsIn({ existing: { contacts: 5, alike: 0 }, lines: [lineOf('1')] })).toEqual([]);
   });
 
+  test('names the kind and the limit of a hold of removed objects, and no other hold', () => {
+    const restoration = lineOf('1', { reason: 'removed-by-hand', decision: 'on-hold' });
+    const removal = lineOf('2', { reason: 'vanished', operation: 'delete', decision: 'on-hold' });
+    const shown = (...lines: PlanLineView[]) =>
+      [words.seeRestorations, words.seeHeld].map((text) => textOf(sectionOf({ lines })).includes(text));
+    expect(shown(restoration)).toEqual([true, false]);
+    expect(shown(removal)).toEqual([false, true]);
+    expect(shown(restoration, removal)).toEqual([true, true]);
+    expect(shown({ ...restoration, decision: 'write' })).toEqual([false, false]);
+  });
+
   test('reports existing contacts in the CRM, or why they cannot be read', () => {
     expect(textOf(sectionOf({ existing: { contacts: 5, alike: 0 } }))).toContain(words.contacts(5, 0));
     expect(sectionOf({ existing: { contacts: 0, alike: 0 } }).blocks).toHaveLength(1);

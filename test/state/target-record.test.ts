@@ -48,14 +48,14 @@ describe('a stored target', () => {
 });
 
 describe('the removals from a target', () => {
-  const NONE = { cancelled: 0, excluded: 0, vanished: 0, released: 0 };
+  const NONE = { cancelled: 0, excluded: 0, vanished: 0, released: 0, restored: 0 };
 
   test('are counted by reason, a recurring record each time, for an hour and for seven days', async () => {
     const targets = createTargetStore(redis.connect(), 'studio-rossi', PROOFS);
     await targets.recordGone('doctor', { ...NONE, vanished: 3 }, NOW);
     await targets.recordGone('doctor', { ...NONE, vanished: 3, released: 1 }, NOW);
     await targets.recordGone('doctor', { ...NONE, cancelled: 4, excluded: 2 }, NOW + HOUR_MS);
-    const all = { cancelled: 4, excluded: 2, vanished: 6, released: 1 };
+    const all = { cancelled: 4, excluded: 2, vanished: 6, released: 1, restored: 0 };
     expect(await targets.gone('doctor', NOW + HOUR_MS)).toEqual({ hour: all, week: all });
     expect(await targets.gone('doctor', NOW + 2 * HOUR_MS)).toEqual({
       hour: { ...NONE, cancelled: 4, excluded: 2 },

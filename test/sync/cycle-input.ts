@@ -32,7 +32,7 @@ const CONFIGURATIONS = {
 } as const;
 const TARGETS = Object.keys(CONFIGURATIONS);
 const UNWORKED = new MirrorError('x', { actor: 'remote', code: 'expressions-unavailable', retry: 'later' });
-const NONE_GONE = { cancelled: 0, excluded: 0, vanished: 0, released: 0 };
+const NONE_GONE = { cancelled: 0, excluded: 0, vanished: 0, released: 0, restored: 0 };
 
 /** What the clinic shows at one time. */
 export interface World {

@@ -25,7 +25,7 @@ function removals(count: number, reason: 'vanished' | 'excluded' | 'cancelled' =
   return Array.from({ length: count }, (_, index) => removal(`${reason}-${index}`, reason));
 }
 
-const NONE = { cancelled: 0, excluded: 0, vanished: 0, released: 0 };
+const NONE = { cancelled: 0, excluded: 0, vanished: 0, released: 0, restored: 0 };
 /** All that is absent is known to be gone. */
 const ALL_PROVEN = { isProven: () => true, isUnknown: () => false, goneShare: goneShareOf(0, 0) };
 

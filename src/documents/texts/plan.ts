@@ -37,6 +37,8 @@ const en = {
     `${contacts} contacts in the CRM were not created by clinic-mirror, and ${alike} patients are similar to such a contact.`,
   twice: 'Syncing would create duplicates of these patients in the CRM. Compare the contacts first:',
   seeFailing: 'List of failed changes:',
+  seeRestorations:
+    'Hold of kind manual-changes: more objects removed by hand than guard.vanished allows, or half of a small target.',
   seeHeld: 'List of changes on hold:',
   contactsUnread: (code: string) => `Cannot read the existing contacts in the CRM (${code}).`,
   more: (n: number) => `${n} more are not shown.`,
@@ -104,6 +106,8 @@ export const PLAN: Texts<typeof en> = {
       `${contacts} contatti nel CRM non sono stati creati da clinic-mirror, e ${alike} pazienti sono simili a uno di questi contatti.`,
     twice: 'Questi pazienti avrebbero un duplicato nel CRM. Confrontare prima i contatti:',
     seeFailing: 'Elenco delle modifiche non riuscite:',
+    seeRestorations:
+      'Sospensione di tipo manual-changes: più oggetti eliminati a mano di quanti ne consente guard.vanished, o metà di una destinazione piccola.',
     seeHeld: 'Elenco delle modifiche in attesa di conferma:',
     contactsUnread: (code) => `Impossibile leggere i contatti presenti nel CRM (${code}).`,
     more: (n) => `Altri ${n} non sono mostrati qui.`,

@@ -25,7 +25,7 @@ export interface HoldView {
   /** Null for a hold of corrections, which has no target. */
   connector: string | null;
   zone: string;
-  /** Limits above which removals or corrections are held; null for other kinds. */
+  /** Limits above which removals, restorations or corrections are held; null for other kinds. */
   limit: { share: number; count: number } | null;
   /** Comparable removals on each of the last seven days, newest first; null for other kinds. */
   usual: number[] | null;
@@ -96,7 +96,7 @@ async function holdContentOf(
   const { items, unread } = await itemsOf(tenant, target, hold, signal);
   return {
     connector: target.configuration.connector,
-    limit: kind === null ? null : target.configuration.guard[kind],
+    limit: limitOf(target, hold.kind),
     usual: kind === null ? null : days.map(COUNTED[kind]),
     ...{ items, unread, isDivisible: kind !== null },
   };
@@ -148,6 +148,11 @@ function windowOfItems(links: Iterable<Link>): TimeWindow | null {
     fromAt: Math.min(...spans.map(({ startAt }) => startAt)) - DAY_MS,
     toAt: Math.max(...spans.map(({ endAt }) => endAt)) + DAY_MS,
   };
+}
+
+function limitOf({ configuration: { guard } }: OpenTarget, kind: Hold['kind']): HoldView['limit'] {
+  if (kind === 'manual-changes') return guard.vanished;
+  return isRemoval(kind) ? guard[kind] : null;
 }
 
 /** Returns whether the hold removes records from the target. */

@@ -158,7 +158,7 @@ function unsettledIn(
   );
 }
 
-/** Decides holds as an operator who knows the expected state: removals of unwanted objects are approved, all others rejected. */
+/** Decides holds as an operator who knows the expected state: removals of unwanted objects and restorations are approved, all others rejected. */
 async function decideHolds({ operator, world }: Scene, watch: Watch): Promise<void> {
   for (const { tenant, target, id, kind, state, recordIds } of await operator.holds()) {
     const desk = world.tenants.get(tenant);
@@ -171,7 +171,7 @@ async function decideHolds({ operator, world }: Scene, watch: Watch): Promise<vo
       if (entry === undefined || calendar === undefined) return false;
       return verdictOn(entry, calendar.rules, Date.now()) !== 'hidden';
     };
-    const wanted = kind === 'replaced' ? [] : recordIds.filter(isWanted);
+    const wanted = kind === 'replaced' || kind === 'manual-changes' ? [] : recordIds.filter(isWanted);
     // Records that reappeared leave the hold in the next cycle; the hold is decided after that.
     if (wanted.length > 0 && wanted.length < recordIds.length) continue;
     await operator.decide(tenant, id, wanted.length === 0 ? 'approved' : 'rejected').catch(() => {});

@@ -59,6 +59,21 @@ describe('a hold of removals', () => {
   });
 });
 
+test('a hold of removed objects shows what would be written, the limit of the guard, and is decided as a whole', async () => {
+  const { model, tenant, view } = await openHeld('manual-changes', ['0']);
+  for (const object of model.objects()) object.deleted = true;
+  const { items, limit, usual, isDivisible } = await view();
+  expect(items[0]?.fieldChanges).toContainEqual(
+    expect.objectContaining({
+      field: 'time',
+      before: { kind: 'none' },
+      after: expect.objectContaining({ kind: 'time' }),
+    }),
+  );
+  expect(limit).toEqual(tenant.targets.get('doctor')?.configuration.guard.vanished);
+  expect([usual, isDivisible]).toEqual([null, false]);
+});
+
 test('a hold of changes shows the new values, has no limit, and is decided as a whole', async () => {
   const { clinic, view } = await openHeld('first-run', ['0', 'gone']);
   clinic.appointments.set('0', appointmentOf('0', { inHours: 26 }));

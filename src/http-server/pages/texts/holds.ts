@@ -167,6 +167,8 @@ export const HOLD_REASONS: Readonly<Record<Language, Readonly<Record<HoldKind, s
     'first-run': 'This is the first run of this target. Its settings require approval before clinic-mirror writes.',
     replaced:
       'The clinic’s list shows almost none of the appointments in the target. The list may belong to another clinic.',
+    'manual-changes':
+      'Someone or a program removed these events from the target, more than clinic-mirror restores by itself (`guard.vanished`, or half of a small target). Approve to create the events again. Reject to leave them removed for a week.',
     people: 'The list of erased patients is uncertain: the state was lost or restored from an older copy.',
     corrections:
       'Many appointments changed within one hour after patients received reminders. The time zone or the clinic’s list may be wrong. Are these changes correct?',
@@ -178,6 +180,8 @@ export const HOLD_REASONS: Readonly<Record<Language, Readonly<Record<HoldKind, s
     'first-run': 'Prima esecuzione di questa destinazione. Le impostazioni richiedono una conferma prima di scrivere.',
     replaced:
       'L’elenco della clinica non mostra quasi nessuno degli appuntamenti della destinazione. L’elenco può essere di un’altra clinica.',
+    'manual-changes':
+      'Qualcuno o un programma ha eliminato questi eventi dalla destinazione, più di quanti clinic-mirror ripristina da solo (`guard.vanished`, o metà di una destinazione piccola). Approva per crearli di nuovo. Rifiuta per lasciarli eliminati per una settimana.',
     people:
       'L’elenco dei pazienti cancellati è incerto: lo stato è andato perso o è stato ripristinato da una copia meno recente.',
     corrections:

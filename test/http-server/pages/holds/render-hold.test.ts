@@ -56,6 +56,16 @@ describe('a hold', () => {
     expect(page).not.toContain('type="checkbox"');
   });
 
+  test('of removed objects names its kind, its reason and the exceeded limit', () => {
+    const limit = { share: 0.2, count: 10 };
+    const view = viewOf(items, { isDivisible: false, limit }, { kind: 'manual-changes' });
+    const page = shown(view);
+    expect(page).toContain('restorations of many events removed by hand');
+    expect(page).toContain('leave them removed for a week');
+    expect(page).toContain('More than 10 changes, and more than 20 % of the total');
+    expect(String(renderHolds(pageContext(), [view.hold]))).toContain('restorations of many events removed by hand');
+  });
+
   test('offers items by agenda and by day, those without one included', () => {
     const page = shown(viewOf(items));
     expect(boxes(page, 'agenda')).toEqual(['a1', 'a2', '-']);
