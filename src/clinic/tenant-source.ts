@@ -234,6 +234,7 @@ function appointmentReader(
         return inZones(signal, read, () => query.memory?.distrust());
       });
       remarks.sawUnusable(snapshot.unusable);
+      remarks.sawRecords(snapshot.records.values());
       const rows = snapshot.records.size + snapshot.unusable.length;
       if (snapshot.completeness === 'complete') remarks.ended('appointments', rows);
       return confirmComplete(context, 'appointments', snapshot);
