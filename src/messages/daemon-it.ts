@@ -75,11 +75,11 @@ export const DAEMON_IT = {
   'remark.path-empty':
     '{list}.fields.{field}: il percorso {path} non ha trovato nulla in {rows}; correggere il percorso nel profilo della clinica',
   'remark.several-values':
-    '{list}.fields.{field}: {path} contiene più valori in {rows}, e solo il primo è usato; scrivere nel profilo della clinica un percorso all’unico valore voluto',
+    '{list}.fields.{field}: {path} contiene più valori in {rows}, e solo il primo è usato; scrivere nel profilo della clinica un percorso all’unico valore voluto, o per le agende impostare each: [agendaId]',
   'values-unused':
     '{count:record con più valori in un campo, di cui solo il primo è usato|record con più valori in un campo, di cui solo il primo è usato}: {fields}',
   'values-unused.remedy':
-    'scrivere nel profilo della clinica un percorso all’unico valore voluto, per esempio agendas.0',
+    'scrivere nel profilo della clinica un percorso all’unico valore voluto, per esempio agendas.0, o per le agende impostare each: [agendaId]',
   'decision.several-values':
     'la clinica indica più agende, e il profilo usa solo la prima: la destinazione resta invariata',
   'remark.zone-fixed':

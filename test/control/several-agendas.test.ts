@@ -30,6 +30,7 @@ function open(more: WrittenProfile['appointments'] = {}) {
   const tenant = openTenant({ redis: redis.connect(), clinic, targets, clock: () => time.now });
   const installation = openInstallation({ tenants: [tenant] });
   return {
+    models,
     explain: (id: string) => explain(installation, tenant.id, id, NEVER),
     book(id: string, agendas: unknown, changes: object = {}) {
       const [start, end] = [24, 25].map((hours) => new Date(NOW + hours * HOUR_MS).toISOString());
@@ -73,4 +74,21 @@ test('an event stays if its agenda becomes a further value, and goes if the appo
   const { events, room } = await sync();
   expect(events).toEqual({ doctor: 1, room: 0 });
   expect(room?.gaps).toEqual([{ code: 'values-unused', count: 1, what: ['agendaId'], soon: [] }]);
+});
+
+test('with each, every calendar of the list shows the appointment once, and changes with the list', async () => {
+  const { book, sync, explain, models } = open({ each: ['agendaId'] });
+  book('1', ['dr-7', 'room-2', 'dr-7', '']);
+  book('2', 'room-2');
+  const { doctor, room, events, at } = await sync();
+  expect(events).toEqual({ doctor: 1, room: 2 });
+  for (const target of [doctor, room]) expect(target).toMatchObject({ sync: 'in-sync', inSyncAsOf: at, gaps: [] });
+  const { targets } = await explain('1');
+  expect(targets.map(({ decision: { code } }) => code)).toEqual(['shown', 'shown']);
+  const keys = models.room.objects().map(({ key }) => key);
+  book('1', ['room-2', 'dr-7']);
+  expect((await sync()).events).toEqual({ doctor: 1, room: 2 });
+  expect(models.room.objects().map(({ key }) => key)).toEqual(keys);
+  book('1', ['dr-7', 'room-9']);
+  expect((await sync()).events).toEqual({ doctor: 1, room: 1 });
 });

@@ -1,5 +1,5 @@
-import type { Appointment, InvalidRow } from '../../model/records.ts';
-import type { ReadingRemark } from '../../model/snapshots.ts';
+import type { Appointment } from '../../model/records.ts';
+import type { ReadingRemark, Snapshot } from '../../model/snapshots.ts';
 import { isZone } from '../../model/time.ts';
 import { ianaOfWindows, ianaZone, usualZoneOf } from '../../model/zone-names.ts';
 import { compilePaths, isJsonObject, type JsonObject, type RowMapper, type ValueReader } from '../http/rows.ts';
@@ -146,8 +146,9 @@ export class RemarkCollectors {
     this.#lists.get(list)?.zones?.ended(rows);
   }
 
-  /** Counts appointments with a date of unknown order. */
-  sawUnusable(unusable: readonly InvalidRow[]): void {
+  /** Counts appointments with a date of unknown order, and with further values that the profile does not use. */
+  sawSnapshot({ unusable, records }: Snapshot<Appointment>): void {
+    this.#severalValues = severalValuesIn(records.values(), this.#appointments);
     const byField = Map.groupBy(
       unusable.filter(({ code }) => code === 'ambiguous-date'),
       ({ field }) => field,
@@ -155,11 +156,6 @@ export class RemarkCollectors {
     this.#ambiguousDates = [...byField].map(([field, { length: rows }]) => {
       return { code: 'date-order', list: 'appointments', field, path: 'dateOrder', rows };
     });
-  }
-
-  /** Counts appointments with further values that the profile does not use. */
-  sawRecords(records: Iterable<Appointment>): void {
-    this.#severalValues = severalValuesIn(records, this.#appointments);
   }
 
   all(): ReadingRemark[] {

@@ -7,13 +7,13 @@ import { compileIds, type FieldReader } from './records.ts';
 export type SeveralValues = Pick<Appointment, 'agendaIds' | 'cut'>;
 
 /** Compiles the reading of agendas and patients that a row names several times. Equal values count once. */
-export function compileSeveral({ fields }: ClinicProfile['appointments']): FieldReader<SeveralValues> {
+export function compileSeveral({ fields, each }: ClinicProfile['appointments']): FieldReader<SeveralValues> {
   const agendasIn = compileIds(fields.agendaId, 'agendaId');
   const patientsIn = compileIds(fields.patientId, 'patientId');
   return (row) => {
     const agendaIds = agendasIn(row);
     const cut = [
-      ...(agendaIds.length > 1 ? (['agendaId'] as const) : []),
+      ...(agendaIds.length > 1 && !each.includes('agendaId') ? (['agendaId'] as const) : []),
       ...(patientsIn(row).length > 1 ? (['patientId'] as const) : []),
     ];
     return { ...(agendaIds.length > 1 ? { agendaIds } : {}), ...(cut.length > 0 ? { cut } : {}) };

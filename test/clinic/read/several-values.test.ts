@@ -5,6 +5,7 @@ import { remarksOf } from '../../../src/clinic/read/reading-remarks.ts';
 import { readSnapshot } from '../../../src/clinic/read/snapshot.ts';
 import { createTenantSource } from '../../../src/clinic/tenant-source.ts';
 import { render } from '../../../src/messages/message.ts';
+import { agendasOf, belongsTo } from '../../../src/model/records.ts';
 import { sentenceOfRemark } from '../../../src/model/snapshots.ts';
 import { openClient, profileOf, unhurried, type WrittenProfile } from '../open-client.ts';
 import { startScriptedServer } from '../scripted-server.ts';
@@ -54,6 +55,22 @@ describe('a list in the field of the agenda', () => {
         expect(record.cut).toEqual(named.length > 1 ? ['agendaId'] : undefined);
         const told = remarksOf([row], profileOf(agendasAt(path))).filter(({ code }) => code === 'several-values');
         expect(told.map(({ field, rows }) => [field, rows])).toEqual(named.length > 1 ? [['agendaId', 1]] : []);
+      }),
+    );
+  });
+
+  test('belongs to every agenda with each, and is not reported', () => {
+    fc.assert(
+      fc.property(forms, lists, (path, ids) => {
+        const named = [...new Set(ids.filter((id) => id !== '' && id !== null).map(String))];
+        fc.pre(named.length > 0);
+        const written = agendasAt(path, { each: ['agendaId'] });
+        const row = { ...ROW, ...FORMS[path](ids) };
+        const record = recordOf(row, written);
+        expect(agendasOf(record)).toEqual(named);
+        for (const id of named) expect(belongsTo(record, ['other', id])).toBe(true);
+        expect(belongsTo(record, ['other'])).toBe(false);
+        expect(remarksOf([row], profileOf(written)).map(({ code }) => code)).not.toContain('several-values');
       }),
     );
   });
