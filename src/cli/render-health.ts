@@ -14,6 +14,7 @@ const INDENT = '  ';
 /** Words for rule codes. */
 const WHY: Readonly<Record<string, string>> = {
   agenda: render(DECISIONS.agenda),
+  'several-values': 'the clinic names several agendas, and the profile uses only the first: record unchanged',
   treatment: 'the target excludes the treatment',
   'blocked-time': 'blocked time without a patient',
   status: 'the target excludes the status',

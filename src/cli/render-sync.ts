@@ -138,6 +138,8 @@ function sentenceOf({ code, count, what, soon }: TargetGap): string {
       return `the clinic's list lacks ${count} ${count === 1 ? 'record' : 'records'} that the clinic returns individually`;
     case 'records-unconfirmable':
       return `${count} missing ${count === 1 ? 'record' : 'records'} unreadable when read individually: ${ids}`;
+    case 'values-unused':
+      return `${count} ${count === 1 ? 'record' : 'records'} with several values of which only the first is used: ${ids}`;
     case 'record-forged':
       return FORGED.message;
     case 'egress-stopped':

@@ -233,7 +233,7 @@ function appointmentReader(
         // Changes since a read in other zones would prove nothing.
         return inZones(signal, read, () => query.memory?.distrust());
       });
-      remarks.sawUnusable(snapshot.unusable);
+      remarks.sawSnapshot(snapshot);
       const rows = snapshot.records.size + snapshot.unusable.length;
       if (snapshot.completeness === 'complete') remarks.ended('appointments', rows);
       return confirmComplete(context, 'appointments', snapshot);

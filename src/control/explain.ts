@@ -159,6 +159,7 @@ export const DECISIONS = {
   unread: message('decision.unread'),
   forgotten: message('decision.forgotten'),
   agenda: message('decision.agenda'),
+  'several-values': message('decision.several-values'),
   treatment: message('decision.treatment'),
   'blocked-time': message('decision.blocked-time'),
   status: message('decision.status'),

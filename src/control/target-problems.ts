@@ -152,6 +152,8 @@ function sentenceOf({ code, count, what }: TargetGap): Message {
       return message('records-unlisted', { count });
     case 'records-unconfirmable':
       return message('records-unconfirmable', { count, codes: ids });
+    case 'values-unused':
+      return message('values-unused', { count, fields: ids });
     case 'record-forged':
       return FORGED.texts.message;
     case 'egress-stopped':
@@ -165,6 +167,7 @@ function nextOf({ code, what }: TargetGap, tenant: string, target: string, locat
   if (code === 'record-forged') return FORGED.texts.remedy;
   if (code.endsWith('-unconfirmed')) return `clinic-mirror login ${tenant} ${CLINIC_CONNECTION}`;
   if (code === 'records-unlisted') return message('records-unlisted.remedy');
+  if (code === 'values-unused') return message('values-unused.remedy');
   if (code === 'records-unconfirmable') {
     const isOtherId = what.some((fault) => fault.startsWith('wrong-record'));
     return message(isOtherId ? 'records-unconfirmable.id' : 'records-unconfirmable.remedy');

@@ -3,7 +3,7 @@ import type { ReadingMemory } from '../clinic/read/reading-memory.ts';
 import { lazily } from '../model/cache.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { StreamName } from '../model/items.ts';
-import type { Appointment, InvalidRow } from '../model/records.ts';
+import { type Appointment, agendasOf as agendasNamed, type InvalidRow } from '../model/records.ts';
 import type { AppointmentSnapshot } from '../model/snapshots.ts';
 import { didYouMean } from '../model/text.ts';
 import { DAY_MS, type Instant, type TimeWindow } from '../model/time.ts';
@@ -15,6 +15,7 @@ import { egressStopped } from '../sync/egress.ts';
 import { commonWindow, computesFromHistory, next48hWindow, streamsOf, windowOf } from '../sync/mapping-sources.ts';
 import type { Directory } from '../sync/project.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
+import { cutFor, cutIn } from './cut-values.ts';
 import type { Streams } from './streams.ts';
 import type { CycleFollower, NamedIds, OpenTarget, OpenTenant, ReadingScope } from './tenant.ts';
 
@@ -271,8 +272,14 @@ export function gapsOf(
   const check = checkerOf(clinicReading);
   const gaps = new Map<string, TargetGap[]>();
   for (const target of targets)
-    gaps.set(target.id, [...unreadOf(target, clinicReading), ...check(target.configuration)]);
-  for (const { namedIds } of followers) for (const [location, named] of namedIds) gaps.set(location, check(named));
+    gaps.set(target.id, [
+      ...unreadOf(target, clinicReading),
+      ...cutFor(target, clinicReading.snapshot),
+      ...check(target.configuration),
+    ]);
+  for (const { namedIds } of followers)
+    for (const [location, named] of namedIds)
+      gaps.set(location, [...cutIn(clinicReading.snapshot, named.agendas, true), ...check(named)]);
   return new Map([...gaps].filter(([, found]) => found.length > 0));
 }
 
@@ -343,8 +350,9 @@ function checkerOf({ directory, snapshot, withheld }: ClinicReading): (named: Na
   // Most clinics' catalogues contain every id, so that no appointment is searched.
   const seenIn = lazily(() => {
     const seen: Record<Part, Set<string>> = { agenda: new Set(), treatment: new Set() };
-    for (const { agendaId, treatmentId } of snapshot.records.values()) {
-      seen.agenda.add(agendaId);
+    for (const appointment of snapshot.records.values()) {
+      const { treatmentId } = appointment;
+      for (const id of agendasNamed(appointment)) seen.agenda.add(id);
       if (treatmentId !== null) seen.treatment.add(treatmentId);
     }
     return seen;

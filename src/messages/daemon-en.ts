@@ -71,6 +71,13 @@ export const DAEMON_EN = {
     '{list}: {path} in the response announces more records than {rows}, so the list is partial; set paging for {list} in the clinic profile, or add {path} to paging.ignoredPaths if it has another meaning',
   'remark.path-empty':
     '{list}.fields.{field}: the path {path} found nothing in {rows}; correct the path in the clinic profile',
+  'remark.several-values':
+    '{list}.fields.{field}: {path} contains several values in {rows}, and only the first is used; write a path to the one value meant in the clinic profile, or for agendas set each: [agendaId]',
+  'values-unused': '{count:record|records} with several values in a field, of which only the first is used: {fields}',
+  'values-unused.remedy':
+    'write a path to the one value meant, such as agendas.0, in the clinic profile, or for agendas set each: [agendaId]',
+  'decision.several-values':
+    'the clinic names several agendas, and the profile uses only the first: the target stays unchanged',
   'remark.zone-fixed':
     '{list}: {path} names the zone {zones} in {rows}, which has no daylight saving time; if the clinic’s clocks change, write {usual} in the clinic system',
   'remark.zone-unread':

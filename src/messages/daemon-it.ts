@@ -75,6 +75,14 @@ export const DAEMON_IT = {
     '{list}: {path} nella risposta annuncia altri record oltre a {rows}, quindi l’elenco è parziale; impostare paging per {list} nel profilo della clinica, o aggiungere {path} a paging.ignoredPaths se ha un altro significato',
   'remark.path-empty':
     '{list}.fields.{field}: il percorso {path} non ha trovato nulla in {rows}; correggere il percorso nel profilo della clinica',
+  'remark.several-values':
+    '{list}.fields.{field}: {path} contiene più valori in {rows}, e solo il primo è usato; scrivere nel profilo della clinica un percorso all’unico valore voluto, o per le agende impostare each: [agendaId]',
+  'values-unused':
+    '{count:record con più valori in un campo, di cui solo il primo è usato|record con più valori in un campo, di cui solo il primo è usato}: {fields}',
+  'values-unused.remedy':
+    'scrivere nel profilo della clinica un percorso all’unico valore voluto, per esempio agendas.0, o per le agende impostare each: [agendaId]',
+  'decision.several-values':
+    'la clinica indica più agende, e il profilo usa solo la prima: la destinazione resta invariata',
   'remark.zone-fixed':
     '{list}: {path} indica il fuso {zones} in {rows}, che non ha l’ora legale; se gli orologi della clinica cambiano, scrivere {usual} nel sistema della clinica',
   'remark.zone-unread':

@@ -41,6 +41,28 @@ export interface Appointment {
   updatedAt: Instant | null;
   /** URL of the video visit: https, without a name. Absent for most. */
   teleVisitUrl?: string;
+  /** All agendas, `agendaId` first, if the clinic names several; otherwise absent. */
+  agendaIds?: readonly string[];
+  /** Fields with several values of which the profile uses only the first; absent for most. */
+  cut?: readonly ('agendaId' | 'patientId')[];
+}
+
+/** Returns every agenda that the clinic names for an appointment. */
+export function agendasOf({ agendaId, agendaIds }: Pick<Appointment, 'agendaId' | 'agendaIds'>): readonly string[] {
+  return agendaIds ?? [agendaId];
+}
+
+/**
+ * Returns whether an appointment belongs to any of the agendas. `unclear`: the clinic names one of them, but only as a further value that
+ * the profile does not use.
+ */
+export function belongsTo(
+  appointment: Pick<Appointment, 'agendaId' | 'agendaIds' | 'cut'>,
+  agendas: 'all' | readonly string[],
+): boolean | 'unclear' {
+  if (agendas === 'all' || agendas.includes(appointment.agendaId)) return true;
+  if (!agendasOf(appointment).some((id) => agendas.includes(id))) return false;
+  return appointment.cut?.includes('agendaId') === true ? 'unclear' : true;
 }
 
 /** A calendar in the clinic: of a doctor, a resource or a workstation. */

@@ -78,15 +78,16 @@ export type AppointmentSnapshot = Snapshot<Appointment> & {
 export type Lookup<Found> = { found: Found } | { absent: true } | { unusable: InvalidRow };
 
 /**
- * A remark about the profile, without data loss:
+ * A remark about the profile:
  * - `zone-unread`: a field names other zones than the profile uses, and the profile does not map the field;
  * - `zone-fixed`: a zone such as `EST` has no daylight saving time, and usually another zone is meant;
  * - `date-order`: dates are unreadable because the profile does not name their order of day and month;
+ * - `several-values`: records name several agendas or patients, and the profile uses only the first;
  * - `path-empty`: a path of the profile matched nothing in a whole fetch;
  * - `more-told`: a field outside the rows announces more rows than the profile's paging reads, so that the list is partial.
  */
 export interface ReadingRemark {
-  code: 'zone-unread' | 'zone-fixed' | 'path-empty' | 'more-told' | 'date-order';
+  code: 'zone-unread' | 'zone-fixed' | 'path-empty' | 'more-told' | 'date-order' | 'several-values';
   list: string;
   /** Field name in the profile. */
   field: string;
@@ -105,6 +106,7 @@ export function sentenceOfRemark({ code, list, field, path, rows: count, zones =
     const usual = zones.map((zone) => usualZoneOf(zone) ?? zone).join(', ');
     return message('remark.zone-fixed', { list, path, rows, zones: zones.join(', '), usual });
   }
+  if (code === 'several-values') return message('remark.several-values', { list, field, path, rows });
   if (code === 'date-order') return message('remark.date-order', { list, field, rows });
   if (code === 'more-told') return message('remark.more-told', { list, path, rows });
   return message('remark.zone-unread', { list, path, rows, zones: zones.slice(0, 3).join(', ') });

@@ -130,7 +130,7 @@ export const connectionStatus = z.object({
 
 /** Remark on the profile after a complete clinic read. */
 export const readingRemark = z.object({
-  code: z.enum(['zone-unread', 'zone-fixed', 'path-empty', 'more-told', 'date-order']),
+  code: z.enum(['zone-unread', 'zone-fixed', 'path-empty', 'more-told', 'date-order', 'several-values']),
   list: z.string(),
   field: z.string(),
   path: z.string(),

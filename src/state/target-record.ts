@@ -357,6 +357,7 @@ export function recordListsIn(fields: StoredFields): Pick<StoredTarget, 'copies'
  * - `records-unreadable`: data of the clinic that may belong to the target could not become records;
  * - `records-unlisted`: the clinic's list lacks records that individual requests return, so the list is incomplete;
  * - `records-unconfirmable`: records are absent from the list, and individual requests gave no usable answer for three cycles;
+ * - `values-unused`: records name several agendas or patients, and the profile uses only the first;
  * - `agenda-unknown`, `treatment-unknown`: the clinic has no id from the target's configuration;
  * - `egress-stopped`: a write would have disclosed more of a patient than allowed;
  * - `record-forged`: this version did not write the data in Redis; the next cycle determines the state;
@@ -368,6 +369,7 @@ export interface TargetGap {
     | 'record-forged'
     | 'records-unlisted'
     | 'records-unconfirmable'
+    | 'values-unused'
     | 'egress-stopped'
     | 'agenda-unknown'
     | 'treatment-unknown'

@@ -1,4 +1,4 @@
-import type { Appointment, Invoice, Patient } from '../model/records.ts';
+import { type Appointment, belongsTo, type Invoice, type Patient } from '../model/records.ts';
 import type { AppointmentSnapshot } from '../model/snapshots.ts';
 import { DAY_MS, type Instant, SECOND_MS } from '../model/time.ts';
 import { type AbsenceEvidence, goneShareOf } from './guard.ts';
@@ -102,12 +102,13 @@ const UNISSUED: ReadonlySet<string | null> = new Set(['Cancelled', 'Draft']);
  * @param startsBefore start of the record as known to targets and reminders
  */
 export function belongsOnList(
-  { status, time, agendaId, updatedAt }: Appointment,
+  appointment: Appointment,
   { window, agendaIds }: Pick<AppointmentSnapshot, 'window' | 'agendaIds'>,
   { startsBefore, readAt }: { startsBefore: readonly Instant[]; readAt: Instant },
 ): boolean {
+  const { status, time, updatedAt } = appointment;
   const isInside = time.startAt >= window.fromAt && time.endAt <= window.toAt;
-  const isOfAgendas = agendaIds === null || agendaIds.includes(agendaId);
+  const isOfAgendas = belongsTo(appointment, agendaIds ?? 'all') === true;
   const isUnmoved = startsBefore.some((startAt) => Math.abs(startAt - time.startAt) < SECOND_MS);
   return !CLOSED.has(status) && isInside && isOfAgendas && isUnmoved && isOlder(updatedAt, readAt);
 }

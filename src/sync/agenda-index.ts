@@ -1,6 +1,6 @@
 import { hash, randomUUID } from 'node:crypto';
 import { lazily } from '../model/cache.ts';
-import type { Appointment } from '../model/records.ts';
+import { type Appointment, agendasOf } from '../model/records.ts';
 import { overlaps, type TimeWindow } from '../model/time.ts';
 
 /** The appointments of one read by agenda: a target processes only its own agendas. */
@@ -33,11 +33,14 @@ interface AgendaList {
 export function indexByAgenda(appointments: Iterable<Appointment>, before: AgendaIndex | null = null): AgendaIndex {
   const lists = listsOf(appointments, before);
   const namesIn = (agendaIds: 'all' | readonly string[]) => new Set(agendaIds === 'all' ? lists.keys() : agendaIds);
+  const isShared = ({ agendaIds }: Appointment) => agendaIds !== undefined;
+  const shared = lazily(() => new Set([...lists.values()].flatMap((list) => list.appointments.filter(isShared))));
   const counts = new Map<string, ReadonlyMap<string, number>>();
   // Most targets of a tenant have the same window.
   const countsIn = (window: TimeWindow) => {
     const name = `${window.fromAt} ${window.toAt}`;
-    const count = ({ appointments }: AgendaList) => appointments.filter(({ time }) => overlaps(time, window)).length;
+    const count = ({ appointments }: AgendaList) =>
+      appointments.filter((one) => !isShared(one) && overlaps(one.time, window)).length;
     const cached = counts.get(name) ?? new Map([...lists].map(([agenda, those]) => [agenda, count(those)]));
     counts.set(name, cached);
     return cached;
@@ -45,12 +48,20 @@ export function indexByAgenda(appointments: Iterable<Appointment>, before: Agend
   return {
     lists,
     *of(agendaIds) {
-      for (const id of namesIn(agendaIds)) yield* lists.get(id)?.appointments ?? [];
+      const names = namesIn(agendaIds);
+      for (const id of names) {
+        for (const one of lists.get(id)?.appointments ?? []) {
+          if (one.agendaIds === undefined || one.agendaIds.find((each) => names.has(each)) === id) yield one;
+        }
+      }
     },
     countOverlapping(agendaIds, window) {
       const own = new Set(agendaIds);
       let otherCount = 0;
       for (const [agenda, count] of countsIn(window)) if (!own.has(agenda)) otherCount += count;
+      for (const { time, agendaIds = [] } of shared()) {
+        if (overlaps(time, window) && !agendaIds.some((id) => own.has(id))) otherCount += 1;
+      }
       return otherCount;
     },
     revisionOf(agendaIds) {
@@ -65,9 +76,11 @@ export function indexByAgenda(appointments: Iterable<Appointment>, before: Agend
 function listsOf(appointments: Iterable<Appointment>, before: AgendaIndex | null): Map<string, AgendaList> {
   const byAgenda = new Map<string, Appointment[]>();
   for (const appointment of appointments) {
-    const those = byAgenda.get(appointment.agendaId);
-    if (those === undefined) byAgenda.set(appointment.agendaId, [appointment]);
-    else those.push(appointment);
+    for (const agenda of agendasOf(appointment)) {
+      const those = byAgenda.get(agenda);
+      if (those === undefined) byAgenda.set(agenda, [appointment]);
+      else those.push(appointment);
+    }
   }
   const lists = new Map<string, AgendaList>();
   for (const [agenda, those] of byAgenda) {

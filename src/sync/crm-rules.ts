@@ -145,6 +145,7 @@ export function activityRule(
   const rule = ofPatient<Appointment>(input, cycle, contacts, { map, startOf, textsOf });
   return (appointment) => {
     const exclude = exclusion(appointment);
+    if (exclude === 'several-values') return { retain: exclude };
     return exclude === null ? rule(appointment) : { exclude };
   };
 }

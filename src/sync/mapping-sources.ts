@@ -1,5 +1,5 @@
 import type { StreamName } from '../model/items.ts';
-import type { Appointment, Invoice, Patient } from '../model/records.ts';
+import { type Appointment, belongsTo, type Invoice, type Patient } from '../model/records.ts';
 import type { Snapshot } from '../model/snapshots.ts';
 import { DAY_MS, HOUR_MS, type Instant, type TimeWindow } from '../model/time.ts';
 import type { ClinicShown, CycleInput, Reach, TargetInput, TargetSetup } from './cycle-input.ts';
@@ -145,12 +145,13 @@ export interface FeedRules {
 }
 
 /** Why an appointment is excluded from a target. */
-export type Exclusion = 'agenda' | 'treatment' | 'blocked-time';
+export type Exclusion = 'agenda' | 'several-values' | 'treatment' | 'blocked-time';
 
 /** Returns the first rule that excludes the appointment, or null. The treatment rule ignores blocked time, which has no treatment. */
 export function exclusionOf(appointment: Appointment, rules: FeedRules): Exclusion | null {
   const { agendas, treatments, blockedTime } = rules;
-  if (agendas !== 'all' && !agendas.includes(appointment.agendaId)) return 'agenda';
+  const belongs = belongsTo(appointment, agendas);
+  if (belongs !== true) return belongs === 'unclear' ? 'several-values' : 'agenda';
   if (appointment.patientId === null) return blockedTime === 'hide' ? 'blocked-time' : null;
   const { treatmentId } = appointment;
   const passes = treatments === 'all' || (treatmentId !== null && treatments.includes(treatmentId));

@@ -12,13 +12,14 @@ import {
 } from '../model/items.ts';
 import type { ItemKey } from '../model/operations.ts';
 import { isPathSegment } from '../model/path-segment.ts';
-import type {
-  Agenda,
-  Appointment,
-  AppointmentPatient,
-  AppointmentStatus,
-  Location,
-  Treatment,
+import {
+  type Agenda,
+  type Appointment,
+  type AppointmentPatient,
+  type AppointmentStatus,
+  belongsTo,
+  type Location,
+  type Treatment,
 } from '../model/records.ts';
 import { isVisible } from '../model/text.ts';
 import { toZonedIso } from '../model/time.ts';
@@ -218,10 +219,11 @@ function presetsOf(appointment: Appointment, policy: ProjectionPolicy, links: Li
   };
 }
 
-function fits({ statuses, agendas, treatments }: Label, { status, agendaId, treatmentId }: Appointment): boolean {
+function fits({ statuses, agendas, treatments }: Label, appointment: Appointment): boolean {
+  const { status, treatmentId } = appointment;
   return (
     (statuses?.includes(status) ?? true) &&
-    (agendas?.includes(agendaId) ?? true) &&
+    belongsTo(appointment, agendas ?? 'all') === true &&
     (treatments === undefined || (treatmentId !== null && treatments.includes(treatmentId)))
   );
 }

@@ -1,6 +1,6 @@
 import type { ItemKey } from '../model/operations.ts';
 import type { Pieces } from '../model/pieces.ts';
-import type { Appointment } from '../model/records.ts';
+import { type Appointment, agendasOf } from '../model/records.ts';
 import { overlaps, type TimeWindow } from '../model/time.ts';
 import type { Contacts } from './crm-rules.ts';
 import { activityRule, contactRule, dealRule, refusalsOfContacts } from './crm-rules.ts';
@@ -111,7 +111,8 @@ function ofAgendas(
   for (const ids of [links.keys(), pending.keys(), pinned]) {
     for (const id of ids) {
       const appointment = snapshot.records.get(id);
-      if (appointment !== undefined && !agendas.includes(appointment.agendaId)) strays.set(id, appointment);
+      if (appointment !== undefined && !agendasOf(appointment).some((one) => agendas.includes(one)))
+        strays.set(id, appointment);
     }
   }
   function* records() {
@@ -140,6 +141,8 @@ export function eventRule(
     if (patientId !== null && isForgotten(patientId)) return { exclude: 'forgotten' };
     const isPinned = pinned.has(id);
     const exclusion = isPinned ? null : exclusionOf(appointment, configuration);
+    // An event of a status that the target never shows is removed, whatever its agendas are.
+    if (exclusion === 'several-values' && configuration.statuses.includes(status)) return { retain: exclusion };
     if (exclusion !== null) return { exclude: exclusion };
     const isPutBack = isPinned && status !== 'cancelled';
     const shown = isPutBack ? { ...policy, statuses: [...policy.statuses, status] } : policy;

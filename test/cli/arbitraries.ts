@@ -44,6 +44,7 @@ const gaps = fc.array(
     code: fc.constantFrom(
       'records-unreadable',
       'records-unlisted',
+      'values-unused',
       'agenda-unknown',
       'treatment-unknown',
       'agenda-unconfirmed',

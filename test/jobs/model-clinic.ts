@@ -141,9 +141,9 @@ function snapshotOf(
   { window, agendaIds }: { window: TimeWindow; agendaIds: readonly string[] | null },
 ): AppointmentSnapshot {
   const listed = [...clinic.appointments.values()].filter(
-    ({ id, agendaId, status, time }) =>
+    ({ id, agendaId, agendaIds: named = [agendaId], status, time }) =>
       !clinic.unlisted.has(id) &&
-      (agendaIds === null || agendaIds.includes(agendaId)) &&
+      (agendaIds === null || named.some((one) => agendaIds.includes(one))) &&
       !(clinic.hidesCancelled && status === 'cancelled') &&
       time.startAt < window.toAt &&
       time.endAt > window.fromAt,

@@ -258,6 +258,11 @@ describe('how an item is shown', () => {
       { agendaId: 'a2', treatmentId: 't1' },
       { colour: 'red', category: 'Surgery' },
     ],
+    [
+      'a label of a further agenda',
+      { agendaId: 'a1', agendaIds: ['a1', 'a2'], treatmentId: 't1' },
+      { colour: 'red', category: 'Surgery' },
+    ],
     ['none if only half of the conditions match', { agendaId: 'a1', treatmentId: 't1' }, undefined],
     ['none by a treatment that it has not', { agendaId: 'a2', treatmentId: null }, undefined],
   ])('gets %s', (_, changes, expected) => {

@@ -20,6 +20,7 @@ import { RowZone, type ZonedMapper } from './place-zones.ts';
 import {
   compileFields,
   compileFullName,
+  compileIds,
   compileRecords,
   compileRows,
   compileTimestamp,
@@ -29,6 +30,7 @@ import {
   type OnUnreadable,
   tolerant,
 } from './records.ts';
+import { compileSeveral } from './several-values.ts';
 import { dateMsOf, dateText, type Timestamp, type Zone } from './timestamps.ts';
 
 /** Returns the status of a row from its status word and flags. */
@@ -173,15 +175,19 @@ export function compileAppointmentRows(profile: ClinicProfile): ZonedMapper<Appo
   const statusOf = compileStatuses(profile.appointments);
   const timeOf = compileTime(zoned, read);
   const updatedAt = tolerant(compileTimestamp(fields.updatedAt, 'updatedAt', zoned));
-  const agendaIdOf = tolerant(read.agendaId);
+  const severalIn = compileSeveral(profile.appointments);
+  const agendaIdsOf = tolerant(compileIds(fields.agendaId, 'agendaId'));
   const namesIn = compileFullName(profile.appointments.patientFullName, profile);
   const teleVisitOf = compileTeleVisit(profile.appointments.teleVisitUrl);
 
   const map = compileRows(read.id, (row, onUnreadable): Appointment => {
     const id = read.id(row);
     const rawStatus = read.status(row);
-    const patient = patientOf(row, read, namesIn, onUnreadable);
-    const teleVisitUrl = teleVisitOf(row, patient);
+    const several = severalIn(row);
+    const named = patientOf(row, read, namesIn, onUnreadable);
+    // The first name in a list may be another patient's.
+    const patient = several.cut?.includes('patientId') === true ? null : named;
+    const teleVisitUrl = teleVisitOf(row, named);
     return {
       id,
       agendaId: read.agendaId(row),
@@ -194,6 +200,7 @@ export function compileAppointmentRows(profile: ClinicProfile): ZonedMapper<Appo
       rawStatus,
       updatedAt: instantOf(updatedAt(row, onUnreadable)),
       ...(teleVisitUrl === null ? {} : { teleVisitUrl }),
+      ...several,
     };
   });
   const statusWordOf = tolerant(read.status);
@@ -202,8 +209,10 @@ export function compileAppointmentRows(profile: ClinicProfile): ZonedMapper<Appo
   return rowZone.within((row) => {
     const mapped = mapBuried(row);
     if ('record' in mapped || mapped.unusable.recordId === null || !isJsonObject(row)) return mapped;
-    const agendaId = agendaIdOf(row);
-    return agendaId === null ? mapped : { unusable: { ...mapped.unusable, agendaId } };
+    const [agendaId, another] = agendaIdsOf(row) ?? [];
+    // A row of several agendas may concern any target.
+    if (agendaId === undefined || another !== undefined) return mapped;
+    return { unusable: { ...mapped.unusable, agendaId } };
   });
 }
 

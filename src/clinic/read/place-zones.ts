@@ -3,6 +3,7 @@ import type { Agenda, Location } from '../../model/records.ts';
 import type { Instant } from '../../model/time.ts';
 import { ianaZone } from '../../model/zone-names.ts';
 import { asId, compilePaths, isJsonObject, type JsonObject, type Mapped, type RowMapper } from '../http/rows.ts';
+import { compileAll } from '../schema/paths.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { fail } from './records.ts';
 import { createZone, type LocalTimeRules, type Zone } from './timestamps.ts';
@@ -188,13 +189,12 @@ export class RowZone implements Zone {
 }
 
 function compileNameOfZone({ appointments: { fields } }: Pick<ClinicProfile, 'appointments'>) {
-  const [zone, agenda, location] = [fields.zone, fields.agendaId, fields.locationId].map((paths) =>
-    compilePaths(paths),
-  );
+  const [zone, location] = [fields.zone, fields.locationId].map((paths) => compilePaths(paths));
+  const agendas = compileAll(fields.agendaId);
   return (row: JsonObject, sites: SiteZones): string | null => {
     const stated = zone?.(row) ?? null;
     if (typeof stated === 'string' && stated.trim() !== '') return stated.trim();
     if (stated !== null && stated !== '' && typeof stated !== 'string') return fail('unknown-zone', 'zone');
-    return sites.nameOf(asId(agenda?.(row)), asId(location?.(row)));
+    return sites.nameOf(asId(agendas(row)[0]), asId(location?.(row)));
   };
 }

@@ -1,5 +1,5 @@
-import type { InvalidRow } from '../../model/records.ts';
-import type { ReadingRemark } from '../../model/snapshots.ts';
+import type { Appointment } from '../../model/records.ts';
+import type { ReadingRemark, Snapshot } from '../../model/snapshots.ts';
 import { isZone } from '../../model/time.ts';
 import { ianaOfWindows, ianaZone, usualZoneOf } from '../../model/zone-names.ts';
 import { compilePaths, isJsonObject, type JsonObject, type RowMapper, type ValueReader } from '../http/rows.ts';
@@ -8,6 +8,7 @@ import type { ClinicProfile } from '../schema/profile.ts';
 import { RESOURCES, type ResourceName } from '../schema/resources.ts';
 import { compileAppointmentRows } from './appointment-rows.ts';
 import { NO_SITE_ZONES } from './place-zones.ts';
+import { severalValuesIn } from './several-values.ts';
 
 /** Maximum depth of objects within a row that are searched for zones. */
 const DEEPEST = 3;
@@ -101,6 +102,8 @@ export class EmptyPaths {
 export class RemarkCollectors {
   readonly #lists: ReadonlyMap<ResourceName, { paths: EmptyPaths; zones: UnreadZones | null }>;
   readonly #usual: string;
+  readonly #appointments: ClinicProfile['appointments'];
+  #severalValues: ReadingRemark[] = [];
   #ambiguousDates: ReadingRemark[] = [];
 
   constructor(profile: ClinicProfile) {
@@ -113,6 +116,7 @@ export class RemarkCollectors {
       ]),
     );
     this.#usual = profile.zone;
+    this.#appointments = profile.appointments;
   }
 
   /** Wraps a mapper so that the collectors inspect its rows. */
@@ -142,8 +146,9 @@ export class RemarkCollectors {
     this.#lists.get(list)?.zones?.ended(rows);
   }
 
-  /** Counts appointments with a date of unknown order. */
-  sawUnusable(unusable: readonly InvalidRow[]): void {
+  /** Counts appointments with a date of unknown order, and with further values that the profile does not use. */
+  sawSnapshot({ unusable, records }: Snapshot<Appointment>): void {
+    this.#severalValues = severalValuesIn(records.values(), this.#appointments);
     const byField = Map.groupBy(
       unusable.filter(({ code }) => code === 'ambiguous-date'),
       ({ field }) => field,
@@ -156,6 +161,7 @@ export class RemarkCollectors {
   all(): ReadingRemark[] {
     const lists = [...this.#lists.values()];
     return [
+      ...this.#severalValues,
       ...this.#ambiguousDates,
       ...lists.flatMap(({ zones }) => zones?.remarks() ?? []),
       ...lists.flatMap(({ paths }) => paths.remarks()),
@@ -163,13 +169,14 @@ export class RemarkCollectors {
   }
 }
 
-/** Returns remarks for appointment rows: zones that the profile does not declare, and paths without a value in every row. */
+/** Returns remarks for appointment rows: values beyond the first, zones that the profile does not declare, and paths without a value in every row. */
 export function remarksOf(rows: readonly unknown[], profile: ClinicProfile): ReadingRemark[] {
   const found = new UnreadZones('appointments', profile.appointments.fields.zone);
   const map = compileAppointmentRows(profile);
   const sites = { ...NO_SITE_ZONES, saw: (row: JsonObject, zone: string) => found.look(row, zone) };
-  for (const row of rows) map(row, sites);
-  return [...found.remarks(), ...emptyPathsIn('appointments', rows, profile)];
+  const records = rows.map((row) => map(row, sites)).flatMap((each) => ('record' in each ? [each.record] : []));
+  const several = severalValuesIn(records, profile.appointments);
+  return [...several, ...found.remarks(), ...emptyPathsIn('appointments', rows, profile)];
 }
 
 /** Returns the profile's paths without a value in every given row of a list. */

@@ -10,6 +10,7 @@ import {
   type ScalarKind,
   type Shape,
 } from '../schema/fields.ts';
+import { compileAll } from '../schema/paths.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { unescaped } from './escapes.ts';
 import { splitInterval } from './intervals.ts';
@@ -155,6 +156,12 @@ export function compileSome<Described extends Shape, Name extends keyof Describe
   );
 }
 
+/** Compiles the reader of every different id in a field, in the row's order; none if absent. */
+export function compileIds(paths: readonly string[], field: string): FieldReader<string[]> {
+  const all = compileAll(paths);
+  return (row) => [...new Set(all(row).map((value) => asId(value) ?? fail('wrong-type', field)))];
+}
+
 /** Marks the current row as unusable. */
 export function fail(code: string, field: string): never {
   throw new Fault(code, field);
@@ -243,8 +250,10 @@ function wordsOf({ words = [] }: ScalarField, theirs: ChoiceWords[string] = {}):
 }
 
 /** A required text may be empty: an agenda without a name is still an agenda. */
-function scalar({ kind, needed }: ScalarField, where: unknown, rules: FieldRules, path: string): FieldReader<unknown> {
-  const find = compilePaths(where as readonly string[]);
+function scalar(one: ScalarField, where: unknown, rules: FieldRules, path: string): FieldReader<unknown> {
+  const { kind, needed } = one;
+  const [ids, only] = [compileIds(where as string[], path), compilePaths(where as string[])];
+  const find = one.isFirstOfList === true ? (row: JsonObject) => ids(row)[0] ?? null : only;
   const read = READERS[kind];
   const isUntold = kind === 'instant' ? isNoTime : isNothing;
   const stated: FieldReader<unknown> = (row) => {

@@ -1,5 +1,5 @@
 import { MirrorError } from '../../model/errors.ts';
-import type { Appointment, AppointmentPatient, InvalidRow } from '../../model/records.ts';
+import { type Appointment, type AppointmentPatient, agendasOf, type InvalidRow } from '../../model/records.ts';
 import { type AppointmentSnapshot, countEach, type PartialReason } from '../../model/snapshots.ts';
 import {
   CLOCK_TOLERANCE_MS,
@@ -154,7 +154,8 @@ function rowsOf({ map }: Work, remembered: RememberedReading<Appointment> | null
 
 function wantedBy({ agendaIds }: SnapshotQuestion, window: TimeWindow): IsWanted {
   const agendas = agendaIds === null ? null : new Set(agendaIds);
-  return ({ agendaId, time }) => overlaps(time, window) && (agendas === null || agendas.has(agendaId));
+  return (record) =>
+    overlaps(record.time, window) && (agendas === null || agendasOf(record).some((id) => agendas.has(id)));
 }
 
 function callOf({ question, gathered }: Work, parameters: ListCall['parameters'], pageSizes: number[]): ListCall {

@@ -19,6 +19,8 @@ export interface ScalarField<Kind extends ScalarKind = ScalarKind, Needed extend
   paths: readonly string[];
   /** For a `choice`: clinic-mirror's words. */
   words?: readonly string[];
+  /** Rows may contain a list; the first value applies. */
+  isFirstOfList?: true;
 }
 
 /** Rows within a row: one (`record`) or several (`list`). */
@@ -93,6 +95,7 @@ export const field = {
     ...one,
     needed: true,
   }),
+  first: (one: ScalarField<'id', false>): ScalarField<'id', false> => ({ ...one, isFirstOfList: true }),
   record: <Inner extends Shape>(shape: Inner, ...paths: string[]): NestedField<'record', Inner> => ({
     kind: 'record',
     shape,

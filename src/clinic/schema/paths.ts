@@ -35,6 +35,28 @@ export function followPath(value: unknown, steps: readonly PathStep[], from = 0)
   return current;
 }
 
+/** Compiles paths to every value of the first path with a value, in the row's order: lists contribute each element. */
+export function compileAll(paths: readonly string[]): (row: JsonObject) => unknown[] {
+  const routes = paths.map(parsePath);
+  return (row) => {
+    const found = routes.map((route) => valuesAlong(row, route).filter((value) => (value ?? '') !== ''));
+    return found.find((values) => values.length > 0) ?? [];
+  };
+}
+
+function valuesAlong(value: unknown, steps: readonly PathStep[], from = 0): unknown[] {
+  const step = steps[from];
+  if (Array.isArray(value) && (step === undefined || !INDEX.test(step.name))) {
+    return value.flatMap((each) => valuesAlong(each, steps, from));
+  }
+  if (step === undefined) return [value];
+  const { name, within } = step;
+  const next = memberOf(value, name);
+  if (within === undefined) return valuesAlong(next, steps, from + 1);
+  const meant = (Array.isArray(next) ? next : [next]).filter((each) => isMeant(each, within));
+  return meant.flatMap((each) => valuesAlong(each, steps, from + 1));
+}
+
 function memberOf(value: unknown, name: string): unknown {
   if (Array.isArray(value)) return INDEX.test(name) ? value[Number(name)] : undefined;
   return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;

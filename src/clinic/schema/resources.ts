@@ -271,6 +271,12 @@ export const appointments = z
     ...listProfile(RESOURCES.appointments, statusChange, payment),
     ...windowFilters,
     patientFullName: fullName,
+    each: z
+      .array(z.enum(['agendaId']))
+      .default([])
+      .describe(
+        'Fields whose list applies as a whole: an appointment belongs to each agenda. Otherwise only the first.',
+      ),
     rereading,
     statuses: z
       .record(z.string(), z.enum(STATUSES))

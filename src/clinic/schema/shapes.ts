@@ -1,6 +1,6 @@
 import { field, type Shape } from './fields.ts';
 
-const { id, text, word, choice, flag, whole, decimal, date, instant, needed, record, list } = field;
+const { id, text, word, choice, flag, whole, decimal, date, instant, needed, first, record, list } = field;
 
 /** Times of a record's creation and last change. */
 const changes = { createdAt: instant('createdAt'), updatedAt: instant('updatedAt') } satisfies Shape;
@@ -116,9 +116,9 @@ export const patient = {
 /** An appointment in the API's form. The daemon's form, with whole days and status words, is in `appointment-rows.ts`. */
 export const appointment = {
   id: needed(id('id')),
-  agendaId: needed(id('agendaId')),
+  agendaId: needed(first(id('agendaId'))),
   locationId: id('locationId'),
-  patientId: id('patientId', 'patient.id'),
+  patientId: first(id('patientId', 'patient.id')),
   patientFirstName: text('patient.firstName'),
   patientLastName: text('patient.lastName'),
   doctorId: id('doctorId'),

@@ -1,7 +1,7 @@
 import { type Installation, requireTenant } from '../../control/installation.ts';
 import { type Document, explainAddress, link, paragraph, toned } from '../../documents/document.ts';
 import type { Language } from '../../messages/message.ts';
-import type { Appointment } from '../../model/records.ts';
+import { type Appointment, agendasOf } from '../../model/records.ts';
 import { DAY_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
 import { OVERLAPS } from './texts.ts';
 
@@ -38,7 +38,8 @@ interface OverlapReport {
 export function overlapsOf(appointments: Iterable<Appointment>): Overlap[] {
   const taking = [...appointments].filter(({ status, time }) => status !== 'cancelled' && time.endAt > time.startAt);
   const overlaps: Overlap[] = [];
-  for (const [agenda, own] of Map.groupBy(taking, ({ agendaId }) => agendaId)) {
+  for (const agenda of new Set(taking.flatMap(agendasOf))) {
+    const own = taking.filter((one) => agendasOf(one).includes(agenda));
     let open: Appointment[] = [];
     for (const next of own.toSorted(
       (one, other) => one.time.startAt - other.time.startAt || (one.id < other.id ? -1 : 1),

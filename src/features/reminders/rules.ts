@@ -1,4 +1,4 @@
-import type { Appointment, Patient } from '../../model/records.ts';
+import { type Appointment, belongsTo, type Patient } from '../../model/records.ts';
 import type { DropReason, LedgerEntry, PlannedReminder, ReminderKey, Withdrawal } from '../../model/reminders.ts';
 import type { Lookup } from '../../model/snapshots.ts';
 import { DAY_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
@@ -89,7 +89,7 @@ export function remindersFor(
 export function reminderExclusion(appointment: Appointment, rule: ReminderRule): ReminderExclusion | null {
   if (appointment.patientId === null) return 'no-patient';
   if (appointment.time.kind === 'all-day') return 'all-day';
-  if (rule.agendas !== 'all' && !rule.agendas.includes(appointment.agendaId)) return 'agenda';
+  if (belongsTo(appointment, rule.agendas) !== true) return 'agenda';
   if (rule.treatments !== 'all' && !rule.treatments.includes(appointment.treatmentId ?? '')) return 'treatment';
   return rule.statuses.includes(appointment.status) ? null : 'status';
 }

@@ -36,6 +36,14 @@ describe('overlapsOf', () => {
     ['two at the same time', [appointment('b', 0, 30), appointment('a', 0, 30)], [['a', 'b', 30]]],
     ['none of those that follow each other', [appointment('a', 0, 30), appointment('b', 30, 60)], []],
     ['none of two agendas', [appointment('a', 0, 30), appointment('b', 0, 30, { agendaId: 'other' })], []],
+    [
+      'one of several agendas in the other’s agenda',
+      [
+        appointment('a', 0, 30, { agendaId: 'dr', agendaIds: ['dr', 'room'] }),
+        appointment('b', 0, 30, { agendaId: 'room' }),
+      ],
+      [['a', 'b', 30]],
+    ],
     ['none with a cancelled one', [appointment('a', 0, 30), appointment('b', 0, 30, { status: 'cancelled' })], []],
     ['none with one without a duration', [appointment('a', 0, 30), appointment('b', 10, 10)], []],
   ])('finds %s', (_, appointments, pairs) => {

@@ -135,6 +135,8 @@ describe('an appointment', () => {
   test.each([
     [{ agendas: ['a1', 'a3'] }, { agendaId: 'a1' }, null],
     [{ agendas: ['a1', 'a3'] }, { agendaId: 'a2' }, 'agenda'],
+    [{ agendas: ['a1', 'a3'] }, { agendaId: 'a2', agendaIds: ['a2', 'a3'] }, null],
+    [{ agendas: ['a1', 'a3'] }, { agendaId: 'a2', agendaIds: ['a2', 'a3'], cut: ['agendaId' as const] }, 'agenda'],
     [{ treatments: ['t1'] }, { treatmentId: 't1' }, null],
     [{ treatments: ['t1'] }, { treatmentId: 't2' }, 'treatment'],
     [{ treatments: ['t1'] }, { treatmentId: null }, 'treatment'],

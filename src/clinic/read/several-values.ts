@@ -1,0 +1,34 @@
+import type { Appointment } from '../../model/records.ts';
+import type { ReadingRemark } from '../../model/snapshots.ts';
+import type { ClinicProfile } from '../schema/profile.ts';
+import { compileIds, type FieldReader } from './records.ts';
+
+/** What a record states about fields with several values. */
+export type SeveralValues = Pick<Appointment, 'agendaIds' | 'cut'>;
+
+/** Compiles the reading of agendas and patients that a row names several times. Equal values count once. */
+export function compileSeveral({ fields, each }: ClinicProfile['appointments']): FieldReader<SeveralValues> {
+  const agendasIn = compileIds(fields.agendaId, 'agendaId');
+  const patientsIn = compileIds(fields.patientId, 'patientId');
+  return (row) => {
+    const agendaIds = agendasIn(row);
+    const cut = [
+      ...(agendaIds.length > 1 && !each.includes('agendaId') ? (['agendaId'] as const) : []),
+      ...(patientsIn(row).length > 1 ? (['patientId'] as const) : []),
+    ];
+    return { ...(agendaIds.length > 1 ? { agendaIds } : {}), ...(cut.length > 0 ? { cut } : {}) };
+  };
+}
+
+/** Returns a remark for each field whose further values no record uses, with the number of records. */
+export function severalValuesIn(
+  records: Iterable<Pick<Appointment, 'cut'>>,
+  { fields }: ClinicProfile['appointments'],
+): ReadingRemark[] {
+  const found = [...records].flatMap(({ cut = [] }) => cut);
+  return (['agendaId', 'patientId'] as const).flatMap((field) => {
+    const rows = found.filter((each) => each === field).length;
+    const remark = { list: 'appointments', field, path: fields[field].join(', '), rows };
+    return rows === 0 ? [] : [{ code: 'several-values', ...remark }];
+  });
+}

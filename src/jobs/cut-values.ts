@@ -1,0 +1,31 @@
+import { type Appointment, belongsTo } from '../model/records.ts';
+import { countEach, type Snapshot } from '../model/snapshots.ts';
+import type { TargetGap } from '../state/target-record.ts';
+import { streamsOf } from '../sync/mapping-sources.ts';
+import type { OpenTarget } from './tenant.ts';
+
+/** Returns appointments with further agendas or patients that a target may lack. A calendar without names shows no patient. */
+export function cutFor(target: OpenTarget, snapshot: Snapshot<Appointment>): TargetGap[] {
+  const { agendas, title } = target.configuration;
+  const isOfHistory = streamsOf(target).includes('history');
+  if (target.stream !== 'appointments' && !isOfHistory) return [];
+  const ofPatients = target.crm !== null || title === 'initials' || title === 'full';
+  return cutIn(snapshot, isOfHistory ? 'all' : agendas, ofPatients);
+}
+
+/**
+ * Returns appointments of agendas with further agendas or patients that the profile does not use.
+ * @param ofPatients whether further patients matter
+ */
+export function cutIn({ records }: Snapshot<Appointment>, agendas: 'all' | readonly string[], ofPatients: boolean) {
+  const lacking: string[] = [];
+  for (const appointment of records.values()) {
+    if (appointment.cut === undefined) continue;
+    const belongs = belongsTo(appointment, agendas);
+    if (belongs === 'unclear') lacking.push('agendaId');
+    if (ofPatients && belongs !== false && appointment.cut.includes('patientId')) lacking.push('patientId');
+  }
+  return Object.entries(countEach(lacking)).map(([field, count]): TargetGap => {
+    return { code: 'values-unused', count, what: [field], soon: [] };
+  });
+}
