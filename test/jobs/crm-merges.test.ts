@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import { auditTarget } from '../../src/jobs/audit.ts';
+import { MirrorError } from '../../src/model/errors.ts';
 import type { CrmItem } from '../../src/model/items.ts';
 import { MINUTE_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf } from '../sync/arbitraries.ts';
 import { cycle, drain, NEVER, pull, targetOf } from './cycle.ts';
-import { held, joined, openCrmWorld, patientOf } from './world.ts';
+import { held, joined, openCrmWorld, patientOf, stateOf } from './world.ts';
 
 const redis = useRedis();
 
@@ -136,4 +137,36 @@ test('a consent that comes and goes while the clinic shows no appointments joins
   expect(generations[0]).toBeGreaterThan(0);
   await later();
   expect(activities.calls.operations).toBe(operations + ids.length);
+});
+
+test('the rest of a merged patient, or a redirect, keeps the contact unchanged, does not distrust the list, and becomes a problem', async () => {
+  const world = openCrmWorld(redis);
+  const { clinic, contacts, tenant, clock } = world;
+  clinic.patientList.push(...['4', '9', '10', '11', '12', '13', '20', '21'].map((id) => patientOf(id)));
+  await cycle(tenant);
+  const before = held(contacts);
+
+  const redirected = new MirrorError('redirected', { actor: 'settings', code: 'redirected', retry: 'later' });
+  const named = { firstName: null, lastName: null, email: null, mobilePhone: null };
+  const asked: string[] = [];
+  clinic.readPatient = async (id) => {
+    asked.push(id);
+    if (id === '9') return { found: patientOf('9', { ...named, consents: {} }) };
+    throw redirected;
+  };
+  clinic.patientList.splice(1, 5);
+  const later = async () => {
+    clock.now += 15 * MINUTE_MS;
+    return await cycle(tenant);
+  };
+  await later();
+  expect(asked.toSorted()).toEqual(['10', '11', '12', '13', '9']);
+  await later();
+  await later();
+  await later();
+  expect(held(contacts)).toEqual(before);
+  const { gaps } = (await stateOf(tenant, 'contacts')) ?? {};
+  expect(gaps?.map(({ code, count, what }) => ({ code, count, what: what.toSorted() }))).toEqual([
+    { code: 'records-unconfirmable', count: 5, what: ['incomplete-record lastName', 'redirected'] },
+  ]);
 });
