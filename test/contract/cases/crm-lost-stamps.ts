@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { group } from '../contract-case.ts';
-import { deleteOperation, describeOutcome, keyOf, sealedRecordIdOf, updateOperation } from '../contract-kit.ts';
+import { deleteOperation, describeOutcome, keyOf, sealedRecordIdOf, signal, updateOperation } from '../contract-kit.ts';
 import type { CrmKit } from '../crm-kit.ts';
 
 /** Stamps that a user or a program emptied, cut or replaced; the key is still clinic-mirror's. */
@@ -26,6 +26,14 @@ async function expectOneStamped(kit: CrmKit, title: string, remoteId: string) {
 
 /** Objects under clinic-mirror's key whose stamp was lost or damaged: clinic-mirror created them. */
 export const crmLostStamps = group<CrmKit>('lost stamps', {
+  'the object is found by its key, so that a patient is forgotten after loss of all state': async (kit) => {
+    const remoteId = await damaged(kit, () => null);
+    for (const [name, damage] of DAMAGES) {
+      await kit.target.server.damageStamp(remoteId, damage);
+      const found = await kit.connector.find(kit.target.container, [keyOf('a'), keyOf('b')], signal());
+      expect([name, found]).toMatchObject([name, [{ key: keyOf('a'), remoteId, sealedRecordId: null }]]);
+    }
+  },
   'a create and an update write the object again with its stamp, never a second object': async (kit) => {
     const remoteId = await damaged(kit, () => null);
     let revision = 2;
