@@ -1,6 +1,7 @@
 import { asMirrorError } from '../model/errors.ts';
 import type { StreamName } from '../model/items.ts';
 import type { Hold } from '../model/plan.ts';
+import type { Patient } from '../model/records.ts';
 import type { Lookup, Snapshot } from '../model/snapshots.ts';
 import type { Instant } from '../model/time.ts';
 import type { TargetStore } from '../state/targets.ts';
@@ -230,8 +231,13 @@ export async function confirmAll(
   }
   const withDoctors = usesDoctors(targets.values());
   const readInvoice = (id: string, reading: AbortSignal) => clinic.readInvoice(id, { withDoctors }, reading);
-  const readPatient = async (id: string, reading: AbortSignal) =>
-    withName(await clinic.readPatient(id, reading), clinicReading.streams.patients?.snapshot.records.values() ?? []);
+  const listed = clinicReading.streams.patients?.snapshot.records ?? new Map<string, Patient>();
+  const readPatient = async (id: string, reading: AbortSignal): Promise<Lookup<Patient>> => {
+    const answer = withName(await clinic.readPatient(id, reading), listed.values());
+    if (!('absent' in answer) || answer.mergedInto === undefined || listed.has(answer.mergedInto)) return answer;
+    const remaining = withName(await clinic.readPatient(answer.mergedInto, reading), listed.values());
+    return 'found' in remaining ? answer : { unusable: { recordId: id, code: 'merged-into-absent', field: 'merged' } };
+  };
   return {
     appointments: await confirm('appointments', clinic.readAppointment, (one, readAt) =>
       belongsOnList(one, clinicReading.snapshot, { startsBefore: startsBefore(one.id), readAt }),

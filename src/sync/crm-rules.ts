@@ -16,6 +16,7 @@ import {
   invoiceSource,
   isComputable,
   mapperOf,
+  mergesIn,
   patientSource,
   shownOf,
   startOfInvoice,
@@ -224,10 +225,11 @@ function ofPatient<Source extends { id: string; patientId: string | null }>(
   const isAsWritten = (recordId: string, decision: Made) =>
     'item' in decision &&
     isSameContent(state.links.get(recordId)?.fingerprint ?? '', target.identity.fingerprint(decision.item));
+  const merges = mergesIn(clinicReading.streams.patients?.snapshot ?? { unusable: [] });
   return (record) => {
-    const { patientId } = record;
-    if (patientId === null) return { exclude: 'no-patient' };
-    if (isForgotten(patientId)) return { exclude: 'forgotten' };
+    if (record.patientId === null) return { exclude: 'no-patient' };
+    const patientId = merges.get(record.patientId) ?? record.patientId;
+    if (isForgotten(patientId) || isForgotten(record.patientId)) return { exclude: 'forgotten' };
     if (contacts.held.has(patientId)) return { retain: 'contact-held', stopsWriting: true };
     const patient = found.get(patientId) ?? clinicReading.streams.patients?.snapshot.records.get(patientId);
     if (patient === undefined) {
