@@ -71,6 +71,8 @@ function listsOf(target: TargetHealth, asOf: number): string[] {
 function whyOf(code: string): string {
   if (code.startsWith('egress-'))
     return `the change contains more patient data than the target allows: record unchanged (${code})`;
+  if (code.startsWith('incomplete-'))
+    return `only a single answer of the clinic shows the record, and it lacks a value of the object: record unchanged (${code})`;
   return WHY[code] ?? code;
 }
 

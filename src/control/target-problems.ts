@@ -170,6 +170,7 @@ function nextOf({ code, what }: TargetGap, tenant: string, target: string, locat
   if (code === 'values-unused') return message('values-unused.remedy');
   if (code === 'records-unconfirmable') {
     const isOtherId = what.some((fault) => fault.startsWith('wrong-record'));
+    if (what.some((fault) => fault.startsWith('incomplete-record'))) return message('records-unconfirmable.merged');
     return message(isOtherId ? 'records-unconfirmable.id' : 'records-unconfirmable.remedy');
   }
   return `clinic-mirror ${code === 'records-unreadable' ? `status ${tenant}` : `health ${tenant} ${target}`}`;

@@ -1,6 +1,7 @@
 import { asMirrorError } from '../model/errors.ts';
 import type { StreamName } from '../model/items.ts';
 import type { Hold } from '../model/plan.ts';
+import type { Patient } from '../model/records.ts';
 import type { Lookup, Snapshot } from '../model/snapshots.ts';
 import type { Instant } from '../model/time.ts';
 import type { TargetStore } from '../state/targets.ts';
@@ -16,6 +17,7 @@ import {
 } from '../sync/absence.ts';
 import { outlying, type PushedState } from '../sync/diff.ts';
 import { listedIn, snapshotOf, windowOf } from '../sync/mapping-sources.ts';
+import { withName } from '../sync/read-alone.ts';
 import type { ClinicReading } from './clinic-reading.ts';
 import type { Cycle } from './cycle.ts';
 import type { StreamMemory } from './stream-memory.ts';
@@ -120,7 +122,8 @@ function asker<Source>(
       const { code } = asMirrorError(error);
       addFault(code === 'wrong-record' ? `${code} id` : code);
       tenant.log.warn({ code }, 'missing record could not be read individually');
-      failedInTurn += 1;
+      // A redirect answers for one record, such as a merged one: the clinic is available for the others.
+      if (code !== 'redirected') failedInTurn += 1;
       return null;
     }
   };
@@ -228,11 +231,18 @@ export async function confirmAll(
   }
   const withDoctors = usesDoctors(targets.values());
   const readInvoice = (id: string, reading: AbortSignal) => clinic.readInvoice(id, { withDoctors }, reading);
+  const listed = clinicReading.streams.patients?.snapshot.records ?? new Map<string, Patient>();
+  const readPatient = async (id: string, reading: AbortSignal): Promise<Lookup<Patient>> => {
+    const answer = withName(await clinic.readPatient(id, reading), listed.values());
+    if (!('absent' in answer) || answer.mergedInto === undefined || listed.has(answer.mergedInto)) return answer;
+    const remaining = withName(await clinic.readPatient(answer.mergedInto, reading), listed.values());
+    return 'found' in remaining ? answer : { unusable: { recordId: id, code: 'merged-into-absent', field: 'merged' } };
+  };
   return {
     appointments: await confirm('appointments', clinic.readAppointment, (one, readAt) =>
       belongsOnList(one, clinicReading.snapshot, { startsBefore: startsBefore(one.id), readAt }),
     ),
-    patients: await confirm('patients', clinic.readPatient, patientBelongsOnList),
+    patients: await confirm('patients', readPatient, patientBelongsOnList),
     invoices: await confirm('invoices', readInvoice, invoiceBelongsOnList),
   };
 }

@@ -64,6 +64,8 @@ export const DAEMON_EN = {
     '{count:record|records} missing from the list of the clinic cannot be read individually: {codes}',
   'records-unconfirmable.id':
     'if the clinic writes ids in another case, set idCase: ignored in the clinic profile; otherwise report the error to the clinic',
+  'records-unconfirmable.merged':
+    'if the clinic merged the patients, set patients.merged in the clinic profile; otherwise report the error to the clinic',
   'records-unconfirmable.remedy': 'correct the fields of the clinic profile, or report the error to the clinic',
   'remark.date-order':
     '{list}: {field} in {rows} can be two dates, such as 03/12/2026; set dateOrder in the clinic profile',

@@ -68,6 +68,8 @@ export const DAEMON_IT = {
     '{count:record assente dall’elenco della clinica non è leggibile singolarmente|record assenti dall’elenco della clinica non sono leggibili singolarmente}: {codes}',
   'records-unconfirmable.id':
     'se la clinica scrive gli id con altre maiuscole, impostare idCase: ignored nel profilo della clinica; altrimenti segnalare l’errore alla clinica',
+  'records-unconfirmable.merged':
+    'se la clinica ha unito i pazienti, impostare patients.merged nel profilo della clinica; altrimenti segnalare l’errore alla clinica',
   'records-unconfirmable.remedy': 'correggere i campi del profilo della clinica, o segnalare l’errore alla clinica',
   'remark.date-order':
     '{list}: {field} in {rows} può indicare due date, come 03/12/2026; impostare dateOrder nel profilo della clinica',

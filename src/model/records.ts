@@ -156,4 +156,6 @@ export interface InvalidRow {
   agendaId?: string;
   /** Not a fault: the source only reports that the record is cancelled or deleted. */
   isTombstone?: true;
+  /** Of a patient merged into another one: id of the remaining patient. */
+  mergedInto?: string;
 }

@@ -74,8 +74,11 @@ export type AppointmentSnapshot = Snapshot<Appointment> & {
   repeated: number;
 };
 
-/** Result of a single-record request: present, absent, or present but invalid. */
-export type Lookup<Found> = { found: Found } | { absent: true } | { unusable: InvalidRow };
+/**
+ * Result of a single-record request: present, absent, or present but invalid. `mergedInto`: the record is absent because it was merged into
+ * the record with this id.
+ */
+export type Lookup<Found> = { found: Found } | { absent: true; mergedInto?: string } | { unusable: InvalidRow };
 
 /**
  * A remark about the profile:

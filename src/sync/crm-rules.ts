@@ -16,12 +16,14 @@ import {
   invoiceSource,
   isComputable,
   mapperOf,
+  mergesIn,
   patientSource,
   shownOf,
   startOfInvoice,
   tombstonesIn,
   unusableIn,
 } from './mapping-sources.ts';
+import { withoutField } from './read-alone.ts';
 import { type RetainRefusals, retainRefusals } from './refusals.ts';
 import type { TargetPlan } from './target-plan.ts';
 
@@ -124,9 +126,14 @@ function contactMapper(input: TargetInput, { clinicReading }: CycleInput): (pati
 }
 
 /** Returns why a patient's contact is excluded or unchanged, or null. */
-function patientExclusionOf({ target, pinned }: TargetInput, { isForgotten }: CycleInput, patient: Patient) {
+function patientExclusionOf(
+  { target, pinned }: TargetInput,
+  { isForgotten, confirmations }: CycleInput,
+  patient: Patient,
+) {
   if (isForgotten(patient.id)) return { exclude: 'forgotten' };
-  return consentDecision(target, patient, pinned.has(patient.id));
+  const isAlone = () => confirmations.patients.found.includes(patient);
+  return consentDecision(target, patient, pinned.has(patient.id), isAlone);
 }
 
 /**
@@ -175,16 +182,20 @@ export function agrees(
 /**
  * Returns why consents exclude a patient's contact or keep it unchanged, or null.
  * @param isPinned an administrator restored the contact. The target's rules then do not apply; the patient's refusal does.
+ * @param isAlone whether only a single answer shows the patient. A consent that it lacks is not withdrawn.
  */
 function consentDecision(
   target: TargetSetup,
   patient: Patient,
   isPinned: boolean,
+  isAlone: () => boolean,
 ): Exclude<Decision, { item: unknown }> | null {
   const { crm } = target.configuration;
   if (crm === undefined) return null;
   if (!patient.isActive && crm.inactive === 'remove' && !isPinned) return { exclude: 'inactive' };
   if (agrees(target, patient)) return null;
+  const isRefused = crm.consents.some((consent) => patient.consents[consent] === false);
+  if (!isRefused && isAlone()) return { ...withoutField('consents'), stopsWriting: true };
   return crm.withdrawn === 'keep' ? { retain: 'no-consent', stopsWriting: true } : { exclude: 'no-consent' };
 }
 
@@ -215,17 +226,20 @@ function ofPatient<Source extends { id: string; patientId: string | null }>(
   const isAsWritten = (recordId: string, decision: Made) =>
     'item' in decision &&
     isSameContent(state.links.get(recordId)?.fingerprint ?? '', target.identity.fingerprint(decision.item));
+  const merges = mergesIn(clinicReading.streams.patients?.snapshot ?? { unusable: [] });
   return (record) => {
-    const { patientId } = record;
-    if (patientId === null) return { exclude: 'no-patient' };
-    if (isForgotten(patientId)) return { exclude: 'forgotten' };
+    if (record.patientId === null) return { exclude: 'no-patient' };
+    const patientId = merges.get(record.patientId) ?? record.patientId;
+    if (isForgotten(patientId) || isForgotten(record.patientId)) return { exclude: 'forgotten' };
     if (contacts.held.has(patientId)) return { retain: 'contact-held', stopsWriting: true };
     const patient = found.get(patientId) ?? clinicReading.streams.patients?.snapshot.records.get(patientId);
     if (patient === undefined) {
       // The record may be newer than the list of patients, or the patient may be unusable: keep the last write.
       return isGone(patientId, record.id) ? { exclude: 'patient-vanished' } : { retain: 'patient-unknown' };
     }
-    const exclusion = consentDecision(contacts.target, patient, contacts.pinned.has(patientId));
+    const exclusion = consentDecision(contacts.target, patient, contacts.pinned.has(patientId), () =>
+      found.has(patientId),
+    );
     if (exclusion !== null) return 'retain' in exclusion ? exclusion : { exclude: 'patient-left-out' };
     const contact = contacts.state.links.get(patientId);
     // The record waits for its contact. A cycle after the contact's write plans the record again.

@@ -98,6 +98,15 @@ export function tombstonesIn({ unusable }: Pick<Snapshot<unknown>, 'unusable'>):
   return unusable.flatMap(({ recordId, isTombstone }) => (isTombstone === true && recordId !== null ? [recordId] : []));
 }
 
+/** Returns the ids of remaining patients by the ids of patients that the list reports as merged into them. */
+export function mergesIn({ unusable }: Pick<Snapshot<unknown>, 'unusable'>): Map<string, string> {
+  return new Map(
+    unusable.flatMap(({ recordId, mergedInto }) =>
+      recordId === null || mergedInto === undefined ? [] : [[recordId, mergedInto]],
+    ),
+  );
+}
+
 /**
  * Returns ids missing from a complete snapshot although the target has an object or a pending change for them.
  * @param pinned records that an administrator restored. Their agendas may feed no target, so that no list contains them.

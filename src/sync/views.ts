@@ -10,6 +10,7 @@ import { eventCheck } from './egress.ts';
 import type { CachedFingerprints } from './identity.ts';
 import { describeAppointment, describeInvoice, describePatient, exclusionOf, shownOf } from './mapping-sources.ts';
 import { type Directory, project } from './project.ts';
+import { emptyingNothing } from './read-alone.ts';
 
 /** Input of a comparison, without the records. */
 type Common = Omit<DiffInput, 'records' | 'describe' | 'rule' | 'fingerprints'>;
@@ -70,13 +71,17 @@ export function* viewOf(
       const unusable: Record<string, number> = {};
       const listed = { list: clinicReading.streams.patients, found: confirmations.patients.found };
       const refuse = yield* refusalsOfContacts(input, cycle);
-      return view(listed, describePatient, contactRule(input, cycle, unusable, refuse), { unusable });
+      const rule = emptyingNothing(contactRule(input, cycle, unusable, refuse), listed.found, input);
+      return view(listed, describePatient, rule, { unusable });
     }
-    case 'appointments':
-      return view(appointments, describeAppointment, activityRule(input, cycle, theirs));
+    case 'appointments': {
+      const rule = emptyingNothing(activityRule(input, cycle, theirs), appointments.found, input);
+      return view(appointments, describeAppointment, rule);
+    }
     case 'invoices': {
       const listed = { list: clinicReading.streams.invoices, found: confirmations.invoices.found };
-      return view(listed, describeInvoice, dealRule(input, cycle, theirs));
+      const rule = emptyingNothing(dealRule(input, cycle, theirs), listed.found, input);
+      return view(listed, describeInvoice, rule);
     }
   }
 }

@@ -69,6 +69,7 @@ test('lists the first twenty records and counts the rest', () => {
 
 test.each([
   ['egress-name', 'the change contains more patient data than the target allows: record unchanged (egress-name)'],
+  ['incomplete-phone', 'it lacks a value of the object: record unchanged (incomplete-phone)'],
   ['not-in-any-list', 'Excluded, 1: not-in-any-list'],
 ])('shows the code of a rule without a text: %s', (code, says) => {
   expect(rendered({ excluded: { counts: { [code]: 1 }, records: [] } })).toContain(says);

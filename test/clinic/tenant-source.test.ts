@@ -59,6 +59,15 @@ test('a value that cannot be read costs no patient, and is counted by its field'
   expect(unread).toEqual({ email: 1 });
 });
 
+test('a merged patient is absent when read singly, with the id of the remaining patient', async () => {
+  await using server = await startScriptedServer(({ path }) => ({
+    json: path.endsWith('/userinfo') ? { tenants: [{ id: 't' }] } : { id: '9', mergedInto: '4' },
+  }));
+  const { context } = openClient(server.url, profileOf({ patients: { merged: 'mergedInto' } }));
+  const source = createTenantSource(context, 't');
+  expect(await source.readPatient('9', unhurried())).toEqual({ absent: true, mergedInto: '4' });
+});
+
 test('a numeric id above 2^53 is read and requested by its exact digits', async () => {
   const asked: string[] = [];
   const row = '{"id":7000000000000000001,"firstName":"Ada","lastName":"Rossi"}';

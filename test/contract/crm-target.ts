@@ -50,6 +50,8 @@ export interface CrmServer extends ServerOf<RemoteRow> {
   addByHand(values: Partial<CrmValues>): Promise<string>;
   /** A user empties the property with the owner's stamp and leaves the key. */
   removeStampByHand(remoteId: string): Promise<void>;
+  /** A user or a program changes the owner's stamp and leaves the key; null empties the stamp. */
+  damageStamp(remoteId: string, damage: (stamp: string) => string | null): Promise<void>;
   /** A user moves an activity or a deal to another contact. Absent if reads do not report the contact. */
   giveByHand?(remoteId: string, contactId: string): Promise<void>;
   /** Merges two objects, as a user does. Returns the remote id of the remaining object. */

@@ -179,6 +179,8 @@ function serverVerbs(sandbox: HubSpotSandbox, object: ObjectTypeName, names: Crm
     deleteByHand: async (id) => sandbox.archive(object, id),
     removeMarkByHand: async (id) => sandbox.edit(object, id, { [KEY]: '', [STAMP]: '' }),
     removeStampByHand: async (id) => sandbox.edit(object, id, { [STAMP]: '' }),
+    damageStamp: async (id, damage) =>
+      sandbox.edit(object, id, { [STAMP]: damage(String(sandbox.record(object, id)?.properties[STAMP] ?? '')) ?? '' }),
     putForeign: async (title, key) =>
       add({ [names.title]: title, ...(key === undefined ? {} : { [KEY]: key, [STAMP]: FOREIGN_STAMP }) }),
     addByHand: async (values) => add(toNames(names, values)),

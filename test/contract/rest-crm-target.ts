@@ -162,6 +162,10 @@ function serverVerbs(sandbox: RestCrmSandbox, speech: RestCrmSpeech, stream: Str
     deleteByHand: async (id) => sandbox.deleteByHand(kind, id),
     removeMarkByHand: async (id) => sandbox.editByHand(kind, id, { [speech.key]: null, [speech.stamp]: null }),
     removeStampByHand: async (id) => sandbox.editByHand(kind, id, { [speech.stamp]: null }),
+    async damageStamp(id, damage) {
+      const stamp = sandbox.records(kind).find((record) => record.id === id)?.values[speech.stamp];
+      sandbox.editByHand(kind, id, { [speech.stamp]: damage(String(stamp ?? '')) });
+    },
     putForeign: async (title, key) =>
       add({ [names.title]: title, ...(key === undefined ? {} : { [speech.key]: key, [speech.stamp]: FOREIGN_STAMP }) }),
     addByHand: async (values) => add(toNames(names, values)),

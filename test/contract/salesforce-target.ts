@@ -169,6 +169,10 @@ function serverVerbs(sandbox: SalesforceSandbox, stream: StreamName): CrmServer 
     deleteByHand: async (id) => sandbox.deleteByHand(id),
     removeMarkByHand: async (id) => void sandbox.editByHand(id, { [KEY]: null, [STAMP]: null }),
     removeStampByHand: async (id) => void sandbox.editByHand(id, { [STAMP]: null }),
+    async damageStamp(id, damage) {
+      const stamp = sandbox.records(object).find(({ Id }) => Id === id)?.[STAMP];
+      sandbox.editByHand(id, { [STAMP]: damage(String(stamp ?? '')) });
+    },
     putForeign: async (title, key) =>
       add({ [names.title]: title, ...(key === undefined ? {} : { [KEY]: key, [STAMP]: FOREIGN_STAMP }) }),
     addByHand: async (values) => add(toNames(names, values)),

@@ -120,6 +120,11 @@ describe('missing records that single requests never return (records-unconfirmab
       fault: 'bad-time start',
       remedy: 'correct the fields',
     },
+    {
+      answer: () => ({ unusable: { recordId: '2', code: 'incomplete-record', field: 'lastName' } }),
+      fault: 'incomplete-record lastName',
+      remedy: 'set patients.merged',
+    },
   ])(
     '$fault is a problem from the third cycle on, until the records can be read',
     async ({ answer, fault, remedy }) => {

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import { auditTarget } from '../../src/jobs/audit.ts';
+import { MirrorError } from '../../src/model/errors.ts';
 import type { CrmItem } from '../../src/model/items.ts';
 import { MINUTE_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf } from '../sync/arbitraries.ts';
 import { cycle, drain, NEVER, pull, targetOf } from './cycle.ts';
-import { held, joined, openCrmWorld, patientOf } from './world.ts';
+import { held, joined, openCrmWorld, patientOf, stateOf } from './world.ts';
 
 const redis = useRedis();
 
@@ -137,3 +138,83 @@ test('a consent that comes and goes while the clinic shows no appointments joins
   await later();
   expect(activities.calls.operations).toBe(operations + ids.length);
 });
+
+test('the rest of a merged patient, or a redirect, keeps the contact unchanged, does not distrust the list, and becomes a problem', async () => {
+  const world = openCrmWorld(redis);
+  const { clinic, contacts, tenant, clock } = world;
+  clinic.patientList.push(...['4', '9', '10', '11', '12', '13', '20', '21'].map((id) => patientOf(id)));
+  await cycle(tenant);
+  const before = held(contacts);
+
+  const redirected = new MirrorError('redirected', { actor: 'settings', code: 'redirected', retry: 'later' });
+  const named = { firstName: null, lastName: null, email: null, mobilePhone: null };
+  const asked: string[] = [];
+  clinic.readPatient = async (id) => {
+    asked.push(id);
+    if (id === '9') return { found: patientOf('9', { ...named, consents: {} }) };
+    throw redirected;
+  };
+  clinic.patientList.splice(1, 5);
+  const later = async () => {
+    clock.now += 15 * MINUTE_MS;
+    return await cycle(tenant);
+  };
+  await later();
+  expect(asked.toSorted()).toEqual(['10', '11', '12', '13', '9']);
+  await later();
+  await later();
+  await later();
+  expect(held(contacts)).toEqual(before);
+  const { gaps } = (await stateOf(tenant, 'contacts')) ?? {};
+  expect(gaps?.map(({ code, count, what }) => ({ code, count, what: what.toSorted() }))).toEqual([
+    { code: 'records-unconfirmable', count: 5, what: ['incomplete-record lastName', 'redirected'] },
+  ]);
+});
+
+test('a patient that the list reports as merged loses the contact, and the activities move to the remaining patient', async () => {
+  const world = openCrmWorld(redis);
+  const { clinic, contacts, activities, tenant, clock } = world;
+  clinic.patientList.push(patientOf('4'), patientOf('9'));
+  clinic.appointments.set('a', { ...appointmentOf('a', { inHours: 24 }), patientId: '9' });
+  await cycle(tenant);
+  expect(joined(activities)).toEqual([targetOf(tenant, 'contacts').identity.key('9', 0)]);
+
+  const readPatients = clinic.readPatients;
+  clinic.patientList.splice(1, 1);
+  const rest = { recordId: '9', code: 'tombstone', field: 'merged', isTombstone: true, mergedInto: '4' } as const;
+  clinic.readPatients = async (signal) => ({ ...(await readPatients(signal)), unusable: [rest] });
+  for (let cycles = 0; cycles < 3; cycles += 1) {
+    clock.now += 15 * MINUTE_MS;
+    await cycle(tenant);
+  }
+  expect(held(contacts).map(({ lastname }) => lastname)).toEqual(['Verdi 4']);
+  expect(joined(activities)).toEqual([targetOf(tenant, 'contacts').identity.key('4', 0)]);
+  expect((await stateOf(tenant, 'contacts'))?.gaps).toEqual([]);
+});
+
+test.each([
+  { remaining: '4', left: ['Verdi 4', 'Verdi 5', 'Verdi 6'] },
+  { remaining: 'unlisted', left: ['Verdi 4', 'Verdi 5', 'Verdi 6'] },
+  { remaining: 'absent', left: ['Verdi 4', 'Verdi 5', 'Verdi 6', 'Verdi 9'] },
+])(
+  'a single answer of a merged patient removes the contact only if the remaining patient exists: $remaining',
+  async ({ remaining, left }) => {
+    const { clinic, contacts, tenant, clock } = openCrmWorld(redis);
+    clinic.patientList.push(...['4', '5', '6', '9'].map((id) => patientOf(id)));
+    await cycle(tenant);
+    clinic.patientList.pop();
+    clinic.readPatient = async (id) => {
+      if (id === '9') return { absent: true, mergedInto: remaining };
+      return id === 'absent' ? { absent: true } : { found: patientOf(id) };
+    };
+    for (let cycles = 0; cycles < 3; cycles += 1) {
+      clock.now += 15 * MINUTE_MS;
+      await cycle(tenant);
+    }
+    expect(
+      held(contacts)
+        .map(({ lastname }) => lastname)
+        .toSorted(),
+    ).toEqual(left);
+  },
+);

@@ -1,7 +1,7 @@
 import type { Agenda, Location, Patient, PostalAddress, Treatment } from '../../model/records.ts';
 import type { Report } from '../../model/triggers.ts';
 import { ianaZone } from '../../model/zone-names.ts';
-import { asFlag, compilePaths, isJsonObject, type JsonObject, type RowMapper } from '../http/rows.ts';
+import { asFlag, asId, compilePaths, isJsonObject, type JsonObject, type RowMapper } from '../http/rows.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { agenda, location, medicalReport, patient, treatment } from '../schema/shapes.ts';
 import { withTombstones } from './appointment-rows.ts';
@@ -81,7 +81,19 @@ export function compilePatientRows(profile: ClinicProfile): RowMapper<Patient> {
     address: postalAddressOf(row, read, onUnreadable),
     updatedAt: updatedAt(row, onUnreadable),
   }));
-  return withTombstones(profile.patients, map);
+  return withMerges(profile.patients, withTombstones(profile.patients, map));
+}
+
+/** Wraps a mapper: a patient merged into another one becomes a tombstone with the id of the remaining patient. */
+function withMerges({ fields, merged }: ClinicProfile['patients'], map: RowMapper<Patient>): RowMapper<Patient> {
+  if (merged === null) return map;
+  const [readId, readMerged] = [compilePaths(fields.id), compilePaths([merged])];
+  return (row) => {
+    if (!isJsonObject(row)) return map(row);
+    const [recordId, mergedInto] = [asId(readId(row)), asId(readMerged(row))];
+    if (recordId === null || mergedInto === null || mergedInto === recordId) return map(row);
+    return { unusable: { recordId, code: 'tombstone', field: 'merged', isTombstone: true, mergedInto } };
+  };
 }
 
 function postalAddressOf(

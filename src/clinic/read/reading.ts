@@ -61,7 +61,8 @@ export async function readOne<Model extends object>(
   const mapped = ofTenant(context.profile, question, map)(row);
   if ('unusable' in mapped) {
     // Two tombstones prove absence, like two answers 404.
-    if (mapped.unusable.isTombstone === true) return { absent: true };
+    const { isTombstone, mergedInto } = mapped.unusable;
+    if (isTombstone === true) return { absent: true, ...(mergedInto !== undefined && { mergedInto }) };
     return { unusable: { ...mapped.unusable, recordId: question.id } };
   }
   if (isAsked(mapped.record)) return { found: mapped.record };

@@ -21,6 +21,12 @@ const patients = z.strictObject({
     .record(z.string().regex(NAME, issueText(NAME_REMEDY)), paths)
     .default({ privacy: ['consents.privacy.granted'], marketing: ['consents.marketing.granted'] })
     .describe("Names for patients' consents, and the fields that contain yes or no."),
+  merged: path
+    .nullable()
+    .default(null)
+    .describe(
+      'Path of the id of the remaining patient, in a record that was merged into that patient, such as `mergedInto`. Such a record needs only an id. `null`: the system does not show merges.',
+    ),
 });
 
 const availabilities = z.strictObject({

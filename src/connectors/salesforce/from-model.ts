@@ -1,6 +1,6 @@
 import type { CrmItem, PropertyKind, PropertyValue } from '../../model/items.ts';
 import type { Operation, RemoteItem } from '../../model/operations.ts';
-import { belongingOf, fromStamp, toStamp, withRevision } from '../owner.ts';
+import { belongingOf, fromStamp, isStampOfAnother, toStamp, withRevision } from '../owner.ts';
 import type { RecordForm } from './description.ts';
 import type { SeenRecord } from './schemas.ts';
 
@@ -76,6 +76,13 @@ export function toRemoteItem(
     ...withRevision(stamp.revision),
     ...(refuses.length === 0 ? {} : { refuses }),
   };
+}
+
+/** Converts an object with a key whose stamp was lost or damaged, without its content. Returns null for any other object. */
+export function toUnstamped(form: RecordForm, ownerTag: string, record: SeenRecord): RemoteItem<CrmItem> | null {
+  const [key, stamp] = [record[form.keyField], record[form.stampField]];
+  if (typeof key !== 'string' || fromStamp(ownerTag, stamp) !== null || isStampOfAnother(ownerTag, stamp)) return null;
+  return { key, sealedRecordId: null, remoteId: record.Id, versionTag: null, item: null };
 }
 
 /** Returns the mapped fields of an object, or null if a value does not fit its kind. */

@@ -8,7 +8,7 @@ import { type WireResponse, walkPages } from '../wire.ts';
 import type { OrgClient, Part } from './client.ts';
 import type { ContactReference, RecordForm } from './description.ts';
 import { errors } from './errors.ts';
-import { contactIdOf, fieldsOf, toRemoteItem } from './from-model.ts';
+import { contactIdOf, fieldsOf, toRemoteItem, toUnstamped } from './from-model.ts';
 import { COMPOSITE_PARTS, MAX_PAGES, PAGE_SIZE, QUERY_KEYS } from './limits.ts';
 import { pageSchema, type SeenRecord } from './schemas.ts';
 
@@ -49,11 +49,12 @@ export async function* queryPages({ client, form }: Scope, condition: string): A
   yield* walkPages(client.pathOf(queryPath(soql)), ask, () => errors.make('unexpected-answer'), MAX_PAGES);
 }
 
-/** Fetches the existing own objects among the keys. */
+/** Fetches the existing own objects among the keys, also with a lost or damaged stamp: only clinic-mirror can produce a key. */
 export async function findByKey(scope: Scope, keys: readonly ItemKey[]): Promise<RemoteItem<CrmItem>[]> {
   const { client, form } = scope;
   const records = await selectIn(client, { ...wholeRecord(form), field: form.keyField, values: keys });
-  return toItems(scope, records, new Map());
+  const unstamped = records.flatMap((record) => toUnstamped(form, scope.ownerTag, record) ?? []);
+  return [...(await toItems(scope, records, new Map())), ...unstamped];
 }
 
 /** Selection of fields, for the objects whose `field` has one of the values. */

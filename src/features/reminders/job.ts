@@ -264,7 +264,10 @@ async function readSource(
   if (patientId === null || !channel.readsPatient) {
     return { appointment, patient: null, agendas, locations };
   }
-  return { appointment, patient: await clinic.readPatient(patientId, signal), agendas, locations };
+  const named = await clinic.readPatient(patientId, signal);
+  const remainingId = 'absent' in named ? named.mergedInto : undefined;
+  const patient = remainingId === undefined ? named : await clinic.readPatient(remainingId, signal);
+  return { appointment, patient, agendas, locations };
 }
 
 /** Finds the patient's contact data for the channel, and writes the text. */

@@ -72,3 +72,13 @@ test('an empty string is no value; a name is required, and may be empty', () => 
   expect(agendas({ id: 1, name: '' })).toMatchObject({ record: { id: '1', name: '' } });
   expect(agendas({ id: 1 })).toEqual({ unusable: { recordId: '1', code: 'missing-field', field: 'name' } });
 });
+
+test('a patient merged into another one is a tombstone with the id of the remaining patient, if the profile names the field', () => {
+  const rest = { codice: '9', mergedInto: 4 };
+  const fields = { id: ['codice'] };
+  const map = compilePatientRows(profileOf({ patients: { fields, merged: 'mergedInto' } }));
+  const tombstone = { recordId: '9', code: 'tombstone', field: 'merged', isTombstone: true, mergedInto: '4' };
+  expect(map(rest)).toEqual({ unusable: tombstone });
+  for (const mergedInto of [null, '', '9']) expect(map({ ...rest, mergedInto })).toMatchObject({ record: { id: '9' } });
+  expect(compilePatientRows(profileOf({ patients: { fields } }))(rest)).toMatchObject({ record: { id: '9' } });
+});

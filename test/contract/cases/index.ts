@@ -14,6 +14,7 @@ import { crmData } from './crm-data.ts';
 import { crmErasing } from './crm-erasing.ts';
 import { crmExisting } from './crm-existing.ts';
 import { crmFamilies } from './crm-families.ts';
+import { crmLostStamps } from './crm-lost-stamps.ts';
 import { crmOddValues } from './crm-odd-values.ts';
 import { crmMerging, crmPeople } from './crm-people.ts';
 import { crmProperties } from './crm-properties.ts';
@@ -82,6 +83,7 @@ const crmCases: readonly ContractCase<CrmKit>[] = [
   ...transport,
   ...crmData,
   ...crmErasing,
+  ...crmLostStamps,
   ...privacy,
   ...budget,
   ...crmChanges,

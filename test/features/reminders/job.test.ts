@@ -39,6 +39,17 @@ describe('a reminder', () => {
   });
 });
 
+test('a reminder of a merged patient goes to the remaining patient', async () => {
+  const world = await booked();
+  const { readPatient } = world.clinic;
+  world.clinic.readPatient = async (id, signal) =>
+    id === 'p1' ? { absent: true, mergedInto: 'p2' } : await readPatient(id, signal);
+  world.clinic.patientList.push(patientOf('p2', { mobilePhone: '333 765 4321' }));
+  await world.advance(24 * HOUR_MS);
+  expect(await world.fate()).toBe('sent');
+  expect(world.gateway.delivered.map(({ recipient }) => recipient.phone)).toEqual(['+393337654321']);
+});
+
 describe('at the moment of sending', () => {
   test('an address that the channel cannot use is named as the address of the clinic, not as a refusal', async () => {
     const world = await booked();
