@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { expect, onTestFinished, test } from 'vitest';
+import { Redis } from 'ioredis';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { editTenantFile } from '../../demo/configuration.ts';
 import { type Composition, compose } from '../../src/composition/compose.ts';
 import { connectors } from '../../src/connectors/registry.ts';
@@ -20,8 +21,11 @@ import type { Problem } from '../../src/model/problems.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
 import { loadConfiguration } from '../../src/settings/configuration-files.ts';
 import { keys } from '../../src/state/keys.ts';
+import { DAEMON_SEEN_LIFE_MS } from '../../src/state/redis.ts';
 import { FAULTS, type Fault } from '../../tools/fault-table.ts';
 import { useRedis } from '../support/redis.ts';
+import { timeOfTests } from '../support/redis-date.ts';
+import { machineNow } from '../support/shifted-date.ts';
 import { type SmallWorld, startSmallWorld } from './support/small-world.ts';
 import { openSkins, SURFACES, shownOn } from './support/surfaces.ts';
 
@@ -82,9 +86,10 @@ async function useFaultWorld(redisUrl: string): Promise<FaultWorld> {
     triggers: { endpoints: { portal: { ...HOOK, events: ['report.available'] } } },
   });
   onTestFinished(() => small.close());
+  const ahead = { ms: 0 };
+  await asOneDaemonRuns(redisUrl, ahead);
   small.env.TENANT_CLINIC_1__HOOK = SIGNING;
   await small.logIn();
-  const ahead = { ms: 0 };
   const read = () => {
     const { configDir: dir, env } = small;
     return loadConfiguration({ dir, env, connectors, reminderChannels, mode: 'set-aside' });
@@ -93,6 +98,17 @@ async function useFaultWorld(redisUrl: string): Promise<FaultWorld> {
   const composition = compose({ configuration: read(), log: silentLogger, priority: 'interactive', clock });
   onTestFinished(() => composition.close());
   return openFaultWorld(small, composition, ahead, read);
+}
+
+/** The clock of Redis follows the clock of the test, and a daemon has just been seen: neither is a fault of this world. */
+async function asOneDaemonRuns(redisUrl: string, ahead: { ms: number }): Promise<void> {
+  const ofTestsMs = Date.now() - machineNow();
+  vi.spyOn(Redis.prototype, 'time').mockImplementation(function (this: Redis) {
+    return timeOfTests(ofTestsMs + ahead.ms).call(this);
+  } as typeof Redis.prototype.time);
+  const connection = new Redis(redisUrl);
+  await connection.set(keys.daemonSeen(), '1', 'PX', DAEMON_SEEN_LIFE_MS);
+  connection.disconnect();
 }
 
 function openFaultWorld(

@@ -28,6 +28,7 @@ import { createProofSealer } from '../../../src/state/sealing.ts';
 import { createTargetStore } from '../../../src/state/targets.ts';
 import { logInTo } from '../../support/log-in.ts';
 import { paced } from '../../support/pace.ts';
+
 import { waitFor } from '../../support/wait-for.ts';
 import { type Ran, runHere } from './run-command.ts';
 import {
@@ -40,6 +41,8 @@ import {
   settingsOf,
 } from './small-configuration.ts';
 import { emptyDavServer } from './small-targets.ts';
+
+const REDIS_DATE = new URL('../../support/redis-date-preload.ts', import.meta.url).href;
 
 /** A clinic, its targets and a configuration that joins them; the product runs in this process or as its own. */
 export interface SmallWorld {
@@ -103,6 +106,8 @@ export async function startSmallWorld(options: SmallWorldOptions): Promise<Small
   const env = {
     REDIS_URL: options.redisUrl ?? '',
     ...{ ...keysOf(), ...clientSecretsOf(servers), ...secretsOfTenants() },
+    // A daemon compares the clock of Redis with its own.
+    NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import ${REDIS_DATE}`,
   };
   return openWorld({ clinic, google, graph, clinicProxy, entraProxy, configDir, env, dir }, built);
 }
