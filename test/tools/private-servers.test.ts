@@ -1,3 +1,4 @@
+// Tier: full. Fetches and starts every server program.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { cutIn } from '../../src/jobs/cut-values.ts';
+import type { Appointment } from '../../src/model/records.ts';
+import type { Snapshot } from '../../src/model/snapshots.ts';
+import { appointmentOf } from '../sync/arbitraries.ts';
+
+/** A reading of appointments of two agendas, of which only the first is used. */
+function reading(...cuts: Appointment['cut'][]): Snapshot<Appointment> {
+  const records = cuts.map((cut, index): [string, Appointment] => {
+    const several = { agendaId: 'dr-7', agendaIds: ['dr-7', 'room-2'], ...(cut === undefined ? {} : { cut }) };
+    return [`${index}`, { ...appointmentOf(`${index}`), ...several }];
+  });
+  return { records: new Map(records) } as unknown as Snapshot<Appointment>;
+}
+
+const gap = (field: string, count: number) => ({ code: 'values-unused', count, what: [field], soon: [] });
+
+test('a target lacks appointments that name one of its agendas as an unused value', () => {
+  expect(cutIn(reading(['agendaId'], ['agendaId'], undefined), ['room-2'], false)).toEqual([gap('agendaId', 2)]);
+  expect(cutIn(reading(['agendaId']), ['dr-7'], false)).toEqual([]);
+  expect(cutIn(reading(['agendaId']), ['room-3'], false)).toEqual([]);
+});
+
+test('further patients matter where patients are shown, and in agendas of the target', () => {
+  expect(cutIn(reading(['patientId']), ['dr-7'], true)).toEqual([gap('patientId', 1)]);
+  expect(cutIn(reading(['patientId']), 'all', true)).toEqual([gap('patientId', 1)]);
+  expect(cutIn(reading(['patientId']), ['dr-7'], false)).toEqual([]);
+  expect(cutIn(reading(['patientId']), ['room-3'], true)).toEqual([]);
+});
