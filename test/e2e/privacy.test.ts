@@ -257,7 +257,8 @@ interface Sent {
 /** Passwords, keys and every token that travelled. */
 function secretsOf({ env, tenants }: SmallWorld, requests: readonly Sent[]): string[] {
   const secrets = new Set(tenants.map(({ user }) => user.password));
-  for (const [name, value] of Object.entries(env)) if (!['REDIS_URL', 'NODE_OPTIONS'].includes(name)) secrets.add(value);
+  for (const [name, value] of Object.entries(env))
+    if (!['REDIS_URL', 'NODE_OPTIONS'].includes(name)) secrets.add(value);
   for (const { headers, body } of requests) {
     const token = /^(?:Bearer|Basic) (\S+)$/.exec(String(headers.authorization ?? ''))?.[1];
     if (token !== undefined) secrets.add(token);
