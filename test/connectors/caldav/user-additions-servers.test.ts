@@ -1,3 +1,4 @@
+// Tier: full. Starts Radicale, Xandikos and Cyrus IMAP.
 import { describe, expect, test } from 'vitest';
 import { createOperation, itemWith, keyOf, timed, written } from '../../contract/contract-kit.ts';
 import { useCyrus, useXandikos } from '../../support/dav-servers.ts';
