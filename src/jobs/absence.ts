@@ -20,7 +20,6 @@ import { listedIn, snapshotOf, windowOf } from '../sync/mapping-sources.ts';
 import { withName } from '../sync/read-alone.ts';
 import type { ClinicReading } from './clinic-reading.ts';
 import type { Cycle } from './cycle.ts';
-import type { StreamMemory } from './stream-memory.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** Maximum absent records of a stream fetched individually in one cycle; the next cycle fetches more. */
@@ -268,15 +267,12 @@ export function withProvedGaps(clinicReading: ClinicReading, confirmations: Conf
   };
 }
 
-/** Returns in how many consecutive cycles absent records could not be read individually; only a cycle with effects counts. */
-export function unconfirmableAfter(
-  memory: Pick<StreamMemory, 'unconfirmableCycles'>,
-  confirmations: Confirmations,
-  isRecorded: boolean,
-): number {
-  const hasFaults = Object.values(confirmations).some(({ faults }) => faults.size > 0);
-  if (isRecorded) memory.unconfirmableCycles = hasFaults ? memory.unconfirmableCycles + 1 : 0;
-  return memory.unconfirmableCycles;
+/**
+ * Returns in how many consecutive cycles absent records could not be read individually.
+ * @param before the number after the previous cycle, from its report: the next cycle may run in another process
+ */
+export function unconfirmableAfter(confirmations: Confirmations, before: number): number {
+  return Object.values(confirmations).some(({ faults }) => faults.size > 0) ? before + 1 : 0;
 }
 
 async function missesBefore(

@@ -291,14 +291,14 @@ export function gapsConfirmed(
   existing: ReadonlyMap<string, readonly TargetGap[]>,
   targets: readonly OpenTarget[],
   confirmations: Confirmations,
-  unconfirmableCycles: number,
+  unconfirmableBefore: number,
 ): ReadonlyMap<string, readonly TargetGap[]> {
   const all = new Map(existing);
   for (const target of targets) {
     const streams = new Set<StreamName>([target.stream, ...streamsOf(target).filter((name) => name !== 'history')]);
     const found = [...streams].map((stream) => confirmations[stream]);
     const unlisted = found.reduce((sum, one) => sum + one.unlisted, 0);
-    const faults = unconfirmableCycles < PROBLEM_AFTER_CYCLES ? [] : found.flatMap((one) => [...one.faults]);
+    const faults = unconfirmableBefore + 1 < PROBLEM_AFTER_CYCLES ? [] : found.flatMap((one) => [...one.faults]);
     const unconfirmable = faults.reduce((sum, [, times]) => sum + times, 0);
     const what = [...new Set(faults.map(([fault]) => fault))].slice(0, MOST_REPORTED);
     const gaps = [

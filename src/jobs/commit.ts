@@ -18,7 +18,7 @@ import { egressStopped } from '../sync/egress.ts';
 import { deletionClass, type GoneReason } from '../sync/guard.ts';
 import { snapshotOf, streamsOf, tombstonesIn } from '../sync/mapping-sources.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
-import { recordMisses } from './absence.ts';
+import { recordMisses, unconfirmableAfter } from './absence.ts';
 import type { ClinicReading } from './clinic-reading.ts';
 import { gapsAfter } from './clinic-reading.ts';
 import { type Cycle, recordIdle } from './cycle.ts';
@@ -242,6 +242,7 @@ export async function reportRun(
     ...(remarks.length > 0 && { remarks }),
     withheld: cycle?.clinicReading.withheld ?? [],
     gaps: cycle === null ? {} : Object.fromEntries(gapsAfter(cycle.loadContext.gaps, cycle.plans)),
+    ...unconfirmableIn(previous, cycle),
     clinic: cycle?.clinicReading.clinic ?? previous?.clinic ?? null,
     // Keep the last planned read after a failure; otherwise a process with an older read would plan by it.
     read: { ...previous?.read, ...(cycle === null ? {} : streamsRead(cycle.clinicReading.streams)) },
@@ -252,6 +253,13 @@ export async function reportRun(
   };
   await tenant.runs.add(run);
   return run;
+}
+
+/** Keeps the count of the previous report after a failed cycle. Absent for 0. */
+function unconfirmableIn(previous: RunReport | undefined, cycle: Cycle | null): Pick<RunReport, 'unconfirmableCycles'> {
+  const before = previous?.unconfirmableCycles ?? 0;
+  const unconfirmableCycles = cycle === null ? before : unconfirmableAfter(cycle.confirmations, before);
+  return unconfirmableCycles === 0 ? {} : { unconfirmableCycles };
 }
 
 function unreadIn(snapshots: Record<string, Pick<SnapshotContent<unknown>, 'unread'> | null | undefined>) {

@@ -6,6 +6,7 @@ import type { Progress } from '../model/tasks.ts';
 import { HOUR_MS, type Instant, type TimeWindow } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import type { Uncertainty } from '../state/protection.ts';
+import type { RunReport } from '../state/runs.ts';
 import type { Confirmations } from '../sync/absence.ts';
 import { indexByAgenda } from '../sync/agenda-index.ts';
 import type { ContactsInput, CycleInput, TargetInput } from '../sync/cycle-input.ts';
@@ -13,7 +14,7 @@ import type { PatientHistory } from '../sync/derive.ts';
 import type { MappingSource } from '../sync/mapping/contract.ts';
 import { mappables, missingFrom, unusableIn } from '../sync/mapping-sources.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
-import { confirmAll, nextOutside, type Questioner, unconfirmableAfter, withProvedGaps } from './absence.ts';
+import { confirmAll, nextOutside, type Questioner, withProvedGaps } from './absence.ts';
 import { type ClinicReading, gapsConfirmed, gapsOf } from './clinic-reading.ts';
 import { type LoadContext, plannedBefore, type SkippedTarget } from './cycle.ts';
 import { inPieces } from './in-pieces.ts';
@@ -126,7 +127,7 @@ interface Opened extends PreparedInput {
 }
 
 /** Options of loading a cycle. */
-export interface Loading {
+export interface Loading extends Pick<RunReport, 'unconfirmableCycles'> {
   clinicReading: ClinicReading;
   /** Null for read-only use: no writes, no adoption. */
   lease: Lease | null;
@@ -143,7 +144,7 @@ export type CycleLoader = Opener &
 export async function loadCycle(
   tenant: CycleLoader,
   targets: readonly OpenTarget[],
-  { clinicReading: listed, lease, progress }: Loading,
+  { clinicReading: listed, lease, progress, unconfirmableCycles: cycles = 0 }: Loading,
   signal: AbortSignal,
 ): Promise<Loaded> {
   progress('reading the targets');
@@ -158,7 +159,6 @@ export async function loadCycle(
   const unlisted = await withUnlisted(tenant, some.opened, { clinicReading: listed, isRecorded: lease !== null });
   const confirmations = await confirmUnlisted(tenant, unlisted, { clinicReading: listed, progress }, signal);
   const clinicReading = withProvedGaps(listed, confirmations);
-  const cycles = unconfirmableAfter(tenant.memory, confirmations, lease !== null);
   const loadContext = { ...before, clinicReading, gaps: gapsConfirmed(before.gaps, targets, confirmations, cycles) };
   progress('planning');
   await updatePatientHistories(tenant, clinicReading, confirmations, signal);

@@ -57,7 +57,8 @@ export async function planCycle(tenant: CyclePlanner, options: PlanOptions, sign
           .streams;
   const loaded = await spanned(tenant.spans, 'cycle read', {}, async () => {
     const clinicReading = await readClinic(tenant, targets, { extraScopes, streams, ...(last && { last }) }, signal);
-    return loadCycle(tenant, targets, { clinicReading, lease, progress }, signal);
+    const { unconfirmableCycles = 0 } = last ?? {};
+    return loadCycle(tenant, targets, { clinicReading, lease, progress, unconfirmableCycles }, signal);
   });
   const cycle = await planWhole(tenant, targets, { some: loaded, lease }, signal);
   // A full read searches for missing records again, and an incomplete list is not reused from memory.

@@ -72,8 +72,6 @@ export interface StreamMemory extends StreamReadings {
   byAgenda: AgendaIndex | null;
   /** Whether the last read appointments lacked patients' names: the list of patients is then read first. */
   lacksNames: boolean;
-  /** Consecutive cycles in which absent records could not be read individually. */
-  unconfirmableCycles: number;
 }
 
 /**
@@ -84,7 +82,7 @@ export interface StreamMemory extends StreamReadings {
 export function emptyStreamMemory(room: CacheBudget, goesOn: boolean): StreamMemory {
   const memory: StreamMemory = {
     process: goesOn ? randomUUID() : null,
-    ...{ patients: null, invoices: null, history: null, byAgenda: null, lacksNames: false, unconfirmableCycles: 0 },
+    ...{ patients: null, invoices: null, history: null, byAgenda: null, lacksNames: false },
     appointments: new ReadingMemory<Appointment>(room, () => {
       memory.byAgenda = null;
     }),

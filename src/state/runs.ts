@@ -125,6 +125,8 @@ export interface RunReport {
   withheld: readonly Withheld[];
   /** By target, and by rule of reminders (`reminders/<rule>`): unread or unknown data. */
   gaps: Readonly<Record<string, readonly TargetGap[]>>;
+  /** Consecutive cycles in which absent records could not be read individually; absent for 0. */
+  unconfirmableCycles?: number;
   /** State at the last cycle with a readable catalogue; null before the first. */
   clinic: ClinicSeen | null;
   /** Streams for CRMs at the last successful fetch of each; streams without a fetch are absent. */
