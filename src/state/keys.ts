@@ -61,7 +61,7 @@
  * | `cm:{T}:trigger-counts`              | hash   | permanent         | triggers          | status, metrics       |
  * | `cm:{T}:protection`                 | hash   | permanent         | planner, operator | planner, sender       |
  * | `cm:{S}:epoch`                       | hash   | permanent         | all processes     | all processes         |
- * | `cm:{S}:probe`                       | string | ten seconds       | all processes     | nobody                |
+ * | `cm:{S}:probe`                       | string | ten seconds       | all processes     | none                  |
  * | `cm:{S}:writes`                      | hash   | permanent         | push              | push, pull            |
  * | `cm:{clinic-mirror}:daemon-seen`     | string | a day             | every daemon      | status                |
  * | `cm:{clinic-mirror}:removed-tenants` | hash   | until released    | release           | release, status       |

@@ -45,7 +45,7 @@ export function dropped(reason: DropReason, cause: string | null = null): Step {
   return { finish: { state: 'dropped', reason, code: cause } };
 }
 
-/** Returns whether a patient was not told of a cancellation because the clinic keeps the patient as inactive: nobody expects a visit. */
+/** Returns whether a patient was not told of a cancellation because the clinic keeps the patient as inactive: no one expects a visit. */
 export function isForInactive({ state, correction, lastCode }: Pick<LedgerEntry, 'state' | 'correction' | 'lastCode'>) {
   return state === 'dropped' && correction?.kind === 'cancelled' && lastCode === PATIENT_INACTIVE;
 }

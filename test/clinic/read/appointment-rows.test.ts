@@ -9,21 +9,9 @@ import {
 } from '../../../src/clinic/read/appointment-rows.ts';
 import { compilePatientRows } from '../../../src/clinic/read/catalogue-rows.ts';
 import { committedProfile, profileOf, type WrittenProfile } from '../open-client.ts';
+import { ROW, recordOf } from './documented-row.ts';
 
 const documented = compileAppointmentRows(profileOf());
-
-const ROW = {
-  id: 'app-1',
-  agendaId: 'ag-1',
-  locationId: 'loc-1',
-  patientId: 'pat-1',
-  patient: { id: 'pat-1', firstName: 'Anna', lastName: 'Bianchi', phone: '+39 333' },
-  treatmentId: 'tr-1',
-  start: '2026-03-30T09:00:00+02:00',
-  end: '2026-03-30T09:30:00+02:00',
-  status: 'Booked',
-  updatedAt: '2026-03-01T12:00:00+01:00',
-};
 
 const VALUE = fc.oneof(
   fc.jsonValue(),
@@ -31,12 +19,6 @@ const VALUE = fc.oneof(
 );
 /** Rows with the usual fields, and anything in them. */
 const ANY_ROW = fc.record(Object.fromEntries(Object.keys(ROW).map((name) => [name, VALUE])), { requiredKeys: [] });
-
-function recordOf(row: unknown, written: WrittenProfile = {}) {
-  const mapped = compileAppointmentRows(profileOf(written))(row);
-  if ('unusable' in mapped) throw new Error(`set aside: ${mapped.unusable.code} ${mapped.unusable.field}`);
-  return mapped.record;
-}
 
 describe('an appointment row', () => {
   it('becomes a record', () => {

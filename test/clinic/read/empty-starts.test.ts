@@ -2,21 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compileAppointmentRows } from '../../../src/clinic/read/appointment-rows.ts';
 import { profileOf } from '../open-client.ts';
+import { ROW } from './documented-row.ts';
 
 const documented = compileAppointmentRows(profileOf());
-
-const ROW = {
-  id: 'app-1',
-  agendaId: 'ag-1',
-  locationId: 'loc-1',
-  patientId: 'pat-1',
-  patient: { id: 'pat-1', firstName: 'Anna', lastName: 'Bianchi', phone: '+39 333' },
-  treatmentId: 'tr-1',
-  start: '2026-03-30T09:00:00+02:00',
-  end: '2026-03-30T09:30:00+02:00',
-  status: 'Booked',
-  updatedAt: '2026-03-01T12:00:00+01:00',
-};
 
 describe('a record whose start is stated as empty', () => {
   const EMPTY = [

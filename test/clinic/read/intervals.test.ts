@@ -1,28 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compileAppointmentRows } from '../../../src/clinic/read/appointment-rows.ts';
-import { profileOf, type WrittenProfile } from '../open-client.ts';
+import { profileOf } from '../open-client.ts';
+import { ROW, recordOf } from './documented-row.ts';
 
 const documented = compileAppointmentRows(profileOf());
-
-const ROW = {
-  id: 'app-1',
-  agendaId: 'ag-1',
-  locationId: 'loc-1',
-  patientId: 'pat-1',
-  patient: { id: 'pat-1', firstName: 'Anna', lastName: 'Bianchi', phone: '+39 333' },
-  treatmentId: 'tr-1',
-  start: '2026-03-30T09:00:00+02:00',
-  end: '2026-03-30T09:30:00+02:00',
-  status: 'Booked',
-  updatedAt: '2026-03-01T12:00:00+01:00',
-};
-
-function recordOf(row: unknown, written: WrittenProfile = {}) {
-  const mapped = compileAppointmentRows(profileOf(written))(row);
-  if ('unusable' in mapped) throw new Error(`set aside: ${mapped.unusable.code} ${mapped.unusable.field}`);
-  return mapped.record;
-}
 
 describe('an interval in one text', () => {
   it('is read as its start and end', () => {
