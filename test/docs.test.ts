@@ -222,6 +222,15 @@ describe('documents', () => {
     expect(quoted.filter((text) => !sources.includes(`'${text}'`))).toEqual([]);
   });
 
+  test('name only files of the project that exist', () => {
+    const files = /`((?:bench|demo|deploy|docs|sandbox|src|test|tools)\/[\w./-]+(?:\.\w+|\/))`/g;
+    const named = documents
+      .filter((path) => !path.startsWith('decisions/'))
+      .flatMap((path) => [...read(path).matchAll(files)].map(([, file = '']) => ({ path, file })));
+    expect(named.length).toBeGreaterThan(100);
+    expect(named.filter(({ file }) => !existsSync(join(root, file)))).toEqual([]);
+  });
+
   test('name commands that the program takes', async () => {
     const found = documents.flatMap((path) => commandsIn(read(path)).map((command) => ({ path, command })));
     expect(found.length).toBeGreaterThan(100);
