@@ -17,7 +17,7 @@ import {
 } from '../sync/absence.ts';
 import { outlying, type PushedState } from '../sync/diff.ts';
 import { listedIn, snapshotOf, windowOf } from '../sync/mapping-sources.ts';
-import { withName } from '../sync/read-alone.ts';
+import { mergedIntoNobody, readThroughMerges, withName } from '../sync/read-alone.ts';
 import type { ClinicReading } from './clinic-reading.ts';
 import type { Cycle } from './cycle.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
@@ -232,10 +232,14 @@ export async function confirmAll(
   const readInvoice = (id: string, reading: AbortSignal) => clinic.readInvoice(id, { withDoctors }, reading);
   const listed = clinicReading.streams.patients?.snapshot.records ?? new Map<string, Patient>();
   const readPatient = async (id: string, reading: AbortSignal): Promise<Lookup<Patient>> => {
-    const answer = withName(await clinic.readPatient(id, reading), listed.values());
-    if (!('absent' in answer) || answer.mergedInto === undefined || listed.has(answer.mergedInto)) return answer;
-    const remaining = withName(await clinic.readPatient(answer.mergedInto, reading), listed.values());
-    return 'found' in remaining ? answer : { unusable: { recordId: id, code: 'merged-into-absent', field: 'merged' } };
+    const { id: remaining, answer } = await readThroughMerges(async (one) => {
+      const known = listed.get(one);
+      return known === undefined ? withName(await clinic.readPatient(one, reading), listed.values()) : { found: known };
+    }, id);
+    if (remaining === id) return answer;
+    if (!('found' in answer)) return { unusable: mergedIntoNobody(id) };
+    clinicReading.streams.patients?.merged.set(id, remaining);
+    return { absent: true, mergedInto: remaining };
   };
   return {
     appointments: await confirm('appointments', clinic.readAppointment, (one, readAt) =>

@@ -17,6 +17,8 @@ interface StreamReading<Source> {
 interface Registry extends StreamReading<Patient> {
   /** By target of contacts: patients found gone while this list is used. */
   gone: Map<string, ReadonlySet<string>>;
+  /** Ids of remaining patients by the ids of patients merged into them, from single answers. */
+  merged: Map<string, string>;
 }
 
 /** Appointments before the window that each cycle reads. */

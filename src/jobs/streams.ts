@@ -247,7 +247,9 @@ type Reader = (tenant: Pick<OpenTenant, 'clinic' | 'memory'>, question: Question
 
 const READERS: Readonly<Record<SlowStream, Reader>> = {
   async patients({ memory, clinic }, { readAt }, signal) {
-    memory.patients = { readAt, snapshot: await clinic.readPatients(signal), gone: new Map() };
+    const snapshot = await clinic.readPatients(signal);
+    const known = [...(memory.patients?.merged ?? [])].filter(([, remaining]) => snapshot.records.has(remaining));
+    memory.patients = { readAt, snapshot, gone: new Map(), merged: new Map(known) };
   },
   async invoices({ memory, clinic }, question, signal) {
     const { readAt } = question;

@@ -16,8 +16,8 @@ import {
   invoiceSource,
   isComputable,
   mapperOf,
-  mergesIn,
   patientSource,
+  remainingPatients,
   shownOf,
   startOfInvoice,
   tombstonesIn,
@@ -226,10 +226,10 @@ function ofPatient<Source extends { id: string; patientId: string | null }>(
   const isAsWritten = (recordId: string, decision: Made) =>
     'item' in decision &&
     isSameContent(state.links.get(recordId)?.fingerprint ?? '', target.identity.fingerprint(decision.item));
-  const merges = mergesIn(clinicReading.streams.patients?.snapshot ?? { unusable: [] });
+  const remainingOf = remainingPatients(clinicReading.streams);
   return (record) => {
     if (record.patientId === null) return { exclude: 'no-patient' };
-    const patientId = merges.get(record.patientId) ?? record.patientId;
+    const patientId = remainingOf(record.patientId);
     if (isForgotten(patientId) || isForgotten(record.patientId)) return { exclude: 'forgotten' };
     if (contacts.held.has(patientId)) return { retain: 'contact-held', stopsWriting: true };
     const patient = found.get(patientId) ?? clinicReading.streams.patients?.snapshot.records.get(patientId);

@@ -74,9 +74,12 @@ interface ListShown<Source> {
   readAt: Instant;
 }
 
-/** Patients found gone since the list was read, by target of contacts. */
+/** What single answers said about patients that the list lacks. */
 interface Departed {
+  /** Patients found gone since the list was read, by target of contacts. */
   gone: ReadonlyMap<string, ReadonlySet<string>>;
+  /** Ids of remaining patients by the ids of patients merged into them. */
+  merged: ReadonlyMap<string, string>;
 }
 
 /** A configured target, as far as a plan uses it. */

@@ -98,13 +98,26 @@ export function tombstonesIn({ unusable }: Pick<Snapshot<unknown>, 'unusable'>):
   return unusable.flatMap(({ recordId, isTombstone }) => (isTombstone === true && recordId !== null ? [recordId] : []));
 }
 
-/** Returns the ids of remaining patients by the ids of patients that the list reports as merged into them. */
-export function mergesIn({ unusable }: Pick<Snapshot<unknown>, 'unusable'>): Map<string, string> {
-  return new Map(
-    unusable.flatMap(({ recordId, mergedInto }) =>
-      recordId === null || mergedInto === undefined ? [] : [[recordId, mergedInto]],
-    ),
-  );
+/**
+ * Returns a function from a patient's id to the id of the remaining patient, as the list and single answers report merges. The remaining
+ * patient may have been merged again.
+ */
+export function remainingPatients({
+  patients,
+}: Pick<ClinicShown['streams'], 'patients'>): (patientId: string) => string {
+  const merges = new Map(patients?.merged);
+  for (const { recordId, mergedInto } of patients?.snapshot.unusable ?? []) {
+    if (recordId !== null && mergedInto !== undefined) merges.set(recordId, mergedInto);
+  }
+  return (patientId) => {
+    const passed = new Set<string>();
+    let remaining = patientId;
+    for (let next = merges.get(remaining); next !== undefined && !passed.has(next); next = merges.get(remaining)) {
+      passed.add(next);
+      remaining = next;
+    }
+    return remaining;
+  };
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { CrmItem } from '../model/items.ts';
-import type { Patient } from '../model/records.ts';
+import type { InvalidRow, Patient } from '../model/records.ts';
 import type { Lookup } from '../model/snapshots.ts';
 import type { TargetInput } from './cycle-input.ts';
 import type { Decision } from './diff.ts';
@@ -37,6 +37,31 @@ export function withName(answer: Lookup<Patient>, listed: Iterable<Patient>): Lo
     return { unusable: { recordId: answer.found.id, code: 'incomplete-record', field: 'lastName' } };
   }
   return answer;
+}
+
+/** Merges followed for one patient: a remaining patient can be merged again. Project choice. */
+const MOST_MERGES = 5;
+
+/**
+ * Reads a patient, and after a merge the remaining patient.
+ * @returns id and answer of the last patient; unusable if the merges do not end
+ */
+export async function readThroughMerges(
+  read: (id: string) => Promise<Lookup<Patient>>,
+  id: string,
+): Promise<{ id: string; answer: Lookup<Patient> }> {
+  let last = id;
+  for (let merges = 0; merges <= MOST_MERGES; merges += 1) {
+    const answer = await read(last);
+    if (!('absent' in answer) || answer.mergedInto === undefined) return { id: last, answer };
+    last = answer.mergedInto;
+  }
+  return { id: last, answer: { unusable: mergedIntoNobody(id) } };
+}
+
+/** Returns the fault of a patient that was merged into a patient whom the clinic does not show. */
+export function mergedIntoNobody(recordId: string): InvalidRow {
+  return { recordId, code: 'merged-into-absent', field: 'merged' };
 }
 
 /**

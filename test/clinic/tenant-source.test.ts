@@ -68,6 +68,32 @@ test('a merged patient is absent when read singly, with the id of the remaining 
   expect(await source.readPatient('9', unhurried())).toEqual({ absent: true, mergedInto: '4' });
 });
 
+test.each([
+  ['the same list', '/v2/tenants/t/patients/4', { absent: true, mergedInto: '4' }],
+  ['an id that a URL must encode', '/v2/tenants/t/patients/a%20b?full=1', { absent: true, mergedInto: 'a b' }],
+  ['a relative path', '4', { absent: true, mergedInto: '4' }],
+  ['itself', '/v2/tenants/t/patients/9', 'redirected'],
+  ['another server', 'https://elsewhere.example/v2/tenants/t/patients/4', 'redirected'],
+  ['another list', '/v2/tenants/t/people/4', 'redirected'],
+  ['a part of a record', '/v2/tenants/t/patients/4/summary', 'redirected'],
+  ['a broken URL', '/v2/tenants/t/patients/%E0', 'redirected'],
+])('a redirect of a merged patient to %s', async (_, location, expected) => {
+  const asked: string[] = [];
+  await using server = await startScriptedServer(({ path }) => {
+    asked.push(path);
+    if (path.endsWith('/userinfo')) return { json: { tenants: [{ id: 't' }] } };
+    return { status: 308, headers: { location }, json: {} };
+  });
+  const read = async (merged: 301 | 308 | null) => {
+    const { context } = openClient(server.url, profileOf({ pathPrefix: '/v2', patients: { merged } }));
+    const source = createTenantSource(context, 't');
+    return await source.readPatient('9', unhurried()).catch(({ code }) => code);
+  };
+  expect(await read(308)).toEqual(expected);
+  expect([await read(301), await read(null)]).toEqual(['redirected', 'redirected']);
+  expect(asked.filter((path) => !path.endsWith('/userinfo')).every((path) => path.endsWith('/patients/9'))).toBe(true);
+});
+
 test('a numeric id above 2^53 is read and requested by its exact digits', async () => {
   const asked: string[] = [];
   const row = '{"id":7000000000000000001,"firstName":"Ada","lastName":"Rossi"}';

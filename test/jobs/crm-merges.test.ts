@@ -218,3 +218,26 @@ test.each([
     ).toEqual(left);
   },
 );
+
+test('visits that keep the old id move to the remaining patient, also after a chain of merges in single answers and a new list', async () => {
+  const world = openCrmWorld(redis);
+  const { clinic, contacts, activities, tenant, clock } = world;
+  clinic.patientList.push(...['4', '5', '6', '9'].map((id) => patientOf(id)));
+  clinic.appointments.set('a', { ...appointmentOf('a', { inHours: 24 }), patientId: '9' });
+  await cycle(tenant);
+  expect(joined(activities)).toEqual([targetOf(tenant, 'contacts').identity.key('9', 0)]);
+
+  clinic.patientList.pop();
+  const merges: Readonly<Record<string, string>> = { 9: '8', 8: '4' };
+  clinic.readPatient = async (id) => {
+    const mergedInto = merges[id];
+    return mergedInto === undefined ? { found: patientOf(id) } : { absent: true, mergedInto };
+  };
+  for (let cycles = 0; cycles < 8; cycles += 1) {
+    clock.now += 30 * MINUTE_MS;
+    await cycle(tenant);
+  }
+  const lastNames = held(contacts).map(({ lastname }) => lastname);
+  expect(lastNames.toSorted()).toEqual(['Verdi 4', 'Verdi 5', 'Verdi 6']);
+  expect(joined(activities)).toEqual([targetOf(tenant, 'contacts').identity.key('4', 0)]);
+});

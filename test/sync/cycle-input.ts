@@ -184,7 +184,7 @@ function shown(
     ...{ reach, startedAt, directory: EMPTY_DIRECTORY, clinic: { catalogue: 'c' } },
     snapshot: snapshotOf(appointments, completeness),
     streams: {
-      patients: { snapshot: snapshotOf(patients, { completeness: 'complete' }), readAt, gone },
+      patients: { snapshot: snapshotOf(patients, { completeness: 'complete' }), readAt, gone, merged: new Map() },
       invoices: { snapshot: snapshotOf(invoices, { completeness: 'complete' }), readAt },
       plannedBy: { patients: readAt - DAY_MS },
     },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Appointment } from '../../src/model/records.ts';
-import { exclusionOf, type FeedRules } from '../../src/sync/mapping-sources.ts';
+import { exclusionOf, type FeedRules, remainingPatients } from '../../src/sync/mapping-sources.ts';
 
 const ALL: FeedRules = { agendas: 'all', treatments: 'all', blockedTime: 'show' };
 
@@ -34,5 +34,28 @@ describe('an appointment feeds a target', () => {
     ['not of another agenda as blocked time', { patientId: null }, { agendas: ['a2'] }, 'agenda'],
   ])('%s', (_, changes, rules, expected) => {
     expect(exclusionOf(appointment(changes), { ...ALL, ...rules })).toBe(expected);
+  });
+});
+
+describe('remainingPatients', () => {
+  const merge = (recordId: string, mergedInto: string) =>
+    ({ recordId, code: 'tombstone', field: 'merged', isTombstone: true, mergedInto }) as const;
+  const patients = (unusable: ReturnType<typeof merge>[], merged: [string, string][]) => ({
+    patients: {
+      snapshot: { completeness: 'complete', records: new Map(), unusable, missed: 0 } as never,
+      readAt: 0,
+      gone: new Map(),
+      merged: new Map(merged),
+    },
+  });
+
+  test('follows merges of the list and of single answers, one after the other', () => {
+    const remainingOf = remainingPatients(patients([merge('1', '2')], [['2', '3']]));
+    expect(['1', '2', '3', '4'].map(remainingOf)).toEqual(['3', '3', '3', '4']);
+  });
+
+  test('ends if merges form a circle, and without a list', () => {
+    expect(remainingPatients(patients([merge('1', '2'), merge('2', '1')], []))('1')).toMatch(/^[12]$/);
+    expect(remainingPatients({ patients: null })('1')).toBe('1');
   });
 });

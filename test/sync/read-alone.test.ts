@@ -5,7 +5,7 @@ import { atOnce } from '../../src/model/pieces.ts';
 import type { PlannedChange } from '../../src/model/plan.ts';
 import type { Appointment, Invoice, Patient } from '../../src/model/records.ts';
 import { planTargets } from '../../src/sync/plan-targets.ts';
-import { withName } from '../../src/sync/read-alone.ts';
+import { readThroughMerges, withName } from '../../src/sync/read-alone.ts';
 import { patientOf } from '../jobs/world.ts';
 import { appointmentOf } from './arbitraries.ts';
 import { cycleInputOf, invoiceOf, quiet } from './cycle-input.ts';
@@ -100,5 +100,23 @@ describe('withName', () => {
     const named = { found: without(PATIENT, ['firstName']) };
     expect(withName(named, [patientOf('2')])).toBe(named);
     expect(withName({ absent: true }, [patientOf('2')])).toEqual({ absent: true });
+  });
+});
+
+describe('readThroughMerges', () => {
+  const clinic = (merges: Readonly<Record<string, string>>) => async (id: string) => {
+    const mergedInto = merges[id];
+    return mergedInto === undefined ? { found: patientOf(id) } : ({ absent: true, mergedInto } as const);
+  };
+
+  test('follows merges of the remaining patient too', async () => {
+    expect(await readThroughMerges(clinic({}), '1')).toEqual({ id: '1', answer: { found: patientOf('1') } });
+    const { id, answer } = await readThroughMerges(clinic({ 1: '2', 2: '3', 3: '4' }), '1');
+    expect([id, answer]).toEqual(['4', { found: patientOf('4') }]);
+  });
+
+  test('ends if merges form a circle: the patient exists and is unusable', async () => {
+    const { answer } = await readThroughMerges(clinic({ 1: '2', 2: '1' }), '1');
+    expect(answer).toEqual({ unusable: { recordId: '1', code: 'merged-into-absent', field: 'merged' } });
   });
 });

@@ -86,7 +86,7 @@ export function compilePatientRows(profile: ClinicProfile): RowMapper<Patient> {
 
 /** Wraps a mapper: a patient merged into another one becomes a tombstone with the id of the remaining patient. */
 function withMerges({ fields, merged }: ClinicProfile['patients'], map: RowMapper<Patient>): RowMapper<Patient> {
-  if (merged === null) return map;
+  if (typeof merged !== 'string') return map;
   const [readId, readMerged] = [compilePaths(fields.id), compilePaths([merged])];
   return (row) => {
     if (!isJsonObject(row)) return map(row);

@@ -27,7 +27,8 @@ export function segmentsOf(list: ResourceName, tenantId: string, ...more: string
 
 /** Reads one record as the clinic sends it; null for 404 and 410. */
 export async function readRow(context: ClinicContext, question: RecordQuestion): Promise<JsonObject | null> {
-  return (await readToWrite(context, question))?.row ?? null;
+  const answer = await ask(context, question);
+  return 'row' in answer ? answer.row : null;
 }
 
 /** Reads one record with the long numbers required to send the row back unchanged; null for 404 and 410. */
@@ -35,14 +36,43 @@ export async function readToWrite(
   context: ClinicContext,
   question: RecordQuestion,
 ): Promise<{ row: JsonObject; longNumbers: () => LongNumbers } | null> {
+  const answer = await ask(context, question);
+  return 'row' in answer ? answer : null;
+}
+
+type Answer = { row: JsonObject; longNumbers: () => LongNumbers } | Extract<Lookup<never>, { absent: true }>;
+
+async function ask(context: ClinicContext, question: RecordQuestion): Promise<Answer> {
   const { list, tenantId, id, signal } = question;
   const label = labelOf(list);
   const url = addressOf(context, segmentsOf(list, tenantId, id));
-  const accepts = (answer: HttpResponse) => saysAbsent(answer, context.profile);
+  const mergedIn = (answer: HttpResponse) => remainingIn(answer, url, list === 'patients' ? context.profile : null);
+  const accepts = (answer: HttpResponse) => saysAbsent(answer, context.profile) || mergedIn(answer) !== null;
   const answer = await send(context, { label, url, signal, accepts });
-  if (accepts(answer)) return null;
+  const mergedInto = mergedIn(answer);
+  if (mergedInto !== null) return { absent: true, mergedInto };
+  if (accepts(answer)) return { absent: true };
   const row = recordIn(answer, label, context.profile, list);
   return { row, longNumbers: () => longNumbersIn(answer.body.toString()) };
+}
+
+/**
+ * Returns the id of the remaining patient if the answer is the profile's redirect for merged patients to another record of the same list
+ * (RFC 9110, sections 10.2.2, 15.4.2 and 15.4.9), otherwise null. The redirect is never followed: it could lead to another server.
+ */
+function remainingIn({ status, headers }: HttpResponse, url: string, profile: ClinicProfile | null): string | null {
+  const location = headers.get('location');
+  if (location === null || profile === null || profile.patients.merged !== status) return null;
+  const to = URL.parse(location, url);
+  const list = url.slice(0, url.lastIndexOf('/') + 1);
+  const from = new URL(list);
+  if (to === null || to.origin !== from.origin || !to.pathname.startsWith(from.pathname)) return null;
+  try {
+    const id = decodeURIComponent(to.pathname.slice(from.pathname.length));
+    return to.href === url || id.includes('/') ? null : asId(id);
+  } catch {
+    return null;
+  }
 }
 
 /**
@@ -56,9 +86,9 @@ export async function readOne<Model extends object>(
   map: RowMapper<Model>,
   isAsked: (record: Model) => boolean = (record) => Reflect.get(record, 'id') === question.id,
 ): Promise<Lookup<Model>> {
-  const row = await readRow(context, question);
-  if (row === null) return { absent: true };
-  const mapped = ofTenant(context.profile, question, map)(row);
+  const answer = await ask(context, question);
+  if ('absent' in answer) return answer;
+  const mapped = ofTenant(context.profile, question, map)(answer.row);
   if ('unusable' in mapped) {
     // Two tombstones prove absence, like two answers 404.
     const { isTombstone, mergedInto } = mapped.unusable;

@@ -21,11 +21,12 @@ const patients = z.strictObject({
     .record(z.string().regex(NAME, issueText(NAME_REMEDY)), paths)
     .default({ privacy: ['consents.privacy.granted'], marketing: ['consents.marketing.granted'] })
     .describe("Names for patients' consents, and the fields that contain yes or no."),
-  merged: path
+  merged: z
+    .union([path, z.literal([301, 308])])
     .nullable()
     .default(null)
     .describe(
-      'Path of the id of the remaining patient, in a record that was merged into that patient, such as `mergedInto`. Such a record needs only an id. `null`: the system does not show merges.',
+      'How the system shows that a patient was merged into another one: the path of the id of the remaining patient, such as `mergedInto`, in a record that needs only an id otherwise, or the status of a redirect to the remaining patient, `301` or `308`. `null`: the system does not show merges.',
     ),
 });
 

@@ -1,6 +1,7 @@
 import type { OpenTenant } from '../../jobs/tenant.ts';
 import type { Patient } from '../../model/records.ts';
 import { DAY_MS, type Instant, SECOND_MS } from '../../model/time.ts';
+import { readThroughMerges } from '../../sync/read-alone.ts';
 import { mobileNumber } from './content.ts';
 import type { SeenByPatients } from './corrections.ts';
 import type { OpenChannel, OpenReminders } from './ports.ts';
@@ -45,8 +46,8 @@ export async function followMergedPatients(
     const found = patients.get(id);
     if (found !== undefined) return found;
     if (patients.size >= MOST_READ) return 'unread';
-    const reading = readPatient(id, signal).then(
-      (answer) => ('found' in answer ? answer.found : null),
+    const reading = readThroughMerges((one) => readPatient(one, signal), id).then(
+      ({ answer }) => ('found' in answer ? answer.found : null),
       () => 'unread' as const,
     );
     patients.set(id, reading);
