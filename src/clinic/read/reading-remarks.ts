@@ -2,8 +2,9 @@ import type { Appointment } from '../../model/records.ts';
 import type { ReadingRemark, Snapshot } from '../../model/snapshots.ts';
 import { isZone } from '../../model/time.ts';
 import { ianaOfWindows, ianaZone, usualZoneOf } from '../../model/zone-names.ts';
-import { compilePaths, isJsonObject, type JsonObject, type RowMapper, type ValueReader } from '../http/rows.ts';
+import { APART, isJsonObject, type JsonObject, type RowMapper } from '../http/rows.ts';
 import type { Shape } from '../schema/fields.ts';
+import { leadsIn, type PathStep, parsePath } from '../schema/paths.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { RESOURCES, type ResourceName } from '../schema/resources.ts';
 import { compileAppointmentRows } from './appointment-rows.ts';
@@ -58,27 +59,28 @@ export class UnreadZones {
 }
 
 /**
- * Collects a profile's paths without a value in one list's rows. Paths of the documented profile are excluded: their fields are optional.
+ * Collects fields whose paths lead to no member in one list's rows. A member that is empty in every row is no fault. Fields with only the
+ * paths of the documented profile are excluded: they are optional.
  */
 export class EmptyPaths {
   readonly #list: InspectedList;
-  readonly #open: { field: string; path: string; read: ValueReader }[];
+  readonly #open: { field: string; path: string; routes: PathStep[][] }[];
   /** Rows of the last complete read; 0 before, because rows with a value may still follow. */
   #rows = 0;
 
   constructor(list: InspectedList, profile: ClinicProfile) {
     this.#list = list;
     const shape: Shape = RESOURCES[list];
-    this.#open = Object.entries(profile[list].fields).flatMap(([field, paths]: [string, readonly string[]]) =>
-      paths
-        .filter((path) => shape[field]?.paths.includes(path) === false)
-        .map((path) => ({ field, path, read: compilePaths([path]) })),
-    );
+    this.#open = Object.entries(profile[list].fields).flatMap(([field, paths]: [string, readonly string[]]) => {
+      const own = paths.filter((path) => shape[field]?.paths.includes(path) === false);
+      const routes = paths.flatMap((path) => path.split(APART)).map(parsePath);
+      return own.length === 0 ? [] : [{ field, path: own.join(', '), routes }];
+    });
   }
 
   look(row: JsonObject): void {
     for (let at = this.#open.length - 1; at >= 0; at -= 1) {
-      if ((this.#open[at]?.read(row) ?? '') !== '') this.#open.splice(at, 1);
+      if (this.#open[at]?.routes.some((route) => leadsIn(row, route))) this.#open.splice(at, 1);
     }
   }
 
@@ -169,7 +171,7 @@ export class RemarkCollectors {
   }
 }
 
-/** Returns remarks for appointment rows: values beyond the first, zones that the profile does not declare, and paths without a value in every row. */
+/** Returns remarks for appointment rows: values beyond the first, zones that the profile does not declare, and fields that no row has. */
 export function remarksOf(rows: readonly unknown[], profile: ClinicProfile): ReadingRemark[] {
   const found = new UnreadZones('appointments', profile.appointments.fields.zone);
   const map = compileAppointmentRows(profile);
@@ -179,7 +181,7 @@ export function remarksOf(rows: readonly unknown[], profile: ClinicProfile): Rea
   return [...several, ...found.remarks(), ...emptyPathsIn('appointments', rows, profile)];
 }
 
-/** Returns the profile's paths without a value in every given row of a list. */
+/** Returns the profile's fields whose paths lead to no member in the given rows of a list. */
 export function emptyPathsIn(list: InspectedList, rows: readonly unknown[], profile: ClinicProfile): ReadingRemark[] {
   const paths = new EmptyPaths(list, profile);
   for (const row of rows) if (isJsonObject(row)) paths.look(row);

@@ -57,6 +57,30 @@ function valuesAlong(value: unknown, steps: readonly PathStep[], from = 0): unkn
   return meant.flatMap((each) => valuesAlong(each, steps, from + 1));
 }
 
+/**
+ * Returns whether the steps lead to a member of the value, empty ones included: `a.b` does in `{ "a": null }`, whose `a` may have members in
+ * other records.
+ */
+export function leadsIn(value: unknown, steps: readonly PathStep[], from = 0): boolean {
+  const step = steps[from];
+  if (step === undefined) return true;
+  if (from > 0 && isEmpty(value)) return true;
+  const { name, within } = step;
+  if (Array.isArray(value)) {
+    return INDEX.test(name)
+      ? value.length <= Number(name) || leadsIn(value[Number(name)], steps, from + 1)
+      : value.some((each) => leadsIn(each, steps, from));
+  }
+  const next = memberOf(value, name);
+  if (next === undefined) return false;
+  if (within === undefined || isEmpty(next)) return leadsIn(next, steps, from + 1);
+  return (Array.isArray(next) ? next : [next]).some((each) => isMeant(each, within) && leadsIn(each, steps, from + 1));
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === null || value === '' || (Array.isArray(value) && value.length === 0);
+}
+
 function memberOf(value: unknown, name: string): unknown {
   if (Array.isArray(value)) return INDEX.test(name) ? value[Number(name)] : undefined;
   return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;

@@ -76,7 +76,7 @@ describe('a value of a row', () => {
 
 describe('a path of the profile that finds nothing', () => {
   it('is reported after a full read, with its field and the number of rows', async () => {
-    const fields = { notes: ['memo'], treatmentId: ['service.id', 'treatmentId'], locationId: ['sites[].id'] };
+    const fields = { notes: ['memo'], treatmentId: ['service.id', 'service.code'], locationId: ['sites[].id'] };
     const rows = [LOCAL, { ...LOCAL, id: 'b', sites: [{ id: 'l' }] }];
     const clinic = await clinicWith(rows, { appointments: { fields } });
     await using _server = clinic.server;
@@ -84,17 +84,22 @@ describe('a path of the profile that finds nothing', () => {
     await clinic.read();
     const told = clinic.source.remarks();
     expect(told.map(({ code, field, path }) => [code, field, path])).toEqual([
-      ['path-empty', 'treatmentId', 'service.id'],
+      ['path-empty', 'treatmentId', 'service.id, service.code'],
       ['path-empty', 'notes', 'memo'],
     ]);
     expect(told[0]?.rows).toBe(2);
   });
 
-  it('is reported if every row has an empty string, and never without rows', () => {
-    const profile = profileOf({ agendas: { fields: { name: ['label'] } } });
-    expect(emptyPathsIn('agendas', [], profile)).toEqual([]);
-    expect(emptyPathsIn('agendas', [{ label: '' }, 'no row'], profile)).toMatchObject([{ path: 'label', rows: 2 }]);
-    expect(emptyPathsIn('agendas', [{ label: '' }, { label: 'Room' }], profile)).toEqual([]);
+  it('is no fault without rows, for a member that every row leaves empty, and beside another path of the field', () => {
+    const found = (name: string[], rows: unknown[]) =>
+      emptyPathsIn('agendas', rows, profileOf({ agendas: { fields: { name } } }));
+    expect(found(['label'], [])).toEqual([]);
+    expect(found(['label'], [{ title: 'Room' }, 'no row'])).toMatchObject([{ path: 'label', rows: 2 }]);
+    expect(found(['label'], [{ label: '' }])).toEqual([]);
+    expect(found(['texts.label'], [{ texts: null }])).toEqual([]);
+    expect(found(['texts.label'], [{ texts: { title: 'Room' } }])).toMatchObject([{ path: 'texts.label' }]);
+    expect(found(['label', 'title'], [{ title: 'Room' }])).toEqual([]);
+    expect(found(['label', 'name'], [{ name: 'Room' }])).toEqual([]);
   });
 });
 
