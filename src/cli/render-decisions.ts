@@ -38,12 +38,21 @@ export function renderHolds({ items: holds }: ResultOf<typeof HOLD_OPERATIONS.li
     hold.seen,
     renderTime(hold.expiresAt),
   ]);
+  const limits = shown.flatMap(({ id, limit, exceededIn }) =>
+    limit === null
+      ? []
+      : [
+          wrap(
+            `${id}: above the limit of ${exceededIn}: ${limit.count} objects and ${Math.round(limit.share * 100)} %`,
+          ),
+        ],
+  );
   const open = holds.find(({ state }) => state === 'open');
   const hint =
     open === undefined
       ? ''
       : `\n\nDecide with:  clinic-mirror holds approve ${open.tenant} ${open.id} --seen ${open.seen}\n              clinic-mirror holds reject ${open.tenant} ${open.id} --seen ${open.seen}`;
-  return [renderTable(columns, rows), ...more].join('\n') + hint;
+  return [renderTable(columns, rows), ...more, ...(limits.length > 0 ? ['', ...limits] : [])].join('\n') + hint;
 }
 
 /** Renders the records of a hold, one per line, in the format of `--only`. */

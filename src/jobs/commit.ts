@@ -85,7 +85,8 @@ async function commitPlan(tenant: Committed, plan: TargetPlan, lease: Lease, run
     const recordIds = plan.held[kind].map(({ recordId }) => recordId);
     if (recordIds.length === 0 && !plan.openHolds.has(kind)) continue;
     const expiresAt = now + configuration.guard.holdExpiresAfterHours * HOUR_MS;
-    await tenant.holds.cover(id, kind, recordIds, { linkCount: plan.linkCount, now, expiresAt });
+    const exceededIn = kind === 'vanished' ? (plan.exceededIn ?? null) : null;
+    await tenant.holds.cover(id, kind, recordIds, { linkCount: plan.linkCount, exceededIn, now, expiresAt });
   }
   await tenant.targetStore.recordGone(id, goneBy(plan), now);
   await tenant.outbox.put(id, plan.passed, { now, lease, run });

@@ -70,6 +70,8 @@ export interface Hold {
   recordIds: readonly string[];
   /** Links of the target, or appointments in sent messages, at the time of the hold. The share is computed from this count. */
   linkCount: number;
+  /** Another target whose limit was exceeded by the same read; absent or null: the target itself. */
+  exceededIn?: string | null;
   /** Digest of the held messages; absent if the records suffice for the decision. */
   content?: string;
   createdAt: Instant;

@@ -25,7 +25,7 @@ export interface HoldChoice {
 }
 
 /** Context for a new or changed hold. */
-export interface HoldContext {
+export interface HoldContext extends Pick<Hold, 'exceededIn'> {
   linkCount: number;
   /** See `Hold`. */
   content?: string;

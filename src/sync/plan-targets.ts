@@ -84,8 +84,8 @@ function* planGroup(
 function withholdSuspect(plans: readonly TargetPlan[]): TargetPlan[] {
   const streams = new Set(plans.map(({ target }) => target.stream));
   const of = (stream: string) => plans.filter(({ target }) => target.stream === stream);
-  const suspectStreams = new Set(
-    [...streams].filter((stream) => of(stream).some(({ distrustsReading }) => distrustsReading)),
+  const suspectBy = new Map(
+    [...streams].map((stream) => [stream, of(stream).find(({ distrustsReading }) => distrustsReading)?.target.id]),
   );
   const replaced = new Set(
     [...streams].filter((stream) => {
@@ -99,7 +99,10 @@ function withholdSuspect(plans: readonly TargetPlan[]): TargetPlan[] {
     if (plan.replaced) return plan;
     const decided = plan.reading?.decided ?? null;
     if (decided === 'open' || (replaced.has(plan.target.stream) && decided !== 'approved')) return withoutReading(plan);
-    return suspectStreams.has(plan.target.stream) ? holdAll(plan, plan.approved) : plan;
+    const exceededIn = suspectBy.get(plan.target.stream);
+    if (exceededIn === undefined) return plan;
+    const held = holdAll(plan, plan.approved);
+    return plan.distrustsReading ? held : { ...held, exceededIn };
   });
 }
 

@@ -22,6 +22,8 @@ export interface TargetPlan {
   reading: ReadingCheck | null;
   /** So many records are absent that every target of the stream keeps its records. */
   distrustsReading: boolean;
+  /** Another target of the stream that exceeded its limits, so that this target keeps its records too. */
+  exceededIn?: string;
   /** Deletions that an administrator approved; the guard ignores them. */
   approved: ReadonlySet<string>;
   /** Records whose object was removed by hand and is created again without an approval. */

@@ -42,6 +42,8 @@ const holds: fc.Arbitrary<Parameters<typeof renderHolds>[0]['items'][number]> = 
   partOf: fc.constant(null),
   items: counts,
   linkCount: counts,
+  limit: fc.option(fc.record({ count: counts, share: fc.constantFrom(0.2, 0.5) })),
+  exceededIn: names,
   seen: fc.stringMatching(/^[a-z2-9]{8}$/),
   createdAt: fc.nat(NOW),
   decidedAt: times,
@@ -62,6 +64,14 @@ describe('every answer has at most 100 columns and no control characters for the
 
 describe('holds', () => {
   const hold = { ...oneOf(holds), tenant: 'aurora', seen: 'abcdefgh', partOf: null };
+
+  test('name the exceeded limit, and the target that exceeded it', () => {
+    const limited = { ...hold, id: 'aaaaa', limit: { count: 10, share: 0.2 }, exceededIn: 'doctor-2' };
+    expect(renderHolds({ items: [limited], next: null })).toContain(
+      'aaaaa: above the limit of doctor-2: 10 objects and 20 %',
+    );
+    expect(renderHolds({ items: [{ ...limited, limit: null }], next: null })).not.toContain('limit');
+  });
 
   test('show the commands for the first open hold below them, and none if all are decided', () => {
     const items = [

@@ -86,6 +86,14 @@ describe('a calendar that loses too much', () => {
     expect(everything()).toBe(before);
     expect(await waiting()).toEqual(planned);
     expect(await holds()).toEqual(['activities vanished 6', 'large vanished 2', 'small vanished 4']);
+    const exceeded = (await tenant.holds.list()).map(({ target, exceededIn }) => [target, exceededIn]);
+    expect(new Map(exceeded)).toEqual(
+      new Map([
+        ['activities', 'small'],
+        ['large', 'small'],
+        ['small', null],
+      ]),
+    );
     // Each target's hold is decided for itself.
     const hold = (await tenant.holds.list()).find(({ target }) => target === 'large');
     await tenant.holds.decide(hold?.id ?? '', { state: 'approved', now: NOW, expiresAt: NOW + DAY_MS });

@@ -35,7 +35,7 @@ export async function decideHold(
     const count = before.reduce((sum, part) => sum + part.recordIds.length, chosen.length);
     about.second = { subject, isNeeded: ({ holdsAbove }) => holdsAbove !== undefined && count > holdsAbove };
   }
-  const choice = { seen: seen ?? (hold === undefined ? null : holds.shownHold(hold, tenantId).seen), only };
+  const choice = { seen: seen ?? (hold === undefined ? null : holds.shownHold(hold, tenant).seen), only };
   return recordAct(acting, about, () =>
     holds.decideHold(installation, { tenant: tenantId, hold: holdId, decision }, choice),
   );

@@ -25,8 +25,6 @@ export interface HoldView {
   /** Null for a hold of corrections, which has no target. */
   connector: string | null;
   zone: string;
-  /** Limits above which removals, restorations or corrections are held; null for other kinds. */
-  limit: { share: number; count: number } | null;
   /** Comparable removals on each of the last seven days, newest first; null for other kinds. */
   usual: number[] | null;
   /** By time; records without a time are last. */
@@ -61,7 +59,7 @@ export async function viewHold(
   if (hold === undefined) throw noSuchHold(holdId);
   const requests = await installation.approvals(tenantId);
   return {
-    hold: shownHold(hold, tenantId),
+    hold: shownHold(hold, tenant),
     zone: tenant.configuration.zone,
     ...(await holdContentOf(tenant, hold, signal)),
     requests: requests
@@ -86,8 +84,7 @@ async function holdContentOf(
   const { reminders } = tenant;
   if (hold.target === REMINDERS && reminders !== null) {
     const { items, unread } = await reminders.heldCorrections(tenant, hold.recordIds, signal);
-    const limit = reminders.file.correctionGuard;
-    return { connector: null, limit, usual: null, items, unread, isDivisible: false };
+    return { connector: null, usual: null, items, unread, isDivisible: false };
   }
   const target = tenant.targets.get(hold.target);
   if (target === undefined) throw noSuchHold(hold.id);
@@ -96,7 +93,6 @@ async function holdContentOf(
   const { items, unread } = await itemsOf(tenant, target, hold, signal);
   return {
     connector: target.configuration.connector,
-    limit: limitOf(target, hold.kind),
     usual: kind === null ? null : days.map(COUNTED[kind]),
     ...{ items, unread, isDivisible: kind !== null },
   };
@@ -148,11 +144,6 @@ function windowOfItems(links: Iterable<Link>): TimeWindow | null {
     fromAt: Math.min(...spans.map(({ startAt }) => startAt)) - DAY_MS,
     toAt: Math.max(...spans.map(({ endAt }) => endAt)) + DAY_MS,
   };
-}
-
-function limitOf({ configuration: { guard } }: OpenTarget, kind: Hold['kind']): HoldView['limit'] {
-  if (kind === 'manual-changes') return guard.vanished;
-  return isRemoval(kind) ? guard[kind] : null;
 }
 
 /** Returns whether the hold removes records from the target. */

@@ -1,4 +1,5 @@
 import { type Installation, requireTenant } from '../../control/installation.ts';
+import type { OpenTenant } from '../../jobs/tenant.ts';
 import type { Hold } from '../../model/plan.ts';
 import { DAY_MS, type Instant } from '../../model/time.ts';
 import { type HoldChoice, seenCode } from '../../state/holds.ts';
@@ -6,23 +7,42 @@ import { type HoldChoice, seenCode } from '../../state/holds.ts';
 /** Lifetime of a decision, long enough for the affected cycles. */
 const DECISION_MS = 7 * DAY_MS;
 
+/** Number and share of a target's objects above which changes are held. */
+export interface HoldLimit {
+  count: number;
+  share: number;
+}
+
 /** A hold with its tenant. */
 export interface TenantHold extends Hold {
   tenant: string;
+  /** The exceeded limit; null for kinds without one, and for a target that is no longer configured. */
+  limit: HoldLimit | null;
   /** Digest of the held changes, from {@link seenCode}. A decision must include the digest, so that unseen changes are not decided. */
   seen: string;
 }
 
-/** Adds tenant and digest to a hold. */
-export function shownHold(hold: Hold, tenant: string): TenantHold {
-  return { ...hold, tenant, seen: seenCode(hold) };
+/** Adds tenant, limit and digest to a hold. */
+export function shownHold(hold: Hold, tenant: Pick<OpenTenant, 'id' | 'targets' | 'reminders'>): TenantHold {
+  return { ...hold, tenant: tenant.id, limit: limitOf(hold, tenant), seen: seenCode(hold) };
+}
+
+function limitOf(
+  { kind, target, exceededIn }: Hold,
+  { targets, reminders }: Pick<OpenTenant, 'targets' | 'reminders'>,
+): HoldLimit | null {
+  if (kind === 'corrections') return reminders?.file.correctionGuard ?? null;
+  const guard = targets.get(exceededIn ?? target)?.configuration.guard;
+  if (guard === undefined) return null;
+  if (kind === 'manual-changes') return guard.vanished;
+  return kind === 'cancelled' || kind === 'vanished' ? guard[kind] : null;
 }
 
 /** Lists holds of one tenant or every tenant: open holds first, then newest first. */
 export async function listHolds(installation: Installation, only?: string): Promise<TenantHold[]> {
   const tenants = only === undefined ? [...installation.tenants.values()] : [requireTenant(installation, only)];
   const lists = await Promise.all(
-    tenants.map(async (tenant) => (await tenant.holds.list()).map((hold) => shownHold(hold, tenant.id))),
+    tenants.map(async (tenant) => (await tenant.holds.list()).map((hold) => shownHold(hold, tenant))),
   );
   const rank = (hold: Hold) => (hold.state === 'open' ? 0 : 1);
   return lists.flat().sort((a, b) => rank(a) - rank(b) || b.createdAt - a.createdAt);
@@ -55,5 +75,5 @@ export async function decideHold(
   }
   if (hold.kind === 'people' && decision === 'approved') await tenant.protection.accept();
   await installation.pullNow(tenantId);
-  return { hold: shownHold(hold, tenantId), effectiveAt: now };
+  return { hold: shownHold(hold, tenant), effectiveAt: now };
 }

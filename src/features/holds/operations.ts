@@ -22,13 +22,18 @@ const hold = z.object({
     .string()
     .describe('Code for the current content of the hold; changes with the content. Pass this code with your decision'),
   linkCount: z.number().describe('Number of links of the target when the hold began'),
+  limit: z
+    .object({ count: z.number(), share: z.number() })
+    .nullable()
+    .describe('Number and share (0 to 1) of the objects above which such changes are held; null for other kinds'),
+  exceededIn: z.string().describe('Target that exceeded the limit; the same read concerns the target of the hold'),
   createdAt: instant,
   decidedAt: instant.nullable(),
   expiresAt: instant,
 });
 
-function shown({ recordIds, partOf, content, ...others }: TenantHold) {
-  return { ...others, partOf: partOf ?? null, items: recordIds.length };
+function shown({ recordIds, partOf, content, exceededIn, ...others }: TenantHold) {
+  return { ...others, partOf: partOf ?? null, items: recordIds.length, exceededIn: exceededIn ?? others.target };
 }
 
 /** Operations on holds. */

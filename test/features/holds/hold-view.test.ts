@@ -25,7 +25,7 @@ async function openHeld(kind: TargetHoldKind, records: readonly string[] = ['2',
 describe('a hold of removals', () => {
   test('shows its records by time, with what the target holds of each, what is usual, and the limit', async () => {
     const { tenant, view } = await openHeld('vanished');
-    const { items, usual, limit, isDivisible, unread, connector } = await view();
+    const { hold, items, usual, isDivisible, unread, connector } = await view();
     expect(items.map(({ record, status, agenda }) => [record, status, agenda])).toEqual([
       ['0', 'booked', { id: 'a1', name: 'Agenda a1' }],
       ['2', 'booked', { id: 'a1', name: 'Agenda a1' }],
@@ -35,7 +35,7 @@ describe('a hold of removals', () => {
       ...{ field: 'time', after: { kind: 'none' } },
       before: { kind: 'time', startAt, endAt: startAt + 3_600_000 },
     });
-    expect([usual?.length, limit]).toEqual([7, tenant.targets.get('doctor')?.configuration.guard.vanished]);
+    expect([usual?.length, hold.limit]).toEqual([7, tenant.targets.get('doctor')?.configuration.guard.vanished]);
     expect([isDivisible, unread, connector]).toEqual([true, null, 'model']);
   });
 
@@ -62,7 +62,7 @@ describe('a hold of removals', () => {
 test('a hold of removed objects shows what would be written, the limit of the guard, and is decided as a whole', async () => {
   const { model, tenant, view } = await openHeld('manual-changes', ['0']);
   for (const object of model.objects()) object.deleted = true;
-  const { items, limit, usual, isDivisible } = await view();
+  const { hold, items, usual, isDivisible } = await view();
   expect(items[0]?.fieldChanges).toContainEqual(
     expect.objectContaining({
       field: 'time',
@@ -70,21 +70,21 @@ test('a hold of removed objects shows what would be written, the limit of the gu
       after: expect.objectContaining({ kind: 'time' }),
     }),
   );
-  expect(limit).toEqual(tenant.targets.get('doctor')?.configuration.guard.vanished);
+  expect(hold.limit).toEqual(tenant.targets.get('doctor')?.configuration.guard.vanished);
   expect([usual, isDivisible]).toEqual([null, false]);
 });
 
 test('a hold of changes shows the new values, has no limit, and is decided as a whole', async () => {
   const { clinic, view } = await openHeld('first-run', ['0', 'gone']);
   clinic.appointments.set('0', appointmentOf('0', { inHours: 26 }));
-  const { items, usual, limit, isDivisible } = await view();
+  const { hold, items, usual, isDivisible } = await view();
   const before = NOW + DAY_MS;
   expect(items[0]?.fieldChanges).toContainEqual({
     ...{ field: 'time', before: { kind: 'time', startAt: before, endAt: before + 3_600_000 } },
     after: { kind: 'time', startAt: before + 7_200_000, endAt: before + 10_800_000 },
   });
   expect(items[1]).toMatchObject({ record: 'gone', fieldChanges: [] });
-  expect([usual, limit, isDivisible]).toEqual([null, null, false]);
+  expect([usual, hold.limit, isDivisible]).toEqual([null, null, false]);
 });
 
 test('no-such-hold: a hold that is not there, or whose target is configured no more, is not shown', async () => {

@@ -47,7 +47,8 @@ export function renderHold(context: PageContext, view: HoldView): Html {
 }
 
 function factsOf(context: PageContext, view: HoldView): Html {
-  const { hold, connector, limit, usual } = view;
+  const { hold, connector, usual } = view;
+  const { limit, exceededIn } = hold;
   const { language, times } = context;
   const words = HOLDS[language];
   const isOfMessages = hold.kind === 'corrections';
@@ -64,7 +65,8 @@ function factsOf(context: PageContext, view: HoldView): Html {
     const range = words.usualRange(Math.min(...usual), Math.max(...usual));
     facts.push([words.usual, html`${range} <span class="quiet">(${usual.join(', ')}: ${words.lastDays})</span>`]);
   }
-  if (limit !== null) facts.push(['', words.limit(limit.count, Math.round(limit.share * 100))]);
+  if (limit !== null)
+    facts.push(['', words.limit(limit.count, Math.round(limit.share * 100), exceededIn ?? hold.target)]);
   if (hold.state !== 'open') {
     const when = hold.decidedAt === null ? null : times.both(hold.decidedAt);
     facts.push([words.wasDecided, html`<strong>${words[hold.state]}</strong> ${when}`]);

@@ -18,10 +18,10 @@ function viewOf(items: HeldItem[], changes: Partial<HoldView> = {}, hold: Partia
   return {
     hold: {
       ...{ id: 'h1', tenant: 'rossi', target: 'doctor', kind: 'vanished', state: 'open', seen: 'seen-1' },
-      ...{ recordIds: items.map(({ record }) => record), linkCount: 40, createdAt: NOW, decidedAt: null },
+      ...{ recordIds: items.map(({ record }) => record), linkCount: 40, limit: null, createdAt: NOW, decidedAt: null },
       ...{ expiresAt: NOW + DAY_MS, ...hold },
     },
-    ...{ connector: 'caldav', zone: ZONE, limit: null, usual: null, items, unread: null, isDivisible: true },
+    ...{ connector: 'caldav', zone: ZONE, usual: null, items, unread: null, isDivisible: true },
     ...{ requests: [], ...changes },
   };
 }
@@ -58,11 +58,11 @@ describe('a hold', () => {
 
   test('of removed objects names its kind, its reason and the exceeded limit', () => {
     const limit = { share: 0.2, count: 10 };
-    const view = viewOf(items, { isDivisible: false, limit }, { kind: 'manual-changes' });
+    const view = viewOf(items, { isDivisible: false }, { kind: 'manual-changes', limit });
     const page = shown(view);
     expect(page).toContain('restorations of many events removed by hand');
     expect(page).toContain('leave them removed for a week');
-    expect(page).toContain('More than 10 changes, and more than 20 % of the total');
+    expect(page).toContain('More than 10 changes of doctor, and more than 20 % of the total');
     expect(String(renderHolds(pageContext(), [view.hold]))).toContain('restorations of many events removed by hand');
   });
 
