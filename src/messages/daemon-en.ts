@@ -82,6 +82,8 @@ export const DAEMON_EN = {
     'the clinic names several agendas, and the profile uses only the first: the target stays unchanged',
   'remark.zone-fixed':
     '{list}: {path} names the zone {zones} in {rows}, which has no daylight saving time; if the clinic’s clocks change, write {usual} in the clinic system',
+  'remark.zone-fixed.profile':
+    'the clinic profile has the zone {zone}, which has no daylight saving time; if the clinic’s clocks change, set zone: {usual}',
   'remark.zone-unread':
     '{list}: {path} names the zone {zones} in {rows}, but clinic-mirror reads local times in another zone; if {path} is their zone, add {path} to {list}.fields.zone in the clinic profile',
   'sync-health.in-sync': 'in sync',

@@ -87,6 +87,8 @@ export const DAEMON_IT = {
     'la clinica indica più agende, e il profilo usa solo la prima: la destinazione resta invariata',
   'remark.zone-fixed':
     '{list}: {path} indica il fuso {zones} in {rows}, che non ha l’ora legale; se gli orologi della clinica cambiano, scrivere {usual} nel sistema della clinica',
+  'remark.zone-fixed.profile':
+    'il profilo della clinica ha il fuso {zone}, che non ha l’ora legale; se gli orologi della clinica cambiano, impostare zone: {usual}',
   'remark.zone-unread':
     '{list}: {path} indica il fuso {zones} in {rows}, ma clinic-mirror legge gli orari locali in un altro; se {path} è il loro fuso, aggiungere {path} a {list}.fields.zone nel profilo della clinica',
   'sync-health.in-sync': 'sincronizzato',

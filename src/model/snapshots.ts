@@ -83,7 +83,7 @@ export type Lookup<Found> = { found: Found } | { absent: true; mergedInto?: stri
 /**
  * A remark about the profile:
  * - `zone-unread`: a field names other zones than the profile uses, and the profile does not map the field;
- * - `zone-fixed`: a zone such as `EST` has no daylight saving time, and usually another zone is meant;
+ * - `zone-fixed`: a zone such as `EST` has no daylight saving time, and usually another zone is meant; 0 rows: the profile's own zone;
  * - `date-order`: dates are unreadable because the profile does not name their order of day and month;
  * - `several-values`: records name several agendas or patients, and the profile uses only the first;
  * - `path-empty`: a path of the profile matched nothing in a whole fetch;
@@ -107,6 +107,7 @@ export function sentenceOfRemark({ code, list, field, path, rows: count, zones =
   if (code === 'path-empty') return message('remark.path-empty', { list, field, path, rows });
   if (code === 'zone-fixed') {
     const usual = zones.map((zone) => usualZoneOf(zone) ?? zone).join(', ');
+    if (count === 0) return message('remark.zone-fixed.profile', { zone: zones.join(', '), usual });
     return message('remark.zone-fixed', { list, path, rows, zones: zones.join(', '), usual });
   }
   if (code === 'several-values') return message('remark.several-values', { list, field, path, rows });

@@ -84,9 +84,9 @@ export function zoneRemedy(written: string): Text {
   return guess === null ? ZONE_REMEDY : message('settings.guess', { guess });
 }
 
-/** Offsets such as +01:00 are refused, because they have no daylight saving time. */
+/** Offsets such as +01:00, and `EST`, `MST` and `HST`, are refused, because they have no daylight saving time. */
 function canonicalZone(written: string): string | null {
-  if (!/^[A-Za-z]/.test(written)) return null;
+  if (!/^[A-Za-z]/.test(written) || usualZoneOf(written) !== null) return null;
   try {
     return new Intl.DateTimeFormat('en', { timeZone: written }).resolvedOptions().timeZone;
   } catch {

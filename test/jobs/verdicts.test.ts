@@ -86,7 +86,7 @@ describe('a calendar that loses too much', () => {
     expect(everything()).toBe(before);
     expect(await waiting()).toEqual(planned);
     expect(await holds()).toEqual(['activities vanished 6', 'large vanished 2', 'small vanished 4']);
-    const exceeded = (await tenant.holds.list()).map(({ target, exceededIn }) => [target, exceededIn]);
+    const exceeded = (await tenant.holds.list()).map(({ target, exceededIn }) => [target, exceededIn] as const);
     expect(new Map(exceeded)).toEqual(
       new Map([
         ['activities', 'small'],

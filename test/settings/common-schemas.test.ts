@@ -51,6 +51,16 @@ describe('a zone that does not exist', () => {
     },
   );
 
+  test.each([
+    ['EST', 'America/New_York'],
+    ['MST', 'America/Denver'],
+    ['HST', 'Pacific/Honolulu'],
+  ])('%s has no daylight saving time: it is refused with %s', (written, meant) => {
+    const result = zone().safeParse(written);
+    expect(result.error?.issues[0]?.message).toContain(meant);
+    expect(zone().parse(meant)).toBe(meant);
+  });
+
   test('is refused with the guess, by the schema', () => {
     const { error } = zone().safeParse('Europe/Milan');
     expect(error).toBeInstanceOf(z.ZodError);

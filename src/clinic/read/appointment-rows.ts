@@ -9,7 +9,16 @@ import type {
 } from '../../model/records.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
 import { clinicError } from '../http/errors.ts';
-import { asFlag, asId, compilePaths, folded, isJsonObject, type JsonObject, type Mapped } from '../http/rows.ts';
+import {
+  asFlag,
+  asId,
+  compilePaths,
+  folded,
+  isJsonObject,
+  type JsonObject,
+  type Mapped,
+  type ValueReader,
+} from '../http/rows.ts';
 import type { RecordOf } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import type { RaisedBy } from '../schema/resources.ts';
@@ -138,16 +147,25 @@ export function compileBookings(profile: ClinicProfile): ZonedMapper<BookedAppoi
   const { fields, durationUnit, words } = profile.appointments;
   const mapperOf = (each: typeof fields) => compileRecords(appointment, each, { ...profile, rowZone }, words);
   const mapNumbers = mapperOf(fields);
-  const mapUntold = mapperOf({ ...fields, duration: [] });
-  const durationOf = compilePaths(fields.duration);
-  /** A duration with units is converted to the profile's unit. */
+  const mapSplit = mapperOf({ ...fields, start: ['split:start'], end: ['split:end'], duration: ['split:duration'] });
+  const [startOf, endOf, durationOf] = [fields.start, fields.end, fields.duration].map(compilePaths) as [
+    ValueReader,
+    ValueReader,
+    ValueReader,
+  ];
+  /** Splits an interval, and converts a duration with units to the profile's unit. */
   const map: typeof mapNumbers = (row) => {
-    const stated = isJsonObject(row) ? durationOf(row) : null;
+    if (!isJsonObject(row)) return mapNumbers(row);
+    const interval = splitInterval(startOf(row));
+    const stated = interval === null ? durationOf(row) : interval.duration;
     const named = typeof stated === 'string' ? durationIn(stated.trim()) : null;
-    if (named === null) return mapNumbers(row);
-    const mapped = mapUntold(row);
-    const duration = String(named / (durationUnit === 'minutes' ? MINUTE_MS : SECOND_MS));
-    return 'record' in mapped ? { ...mapped, record: { ...mapped.record, duration } } : mapped;
+    if (interval === null && named === null) return mapNumbers(row);
+    return mapSplit({
+      ...row,
+      'split:start': interval?.start ?? startOf(row),
+      'split:end': interval === null ? endOf(row) : interval.end,
+      'split:duration': named === null ? stated : String(named / (durationUnit === 'minutes' ? MINUTE_MS : SECOND_MS)),
+    });
   };
   const statusOf = compileStatuses(profile.appointments);
   const namesIn = compileFullName(profile.appointments.patientFullName, profile);
@@ -277,8 +295,8 @@ function compileTime(
 const ISO_DURATION = /^P(?:(\d+)D)?(?:T(?:(\d+(?:\.\d+)?)H)?(?:(\d+(?:\.\d+)?)M)?(?:(\d+(?:\.\d+)?)S)?)?$/i;
 const CLOCK_DURATION = /^()(\d{1,2}):([0-5]\d)(?::([0-5]\d))?$/;
 
-/** Parses a duration with units; null for other text. */
-function durationIn(text: string): number | null {
+/** Parses a duration with units to milliseconds; null for other text. */
+export function durationIn(text: string): number | null {
   const [, ...parts] = ISO_DURATION.exec(text) ?? CLOCK_DURATION.exec(text) ?? [];
   if (!parts.some((part) => part !== undefined && part !== '')) return null;
   const [days = 0, hours = 0, minutes = 0, seconds = 0] = parts.map((part) => Number(part ?? 0));

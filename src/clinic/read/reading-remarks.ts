@@ -165,10 +165,15 @@ export class RemarkCollectors {
     return [
       ...this.#severalValues,
       ...this.#ambiguousDates,
+      ...(usualZoneOf(this.#usual) === null ? [] : [fixedZone(this.#usual)]),
       ...lists.flatMap(({ zones }) => zones?.remarks() ?? []),
       ...lists.flatMap(({ paths }) => paths.remarks()),
     ];
   }
+}
+
+function fixedZone(zone: string): ReadingRemark {
+  return { code: 'zone-fixed', list: 'appointments', field: 'zone', path: 'zone', rows: 0, zones: [zone] };
 }
 
 /** Returns remarks for appointment rows: values beyond the first, zones that the profile does not declare, and fields that no row has. */

@@ -150,6 +150,12 @@ const writes = z.strictObject({
     .default('offset')
     .describe('Format of times in requests. Dates are always `2026-03-29`.'),
   decimals: z.enum(['number', 'text']).default('number').describe('Format of amounts and quantities in requests.'),
+  durations: z
+    .enum(['number', 'iso', 'clock'])
+    .default('number')
+    .describe(
+      'Format of a new duration in requests: a number in `durationUnit`, `PT30M`, or `00:30`. An existing duration keeps its format.',
+    ),
   updates: z
     .enum(['replace', 'merge'])
     .default('replace')

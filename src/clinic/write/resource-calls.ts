@@ -15,6 +15,7 @@ import { type ClinicRecord, createReadingCalls, mapperOf, type ResourceCalls } f
 import type { FieldPaths, Shape } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { RESOURCES, type ResourceName } from '../schema/resources.ts';
+import { withTextForms } from './text-forms.ts';
 import { compileWriter } from './writing.ts';
 
 /** Calls that write. If an answer has no body, the record is read again. */
@@ -154,7 +155,10 @@ function labelOf(name: ResourceName, verb: string): string {
 
 function compileWriterOf(profile: ClinicProfile, name: ResourceName) {
   const zoned = name === 'appointments' ? { ...profile, rowZone: new RowZone(profile) } : profile;
-  return compileWriter<Shape>(RESOURCES[name], profile[name].fields as FieldPaths<Shape>, zoned, profile[name]);
+  const fields = profile[name].fields as FieldPaths<Shape>;
+  return withTextForms(profile, name, (changed) =>
+    compileWriter<Shape>(RESOURCES[name], { ...fields, ...changed } as FieldPaths<Shape>, zoned, profile[name]),
+  );
 }
 
 /** Sends ids beyond 2^53 as numbers if the clinic sent them as numbers. */

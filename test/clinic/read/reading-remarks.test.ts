@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
-import { emptyPathsIn, remarksOf, UnreadZones } from '../../../src/clinic/read/reading-remarks.ts';
+import { emptyPathsIn, RemarkCollectors, remarksOf, UnreadZones } from '../../../src/clinic/read/reading-remarks.ts';
 import { createTenantSource } from '../../../src/clinic/tenant-source.ts';
 import { render } from '../../../src/messages/message.ts';
 import { sentenceOfRemark } from '../../../src/model/snapshots.ts';
@@ -72,6 +72,14 @@ describe('a value of a row', () => {
     found.ended(2);
     expect(found.remarks()).toMatchObject([{ rows: 2, zones: ['Asia/Seoul', 'Asia/Tokyo'] }]);
   });
+});
+
+test('a profile whose own zone has no daylight saving time is remarked', () => {
+  const of = (zone: string) => new RemarkCollectors(profileOf({ zone })).all();
+  expect(of('Europe/Rome')).toEqual([]);
+  expect(of('EST').map((one) => render(sentenceOfRemark(one)))).toEqual([
+    'the clinic profile has the zone EST, which has no daylight saving time; if the clinic’s clocks change, set zone: America/New_York',
+  ]);
 });
 
 describe('a path of the profile that finds nothing', () => {
