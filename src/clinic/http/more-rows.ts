@@ -78,18 +78,24 @@ const LARGEST_COUNT = 10_000_000;
 /** What an answer was asked for, and how many rows came. */
 interface Seen {
   rows: number;
+  /** Number of pages so far; null for an unpaged list. A paged list has numbers of its own, so that only named ones are signs. */
+  pages: number | null;
   asked: URL | null;
   ignored: ReadonlySet<string>;
 }
 
 /**
- * Returns the field outside the rows that says, in any language and wrapper, that an unpaged answer lacks rows: a token or link, a flag, or
- * a number above the count of rows. Null for none. Repetitions of the request, page 1, ids, times and empty values say nothing.
- * @param rows number of rows in the answer
+ * Returns the field outside the rows that says, in any language and wrapper, that a list lacks rows: a token or link, a flag, or a number
+ * above the count of rows or pages. Null for none. Repetitions of the request, page 1, ids, times and empty values say nothing.
+ * @param so far: number of rows, and of pages (null for an unpaged list)
  * @param ignored paths that say nothing about further rows
  */
-export function anySign(answer: PageAnswer, rows: number, ignored: readonly string[]): string | null {
-  const seen: Seen = { rows, asked: URL.parse(answer.url ?? ''), ignored: new Set(ignored) };
+export function anySign(
+  answer: PageAnswer,
+  { rows, pages }: Pick<Seen, 'rows' | 'pages'>,
+  ignored: readonly string[],
+): string | null {
+  const seen: Seen = { rows, pages, asked: URL.parse(answer.url ?? ''), ignored: new Set(ignored) };
   const range = readCount(answer.headers.get('content-range'));
   if (range !== null && range > rows && !seen.ignored.has('header:content-range')) return 'header:content-range';
   const usual = usualSign(answer, rows);
@@ -99,7 +105,7 @@ export function anySign(answer: PageAnswer, rows: number, ignored: readonly stri
 
 function signIn(value: unknown, seen: Seen, prefix: string, depth: number): string | null {
   if (!isJsonObject(value) || depth > DEEPEST) return null;
-  const hasRows = depth === 1 || Object.values(value).some(Array.isArray);
+  const hasRows = seen.pages === null && (depth === 1 || Object.values(value).some(Array.isArray));
   for (const [name, inner] of Object.entries(value)) {
     const path = `${prefix}${name}`;
     if (seen.ignored.has(path)) continue;
@@ -137,9 +143,9 @@ function saysMore(word: string, value: unknown, seen: Seen, hasRows: boolean): b
   return !/prev|preced|vorig|self|first|prim[ao]/.test(word) && leadsElsewhere(text, seen.asked);
 }
 
-function countsMore(word: string, value: number, { rows }: Seen, reach: 'other' | 'any' | 'named'): boolean {
+function countsMore(word: string, value: number, { rows, pages }: Seen, reach: 'other' | 'any' | 'named'): boolean {
   if (reach === 'other' || !Number.isSafeInteger(value) || value <= 0) return false;
-  if (PAGE.test(word)) return value > 1;
+  if (PAGE.test(word)) return value > (pages ?? 1);
   if (TOTAL.test(word)) return value > rows;
   if (MORE.test(word)) return true;
   return reach === 'any' && value > rows && value <= LARGEST_COUNT;

@@ -3,7 +3,7 @@ import { nextLink } from '../../http/answer.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { PartialReason } from '../../model/snapshots.ts';
 import type { EndRule, Paging } from '../schema/paging.ts';
-import { anySign, usualSign } from './more-rows.ts';
+import { anySign } from './more-rows.ts';
 import { answerValue, type PageAnswer, readCount, readNext, showsNext } from './rows.ts';
 
 /** The next page: parameters in addition to the list's own, or the clinic's link. */
@@ -161,7 +161,7 @@ async function endOf(source: Walk, progress: Progress, received: Received): Prom
 
 /**
  * Returns evidence against an end found by a rule. A `Link` header outside the paging style always counters the end, and so does any
- * sign in an answer without paging. Without a total or a more-rows field, any usual sign of a next page counters it too, and so does a full page. A field or header that no answer ever had proves
+ * sign in an answer without paging. Without a total or a more-rows field, any named sign of a next page counters it too, and so does a full page. A field or header that no answer ever had proves
  * nothing by its absence.
  */
 async function partialReasonOf(
@@ -191,10 +191,13 @@ function signOfMore(paging: Paging, progress: Progress, page: ReceivedPage<unkno
   if (paging.style !== 'link-header' && nextLink(page.headers.get('link')) !== null) return 'header:link';
   if (paging.style === 'none') {
     const total = progress.lastTotal === null ? null : paging.totalPath;
-    return anySign(page, progress.rows, [...paging.ignoredPaths, ...(total === null ? [] : [total])]);
+    return anySign(page, { rows: progress.rows, pages: null }, [
+      ...paging.ignoredPaths,
+      ...(total === null ? [] : [total]),
+    ]);
   }
   if (progress.lastTotal !== null || hasMore(paging, page) === false) return null;
-  return usualSign(page, progress.rows);
+  return anySign(page, { rows: progress.rows, pages: progress.pages }, paging.ignoredPaths);
 }
 
 /** Requests one of several rows, so that a paging server must show its method. */

@@ -40,6 +40,13 @@ const endings = {
     .nullable()
     .default('total')
     .describe('Path of the total. `header:NAME` reads a header. clinic-mirror compares every total with the records.'),
+  ignoredPaths: z
+    .array(answerPath)
+    .max(20)
+    .default([])
+    .describe(
+      'Fields outside the records that say nothing about further records. Without paging, any other token, link, flag or number above the count makes the list `partial`; with paging, any other field whose name means more records or pages. A remark names the field.',
+    ),
 };
 const pageSize = {
   size: z.int().min(1).max(10_000).default(200).describe('Records to request per page.'),
@@ -69,13 +76,7 @@ export const pagingSchema = z
       hasMorePath: endings.hasMorePath,
       totalPath: endings.totalPath,
       cap: unpagedCap,
-      ignoredPaths: z
-        .array(answerPath)
-        .max(20)
-        .default([])
-        .describe(
-          'Fields outside the records that say nothing about further records. Any other token, link, flag or number above the count makes the list `partial`, and a remark names the field.',
-        ),
+      ignoredPaths: endings.ignoredPaths,
     }),
     z.strictObject({
       style: z.literal('offset-limit'),

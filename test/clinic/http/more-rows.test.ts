@@ -80,7 +80,11 @@ const ASKED = 'https://clinic.example/v2/tenants/t/appointments?from=2026-12-01&
 
 /** The field that says that an unpaged answer with 37 rows lacks rows. */
 function signOf(around: object, headers: Record<string, string> = {}): string | null {
-  return anySign({ body: { righe: [], ...around }, headers: new Headers(headers), url: ASKED }, 37, []);
+  return anySign(
+    { body: { righe: [], ...around }, headers: new Headers(headers), url: ASKED },
+    { rows: 37, pages: null },
+    [],
+  );
 }
 
 describe('an unpaged answer with 37 records lacks some', () => {
@@ -112,8 +116,8 @@ describe('an unpaged answer with 37 records lacks some', () => {
 
   test('except by a field that the profile declares meaningless', () => {
     const answer = { body: { quante: 240, altre: 'S' }, headers: new Headers() };
-    expect(anySign(answer, 37, ['quante'])).toBe('altre');
-    expect(anySign(answer, 37, ['quante', 'altre'])).toBeNull();
+    expect(anySign(answer, { rows: 37, pages: null }, ['quante'])).toBe('altre');
+    expect(anySign(answer, { rows: 37, pages: null }, ['quante', 'altre'])).toBeNull();
   });
 
   test('whatever the word for a flag, and whatever the total above the count', () => {

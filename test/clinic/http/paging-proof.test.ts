@@ -44,8 +44,8 @@ function serve(server: Server) {
       data: all.slice(start, end),
       ...(server.tells === 'total' && { total: all.length }),
       ...(server.tells === 'has-more' && { hasMore }),
-      ...(server.kind === 'cursor' && { [server.isUsual ? 'nextCursor' : 'weiter']: hasMore ? String(end) : null }),
-      ...(server.kind === 'link' && { links: { [server.isUsual ? 'next' : 'weiter']: hasMore ? next : null } }),
+      ...(server.kind === 'cursor' && { [server.isUsual ? 'nextCursor' : 'kx']: hasMore ? String(end) : null }),
+      ...(server.kind === 'link' && { links: { [server.isUsual ? 'next' : 'kx']: hasMore ? next : null } }),
     };
     const headers = new Headers();
     if (server.tells === 'x-total-count') headers.set('x-total-count', String(all.length));
@@ -312,6 +312,46 @@ function isMute({ kind, tells, isUsual }: Server): boolean {
   const leads = kind === 'link-header' || (isUsual && (kind === 'cursor' || kind === 'link'));
   return tells === 'nothing' && !leads;
 }
+
+describe('a paged list whose last page names further rows in another language', () => {
+  /** Reads pages of 20, 20 and 10 rows, with other members beside them. */
+  const readPaged = (around: object, ignoredPaths: string[] = []) => {
+    const sizes = [20, 20, 10];
+    const load = async () => {
+      const data = Array.from({ length: sizes.shift() ?? 0 }, (_, row) => ({ id: `${sizes.length}-${row}` }));
+      return { body: { data, ...around }, headers: new Headers() };
+    };
+    return read(QUIET, { style: 'offset-limit', cap: 20, ends: ['short-page'], ignoredPaths }, { load });
+  };
+
+  it.each([
+    ['altre', 'S'],
+    ['weitereSeiten', true],
+    ['prossimaPagina', 9],
+    ['totalePagine', 9],
+    ['numeroTotale', 51],
+    ['ultima', false],
+    ['jetonSuivant', 'abc'],
+  ])('is partial by %s: %j, unless the profile ignores the field', async (name, value) => {
+    const { end, memory } = await readPaged({ esito: { [name]: value } });
+    expect([end, memory.announced]).toEqual([because('next-page-told'), { path: `esito.${name}`, rows: 50 }]);
+    expect((await readPaged({ esito: { [name]: value } }, [`esito.${name}`])).end).toEqual(proved);
+  });
+
+  it.each([
+    ['pagina', 3],
+    ['totalePagine', 3],
+    ['numeroTotale', 50],
+    ['altre', 'N'],
+    ['prossimaPagina', null],
+    ['ultima', true],
+    ['progressivo', 98_734],
+    ['elaborata', true],
+    ['messaggio', 'x'],
+  ])('is complete by %s: %j', async (name, value) => {
+    expect((await readPaged({ [name]: value })).end).toEqual(proved);
+  });
+});
 
 it('no style calls a list of any server whole that lacks rows, but where nothing on the wire could tell', async () => {
   const servers = fc.record<Server>({

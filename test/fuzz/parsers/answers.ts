@@ -135,7 +135,8 @@ const headers: Parser = {
     isFromCache(told);
     const answer = { body: [], headers: pagingHeadersOf(told, []) };
     usualSign(answer, 3);
-    anySign(answer, 3, []);
+    anySign(answer, { rows: 3, pages: null }, []);
+    anySign(answer, { rows: 3, pages: 2 }, []);
   },
 };
 
