@@ -251,6 +251,7 @@ export async function targetStatus(
     reason,
     ...syncStateOf(reason, { isFirst, held, waiting, links, plannedAsOf, pending: counts.pending }),
     inSyncAsOf: isInSync ? plannedAsOf : record.idleAsOf,
+    checkedAt: record.drift?.checkedAt ?? null,
     soonAsOf: later(plannedAsOf, record.soonAsOf),
     gaps,
     exceptGapsAsOf: quiet && gaps.length > 0 ? plannedAsOf : null,
