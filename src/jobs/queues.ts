@@ -119,7 +119,11 @@ export function openQueues(
     async checkTarget(tenant, target, { delayMs, whole = false, once = false, changesOnly = false }) {
       const id = `${tenant}/${target}${whole ? '/whole' : ''}${once ? '/once' : ''}${changesOnly ? '/changes' : ''}`;
       const options = jobOptions({ delay: delayMs, deduplication: { id, keepLastIfActive: true } });
-      await (await queueOf('check-target')).add('check-target', { tenant, target, whole, once, changesOnly }, options);
+      await (await queueOf('check-target')).add(
+        'check-target',
+        { tenant, target, whole, once, ...(changesOnly && { changesOnly }) },
+        options,
+      );
     },
     async renewSubscriptions(tenant, { delayMs = 0, hurry = false } = {}) {
       const id = `${tenant}${hurry ? '/hurry' : ''}`;
