@@ -17,6 +17,7 @@ import { withoutFuture } from './as-of.ts';
 import { incidentsOf } from './incidents.ts';
 import { type ConnectionStatus, type Installation, requireTenant } from './installation.ts';
 import { isForPerson, problemsOf } from './problems.ts';
+import { heldRecords } from './record-states.ts';
 import {
   type ConfigurationStatus,
   notificationStatus,
@@ -220,7 +221,7 @@ export async function targetStatus(
     tenant.notifications.store.read(),
   ]);
   const open = holds.filter((hold) => hold.target === target.id && hold.state === 'open');
-  const held = open.reduce((sum, hold) => sum + hold.recordIds.length, 0);
+  const held = heldRecords(holds, target.id).size;
   const restorations = open.find(({ kind }) => kind === 'manual-changes')?.recordIds.length ?? 0;
   const { failure, created, updated, deleted, adopted, ambiguous, forged } = record;
   const isPart = target.stream === 'appointments' && lastRun?.snapshot?.completeness === 'partial';
