@@ -1,6 +1,6 @@
 import type { Status, TenantStatus } from '../control/status-view.ts';
 import { message, render } from '../messages/message.ts';
-import { type Problem, tenantsOf } from '../model/problems.ts';
+import { groupsOf, type Problem } from '../model/problems.ts';
 import { SYNC_HEALTH_WORDS, type SyncState } from '../model/sync-state.ts';
 import type { Instant } from '../model/time.ts';
 import { firstRows, stateWord } from './output.ts';
@@ -49,22 +49,17 @@ function isCommand(next: string): boolean {
 
 /** Renders the number of tenants by health. */
 export function renderSummary({ at, tenants, unusable, refused, problems }: Status): string {
-  const of = (health: Problem['health']) =>
-    new Set(problems.filter((problem) => problem.health === health).flatMap(tenantsOf));
-  const [needing, waiting] = [of('action-required'), of('retrying')];
-  const waits = [...waiting].filter((tenant) => !needing.has(tenant)).length;
+  const { needing, waiting, paused, first } = groupsOf(tenants, problems);
   const ids = [...tenants, ...unusable, ...refused].flatMap(({ tenant }) => tenant ?? []);
   const all = new Set(ids).size;
   if (all === 0) return 'No tenant is configured.';
-  const paused = tenants.filter((tenant) => tenant.paused).length;
-  const first = tenants.filter(
-    ({ tenant, firstSync, paused: isPaused }) =>
-      firstSync !== null && !isPaused && !needing.has(tenant) && !waiting.has(tenant),
-  ).length;
-  const parts = [`${all} ${all === 1 ? 'tenant' : 'tenants'}`, `${needing.size} action required`, `${waits} retrying`];
-  if (first > 0) parts.push(render(message('in-first-sync', { count: first })));
-  if (paused > 0) parts.push(`${paused} paused`);
-  return `as of ${renderTime(at)}: ${[...parts, `${all - needing.size - waits - first - paused} ok`].join(', ')}`;
+  const counts = [needing, waiting, first, paused].map(({ length }) => length);
+  const [needs, waits, begins, rests] = counts as [number, number, number, number];
+  const parts = [`${all} ${all === 1 ? 'tenant' : 'tenants'}`, `${needs} action required`, `${waits} retrying`];
+  if (begins > 0) parts.push(render(message('in-first-sync', { count: begins })));
+  if (rests > 0) parts.push(`${rests} paused`);
+  const ok = all - counts.reduce((sum, count) => sum + count, 0);
+  return `as of ${renderTime(at)}: ${[...parts, `${ok} ok`].join(', ')}`;
 }
 
 /** Renders one line per tenant: the worst state of its targets, and totals. */

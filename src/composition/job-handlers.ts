@@ -1,6 +1,6 @@
 import { remind } from '../features/reminders/job.ts';
 import { runTriggers } from '../features/triggers/job.ts';
-import { checkTarget } from '../jobs/audit.ts';
+import { checkTarget } from '../jobs/check-target.ts';
 import { areCrmsElsewhere, areStreamsDue, pullTenant, readStreamsInTurn } from '../jobs/pull.ts';
 import { pushTarget } from '../jobs/push.ts';
 import { refreshTokens } from '../jobs/refresh-tokens.ts';
@@ -75,19 +75,21 @@ function targetHandlers({
       const { nextInMs } = await pushTarget(tenant, target, signals, { comesAgain: true });
       if (nextInMs !== null && !signals.stop.aborted) await queues.wake(id, targetId, nextInMs);
     },
-    async audit({ tenant: id }) {
+    async audit({ tenant: id, changesOnly = false }) {
       const tenant = installation.tenants.get(id);
       if (tenant === undefined || tenant.configuration.paused) return;
       // One job per target, so that a slow target delays no other.
-      for (const target of tenant.targets.keys()) await queues.checkTarget(id, target, { delayMs: 0, once: true });
+      for (const [target, { crm }] of tenant.targets) {
+        if (!changesOnly || crm === null) await queues.checkTarget(id, target, { delayMs: 0, once: true, changesOnly });
+      }
     },
-    async 'check-target'({ tenant: id, target: targetId, whole, once = false }, { stop }) {
+    async 'check-target'({ tenant: id, target: targetId, whole, once = false, changesOnly = false }, { stop }) {
       const tenant = installation.tenants.get(id);
       const target = tenant?.targets.get(targetId);
       if (tenant === undefined || target === undefined || tenant.configuration.paused) return;
       if (target.configuration.paused) return;
       const options = { whole: whole ?? false };
-      const { restore, againInMs } = await checkTarget(tenant, target, { ...options, once }, stop);
+      const { restore, againInMs } = await checkTarget(tenant, target, { ...options, once, changesOnly }, stop);
       if (againInMs !== null) await queues.checkTarget(id, targetId, { delayMs: againInMs, ...options });
       if (restore) await queues.pullNow(id);
     },

@@ -18,6 +18,7 @@ export function withoutFuture(tenant: TenantStatus, now: Instant): TenantStatus 
     ...proved(tenant),
     targets: tenant.targets.map((target) => ({
       ...proved(target),
+      checkedAt: past(target.checkedAt),
       soonAsOf: past(target.soonAsOf),
       exceptGapsAsOf: past(target.exceptGapsAsOf),
     })),

@@ -5,11 +5,13 @@ import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { RefusedThere } from '../model/items.ts';
 import type { Link } from '../model/operations.ts';
-import type { PendingChange } from '../model/plan.ts';
+import type { Hold, PendingChange } from '../model/plan.ts';
 import type { ReadingRemark } from '../model/snapshots.ts';
 import type { Progress } from '../model/tasks.ts';
 import type { Instant } from '../model/time.ts';
+import type { TargetPlan } from '../sync/target-plan.ts';
 import { type ConnectionStatus, type Installation, requireTenant } from './installation.ts';
+import { heldRecords, type StoredRecordState, stateOfRecord } from './record-states.ts';
 import { pagesOf } from './target-objects.ts';
 
 /** A record whose last write failed, or that requires action. Ids and codes, never contents. */
@@ -29,7 +31,7 @@ export interface FailingRecord {
   parked: boolean;
 }
 
-/** State of every record of a target. */
+/** State of every record of a target. Each record is in one set, in this order: held, failing, pending, changed by hand, excluded, in sync. */
 export interface TargetHealth {
   target: string;
   connector: string;
@@ -90,15 +92,13 @@ export async function tenantHealth(
   );
   if (wanted.length === 0) throw noSuchTarget(options.target ?? '');
   const cycle = await planCycle(tenant, { lease: null, progress: options.progress }, signal);
+  const holds = await tenant.holds.list();
   const targets = wanted.map(async (target): Promise<TargetHealth> => {
     const plan = cycle.plans.find((one) => one.target === target);
     const skipReason = cycle.skippedTargets.find((one) => one.target === target.id)?.code ?? null;
-    const records = [...(plan?.omittedRecords ?? [])].map(([record, why]) => ({ record, why }));
     return {
-      ...(await evidenceOf(tenant, target, signal)),
+      ...(await evidenceOf(tenant, target, { plan, holds }, signal)),
       unusable: { ...plan?.unusable },
-      excluded: { counts: { ...plan?.omitted }, records },
-      held: Object.values(plan?.held ?? {}).flat().length,
       unread: target.configuration.paused ? 'paused' : skipReason,
     };
   });
@@ -114,13 +114,20 @@ export async function tenantHealth(
 async function evidenceOf(
   tenant: Pick<OpenTenant, 'links' | 'outbox' | 'targetStore'>,
   target: OpenTarget,
+  { plan, holds }: { plan: TargetPlan | undefined; holds: readonly Hold[] },
   signal: AbortSignal,
-): Promise<Omit<TargetHealth, 'excluded' | 'unusable' | 'held' | 'unread'>> {
+): Promise<Omit<TargetHealth, 'unusable' | 'unread'>> {
   const links = await tenant.links.read(target.id);
   const pending = await tenant.outbox.pending(target.id);
   const { copies, refusedThere, container } = await tenant.targetStore.read(target.id);
-  const inSync = [...links.values()].filter(({ recordId, drift }) => drift === null && !pending.has(recordId));
-  const changes = [...pending.values()];
+  const planned = Object.values(plan?.held ?? {}).flatMap((changes) => changes.map(({ recordId }) => recordId));
+  const held = new Set([...heldRecords(holds, target.id).keys(), ...planned]);
+  const stateOf = (recordId: string) => stateOfRecord(recordId, { links, pending, held });
+  const excluded = excludedOf(plan, (recordId) => (stateOf(recordId) ?? 'in-sync') === 'in-sync');
+  const isExcluded = new Set(excluded.records.map(({ record }) => record));
+  const linked = (state: StoredRecordState) => [...links.values()].filter((link) => stateOf(link.recordId) === state);
+  const inSync = linked('in-sync').filter(({ recordId }) => !isExcluded.has(recordId));
+  const changes = [...pending.values()].filter(({ recordId }) => !held.has(recordId));
   const failing = changes.filter(({ lastError }) => lastError !== null);
   const remoteIds = new Map(
     failing.flatMap(({ recordId }) => {
@@ -140,10 +147,21 @@ async function evidenceOf(
       page: pages.get(remoteIds.get(change.recordId) ?? '') ?? null,
     })),
     pending: changes.length - failing.length,
-    changedByHand: [...links.values()].filter(({ drift }) => drift !== null).length,
+    changedByHand: linked('changed-by-hand').length,
+    held: held.size,
+    excluded,
     copied: copies.filter((recordId) => links.has(recordId)),
     refusedThere,
   };
+}
+
+/** Returns the excluded records that are in no other set. A calendar's plan names only excluded records with stored data. */
+function excludedOf(plan: TargetPlan | undefined, isMeant: (recordId: string) => boolean): TargetHealth['excluded'] {
+  const counts: Record<string, number> = { ...plan?.omitted };
+  const all = [...(plan?.omittedRecords ?? [])].map(([record, why]) => ({ record, why }));
+  for (const { record, why } of all) if (!isMeant(record)) counts[why] = (counts[why] ?? 0) - 1;
+  const counted = Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
+  return { counts: counted, records: all.filter(({ record }) => isMeant(record)) };
 }
 
 function otherwise(inSync: readonly Link[], { identity }: OpenTarget): Record<string, number> {

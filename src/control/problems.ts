@@ -1,5 +1,5 @@
 import { forTenant, type Message, message, type Text } from '../messages/message.ts';
-import { connectionSubject, needsPerson, type Problem } from '../model/problems.ts';
+import { connectionSubject, healthByTenant, needsPerson, type Problem } from '../model/problems.ts';
 import { shellWord } from '../model/text.ts';
 import type { Instant } from '../model/time.ts';
 import { ALL_MANAGED } from '../settings/managed-tenant.ts';
@@ -19,7 +19,6 @@ const CLINIC_LOGIN = connectionSubject(CLINIC_CONNECTION);
 
 /** Returns the problems of a status: action required now, action required later, then by tenant. */
 export function problemsOf(status: Omit<Status, 'problems'>, source: Source): Problem[] {
-  const syncStates = new Map(status.tenants.map(({ tenant, sync, health }) => [tenant, { sync, health }]));
   const { at, incidents } = status;
   const ofHost = problemsOfHost(status);
   const isWithoutDaemon = ofHost.some(({ code }) => code === 'daemon-not-running');
@@ -34,6 +33,10 @@ export function problemsOf(status: Omit<Status, 'problems'>, source: Source): Pr
   ];
   const rank = ({ health, breaksAt }: Problem) =>
     health === 'retrying' ? 2 : Number(breaksAt !== null && breaksAt > status.at);
+  const healths = healthByTenant(status.tenants, found);
+  const syncStates = new Map(
+    status.tenants.map(({ tenant, sync, health }) => [tenant, { sync, health: healths.get(tenant) ?? health }]),
+  );
   return found
     .map((problem) => ({ ...problem, syncHealth: syncStates.get(problem.tenant ?? '') ?? null }))
     .sort((one, other) => rank(one) - rank(other));

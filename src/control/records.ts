@@ -1,12 +1,14 @@
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
+import type { Link } from '../model/operations.ts';
 import type { Instant } from '../model/time.ts';
 import type { LinkCursor } from '../state/links.ts';
 import { fieldsByHand } from '../sync/audit.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import { cursorOf, type Page, type PageQuestion, pageOf, readCursor } from './paging.ts';
 import { newestPlan } from './plan.ts';
+import { heldRecords, type StoredRecordState, stateOfRecord } from './record-states.ts';
 
 /**
  * State of a record in a target.
@@ -69,29 +71,21 @@ type ListOf = (
 ) => Promise<Page<RecordLine>>;
 
 const LISTS: Readonly<Record<Exclude<RecordState, 'excluded'>, ListOf>> = {
-  async 'in-sync'({ links, outbox }, { id }, { after, limit }) {
+  async 'in-sync'(tenant, { id }, { after, limit }) {
     const position = after === null ? null : readCursor(after, positionOf);
-    const page = await links.page(id, position, limit);
-    const inSync = page.links.filter(({ drift }) => drift === null);
-    const pending = await outbox.pendingOfSome(
-      id,
-      inSync.map(({ recordId }) => recordId),
-    );
+    const page = await tenant.links.page(id, position, limit);
+    const inSync = await inState(tenant, id, page.links, 'in-sync');
     return {
-      items: inSync
-        .filter(({ recordId }) => !pending.has(recordId))
-        .map(({ recordId, startAt }) => ({ ...EMPTY_LINE, record: recordId, startAt: timeOf(startAt) })),
+      items: inSync.map(({ recordId, startAt }) => ({ ...EMPTY_LINE, record: recordId, startAt: timeOf(startAt) })),
       next: page.next === null ? null : cursorOf(page.next),
     };
   },
-  pending: async ({ outbox }, { id }, question) =>
-    pendingPage(outbox, id, (await outbox.recordIds(id)).waiting, question),
-  failed: async ({ outbox }, { id }, question) =>
-    pendingPage(outbox, id, (await outbox.recordIds(id)).failing, question),
+  pending: async (tenant, { id }, question) =>
+    pendingPage(tenant, id, (await tenant.outbox.recordIds(id)).waiting, question),
+  failed: async (tenant, { id }, question) =>
+    pendingPage(tenant, id, (await tenant.outbox.recordIds(id)).failing, question),
   async 'on-hold'({ holds, links }, { id }, question) {
-    const open = (await holds.list()).filter(({ target, state }) => target === id && state === 'open');
-    // A record may be in two holds; the first hold is shown.
-    const held = new Map(open.reverse().flatMap((hold) => hold.recordIds.map((record) => [record, hold] as const)));
+    const held = heldRecords(await holds.list(), id);
     const page = pageOf(held.keys(), question, (record) => record);
     const linked = await links.readSome(id, page.items);
     return {
@@ -105,17 +99,31 @@ const LISTS: Readonly<Record<Exclude<RecordState, 'excluded'>, ListOf>> = {
       }),
     };
   },
-  async 'changed-by-hand'({ links }, { id, identity }, question) {
-    const page = pageOf(await links.drifted(id), question, ({ recordId }) => recordId);
+  async 'changed-by-hand'(tenant, { id, identity }, question) {
+    const page = pageOf(await tenant.links.drifted(id), question, ({ recordId }) => recordId);
+    const changed = await inState(tenant, id, page.items, 'changed-by-hand');
     return {
       ...page,
-      items: page.items.map((link) => ({
+      items: changed.map((link) => ({
         ...{ ...EMPTY_LINE, record: link.recordId, code: link.drift },
         ...{ about: fieldsByHand(link, identity).join(', ') || null, startAt: timeOf(link.startAt) },
       })),
     };
   },
 };
+
+/** Returns the links of records in a state, so that each record is listed in one state. */
+async function inState(
+  { holds, outbox }: Pick<OpenTenant, 'holds' | 'outbox'>,
+  target: string,
+  some: readonly Link[],
+  state: StoredRecordState,
+): Promise<Link[]> {
+  const links = new Map(some.map((link) => [link.recordId, link]));
+  const pending = await outbox.pendingOfSome(target, [...links.keys()]);
+  const held = new Set(heldRecords(await holds.list(), target).keys());
+  return some.filter(({ recordId }) => stateOfRecord(recordId, { links, pending, held }) === state);
+}
 
 const EMPTY_LINE: RecordLine = {
   record: '',
@@ -127,12 +135,14 @@ const EMPTY_LINE: RecordLine = {
 };
 
 async function pendingPage(
-  outbox: OpenTenant['outbox'],
+  { holds, outbox }: Pick<OpenTenant, 'holds' | 'outbox'>,
   target: string,
   recordIds: readonly string[],
   question: PageQuestion,
 ): Promise<Page<RecordLine>> {
-  const page = pageOf(recordIds, question, (recordId) => recordId);
+  const held = heldRecords(await holds.list(), target);
+  const others = recordIds.filter((recordId) => !held.has(recordId));
+  const page = pageOf(others, question, (recordId) => recordId);
   const pending = await outbox.pendingOfSome(target, page.items);
   // Omits changes completed since their ids were read.
   const items = [...pending.values()].map(({ recordId, lastError, reason, about = null, ...change }) => ({

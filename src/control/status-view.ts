@@ -60,6 +60,8 @@ export interface TargetStatus extends SyncState {
   connection: string;
   /** Null if the target is in sync. */
   reason: TargetReason | null;
+  /** Last comparison of the target's objects with the last writes; null before the first. */
+  checkedAt: Instant | null;
   /** Instant of clinic data planned for the next two days; null before the first plan. For CRMs, equal to the full plan. */
   soonAsOf: Instant | null;
   /** Unreadable or unknown parts in the last cycle. `inSyncAsOf` does not advance while gaps exist. */

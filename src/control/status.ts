@@ -3,8 +3,8 @@ import { countErasures } from '../jobs/outbox-operations.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { slices } from '../model/pieces.ts';
 import type { Hold } from '../model/plan.ts';
-import type { Problem } from '../model/problems.ts';
-import { type FirstSync, type SyncHealth, worstOf } from '../model/sync-state.ts';
+import { healthByTenant, type Problem, subjectOf } from '../model/problems.ts';
+import { type FirstSync, type SyncHealth, worseHealth, worstOf } from '../model/sync-state.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import type { RefusedChange } from '../settings/configuration.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
@@ -17,6 +17,7 @@ import { withoutFuture } from './as-of.ts';
 import { incidentsOf } from './incidents.ts';
 import { type ConnectionStatus, type Installation, requireTenant } from './installation.ts';
 import { isForPerson, problemsOf } from './problems.ts';
+import { heldRecords } from './record-states.ts';
 import {
   type ConfigurationStatus,
   notificationStatus,
@@ -107,16 +108,39 @@ async function statusOfAll(
   };
 }
 
-/** Computes problems once, on first access. */
+/** Computes problems, and the health of tenants and targets by them, once, on first access. */
 function withProblems(found: Omit<Status, 'problems'>, installation: Installation): Status {
-  let problems: Problem[] | null = null;
+  let judged: Pick<Status, 'problems' | 'tenants'> | null = null;
+  function judge() {
+    if (judged !== null) return judged;
+    const problems = problemsOf(found, installation);
+    judged = { problems, tenants: withHealth(found.tenants, problems) };
+    return judged;
+  }
   return {
     ...found,
     get problems() {
-      problems ??= problemsOf(found, installation);
-      return problems;
+      return judge().problems;
+    },
+    get tenants() {
+      return judge().tenants;
     },
   };
+}
+
+/** Returns tenants whose health includes their problems, so that no surface says `ok` beside a problem. */
+function withHealth(tenants: readonly TenantStatus[], problems: readonly Problem[]): TenantStatus[] {
+  const healths = healthByTenant(tenants, problems);
+  const byTenant = Map.groupBy(problems, ({ tenant }) => tenant);
+  return tenants.map((each) => {
+    if (each.paused) return each;
+    const own = (byTenant.get(each.tenant) ?? []).filter((problem) => subjectOf(problem).kind === 'target');
+    const targets = each.targets.map((target) => {
+      const its = own.filter((problem) => subjectOf(problem).id === target.target);
+      return { ...target, health: its.reduce((health, problem) => worseHealth(health, problem.health), target.health) };
+    });
+    return { ...each, targets, health: healths.get(each.tenant) ?? each.health };
+  });
 }
 
 /** Connection states that stop all work until an administrator reacts. */
@@ -220,7 +244,7 @@ export async function targetStatus(
     tenant.notifications.store.read(),
   ]);
   const open = holds.filter((hold) => hold.target === target.id && hold.state === 'open');
-  const held = open.reduce((sum, hold) => sum + hold.recordIds.length, 0);
+  const held = heldRecords(holds, target.id).size;
   const restorations = open.find(({ kind }) => kind === 'manual-changes')?.recordIds.length ?? 0;
   const { failure, created, updated, deleted, adopted, ambiguous, forged } = record;
   const isPart = target.stream === 'appointments' && lastRun?.snapshot?.completeness === 'partial';
@@ -251,6 +275,7 @@ export async function targetStatus(
     reason,
     ...syncStateOf(reason, { isFirst, held, waiting, links, plannedAsOf, pending: counts.pending }),
     inSyncAsOf: isInSync ? plannedAsOf : record.idleAsOf,
+    checkedAt: record.drift?.checkedAt ?? null,
     soonAsOf: later(plannedAsOf, record.soonAsOf),
     gaps,
     exceptGapsAsOf: quiet && gaps.length > 0 ? plannedAsOf : null,

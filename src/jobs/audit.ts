@@ -2,7 +2,7 @@ import type { RemoteChanges } from '../connectors/connector.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
 import type { Link } from '../model/operations.ts';
-import { DAY_MS, type Instant, MINUTE_MS, SECOND_MS, type TimeWindow } from '../model/time.ts';
+import { DAY_MS, type Instant, MINUTE_MS, type TimeWindow } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import type { DriftReport, StoredTarget } from '../state/targets.ts';
 import { type Audit, type AuditInput, audit } from '../sync/audit.ts';
@@ -131,19 +131,27 @@ export interface TargetAuditor
     | 'targets'
   > {}
 
+/** How much of a target an audit reads. */
+export interface AuditOptions {
+  /** Reads all objects, even if the change feed works. */
+  whole?: boolean;
+  /** The caller retries soon if the target is busy. */
+  comesAgain?: boolean;
+  /** Asks only the change feed: one request if nothing changed. A calendar without a feed is only asked whether it exists. */
+  changesOnly?: boolean;
+}
+
 /**
  * Reads a target's changes or all its objects, compares them with the last writes, and records manual edits as drift. The target's policy
  * decides whether the next plan restores the object (`repair`), or keeps the edit until the appointment changes (`keep`, `report`). All
  * writes thus use the plan's guard, outbox and reasons.
- * @param options.whole read all objects, even if the change feed works
- * @param options.comesAgain the caller retries soon if the target is busy
- * @returns null if the target is busy or paused: the next audit checks again
+ * @returns null if the target is busy or paused: the next audit checks again; with `changesOnly` also if nothing changed
  */
 export function auditTarget(
   tenant: TargetAuditor,
   target: OpenTarget,
   signal: AbortSignal,
-  options: { whole?: boolean; comesAgain?: boolean } = {},
+  options: AuditOptions = {},
 ): Promise<DriftReport | null> {
   return tenant.outages.watch(() => auditInLane(tenant, target, signal, options));
 }
@@ -152,7 +160,7 @@ async function auditInLane(
   tenant: TargetAuditor,
   target: OpenTarget,
   signal: AbortSignal,
-  options: { whole?: boolean; comesAgain?: boolean },
+  options: AuditOptions,
 ): Promise<DriftReport | null> {
   const lane = await tenant.leases.tryTake(
     laneLease(target.id),
@@ -163,49 +171,83 @@ async function auditInLane(
     const record = await tenant.targetStore.read(target.id);
     const rests = (record.pausedUntil ?? 0) > tenant.clock();
     if (record.container === null || record.adoptedAt === null || rests) return null;
-    // Detects a deleted calendar here, since a cycle without changes sends its target no request.
-    target.preparedContainer = null;
+    const changesOnly = options.changesOnly === true;
+    const hasNoFeed = record.cursor === null && record.readWholeAt !== null;
+    // Detects a deleted calendar here, since a cycle without changes sends its target no request. A feed detects it too.
+    if (!changesOnly || hasNoFeed) target.preparedContainer = null;
     const container = await openCalendar(tenant, target, lane, signal);
     if (container === null) return await recordReplaced(tenant, target);
+    if (changesOnly && hasNoFeed) return null;
     const guarded = AbortSignal.any([signal, lane.signal]);
-    const cursor = options.whole === true || isWholeDue(record, tenant.clock()) ? null : record.cursor;
+    const isWhole = options.whole === true || (!changesOnly && isWholeDue(record, tenant.clock()));
     const startedAt = tenant.clock();
-    const window = windowOf(target, startedAt);
-    const { changes, seen } = await askTarget(tenant, { target, container }, { cursor, window }, guarded);
-    const input = await auditInput(tenant, target, { reading: changes, window });
-    // A feed lists objects, and links without a location cannot be matched to them.
-    if (changes.scope === 'since' && (await recordUnlocated(tenant, target.id, input.links.values()))) return null;
-    const found = await compareWithTarget(target, container, input, guarded);
-    // Before drift is recorded: otherwise a plan would revert refusals as drift.
-    if (changes.scope === 'whole') await recordManualObjects(tenant, target, { found, input, before: record }, guarded);
-    const duplicatesRemoved = await removeDuplicates(tenant, { target, container }, found, guarded);
-    const report = await storeAudit(
-      tenant,
-      target,
-      { found, duplicatesRemoved, before: record.drift ?? {}, isWhole: changes.scope === 'whole' },
-      lane,
-    );
+    const query = { cursor: isWhole ? null : record.cursor, window: windowOf(target, startedAt) };
+    const { changes, seen } = await askTarget(tenant, { target, container }, query, guarded);
+    const isQuiet = changesOnly && changes.scope === 'since' && changes.items.length + changes.removed.length === 0;
+    const compared =
+      isQuiet && record.drift !== null
+        ? await recordUnchanged(tenant, target, record.drift)
+        : await compareAndStore(
+            tenant,
+            { target, container },
+            { changes, window: query.window, record },
+            lane,
+            guarded,
+          );
+    if (compared === null) return null;
     if (record.outage !== null && tenant.outages.hasAnswered(record.outage))
       await recordHostRecovery(tenant, target, record.outage);
     // Store the cursor last: after an earlier crash the target repeats the answer.
     lane.signal.throwIfAborted();
-    const whole =
-      changes.scope === 'whole' ? { readWholeAt: startedAt, ambiguous: found.ambiguous - duplicatesRemoved } : {};
+    const whole = changes.scope === 'whole' ? { readWholeAt: startedAt, ambiguous: compared.ambiguous } : {};
     // A successful read ends an authorisation failure. Other failures end with a write, and so does a refused write that waits.
     const isOfLogin = record.failure?.actor === 'authorization';
     const heard = isOfLogin && (await tenant.outbox.counts(target.id)).pending === 0 ? { failure: null } : {};
     await tenant.targetStore.write(target.id, { cursor: changes.cursor, ...whole, ...heard });
     await tenant.links.recordSeen(target.id, seen);
-    return report;
+    return compared.report;
   } catch (error) {
     signal.throwIfAborted();
     const failure = asMirrorError(error);
+    // The caller requests a complete audit, which looks for the calendar.
+    if (options.changesOnly === true && failure.code === 'calendar-gone') throw failure;
     // Another process that took over the lane continues: no failure of the target.
     if (!lane.signal.aborted && failure.code !== 'lease-lost') await recordFailure(tenant, target, failure);
     return null;
   } finally {
     await lane.release();
   }
+}
+
+/** Records that a feed listed no change since the last comparison. */
+async function recordUnchanged(
+  { clock, targetStore }: Pick<OpenTenant, 'clock' | 'targetStore'>,
+  { id }: Pick<OpenTarget, 'id'>,
+  drift: DriftReport,
+): Promise<{ report: null; ambiguous: 0 }> {
+  await targetStore.write(id, { drift: { ...drift, checkedAt: clock() } });
+  return { report: null, ambiguous: 0 };
+}
+
+/** @returns null if the links cannot be matched to the objects */
+async function compareAndStore(
+  tenant: TargetAuditor,
+  { target, container }: PreparedTarget,
+  { changes, window, record }: { changes: RemoteChanges<Item>; window: TimeWindow; record: StoredTarget },
+  lane: Lease,
+  signal: AbortSignal,
+): Promise<{ report: DriftReport; ambiguous: number } | null> {
+  const isWhole = changes.scope === 'whole';
+  const input = await auditInput(tenant, target, { reading: changes, window });
+  // A feed lists objects, and links without a location cannot be matched to them.
+  if (!isWhole && (await recordUnlocated(tenant, target.id, input.links.values()))) return null;
+  const found = await compareWithTarget(target, container, input, signal);
+  // Before drift is recorded: otherwise a plan would revert refusals as drift.
+  if (isWhole) await recordManualObjects(tenant, target, { found, input, before: record }, signal);
+  const duplicatesRemoved = await removeDuplicates(tenant, { target, container }, found, signal);
+  const before = record.drift ?? {};
+  const report = await storeAudit(tenant, target, { found, duplicatesRemoved, before, isWhole }, lane);
+  return { report, ambiguous: found.ambiguous - duplicatesRemoved };
 }
 
 /** The old calendar's links are already deleted; the next plan rebuilds links and fills the new calendar. */
@@ -355,38 +397,4 @@ function logDrift(tenant: Pick<OpenTenant, 'log'>, target: OpenTarget, drift: Dr
   if (churning > 0) {
     tenant.log.error({ target: target.id, churning, churningFields }, 'objects are not restored again today');
   }
-}
-
-/** Result of checking one target. */
-interface TargetCheck {
-  /** An object must be restored: a cycle must follow immediately. */
-  restore: boolean;
-  /** Delay until the next attempt for a target that could not be checked; null if no check is due. */
-  againInMs: number | null;
-}
-
-/** A lane job lasts at most `push.sliceSeconds`, and no caller waits for the check. */
-const BUSY_MS = SECOND_MS;
-/** A check costs two reads of Redis, so a target that requires action may be checked rarely. */
-const LONGEST_WAIT_MS = MINUTE_MS;
-
-/**
- * Audits one target after a change notification. The notification is never lost: while the target is busy or paused, the check is repeated.
- * @param options.once no change is known: no repetition is needed
- * @param options.whole read all objects, because the vendor lost notifications
- */
-export async function checkTarget(
-  tenant: TargetAuditor,
-  target: OpenTarget,
-  { whole, once = false }: { whole: boolean; once?: boolean },
-  signal: AbortSignal,
-): Promise<TargetCheck> {
-  const later = (againInMs: number): TargetCheck => ({ restore: false, againInMs: once ? null : againInMs });
-  const { container, adoptedAt, pausedUntil } = await tenant.targetStore.read(target.id);
-  // The cycle that builds a target's links reads all its objects.
-  if (container === null || adoptedAt === null) return { restore: false, againInMs: null };
-  const restsForMs = (pausedUntil ?? 0) - tenant.clock();
-  if (restsForMs > 0) return later(Math.min(restsForMs, LONGEST_WAIT_MS));
-  const report = await auditTarget(tenant, target, signal, { whole, comesAgain: !once });
-  return report === null ? later(BUSY_MS) : { restore: asksForPlan(target, report), againInMs: null };
 }

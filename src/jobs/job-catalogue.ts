@@ -18,15 +18,16 @@ export const JOBS = {
   'read-streams': { data: z.object({ tenant: z.string() }) },
   /** Writes one target's changes for one time slice. A plan starts the job, and the job repeats while changes are pending. */
   push: { data: z.object({ tenant: z.string(), target: z.string() }) },
-  /** Starts a check of each target of one tenant. Repeats per tenant. */
-  audit: { data: z.object({ tenant: z.string() }) },
+  /** Starts a check of each target of one tenant, with `changesOnly` of the calendars. Both repeat per tenant. */
+  audit: { data: z.object({ tenant: z.string(), changesOnly: z.boolean().optional() }) },
   /**
    * Audits one target after a vendor's notification, or as part of an audit (`once`: no repetition needed). `whole`: the vendor lost
-   * notifications.
+   * notifications. `changesOnly`: only the change feed is asked.
    */
   'check-target': {
     data: z.object({
       ...{ tenant: z.string(), target: z.string(), whole: z.boolean().optional(), once: z.boolean().optional() },
+      changesOnly: z.boolean().optional(),
     }),
   },
   /**

@@ -233,6 +233,7 @@ async function rebuildLinks(
   const adoptedAt = tenant.clock();
   await tenant.targetStore.write(target.id, {
     cursor: null,
+    readWholeAt: null,
     container,
     adoptedAt,
     wentBackAt,

@@ -38,11 +38,12 @@ export interface WorkQueues {
   /**
    * Audits a target after the delay. A repeated request has no effect while one waits; a running audit is followed by another.
    * @param options.once no change is known: if the audit cannot run now, no repetition is needed
+   * @param options.changesOnly asks only the change feed
    */
   checkTarget(
     tenant: string,
     target: string,
-    options: { delayMs: number; whole?: boolean; once?: boolean },
+    options: { delayMs: number; whole?: boolean; once?: boolean; changesOnly?: boolean },
   ): Promise<void>;
   /**
    * Maintains a tenant's notification subscriptions.
@@ -115,10 +116,14 @@ export function openQueues(
       const deduplication = { id: `${tenant}/${target}`, keepLastIfActive: true, reschedule: true };
       await (await queueOf('push')).add('push', { tenant, target }, jobOptions({ delay: delayMs, deduplication }));
     },
-    async checkTarget(tenant, target, { delayMs, whole = false, once = false }) {
-      const id = `${tenant}/${target}${whole ? '/whole' : ''}${once ? '/once' : ''}`;
+    async checkTarget(tenant, target, { delayMs, whole = false, once = false, changesOnly = false }) {
+      const id = `${tenant}/${target}${whole ? '/whole' : ''}${once ? '/once' : ''}${changesOnly ? '/changes' : ''}`;
       const options = jobOptions({ delay: delayMs, deduplication: { id, keepLastIfActive: true } });
-      await (await queueOf('check-target')).add('check-target', { tenant, target, whole, once }, options);
+      await (await queueOf('check-target')).add(
+        'check-target',
+        { tenant, target, whole, once, ...(changesOnly && { changesOnly }) },
+        options,
+      );
     },
     async renewSubscriptions(tenant, { delayMs = 0, hurry = false } = {}) {
       const id = `${tenant}${hurry ? '/hurry' : ''}`;
@@ -297,10 +302,14 @@ export async function repeatWork(
   const triggers = running.flatMap(({ id, triggersEveryMinutes: minutes }): [string, number][] =>
     minutes === null ? [] : [[id, minutes * MINUTE_MS]],
   );
+  const changes = running.flatMap(({ id, changesEverySeconds: seconds }): [string, number][] =>
+    seconds === null ? [] : [[id, seconds * SECOND_MS]],
+  );
   // In parallel, so that one lookup per tenant serves all jobs.
   await Promise.all([
     queues.repeat('pull', every(running, pullEverySeconds)),
     queues.repeat('audit', every(running, auditEverySeconds)),
+    queues.repeat('changes', new Map(changes)),
     queues.repeat('triggers', new Map(triggers)),
     queues.repeat('refresh-tokens', every(tenants, tokenCheckEverySeconds)),
     queues.repeat('subscriptions', every(tenants, subscriptionCheckEverySeconds)),

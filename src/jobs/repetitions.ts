@@ -10,7 +10,12 @@ import type { IsNeedless, JobName } from './job-catalogue.ts';
 const schedules = redisScript<string[]>(import.meta.url, 'schedules');
 
 /** Jobs that repeat per tenant. */
-export type RepeatedJob = 'pull' | 'audit' | 'subscriptions' | 'triggers' | 'refresh-tokens';
+export type RepeatedJob = 'pull' | 'audit' | 'changes' | 'subscriptions' | 'triggers' | 'refresh-tokens';
+
+/** Job of a schedule: audits of only the changes share the queue of audits, since each queue costs every process a connection. */
+function jobOf(name: RepeatedJob): JobName {
+  return name === 'changes' ? 'audit' : name;
+}
 
 /** Schedules of repeated jobs. */
 export interface Repetitions {
@@ -153,10 +158,11 @@ class QueuedRepetitions implements Repetitions {
   }
 
   async #schedulesOf(name: RepeatedJob): Promise<Map<string, Schedule>> {
-    const queue = await this.#queueOf(name);
+    const queue = await this.#queueOf(jobOf(name));
     const stored = await schedules(await this.#connection(), [queue.toKey('repeat')]);
+    const ours = slices(stored, 3).filter(([id]) => id?.startsWith(schedulerId(name, '')));
     return new Map(
-      slices(stored, 3).map(([id = '', nextAt, everyMs]) => [id, { nextAt: Number(nextAt), everyMs: Number(everyMs) }]),
+      ours.map(([id = '', nextAt, everyMs]) => [id, { nextAt: Number(nextAt), everyMs: Number(everyMs) }]),
     );
   }
 
@@ -164,7 +170,7 @@ class QueuedRepetitions implements Repetitions {
   async #needing(name: RepeatedJob, everyMs: ReadonlyMap<string, number>): Promise<Map<string, number>> {
     const found: (readonly [string, number])[] = [];
     for (const some of slices([...everyMs], AT_ONCE)) {
-      const needless = await Promise.all(some.map(([tenant]) => this.#isNeedless(name, tenant)));
+      const needless = await Promise.all(some.map(([tenant]) => this.#isNeedless(jobOf(name), tenant)));
       found.push(...some.filter((_, index) => !needless[index]));
     }
     return new Map(found);
@@ -176,7 +182,8 @@ class QueuedRepetitions implements Repetitions {
     there: ReadonlyMap<string, Schedule>,
     isStale: (schedule: Schedule, everyMs: number) => boolean,
   ): Promise<void> {
-    const queue = await this.#queueOf(name);
+    const queue = await this.#queueOf(jobOf(name));
+    const data = name === 'changes' ? { changesOnly: true } : {};
     const put = async (tenant: string, everyMs: number): Promise<void> => {
       const id = schedulerId(name, tenant);
       const schedule = there.get(id);
@@ -185,7 +192,7 @@ class QueuedRepetitions implements Repetitions {
       if (schedule !== undefined && !isPutOff && !isStale(schedule, everyMs)) return;
       if (isPutOff) await queue.removeJobScheduler(id);
       const every = { every: everyMs, offset: momentOf(`${name}/${tenant}`, everyMs) };
-      await queue.upsertJobScheduler(id, every, { name, data: { tenant }, opts: this.#options });
+      await queue.upsertJobScheduler(id, every, { name: jobOf(name), data: { tenant, ...data }, opts: this.#options });
     };
     for (const some of slices([...tenants], AT_ONCE)) {
       await Promise.all(some.map(([tenant, everyMs]) => put(tenant, everyMs)));
@@ -193,7 +200,7 @@ class QueuedRepetitions implements Repetitions {
   }
 
   async #end(name: RepeatedJob, ids: readonly string[]): Promise<void> {
-    const queue = await this.#queueOf(name);
+    const queue = await this.#queueOf(jobOf(name));
     for (const some of slices(ids, AT_ONCE)) {
       await Promise.all(some.map((id) => queue.removeJobScheduler(id)));
     }

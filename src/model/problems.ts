@@ -1,5 +1,5 @@
 import { message, render, type Text } from '../messages/message.ts';
-import type { SyncHealth } from './sync-state.ts';
+import { type Health, type SyncHealth, worseHealth } from './sync-state.ts';
 import type { Instant } from './time.ts';
 
 /** Code for an unreachable server; one problem covers all tenants that wait for the server. */
@@ -104,4 +104,40 @@ export interface QuotaStatus {
   hourShare: number;
   /** Tenants with a high share of the vendor's 24-hour limit, if the settings contain the limit. */
   days: readonly { tenant: string; share: number; usedUpAt: Instant | null }[];
+}
+
+/** State of a tenant and its targets, as far as its health is concerned. */
+interface Ailing {
+  tenant: string;
+  paused: boolean;
+  health: Health;
+}
+
+/**
+ * Returns the health of each tenant: the worst of its targets and of the problems that name it. Every surface takes the health from here. A
+ * paused tenant has only the health of its problems.
+ */
+export function healthByTenant(tenants: readonly Ailing[], problems: readonly Problem[]): Map<string, Health> {
+  const found = new Map(tenants.map(({ tenant, paused, health }) => [tenant, paused ? 'ok' : health]));
+  for (const problem of problems)
+    for (const tenant of tenantsOf(problem)) found.set(tenant, worseHealth(found.get(tenant) ?? 'ok', problem.health));
+  return found;
+}
+
+/** Returns the tenants in disjoint groups: action required, retrying, paused, first sync, others. */
+export function groupsOf<Each extends Ailing & { firstSync: unknown }>(
+  tenants: readonly Each[],
+  problems: readonly Problem[],
+): { needing: string[]; waiting: string[]; paused: Each[]; first: Each[]; well: Each[] } {
+  const health = healthByTenant(tenants, problems);
+  const of = (wanted: Health) => [...health].flatMap(([tenant, each]) => (each === wanted ? [tenant] : []));
+  const others = tenants.filter(({ tenant }) => health.get(tenant) === 'ok');
+  const active = others.filter(({ paused }) => !paused);
+  return {
+    needing: of('action-required'),
+    waiting: of('retrying'),
+    paused: others.filter(({ paused }) => paused),
+    first: active.filter(({ firstSync }) => firstSync !== null),
+    well: active.filter(({ firstSync }) => firstSync === null),
+  };
 }

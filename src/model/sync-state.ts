@@ -70,6 +70,11 @@ export function syncWords({ sync, firstSync }: Pick<SyncState, 'sync' | 'firstSy
 const WORST_STEP: readonly SyncStatus[] = ['on-hold', 'unknown', 'behind', 'in-sync'];
 const WORST_ABLE: readonly Health[] = ['action-required', 'retrying', 'ok'];
 
+/** Returns the worse of two healths. */
+export function worseHealth(one: Health, other: Health): Health {
+  return WORST_ABLE.find((each) => each === one || each === other) ?? 'ok';
+}
+
 /** Summarises targets by the worst of them. Without targets the sync status is `unknown`. */
 export function worstOf(targets: readonly SyncState[]): SyncState {
   const sum = (count: 'pending' | 'failing' | 'held') => targets.reduce((total, each) => total + each[count], 0);
@@ -78,7 +83,7 @@ export function worstOf(targets: readonly SyncState[]): SyncState {
   return {
     sync,
     firstSync: sync === 'behind' ? together(targets) : null,
-    health: WORST_ABLE.find((each) => targets.some(({ health }) => health === each)) ?? 'ok',
+    health: targets.map(({ health }) => health).reduce(worseHealth, 'ok'),
     inSyncAsOf: times.length === 0 ? null : times.reduce(earlier),
     ...{ pending: sum('pending'), failing: sum('failing'), held: sum('held') },
   };

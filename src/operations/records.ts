@@ -76,7 +76,9 @@ const targetHealth = z.object({
   unusable: countsByCode.describe('Number of invalid values that were left empty, by property'),
   excluded: z.object({
     counts: countsByCode,
-    records: z.array(z.object({ record: z.string(), why: z.string() })).describe('Empty for calendars'),
+    records: z
+      .array(z.object({ record: z.string(), why: z.string() }))
+      .describe('For calendars only the records with an object'),
   }),
   failing: z.array(
     z.object({

@@ -71,6 +71,9 @@ export const targetStatus = z.object({
     .nullable()
     .describe('Why the target is not in sync; null if it is'),
   ...syncState,
+  checkedAt: instant
+    .nullable()
+    .describe("Last time when clinic-mirror compared the target's objects with its writes; null before the first time"),
   soonAsOf: instant.nullable(),
   gaps: z.array(gap),
   exceptGapsAsOf: instant.nullable(),

@@ -140,6 +140,10 @@ function expressionsOf(crm: TargetConfiguration['crm']): string[] {
   return [...(crm?.mapping.values() ?? [])].flatMap(({ expression }) => expression ?? []);
 }
 
+function shortest(seconds: readonly number[]): number | null {
+  return seconds.length === 0 ? null : Math.min(...seconds);
+}
+
 /** Returns the outline of a complete configuration. */
 export function outlineOf(tenant: TenantConfiguration, calendars: readonly CalendarUse[], hash: string): TenantOutline {
   const { id, name, zone, paused, formerly = null, clinic, targets, connections, reminders, triggers } = tenant;
@@ -155,6 +159,9 @@ export function outlineOf(tenant: TenantConfiguration, calendars: readonly Calen
     connections: [...connections.keys()],
     hasReminders: reminders !== undefined,
     triggersEveryMinutes: triggers?.everyMinutes ?? null,
+    changesEverySeconds: shortest(
+      all.flatMap(({ crm, audit }) => (crm === undefined ? [audit.changesEverySeconds] : [])),
+    ),
     sensitive: all.flatMap((target) =>
       [...(target.crm?.sensitive ?? [])].map(([field, reason]) => ({ target: target.id, field, reason })),
     ),

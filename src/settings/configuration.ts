@@ -65,6 +65,8 @@ export interface TenantOutline {
   hasReminders: boolean;
   /** Interval of trigger list reads; null without triggers. */
   triggersEveryMinutes: number | null;
+  /** Shortest interval of the calendars' change markers; null without a calendar. */
+  changesEverySeconds: number | null;
   /** Sensitive fields for CRMs, with the stated reasons. */
   sensitive: readonly { target: string; field: string; reason: string }[];
   /** Mapping expressions with cached outlines. */

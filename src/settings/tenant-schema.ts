@@ -183,6 +183,11 @@ const target = z.strictObject({
         .describe(
           'Maximum number of restores of one event per day. After that the daemon leaves the event unchanged and reports the conflict.',
         ),
+      changesEverySeconds: wholeNumber(60, 86_400)
+        .default(300)
+        .describe(
+          "Seconds between two requests for changes in the calendar. A calendar without a list of changes is only asked whether it exists. Of a tenant's calendars, the shortest time applies to all. Not used for CRMs.",
+        ),
     })
     .prefault({}),
   paused: z

@@ -100,7 +100,8 @@ function* compare(
     state: withoutWaitingPeople(target, cycle, state),
     onOmitted(recordId, code) {
       excluded[code] = (excluded[code] ?? 0) + 1;
-      if (target.crm !== null) excludedRecords.set(recordId, code);
+      const isKnown = state.links.has(recordId) || state.pending.has(recordId);
+      if (target.crm !== null || isKnown) excludedRecords.set(recordId, code);
     },
     onStopped: (recordId) => stopped.push(recordId),
   });

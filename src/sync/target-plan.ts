@@ -48,7 +48,7 @@ export interface TargetPlan {
   backlog: { waiting: number; failing: number };
   /** Number of excluded or unchanged records, by the rule's code. */
   omitted: Readonly<Record<string, number>>;
-  /** Rule's code by record, for CRM targets. */
+  /** Rule's code by record: for a calendar, only of records with a link or a pending change. */
   omittedRecords: ReadonlyMap<string, string>;
   /** Number of values left empty, by property. */
   unusable: Readonly<Record<string, number>>;

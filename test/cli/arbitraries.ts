@@ -81,6 +81,7 @@ export const targets: fc.Arbitrary<TargetStatus> = fc.record({
     ),
   ),
   inSyncAsOf: times,
+  checkedAt: times,
   soonAsOf: times,
   gaps,
   exceptGapsAsOf: times,

@@ -68,7 +68,7 @@ describe('a sync', () => {
   test('exits with 1 while manual changes wait for a decision', async () => {
     const { installation, model } = open(2);
     const target = installation.tenants.get('studio-rossi')?.targets.get('doctor');
-    target!.configuration.audit = { drift: 'report', rewritesPerDay: 1 };
+    target!.configuration.audit = { drift: 'report', rewritesPerDay: 1, changesEverySeconds: 300 };
     await run(['sync', 'studio-rossi'], { installation });
     model.objects()[0]!.deleted = true;
     await run(['audit', 'studio-rossi'], { installation });

@@ -70,6 +70,7 @@ function resultOf(planned: Record<string, number>): SyncResult {
         ...{ firstSync: null, isDriftUnrepaired: false },
         health: 'ok',
         inSyncAsOf: 0,
+        checkedAt: 0,
         soonAsOf: 0,
         gaps: [],
         exceptGapsAsOf: null,

@@ -91,3 +91,13 @@ test('an audit gives each target a separate turn', async () => {
   await handlers.audit({ tenant: 'aurora' }, SIGNALS);
   expect(queued).toEqual(['checkTarget aurora room', 'checkTarget aurora doctor']);
 });
+
+test('an audit of only the changes concerns calendars', async () => {
+  const targets = new Map([
+    ['calendar', { crm: null }],
+    ['contacts', { crm: {} }],
+  ]);
+  const { handlers, queued } = composed(tenantOf({ configuration: { paused: false }, targets }));
+  await handlers.audit({ tenant: 'aurora', changesOnly: true }, SIGNALS);
+  expect(queued).toEqual(['checkTarget aurora calendar']);
+});

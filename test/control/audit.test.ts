@@ -32,7 +32,11 @@ async function open(paused = false) {
     clinic,
     targets: [
       { id: 'doctor', model: models[0] },
-      { id: 'room', model: models[1], configuration: { audit: { drift: 'report', rewritesPerDay: 1 } as const } },
+      {
+        id: 'room',
+        model: models[1],
+        configuration: { audit: { drift: 'report', rewritesPerDay: 1, changesEverySeconds: 300 } as const },
+      },
     ],
     clock: () => clock.now,
   };
@@ -103,13 +107,13 @@ test('status shows current drift, and calls a target drifted until the reported 
   expect(metrics).toContain('clinic_mirror_target_review_required{tenant="studio-rossi",target="doctor"} 0');
   expect(metrics).toContain('clinic_mirror_target_manual_deletions{tenant="studio-rossi",target="room"} 1');
 
-  tenant.targets.get('room')!.configuration.audit = { drift: 'keep', rewritesPerDay: 1 };
+  tenant.targets.get('room')!.configuration.audit = { drift: 'keep', rewritesPerDay: 1, changesEverySeconds: 300 };
   expect(await reasons()).toEqual([null, null]);
   expect(renderStatus(await status(installation)).replace(/\s+/g, ' ')).toContain(
     '1 removed, kept until the appointments',
   );
 
-  tenant.targets.get('room')!.configuration.audit = { drift: 'report', rewritesPerDay: 1 };
+  tenant.targets.get('room')!.configuration.audit = { drift: 'report', rewritesPerDay: 1, changesEverySeconds: 300 };
   object!.item = { ...object!.item, title };
   object!.version += 1;
   other!.deleted = false;
@@ -130,13 +134,13 @@ test('a target’s in-sync time stays while a manual change violates its policy'
   expect(await asOf()).toEqual([clock.now, NOW]);
   expect(await reasons()).toEqual([null, 'manual-changes']);
 
-  tenant.targets.get('room')!.configuration.audit = { drift: 'keep', rewritesPerDay: 1 };
+  tenant.targets.get('room')!.configuration.audit = { drift: 'keep', rewritesPerDay: 1, changesEverySeconds: 300 };
   expect(await asOf()).toEqual([clock.now, clock.now]);
 });
 
 test('a target with an object that is not restored today is drifted until the object is restored', async () => {
   const { models, tenant, clock, installation } = await open();
-  tenant.targets.get('doctor')!.configuration.audit = { drift: 'repair', rewritesPerDay: 1 };
+  tenant.targets.get('doctor')!.configuration.audit = { drift: 'repair', rewritesPerDay: 1, changesEverySeconds: 300 };
   for (let fights = 0; fights < 2; fights += 1) {
     retitle(models[0]);
     await auditNow(installation, 'studio-rossi', SILENT, NEVER);

@@ -3,10 +3,12 @@ import { startHubSpotSandbox } from '../../sandbox/hubspot/index.ts';
 import { renderHealth } from '../../src/cli/render-health.ts';
 import { tenantHealth } from '../../src/control/health.ts';
 import type { ConnectionStatus } from '../../src/control/installation.ts';
+import { listRecords } from '../../src/control/records.ts';
 import { cycle, NEVER } from '../jobs/cycle.ts';
 import { writeToHubSpot } from '../jobs/hubspot-targets.ts';
-import { held, openCrmWorld, patientOf } from '../jobs/world.ts';
+import { auditOf, editByHand, held, openCalendarWorld, openCrmWorld, patientOf, stateOf } from '../jobs/world.ts';
 import { useRedis } from '../support/redis.ts';
+import { appointmentOf } from '../sync/arbitraries.ts';
 import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis();
@@ -63,6 +65,29 @@ test('health shows synchronized targets, exclusions with their reasons, and fail
   ).rejects.toMatchObject({
     code: 'no-such-target',
   });
+});
+
+test('records on hold are in no other set, and all sets add up', async () => {
+  const world = openCalendarWorld(redis, 40);
+  const { tenant, clinic } = world;
+  await cycle(tenant);
+  for (let id = 0; id < 30; id += 1) clinic.appointments.delete(`${id}`);
+  clinic.appointments.set('35', appointmentOf('35', { inHours: 99 }));
+  world.model.fault = ({ recordId }) => (recordId === '35' ? 'refused' : null);
+  await cycle(tenant);
+  editByHand(world, '36', { title: 'Lunch' });
+  editByHand(world, '0', { title: 'Lunch' });
+  await auditOf(tenant);
+  const installation = openInstallation({ tenants: [tenant] });
+  const { targets } = await tenantHealth(installation, tenant.id, { progress: () => {} }, NEVER);
+  expect(targets).toMatchObject([{ inSync: 8, held: 30, pending: 0, changedByHand: 1, failing: [{ record: '35' }] }]);
+  expect(await stateOf(tenant)).toMatchObject({ held: 30 });
+  const lists = ['in-sync', 'on-hold', 'changed-by-hand', 'failed'] as const;
+  const asked = lists.map((state) =>
+    listRecords(installation, { tenant: tenant.id, target: 'doctor', state }, { after: null, limit: 100 }),
+  );
+  const sizes = (await Promise.all(asked)).map(({ items }) => items.length);
+  expect(sizes).toEqual([8, 30, 1, 1]);
 });
 
 test('health shows field and rule of a refusal, and the page of the blocked object', async () => {

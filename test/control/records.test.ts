@@ -54,7 +54,9 @@ describe('records of a target', () => {
     expect((await list(AURORA, 'doctor', 'on-hold')).map(({ record, code, about }) => [record, code, about])).toEqual(
       ['a', 'b', 'c', 'd'].map((id) => [id, 'vanished', hold?.id]),
     );
-    expect(await list(AURORA, 'doctor', 'changed-by-hand')).toEqual([]);
+    for (const state of ['in-sync', 'failed', 'pending', 'changed-by-hand'] as const) {
+      expect(await list(AURORA, 'doctor', state)).toEqual([]);
+    }
   });
 
   test('that wait for their turn are listed with the reason for the write, and are not in sync', async () => {

@@ -20,6 +20,7 @@ export function targetOf(reason: TargetReason | null, changes: Partial<TargetSta
   };
   const times = {
     inSyncAsOf: NOW,
+    checkedAt: NOW,
     soonAsOf: NOW,
     exceptGapsAsOf: null,
     heldSinceAt: null,

@@ -313,7 +313,7 @@ describe('drift', () => {
     removeByHand(world, '1');
     await auditOf(world.tenant);
     await cycle(world.tenant);
-    targetOf(world.tenant).configuration.audit = { drift: 'repair', rewritesPerDay: 3 };
+    targetOf(world.tenant).configuration.audit = { drift: 'repair', rewritesPerDay: 3, changesEverySeconds: 300 };
     await cycle(world.tenant);
     expect(shownBy(world)).toEqual(before);
   });

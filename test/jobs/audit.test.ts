@@ -1,6 +1,7 @@
 import { Queue } from 'bullmq';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { asksForPlan, checkTarget } from '../../src/jobs/audit.ts';
+import { asksForPlan } from '../../src/jobs/audit.ts';
+import { checkTarget } from '../../src/jobs/check-target.ts';
 import { neverNeedless } from '../../src/jobs/job-catalogue.ts';
 import { laneLease } from '../../src/jobs/lanes.ts';
 import { pushTarget } from '../../src/jobs/push.ts';
@@ -228,7 +229,9 @@ describe('the churn breaker', () => {
   });
 
   test('reports objects that keep disappearing as removed', async () => {
-    const world = await synced(2, 'repair', { audit: { drift: 'repair', rewritesPerDay: 1 } });
+    const world = await synced(2, 'repair', {
+      audit: { drift: 'repair', rewritesPerDay: 1, changesEverySeconds: 300 },
+    });
     for (const churning of [0, 1]) {
       removeByHand(world, '0');
       expect(await auditOf(world.tenant, { whole: true })).toMatchObject({
@@ -447,7 +450,7 @@ describe('a check of a target', () => {
   });
 
   test('does not restore differences that are only reported', async () => {
-    const world = await filled({ audit: { drift: 'report', rewritesPerDay: 10 } });
+    const world = await filled({ audit: { drift: 'report', rewritesPerDay: 10, changesEverySeconds: 300 } });
     retitle(world);
     expect(await check(world)).toEqual({ restore: false, againInMs: null });
   });

@@ -121,7 +121,7 @@ export async function tryDriftHistories(redis: TestRedis, policy: Policy, numRun
     fc.asyncProperty(fc.array(acts, { maxLength: 18 }), async (history) => {
       const connection = redis.connect();
       await connection.flushall();
-      const audits = { drift: policy, rewritesPerDay: 1_000 } as const;
+      const audits = { drift: policy, rewritesPerDay: 1_000, changesEverySeconds: 300 } as const;
       const world = openDriftWorld(connection, IDS.length, policy, { guard, audit: audits });
       await cycle(world.tenant);
       const expected = new Expectation(world);

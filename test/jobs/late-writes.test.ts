@@ -336,7 +336,7 @@ describe('a second object of a record', () => {
       const tenant = openTenant({
         redis: redis.connect(),
         clinic: world.clinic,
-        targets: [{ model, configuration: { audit: { drift: 'keep', rewritesPerDay: 3 } } }],
+        targets: [{ model, configuration: { audit: { drift: 'keep', rewritesPerDay: 3, changesEverySeconds: 300 } } }],
         clock: () => world.clock.now,
       });
       await cycle(tenant);

@@ -223,7 +223,7 @@ function targetConfiguration(id: string): TargetConfiguration {
       cancelled: { share: 0.6, count: 50 },
       holdExpiresAfterHours: 168,
     },
-    audit: { drift: 'repair', rewritesPerDay: 10 },
+    audit: { drift: 'repair', rewritesPerDay: 10, changesEverySeconds: 300 },
     paused: false,
     settings: {},
   };

@@ -43,6 +43,22 @@ test.each(['pull', 'audit', 'subscriptions', 'refresh-tokens'] as const)(
   },
 );
 
+test('audits of only the changes share the queue of audits, and neither ends the other', async () => {
+  const queues = openQueues(redis.url, neverNeedless);
+  onTestFinished(() => queues.close());
+  const repeating = onlooker('audit');
+  await queues.repeat('changes', BOTH);
+  await queues.repeat('audit', new Map([['aurora', 60_000]]));
+  const all = ['audit-aurora', 'changes-aurora', 'changes-belvedere'];
+  expect(await repeating()).toEqual(all);
+
+  const next = openQueues(redis.url, neverNeedless);
+  onTestFinished(() => next.close());
+  await next.repeat('changes', new Map([['belvedere', 60_000]]));
+  await next.repeat('audit', new Map([['aurora', 60_000]]));
+  expect(await repeating()).toEqual(['audit-aurora', 'changes-belvedere']);
+});
+
 test('what was ended stays ended after Redis was emptied', async () => {
   const queues = openQueues(redis.url, neverNeedless, 20);
   onTestFinished(() => queues.close());

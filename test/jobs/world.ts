@@ -75,7 +75,7 @@ export function openDriftWorld(
   drift: Policy,
   changes: Partial<TargetConfiguration> = {},
 ): CalendarWorld {
-  const configuration = { audit: { drift, rewritesPerDay: 3 }, ...changes };
+  const configuration = { audit: { drift, rewritesPerDay: 3, changesEverySeconds: 300 }, ...changes };
   const world = openCalendarWorld({ connect: () => redis }, booked, { configuration });
   world.model.addForeign('Dentist');
   return world;

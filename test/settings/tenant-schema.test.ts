@@ -31,7 +31,7 @@ describe('a valid configuration', () => {
         cancelled: { share: 0.6, count: 50 },
         holdExpiresAfterHours: 24,
       },
-      audit: { drift: 'repair', rewritesPerDay: 10 },
+      audit: { drift: 'repair', rewritesPerDay: 10, changesEverySeconds: 300 },
       paused: false,
       settings: { calendar: 'a', color: 'blue' },
     });

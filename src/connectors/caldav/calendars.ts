@@ -158,7 +158,10 @@ interface Asking {
 /** Requests the properties that show whether a resource is a calendar, its owner and the access rights. */
 const CALENDAR_PROPERTIES =
   `<D:propfind ${NAMESPACES}><D:prop><D:resourcetype/><D:current-user-privilege-set/><D:owner/><D:current-user-principal/>` +
-  '<C:supported-calendar-component-set/><C:calendar-description/></D:prop></D:propfind>';
+  '<C:supported-calendar-component-set/><C:calendar-description/><S:getctag xmlns:S="http://calendarserver.org/ns/"/></D:prop></D:propfind>';
+
+/** The property of Apple's extension, which most servers have. */
+const CALENDAR_TAG = '{http://calendarserver.org/ns/}getctag';
 
 /** Fetches the resource at a URL, or null if the URL has no resource. */
 export async function describe({ session, signal }: Asking, url: URL): Promise<DavMember | null> {
@@ -186,6 +189,16 @@ export async function proveThere(asking: Asking & { url: URL; isOwn: boolean }):
   const found = await describe(asking, asking.url);
   if (found === null) throw calendarGone(asking, 404);
   return found;
+}
+
+/**
+ * Fetches the calendar's tag, which changes with each object in the calendar, or null if the server has none.
+ * @throws MirrorError `settings`, code `calendar-gone`
+ * @see https://github.com/apple/ccs-calendarserver/blob/master/doc/Extensions/caldav-ctag.txt
+ */
+export async function readTag(asking: Parameters<typeof proveThere>[0]): Promise<string | null> {
+  const { properties } = await proveThere(asking);
+  return properties.get(CALENDAR_TAG)?.text.trim() || null;
 }
 
 /**

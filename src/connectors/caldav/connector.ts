@@ -4,7 +4,7 @@ import type { TimeWindow } from '../../model/time.ts';
 import type { Connector, ConnectorContext, RemoteChanges } from '../connector.ts';
 import { fromCursor, toCursor } from '../cursor.ts';
 import { askedAlone, inTurn, resolveOutcomes } from '../outcomes.ts';
-import { describe, locateCalendar, prepareCalendar } from './calendars.ts';
+import { describe, locateCalendar, prepareCalendar, readTag } from './calendars.ts';
 import { type Collection, keyOf, objectUrl, readChanges, type StoredObject, versionTagOf } from './collection.ts';
 import { errors } from './errors.ts';
 import { findOurs, multiget, readOurs, toRemoteItems } from './reading.ts';
@@ -106,10 +106,10 @@ function isUntagged(outcome: Outcome): outcome is Extract<Outcome, { result: 'wr
 }
 
 /**
- * Sync token of the server, a URI.
- * @see RFC 6578 section 3.7
+ * Sync token of the server, a URI (RFC 6578 section 3.7). Without sync reports, the calendar's tag, which only shows whether anything
+ * changed.
  */
-const positionSchema = z.string().min(1);
+const positionSchema = z.union([z.string().min(1), z.object({ tag: z.string().min(1) })]);
 
 /**
  * Fetches the changes in a calendar since a cursor by sync-collection. Without a cursor that the server accepts, fetches all own objects
@@ -123,11 +123,13 @@ async function changesOf(
   container: string,
   { cursor, window }: { cursor: string | null; window: TimeWindow },
 ): Promise<RemoteChanges> {
-  const { changed, removed, token, isWhole } = await readChanges(
-    collection,
-    fromCursor(container, cursor, positionSchema),
-  );
-  const next = token === null ? null : toCursor(container, token);
+  const position = fromCursor(container, cursor, positionSchema);
+  const before = typeof position === 'string' ? null : (position?.tag ?? null);
+  if (before !== null && before === (await readTag(collection)))
+    return { scope: 'since', items: [], removed: [], cursor };
+  const since = typeof position === 'string' ? position : null;
+  const { changed, removed, token, isWhole } = await readChanges(collection, since);
+  const next = await cursorOf(collection, container, token);
   if (isWhole) {
     // Fetched after the token was issued, so that changes in between are reported twice rather than never.
     const pages = await Array.fromAsync(readOurs(collection, window));
@@ -139,6 +141,12 @@ async function changesOf(
   // An object with a foreign UID and name is no longer an own object.
   const gone = [...removed, ...changed].map(nameOfObject).filter((remoteId) => !ours.has(remoteId));
   return { scope: 'since', items, removed: gone, cursor: next };
+}
+
+async function cursorOf(collection: Collection, container: string, token: string | null): Promise<string | null> {
+  if (token !== null) return toCursor(container, token);
+  const tag = await readTag(collection);
+  return tag === null ? null : toCursor(container, { tag });
 }
 
 /** Returns the remote id of an unreadable object: the key if the name has clinic-mirror's form. */

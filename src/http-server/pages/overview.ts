@@ -5,7 +5,7 @@ import { clinicAddress } from '../../documents/document.ts';
 import { message } from '../../messages/message.ts';
 import { maySee } from '../../model/acts.ts';
 import { type Html, html } from '../../model/html.ts';
-import { type Problem, problemsWithin, tenantsOf } from '../../model/problems.ts';
+import { groupsOf, type Problem, problemsWithin } from '../../model/problems.ts';
 import type { OperatorServices, Visitor } from '../operators.ts';
 import { contextOf, type PageContext } from './context.ts';
 import { type Page, sendPage } from './layout.ts';
@@ -114,22 +114,9 @@ function someOf(context: PageContext, caption: string, problems: readonly Proble
   return html`${shown}${rest > 0 ? command : null}`;
 }
 
-/** Groups clinics by state: action required, retrying, first sync, others. */
-function kindsOf({ clinics, problems }: Overview) {
-  const forYou = new Set(problems.filter(({ health }) => health === 'action-required').flatMap(tenantsOf));
-  const byTime = new Set(problems.flatMap(tenantsOf));
-  const paused = clinics.filter((clinic) => clinic.paused);
-  const active = clinics.filter((clinic) => !clinic.paused);
-  const quiet = active.filter(({ tenant }) => !byTime.has(tenant));
-  const first = quiet.filter(({ firstSync }) => firstSync !== null);
-  const well = quiet.filter(({ firstSync }) => firstSync === null);
-  const waiting = active.filter(({ tenant }) => byTime.has(tenant) && !forYou.has(tenant));
-  return { needing: [...forYou], waiting, first, well, paused };
-}
-
 function counts(context: PageContext, overview: Overview): Html {
   const words = OVERVIEW[context.language];
-  const { needing, waiting, first, well, paused } = kindsOf(overview);
+  const { needing, waiting, first, well, paused } = groupsOf(overview.clinics, overview.problems);
   const summary = [
     needing.length === 0 ? null : html`<span class="act">${words.needYou(needing.length)}</span>`,
     waiting.length === 0 ? null : html`<span class="wait">${words.wait(waiting.length)}</span>`,
@@ -143,7 +130,7 @@ function counts(context: PageContext, overview: Overview): Html {
 
 function wellPart(context: PageContext, overview: Overview): Html | null {
   const words = OVERVIEW[context.language];
-  const { well } = kindsOf(overview);
+  const { well } = groupsOf(overview.clinics, overview.problems);
   const times = well.flatMap(({ inSyncAsOf, targets }) => (targets === 0 ? [] : [inSyncAsOf]));
   const synced = times.filter((at) => at !== null);
   const oldest = synced.length === 0 ? null : html`, ${words.oldest} ${context.times.at(Math.min(...synced))}`;

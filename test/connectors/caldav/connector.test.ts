@@ -4,6 +4,7 @@ import { itemWith, keyOf } from '../../contract/contract-kit.ts';
 import { etag, holding, kindOf, ours, TRUNCATED, withToken } from './scripted-calendar.ts';
 import {
   davError,
+  found,
   member,
   multistatus,
   openOn,
@@ -144,6 +145,25 @@ describe('a sync token', () => {
     const list = () => multistatus(etag('/cal/'), etag(A), etag(B));
     const server = await serve(holding(OBJECTS, { sync: () => multistatus(etag(A), etag(B)), list, query }));
     expect(await ask(server, null)).toMatchObject({ scope: 'whole', cursor: null });
+  });
+
+  test('that the server has none of is replaced by the tag of the calendar: an equal tag proves that nothing changed', async () => {
+    let tag = 'one';
+    const list: Script = ({ headers }) => {
+      const own = `<s:getctag xmlns:s="http://calendarserver.org/ns/">${tag}</s:getctag><d:resourcetype><d:collection/></d:resourcetype>`;
+      return headers.depth === '0' ? multistatus(found('/cal/', own)) : multistatus(etag('/cal/'), etag(A), etag(B));
+    };
+    const server = await serve(holding(OBJECTS, { sync: () => ({ status: 501 }), query, list }));
+    const first = await ask(server, null);
+    expect(first).toMatchObject({ scope: 'whole', items: [{}, {}] });
+    server.requests.splice(0);
+    const second = await ask(server, first.cursor);
+    expect(second).toEqual({ scope: 'since', items: [], removed: [], cursor: first.cursor });
+    expect(server.requests).toHaveLength(1);
+    tag = 'two';
+    const third = await ask(server, second.cursor);
+    expect(third).toMatchObject({ scope: 'whole', items: [{}, {}] });
+    expect(third.cursor).not.toBe(first.cursor);
   });
 
   test.each([400, 403, 405, 501])(

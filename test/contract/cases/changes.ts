@@ -59,6 +59,16 @@ export const changes = group<CalendarKit>('changes', {
     expect(second.removed).toEqual([]);
     expect(await ask(kit, second.cursor)).toMatchObject({ scope: 'since', items: [], removed: [] });
   },
+  '50 events edited by hand are reported by the next request for changes': async (kit) => {
+    const recordIds = Array.from({ length: 50 }, (_, index) => `r${index}`);
+    const cursor = await begin(kit, 'a', ...recordIds);
+    for (const recordId of recordIds) {
+      await kit.target.server.editByHand((await kit.object(recordId)).remoteId, { title: 'By hand' });
+    }
+    const { items } = await ask(kit, cursor);
+    const edited = items.filter(({ item }) => item?.title === 'By hand').map(({ key }) => key);
+    expect(edited.sort()).toEqual(recordIds.map((recordId) => keyOf(recordId)).sort());
+  },
   'a manual deletion is reported with the remote id': async (kit) => {
     const cursor = await begin(kit, 'a', 'b');
     const { remoteId } = await kit.object('a');

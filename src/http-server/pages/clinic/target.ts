@@ -203,17 +203,21 @@ export function targetsPart(
     { title: words.week, isPlain: true },
   ];
   const rows = targets.map((each) => {
-    const { target, connector, health, inSyncAsOf, exceptGapsAsOf, links, pending, held, failing } = each;
+    const { target, connector, health, inSyncAsOf, checkedAt, exceptGapsAsOf, links, pending, held, failing } = each;
     const except =
       exceptGapsAsOf === null
         ? null
         : html`<br><span class="quiet">${words.exceptGaps(context.times.text(exceptGapsAsOf))}</span>`;
+    const checked =
+      checkedAt === null
+        ? null
+        : html`<br><span class="quiet">${words.checkedAt(context.times.text(checkedAt))}</span>`;
     const address = targetAddress(tenant, target);
     return {
       ...{ id: target, address },
       cells: [
         html`${target} <span class="quiet plain">${connector}</span>`,
-        html`${syncMark(context, each, inSyncAsOf)}${except}`,
+        html`${syncMark(context, each, inSyncAsOf)}${except}${checked}`,
         healthMark(context, health),
         ...[links, pending, held, failing],
         isCalendar(target) ? html`<a class="button plain" href="${address}/week">${words.week}</a>` : null,
