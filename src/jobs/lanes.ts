@@ -201,6 +201,7 @@ export async function openCalendar(
   // Freshness and failure described the other calendar.
   const unknown = {
     cursor: null,
+    readBack: null,
     adoptedAt: null,
     plannedAsOf: null,
     idleAsOf: null,

@@ -108,6 +108,7 @@ export const targets: fc.Arbitrary<TargetStatus> = fc.record({
   deleted: counts,
   adopted: counts,
   ambiguous: counts,
+  dropsMarks: fc.boolean(),
   forged: counts,
 });
 

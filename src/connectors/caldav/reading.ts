@@ -229,12 +229,13 @@ export async function findOurs(
   for (const { key } of items) wanted.delete(key);
   items.push(...unreadAt(collection, named, wanted, remoteIds));
   if (wanted.size === 0) return items;
-  const found = await findRenamedOurs(collection, named, wanted);
+  const tagged = await searched(collection, null);
+  const found = await findRenamedOurs(collection, named, wanted, tagged);
   for (const { key } of found) wanted.delete(key);
   // Only an audit, which knows the remote ids, decides about the absence of an object.
   return remoteIds.size === 0
     ? [...items, ...found]
-    : [...items, ...found, ...(await findUnmarked(collection, wanted))];
+    : [...items, ...found, ...(await findUnmarked(collection, wanted, tagged.length > 0))];
 }
 
 /** Returns unreadable objects with stored names that are no keys. */
@@ -255,13 +256,21 @@ function unreadAt(
 /** Searches for more objects by UID, one by one, than this make one list of the whole calendar cheaper. Own choice. */
 const MOST_UIDS_SEARCHED = 10;
 
-/** Fetches objects that lost both their marks and their name: only their UID is left. */
-async function findUnmarked(collection: Collection, wanted: ReadonlySet<ItemKey>): Promise<RemoteItem[]> {
+/**
+ * Fetches objects that lost both their marks and their name: only their UID is left.
+ * @param isSearchProved whether the server's search finds anything: a server without filters also finds no UID
+ */
+async function findUnmarked(
+  collection: Collection,
+  wanted: ReadonlySet<ItemKey>,
+  isSearchProved: boolean,
+): Promise<RemoteItem[]> {
   if (wanted.size === 0) return [];
   const searches = [...wanted].map((key) => () => matching(() => findByProperty(collection, 'UID', key)));
   const urls: URL[] = [];
   if (wanted.size > MOST_UIDS_SEARCHED) urls.push(...(await listMembers(collection)));
   else for (const search of searches) urls.push(...(await search()));
+  if (urls.length === 0 && !isSearchProved) urls.push(...(await listMembers(collection)));
   const others = urls.filter((url) => isMember(collection.url, url) && !isOwnName(url));
   const items = toRemoteItems(collection, (await multiget(collection, others)).values());
   return items.filter(({ key }) => wanted.has(key));
@@ -271,8 +280,9 @@ async function findRenamedOurs(
   collection: Collection,
   named: ReadonlyMap<string, StoredObject>,
   wanted: ReadonlySet<ItemKey>,
+  tagged: readonly URL[],
 ): Promise<RemoteItem[]> {
-  const others = (await searched(collection, null)).filter((url) => !named.has(comparablePath(url)) && !isOwnName(url));
+  const others = tagged.filter((url) => !named.has(comparablePath(url)) && !isOwnName(url));
   const renamed = toRemoteItems(collection, (await multiget(collection, others)).values());
   return renamed.filter(({ key }) => wanted.has(key));
 }
