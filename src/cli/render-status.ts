@@ -126,7 +126,7 @@ function renderTenant(tenant: TenantStatus, now: Instant): string {
     if (target.dropsMarks) lines.push(wrap(`${target.target}: ${render(message('marks-dropped'))}`, '  '));
     if (target.ambiguous > 0) {
       const what = `${target.ambiguous} objects have the clinic-mirror owner tag, but no certain match with a record`;
-      const next = `"clinic-mirror health ${tenant.tenant} ${target.target}" lists copied records; delete the copies`;
+      const next = `"clinic-mirror audit ${tenant.tenant}" removes copies of events; "clinic-mirror health ${tenant.tenant} ${target.target}" lists copies of contacts`;
       lines.push(wrap(`${target.target}: ${what}; ${next}`, '  '));
     }
     if (target.forged > 0) {
