@@ -1,4 +1,4 @@
-import { notKept } from '../jobs/read-back.ts';
+import { firstWriteMissing } from '../jobs/read-back.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { forTenant, message, render, type Text } from '../messages/message.ts';
 import { asMirrorError } from '../model/errors.ts';
@@ -99,7 +99,7 @@ export async function targetFinding(
     named = await namedCalendar(target, signal);
     if (named !== null && named !== container) return;
     await target.connector.find(container, [target.identity.key('doctor', 0)], signal);
-    if (readBack?.marks === null) throw notKept();
+    if (readBack?.marks === null) throw firstWriteMissing();
   };
   const well = message(container === null ? 'doctor.answers-first' : 'doctor.answers');
   const finding = await found({ tenant: id, subject: `target ${target.id}`, addressIn: location }, ask, well);

@@ -285,11 +285,11 @@ async function removeDuplicates(
     return { kind: 'delete', recordId, key, revision, versionTag, remoteId, isDuplicate: true } as const;
   });
   let removed = 0;
-  for (let left = deletions; left.length > 0; ) {
+  for (let remaining = deletions; remaining.length > 0; ) {
     // One call carries one operation of a record.
-    const batch = [...new Map(left.map((deletion) => [deletion.recordId, deletion])).values()];
+    const batch = [...new Map(remaining.map((deletion) => [deletion.recordId, deletion])).values()];
     const sent = new Set(batch.slice(0, supports.batchSize));
-    left = left.filter((deletion) => !sent.has(deletion));
+    remaining = remaining.filter((deletion) => !sent.has(deletion));
     const outcomes = await connector.apply(container, [...sent], signal);
     removed += outcomes.filter(({ result }) => result === 'deleted').length;
   }

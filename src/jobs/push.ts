@@ -8,7 +8,7 @@ import { SECOND_MS } from '../model/time.ts';
 import type { OutboxEntry, OutboxSettlement } from '../state/formats.ts';
 import type { Lease } from '../state/leases.ts';
 import type { StoredTarget } from '../state/targets.ts';
-import { laneLease, openCalendar, recordFailure, recordHostRecovery, recordUnlocated } from './lanes.ts';
+import { laneLease, openCalendar, recordFailure, recordIfRecovered, recordUnlocated } from './lanes.ts';
 import { approvedUnplanned, differsByHand } from './open-states.ts';
 import {
   CONTACT_MISSING,
@@ -187,17 +187,6 @@ async function drain(
     idle: false,
     nextInMs: times.length === 0 ? null : Math.max(0, Math.min(...times) - tenant.clock()),
   };
-}
-
-/** Records the end of a failure. @returns the host that the target still waits for */
-async function recordIfRecovered(
-  tenant: Pick<OpenTenant, 'clock' | 'outages' | 'outbox' | 'targetStore'>,
-  target: OpenTarget,
-  outage: string | null,
-): Promise<string | null> {
-  if (outage === null || !tenant.outages.hasAnswered(outage)) return outage;
-  await recordHostRecovery(tenant, target, outage);
-  return null;
 }
 
 function inItems(written: Written): SpanFacts {

@@ -25,13 +25,13 @@ export type FirstReader = Pick<OpenTenant, 'links' | 'log' | 'targetStore'>;
  */
 export async function awaitFirstWrite(
   tenant: FirstReader,
-  place: PreparedTarget,
+  prepared: PreparedTarget,
   readBack: StoredTarget['readBack'],
   signal: AbortSignal,
 ): Promise<FirstWrite> {
-  const known = place.target.crm !== null || (readBack?.marks ?? null) !== null;
-  const isFound = known || (readBack !== null && (await isShown(tenant, place, readBack.recordId, signal)));
-  return { isAwaited: !isFound, isAlone: !isFound && place.target.supports.mayLoseNames === true, outcome: null };
+  const isDecided = prepared.target.crm !== null || (readBack?.marks ?? null) !== null;
+  const isFound = isDecided || (readBack !== null && (await isShown(tenant, prepared, readBack.recordId, signal)));
+  return { isAwaited: !isFound, isAlone: !isFound && prepared.target.supports.mayLoseNames === true, outcome: null };
 }
 
 /**
@@ -41,7 +41,7 @@ export async function awaitFirstWrite(
  */
 export async function readBackFirst(
   tenant: FirstReader,
-  place: PreparedTarget,
+  prepared: PreparedTarget,
   first: FirstWrite,
   signal: AbortSignal,
 ): Promise<void> {
@@ -49,25 +49,25 @@ export async function readBackFirst(
   if (!first.isAwaited || outcome === null) return;
   const { recordId, marks = null } = outcome;
   // Stored before the search, so that a failed search does not allow a second event.
-  if (marks !== null || first.isAlone) await record(tenant, place, { recordId, marks });
-  first.isAwaited = marks === null && !(await isShown(tenant, place, recordId, signal));
+  if (marks !== null || first.isAlone) await record(tenant, prepared, { recordId, marks });
+  first.isAwaited = marks === null && !(await isShown(tenant, prepared, recordId, signal));
   first.isAlone &&= first.isAwaited;
 }
 
 /** Returns whether the calendar shows the object. Without a link, the object was deleted meanwhile. */
 async function isShown(
   tenant: FirstReader,
-  place: PreparedTarget,
+  prepared: PreparedTarget,
   recordId: string,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const link = (await tenant.links.readSome(place.target.id, [recordId])).get(recordId);
+  const link = (await tenant.links.readSome(prepared.target.id, [recordId])).get(recordId);
   if (link === undefined) return false;
-  const [found] = await findLinked(place, [link], signal);
-  if (found === undefined && place.target.supports.mayLoseNames === true) throw notKept();
+  const [found] = await findLinked(prepared, [link], signal);
+  if (found === undefined && prepared.target.supports.mayLoseNames === true) throw firstWriteMissing();
   if (found === undefined) return false;
   if (found.unreadable !== true)
-    await record(tenant, place, { recordId, marks: found.marksLost === true ? 'dropped' : 'kept' });
+    await record(tenant, prepared, { recordId, marks: found.marksLost === true ? 'dropped' : 'kept' });
   return true;
 }
 
@@ -82,7 +82,7 @@ async function record(
 }
 
 /** Returns the error of a calendar that does not show the first write. `doctor` uses the same error. */
-export function notKept(): MirrorError {
+export function firstWriteMissing(): MirrorError {
   return new MirrorError(message('events-not-kept'), {
     actor: 'settings',
     code: 'events-not-kept',

@@ -69,10 +69,10 @@ function targetPage(
       ? list.counts === null && emptyState(words.none)
       : html`<div>${recordTable(context, tenant, words[state], items)}${pager(context, further)}</div>`;
   const command = html`<p class="quiet">${FRAME[context.language].sameCommand} ${copyable(context, `clinic-mirror health ${tenant} ${target}`)}</p>`;
-  const note = dropsMarks ? html`<p class="quiet">${said(context, message('marks-dropped'))}</p>` : null;
+  const remark = dropsMarks ? html`<p class="quiet">${said(context, message('marks-dropped'))}</p>` : null;
   return {
     title: target,
-    main: html`${note}${tabs}${excludedRecords(context, list)}${records}${command}`,
+    main: html`${remark}${tabs}${excludedRecords(context, list)}${records}${command}`,
     headerPart: isCalendar ? linkButton(`${own}/week`, words.week) : null,
     isLive: true,
   };
