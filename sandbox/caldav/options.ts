@@ -23,6 +23,11 @@ export interface Quirks {
   multigetRefusesAbsent: boolean;
   /** An unknown sync token returns all members; otherwise the answer is 403 with `valid-sync-token`. */
   unknownTokenGetsAll: boolean;
+  /**
+   * By what a written object can be recognised. `name`: all X- lines are dropped. `uid`: the object also gets another name, and no Location
+   * says which. `nothing`: it also gets another UID.
+   */
+  keeps: 'all' | 'name' | 'uid' | 'nothing';
   /** Which ETags are given with a PUT. */
   putTags: 'strong' | 'weak' | 'none';
 }
@@ -44,6 +49,7 @@ const STANDARD: Quirks = {
   multigetLeavesOutAbsent: false,
   multigetRefusesAbsent: false,
   unknownTokenGetsAll: false,
+  keeps: 'all',
   putTags: 'strong',
 };
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { isMatched } from '../kit/answer.ts';
 import type { Account } from './account.ts';
 import { type Answer, hrefElement, page, refused, refusedWithin207 } from './answers.ts';
@@ -26,8 +27,20 @@ export function put(account: Account, place: Place, data: string, conditions: Co
     const { uidTaken } = account.quirks;
     return refuse(account, place, `<c:${uidTaken}>${hrefElement(other)}</c:${uidTaken}>`);
   }
-  const { etag } = calendar.put(name, data, read.uid);
+  const kept = keptOf(account, { name, data, uid: read.uid }, object !== undefined);
+  const { etag } = calendar.put(kept.name, kept.data, kept.uid);
   return { status: object === undefined ? 201 : 204, headers: tagHeader(account, etag) };
+}
+
+/** What is stored of a written object. An object that is written again keeps its name. */
+function keptOf({ quirks }: Account, written: { name: string; data: string; uid: string }, isThere: boolean) {
+  if (quirks.keeps === 'all') return written;
+  // A long line goes on in lines that begin with a blank.
+  const data = written.data.replace(/^X-.*\r?\n(?:[ \t].*\r?\n)*/gm, '');
+  if (quirks.keeps === 'name') return { ...written, data };
+  const other = randomUUID();
+  const uid = quirks.keeps === 'uid' ? written.uid : other;
+  return { name: isThere ? written.name : `${other}.ics`, data: data.replace(/^UID:.*$/m, `UID:${uid}`), uid };
 }
 
 /** Answers DELETE of an object or of a calendar. */

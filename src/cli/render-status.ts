@@ -121,11 +121,13 @@ function renderTenant(tenant: TenantStatus, now: Instant): string {
     lines.push(...renderUnconfirmed(target, '  '));
     lines.push(...renderGaps({ [target.target]: target.gaps }, target.exceptGapsAsOf, '  '));
     if (target.failure !== null) lines.push('', ...renderFailure(target, now));
-    if (hasFindings(target.drift)) lines.push(renderDrift(target, now));
+    if (hasFindings(target)) lines.push(renderDrift(target, now));
     if (target.feed !== undefined) lines.push(renderFeed(target, tenant.tenant, now));
+    if (target.dropsMarks) lines.push(wrap(`${target.target}: ${render(message('marks-dropped'))}`, '  '));
     if (target.ambiguous > 0) {
       const what = `${target.ambiguous} objects have the clinic-mirror owner tag, but no certain match with a record`;
-      lines.push(wrap(`${target.target}: ${what}`, '  '));
+      const next = `"clinic-mirror audit ${tenant.tenant}" removes copies of events; "clinic-mirror health ${tenant.tenant} ${target.target}" lists copies of contacts`;
+      lines.push(wrap(`${target.target}: ${what}; ${next}`, '  '));
     }
     if (target.forged > 0) {
       const what = `${target.forged} records in Redis were not written by clinic-mirror and are ignored (record-forged)`;
@@ -288,17 +290,17 @@ const POLICY_TEXTS: Readonly<Record<DriftPolicy, string>> = {
   report: ', reported for an administrator',
 };
 
-function hasFindings(drift: TargetStatus['drift']): boolean {
+function hasFindings({ drift, dropsMarks }: TargetStatus): boolean {
   if (drift === null) return false;
   const { edited, removed, unmarked = 0, unreadable = 0 } = drift;
-  return edited + removed + unmarked + unreadable > 0;
+  return edited + removed + (dropsMarks ? 0 : unmarked) + unreadable > 0;
 }
 
-function renderDrift({ target, drift, policy }: TargetStatus, now: Instant): string {
+function renderDrift({ target, drift, dropsMarks, policy }: TargetStatus, now: Instant): string {
   if (drift === null) return '';
   const { edited, removed, churning, checkedAt, unmarked = 0, unreadable = 0 } = drift;
   const churningText = churning === 0 ? '' : `, ${churning} restored too often today and skipped`;
-  const marksText = unmarked === 0 ? '' : `, ${unmarked} without the marks of clinic-mirror`;
+  const marksText = unmarked === 0 || dropsMarks ? '' : `, ${unmarked} without the marks of clinic-mirror`;
   const unreadText = unreadable === 0 ? '' : `, ${unreadable} unreadable`;
   const text = `${target}: manual changes: ${edited} edited, ${removed} removed${POLICY_TEXTS[policy]}${churningText}${marksText}${unreadText} (last audit ${renderAge(checkedAt, now)} ago)`;
   return wrap(text, '  ');

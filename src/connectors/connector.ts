@@ -27,7 +27,9 @@ export interface ConnectorSupports {
   /** Whether a deleted key can be used again (otherwise the connector returns `key-burnt`). */
   revivesKeys: boolean;
   keys: KeyPromise;
-  /** Whether only clinic-mirror can have created a second object with a key: users' copies have a different key, or none. */
+  /** The servers of this vendor differ, and one may keep neither name nor marks: the first write is read back before the second. */
+  mayLoseNames?: true;
+  /** Whether an audit removes further objects with the marks of a record. A CRM's users merge such objects instead. */
   duplicatesAreOurs: boolean;
   /** The vendor's limits for texts of an event, in UTF-16 code units. Longer texts are shortened with an ellipsis. */
   longest?: Partial<Record<'title' | 'description' | 'location', number>>;

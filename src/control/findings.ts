@@ -1,3 +1,4 @@
+import { firstWriteMissing } from '../jobs/read-back.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { forTenant, message, render, type Text } from '../messages/message.ts';
 import { asMirrorError } from '../model/errors.ts';
@@ -87,7 +88,7 @@ export async function targetFinding(
   settings: string,
   signal: AbortSignal,
 ): Promise<Finding> {
-  const { container } = await targetStore.read(target.id);
+  const { container, readBack } = await targetStore.read(target.id);
   const location = `targets.${target.id}.settings in ${settings}`;
   let named: string | null = null;
   const ask = async (): Promise<void> => {
@@ -96,12 +97,17 @@ export async function targetFinding(
       return;
     }
     named = await namedCalendar(target, signal);
-    if (named === null || named === container)
-      await target.connector.find(container, [target.identity.key('doctor', 0)], signal);
+    if (named !== null && named !== container) return;
+    await target.connector.find(container, [target.identity.key('doctor', 0)], signal);
+    if (readBack?.marks === null) throw firstWriteMissing();
   };
   const well = message(container === null ? 'doctor.answers-first' : 'doctor.answers');
   const finding = await found({ tenant: id, subject: `target ${target.id}`, addressIn: location }, ask, well);
-  if (finding.result !== 'ok' || named === null || named === container) return finding;
+  if (finding.result !== 'ok') return finding;
+  if (named === null || named === container) {
+    if (readBack?.marks !== 'dropped') return finding;
+    return { ...finding, result: 'warning', code: 'marks-dropped', what: message('marks-dropped') };
+  }
   return {
     ...{ ...finding, result: 'warning', code: 'calendar-changed' },
     what: message('calendar-changed', { calendar: container ?? '', named }),

@@ -101,6 +101,8 @@ export interface TargetStatus extends SyncState {
   updated: number;
   deleted: number;
   adopted: number;
+  /** Whether the server drops the marks of events, as the first write showed. */
+  dropsMarks: boolean;
   /** Objects with clinic-mirror's owner tag but without a certain record. They remain unchanged until an administrator decides. */
   ambiguous: number;
   /** Forged target records or outbox records since the state began. Forged data is never applied. */

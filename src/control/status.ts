@@ -291,7 +291,7 @@ export async function targetStatus(
     ...{ policy, drift, isDriftUnrepaired: drifted },
     ...(target.configuration.connector === FEED_CONNECTOR && { feed: await tenant.feeds.access(target.id) }),
     notifications: notificationStatus(tenant, target, record.container, subscriptions),
-    ...{ created, updated, deleted, adopted, ambiguous, forged },
+    ...{ created, updated, deleted, adopted, ambiguous, forged, dropsMarks: record.readBack?.marks === 'dropped' },
   };
 }
 

@@ -310,8 +310,8 @@ async function compareWithTarget(
 }
 
 /**
- * Removes second objects of records that only clinic-mirror can have created: after a client renamed an object and the daemon wrote the old
- * name again, or after a restore from a bin. No approval is required, since no record loses its object.
+ * Removes further objects with the marks of a record: after a client renamed an object and the daemon wrote the old name again, after a
+ * restore from a bin, or after an event was copied, or moved away and back. No approval is required, since no record loses its object.
  * @returns number of removed objects
  */
 async function removeDuplicates(
@@ -327,8 +327,12 @@ async function removeDuplicates(
     return { kind: 'delete', recordId, key, revision, versionTag, remoteId, isDuplicate: true } as const;
   });
   let removed = 0;
-  for (let start = 0; start < deletions.length; start += supports.batchSize) {
-    const outcomes = await connector.apply(container, deletions.slice(start, start + supports.batchSize), signal);
+  for (let remaining = deletions; remaining.length > 0; ) {
+    // One call carries one operation of a record.
+    const batch = [...new Map(remaining.map((deletion) => [deletion.recordId, deletion])).values()];
+    const sent = new Set(batch.slice(0, supports.batchSize));
+    remaining = remaining.filter((deletion) => !sent.has(deletion));
+    const outcomes = await connector.apply(container, [...sent], signal);
     removed += outcomes.filter(({ result }) => result === 'deleted').length;
   }
   tenant.log.warn({ target: id, removed, found: surplus.length }, 'duplicate objects of appointments were removed');

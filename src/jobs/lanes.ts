@@ -94,6 +94,17 @@ export async function recordHostRecovery(
   await tenant.outages.end(outage);
 }
 
+/** Records the end of a failure. @returns the host that the target still waits for */
+export async function recordIfRecovered(
+  tenant: Pick<OpenTenant, 'clock' | 'outages' | 'outbox' | 'targetStore'>,
+  target: OpenTarget,
+  outage: string | null,
+): Promise<string | null> {
+  if (outage === null || !tenant.outages.hasAnswered(outage)) return outage;
+  await recordHostRecovery(tenant, target, outage);
+  return null;
+}
+
 /** Longer than any delay that clinic-mirror sets: such a time was set while the clock ran ahead. */
 export const IMPOSSIBLE_WAIT_MS = 2 * DAY_MS;
 
@@ -202,6 +213,7 @@ export async function openCalendar(
   const unknown = {
     cursor: null,
     readWholeAt: null,
+    readBack: null,
     adoptedAt: null,
     plannedAsOf: null,
     idleAsOf: null,

@@ -333,3 +333,18 @@ export async function countErasures(
 ): Promise<number> {
   return [...(await outbox.pending(id)).values()].filter(({ reason }) => reason === 'forgotten').length;
 }
+
+/** Logs each deleted entry with ids only, and erasures without ids. */
+export function logDeletions(
+  { log }: Pick<OpenTenant, 'log'>,
+  target: OpenTarget,
+  outcomes: readonly Outcome<Item>[],
+  sent: ReadonlyMap<string, { entry: OutboxEntry }>,
+): void {
+  for (const outcome of outcomes) {
+    if (outcome.result !== 'deleted' || outcome.effect !== 'deleted') continue;
+    const { reason, run } = sent.get(outcome.recordId)?.entry ?? {};
+    const record = reason === 'forgotten' ? null : outcome.recordId;
+    log.info({ target: target.id, record, reason, run }, 'object was deleted');
+  }
+}

@@ -7,11 +7,13 @@ import type { Progress } from '../model/tasks.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { OutboxEntry, OutboxSettlement } from '../state/formats.ts';
 import type { Lease } from '../state/leases.ts';
-import { laneLease, openCalendar, recordFailure, recordHostRecovery, recordUnlocated } from './lanes.ts';
+import type { StoredTarget } from '../state/targets.ts';
+import { laneLease, openCalendar, recordFailure, recordIfRecovered, recordUnlocated } from './lanes.ts';
 import { approvedUnplanned, differsByHand } from './open-states.ts';
 import {
   CONTACT_MISSING,
   countErasures,
+  logDeletions,
   lookForLate,
   operationFor,
   recordUnanswered,
@@ -21,6 +23,7 @@ import {
   unanswered,
   wakeBelonging,
 } from './outbox-operations.ts';
+import { awaitFirstWrite, type FirstWrite, readBackFirst } from './read-back.ts';
 import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
 
 /** Result of one time slice of a lane. */
@@ -67,7 +70,7 @@ export async function pushTarget(
   const lease = await tenant.leases.tryTake(laneLease(target.id), comesAgain ? 'push' : undefined);
   if (lease === null) return { doneCount: 0, idle: true, nextInMs: SECOND_MS };
   try {
-    const { pausedUntil, outage } = await tenant.targetStore.read(target.id);
+    const { pausedUntil, outage, readBack } = await tenant.targetStore.read(target.id);
     const restMs = (pausedUntil ?? 0) - tenant.clock();
     if (restMs > 0) return { doneCount: 0, idle: true, nextInMs: restMs };
     if (!(await isPlanned(tenant, target)) && (await countErasures(tenant, target)) === 0) {
@@ -80,7 +83,7 @@ export async function pushTarget(
       'clinic_mirror.connector': connector,
     };
     return await spanned(tenant.spans, 'lane turn', { facts }, (span) =>
-      tenant.outages.watch(() => drain(tenant, target, lease, { signals, progress, span, outage })),
+      tenant.outages.watch(() => drain(tenant, target, lease, { signals, progress, span, outage, readBack })),
     );
   } finally {
     await lease.release();
@@ -126,13 +129,14 @@ interface Turn {
   span: OpenSpan;
   /** The host that the target waited for. */
   outage: string | null;
+  readBack: StoredTarget['readBack'];
 }
 
 async function drain(
   tenant: TargetWriter,
   target: OpenTarget,
   lease: Lease,
-  { signals, progress, span, outage }: Turn,
+  { signals, progress, span, outage, readBack }: Turn,
 ): Promise<PushResult> {
   const endsAt = tenant.clock() + tenant.slice.durationMs;
   let synced = 0;
@@ -143,9 +147,16 @@ async function drain(
   try {
     const container = await openCalendar(tenant, target, lease, signals.abort);
     if (container === null) return { doneCount: synced, idle: false, nextInMs: null };
+    const first = await awaitFirstWrite(tenant, { target, container }, readBack, signals.abort);
     while (synced < tenant.slice.operations && tenant.clock() < endsAt && !signals.stop.aborted) {
-      const count = await pushBatch(tenant, { target, container }, lease, { written, met, abort: signals.abort });
+      const count = await pushBatch(tenant, { target, container }, lease, {
+        written,
+        met,
+        first,
+        abort: signals.abort,
+      });
       if (count === 0) break;
+      await readBackFirst(tenant, { target, container }, first, signals.abort);
       synced += count;
       progress?.('writing', synced);
       awaited = await recordIfRecovered(tenant, target, awaited);
@@ -178,17 +189,6 @@ async function drain(
   };
 }
 
-/** Records the end of a failure. @returns the host that the target still waits for */
-async function recordIfRecovered(
-  tenant: Pick<OpenTenant, 'clock' | 'outages' | 'outbox' | 'targetStore'>,
-  target: OpenTarget,
-  outage: string | null,
-): Promise<string | null> {
-  if (outage === null || !tenant.outages.hasAnswered(outage)) return outage;
-  await recordHostRecovery(tenant, target, outage);
-  return null;
-}
-
 function inItems(written: Written): SpanFacts {
   return Object.fromEntries(Object.entries(written).map(([effect, count]) => [`clinic_mirror.items.${effect}`, count]));
 }
@@ -196,15 +196,23 @@ function inItems(written: Written): SpanFacts {
 /** Numbers of a time slice's writes, for the log. */
 type Written = Record<'created' | 'updated' | 'deleted' | 'adopted' | 'failed', number>;
 
+/** What the calls of a time slice gave. */
+interface Tally {
+  written: Written;
+  /** Failure codes of entries. */
+  met: Set<string>;
+  first: FirstWrite;
+}
+
 /** Sends due entries, at most one round of the connector's batches. @returns number of completed entries */
 async function pushBatch(
   tenant: BatchWriter,
   { target, container }: PreparedTarget,
   lease: Lease,
-  { written, met, abort }: { written: Written; met: Set<string>; abort: AbortSignal },
+  { written, met, first, abort }: Tally & { abort: AbortSignal },
 ): Promise<number> {
   const { batchSize, concurrency } = target.supports;
-  const entries = await dueEntries(tenant, target, batchSize * concurrency);
+  const entries = await dueEntries(tenant, target, first.isAlone ? 1 : batchSize * concurrency);
   if (entries.length === 0) return 0;
   const links = await tenant.links.readSome(
     target.id,
@@ -256,7 +264,7 @@ async function pushBatch(
       tenant,
       target,
       [...outcomes.filter((outcome) => outcome.result !== 'put-off'), ...unanswered(batch, outcomes)],
-      { sent: toSend, written, met, lease },
+      { sent: toSend, written, met, first, lease },
     );
   });
   const failed = (await Promise.allSettled(rounds)).find((round) => round.status === 'rejected');
@@ -293,7 +301,7 @@ async function resolveOutcomes(
   >,
   target: OpenTarget,
   outcomes: readonly FinalOutcome<Item>[],
-  { sent, written, met, lease }: { sent: Sent; written: Written; met: Set<string>; lease: Lease },
+  { sent, written, met, first, lease }: Tally & { sent: Sent; lease: Lease },
 ): Promise<void> {
   const now = tenant.clock();
   // Activities and deals depend on the existence of their contact.
@@ -319,6 +327,7 @@ async function resolveOutcomes(
     }
     settlements.push(settlement);
     if (outcome.result === 'written') {
+      first.outcome = outcome;
       if (outcome.effect === 'updated') counts.updated += 1;
       else if (outcome.effect === 'adopted') counts.adopted += 1;
       else counts.created += 1;
@@ -355,21 +364,6 @@ async function waitForHost(
     return longestMs === null ? null : { recordId: outcome.recordId, longestMs };
   }
   return null;
-}
-
-/** Logs each deleted entry with ids only, and erasures without ids. */
-function logDeletions(
-  { log }: Pick<OpenTenant, 'log'>,
-  target: OpenTarget,
-  outcomes: readonly Outcome<Item>[],
-  sent: Sent,
-): void {
-  for (const outcome of outcomes) {
-    if (outcome.result !== 'deleted' || outcome.effect !== 'deleted') continue;
-    const { reason, run } = sent.get(outcome.recordId)?.entry ?? {};
-    const record = reason === 'forgotten' ? null : outcome.recordId;
-    log.info({ target: target.id, record, reason, run }, 'object was deleted');
-  }
 }
 
 /**

@@ -98,4 +98,10 @@ export const DAEMON_EN = {
   'match-file.patients': '{count} patients for this contact',
   'on-hold.manual-changes':
     '{count:change|changes} on hold until an operator decides. manual-changes: {restorations} objects removed by hand, above the limit for automatic restoration (more than {limit} and {share} %, or half of a small target)',
+  'events-not-kept':
+    'the calendar does not show the first event that clinic-mirror wrote: the server changed its name and UID and dropped the marks, or did not store it; clinic-mirror writes no second event, because it would not recognise its own events',
+  'events-not-kept.remedy':
+    'delete the event and choose a calendar on a server that keeps the names or UIDs of events; if the server shows the event late, the daemon continues without help',
+  'marks-dropped':
+    'the server drops the marks of clinic-mirror from events; clinic-mirror recognises the events by name or UID, so no action is required',
 } as const;

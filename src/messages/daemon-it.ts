@@ -103,4 +103,10 @@ export const DAEMON_IT = {
   'match-file.patients': '{count} pazienti per questo contatto',
   'on-hold.manual-changes':
     '{count:modifica|modifiche} in attesa di conferma. manual-changes: {restorations} oggetti eliminati a mano, oltre il limite per il ripristino automatico (più di {limit} e del {share} %, o metà di una destinazione piccola)',
+  'events-not-kept':
+    'il calendario non mostra il primo evento scritto da clinic-mirror: il server ha cambiato nome e UID e ha tolto i contrassegni, o non lo ha salvato; clinic-mirror non scrive un secondo evento, perché non riconoscerebbe i propri eventi',
+  'events-not-kept.remedy':
+    'eliminare l’evento e scegliere un calendario su un server che conserva i nomi o gli UID degli eventi; se il server mostra l’evento in ritardo, il demone continua da solo',
+  'marks-dropped':
+    'il server toglie agli eventi i contrassegni di clinic-mirror; clinic-mirror riconosce gli eventi dal nome o dall’UID, quindi non serve alcun intervento',
 } as const satisfies Record<keyof typeof DAEMON_EN, string>;

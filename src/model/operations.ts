@@ -114,6 +114,8 @@ export type Outcome<Wanted extends Item = CalendarItem> =
       remoteId: string | null;
       /** The stored object, if the target returns it; spelling can differ from the sent content. */
       stored?: Wanted;
+      /** Whether the target kept the marks, if its answer shows them. */
+      marks?: 'kept' | 'dropped';
     }
   | { recordId: string; result: 'deleted'; effect: 'deleted' | 'already-gone' }
   /** The target no longer accepts this key: the caller repeats the operation with the next epoch. */

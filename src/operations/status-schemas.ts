@@ -107,6 +107,7 @@ export const targetStatus = z.object({
   updated: z.number(),
   deleted: z.number(),
   adopted: z.number(),
+  dropsMarks: z.boolean().describe('True if the server drops the marks of events'),
   ambiguous: z.number(),
   forged: z.number(),
 });

@@ -236,6 +236,15 @@ export interface StoredTarget {
   copies: readonly string[];
   /** Contacts with a refusal set in the CRM, at that time. */
   refusedThere: RefusedThere;
+  /** First write to the present calendar, as read back; null before, and for a CRM. */
+  readBack: ReadBack | null;
+}
+
+/** Result of the first write to a calendar. */
+export interface ReadBack {
+  recordId: string;
+  /** Whether the calendar keeps the marks of clinic-mirror; null if the event was not found. */
+  marks: 'kept' | 'dropped' | null;
 }
 
 /** Manual changes of own objects at the last audit. */
@@ -333,6 +342,7 @@ export function recordOf(
     pausedUntil: isUnknown ? null : numbers.pausedUntil,
     drift: fields.drift === undefined ? null : (JSON.parse(fields.drift) as DriftReport),
     cursor: fields.cursor ?? null,
+    readBack: fields.readBack === undefined ? null : (JSON.parse(fields.readBack) as ReadBack),
     outage: outage === 'forged' ? null : outage,
     lookedOutsideTo: fields.lookedOutsideTo ?? null,
     failure: isUnknown ? { ...FORGED, sinceAt: numbers.pausedAt ?? 0 } : failure,

@@ -56,7 +56,10 @@ export interface Audit {
   unmarked: number;
   /** Ids of objects that exist but cannot be read, foreign ones included. */
   unreadable: string[];
-  /** Objects of `ambiguous`, as links, with a key of their record. The same read shows the record's linked object. */
+  /**
+   * Objects of `ambiguous`, as links, with the marks of a record. The same read shows the record's linked object. A copy under an id that
+   * is no key of the record has this id as remote id.
+   */
   surplus: Link[];
 }
 
@@ -213,6 +216,7 @@ function* objectsByRecord(input: AuditInput): Pieces<Objects> {
   const found = new Map<string, Link>();
   const surplus: Link[] = [];
   const unread = new Set<string>();
+  const copies: Link[] = [];
   let ambiguous = 0;
   const names = () => namesOf(identity, links.values());
   yield* eachLink(reading.items, { identity, unreadableStartAt: window.fromAt, names }, (remote, asFound) => {
@@ -226,6 +230,7 @@ function* objectsByRecord(input: AuditInput): Pieces<Objects> {
     const isThere = reading.scope === 'since' && link !== undefined && link.drift !== 'removed' && !isGone(link);
     if (asFound === null || (isThere && !isSameObject(asFound, link))) {
       ambiguous += 1;
+      if (asFound === null) copies.push(...copyOf(remote, identity, links));
       return;
     }
     const other = found.get(asFound.recordId);
@@ -235,7 +240,17 @@ function* objectsByRecord(input: AuditInput): Pieces<Objects> {
     ambiguous += 1;
     surplus.push(isBetter ? other : asFound);
   });
+  surplus.push(...copies.filter(({ recordId }) => isSameObject(found.get(recordId), links.get(recordId))));
   return { found, ambiguous, surplus, unread };
+}
+
+/** Returns a copy with the marks of a linked record, whose id is no key of the record. */
+function copyOf(remote: RemoteItem<Item>, identity: TargetIdentity, links: ReadonlyMap<string, Link>): Link[] {
+  const recordId = remote.sealedRecordId === null ? null : identity.recordIdOf(remote.sealedRecordId);
+  const link = recordId === null || remote.marksLost === true ? undefined : links.get(recordId);
+  if (link === undefined) return [];
+  const { remoteId, versionTag, revision } = remote;
+  return [{ ...withoutObject(link), remoteId, versionTag, ...(revision === undefined ? {} : { revision }) }];
 }
 
 function comesBefore(asFound: Link, other: Link, link: Link | undefined): boolean {
@@ -244,8 +259,8 @@ function comesBefore(asFound: Link, other: Link, link: Link | undefined): boolea
 }
 
 /** Returns whether an object is the link's object. */
-export function isSameObject(asFound: Link, link: Link | undefined): boolean {
-  if (link === undefined || link.isUnplaced === true) return false;
+export function isSameObject(asFound: Link | undefined, link: Link | undefined): boolean {
+  if (asFound === undefined || link === undefined || link.isUnplaced === true) return false;
   return asFound.idAttempt === link.idAttempt && asFound.remoteId === link.remoteId;
 }
 

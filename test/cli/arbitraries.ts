@@ -109,6 +109,7 @@ export const targets: fc.Arbitrary<TargetStatus> = fc.record({
   deleted: counts,
   adopted: counts,
   ambiguous: counts,
+  dropsMarks: fc.boolean(),
   forged: counts,
 });
 

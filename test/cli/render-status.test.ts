@@ -203,6 +203,18 @@ describe('one clinic', () => {
     expect(shown({})).not.toContain('record-forged');
   });
 
+  test('says once that a server drops marks, without the number of events, and what to do about copies', () => {
+    const nothing = { checkedAt: NOW, checked: 2, edited: 0, removed: 0, unlinked: 0, fields: {}, churning: 0 };
+    const drift = { ...nothing, churningFields: [], unmarked: 2 };
+    const dropping = shown({ targets: [targetOf(null, { drift, dropsMarks: true })] });
+    expect(dropping).toContain('room: the server drops the marks of clinic-mirror from events');
+    expect(dropping).not.toContain('2 without the marks');
+    expect(shown({ targets: [targetOf(null, { drift })] })).toContain('2 without the marks of clinic-mirror');
+    expect(shown({ targets: [targetOf(null, { ambiguous: 3 })] })).toMatch(
+      /3 objects have the clinic-mirror owner tag.* "clinic-mirror audit aurora" removes copies/,
+    );
+  });
+
   test('shows a configuration that is older than a process, or newer than the last cycle', () => {
     const configuration = { number: 2, isOurs: false, supersededAt: NOW };
     expect(shown({ configuration })).toMatch(/configuration-superseded: .* these files differ from the last cycle/);

@@ -92,6 +92,7 @@ function resultOf(planned: Record<string, number>): SyncResult {
         notifications: { sinceAt: null, untilAt: null, reason: 'not-offered' },
         ...{ created: 0, updated: 0, deleted: 0, adopted: 0 },
         ambiguous: 0,
+        dropsMarks: false,
         forged: 0,
       },
     ],

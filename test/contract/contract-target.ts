@@ -83,6 +83,8 @@ export interface ContractServer extends ServerOf<RemoteObject> {
   loseMarks(remoteId: string): Promise<void>;
   /** A client puts an object under another name; gives its remote id there. Absent where names can't be changed. */
   renameByHand?(remoteId: string): Promise<string>;
+  /** A user or a program copies an event with all its properties; gives the copy's remote id. Absent where the UID prevents it. */
+  copyByHand?(remoteId: string): Promise<string>;
   /** Ids of all calendars of the account. */
   containers(): Promise<string[]>;
   deleteContainer(container: string): Promise<void>;

@@ -67,6 +67,10 @@ function serverVerbs(sandbox: GoogleSandbox, calendarId: string, authorization: 
       const end = { dateTime: '2027-03-10T13:00:00Z' };
       return sandbox.addByHand(calendarId, { summary: title, start: time, end, ...(key ? { id: key } : {}) }).id;
     },
+    async copyByHand(id) {
+      const { summary, start, end, extendedProperties } = sandbox.event(calendarId, id) as EventResource & ShownEvent;
+      return sandbox.addByHand(calendarId, { summary, start, end, extendedProperties }).id;
+    },
     async containers() {
       const url = `${sandbox.calendarApiUrl}/calendar/v3/users/me/calendarList`;
       const list = (await (await fetch(url, { headers: { authorization } })).json()) as { items: { id: string }[] };

@@ -81,6 +81,10 @@ function serverVerbs(sandbox: GraphSandbox, calendar: string): ContractServer {
         isReminderOn: false,
         ...(key === undefined ? {} : { transactionId: key }),
       }).id,
+    async copyByHand(id) {
+      const { subject, start, end, singleValueExtendedProperties } = sandbox.event(ACCOUNT, id)!;
+      return sandbox.addByHand(ACCOUNT, calendar, { subject, start, end, singleValueExtendedProperties }).id;
+    },
     containers: async () => sandbox.calendars(ACCOUNT).map(({ id }) => id),
     deleteContainer: async (container) => sandbox.deleteCalendar(ACCOUNT, container),
     mails: async () => sandbox.counts.mails,

@@ -43,6 +43,7 @@ export function targetOf(reason: TargetReason | null, changes: Partial<TargetSta
       isDriftUnrepaired: reason === 'manual-changes',
       firstSync: null,
       ambiguous: 0,
+      dropsMarks: false,
       forged: 0,
     },
     notifications: { sinceAt: null, untilAt: null, reason: 'no-subscriptions' },

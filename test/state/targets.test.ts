@@ -41,6 +41,7 @@ const UNTOUCHED: StoredTarget = {
   ambiguous: 0,
   copies: [],
   refusedThere: {},
+  readBack: null,
 };
 
 describe('the record of a target', () => {

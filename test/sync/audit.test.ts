@@ -440,7 +440,13 @@ describe('an object without a certain record', () => {
     const others = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'another');
     const copied = remote('1', { key: 'someotherkey', remoteId: 'someotherkey', item: { ...ITEM, title: 'Copy' } });
     const foreign = remote('2', { sealedRecordId: others.sealedRecordId('2') });
-    expect(compare([copied, foreign, remote('1')], [link('1')])).toEqual({ checked: 1, ...NOTHING, ambiguous: 2 });
+    const found = compare([copied, foreign, remote('1')], [link('1')]);
+    expect(found).toEqual({ checked: 1, ...NOTHING, ambiguous: 2, surplus: found.surplus });
+    expect(found.surplus).toMatchObject([{ recordId: '1', remoteId: 'someotherkey' }]);
+    // Without the linked object in the same read, the copy may be the only object left.
+    expect(compare([copied], [link('1')]).surplus).toEqual([]);
+    expect(compare([copied, remote('1')], []).surplus).toEqual([]);
+    expect(since([copied, remote('1')], [link('1')]).surplus).toMatchObject([{ remoteId: 'someotherkey' }]);
   });
 
   test.for(['first', 'last'])('of a record that also has a linked object is not changed, read %s', (position) => {

@@ -19,6 +19,7 @@ export const caldav: ConnectorModule<CaldavSettings> = {
     revivesKeys: true,
     // Enforced by name. A client may have renamed an object, so its UID is searched before the object is created again.
     keys: 'enforced',
+    mayLoseNames: true,
     duplicatesAreOurs: true,
     presets: ['colour', 'category', 'reminderMinutes', 'noAlert', 'pageUrl', 'teleVisitUrl'],
     // Servers with a trash bin (Nextcloud) keep deleted objects, which are cleared first. CalDAV cannot report other copies that a server

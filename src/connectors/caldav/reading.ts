@@ -51,27 +51,27 @@ export async function lookUp(collection: Collection, url: URL): Promise<StoredOb
 
 /**
  * Fetches the existing objects among the URLs, by comparable path.
+ * @param areListed whether the calendar lists each URL as a member
  * @throws MirrorError `settings`, code `calendar-gone`
  */
-export async function multiget(collection: Collection, urls: readonly URL[]): Promise<Map<string, StoredObject>> {
+export async function multiget(
+  collection: Collection,
+  urls: readonly URL[],
+  areListed = false,
+): Promise<Map<string, StoredObject>> {
   const found = new Map<string, StoredObject>();
   for (const asked of slices(urls, MULTIGET_SIZE)) {
-    for (const stored of await readSome(collection, asked)) found.set(comparablePath(stored.url), stored);
+    for (const stored of await readSome(collection, asked, areListed)) found.set(comparablePath(stored.url), stored);
   }
   return found;
 }
 
-/** @param areListed whether the calendar lists each URL as a member */
-async function readSome(
-  collection: Collection,
-  asked: readonly URL[],
-  { areListed }: { areListed: boolean } = { areListed: false },
-): Promise<StoredObject[]> {
+async function readSome(collection: Collection, asked: readonly URL[], areListed: boolean): Promise<StoredObject[]> {
   const answer = await askCollection(collection, {
     ...{ method: 'REPORT', headers: { depth: '1' }, body: multigetBody(asked) },
   });
   if (!isMultistatus(answer)) {
-    if (answer.status >= 500) throw readRefused(answer.status);
+    if (answer.status >= 500 && asked.length === 1 && !areListed) throw readRefused(answer.status);
     return await readApart(collection, asked, areListed);
   }
   const answered = new Map(answer.members.map((member) => [comparablePath(member.url), member]));
@@ -90,22 +90,28 @@ async function readSome(
 }
 
 /**
- * Fetches objects after a server refused to return them together, as some servers do if one object is absent. One list shows which objects
- * exist. Refused requests are halved until only the failing object remains. A listed object that is unreadable is not absent.
+ * Fetches objects after a server refused to return them together, as some servers do if one object is absent or damaged. One list shows
+ * which objects exist. Refused requests are halved until only the failing object remains. A listed object that is unreadable is not absent.
+ * @throws MirrorError `remote` if many objects and no other are unreadable: the server fails
  */
 async function readApart(collection: Collection, urls: readonly URL[], areListed: boolean): Promise<StoredObject[]> {
   const listed = areListed ? urls : await listedAmong(collection, urls);
   if (listed.length === 0) return [];
   if (urls.length === 1) {
-    const stored = await get(collection, urls[0]!);
+    const stored = await getOrUnread(collection, urls[0]!);
     if (stored === null) throw readRefused(404);
     return [stored];
   }
-  if (listed.length < urls.length) return await readSome(collection, listed, { areListed: true });
+  if (listed.length < urls.length) return await readSome(collection, listed, true);
   const middle = Math.ceil(urls.length / 2);
-  const first = await readSome(collection, urls.slice(0, middle), { areListed: true });
-  return [...first, ...(await readSome(collection, urls.slice(middle), { areListed: true }))];
+  const first = await readSome(collection, urls.slice(0, middle), true);
+  const unread = first.flatMap(({ dataStatus }) => dataStatus ?? []);
+  if (unread.length === first.length && unread.length >= MOST_UNREAD) throw readRefused(unread[0]!);
+  return [...first, ...(await readSome(collection, urls.slice(middle), true))];
 }
+
+/** If so many objects are unreadable one after the other, the server fails, and not its objects. Own choice. */
+const MOST_UNREAD = 4;
 
 /**
  * Fetches objects that a multiget omitted: some servers omit absent objects, and others sometimes omit existing ones. A single object is
@@ -116,7 +122,7 @@ async function lookFor(collection: Collection, urls: readonly URL[], isSilent: b
   if (urls.length === 0) return [];
   const found: StoredObject[] = [];
   for (const url of urls.length === 1 ? urls : await listedAmong(collection, urls)) {
-    const stored = await get(collection, url);
+    const stored = await getOrUnread(collection, url);
     if (stored !== null) found.push(stored);
   }
   if (isSilent && found.length === 0) await proveThere(collection);
@@ -126,6 +132,18 @@ async function lookFor(collection: Collection, urls: readonly URL[], isSilent: b
 async function listedAmong(collection: Collection, urls: readonly URL[]): Promise<URL[]> {
   const listed = new Set((await listMembers(collection)).map(comparablePath));
   return urls.filter((url) => listed.has(comparablePath(url)));
+}
+
+async function getOrUnread(collection: Collection, url: URL): Promise<StoredObject | null> {
+  return await get(collection, url).catch((error) => {
+    if (!isUnreadable(error)) throw error;
+    return unreadObject(url, error.status ?? 500);
+  });
+}
+
+/** One object without data does not affect the others, and is not absent. */
+function unreadObject(url: URL, dataStatus: number): StoredObject {
+  return { url, etag: null, content: null, isUnreadable: true, dataStatus };
 }
 
 async function get(collection: Collection, url: URL): Promise<StoredObject | null> {
@@ -152,9 +170,7 @@ function storedObject(url: URL, member: DavMember): StoredObject | null {
   // The object exists, but this connection has no read access: a foreign object in a shared calendar.
   if (member.status === 403) return { url, etag: null, content: null };
   const data = member.properties.get(`${CALDAV}calendar-data`);
-  // One object without data does not affect the others, and is not absent.
-  if (data === undefined)
-    return { url, etag: null, content: null, isUnreadable: true, dataStatus: member.status ?? 207 };
+  if (data === undefined) return unreadObject(url, member.status ?? 207);
   return parsed(url, member.properties.get(`${DAV}getetag`)?.text, data.text);
 }
 
@@ -167,7 +183,7 @@ function multigetBody(urls: readonly URL[]): string {
 export async function* readOurs(collection: Collection, window: TimeWindow | null): AsyncIterable<RemoteItem[]> {
   const urls = await candidates(collection, window);
   for (let start = 0; start < urls.length; start += MULTIGET_SIZE) {
-    const found = await multiget(collection, urls.slice(start, start + MULTIGET_SIZE));
+    const found = await multiget(collection, urls.slice(start, start + MULTIGET_SIZE), true);
     const items = toRemoteItems(collection, found.values());
     yield items.filter(({ item }) => window === null || item === null || isWithin(item.time, window));
   }
@@ -229,12 +245,13 @@ export async function findOurs(
   for (const { key } of items) wanted.delete(key);
   items.push(...unreadAt(collection, named, wanted, remoteIds));
   if (wanted.size === 0) return items;
-  const found = await findRenamedOurs(collection, named, wanted);
+  const tagged = await searched(collection, null);
+  const found = await findRenamedOurs(collection, named, wanted, tagged);
   for (const { key } of found) wanted.delete(key);
   // Only an audit, which knows the remote ids, decides about the absence of an object.
   return remoteIds.size === 0
     ? [...items, ...found]
-    : [...items, ...found, ...(await findUnmarked(collection, wanted))];
+    : [...items, ...found, ...(await findUnmarked(collection, wanted, tagged.length > 0))];
 }
 
 /** Returns unreadable objects with stored names that are no keys. */
@@ -255,13 +272,21 @@ function unreadAt(
 /** Searches for more objects by UID, one by one, than this make one list of the whole calendar cheaper. Own choice. */
 const MOST_UIDS_SEARCHED = 10;
 
-/** Fetches objects that lost both their marks and their name: only their UID is left. */
-async function findUnmarked(collection: Collection, wanted: ReadonlySet<ItemKey>): Promise<RemoteItem[]> {
+/**
+ * Fetches objects that lost both their marks and their name: only their UID is left.
+ * @param isSearchProved whether the server's search finds anything: a server without filters also finds no UID
+ */
+async function findUnmarked(
+  collection: Collection,
+  wanted: ReadonlySet<ItemKey>,
+  isSearchProved: boolean,
+): Promise<RemoteItem[]> {
   if (wanted.size === 0) return [];
   const searches = [...wanted].map((key) => () => matching(() => findByProperty(collection, 'UID', key)));
   const urls: URL[] = [];
   if (wanted.size > MOST_UIDS_SEARCHED) urls.push(...(await listMembers(collection)));
   else for (const search of searches) urls.push(...(await search()));
+  if (urls.length === 0 && !isSearchProved) urls.push(...(await listMembers(collection)));
   const others = urls.filter((url) => isMember(collection.url, url) && !isOwnName(url));
   const items = toRemoteItems(collection, (await multiget(collection, others)).values());
   return items.filter(({ key }) => wanted.has(key));
@@ -271,8 +296,9 @@ async function findRenamedOurs(
   collection: Collection,
   named: ReadonlyMap<string, StoredObject>,
   wanted: ReadonlySet<ItemKey>,
+  tagged: readonly URL[],
 ): Promise<RemoteItem[]> {
-  const others = (await searched(collection, null)).filter((url) => !named.has(comparablePath(url)) && !isOwnName(url));
+  const others = tagged.filter((url) => !named.has(comparablePath(url)) && !isOwnName(url));
   const renamed = toRemoteItems(collection, (await multiget(collection, others)).values());
   return renamed.filter(({ key }) => wanted.has(key));
 }

@@ -214,7 +214,8 @@ function written(
   const { versionTag, item: stored } =
     event === null ? { versionTag: etagOf(answer), item: null } : toRemoteItem(event);
   const outcome: Outcome = { recordId, result: 'written', effect, versionTag, remoteId };
-  return stored === null ? outcome : { ...outcome, stored };
+  const shown = event === null ? outcome : ({ ...outcome, marks: event.marksLost ? 'dropped' : 'kept' } as const);
+  return stored === null ? shown : { ...shown, stored };
 }
 
 function etagOf({ body }: WireResponse): string | null {

@@ -176,7 +176,7 @@ function* remove(scope: FlowScope, operation: Deletion): Flow<Outcome> {
     isToBeEmptied = isForGood && !isElsewhere && isNoSuchAction(answer);
     if (!isElsewhere && !isToBeEmptied) throw errors.of(answer);
   }
-  const event = yield* lookUp(scope, key, storedId);
+  const event = operation.isDuplicate === true ? yield* copyAt(scope, storedId) : yield* lookUp(scope, key, storedId);
   if (event === null || event === 'foreign') return { recordId, result: 'deleted', effect: 'already-gone' };
   const superseded = supersededBy(operation, toRemoteItem(event));
   if (superseded !== null) return superseded;
@@ -187,6 +187,11 @@ function* remove(scope: FlowScope, operation: Deletion): Flow<Outcome> {
     if (!isForGood || !isNoSuchAction(answer)) throw meanwhileOr(answer);
   }
   return yield* removeEmptied(scope, operation, event);
+}
+
+/** Fetches a second event of a record by its id: the search by key would also find the first one. */
+function* copyAt(scope: FlowScope, id: string | null): Flow<OwnEvent | null> {
+  return id === null ? null : yield* readEvent(scope, id, null);
 }
 
 /** Clears and deletes an event if permanent deletion is unavailable, so that Deleted Items contains no data. */

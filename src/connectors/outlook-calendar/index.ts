@@ -18,7 +18,8 @@ export const outlookCalendar: ConnectorModule<OutlookCalendarSettings> = {
     createsContainer: true,
     revivesKeys: false,
     keys: 'enforced',
-    duplicatesAreOurs: false,
+    // An event that a user moved away and back, or copied with all properties, carries the record's key.
+    duplicatesAreOurs: true,
     longest: { title: LONGEST_LINE, location: LONGEST_LINE },
     presets: ['category', 'reminderMinutes'],
     // Exchange keeps permanently deleted events in the mailbox's Purges folder until Exchange's retention time is over, or as long as a

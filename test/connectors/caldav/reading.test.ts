@@ -76,6 +76,34 @@ describe('read', () => {
       expect(await readAll(await answering(status))).toMatchObject([{ key: keyOf('a'), item: itemWith() }, unread]);
   });
 
+  test('gives the others if the server fails at each request that names a damaged object', async () => {
+    const ids = Array.from({ length: 20 }, (_, index) => `n${index}`);
+    const hrefOf = (id: string) => `/cal/${keyOf(id)}.ics`;
+    const reading = async (damaged: readonly string[]) => {
+      const isHit = (text: string) => damaged.some((id) => text.includes(keyOf(id)));
+      const server = await serve((request) => {
+        if (request.body.includes('calendar-query')) return multistatus(...ids.map((id) => etag(hrefOf(id))));
+        if (isHit(request.body) || isHit(request.path)) return { status: 500 };
+        const asked = ids.filter((id) => request.body.includes(keyOf(id)));
+        return multistatus(...asked.map((id) => stored(hrefOf(id), '"1"', ours(id))));
+      });
+      return { read: readAll(server), requests: server.requests };
+    };
+    const { read, requests } = await reading(['n0', 'n1', 'n7']);
+    expect(
+      (await read)
+        .filter(({ unreadable }) => unreadable === true)
+        .map(({ key }) => key)
+        .sort(),
+    ).toEqual(['n0', 'n1', 'n7'].map((id) => keyOf(id)).sort());
+    expect(await read).toHaveLength(ids.length);
+    expect(requests.length).toBeLessThan(ids.length + 5);
+    // A server that fails at everything is no calendar of damaged objects.
+    const failing = await reading(ids);
+    await expect(failing.read).rejects.toMatchObject({ actor: 'remote', status: 500 });
+    expect(failing.requests.length).toBeLessThan(ids.length);
+  });
+
   test('reads in pages of fifty', async () => {
     const hrefs = Array.from({ length: 101 }, (_, index) => `/cal/${keyOf(`n${index}`)}.ics`);
     const objects = Object.fromEntries(hrefs.map((href, index) => [href, ours(`n${index}`)]));

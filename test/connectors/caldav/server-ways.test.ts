@@ -229,6 +229,7 @@ test('one object that the server fails to read costs no other create of the call
   await connector.apply(container, [createOperation('bad'), createOperation('there')], signal());
   const fault = { kind: 'answer', answer: { status: 500, headers: {}, body: 'no' } } as const;
   proxy.add({ method: /^REPORT$/, body: new RegExp(keyOf('bad')), times: Number.POSITIVE_INFINITY, fault });
+  proxy.add({ method: /^GET$/, url: new RegExp(keyOf('bad')), times: Number.POSITIVE_INFINITY, fault });
   const creates = ['bad', 'there', 'new'].map((id) => ({ ...createOperation(id), mayExist: true }));
   const outcomes = await connector.apply(container, creates, signal());
   expect(outcomes.map(describeOutcome).slice(1)).toEqual(['written adopted', 'written created']);

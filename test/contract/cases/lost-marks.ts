@@ -84,6 +84,25 @@ export const lostMarks = group<CalendarKit>('lost marks', {
     expect(outcome).toMatchObject({ effect: 'updated', remoteId: name });
     expect(await kit.objects()).toHaveLength(2);
   },
+  'a copy of an object is removed alone, and only while it exists': async (kit) => {
+    const copy = required(kit.target.server, 'copyByHand');
+    await kit.create('a');
+    const { remoteId } = await kit.object('a');
+    for (const hasTag of [true, false]) {
+      const copied = await copy(remoteId);
+      const remote = (await kit.readAll()).find((each) => each.remoteId === copied);
+      expect(remote).toMatchObject({ sealedRecordId: sealedRecordIdOf('a'), remoteId: copied });
+      const deletion = { ...deleteOperation('a', remote!.versionTag, copied), isDuplicate: true };
+      await kit.target.server.editByHand(copied, { title: 'Edited meanwhile' });
+      const first = hasTag ? deletion : { ...deletion, versionTag: null };
+      expect(describeOutcome((await kit.attempt([first]))[0])).toBe('deleted deleted');
+      for (const versionTag of [deletion.versionTag, null]) {
+        const [again] = await kit.attempt([{ ...deletion, versionTag }]);
+        expect(describeOutcome(again)).toBe('deleted already-gone');
+      }
+      expect((await kit.objects()).map((object) => object.remoteId)).toEqual([remoteId]);
+    }
+  },
   'an object without marks, name and id of clinic-mirror stays untouched': async (kit) => {
     await kit.target.server.putForeign('Foreign');
     const before = await kit.objects();

@@ -9,12 +9,13 @@ import {
 } from '../../../control/records.ts';
 import type { TargetStatus, TenantStatus } from '../../../control/status-view.ts';
 import { clinicAddress, explainAddress, type Texts } from '../../../documents/document.ts';
+import { message } from '../../../messages/message.ts';
 import { type Html, html } from '../../../model/html.ts';
 import { pathSegment } from '../../../model/path-segment.ts';
 import type { OperatorServices } from '../../operators.ts';
 import { contextOf, type PageContext } from '../context.ts';
 import { type Page, sendPage } from '../layout.ts';
-import { copyable, emptyState, healthMark, linkButton, pager, section, syncMark, table } from '../parts.ts';
+import { copyable, emptyState, healthMark, linkButton, pager, said, section, syncMark, table } from '../parts.ts';
 import { CLINIC } from '../texts/clinic.ts';
 import { FRAME } from '../texts/frame.ts';
 
@@ -34,9 +35,11 @@ export function addTargetPage(app: FastifyInstance, services: OperatorServices):
       RECORD_STATES.find((each) => each === request.query.state) ?? (await firstState(services, tenant, target));
     const after = typeof request.query.after === 'string' ? request.query.after : null;
     const list = await listRecords(installation, { tenant, target, state }, { after, limit: LIMIT });
-    const isCalendar = requireTenant(installation, tenant).targets.get(target)?.crm === null;
+    const { targets, targetStore } = requireTenant(installation, tenant);
+    const isCalendar = targets.get(target)?.crm === null;
+    const dropsMarks = (await targetStore.read(target)).readBack?.marks === 'dropped';
     const context = contextOf(request, services, tenant);
-    return sendPage(reply, context, targetPage(context, tenant, list, isCalendar));
+    return sendPage(reply, context, targetPage(context, tenant, list, { isCalendar, dropsMarks }));
   });
 }
 
@@ -46,7 +49,12 @@ async function firstState({ installation }: OperatorServices, tenant: string, ta
   return (await outbox.counts(target)).failing > 0 ? 'failed' : 'in-sync';
 }
 
-function targetPage(context: PageContext, tenant: string, list: RecordList, isCalendar: boolean): Page {
+function targetPage(
+  context: PageContext,
+  tenant: string,
+  list: RecordList,
+  { isCalendar, dropsMarks }: { isCalendar: boolean; dropsMarks: boolean },
+): Page {
   const words = RECORDS[context.language];
   const { target, state, items, next } = list;
   const own = targetAddress(tenant, target);
@@ -61,9 +69,10 @@ function targetPage(context: PageContext, tenant: string, list: RecordList, isCa
       ? list.counts === null && emptyState(words.none)
       : html`<div>${recordTable(context, tenant, words[state], items)}${pager(context, further)}</div>`;
   const command = html`<p class="quiet">${FRAME[context.language].sameCommand} ${copyable(context, `clinic-mirror health ${tenant} ${target}`)}</p>`;
+  const remark = dropsMarks ? html`<p class="quiet">${said(context, message('marks-dropped'))}</p>` : null;
   return {
     title: target,
-    main: html`${tabs}${excludedRecords(context, list)}${records}${command}`,
+    main: html`${remark}${tabs}${excludedRecords(context, list)}${records}${command}`,
     headerPart: isCalendar ? linkButton(`${own}/week`, words.week) : null,
     isLive: true,
   };

@@ -32,6 +32,15 @@ describe('the page of a target', () => {
     expect(await see(`/tenants/${TENANT}/targets/doctor?state=changed-by-hand`)).toContain('No records.');
   });
 
+  test('says that the server drops marks, if the first event showed it', async () => {
+    const { see, installation } = await openActsPages(redis.connect());
+    const own = `/tenants/${TENANT}/targets/doctor`;
+    expect(await see(own)).not.toContain('drops the marks');
+    const { targetStore } = installation.tenants.get(TENANT)!;
+    await targetStore.write('doctor', { readBack: { recordId: '1', marks: 'dropped' } });
+    expect(await see(own)).toContain('the server drops the marks of clinic-mirror');
+  });
+
   test('of a CRM has no week, and an unknown state shows the most urgent records', async () => {
     const { see } = await openActsPages(redis.connect());
     const page = await see(`/tenants/${TENANT}/targets/contacts?state=well`);

@@ -1,0 +1,92 @@
+import { message } from '../messages/message.ts';
+import { MirrorError } from '../model/errors.ts';
+import type { Item } from '../model/items.ts';
+import type { FinalOutcome } from '../model/operations.ts';
+import type { ReadBack, StoredTarget } from '../state/target-record.ts';
+import { findLinked } from './lanes.ts';
+import type { OpenTenant, PreparedTarget } from './tenant.ts';
+
+/** The first write to a calendar, which is read back before a second event is written. */
+export interface FirstWrite {
+  /** Whether no read has shown an event of the calendar yet. */
+  isAwaited: boolean;
+  /** Whether the lane sends one operation at a time until then, since the server may keep no names. */
+  isAlone: boolean;
+  /** The write of the last call, if it has an object. */
+  outcome: Extract<FinalOutcome<Item>, { result: 'written' }> | null;
+}
+
+/** Members of a tenant that the read of a first write uses. */
+export type FirstReader = Pick<OpenTenant, 'links' | 'log' | 'targetStore'>;
+
+/**
+ * Returns whether a calendar's first write is still to be read back. A write that an earlier slice wrote but did not find is searched again.
+ * @throws MirrorError `settings`, code `events-not-kept`, if the calendar does not show the write
+ */
+export async function awaitFirstWrite(
+  tenant: FirstReader,
+  prepared: PreparedTarget,
+  readBack: StoredTarget['readBack'],
+  signal: AbortSignal,
+): Promise<FirstWrite> {
+  const isDecided = prepared.target.crm !== null || (readBack?.marks ?? null) !== null;
+  const isFound = isDecided || (readBack !== null && (await isShown(tenant, prepared, readBack.recordId, signal)));
+  return { isAwaited: !isFound, isAlone: !isFound && prepared.target.supports.mayLoseNames === true, outcome: null };
+}
+
+/**
+ * Reads the first write back, unless the vendor's answer to the write already shows the object with its marks. Servers that drop unknown
+ * properties keep the name or the UID, which then identify events. Without any of these, each repetition would be another event.
+ * @throws MirrorError `settings`, code `events-not-kept`, if the calendar does not show the write
+ */
+export async function readBackFirst(
+  tenant: FirstReader,
+  prepared: PreparedTarget,
+  first: FirstWrite,
+  signal: AbortSignal,
+): Promise<void> {
+  const { outcome } = first;
+  if (!first.isAwaited || outcome === null) return;
+  const { recordId, marks = null } = outcome;
+  // Stored before the search, so that a failed search does not allow a second event.
+  if (marks !== null || first.isAlone) await record(tenant, prepared, { recordId, marks });
+  first.isAwaited = marks === null && !(await isShown(tenant, prepared, recordId, signal));
+  first.isAlone &&= first.isAwaited;
+}
+
+/** Returns whether the calendar shows the object. Without a link, the object was deleted meanwhile. */
+async function isShown(
+  tenant: FirstReader,
+  prepared: PreparedTarget,
+  recordId: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const link = (await tenant.links.readSome(prepared.target.id, [recordId])).get(recordId);
+  if (link === undefined) return false;
+  const [found] = await findLinked(prepared, [link], signal);
+  if (found === undefined && prepared.target.supports.mayLoseNames === true) throw firstWriteMissing();
+  if (found === undefined) return false;
+  if (found.unreadable !== true)
+    await record(tenant, prepared, { recordId, marks: found.marksLost === true ? 'dropped' : 'kept' });
+  return true;
+}
+
+async function record(
+  { log, targetStore }: FirstReader,
+  { target }: PreparedTarget,
+  readBack: ReadBack,
+): Promise<void> {
+  await targetStore.write(target.id, { readBack });
+  if (readBack.marks === 'dropped')
+    log.warn({ target: target.id, code: 'marks-dropped' }, 'server drops the marks of events: names identify events');
+}
+
+/** Returns the error of a calendar that does not show the first write. `doctor` uses the same error. */
+export function firstWriteMissing(): MirrorError {
+  return new MirrorError(message('events-not-kept'), {
+    actor: 'settings',
+    code: 'events-not-kept',
+    retry: 'later',
+    remedy: message('events-not-kept.remedy'),
+  });
+}
