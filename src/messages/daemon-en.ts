@@ -35,6 +35,9 @@ export const DAEMON_EN = {
   'redis-loading.remedy': 'wait until Redis is ready; to see the progress, run: redis-cli INFO persistence',
   'redis-busy': 'a long script blocks Redis',
   'redis-busy.remedy': 'run: redis-cli SCRIPT KILL',
+  'redis-database-missing': 'Redis does not have the database number of redis.url',
+  'redis-database-missing.remedy':
+    'correct the number at the end of redis.url, or increase "databases" in the configuration of Redis and restart Redis',
   'redis-cluster-down': 'Redis has no reachable master for a part of the data',
   'redis-cluster-down.remedy': 'run "redis-cli CLUSTER INFO" or "redis-cli ROLE", and start the missing servers',
   'daemon-not-running': 'no daemon has run since then',

@@ -39,6 +39,9 @@ export const DAEMON_IT = {
     'attendere che Redis sia pronto; per vedere l’avanzamento, eseguire: redis-cli INFO persistence',
   'redis-busy': 'uno script lungo blocca Redis',
   'redis-busy.remedy': 'eseguire: redis-cli SCRIPT KILL',
+  'redis-database-missing': 'Redis non ha il numero di database di redis.url',
+  'redis-database-missing.remedy':
+    'correggere il numero alla fine di redis.url, oppure aumentare "databases" nella configurazione di Redis e riavviare Redis',
   'redis-cluster-down': 'Redis non ha un master raggiungibile per una parte dei dati',
   'redis-cluster-down.remedy': 'eseguire "redis-cli CLUSTER INFO" oppure "redis-cli ROLE", e avviare i server mancanti',
   'daemon-not-running': 'da allora nessun servizio è attivo',

@@ -49,7 +49,36 @@ function open(location: RedisLocation, limits: Limits): RedisClient {
   const client = clientOf(location, { enableReadyCheck: true, reconnectOnError, keepAlive: 10 * SECOND_MS, ...limits });
   // Without a listener, ioredis prints every failed attempt; readiness reports the state.
   client.on('error', () => {});
+  if (client instanceof Redis) withoutOtherDatabase(client);
   return sendingScriptsOnce(client);
+}
+
+/** Commands with which ioredis opens a connection. They write nothing. */
+const OF_CONNECTING: ReadonlySet<string> = new Set(['auth', 'client', 'hello', 'info', 'select']);
+
+/**
+ * Refuses all commands while the server lacks the configured database. ioredis would send them to database 0, which may belong to another
+ * program.
+ */
+function withoutOtherDatabase(client: Redis): void {
+  let fault: MirrorError | null = null;
+  const send = client.sendCommand.bind(client);
+  client.sendCommand = (command, ...rest) => {
+    if (fault === null || OF_CONNECTING.has(command.name)) return send(command, ...rest);
+    command.reject(fault);
+    return command.promise;
+  };
+  client.on('ready', () => {
+    fault = null;
+  });
+  client.on('error', (error: Error) => {
+    const found = redisFaultOf(error);
+    if (found?.code !== 'redis-database-missing') return;
+    fault = found;
+    // Otherwise queued commands would be sent when the connection is ready.
+    (client as unknown as { flushQueue(error: Error): void }).flushQueue(found);
+    client.disconnect(true);
+  });
 }
 
 /**
