@@ -9,7 +9,7 @@ import type { TargetConfiguration } from '../settings/configuration.ts';
 import type { FeedAccess } from '../state/feeds.ts';
 import type { Uncertainty } from '../state/protection.ts';
 import type { RedisReadings } from '../state/redis-readings.ts';
-import type { AlertFailure, RefusedFiles } from '../state/reports.ts';
+import type { AlertFailure, RefusedFiles, RunningConfiguration } from '../state/reports.ts';
 import type { RunReport } from '../state/runs.ts';
 import type { StateCounterView } from '../state/state-counter.ts';
 import type { ApprovalRequest } from '../state/stored-documents.ts';
@@ -144,6 +144,8 @@ export interface TenantStatus extends SyncState {
   removed: RemovedStatus[];
   /** Reason why forgotten patients and opt-outs are unknown, so that no patient data is written or sent; null if known. */
   uncertainty: Uncertainty | null;
+  /** Loss of Redis that explains missing data or logins; null without one. */
+  loss: Uncertainty | null;
   /** Actions that wait for approval by a second user. */
   approvals: ApprovalRequest[];
   /** Null without configured reminders. */
@@ -175,6 +177,8 @@ export interface Status extends Forecast {
   incidents: Incident[];
   /** Proof that Redis works, and its clock. */
   redis: RedisReadings;
+  /** Running daemons of the last minute with their configurations. */
+  daemons: RunningConfiguration[];
   /** Protection of decisions against loss. */
   state: StateCounterView;
   tenants: TenantStatus[];

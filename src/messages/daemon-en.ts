@@ -96,4 +96,10 @@ export const DAEMON_EN = {
   'match-file.patients': '{count} patients for this contact',
   'on-hold.manual-changes':
     '{count:change|changes} on hold until an operator decides. manual-changes: {restorations} objects removed by hand, above the limit for automatic restoration (more than {limit} and {share} %, or half of a small target)',
+  'logins-lost': 'Redis lost its data, and with it the logins: a backup contains them',
+  'restore-or.each': 'restore a backup, or run for each of these clinics: {command}',
+  'configurations-differ':
+    'daemons run with different configurations or releases: {newest} since then, {older} with an older one',
+  'configurations-differ.remedy':
+    'copy the same configuration files and the same release to every host; a running daemon reads changed files by itself',
 } as const;

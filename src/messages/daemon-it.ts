@@ -101,4 +101,10 @@ export const DAEMON_IT = {
   'match-file.patients': '{count} pazienti per questo contatto',
   'on-hold.manual-changes':
     '{count:modifica|modifiche} in attesa di conferma. manual-changes: {restorations} oggetti eliminati a mano, oltre il limite per il ripristino automatico (più di {limit} e del {share} %, o metà di una destinazione piccola)',
+  'logins-lost': 'Redis ha perso i dati, e con essi gli accessi: un backup li contiene',
+  'restore-or.each': 'ripristinare un backup, oppure eseguire per ognuna di queste cliniche: {command}',
+  'configurations-differ':
+    'servizi attivi con configurazioni o versioni diverse: {newest} da allora, {older} con una precedente',
+  'configurations-differ.remedy':
+    'copiare gli stessi file di configurazione e la stessa versione su ogni host; un servizio attivo rilegge da solo i file modificati',
 } as const satisfies Record<keyof typeof DAEMON_EN, string>;

@@ -292,9 +292,8 @@ function openOnce(path: string | null, log: Logger) {
       });
       if (path !== null && isDone !== true) throw directoryUnusable(path);
     },
-    /** Reads also succeed on a full disk, so only a proof ends the report of a failure. A known failure ends with the next success. */
+    /** Reads also succeed on a full disk, so only a write proves the directory, and ends the report of a failure. */
     async prove(): Promise<void> {
-      if (failed !== null) return void (await get());
       const isProved = await use((dataDirectory) => dataDirectory.prove().then(() => true));
       if (isProved === true) isLogged = false;
     },

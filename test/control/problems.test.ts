@@ -84,6 +84,7 @@ test('problems of configuration, state and alerts are reported too, required act
   const found = problems(
     {
       uncertainty: { code: 'state-lost', sinceAt: NOW },
+      loss: { code: 'state-lost', sinceAt: NOW },
       reminders: {
         waiting: 2,
         closedChannels: [{ channel: 'sms', code: 'webhook-gone', at: NOW }],
@@ -108,12 +109,12 @@ test('problems of configuration, state and alerts are reported too, required act
     },
   );
   expect(found.map(({ subject, code, health }) => `${subject}: ${code}, ${health}`)).toEqual([
+    'state: state-lost, action-required',
     'configuration: tenant-set-aside, action-required',
     'configuration: file-refused, action-required',
     'configuration: restart-awaited, action-required',
     'alerts by email: smtp-busy, action-required',
     'alerts by email: record-forged, action-required',
-    'state: state-lost, action-required',
     'reminders by sms: webhook-gone, action-required',
     'triggers to erp: webhook-gone, action-required',
     'triggers to portal: webhook-unauthorized, action-required',
