@@ -170,6 +170,7 @@ export interface Incident {
 
 /** Complete status. */
 export interface Status extends Forecast {
+  /** By the clock of Redis. */
   at: Instant;
   /** Problems, with required action first. */
   problems: Problem[];

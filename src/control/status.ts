@@ -62,8 +62,9 @@ export async function* statusByAndBy(
   const { state, ...others } = await statusOfAll(installation, only === undefined);
   const outages = await installation.outages.list();
   let tenants: TenantStatus[] = [];
+  const now = () => installation.clock() - others.redis.clockAheadMs;
   const current = () => {
-    const at = installation.clock();
+    const at = now();
     const incidents = incidentsOf(outages, tenants, at);
     return withProblems({ at, state, tenants, incidents, ...others }, installation);
   };
@@ -74,8 +75,7 @@ export async function* statusByAndBy(
       only === undefined ? (installation.tenants.get(id) ?? []) : requireTenant(installation, id),
     );
     const found = await Promise.all(open.map((tenant) => tenantStatus(installation, tenant)));
-    const now = installation.clock() - others.redis.clockAheadMs;
-    tenants = [...tenants, ...found.map((tenant) => withoutFuture(tenant, now))];
+    tenants = [...tenants, ...found.map((tenant) => withoutFuture(tenant, now()))];
     yield current();
   }
 }
