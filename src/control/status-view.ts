@@ -1,5 +1,6 @@
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
+import type { ErrorTexts } from '../model/errors.ts';
 import type { Problem } from '../model/problems.ts';
 import type { ReminderStatus } from '../model/reminders.ts';
 import type { SyncState } from '../model/sync-state.ts';
@@ -157,8 +158,9 @@ export interface TenantStatus extends SyncState {
 /** An unreachable server, with every clinic that waits for the server. */
 export interface Incident {
   host: string;
-  /** Code of the first error. */
+  /** Code and texts of the last error; texts are null if unknown. */
   code: string;
+  texts: ErrorTexts | null;
   sinceAt: Instant;
   /** Next retry for all waiting work; null if due. */
   nextTryAt: Instant | null;

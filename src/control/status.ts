@@ -65,7 +65,7 @@ export async function* statusByAndBy(
   const now = () => installation.clock() - others.redis.clockAheadMs;
   const current = () => {
     const at = now();
-    const incidents = incidentsOf(outages, tenants, at);
+    const incidents = incidentsOf(outages, tenants, at, { isAlone: installation.tenants.size === 1 });
     return withProblems({ at, state, tenants, incidents, ...others }, installation);
   };
   yield current();

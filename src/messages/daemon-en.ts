@@ -102,4 +102,11 @@ export const DAEMON_EN = {
     'daemons run with different configurations or releases: {newest} since then, {older} with an older one',
   'configurations-differ.remedy':
     'copy the same configuration files and the same release to every host; a running daemon reads changed files by itself',
+  'connection.refused': 'the server refuses the connection',
+  'connection.no-route': 'the network has no route to the server',
+  'connection.name-unknown': 'the DNS does not know the server',
+  'connection.slow': 'the server opens no connection in time',
+  'connection.certificate-expired': 'the certificate of the server has expired',
+  'connection.certificate-refused': 'the certificate of the server is not accepted',
+  'server-away.cause': 'the server does not answer, or fails each request: {code}, {cause}',
 } as const;
