@@ -35,9 +35,16 @@ export function problemsOf(status: Omit<Status, 'problems'>, source: Source): Pr
   ];
   const rank = ({ health, breaksAt }: Problem) =>
     health === 'retrying' ? 2 : Number(breaksAt !== null && breaksAt > status.at);
-  return found
-    .map((problem) => ({ ...problem, syncHealth: syncStates.get(problem.tenant ?? '') ?? null }))
-    .sort((one, other) => rank(one) - rank(other));
+  return (
+    found
+      // A due attempt has no time: the work already waits for its turn.
+      .map((problem) => ({
+        ...problem,
+        nextTryAt: (problem.nextTryAt ?? 0) > at ? problem.nextTryAt : null,
+        syncHealth: syncStates.get(problem.tenant ?? '') ?? null,
+      }))
+      .sort((one, other) => rank(one) - rank(other))
+  );
 }
 
 function ofInstallation({

@@ -122,3 +122,12 @@ test('problems of configuration, state and alerts are reported too, required act
   ]);
   for (const { next } of found) expect(next ?? '').not.toContain('<tenant>');
 });
+
+test.each([
+  ['in the future is shown', 1_000, 1_000],
+  ['that is due has no time', 0, null],
+  ['that passed has no time', -HOUR_MS, null],
+])('an attempt %s', (_when, inMs, shownInMs) => {
+  const [found] = problems({ connections: [loginOf('retrying', { nextTryAt: NOW + inMs })] });
+  expect(found).toMatchObject({ code: 'login-refused-once', nextTryAt: shownInMs === null ? null : NOW + shownInMs });
+});

@@ -19,12 +19,13 @@ function open({ path = directory as string | null, key = 7 } = {}) {
   const connection = redis.connect();
   const clock = { now: NOW };
   const error = vi.fn();
+  const info = vi.fn();
   const openCounter = () =>
     createStateCounter({
       ...{ redis: connection, writer: connection, replicas: 0, directory: path, identityKey: Buffer.alloc(32, key) },
-      ...{ clock: () => clock.now, log: { ...silentLogger, error } },
+      ...{ clock: () => clock.now, log: { ...silentLogger, error, info } },
     });
-  return { connection, clock, error, openCounter, counter: openCounter() };
+  return { connection, clock, error, info, openCounter, counter: openCounter() };
 }
 
 describe('a Redis that was emptied', () => {
@@ -122,12 +123,15 @@ describe('a data directory that cannot be used', () => {
   });
 
   test('is full for the next view, and works again for the next one after the disk has room', async () => {
-    const { counter } = open();
+    const { counter, error, info } = open();
     expect(await counter.view()).toMatchObject({ directory: 'kept' });
     // The kernel answers ENOSPC to each write to this device.
     await symlink('/dev/full', join(directory, `probe-${process.pid}`));
     expect(await counter.view()).toMatchObject({ directory: 'failed', directoryFailure: 'ENOSPC' });
     expect(await counter.view()).toMatchObject({ directory: 'kept', directoryFailure: null });
+    expect(await counter.view()).toMatchObject({ directory: 'kept' });
+    expect(error).toHaveBeenCalledTimes(1);
+    expect(info.mock.calls).toEqual([[{ failedForMs: expect.any(Number) }, 'data directory is writable again']]);
   });
 
   test('is not required if none is configured', async () => {
