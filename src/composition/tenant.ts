@@ -32,6 +32,7 @@ import { createLeases } from '../state/leases.ts';
 import { createClinicTenantStore } from '../state/logins.ts';
 import type { Processes } from '../state/processes.ts';
 import type { AwaitDurable, RedisClient } from '../state/redis.ts';
+import { timeByRedis } from '../state/redis-readings.ts';
 import { createProofSealer, createSealer, type Sealer, type SealingKey } from '../state/sealing.ts';
 import type { StateCounter } from '../state/state-counter.ts';
 import type { EvaluateExpressions } from '../sync/mapping/evaluate.ts';
@@ -270,10 +271,9 @@ export function composeTenant(tenant: TenantConfiguration, cache: TenantCache, s
       }),
       configVersion,
       outages: shared.outages,
-      elapsedBetween,
-      log,
+      ...{ elapsedBetween, log, clock },
       spans: shared.spans ?? noSpans,
-      clock,
+      sharedTime: timeByRedis(redis, clock),
       random: Math.random,
     },
   };

@@ -31,7 +31,7 @@ import { activeTargets, type Learned, type OpenTarget, type OpenTenant } from '.
 /** Stores that receive a plan. */
 type Committed = Pick<
   OpenTenant,
-  'clock' | 'configVersion' | 'holds' | 'journal' | 'links' | 'log' | 'outbox' | 'targetStore'
+  'clock' | 'configVersion' | 'holds' | 'journal' | 'links' | 'log' | 'outbox' | 'sharedTime' | 'targetStore'
 >;
 
 /** Members of a tenant that a cycle's commit uses. */
@@ -151,7 +151,7 @@ async function recordFreshness(tenant: Committed, cycle: Cycle, plans: readonly 
     const isQuiet = pending === 0 && heldBack === 0 && failure === null;
     const isInSync = isQuiet && gaps.length === 0 && !(await differsByHand(tenant, target));
     const overtaken = cycle.loadContext.summaries.get(target.id)?.record.overtaken ?? 0;
-    const fresh = { plannedAsOf: asOf(target, clinicReading), isIdle: isInSync };
+    const fresh = { plannedAsOf: await tenant.sharedTime(asOf(target, clinicReading)), isIdle: isInSync };
     await tenant.targetStore.recordFreshness(target.id, overtaken, fresh);
   }
 }
@@ -170,11 +170,12 @@ function logStopped({ log }: Pick<OpenTenant, 'log'>, { target, omitted }: Targe
 
 /** Updates the time of the next two days despite pending changes; the other times remain. */
 async function recordNext48h(
-  { targetStore }: Pick<OpenTenant, 'targetStore'>,
+  { sharedTime, targetStore }: Pick<OpenTenant, 'sharedTime' | 'targetStore'>,
   { clinicReading }: Cycle,
   plans: readonly TargetPlan[],
 ): Promise<void> {
-  for (const { target } of plans) await targetStore.write(target.id, { soonAsOf: clinicReading.startedAt });
+  const soonAsOf = await sharedTime(clinicReading.startedAt);
+  for (const { target } of plans) await targetStore.write(target.id, { soonAsOf });
 }
 
 /** Returns whether all streams of a target were read completely. */

@@ -174,6 +174,8 @@ export interface OpenTenant {
   log: Logger;
   spans: Spans;
   clock: Clock;
+  /** Returns a time of this host by the clock of Redis. Hosts with different clocks compare and show such times. */
+  sharedTime(at: Instant): Promise<Instant>;
   /** 0 to below 1, for jitter. */
   random: () => number;
   outages: Outages;

@@ -107,4 +107,17 @@ export const DAEMON_EN = {
     'delete the event and choose a calendar on a server that keeps the names or UIDs of events; if the server shows the event late, the daemon continues without help',
   'marks-dropped':
     'the server drops the marks of clinic-mirror from events; clinic-mirror recognises the events by name or UID, so no action is required',
+  'logins-lost': 'Redis lost its data, and with it the logins: a backup contains them',
+  'restore-or.each': 'restore a backup, or run for each of these clinics: {command}',
+  'configurations-differ':
+    'daemons run with different configurations or releases: {newest} since then, {older} with an older one',
+  'configurations-differ.remedy':
+    'copy the same configuration files and the same release to every host; a running daemon reads changed files by itself',
+  'connection.refused': 'the server refuses the connection',
+  'connection.no-route': 'the network has no route to the server',
+  'connection.name-unknown': 'the DNS does not know the server',
+  'connection.slow': 'the server opens no connection in time',
+  'connection.certificate-expired': 'the certificate of the server has expired',
+  'connection.certificate-refused': 'the certificate of the server is not accepted',
+  'server-away.cause': 'the server does not answer, or fails each request: {code}, {cause}',
 } as const;

@@ -112,4 +112,17 @@ export const DAEMON_IT = {
     'eliminare l’evento e scegliere un calendario su un server che conserva i nomi o gli UID degli eventi; se il server mostra l’evento in ritardo, il demone continua da solo',
   'marks-dropped':
     'il server toglie agli eventi i contrassegni di clinic-mirror; clinic-mirror riconosce gli eventi dal nome o dall’UID, quindi non serve alcun intervento',
+  'logins-lost': 'Redis ha perso i dati, e con essi gli accessi: un backup li contiene',
+  'restore-or.each': 'ripristinare un backup, oppure eseguire per ognuna di queste cliniche: {command}',
+  'configurations-differ':
+    'servizi attivi con configurazioni o versioni diverse: {newest} da allora, {older} con una precedente',
+  'configurations-differ.remedy':
+    'copiare gli stessi file di configurazione e la stessa versione su ogni host; un servizio attivo rilegge da solo i file modificati',
+  'connection.refused': 'il server rifiuta la connessione',
+  'connection.no-route': 'la rete non ha un percorso verso il server',
+  'connection.name-unknown': 'il DNS non conosce il server',
+  'connection.slow': 'il server non apre una connessione in tempo',
+  'connection.certificate-expired': 'il certificato del server è scaduto',
+  'connection.certificate-refused': 'il certificato del server non è accettato',
+  'server-away.cause': 'il server non risponde, o rifiuta ogni richiesta: {code}, {cause}',
 } as const satisfies Record<keyof typeof DAEMON_EN, string>;

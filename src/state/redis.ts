@@ -254,6 +254,7 @@ export function watchRedis(
   let answeredAt = performance.now();
   let silentSinceAt: number | null = null;
   let refusal: MirrorError | null = null;
+  let refusedSinceAt = 0;
   const silentForMs = () => performance.now() - answeredAt;
   const look = setInterval(() => {
     if (silentSinceAt !== null || silentForMs() <= silenceMs) return;
@@ -268,7 +269,11 @@ export function watchRedis(
       const { code, remedy } = refused;
       log.error({ code, remedy }, 'Redis refuses commands: no new work starts');
     }
-    if (refused === null && refusal !== null) log.info({ code: refusal.code }, 'Redis accepts commands again');
+    if (refused !== null && refusal === null) refusedSinceAt = performance.now();
+    if (refused === null && refusal !== null) {
+      const refusedForMs = Math.round(performance.now() - refusedSinceAt);
+      log.info({ code: refusal.code, refusedForMs }, 'Redis accepts commands again');
+    }
     refusal = refused;
     if (silentSinceAt !== null) {
       log.info({ silentForMs: Math.round(performance.now() - silentSinceAt) }, 'Redis answers again');

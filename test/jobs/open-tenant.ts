@@ -163,6 +163,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     spans: noSpans,
     outages: choice.outages ?? openOutages(redis, clock),
     clock,
+    sharedTime: async (at) => at,
     random: () => 0.5,
   };
   const { reminders = null } = choice;
