@@ -30,7 +30,7 @@ export type Withdrawal = (typeof WITHDRAWALS)[number];
  * - `rule-gone`: the rule or the channel is no longer configured;
  * - `patient-gone`, `no-consent`, `no-address`, `address-invalid`, `opted-out`: of the patient;
  * - `other-patient`: of a correction, the previous message went to another patient;
- * - `outdated`: of a correction, no longer true, or sent by another message;
+ * - `outdated`: of a correction, no longer true, or sent by another message; of a reminder, sent by a correction;
  * - `refused`: the vendor rejects the message; `channel-gone`: the vendor rejects all messages;
  * - `channel-failed`: the vendor was unavailable for the whole grace period;
  * - `egress-stopped`: the text would reveal more patient data than permitted;
@@ -120,6 +120,8 @@ export interface LedgerEntry extends PlannedReminder {
   patientProof: string | null;
   /** Keyed hash of the location in the message; null without a location. */
   locationProof: string | null;
+  /** Id of the appointment that replaced the announced one under another id; null for none. */
+  movedTo: string | null;
 }
 
 /**

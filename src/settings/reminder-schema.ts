@@ -174,6 +174,11 @@ export const reminderSchema = z.strictObject({
     })
     .prefault({})
     .describe('Limits for corrections in one hour. The daemon holds corrections that exceed both limits.'),
+  rescheduleWithinMinutes: wholeNumber(0, 1_440)
+    .default(10)
+    .describe(
+      'Minutes within which a cancelled or deleted appointment and a new appointment of the same patient are one move. A cancellation waits for this time, unless the appointment begins within two hours after it. 0 recognises no such moves.',
+    ),
   keepDays: wholeNumber(1, 1_096).default(90).describe('Days for which the result of each reminder is kept.'),
   links: z
     .strictObject({

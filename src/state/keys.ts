@@ -38,6 +38,7 @@
  * | `cm:{T}:reminders-hour:<hour>`       | string | two hours         | sender            | sender                |
  * | `cm:{T}:reminder-report:<reference>` | string | retention         | callbacks         | operator              |
  * | `cm:{T}:reminders-told`              | zset   | appointment's     | sender, planner   | planner               |
+ * | `cm:{T}:reminders-known`             | hash   | appointment's     | planner           | planner               |
  * | `cm:{T}:reminders-order`             | string | permanent         | sender            | sender                |
  * | `cm:{T}:reminders-wrong`             | hash   | until it ends     | planner, sender   | planner, status       |
  * | `cm:{T}:reminder-replies`            | hash   | three days        | callbacks         | operator, status      |
@@ -163,6 +164,7 @@ export const keys = {
   remindersSettled: ofTenant('reminders-settled'),
   remindersOf: ofTenantEach('reminders-of'),
   remindersTold: ofTenant('reminders-told'),
+  remindersKnown: ofTenant('reminders-known'),
   remindersOrder: ofTenant('reminders-order'),
   remindersWrong: ofTenant('reminders-wrong'),
   reminderCounts: ofTenant('reminder-counts'),

@@ -164,6 +164,7 @@ async function eraseEntries(
   const wrong = await redis.hkeys(keys.remindersWrong(tenant));
   for (const id of appointmentIds) {
     pipeline.unlink(keys.remindersOf(tenant, id)).zrem(keys.remindersTold(tenant), id);
+    pipeline.hdel(keys.remindersKnown(tenant), id);
     const own = wrong.filter((field) => JSON.parse(field)[0] === id);
     if (own.length > 0) pipeline.hdel(keys.remindersWrong(tenant), ...own);
   }

@@ -12,15 +12,11 @@ import {
 } from '../../model/reminders.ts';
 import { DAY_MS, HOUR_MS, type Instant } from '../../model/time.ts';
 import { type CalledFor, weighCorrections } from './correction-guard.ts';
-import { quietSpanAt } from './due.ts';
 import { type LocationCatalogue, locationOf } from './places.ts';
 import type { OpenReminders } from './ports.ts';
-import { cancellationExclusion, type ReminderRule, reminderExclusion } from './rules.ts';
+import { keyOf, remedyFor } from './remedies.ts';
 import { failedOf, isForInactive } from './steps.ts';
-import { correctionOf, type MessageTruth, messageTruthOf, type Truth } from './told.ts';
-
-/** A reminder of the new time due within this time replaces the correction. Project choice. */
-const SOON_MS = 4 * HOUR_MS;
+import { type MessageTruth, messageTruthOf, type Truth, visitOf } from './told.ts';
 
 /** Time after the announced start in which a read may still find an earlier move to a later time. Project choice. */
 const PASSED_MS = DAY_MS;
@@ -33,12 +29,6 @@ export interface SeenByPatients {
   /** Zone for locations without a zone. */
   zone: string;
 }
-
-/** Correction of a false message: a due message, or none with a reason. */
-type Remedy =
-  | { due: PlannedReminder | LedgerEntry; isPlanned: boolean }
-  | { waitsUntilAt: Instant }
-  | { reason: WrongReason };
 
 /** Decision on one channel of one appointment. */
 interface Decided {
@@ -261,8 +251,6 @@ export async function recordOutcome(
     await ledger.recordWrong({ ...wrongInformation, correctsAt: null, reason: outcome });
 }
 
-type False = Extract<MessageTruth, { is: 'false' }>;
-
 function decide(
   reminders: OpenReminders,
   { own, stand, truth }: { own: readonly LedgerEntry[]; stand: MessageTruth; truth: Truth | null },
@@ -275,12 +263,12 @@ function decide(
   const { last, kind } = stand;
   const untilAt = kind === 'cancelled' || truth === null ? last.startAt : truth.appointment.time.startAt;
   if (untilAt <= now || isAnotherVisit(last, truth, before, now)) return nothing;
-  const remedy = remedyFor(reminders, { own, stand, truth }, now);
+  const remedy = remedyFor(reminders, { own, stand, truth, since: before?.sinceAt ?? now }, now);
   const due = 'due' in remedy ? remedy.due : null;
   // The name is independent of the rule, because the fact is equal.
   const fact = 'reason' in remedy || truth === null ? null : keyOf(reminders, stand, truth, last.rule);
   const wrong: WrongInformation = {
-    appointmentId: last.appointmentId,
+    appointmentId: visitOf(last),
     channel: last.channel,
     sinceAt: before?.sinceAt ?? now,
     correctsAt: due?.dueAt ?? ('waitsUntilAt' in remedy ? remedy.waitsUntilAt : null),
@@ -303,76 +291,6 @@ function isAnotherVisit(
 ): boolean {
   if (startAt > now || (before !== null && before.sinceAt < startAt)) return false;
   return (truth?.appointment.updatedAt ?? startAt) >= startAt;
-}
-
-function remedyFor(
-  reminders: OpenReminders,
-  { own, stand, truth }: { own: readonly LedgerEntry[]; stand: False; truth: Truth | null },
-  now: Instant,
-): Remedy {
-  const { last, kind, isUnclear, isSamePatient } = stand;
-  if (truth === null) return { reason: 'vanished' };
-  if (!isSamePatient) return { reason: 'other-patient' };
-  if (isUnclear) return { reason: 'unclear' };
-  const { startAt, zone } = statedBy(stand, truth);
-  const dueAt = quietSpanAt(now, reminders.rules.quiet, zone)?.toAt ?? now;
-  const reminder = kind === 'moved' ? reminderSoon(own, last, truth, { now, dueAt }) : undefined;
-  if (reminder !== undefined) return { waitsUntilAt: reminder.dueAt };
-  const rule = ruleFor(reminders, last, kind, truth.appointment);
-  if (rule === undefined) return { reason: 'rule-none' };
-  if (!rule.corrections[kind === 'cancelled' ? 'cancelled' : 'moved']) return { reason: 'corrections-off' };
-  const id = keyOf(reminders, stand, truth, rule.id);
-  const existing = own.find((entry) => entry.id === id);
-  if (existing?.state === 'planned') return { due: existing, isPlanned: false };
-  if (existing?.state === 'unknown') return { reason: 'unclear' };
-  if (existing?.state === 'dropped' && !WITHDRAWALS.some((one) => one === existing.reason)) {
-    return { reason: existing.reason ?? 'refused' };
-  }
-  if (dueAt >= startAt) return { reason: 'quiet-hours' };
-  const key = { appointmentId: last.appointmentId, startAt, rule: rule.id, channel: last.channel };
-  return {
-    due: { ...key, correction: correctionOf(stand, truth, reminders.proofs), id, dueAt, zone },
-    isPlanned: true,
-  };
-}
-
-/** Returns the start in a correction: for a cancelled appointment, the announced start. */
-function statedBy({ kind, last }: False, { appointment, zone }: Truth): { startAt: Instant; zone: string } {
-  return kind === 'cancelled' ? last : { startAt: appointment.time.startAt, zone };
-}
-
-/** Returns the unique name of the correction of a fact. */
-function keyOf({ name, proofs }: OpenReminders, stand: False, truth: Truth, rule: string): string {
-  const { appointmentId, channel } = stand.last;
-  const { startAt } = statedBy(stand, truth);
-  return name({ appointmentId, startAt, rule, channel, correction: correctionOf(stand, truth, proofs) });
-}
-
-/** Returns a reminder of the true time that is due before the announced start, or no later than a correction. */
-function reminderSoon(
-  own: readonly LedgerEntry[],
-  last: LedgerEntry,
-  { appointment }: Truth,
-  { now, dueAt: correctionDueAt }: { now: Instant; dueAt: Instant },
-): LedgerEntry | undefined {
-  const latestAt = Math.max(correctionDueAt, Math.min(now + SOON_MS, last.startAt - HOUR_MS));
-  return own.find(
-    ({ state, correction, startAt, dueAt }) =>
-      state === 'planned' && correction === null && startAt === appointment.time.startAt && dueAt <= latestAt,
-  );
-}
-
-/** Returns the rule of a correction: the rule of the last message, or a rule for an equal channel that includes the appointment. */
-function ruleFor(
-  { rules: { rules }, channels }: OpenReminders,
-  { rule, channel }: LedgerEntry,
-  kind: False['kind'],
-  appointment: Appointment,
-): ReminderRule | undefined {
-  if (!channels.has(channel)) return undefined;
-  const exclusion = kind === 'cancelled' ? cancellationExclusion : reminderExclusion;
-  const own = [...rules.values()].sort((one, other) => Number(other.id === rule) - Number(one.id === rule));
-  return own.find((each) => each.channels.includes(channel) && exclusion(appointment, each) === null);
 }
 
 function truthOf({ appointments, locations, zone }: SeenByPatients, id: string): Truth | null {

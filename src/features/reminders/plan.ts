@@ -7,6 +7,7 @@ import { announcedStarts, planCorrections, type SeenByPatients } from './correct
 import { type LocationCatalogue, locationOf } from './places.ts';
 import type { OpenReminders } from './ports.ts';
 import { followMergedPatients } from './recipients.ts';
+import { followReschedules } from './reschedules.ts';
 import { lateness, longestAheadMs, remindersFor, withdrawalOf } from './rules.ts';
 
 /** Later cycles plan reminders due after this time. */
@@ -90,6 +91,9 @@ async function planReminders(tenant: ReminderPlanning, learned: Learned): Promis
   const withdrawn = await withdraw(reminders, { appointments, vanished: learned.vanished, wanted }, now);
   const planned = await plan(reminders, wanted, appointments, now);
   const seen = seenByPatients(tenant, learned, ofNobodyForgotten);
+  const soon = [...wanted.values()].filter(({ dueAt }) => dueAt <= now + HORIZON_MS);
+  const watched = soon.map(({ appointmentId }) => appointmentId);
+  await followReschedules(tenant, reminders, { ...seen, watched, coveredUntilAt: learned.coveredUntilAt }, now);
   const followed = await followMergedPatients(tenant, reminders, seen, now);
   const corrections = await planCorrections(tenant.holds, reminders, followed, now);
   const all = { planned: planned + corrections.planned, withdrawn: withdrawn + corrections.withdrawn };

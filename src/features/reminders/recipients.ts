@@ -4,6 +4,7 @@ import { DAY_MS, type Instant, SECOND_MS } from '../../model/time.ts';
 import { mobileNumber } from './content.ts';
 import type { SeenByPatients } from './corrections.ts';
 import type { OpenChannel, OpenReminders } from './ports.ts';
+import { visitOf } from './told.ts';
 
 /** Patients read in one cycle, and the time for all of them. Project choice: a merge concerns one or two. */
 const MOST_READ = 20;
@@ -52,7 +53,9 @@ export async function followMergedPatients(
     patients.set(id, reading);
     return reading;
   };
-  for (const { id, appointmentId, channel, patientProof } of entries) {
+  for (const entry of entries) {
+    const { id, channel, patientProof } = entry;
+    const appointmentId = visitOf(entry);
     const patientId = appointments.get(appointmentId)?.patientId ?? null;
     const needs = channels.get(channel)?.needs ?? 'nothing';
     if (patientProof === null || patientId === null || needs === 'nothing') continue;

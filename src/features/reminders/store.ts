@@ -8,14 +8,15 @@ import type {
   PlannedReminder,
   ReminderState,
   Withdrawal,
-  WrongInformation,
 } from '../../model/reminders.ts';
-import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
+import { HOUR_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
 import { keys } from '../../state/keys.ts';
 import type { RedisClient } from '../../state/redis.ts';
 import { askEach, compareAndSet, pairsOf, redisScript } from '../../state/script.ts';
 import type { Sealer } from '../../state/sealing.ts';
-import { codeIn, sealedTable } from '../../state/sealing.ts';
+import { codeIn } from '../../state/sealing.ts';
+import { type MessageLedger, openMessageLedger } from './message-ledger.ts';
+import { visitOf } from './told.ts';
 
 const scripts = {
   plan: redisScript<number>(import.meta.url, 'reminder-plan'),
@@ -92,7 +93,7 @@ export interface ReminderLedger extends MessageLedger {
   open(): Promise<LedgerEntry[]>;
   /** Returns settled reminders, newest first. */
   finished(limit: number): Promise<LedgerEntry[]>;
-  /** Returns the reminders of an appointment, by due time. */
+  /** Returns the reminders of an appointment, and messages about the appointment that it replaced, by due time. */
   ofAppointment(appointmentId: string): Promise<LedgerEntry[]>;
   /** Returns the reminders of several appointments. */
   ofAppointments(appointmentIds: readonly string[]): Promise<Map<string, LedgerEntry[]>>;
@@ -217,7 +218,7 @@ function openReads(redis: RedisClient, tenant: string): Reads {
       const ids = await askEach<string[]>(redis, appointmentIds, (pipeline, id) =>
         pipeline.smembers(keys.remindersOf(tenant, id)),
       );
-      return Map.groupBy(await readMany(ids.flat()), ({ appointmentId }) => appointmentId);
+      return Map.groupBy(await readMany(ids.flat()), visitOf);
     },
     async counts() {
       return Object.entries(await redis.hgetall(keys.reminderCounts(tenant))).map(([name, count]) => {
@@ -294,6 +295,7 @@ function entryOf(fields: Record<string, string>): LedgerEntry | null {
     handedAs: textOrNull(fields.handedAs) === null ? null : Number(fields.handedAs),
     patientProof: textOrNull(fields.patient),
     locationProof: textOrNull(fields.place),
+    movedTo: textOrNull(fields.movedTo),
     answer: fields.answer === undefined ? null : { is: fields.answer as Answer, at: Number(fields.answeredAt) },
   };
 }
@@ -302,38 +304,4 @@ function correctionOf(written: string | undefined): Correction | null {
   if (written === undefined || written === '') return null;
   const [kind = '', fact = ''] = written.split(':');
   return { kind: kind as CorrectionKind, fact };
-}
-
-/** Appointments that patients were notified of, and patients with wrong information. */
-export type MessageLedger = ReturnType<typeof openMessageLedger>;
-
-/** Retention after the announced start, because a later read may report an earlier move. */
-const RETENTION_MS = 2 * DAY_MS;
-
-/** Opens this part of the ledger. */
-export function openMessageLedger(redis: RedisClient, tenant: string, sealer: Sealer) {
-  const announced = keys.remindersTold(tenant);
-  const wrong = sealedTable<WrongInformation>(keys.remindersWrong(tenant), { redis, sealer });
-  const fieldOf = ({ appointmentId, channel }: Pick<WrongInformation, 'appointmentId' | 'channel'>) =>
-    JSON.stringify([appointmentId, channel]);
-  return {
-    /** Returns appointments with a possibly delivered message and an announced start after `since`. Deletes appointments two days older. */
-    async notifiedSince(since: Instant): Promise<string[]> {
-      await redis.zremrangebyscore(announced, '-inf', since - RETENTION_MS);
-      return redis.zrangebyscore(announced, `(${since}`, '+inf');
-    },
-    /** Keeps an appointment in the set until a time. */
-    async storeNotified(appointmentId: string, untilAt: Instant): Promise<void> {
-      await redis.zadd(announced, 'XX', 'GT', untilAt, appointmentId);
-    },
-    /** Returns patients with wrong information, oldest first. */
-    async wrong(now: Instant): Promise<WrongInformation[]> {
-      const all = await wrong.prune(({ untilAt }) => untilAt <= now);
-      return [...all.values()].sort((one, other) => one.sinceAt - other.sinceAt);
-    },
-    recordWrong: (one: WrongInformation) => wrong.set(fieldOf(one), one),
-    async clearWrong(one: Pick<WrongInformation, 'appointmentId' | 'channel'>): Promise<void> {
-      await wrong.remove([fieldOf(one)]);
-    },
-  };
 }

@@ -78,7 +78,9 @@ describe('a patient who is forgotten', () => {
     const before = await world.tracesInRedis();
     const kinds = [...new Set(before.map((key) => key.replace(/^cm:\{[^}]*\}:/, '').split(':')[0]))].sort();
     const places = 'answer-link drifted journal links misses outbox outbox-due outbox-failing reminder';
-    expect(kinds.join(' ')).toBe(`${places} reminders-of reminders-told reminders-wrong restorations unseen`);
+    expect(kinds.join(' ')).toBe(
+      `${places} reminders-known reminders-of reminders-told reminders-wrong restorations unseen`,
+    );
     const receipt = await forget(world);
     expect(await world.tracesInRedis()).toEqual([]);
     // Encrypted, so that no search finds it there.
