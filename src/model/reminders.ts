@@ -120,6 +120,8 @@ export interface LedgerEntry extends PlannedReminder {
   patientProof: string | null;
   /** Keyed hash of the location in the message; null without a location. */
   locationProof: string | null;
+  /** Keyed hash of the expected or actual number or address; null while unknown. */
+  recipient: string | null;
   /** Id of the appointment that replaced the announced one under another id; null for none. */
   movedTo: string | null;
 }

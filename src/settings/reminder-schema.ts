@@ -89,6 +89,12 @@ const rule = z
       .min(1)
       .default(['booked', 'confirmed'])
       .describe('Statuses of appointments that have reminders.'),
+    group: z
+      .enum(['recipient', 'none'])
+      .optional()
+      .describe(
+        'Several visits of one number or address on one day: one message that lists the visits (`recipient`), or one message each (`none`). Default: `recipient` for `sms`, `none` for other channels. A list has no link.',
+      ),
     minimumLeadMinutes: wholeNumber(0, 10_080).optional().describe('Overrides the general value for this rule.'),
     graceMinutes: wholeNumber(1, 1_440).optional().describe('Overrides the general value for this rule.'),
     texts: z

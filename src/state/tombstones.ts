@@ -154,6 +154,8 @@ async function eraseEntries(
   );
   const replies = await redis.hkeys(keys.reminderReplies(tenant));
   const pipeline = redis.pipeline();
+  for (const one of new Set(recipients.filter((hash) => hash !== null && hash !== '')))
+    pipeline.unlink(keys.remindersRecipient(tenant, one ?? ''), keys.remindersCorrected(tenant, one ?? ''));
   for (const id of ids) {
     pipeline.zrem(keys.remindersOpen(tenant), id).zrem(keys.remindersSettled(tenant), id);
     pipeline.unlink(keys.reminder(tenant, id));

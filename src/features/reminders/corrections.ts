@@ -36,6 +36,8 @@ interface Decided {
   /** The message to keep, and the only correction that may remain open. */
   due: PlannedReminder | LedgerEntry | null;
   isPlanned: boolean;
+  /** Recipient of the false message; null while unknown. */
+  recipient: string | null;
   /** Name of the correction if a due message reports the change, or null. */
   fact: string | null;
 }
@@ -172,13 +174,13 @@ function withheld({ before, decided }: Compared, reason: HeldReason, now: Instan
   const { wrong, fact } = decided;
   if (wrong === null || fact === null) return decided;
   const held = before?.held?.fact === fact ? before.held : { fact, at: now };
-  return { wrong: { ...wrong, correctsAt: null, reason, held }, due: null, isPlanned: false, fact };
+  return { wrong: { ...wrong, correctsAt: null, reason, held }, due: null, isPlanned: false, recipient: null, fact };
 }
 
 /** Withdraws outdated corrections, and plans due corrections. */
 async function carryOut(
   { ledger, alarms }: OpenReminders,
-  { own, decided: { due, isPlanned } }: Compared,
+  { own, decided: { due, isPlanned, recipient } }: Compared,
   now: Instant,
 ): Promise<{ planned: number; withdrawn: number }> {
   const counts = { planned: 0, withdrawn: 0 };
@@ -187,6 +189,7 @@ async function carryOut(
   await alarms.cancel(gone);
   if (due === null || !isPlanned) return counts;
   if (await ledger.plan(due, null, now)) counts.planned += 1;
+  if (recipient !== null) await ledger.storeRecipient(due.id, recipient);
   await alarms.set([{ id: due.id, wakeAt: due.dueAt }]);
   return counts;
 }
@@ -257,7 +260,7 @@ function decide(
   before: WrongInformation | null,
   now: Instant,
 ): Decided {
-  const nothing = { wrong: null, due: null, isPlanned: false, fact: null };
+  const nothing = { wrong: null, due: null, isPlanned: false, recipient: null, fact: null };
   if (stand.is !== 'false') return nothing;
   if (stand.kind === 'cancelled' && own.some(isForInactive)) return nothing;
   const { last, kind } = stand;
@@ -276,7 +279,7 @@ function decide(
     untilAt,
     held: fact !== null && before?.held?.fact === fact ? before.held : null,
   };
-  return { wrong, due, isPlanned: 'due' in remedy && remedy.isPlanned, fact };
+  return { wrong, due, isPlanned: 'due' in remedy && remedy.isPlanned, recipient: last.recipient, fact };
 }
 
 /**

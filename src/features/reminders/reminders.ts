@@ -268,6 +268,7 @@ function lineOf(entry: LedgerEntry, report: DeliveryReport | null): ReminderLine
   const { appointmentId: appointment, plannedAt: _plannedAt, wakeAt: _wakeAt, correction, ...rest } = entry;
   const {
     movedTo: _movedTo,
+    recipient: _recipient,
     handedAs: _handedAs,
     patientProof: _patientProof,
     locationProof: _locationProof,

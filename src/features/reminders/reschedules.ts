@@ -187,7 +187,7 @@ async function movesOf(
 
 /** Returns the patient into whom a patient was merged: the clinic no longer has the first, and the other has the same recipient. */
 async function mergedOf(
-  { ledger, optOuts, channels, file }: OpenReminders,
+  { optOuts, channels, file }: OpenReminders,
   told: {
     patient: string | null;
     entries: readonly LedgerEntry[];
@@ -199,12 +199,11 @@ async function mergedOf(
   if (message === undefined) return null;
   const before = told.patient === null ? null : await told.read(told.patient);
   if (before === null ? told.patient !== null : !('absent' in before)) return null;
-  const recipient = await ledger.recipientOf(message.id);
   const needs = channels.get(message.channel)?.needs ?? 'nothing';
   for (const id of new Set(told.others.flatMap(({ to }) => to.patientId ?? []))) {
     const answer = await told.read(id);
     const address = answer !== null && 'found' in answer ? addressOf(needs, answer.found, file.phoneRegion) : null;
-    if (needs !== 'nothing' && address !== null && recipient === optOuts.hashOf(needs, address)) return id;
+    if (needs !== 'nothing' && address !== null && message.recipient === optOuts.hashOf(needs, address)) return id;
   }
   return null;
 }

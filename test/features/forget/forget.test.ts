@@ -63,8 +63,8 @@ describe('a patient who is forgotten', () => {
     const own = 'phone:mine';
     const claim = await reminders?.ledger.claim(entry?.id ?? '');
     if (claim == null || !('token' in claim)) throw new Error('no reminder is planned');
-    const intent = { now: world.clock.now, maxPerHour: 9, mayRepeat: false, patientProof: '', locationProof: null };
-    expect(await reminders?.ledger.intend(claim, { ...intent, recipient: own })).toBe('go');
+    const intent = { now: world.clock.now, maxPerHour: 9, isLimited: false, mayRepeat: false, recipient: own };
+    expect(await reminders?.ledger.intend([{ claim, patientProof: '', locationProof: null }], intent)).toBe('go');
     const reply = { phone: '+393331234567', at: world.clock.now };
     await reminders?.replies.add({ ...reply, text: 'mine', message: 'SM1', recipient: own });
     await reminders?.replies.add({ ...reply, text: 'of another', message: 'SM2', recipient: 'phone:other' });

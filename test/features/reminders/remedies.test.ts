@@ -8,7 +8,7 @@ const REMINDER: LedgerEntry = {
   ...{ id: 'r', appointmentId: 'one', startAt: NOW + DAY_MS, rule: 'day-before', channel: 'text', zone: 'Europe/Rome' },
   ...{ correction: null, state: 'planned', plannedAt: NOW, wakeAt: NOW, dueAt: NOW, attempts: 0, finishedAt: null },
   ...{ reason: null, lastCode: null, reference: null, answer: null, handedAs: null, patientProof: null },
-  ...{ locationProof: null, movedTo: null },
+  ...{ locationProof: null, movedTo: null, recipient: null },
 };
 const MOVED: LedgerEntry = { ...REMINDER, id: 'c', correction: { kind: 'moved', fact: 'f' } };
 
