@@ -138,7 +138,7 @@ export type WrongReason = DropReason | 'rule-none' | 'corrections-off' | 'unclea
 /** Reason why the guard keeps back a correction and all other messages of the appointment. */
 export type HeldReason = 'corrections-held' | 'corrections-refused';
 
-/** Information in a sent message that is no longer true. */
+/** Information in a sent message that is no longer true, or a patient whom no message told of the appointment. */
 export interface WrongInformation {
   appointmentId: string;
   channel: string;
@@ -151,6 +151,8 @@ export interface WrongInformation {
   untilAt: Instant;
   /** Identity of the held correction, to which a decision applies, and start of the hold; null without a hold. */
   held: { fact: string; at: Instant } | null;
+  /** Whether no message told the patient of the appointment. Absent for wrong information. */
+  isUntold?: true;
 }
 
 /** A patient's answer through the link in a reminder. */
@@ -165,7 +167,7 @@ export interface ReminderStatus {
   waiting: number;
   /** Channels whose vendor is gone. The daemon sends nothing until an administrator opens the channel. */
   closedChannels: { channel: string; code: string; at: Instant }[];
-  /** Wrong information in sent messages, oldest first. */
+  /** Patients with wrong information or without any, oldest first. */
   wrong: Omit<WrongInformation, 'held'>[];
   /** Patients' replies that the clinic must read; null for none. */
   replies: { count: number; sinceAt: Instant } | null;

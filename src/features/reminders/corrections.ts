@@ -63,7 +63,9 @@ export async function planCorrections(
 ): Promise<{ planned: number; withdrawn: number; held: number }> {
   const { ledger } = reminders;
   const announced = await ledger.notifiedSince(now);
-  const wrongInformation = await ledger.wrong(now);
+  const recorded = await ledger.wrong(now);
+  for (const one of recorded) if (isUntoldNoMore(one, seen)) await ledger.clearWrong(one);
+  const wrongInformation = recorded.filter(({ isUntold }) => isUntold !== true);
   const entries = await ledger.ofAppointments(await ledger.notifiedSince(now - PASSED_MS));
   const compared = await compareAll(reminders, seen, { entries, recorded: wrongInformation }, now);
   const counts = { planned: 0, withdrawn: 0, held: 0 };
@@ -240,16 +242,48 @@ export async function heldReasonOf(
   return null;
 }
 
-/** Stores the result of a message immediately. The next cycle compares again. */
+/** Reasons without a message for which no one must call: of the clinic's rules, or the patient's wish. */
+const WANTED_SILENCE = new Set<WrongReason>([
+  'booked-late',
+  'missed',
+  'arrived',
+  'rule-gone',
+  'no-consent',
+  'opted-out',
+]);
+
+/** Returns whether an appointment that no message told has no call left to make: cancelled, deleted, or at another time. */
+function isUntoldNoMore({ isUntold, appointmentId, untilAt }: WrongInformation, seen: SeenByPatients): boolean {
+  if (isUntold !== true) return false;
+  const appointment = seen.appointments.get(appointmentId);
+  if (appointment === undefined) return seen.vanished.has(appointmentId);
+  return appointment.status === 'cancelled' || appointment.time.startAt !== untilAt;
+}
+
+/** Stores the result of a message immediately, also of a reminder that no patient received. The next cycle compares again. */
 export async function recordOutcome(
   { ledger }: OpenReminders,
-  { appointmentId, channel, correction }: LedgerEntry,
+  { appointmentId, channel, correction, startAt }: LedgerEntry,
   outcome: 'sent' | WrongReason,
   now: Instant,
 ): Promise<void> {
-  if (outcome === 'sent') return ledger.clearWrong({ appointmentId, channel });
-  if (correction === null || WITHDRAWALS.some((reason) => reason === outcome)) return;
-  const wrongInformation = (await ledger.wrong(now)).find((one) => nameOf(one) === nameOf({ appointmentId, channel }));
+  const all = await ledger.wrong(now);
+  if (outcome === 'sent') {
+    await ledger.clearWrong({ appointmentId, channel });
+    // A patient who was told by one channel needs no call.
+    for (const one of all)
+      if (one.isUntold === true && one.appointmentId === appointmentId) await ledger.clearWrong(one);
+    return;
+  }
+  if (WITHDRAWALS.some((reason) => reason === outcome)) return;
+  if (correction === null) {
+    if (WANTED_SILENCE.has(outcome) || startAt <= now) return;
+    const own = await ledger.ofAppointment(appointmentId);
+    if (own.some((one) => one.state === 'sent' && one.startAt === startAt)) return;
+    const times = { sinceAt: now, correctsAt: null, untilAt: startAt };
+    return ledger.recordWrong({ appointmentId, channel, ...times, reason: outcome, held: null, isUntold: true });
+  }
+  const wrongInformation = all.find((one) => nameOf(one) === nameOf({ appointmentId, channel }));
   if (wrongInformation !== undefined)
     await ledger.recordWrong({ ...wrongInformation, correctsAt: null, reason: outcome });
 }

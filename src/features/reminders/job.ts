@@ -9,7 +9,7 @@ import { recordOutcome } from './corrections.ts';
 import { gather, type Member } from './group.ts';
 import type { OpenReminders } from './ports.ts';
 import { prepare, type Ready, UNCERTAINTY_RETRY_MS } from './prepare.ts';
-import { deadlineOf } from './rules.ts';
+import { deadlineOf, PATIENT_INACTIVE } from './rules.ts';
 import { dropped, isForInactive, nextHour, type Step, stillAt, unclear } from './steps.ts';
 import type { Claim } from './store.ts';
 
@@ -181,7 +181,8 @@ async function finish(
       : 'info';
   for (const { entry } of claims) {
     const isOver = state === 'sent' || isForInactive({ ...entry, state, lastCode: code });
-    await recordOutcome(reminders, entry, isOver ? 'sent' : (reason ?? 'unclear'), now);
+    const isInactive = entry.correction === null && code === PATIENT_INACTIVE;
+    if (!isInactive) await recordOutcome(reminders, entry, isOver ? 'sent' : (reason ?? 'unclear'), now);
     if (state === 'sent') reminders.observeLag(tenant.id, now - entry.dueAt);
     const { id, rule, channel } = entry;
     tenant.log[level]({ reminder: id, rule, channel, state, reason }, 'reminder finished');
