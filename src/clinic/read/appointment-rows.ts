@@ -9,7 +9,17 @@ import type {
 } from '../../model/records.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
 import { clinicError } from '../http/errors.ts';
-import { asFlag, asId, compilePaths, folded, isJsonObject, type JsonObject, type Mapped } from '../http/rows.ts';
+import {
+  asFlag,
+  asId,
+  compilePaths,
+  deletedRecordOf,
+  folded,
+  isJsonObject,
+  type JsonObject,
+  keepDeleted,
+  type Mapped,
+} from '../http/rows.ts';
 import type { RecordOf } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import type { RaisedBy } from '../schema/resources.ts';
@@ -115,7 +125,11 @@ export function withTombstones<Model, Rest extends unknown[]>(
   return (row, ...rest) => {
     if (!isJsonObject(row)) return map(row, ...rest);
     const deleted = flags.some((isRaised) => isRaised(row)) ? tombstoneOf(row) : null;
-    if (deleted !== null) return deleted;
+    if (deleted !== null) {
+      const content = map(row, ...rest);
+      keepDeleted(deleted.unusable, 'record' in content ? content.record : null);
+      return deleted;
+    }
     const mapped = map(row, ...rest);
     return 'unusable' in mapped && isCancelled(row) ? (tombstoneOf(row) ?? mapped) : mapped;
   };
@@ -212,7 +226,7 @@ export function compileAppointmentRows(profile: ClinicProfile): ZonedMapper<Appo
     const [agendaId, another] = agendaIdsOf(row) ?? [];
     // A row of several agendas may concern any target.
     if (agendaId === undefined || another !== undefined) return mapped;
-    return { unusable: { ...mapped.unusable, agendaId } };
+    return { unusable: keepDeleted({ ...mapped.unusable, agendaId }, deletedRecordOf(mapped.unusable)) };
   });
 }
 

@@ -4,6 +4,7 @@ import type { LedgerEntry, PlannedReminder, Withdrawal } from '../../model/remin
 import { REMINDERS, WITHDRAWALS } from '../../model/reminders.ts';
 import { DAY_MS, type Instant } from '../../model/time.ts';
 import { announcedStarts, planCorrections, type SeenByPatients } from './corrections.ts';
+import { withDeleted } from './deleted.ts';
 import { type LocationCatalogue, locationOf } from './places.ts';
 import type { OpenReminders } from './ports.ts';
 import { expectRecipients, followMergedPatients } from './recipients.ts';
@@ -23,6 +24,7 @@ export interface ReminderPlan {
 export interface ReminderPlanning extends Pick<OpenTenant, 'clock' | 'configuration' | 'holds' | 'log' | 'tombstones'> {
   reminders: OpenReminders;
   readPatient: OpenTenant['clinic']['readPatient'];
+  readAppointment: OpenTenant['clinic']['readAppointment'];
 }
 
 /** Plans reminders in each cycle of a tenant. */
@@ -90,7 +92,7 @@ async function planReminders(tenant: ReminderPlanning, learned: Learned): Promis
   const wanted = wantedOf(tenant, reminders, ofNobodyForgotten, { locations: learned.directory, now });
   const withdrawn = await withdraw(reminders, { appointments, vanished: learned.vanished, wanted }, now);
   const planned = await plan(tenant, reminders, { wanted, appointments }, now);
-  const seen = seenByPatients(tenant, learned, ofNobodyForgotten);
+  const seen = await withDeleted(tenant, seenByPatients(tenant, learned, ofNobodyForgotten), now);
   const soon = [...wanted.values()].filter(({ dueAt }) => dueAt <= now + HORIZON_MS);
   const watched = soon.map(({ appointmentId }) => appointmentId);
   await followReschedules(tenant, reminders, { ...seen, watched, coveredUntilAt: learned.coveredUntilAt }, now);

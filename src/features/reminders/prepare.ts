@@ -7,6 +7,7 @@ import { MINUTE_MS } from '../../model/time.ts';
 import type { Reminder } from './channels/channel.ts';
 import { type ContentInput, contentOf, findDisclosedFact, namesAddress } from './content.ts';
 import { heldReasonOf, stillFalse } from './corrections.ts';
+import { deletedAsCancelled } from './deleted.ts';
 import type { AddressHash } from './opt-outs.ts';
 import { comparableAddress, locationOf } from './places.ts';
 import type { OpenChannel, OpenReminders } from './ports.ts';
@@ -54,7 +55,7 @@ export async function prepare(
   if (heldReason !== null) return { wakeAt: tenant.clock() + UNCERTAINTY_RETRY_MS, code: heldReason, notSent: true };
   let source: Source;
   try {
-    source = await readSource(tenant, channel, entry.appointmentId, signal);
+    source = await readSource(tenant, channel, entry, signal);
   } catch (error) {
     return sourceStep(asMirrorError(error), entry.dueAt, reminders, tenant.clock());
   }
@@ -110,13 +111,15 @@ interface Source {
 async function readSource(
   tenant: Pick<OpenTenant, 'clinic'>,
   channel: OpenChannel,
-  appointmentId: string,
+  { appointmentId, correction }: LedgerEntry,
   signal: AbortSignal,
 ): Promise<Source> {
+  const cancels = correction?.kind === 'cancelled';
   const { clinic } = tenant;
   const agendas = new Map((await clinic.agendas(signal)).map((agenda) => [agenda.id, agenda]));
   const locations = new Map((await clinic.locations(signal)).map((location) => [location.id, location]));
-  const appointment = await clinic.readAppointment(appointmentId, signal);
+  const answer = await clinic.readAppointment(appointmentId, signal);
+  const appointment = cancels ? deletedAsCancelled(answer) : answer;
   const patientId = 'found' in appointment ? appointment.found.patientId : null;
   if (patientId === null || !channel.readsPatient) {
     return { appointment, patient: null, agendas, locations };
