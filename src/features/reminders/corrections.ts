@@ -279,7 +279,8 @@ export async function recordOutcome(
   if (correction === null) {
     if (WANTED_SILENCE.has(outcome) || startAt <= now) return;
     const own = await ledger.ofAppointment(appointmentId);
-    if (own.some((one) => one.state === 'sent' && one.startAt === startAt)) return;
+    // A patient who was told another time has wrong information instead.
+    if (own.some(({ state }) => state === 'sent')) return;
     const times = { sinceAt: now, correctsAt: null, untilAt: startAt };
     return ledger.recordWrong({ appointmentId, channel, ...times, reason: outcome, held: null, isUntold: true });
   }
