@@ -322,7 +322,7 @@ function ofReminders({ tenant, reminders }: TenantStatus): Problem[] {
   return [...closed, held];
 }
 
-/** Reports patients with wrong information, one per line, so that the clinic can call the patients. Patients of one hold share a line. */
+/** Reports patients with wrong information or without any, one per line, so that the clinic can call the patients. Patients of one hold share a line. */
 function ofWrong({ tenant, reminders }: TenantStatus): Problem[] {
   const alone = (reminders?.wrong ?? []).filter(
     ({ reason }) => reason !== 'corrections-held' || reminders?.hold == null,
@@ -332,19 +332,16 @@ function ofWrong({ tenant, reminders }: TenantStatus): Problem[] {
     const uncorrected = all.filter(({ correctsAt }) => correctsAt === null);
     const channels = [...new Set(all.map(({ channel }) => channel))].join(', ');
     const reasons = [...new Set(uncorrected.map(({ reason }) => reason))].join(', ');
+    const told = { code: 'patient-misinformed' } as const;
+    const { code } = all.every(({ isUntold }) => isUntold === true) ? ({ code: 'patient-untold' } as const) : told;
     const report =
-      uncorrected.length === 0
-        ? message('correction-due', { channels })
-        : message('patient-misinformed', {
-            channels,
-            reasons,
-          });
+      uncorrected.length === 0 ? message('correction-due', { channels }) : message(code, { channels, reasons });
     const next = `clinic-mirror reminders explain ${tenant} ${shellWord(id)}`;
     return {
       ...needsPerson({
         tenant,
         subject: message('subject.appointment', { id }),
-        code: 'patient-misinformed',
+        code,
         sentence: report,
         next,
       }),

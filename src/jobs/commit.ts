@@ -120,7 +120,15 @@ function learnedOf({ clinicReading, confirmations, plans }: Cycle): Learned {
   const isSuspect = plans.some(({ distrustsReading, target }) => distrustsReading && target.stream === 'appointments');
   // Cancellations and deletions reported by the clinic are not absences.
   const vanished = new Set([...(isSuspect ? [] : gone), ...tombstonesIn(clinicReading.snapshot)]);
-  return { records: clinicReading.snapshot.records, found, vanished, directory: clinicReading.directory };
+  const { snapshot, directory, reach } = clinicReading;
+  const isWhole = reach === 'whole' && snapshot.completeness === 'complete';
+  return {
+    records: snapshot.records,
+    found,
+    vanished,
+    coveredUntilAt: isWhole ? snapshot.window.toAt : null,
+    directory,
+  };
 }
 
 /**

@@ -42,6 +42,8 @@ export interface Learned {
   found: readonly Appointment[];
   /** Appointments that the clinic no longer has, by individual fetches. */
   vanished: ReadonlySet<string>;
+  /** End of the window of a complete list of all appointments; null for another list. */
+  coveredUntilAt: Instant | null;
   /** Locations of appointments from the clinic's catalogue. */
   directory: Pick<Directory, 'agendas' | 'locations'>;
 }

@@ -1,5 +1,6 @@
 /** English sentences about the daemon, by code: its API and ports, steps of its work, events, and results of reads. */
 export const DAEMON_EN = {
+  'patient-untold': 'no message by {channels} told the patient of the appointment: {reasons}',
   'patients-replied': '{count:reply|replies} of patients to read',
   'api.unknown-caller': 'the caller is not authenticated',
   'api.not-allowed': 'the caller has no permission for this request',

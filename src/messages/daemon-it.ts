@@ -2,6 +2,7 @@ import type { DAEMON_EN } from './daemon-en.ts';
 
 /** Italian sentences about the daemon, by code: its API and ports, steps of its work, events, and results of reads. */
 export const DAEMON_IT = {
+  'patient-untold': 'nessun messaggio per {channels} ha informato il paziente dell’appuntamento: {reasons}',
   'patients-replied': '{count:risposta|risposte} di pazienti da leggere',
   'api.unknown-caller': 'il chiamante non è autenticato',
   'api.not-allowed': 'il chiamante non ha il permesso per questa richiesta',

@@ -176,7 +176,11 @@ export function withReminders(tenant: OpenTenant, reminders: OpenReminders): Ope
     ...tenant,
     reminders,
     followers: [
-      reminderFollower({ ...tenant, reminders, readPatient: (id, signal) => tenant.clinic.readPatient(id, signal) }),
+      reminderFollower({
+        ...{ ...tenant, reminders },
+        readAppointment: (id, signal) => tenant.clinic.readAppointment(id, signal),
+        readPatient: (id, signal) => tenant.clinic.readPatient(id, signal),
+      }),
     ],
   };
 }
