@@ -183,7 +183,7 @@ export const reminderSchema = z.strictObject({
   rescheduleWithinMinutes: wholeNumber(0, 1_440)
     .default(10)
     .describe(
-      'Minutes within which a cancelled or deleted appointment and a new appointment of the same patient are one move. A cancellation waits for this time, unless the appointment begins within two hours after it. 0 recognises no such moves.',
+      'Minutes within which a cancelled or deleted appointment and a new appointment of the same patient are one move. A cancellation waits for this time, unless the appointment begins within two hours after it. 0: no moves are recognised.',
     ),
   keepDays: wholeNumber(1, 1_096).default(90).describe('Days for which the result of each reminder is kept.'),
   links: z
