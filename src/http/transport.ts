@@ -221,11 +221,17 @@ const REASONS: Readonly<Record<string, Message>> = {
   ETIMEDOUT: message('connection.slow'),
 };
 
+/** OpenSSL's words for an answer that is not TLS, such as that of an http server. */
+const NOT_TLS = /wrong.version.number|packet.length.too.long|WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG/;
+
 /** Returns why no connection was made, with the remedy if only an operator can repair the cause. */
 function reasonOf(error: unknown): { cause: Message; remedy?: Message } {
   // Several addresses of one host fail together.
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
   const code = first instanceof Error && 'code' in first ? String(first.code) : '';
+  if (first instanceof Error && NOT_TLS.test(`${code} ${first.message}`)) {
+    return { cause: message('connection.without-tls'), remedy: message('connection.without-tls.remedy') };
+  }
   const cause = REASONS[code] ?? message('connection-failed');
   if (code === 'ENOTFOUND') return { cause, remedy: message('name-unknown.remedy') };
   if (!CERTIFICATE_CODES.test(code)) return { cause };

@@ -117,6 +117,9 @@ export const DAEMON_EN = {
   'connection.refused': 'the server refuses the connection',
   'connection.no-route': 'the network has no route to the server',
   'connection.name-unknown': 'the DNS does not know the server',
+  'connection.without-tls': 'the server does not answer in TLS at this port',
+  'connection.without-tls.remedy':
+    'correct scheme and port of the URL: https:// needs a port with TLS; http:// is allowed only on this host',
   'connection.slow': 'the server opens no connection in time',
   'connection.certificate-expired': 'the certificate of the server has expired',
   'connection.certificate-refused': 'the certificate of the server is not accepted',

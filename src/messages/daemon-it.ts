@@ -122,6 +122,9 @@ export const DAEMON_IT = {
   'connection.refused': 'il server rifiuta la connessione',
   'connection.no-route': 'la rete non ha un percorso verso il server',
   'connection.name-unknown': 'il DNS non conosce il server',
+  'connection.without-tls': 'il server non risponde in TLS su questa porta',
+  'connection.without-tls.remedy':
+    'correggere schema e porta dell’URL: https:// richiede una porta con TLS; http:// è ammesso solo su questo host',
   'connection.slow': 'il server non apre una connessione in tempo',
   'connection.certificate-expired': 'il certificato del server è scaduto',
   'connection.certificate-refused': 'il certificato del server non è accettato',

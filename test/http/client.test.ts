@@ -191,6 +191,13 @@ describe('a request without an answer', () => {
       remedy: expect.stringContaining('NODE_EXTRA_CA_CERTS'),
     });
   });
+
+  test('names a server that speaks http where the URL says https', async () => {
+    const url = (await serve((_, outgoing) => outgoing.end())).replace('http:', 'https:');
+    const error = await failure(openClient().httpClient.send(request(url)));
+    expect(error.message).toContain('the server does not answer in TLS at this port');
+    expect(error).toMatchObject({ code: 'connection-failed', remedy: expect.stringContaining('scheme and port') });
+  });
 });
 
 describe('a budget', () => {
