@@ -85,7 +85,8 @@ export function answersOf(text: string, env: NodeJS.ProcessEnv, show: (text: str
     async choices(question) {
       const answer = at(question.id);
       if (answer === 'all') return question.choices.map(({ value }) => value);
-      if (!Array.isArray(answer) || answer.length === 0) throw missing(file, question);
+      if (answer === undefined || answer === null) throw missing(file, question, formOf(question));
+      if (!Array.isArray(answer) || answer.length === 0) throw refused(question, formOf(question));
       return chosen(question, answer);
     },
     async another(id, count) {
@@ -114,10 +115,16 @@ function plain(value: unknown, env: NodeJS.ProcessEnv): string | null {
   return null;
 }
 
-function missing(file: string, { id, ask }: Question): MirrorError {
+/** Returns how a list of choices is written, with the possible ones. */
+function formOf({ id, choices }: ChoiceQuestion<string>): string {
+  const values = choices.map(({ value }) => value);
+  return `write ${id.split('.').at(-1)}: [${values[0] ?? ''}], or all; choose from: ${values.join(', ')}`;
+}
+
+function missing(file: string, { id, ask }: Question, form: string | null = null): MirrorError {
   return new MirrorError(message('answer-missing', { file, id, ask }), {
     ...{ actor: 'settings', code: 'answer-missing', retry: 'never' },
-    remedy: message('answer-missing.remedy', { id, file }),
+    remedy: form ?? message('answer-missing.remedy', { id, file }),
   });
 }
 
