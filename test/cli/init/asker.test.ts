@@ -12,7 +12,7 @@ test.each([
   ['objects', 'calendars: [{ agendas: { dr-1: true } }]', 'answer-refused'],
 ])('%s for a list of choices is refused with the form and the choices', async (_, text, code) => {
   const choices = ['dr-1', 'room-2'].map((value) => ({ value, label: value }));
-  const question = { id: 'calendars.0.agendas', ask: 'Which agendas?', choices };
+  const question = { id: 'calendars.0.agendas', ask: 'Which agendas?', why: 'The agendas of the calendar.', choices };
   const error = await answersOf(text, {}, () => {})
     .choices(question)
     .catch((thrown: unknown) => thrown);
