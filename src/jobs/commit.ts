@@ -2,6 +2,7 @@ import { type MirrorError, storedError } from '../model/errors.ts';
 import { type PlannedChange, TARGET_HOLD_KINDS } from '../model/plan.ts';
 import type { SnapshotContent } from '../model/snapshots.ts';
 import { HOUR_MS, type Instant } from '../model/time.ts';
+import { withVisits } from '../model/visits.ts';
 import type { Lease } from '../state/leases.ts';
 import type { Uncertainty } from '../state/protection.ts';
 import {
@@ -120,7 +121,8 @@ function learnedOf({ clinicReading, confirmations, plans }: Cycle): Learned {
   const isSuspect = plans.some(({ distrustsReading, target }) => distrustsReading && target.stream === 'appointments');
   // Cancellations and deletions reported by the clinic are not absences.
   const vanished = new Set([...(isSuspect ? [] : gone), ...tombstonesIn(clinicReading.snapshot)]);
-  return { records: clinicReading.snapshot.records, found, vanished, directory: clinicReading.directory };
+  const { records } = withVisits(clinicReading.snapshot);
+  return { records, found, vanished, directory: clinicReading.directory };
 }
 
 /**

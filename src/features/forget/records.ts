@@ -5,6 +5,7 @@ import type { StreamName } from '../../model/items.ts';
 import type { Appointment } from '../../model/records.ts';
 import type { Progress } from '../../model/tasks.ts';
 import { DAY_MS, type Instant, type TimeWindow } from '../../model/time.ts';
+import { visitsOf } from '../../model/visits.ts';
 import type { TracedReminders } from '../../state/tombstones.ts';
 
 /** Years of past appointments in the clinic query: the usual retention of care records. Project choice. */
@@ -113,7 +114,7 @@ async function readSpan(
 ): Promise<void> {
   const snapshot = await tenant.clinic.readAppointments({ agendaIds: null, window }, signal);
   if (snapshot.completeness === 'partial') records.warnings.add('appointments-partial');
-  for (const appointment of snapshot.records.values()) {
+  for (const appointment of [...snapshot.records.values()].flatMap(visitsOf)) {
     if (appointment.patientId === records.patientId) addAppointment(records, appointment, tenant.clock());
   }
 }

@@ -6,6 +6,7 @@ import type { Agenda, Appointment, Location, Patient } from '../../model/records
 import type { Correction, CorrectionKind, LedgerEntry } from '../../model/reminders.ts';
 import type { Lookup } from '../../model/snapshots.ts';
 import { type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
+import { appointmentIdOf, isShared } from '../../model/visits.ts';
 import { STATE_WENT_BACK } from '../../state/state-counter.ts';
 import type { Delivery, Reminder } from './channels/channel.ts';
 import { type ContentInput, contentOf, findDisclosedFact, namesAddress } from './content.ts';
@@ -316,7 +317,7 @@ async function address(
     location,
     patient,
     link:
-      correction?.kind === 'cancelled'
+      correction?.kind === 'cancelled' || isShared(appointment)
         ? null
         : ((await reminders.answers?.linkFor({ reminder: id, patientId, startAt })) ?? null),
     correction,
@@ -328,7 +329,7 @@ async function address(
     id,
     tenant: tenant.id,
     rule: rule.id,
-    appointment: { id: appointment.id, agendaId: appointment.agendaId, startAt, endAt, zone },
+    appointment: { id: appointmentIdOf(appointment.id), agendaId: appointment.agendaId, startAt, endAt, zone },
     recipient: { patientId, email, phone },
     content,
     correction: entry.correction?.kind ?? null,

@@ -87,7 +87,8 @@ export function remindersFor(
 
 /** Returns the reason why a rule excludes an appointment, except its time, or null. */
 export function reminderExclusion(appointment: Appointment, rule: ReminderRule): ReminderExclusion | null {
-  if (appointment.patientId === null) return 'no-patient';
+  // Each of several patients has a visit of its own.
+  if (appointment.patientId === null || appointment.patientIds !== undefined) return 'no-patient';
   if (appointment.time.kind === 'all-day') return 'all-day';
   if (belongsTo(appointment, rule.agendas) !== true) return 'agenda';
   if (rule.treatments !== 'all' && !rule.treatments.includes(appointment.treatmentId ?? '')) return 'treatment';
