@@ -2,7 +2,7 @@ import { type MirrorError, storedError } from '../model/errors.ts';
 import { type PlannedChange, TARGET_HOLD_KINDS } from '../model/plan.ts';
 import type { SnapshotContent } from '../model/snapshots.ts';
 import { HOUR_MS, type Instant } from '../model/time.ts';
-import { withVisits } from '../model/visits.ts';
+import { withLastPatients, withVisits } from '../model/visits.ts';
 import type { Lease } from '../state/leases.ts';
 import type { Uncertainty } from '../state/protection.ts';
 import {
@@ -122,7 +122,7 @@ function learnedOf({ clinicReading, confirmations, plans }: Cycle): Learned {
   // Cancellations and deletions reported by the clinic are not absences.
   const vanished = new Set([...(isSuspect ? [] : gone), ...tombstonesIn(clinicReading.snapshot)]);
   const { records } = withVisits(clinicReading.snapshot);
-  return { records, found, vanished, directory: clinicReading.directory };
+  return { ...withLastPatients(records, vanished), found, directory: clinicReading.directory };
 }
 
 /**

@@ -27,6 +27,14 @@ export function appointmentIdOf(id: string): string {
   return partsOf(id)?.appointmentId ?? id;
 }
 
+/** Returns every patient of an appointment, as far as the profile uses them. */
+export function patientsOf({
+  patientId,
+  patientIds,
+}: Pick<Appointment, 'patientId' | 'patientIds'>): readonly string[] {
+  return patientIds ?? (patientId === null ? [] : [patientId]);
+}
+
 /** Returns whether the clinic names several patients for a row, whatever the profile does with them. */
 export function isOfSeveralPatients({ patientIds, cut }: Pick<Appointment, 'patientIds' | 'cut'>): boolean {
   return patientIds !== undefined || cut?.includes('patientId') === true;
@@ -52,6 +60,24 @@ export function withVisits<List extends { records: ReadonlyMap<string, Appointme
   const visits = [...list.records.values()].filter(({ patientIds }) => patientIds !== undefined).flatMap(visitsOf);
   if (visits.length === 0) return list;
   return { ...list, records: new Map([...list.records, ...visits.map((visit) => [visit.id, visit] as const)]) };
+}
+
+/**
+ * Returns what a cycle learned, without the end of visits whose patient is the only one left: the appointment is now this patient's record.
+ * Each of these visits remains as a record without new messages, so that sent messages stay comparable.
+ */
+export function withLastPatients(records: ReadonlyMap<string, Appointment>, vanished: ReadonlySet<string>) {
+  const kept = [...vanished].flatMap((id): Appointment[] => {
+    const { appointmentId = '', patientId = '' } = partsOf(id) ?? {};
+    const appointment = records.get(appointmentId);
+    return appointment?.patientId === patientId ? [{ ...appointment, id, patientIds: [patientId] }] : [];
+  });
+  if (kept.length === 0) return { records, vanished };
+  const ids = new Set(kept.map(({ id }) => id));
+  return {
+    records: new Map([...records, ...kept.map((one) => [one.id, one] as const)]),
+    vanished: new Set([...vanished].filter((id) => !ids.has(id))),
+  };
 }
 
 /** Returns a single read of appointments that also finds visits. A visit of a patient whom the appointment no longer names is absent. */

@@ -2,7 +2,7 @@ import type { ItemKey } from '../model/operations.ts';
 import type { Pieces } from '../model/pieces.ts';
 import { type Appointment, agendasOf } from '../model/records.ts';
 import { overlaps, type TimeWindow } from '../model/time.ts';
-import { partsOf } from '../model/visits.ts';
+import { partsOf, patientsOf } from '../model/visits.ts';
 import type { Contacts } from './crm-rules.ts';
 import { activityRule, contactRule, dealRule, refusalsOfContacts } from './crm-rules.ts';
 import type { CycleInput, Planning, TargetInput } from './cycle-input.ts';
@@ -157,8 +157,9 @@ export function eventRule(
   const policy = { ...configuration, ...locale, presets: supports.presets ?? [] };
   const checked = eventCheck(policy, directory, facts);
   return (appointment, key) => {
-    const { id, status, patientId, patientIds } = appointment;
-    if (patientId !== null && (patientIds ?? [patientId]).every(isForgotten)) return { exclude: 'forgotten' };
+    const { id, status } = appointment;
+    const patients = patientsOf(appointment);
+    if (patients.length > 0 && patients.every(isForgotten)) return { exclude: 'forgotten' };
     const isPinned = pinned.has(id);
     const exclusion = isPinned ? null : exclusionOf(appointment, configuration);
     // An event of a status that the target never shows is removed, whatever its agendas are.

@@ -115,6 +115,14 @@ describe('a group visit with three patients', () => {
     expect([visited(), events()]).toEqual([['p1', 'p2', 'p3'], 1]);
   });
 
+  test('stays one event when a list omits it and its visits are found individually', async () => {
+    book(['p1', 'p2', 'p3']);
+    await cycles(2);
+    world.clinic.unlisted.add('g');
+    await cycles(3);
+    expect([visited(), events()]).toEqual([['p1', 'p2', 'p3'], 1]);
+  });
+
   test('is one activity again when one patient is left, and grows from one', async () => {
     book(['p1']);
     await cycles(2);

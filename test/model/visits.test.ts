@@ -12,6 +12,7 @@ import {
   VISIT_SEPARATOR,
   visitId,
   visitsOf,
+  withLastPatients,
   withVisits,
 } from '../../src/model/visits.ts';
 import { NEVER } from '../jobs/cycle.ts';
@@ -92,6 +93,14 @@ test.each<[string, Partial<Appointment>, several: boolean, shared: boolean]>([
 ])('an appointment of %s is shared or not', (_, changes, several, shared) => {
   expect(isOfSeveralPatients(group(changes))).toBe(several);
   expect(isShared(group(changes))).toBe(shared);
+});
+
+test('a visit remains comparable if its patient is the last one, and ends if another is', () => {
+  const records = new Map([['g', appointmentOf('g', { patientId: 'p1' })]]);
+  const learned = withLastPatients(records, new Set(['g~patient:p1', 'g~patient:p2', 'h~patient:p1', 'x']));
+  expect([...learned.vanished]).toEqual(['g~patient:p2', 'h~patient:p1', 'x']);
+  expect([...learned.records.keys()]).toEqual(['g', 'g~patient:p1']);
+  expect(learned.records.get('g~patient:p1')).toMatchObject({ patientId: 'p1', patientIds: ['p1'] });
 });
 
 describe('a single read', () => {

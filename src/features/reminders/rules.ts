@@ -26,7 +26,15 @@ export interface ReminderRules {
 }
 
 /** Reason against a reminder for an appointment. */
-type ReminderExclusion = 'no-patient' | 'all-day' | 'agenda' | 'treatment' | 'status' | 'too-close' | 'quiet-hours';
+type ReminderExclusion =
+  | 'no-patient'
+  | 'several-patients'
+  | 'all-day'
+  | 'agenda'
+  | 'treatment'
+  | 'status'
+  | 'too-close'
+  | 'quiet-hours';
 
 /** Decision of a rule on an appointment, for one channel. */
 export type ReminderDecision = { rule: string; channel: string } & (
@@ -87,8 +95,8 @@ export function remindersFor(
 
 /** Returns the reason why a rule excludes an appointment, except its time, or null. */
 export function reminderExclusion(appointment: Appointment, rule: ReminderRule): ReminderExclusion | null {
-  // Each of several patients has a visit of its own.
-  if (appointment.patientId === null || appointment.patientIds !== undefined) return 'no-patient';
+  if (appointment.patientId === null) return 'no-patient';
+  if (appointment.patientIds !== undefined) return 'several-patients';
   if (appointment.time.kind === 'all-day') return 'all-day';
   if (belongsTo(appointment, rule.agendas) !== true) return 'agenda';
   if (rule.treatments !== 'all' && !rule.treatments.includes(appointment.treatmentId ?? '')) return 'treatment';
