@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { WRONG_USER } from './clinic/read/users.ts';
 import { announceFirstSignIn, openAccess, publicUrlOf } from './composition/access.ts';
@@ -12,7 +13,7 @@ import type { Connectors } from './composition/targets.ts';
 import { watchStateCounter } from './composition/upkeep.ts';
 import { connectors as registry } from './connectors/registry.ts';
 import { type Installation, requireTenant } from './control/installation.ts';
-import { ofRedis, problemsOfHost } from './control/installation-problems.ts';
+import { byConfiguration, ofRedis, problemsOfHost } from './control/installation-problems.ts';
 import { describeLoginLink, noPublicPort } from './control/logins.ts';
 import { createMetrics, type Metrics } from './control/metrics.ts';
 import { createNotificationReceiver } from './control/notifications.ts';
@@ -191,11 +192,18 @@ async function openOperatorPort(parts: {
   return server;
 }
 
-/** Returns the problems of Redis and of this host that prevent work. */
+/**
+ * Returns the problems of Redis and of this host that prevent work. Of different configurations, only an older one does: otherwise an
+ * update of a deployment would wait for ever.
+ */
 async function notReadyOf({ installation, stateCounter }: Composition): Promise<NotReady[]> {
   const [redis, state] = [await installation.redis(), await stateCounter.view()];
-  const problems = problemsOfHost({ at: installation.clock(), redis, state, tenants: [] });
-  return problems.map(({ subject, sentence, code }) => ({ what: subject, why: sentence, code }));
+  const daemons = (await installation.reloads()).flatMap(({ running }) => running ?? []);
+  const isNewest = byConfiguration(daemons)[0]?.names.includes(`${hostname()} (pid ${process.pid})`);
+  const problems = problemsOfHost({ at: installation.clock(), redis, state, tenants: [], daemons });
+  return problems
+    .filter(({ code }) => code !== 'configurations-differ' || isNewest !== true)
+    .map(({ subject, sentence, code }) => ({ what: subject, why: sentence, code }));
 }
 
 /** Returns the unfinished checks of a start, including tenants with faults. */

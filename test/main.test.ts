@@ -1,5 +1,5 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { parse, stringify } from 'yaml';
@@ -12,6 +12,7 @@ import { reminderChannels } from '../src/features/reminders/channels/registry.ts
 import { inPieces } from '../src/jobs/in-pieces.ts';
 import { silentLogger } from '../src/log/logger.ts';
 import { startDaemon } from '../src/main.ts';
+import { sharedConfigurationHash } from '../src/settings/configuration-changes.ts';
 import { ConfigurationFiles } from '../src/settings/configuration-files.ts';
 import { keys, QUEUE_PREFIX } from '../src/state/keys.ts';
 import { useRedis } from './support/redis.ts';
@@ -123,4 +124,10 @@ test('a reload waits until all tenants are checked, and then applies the changes
   while (installation.unchecked.size > 0) await checkSlice();
   await waitFor(() => installation.outlines.get(FIRST)?.name === 'Another', { what: 'the change to be applied' });
   expect(installation.tenants.keys()).toContain(LAST);
+  // Other daemons compare their configuration with this one.
+  const running = async () => (await installation.reloads()).map((report) => report.running);
+  const hash = sharedConfigurationHash(daemon.composition.configuration);
+  const own = { host: hostname(), pid: process.pid, hash, sinceAt: expect.any(Number) };
+  await waitFor(async () => (await running())[0]?.hash === hash, { what: 'the report of the daemon' });
+  expect(await running()).toEqual([own]);
 });

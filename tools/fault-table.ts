@@ -124,7 +124,7 @@ export const FAULTS = {
     code: 'server-away',
     known: 'next-cycle',
     health: 'retrying',
-    sentence: 'the server does not answer, or fails each request: server-error',
+    sentence: 'the server does not answer, or fails each request: server-error, Google reports an internal error',
     next: 'clinic-mirror retry <host>',
   },
   'one event is refused': {
@@ -193,7 +193,8 @@ export const FAULTS = {
     code: 'server-away',
     known: 'next-cycle',
     health: 'retrying',
-    sentence: 'the server does not answer, or fails each request: unavailable',
+    sentence:
+      'the server does not answer, or fails each request: unavailable, the clinic is not able to answer, status 503',
     next: 'clinic-mirror retry <host>',
   },
   'the clinic does not know the URL': {

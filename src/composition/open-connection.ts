@@ -168,7 +168,7 @@ export async function connectionStatuses(
         reason: unreadable?.code ?? tenantless?.code ?? reasonOf(credential, objection),
         account: credential === null ? user : accountText(credential.tokens.account ?? null),
         sinceAt: tenantless?.sinceAt ?? credential?.since ?? null,
-        nextTryAt: credential?.refusedAt == null ? null : credential.refusedAt + confirmRefusalAfterMs,
+        nextTryAt: nextTryOf(credential, confirmRefusalAfterMs, clock()),
         pause: await pauseOf(budget, clock),
         accessExpiresAt: credential?.accessExpiresAt ?? null,
         refreshExpiresAt: credential?.refreshExpiresAt ?? null,
@@ -179,6 +179,12 @@ export async function connectionStatuses(
       };
     }),
   );
+}
+
+/** Returns the time of the next attempt after a refusal; null if none is required, or if the attempt is due. */
+function nextTryOf(credential: Credential | null, afterMs: number, now: Instant): Instant | null {
+  const { refusedAt = null } = credential ?? {};
+  return refusedAt !== null && refusedAt + afterMs > now ? refusedAt + afterMs : null;
 }
 
 async function pauseOf(budget: BudgetShare | null, clock: Clock): Promise<ConnectionPause | null> {

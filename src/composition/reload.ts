@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { recordAct } from '../control/recording.ts';
 import { MOST_REPORTED, refusedFiles } from '../control/status.ts';
 import { inPieces } from '../jobs/in-pieces.ts';
@@ -12,12 +13,13 @@ import {
   isNothing,
   joinChanges,
   NO_CHANGES,
+  sharedConfigurationHash,
 } from '../settings/configuration-changes.ts';
 import type { ConfigurationFiles } from '../settings/configuration-files.ts';
 import { type FileStamps, isSameStamps } from '../settings/list-files.ts';
 import type { ManagedTenants } from '../settings/managed-tenant.ts';
 import type { ManagedSnapshot } from '../state/managed-tenants.ts';
-import type { RefusedFiles } from '../state/reports.ts';
+import type { RefusedFiles, RunningConfiguration } from '../state/reports.ts';
 import { principalOfDaemon } from './acts.ts';
 import type { Composition } from './compose.ts';
 
@@ -48,7 +50,7 @@ export interface Reloading {
 const LOOK_MS = 5 * SECOND_MS;
 /** Interval to read refused files again, changed or not, because the cause is possibly gone. */
 const RETRY_MS = 10 * MINUTE_MS;
-/** Interval to report refused files again. */
+/** Interval of reports. */
 const REPORT_EVERY_MS = 20 * SECOND_MS;
 /** Tenants per batch of checks at a start; each batch then begins to run. */
 const CHECKED_AT_ONCE = 250;
@@ -128,6 +130,8 @@ class ReloadSteps {
   #refused: RefusedFiles[] = [];
   #reportedAt: Instant | null = null;
   #hasReported = false;
+  /** With the configuration that it describes. */
+  #running: [RunningConfiguration, Configuration] | null = null;
 
   constructor(parts: ReloadParts, signal: AbortSignal) {
     this.#parts = parts;
@@ -165,7 +169,7 @@ class ReloadSteps {
     await this.#report();
   }
 
-  /** Removes the refusals of a process that ends. */
+  /** Removes the report of a process that ends. */
   async withdraw(): Promise<void> {
     if (this.#hasReported) await this.#parts.composition.reloads.write(null).catch(() => {});
   }
@@ -280,11 +284,21 @@ class ReloadSteps {
     const { configuration, reloads } = this.#parts.composition;
     const { awaitsRestart } = configuration;
     const refused = [...this.#refused, ...lostSince(this.#lostAt)];
-    const isQuiet = refused.length + awaitsRestart.length === 0;
-    if (this.#reportedAt !== null && (isQuiet || this.#clock() < this.#reportedAt + REPORT_EVERY_MS)) return;
-    await reloads.write(isQuiet ? null : { refused, awaitsRestart });
+    if (this.#reportedAt !== null && this.#clock() < this.#reportedAt + REPORT_EVERY_MS) return;
+    await reloads.write({ refused, awaitsRestart, running: this.#runningNow(configuration) });
     this.#reportedAt = this.#clock();
-    this.#hasReported = !isQuiet;
+    this.#hasReported = true;
+  }
+
+  #runningNow(configuration: Configuration): RunningConfiguration | null {
+    if (configuration.unchecked.size > 0) return null;
+    const [before, described] = this.#running ?? [];
+    if (before !== undefined && described === configuration) return before;
+    const hash = sharedConfigurationHash(configuration);
+    const sinceAt = before?.hash === hash ? before.sinceAt : this.#clock();
+    const running = { host: hostname(), pid: process.pid, hash, sinceAt };
+    this.#running = [running, configuration];
+    return running;
   }
 }
 

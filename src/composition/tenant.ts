@@ -32,6 +32,7 @@ import { createLeases } from '../state/leases.ts';
 import { createClinicTenantStore } from '../state/logins.ts';
 import type { Processes } from '../state/processes.ts';
 import type { AwaitDurable, RedisClient } from '../state/redis.ts';
+import { timeByRedis } from '../state/redis-readings.ts';
 import { createProofSealer, createSealer, type Sealer, type SealingKey } from '../state/sealing.ts';
 import type { StateCounter } from '../state/state-counter.ts';
 import type { EvaluateExpressions } from '../sync/mapping/evaluate.ts';
@@ -202,9 +203,16 @@ export interface Shared extends TenantOptions {
   processes: Processes;
 }
 
-/** Reads a patient. Opens the clinic with the first call. */
-function patientReader({ background }: { background(): ClinicSource }): ClinicSource['readPatient'] {
-  return (id, signal) => background().readPatient(id, signal);
+/** Reads single records. Opens the clinic with the first call. */
+function recordReaders({
+  background,
+}: {
+  background(): ClinicSource;
+}): Pick<ClinicSource, 'readAppointment' | 'readPatient'> {
+  return {
+    readAppointment: (id, signal) => background().readAppointment(id, signal),
+    readPatient: (id, signal) => background().readPatient(id, signal),
+  };
 }
 
 /** Opens a tenant: connections, stores, clinic and targets. */
@@ -235,7 +243,7 @@ export function composeTenant(tenant: TenantConfiguration, cache: TenantCache, s
     ...{ connectors, evaluate, remotes, httpOf, log, clock, connections, feeds: stores.feeds },
   };
   const reminders = remindersOf(tenant, { identityKey, httpFor, log, protection: stores.protection }, shared);
-  const planning = { configuration: tenant, log, clock, readPatient: patientReader(clinic) };
+  const planning = { configuration: tenant, log, clock, ...recordReaders(clinic) };
   return {
     connections,
     credentials,
@@ -270,10 +278,9 @@ export function composeTenant(tenant: TenantConfiguration, cache: TenantCache, s
       }),
       configVersion,
       outages: shared.outages,
-      elapsedBetween,
-      log,
+      ...{ elapsedBetween, log, clock },
       spans: shared.spans ?? noSpans,
-      clock,
+      sharedTime: timeByRedis(redis, clock),
       random: Math.random,
     },
   };

@@ -2,6 +2,7 @@ import { requireTenant } from '../control/installation.ts';
 import { DURABILITY_UNSUPPORTED } from '../control/status-view.ts';
 import type { Statuses } from '../control/statuses.ts';
 import { createAlertWatch } from '../features/alerts/alerts.ts';
+import { CHECK_END_MS } from '../features/alerts/digest.ts';
 import { alertChannels } from '../features/alerts/send.ts';
 import { createHttpClient } from '../http/client.ts';
 import { type Releasing, releaseRegularly } from '../jobs/release.ts';
@@ -83,9 +84,9 @@ export function startAlerting(composition: Composition, statuses: Statuses, ever
   const end = new AbortController();
   let running: Promise<void> = Promise.resolve();
   let timer: NodeJS.Timeout;
-  const wait = () => {
+  const wait = (awaitsEnd = false) => {
     const { checkEveryMinutes } = composition.configuration.settings.alerts;
-    timer = setTimeout(look, everyMs ?? checkEveryMinutes * MINUTE_MS).unref();
+    timer = setTimeout(look, everyMs ?? (awaitsEnd ? CHECK_END_MS : checkEveryMinutes * MINUTE_MS)).unref();
   };
   const look = () => {
     const { settings } = composition.configuration;
@@ -94,9 +95,11 @@ export function startAlerting(composition: Composition, statuses: Statuses, ever
     const problems = async () => (await statuses.read(installation, LONGEST_LOOK_MS)).status.problems;
     const channels = alertChannels(settings.alerts, http);
     const outageAfterMs = settings.alerts.outageAfterMinutes * MINUTE_MS;
-    running = watch.check({ problems, channels, outageAfterMs, store, leases, clock, log }, end.signal).then(() => {
-      if (!end.signal.aborted) wait();
-    });
+    running = watch
+      .check({ problems, channels, outageAfterMs, store, leases, clock, log }, end.signal)
+      .then((awaitsEnd) => {
+        if (!end.signal.aborted) wait(awaitsEnd);
+      });
   };
   wait();
   return async () => {

@@ -11,7 +11,7 @@ import { closingOf, type OpenSecret } from '../settings/secret-reference.ts';
 import type { StateCounterView } from '../state/state-counter.ts';
 import { type Finding, found, invalidTenantFinding, ok, targetFinding } from './findings.ts';
 import { type Installation, requireTenant, settingsLocation } from './installation.ts';
-import { textsOfDirectory } from './installation-problems.ts';
+import { isLoss, lostLogins, textsOfDirectory } from './installation-problems.ts';
 import { status } from './status.ts';
 
 /** Checks of Redis and related state. */
@@ -66,7 +66,6 @@ export async function* examine(
   const stateView = await state.view();
   const directory = directoryFinding(stateView);
   yield directory;
-  yield* lossFindings(stateView, installation.clock());
   const clock = await clockFinding(installation, state);
   yield clock;
   const names = nameChecker(state);
@@ -74,6 +73,8 @@ export async function* examine(
   if (state.lacksTrustedProxies()) yield UNTRUSTED_PROXY;
   yield* names(null, state.hosts(), 'clinic-mirror.yaml');
   const view = await status(installation, only);
+  const isLost = view.problems.some(({ tenants, code }) => tenants !== undefined && isLoss(code));
+  if (!isLost) yield* lossFindings(stateView, installation.clock());
   const reported = new Set([redis.code, directory.code, clock.code]);
   yield* view.problems.filter(({ tenant, code }) => tenant === null && !reported.has(code)).map(findingOf);
   const clinics: Clinics = new Map();
@@ -83,7 +84,7 @@ export async function* examine(
     yield* openSecretFindings(state, tenant);
     const settings = settingsLocation(installation, tenant);
     if (!open.configuration.paused) yield* names(tenant, hostsIn(open.configuration), settings);
-    yield* examineTenant(open, { problems, clinics, settings }, signal);
+    yield* examineTenant(open, { problems, clinics, settings, lost: lostLogins(view, tenant) }, signal);
   }
   const invalidIds = new Set(view.unusable.map(({ tenant }) => tenant));
   yield* installation.unusable.flatMap(({ id, faults }) =>
@@ -228,19 +229,23 @@ interface ExaminedTenant
 
 async function* examineTenant(
   tenant: ExaminedTenant,
-  { problems, clinics, settings }: { problems: readonly Problem[]; clinics: Clinics; settings: string },
+  about: { problems: readonly Problem[]; clinics: Clinics; settings: string; lost: readonly string[] },
   signal: AbortSignal,
 ): AsyncGenerator<Finding> {
   const { id, configuration, targets } = tenant;
+  const { problems, clinics, settings, lost } = about;
   if (configuration.paused) {
     yield { ...ok(id, 'clinic', message('doctor.paused')), result: 'not-asked' };
     return;
   }
   const logins = problems.filter((problem) => subjectOf(problem).kind === 'login');
   yield* logins.map(findingOf);
-  const ended = new Set(
-    logins.filter(({ code, breaksAt }) => code !== 'scope-missing' && breaksAt === null).map(({ subject }) => subject),
-  );
+  const ended = new Set([
+    ...logins
+      .filter(({ code, breaksAt }) => code !== 'scope-missing' && breaksAt === null)
+      .map(({ subject }) => subject),
+    ...lost,
+  ]);
   const notAsked = (subject: string, login: string): Finding => {
     return { ...ok(id, subject, message('doctor.asked-later', { login })), result: 'not-asked' };
   };

@@ -105,7 +105,7 @@ export async function tenantHealth(
   const connections = await installation.connections(tenant);
   const remarks = tenant.clinic.remarks();
   return {
-    ...{ tenant: id, asOf: cycle.clinicReading.startedAt, connections },
+    ...{ tenant: id, asOf: await tenant.sharedTime(cycle.clinicReading.startedAt), connections },
     ...(remarks.length > 0 && { remarks }),
     targets: await Promise.all(targets),
   };

@@ -1,5 +1,5 @@
 import { OUTAGE_CODES } from '../jobs/outages.ts';
-import { message } from '../messages/message.ts';
+import { message, type Text } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { needsPerson, type Problem, type SERVER_AWAY } from '../model/problems.ts';
 import { shellWord } from '../model/text.ts';
@@ -12,15 +12,17 @@ import type { Incident, TargetStatus, TenantStatus } from './status-view.ts';
 const FOLDED: ReadonlySet<TargetStatus['reason']> = new Set(['backing-off', 'writes-failed', 'read-failed']);
 
 /**
- * Returns the incidents of unreachable servers, for all interfaces. A server without waiting clinics is not an incident. @param tenants
- * examined tenants
+ * Returns the incidents of unreachable servers, for all interfaces. A server without waiting clinics is not an incident.
+ * @param statuses examined tenants
+ * @param options.isAlone the installation has a single tenant
  */
 export function incidentsOf(
   outages: readonly HostOutage[],
   statuses: readonly TenantStatus[],
   now: Instant,
+  { isAlone = false } = {},
 ): Incident[] {
-  return outages.flatMap(({ host, code, sinceAt, triedAt, works }) => {
+  return outages.flatMap(({ host, code, texts, sinceAt, isReported, triedAt, works }) => {
     const reading = new Set(works.flatMap(({ tenant, target, other }) => (target === null && !other ? [tenant] : [])));
     const unread: string[] = [];
     const tenants = statuses.flatMap((status) => {
@@ -32,9 +34,10 @@ export function incidentsOf(
       if (isUnread) unread.push(tenant);
       return [{ tenant, waiting: waiting.reduce((sum, { pending }) => sum + pending, 0) }];
     });
-    if (tenants.length === 0) return [];
+    // A server that answers other work again fails this clinic only: the clinic's own problem has the cause.
+    if (tenants.length === 0 || (!isReported && tenants.length === 1 && !isAlone)) return [];
     const nextTryAt = triedAt + PROBE_EVERY_MS;
-    return [{ host, code, sinceAt, nextTryAt: nextTryAt > now ? nextTryAt : null, tenants, unread }];
+    return [{ host, code, texts, sinceAt, nextTryAt: nextTryAt > now ? nextTryAt : null, tenants, unread }];
   });
 }
 
@@ -53,19 +56,28 @@ function isWaiting({ connections, reminders, triggers }: TenantStatus, other: Ot
 }
 
 /** Returns an incident as one problem of all its tenants. */
-export function problemOf({ host, code, sinceAt, nextTryAt, tenants }: Incident): Problem {
-  const report = message('server-away', { code });
+export function problemOf({ host, code, texts, sinceAt, nextTryAt, tenants }: Incident): Problem {
+  const cause = texts === null ? null : causeIn(texts.message);
+  const isInCode = cause === null || (typeof cause !== 'string' && cause.code === code);
+  const report = isInCode ? message('server-away', { code }) : message('server-away.cause', { code, cause });
   return {
     ...needsPerson({
       tenant: null,
       subject: message('subject.server', { name: host }),
       code: 'server-away' satisfies typeof SERVER_AWAY,
       sentence: report,
-      next: `clinic-mirror retry ${shellWord(host)}`,
+      // A cause that only an operator can remove has its remedy; the daemon then retries by itself.
+      next: texts?.remedy ?? `clinic-mirror retry ${shellWord(host)}`,
     }),
     ...{ health: 'retrying', sinceAt, nextTryAt, tenants },
     waiting: tenants.reduce((sum, { waiting }) => sum + waiting, 0),
   };
+}
+
+/** Returns the cause without the call and the host: the subject of the problem names the host. */
+function causeIn(text: Text): Text {
+  const isWrapped = typeof text !== 'string' && (text.code === 'about' || text.code === 'labelled');
+  return isWrapped && text.values?.cause !== undefined ? causeIn(text.values.cause as Text) : text;
 }
 
 /** Returns whether the incident of a server already reports the problem of a target. */

@@ -1,21 +1,36 @@
 import { message, type Text } from '../messages/message.ts';
 import { isRedisFault } from '../model/errors.ts';
-import { needsPerson, type Problem } from '../model/problems.ts';
-import { type Instant, SECOND_MS } from '../model/time.ts';
-import type { StateCounterView } from '../state/state-counter.ts';
+import { connectionSubject, needsPerson, type Problem } from '../model/problems.ts';
+import { type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import type { RunningConfiguration } from '../state/reports.ts';
+import { STATE_WENT_BACK, type StateCounterView } from '../state/state-counter.ts';
 import type { Status, TenantStatus } from './status-view.ts';
 
 /** Larger differences move the windows of reads and the due times of reminders. Project choice. */
 export const CLOCKS_APART_MS = 30 * SECOND_MS;
 /** Cycle intervals without a daemon before a report. Project choice. */
 const LATE_INTERVALS = 2;
+/** Every daemon reads a changed file within 10 s and reports within 20 s. Project choice. */
+const CONFIGURATIONS_DIFFER_MS = MINUTE_MS;
+/** Largest number of daemons named per configuration. */
+const NAMED_DAEMONS = 5;
 
 const STATE = message('subject.state');
-const CODES: ReadonlySet<string> = new Set(['clock-differs', 'data-directory-failed', 'daemon-not-running']);
+const CODES: ReadonlySet<string> = new Set([
+  'clock-differs',
+  'data-directory-failed',
+  'daemon-not-running',
+  'configurations-differ',
+]);
 
 /** Returns whether a problem stops the whole installation. */
 export function stopsInstallation({ tenant, code }: Pick<Problem, 'tenant' | 'code'>): boolean {
-  return tenant === null && (CODES.has(code) || isRedisFault(code));
+  return tenant === null && (CODES.has(code) || isRedisFault(code) || isLoss(code));
+}
+
+/** Returns whether a code means that Redis lost data. */
+export function isLoss(code: string): boolean {
+  return code === 'state-lost' || code === STATE_WENT_BACK;
 }
 
 /** Returns the problem of a Redis that does not answer, or refuses commands. @param sinceAt null if unknown */
@@ -29,18 +44,20 @@ export function ofRedis(
   };
 }
 
-/** Returns the problems that stop the whole installation: of Redis, of the clocks, of the data directory, and a missing daemon. Pure. */
+/** Returns the problems that stop the whole installation: of Redis, of the clocks, of the data directory, of configurations, and a missing daemon. Pure. */
 export function problemsOfHost({
   at,
   redis,
   state,
   tenants,
-}: Pick<Status, 'at' | 'redis' | 'state' | 'tenants'>): Problem[] {
+  daemons,
+}: Pick<Status, 'at' | 'redis' | 'state' | 'tenants' | 'daemons'>): Problem[] {
   return [
     ...(redis.refusal === null ? [] : [ofRedis(redis.refusal, null)]),
     ...ofClock(redis),
     ...ofDirectory(state),
     ...ofDaemon(redis, tenants, at),
+    ...ofConfigurations(daemons, at),
   ];
 }
 
@@ -78,4 +95,65 @@ function ofDaemon({ daemonSeenAgoMs }: Status['redis'], tenants: readonly Tenant
     ...{ tenant: null, subject: message('subject.cycles'), code: 'daemon-not-running', sentence, next },
   });
   return [{ ...problem, sinceAt: at - agoMs }];
+}
+
+/** Returns daemons by configuration, newest first. */
+export function byConfiguration(daemons: readonly RunningConfiguration[]) {
+  const groups = [...Map.groupBy(daemons, ({ hash }) => hash).values()].map((group) => ({
+    names: group.map(({ host, pid }) => `${host} (pid ${pid})`).sort(),
+    sinceAt: Math.min(...group.map(({ sinceAt }) => sinceAt)),
+  }));
+  return groups.sort((one, other) => other.sinceAt - one.sinceAt);
+}
+
+/** The tenants' configuration version decides who works: daemons with an older configuration neither plan nor write. */
+function ofConfigurations(daemons: readonly RunningConfiguration[], at: Instant): Problem[] {
+  const [newest, ...older] = byConfiguration(daemons);
+  if (newest === undefined || older.length === 0 || at - newest.sinceAt < CONFIGURATIONS_DIFFER_MS) return [];
+  const few = (names: readonly string[]) =>
+    [...names.slice(0, NAMED_DAEMONS), ...(names.length > NAMED_DAEMONS ? ['…'] : [])].join(', ');
+  const sentence = message('configurations-differ', {
+    newest: few(newest.names),
+    older: few(older.flatMap(({ names }) => names)),
+  });
+  const next = message('configurations-differ.remedy');
+  const subject = message('subject.configuration');
+  const problem = needsPerson({ tenant: null, subject, code: 'configurations-differ', sentence, next });
+  return [{ ...problem, sinceAt: newest.sinceAt }];
+}
+
+/** Returns the loss of Redis data as one problem of all affected tenants. Only a restored backup brings their logins back too. */
+export function ofLoss(tenants: readonly TenantStatus[]): Problem[] {
+  const lost = tenants.flatMap(({ tenant, paused, loss, uncertainty, targets }) =>
+    loss === null || paused
+      ? []
+      : [
+          {
+            tenant,
+            loss,
+            isUnknown: uncertainty !== null,
+            waiting: targets.reduce((sum, { pending }) => sum + pending, 0),
+          },
+        ],
+  );
+  const [first] = lost;
+  if (first === undefined) return [];
+  const [code = first.loss.code] = lost.flatMap(({ loss }) => (loss.code === 'state-lost' ? [loss.code] : []));
+  const sentence = message(lost.some(({ isUnknown }) => isUnknown) ? 'people-unknown' : 'logins-lost');
+  const command = `clinic-mirror accept-loss ${first.tenant}`;
+  const next = message(lost.length === 1 ? 'restore-or' : 'restore-or.each', { command });
+  return [
+    {
+      ...needsPerson({ tenant: null, subject: STATE, code, sentence, next }),
+      sinceAt: Math.min(...lost.map(({ loss }) => loss.sinceAt)),
+      tenants: lost.map(({ tenant, waiting }) => ({ tenant, waiting })),
+    },
+  ];
+}
+
+/** Returns subjects of logins that a loss explains. The loss is reported once, so their vendors are not asked. */
+export function lostLogins({ tenants }: Pick<Status, 'tenants'>, id: string): string[] {
+  const { loss = null, connections = [] } = tenants.find(({ tenant }) => tenant === id) ?? {};
+  const never = connections.filter(({ state }) => loss !== null && state === 'never');
+  return never.map(({ connection }) => connectionSubject(connection));
 }

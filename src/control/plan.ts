@@ -31,7 +31,7 @@ export async function planTenant(
 
 /** Returns a view of a cycle without writes. */
 async function planView(
-  tenant: Pick<OpenTenant, 'clinic' | 'id' | 'links' | 'outbox' | 'targetStore' | 'targets'>,
+  tenant: Pick<OpenTenant, 'clinic' | 'id' | 'links' | 'outbox' | 'sharedTime' | 'targetStore' | 'targets'>,
   cycle: Cycle,
   signal: AbortSignal,
 ): Promise<PlanView> {
@@ -43,7 +43,7 @@ async function planView(
   const remarks = tenant.clinic.remarks();
   return {
     tenant: tenant.id,
-    asOf: clinicReading.startedAt,
+    asOf: await tenant.sharedTime(clinicReading.startedAt),
     snapshot: {
       completeness: snapshot.completeness,
       reason: snapshot.completeness === 'partial' ? snapshot.reason : null,

@@ -8,7 +8,7 @@ import { FORGED } from '../state/sealing.ts';
 import { forecastsOfInstallation, forecastsOfLogin, forecastsOfTarget } from './forecasts.ts';
 import { isFolded, problemOf } from './incidents.ts';
 import type { ConnectionStatus } from './installation.ts';
-import { problemsOfHost } from './installation-problems.ts';
+import { ofLoss, problemsOfHost } from './installation-problems.ts';
 import type { Incident, Status, TenantStatus } from './status-view.ts';
 import { ofReplaced, ofTarget, type Source } from './target-problems.ts';
 
@@ -24,6 +24,7 @@ export function problemsOf(status: Omit<Status, 'problems'>, source: Source): Pr
   const isWithoutDaemon = ofHost.some(({ code }) => code === 'daemon-not-running');
   const found = [
     ...ofHost,
+    ...ofLoss(status.tenants),
     ...ofInstallation(status),
     ...incidents.map(problemOf),
     ...status.tenants.flatMap((tenant) =>
@@ -37,9 +38,16 @@ export function problemsOf(status: Omit<Status, 'problems'>, source: Source): Pr
   const syncStates = new Map(
     status.tenants.map(({ tenant, sync, health }) => [tenant, { sync, health: healths.get(tenant) ?? health }]),
   );
-  return found
-    .map((problem) => ({ ...problem, syncHealth: syncStates.get(problem.tenant ?? '') ?? null }))
-    .sort((one, other) => rank(one) - rank(other));
+  return (
+    found
+      // A due attempt has no time: the work already waits for its turn.
+      .map((problem) => ({
+        ...problem,
+        nextTryAt: (problem.nextTryAt ?? 0) > at ? problem.nextTryAt : null,
+        syncHealth: syncStates.get(problem.tenant ?? '') ?? null,
+      }))
+      .sort((one, other) => rank(one) - rank(other))
+  );
 }
 
 function ofInstallation({
@@ -119,9 +127,9 @@ function managedLost(): Problem {
 }
 
 function ofTenant(tenant: TenantStatus, now: Instant, incidents: readonly Incident[], source: Source): Problem[] {
-  const { tenant: id, uncertainty, configuration, connections, targets } = tenant;
+  const { tenant: id, uncertainty, loss, configuration, connections, targets } = tenant;
   const problems: Problem[] = [];
-  if (uncertainty !== null) {
+  if (uncertainty?.code === FORGED.code) {
     const report = message('people-unknown');
     const next = message('restore-or', { command: `clinic-mirror accept-loss ${id}` });
     problems.push({
@@ -162,10 +170,8 @@ function ofTenant(tenant: TenantStatus, now: Instant, incidents: readonly Incide
   const ofReading = ofClinic(tenant, logins);
   // An unreachable server is reported once for every clinic.
   const isReportedThere = incidents.some(({ unread }) => unread.includes(id));
-  // A lost state also lost the logins: a backup restores them.
-  const isLost = uncertainty !== null && uncertainty.code !== FORGED.code;
   problems.push(
-    ...logins.filter(({ code }) => !isLost || code !== 'not-connected'),
+    ...logins.filter(({ code }) => loss === null || code !== 'not-connected'),
     ...(isReportedThere ? [] : ofReading),
     ...connections.flatMap((connection) => ofPause(tenant, connection)),
   );
@@ -316,7 +322,7 @@ function ofReminders({ tenant, reminders }: TenantStatus): Problem[] {
   return [...closed, held];
 }
 
-/** Reports patients with wrong information, one per line, so that the clinic can call the patients. Patients of one hold share a line. */
+/** Reports patients with wrong information or without any, one per line, so that the clinic can call the patients. Patients of one hold share a line. */
 function ofWrong({ tenant, reminders }: TenantStatus): Problem[] {
   const alone = (reminders?.wrong ?? []).filter(
     ({ reason }) => reason !== 'corrections-held' || reminders?.hold == null,
@@ -326,19 +332,16 @@ function ofWrong({ tenant, reminders }: TenantStatus): Problem[] {
     const uncorrected = all.filter(({ correctsAt }) => correctsAt === null);
     const channels = [...new Set(all.map(({ channel }) => channel))].join(', ');
     const reasons = [...new Set(uncorrected.map(({ reason }) => reason))].join(', ');
+    const told = { code: 'patient-misinformed' } as const;
+    const { code } = all.every(({ isUntold }) => isUntold === true) ? ({ code: 'patient-untold' } as const) : told;
     const report =
-      uncorrected.length === 0
-        ? message('correction-due', { channels })
-        : message('patient-misinformed', {
-            channels,
-            reasons,
-          });
+      uncorrected.length === 0 ? message('correction-due', { channels }) : message(code, { channels, reasons });
     const next = `clinic-mirror reminders explain ${tenant} ${shellWord(id)}`;
     return {
       ...needsPerson({
         tenant,
         subject: message('subject.appointment', { id }),
-        code: 'patient-misinformed',
+        code,
         sentence: report,
         next,
       }),

@@ -1,5 +1,6 @@
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
+import type { ErrorTexts } from '../model/errors.ts';
 import type { Problem } from '../model/problems.ts';
 import type { ReminderStatus } from '../model/reminders.ts';
 import type { SyncState } from '../model/sync-state.ts';
@@ -9,7 +10,7 @@ import type { TargetConfiguration } from '../settings/configuration.ts';
 import type { FeedAccess } from '../state/feeds.ts';
 import type { Uncertainty } from '../state/protection.ts';
 import type { RedisReadings } from '../state/redis-readings.ts';
-import type { AlertFailure, RefusedFiles } from '../state/reports.ts';
+import type { AlertFailure, RefusedFiles, RunningConfiguration } from '../state/reports.ts';
 import type { RunReport } from '../state/runs.ts';
 import type { StateCounterView } from '../state/state-counter.ts';
 import type { ApprovalRequest } from '../state/stored-documents.ts';
@@ -148,6 +149,8 @@ export interface TenantStatus extends SyncState {
   removed: RemovedStatus[];
   /** Reason why forgotten patients and opt-outs are unknown, so that no patient data is written or sent; null if known. */
   uncertainty: Uncertainty | null;
+  /** Loss of Redis that explains missing data or logins; null without one. */
+  loss: Uncertainty | null;
   /** Actions that wait for approval by a second user. */
   approvals: ApprovalRequest[];
   /** Null without configured reminders. */
@@ -159,8 +162,9 @@ export interface TenantStatus extends SyncState {
 /** An unreachable server, with every clinic that waits for the server. */
 export interface Incident {
   host: string;
-  /** Code of the first error. */
+  /** Code and texts of the last error; texts are null if unknown. */
   code: string;
+  texts: ErrorTexts | null;
   sinceAt: Instant;
   /** Next retry for all waiting work; null if due. */
   nextTryAt: Instant | null;
@@ -172,6 +176,7 @@ export interface Incident {
 
 /** Complete status. */
 export interface Status extends Forecast {
+  /** By the clock of Redis. */
   at: Instant;
   /** Problems, with required action first. */
   problems: Problem[];
@@ -179,6 +184,8 @@ export interface Status extends Forecast {
   incidents: Incident[];
   /** Proof that Redis works, and its clock. */
   redis: RedisReadings;
+  /** Running daemons of the last minute with their configurations. */
+  daemons: RunningConfiguration[];
   /** Protection of decisions against loss. */
   state: StateCounterView;
   tenants: TenantStatus[];

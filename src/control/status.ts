@@ -9,8 +9,10 @@ import { type Instant, MINUTE_MS } from '../model/time.ts';
 import type { RefusedChange } from '../settings/configuration.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { FEED_CONNECTOR } from '../state/feeds.ts';
+import type { Uncertainty } from '../state/protection.ts';
 import type { RefusedFiles } from '../state/reports.ts';
 import type { RunReport } from '../state/runs.ts';
+import { FORGED } from '../state/sealing.ts';
 import type { StoredTarget, TargetFailure } from '../state/targets.ts';
 import { unacceptedDrift } from '../sync/restorations.ts';
 import { withoutFuture } from './as-of.ts';
@@ -61,9 +63,10 @@ export async function* statusByAndBy(
   const { state, ...others } = await statusOfAll(installation, only === undefined);
   const outages = await installation.outages.list();
   let tenants: TenantStatus[] = [];
+  const now = () => installation.clock() - others.redis.clockAheadMs;
   const current = () => {
-    const at = installation.clock();
-    const incidents = incidentsOf(outages, tenants, at);
+    const at = now();
+    const incidents = incidentsOf(outages, tenants, at, { isAlone: installation.tenants.size === 1 });
     return withProblems({ at, state, tenants, incidents, ...others }, installation);
   };
   yield current();
@@ -73,8 +76,7 @@ export async function* statusByAndBy(
       only === undefined ? (installation.tenants.get(id) ?? []) : requireTenant(installation, id),
     );
     const found = await Promise.all(open.map((tenant) => tenantStatus(installation, tenant)));
-    const now = installation.clock() - others.redis.clockAheadMs;
-    tenants = [...tenants, ...found.map((tenant) => withoutFuture(tenant, now))];
+    tenants = [...tenants, ...found.map((tenant) => withoutFuture(tenant, now()))];
     yield current();
   }
 }
@@ -95,6 +97,7 @@ async function statusOfAll(
   return {
     state: await installation.stateCounter.view(),
     redis: await installation.redis(),
+    daemons: reloads.flatMap(({ running }) => running ?? []),
     unusable: invalidTenants.map(({ id, faults }) => ({ tenant: id, faults: faults.length })),
     unchecked: installation.unchecked.size,
     refused: [...refused.values()],
@@ -203,10 +206,21 @@ export async function tenantStatus(installation: Installation, tenant: StatusSou
     ...worstOf(active.length === 0 ? targets : active),
     removed: removedStatus(await installation.removed.parts(tenant.id), installation),
     uncertainty,
+    loss: await lossOf(tenant, uncertainty, connections),
     approvals: await installation.approvals(tenant.id),
     reminders: (await tenant.reminders?.status(holds, tenant.clock())) ?? null,
     triggers: (await tenant.triggers?.status()) ?? null,
   };
+}
+
+/** A loss also lost the logins, which a restored backup brings back. After an accepted loss, or a complete cycle, a login is missing by itself. */
+async function lossOf(
+  { protection }: Pick<OpenTenant, 'protection'>,
+  uncertainty: Uncertainty | null,
+  connections: readonly ConnectionStatus[],
+): Promise<Uncertainty | null> {
+  if (uncertainty !== null) return uncertainty.code === FORGED.code ? null : uncertainty;
+  return connections.some(({ state }) => state === 'never') ? protection.unresolvedLoss() : null;
 }
 
 function removedStatus(

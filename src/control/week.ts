@@ -114,7 +114,7 @@ export async function viewWeek(
   const isCompared = reading !== null && objects !== null;
   return {
     ...{ tenant: tenantId, target: targetId, connector: target.configuration.connector, zone },
-    ...{ from: days[0]?.date ?? '', days, asOf: reading?.startedAt ?? tenant.clock() },
+    ...{ from: days[0]?.date ?? '', days, asOf: await tenant.sharedTime(reading?.startedAt ?? tenant.clock()) },
     clinic: {
       failure: 'failure' in clinic ? clinic.failure : null,
       partial: reading?.snapshot.completeness === 'partial' ? reading.snapshot.reason : null,

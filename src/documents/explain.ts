@@ -14,6 +14,7 @@ import {
   type Inline,
   joined,
   link,
+  paragraph,
   time,
   timeAndAge,
   toned,
@@ -27,16 +28,32 @@ export function explanationDocument(explanation: Explanation, language: Language
   const words = EXPLAIN[language];
   return {
     title: words.titleOf(appointment),
-    blocks: targets.map((target) => ({
-      is: 'section',
-      id: `target-${target.target}`,
-      heading: target.target,
-      sideText: target.connector,
-      blocks: [
-        { is: 'steps', label: `${words.steps}: ${target.target}`, steps: stepsOf(explanation, target, language) },
-      ],
-    })),
+    blocks: [
+      ...(isUnknown(explanation) ? [paragraph(words.nobodyKnows)] : []),
+      ...targets.map((target) => ({
+        is: 'section' as const,
+        id: `target-${target.target}`,
+        heading: target.target,
+        sideText: target.connector,
+        blocks: [
+          {
+            is: 'steps' as const,
+            label: `${words.steps}: ${target.target}`,
+            steps: stepsOf(explanation, target, language),
+          },
+        ],
+      })),
+    ],
   };
+}
+
+/** Returns whether the clinic lacks the appointment, and no target ever received it: the id is probably wrong. */
+function isUnknown({ source, targets }: Explanation): boolean {
+  if (source.state !== 'absent') return false;
+  return targets.every(
+    ({ link, pending, holds, way }) =>
+      link === null && pending === null && holds.length === 0 && way.written.changes.length === 0,
+  );
 }
 
 /** Returns the clinic's state of an appointment. */

@@ -162,7 +162,7 @@ class Exchange {
       this.#wasSent = !socket.connecting;
       if (this.#wasSent) return;
       const opening = setTimeout(
-        () => outgoing.destroy(new Error('no connection in time')),
+        () => outgoing.destroy(Object.assign(new Error('no connection in time'), { code: 'ETIMEDOUT' })),
         CONNECT_TIMEOUT_MS,
       ).unref();
       socket.once('close', () => clearTimeout(opening));
@@ -197,27 +197,40 @@ class Exchange {
     const ambiguous = this.#wasSent && !SAFE.has(this.#request.method);
     if (this.#request.signal.aborted) return stopped(ambiguous);
     const code = this.#isOverdue ? 'timeout' : 'connection-failed';
-    return new MirrorError(message('about', { cause: message(code), names: this.#host }), {
+    const { cause, remedy } = this.#isOverdue ? { cause: message('timeout') } : reasonOf(error);
+    return new MirrorError(message('about', { cause, names: this.#host }), {
       actor: 'remote',
       code,
       retry: 'later',
       ambiguous,
-      remedy: this.#isOverdue ? undefined : remedyOf(error),
+      remedy,
       cause: error,
     });
   }
 }
 
-/** Codes of an unknown host name (Node's `dns`), and of certificates (Node's `tls` and OpenSSL's `X509_V_ERR_…`). */
-const UNKNOWN_NAME = 'ENOTFOUND';
+/** Codes of certificates (Node's `tls` and OpenSSL's `X509_V_ERR_…`). */
 const CERTIFICATE_CODES = /^(CERT_|ERR_TLS_CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
+/** Codes of Node's `dns` and `net` for connections that waiting or an operator may repair. */
+const REASONS: Readonly<Record<string, Message>> = {
+  CERT_HAS_EXPIRED: message('connection.certificate-expired'),
+  ECONNREFUSED: message('connection.refused'),
+  EHOSTUNREACH: message('connection.no-route'),
+  ENETUNREACH: message('connection.no-route'),
+  ENOTFOUND: message('connection.name-unknown'),
+  ETIMEDOUT: message('connection.slow'),
+};
 
-/** Returns the remedy for a connection that only an operator can repair; undefined if waiting may help. */
-function remedyOf(error: unknown): Message | undefined {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  if (code === UNKNOWN_NAME) return message('name-unknown.remedy');
-  if (!CERTIFICATE_CODES.test(code)) return undefined;
-  return message('certificate-refused.remedy', { code });
+/** Returns why no connection was made, with the remedy if only an operator can repair the cause. */
+function reasonOf(error: unknown): { cause: Message; remedy?: Message } {
+  // Several addresses of one host fail together.
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
+  const code = first instanceof Error && 'code' in first ? String(first.code) : '';
+  const cause = REASONS[code] ?? message('connection-failed');
+  if (code === 'ENOTFOUND') return { cause, remedy: message('name-unknown.remedy') };
+  if (!CERTIFICATE_CODES.test(code)) return { cause };
+  const remedy = message('certificate-refused.remedy', { code });
+  return { cause: REASONS[code] ?? message('connection.certificate-refused'), remedy };
 }
 
 /** Returns the error of a request that its caller aborted. @param ambiguous whether the server may have executed the request */

@@ -32,7 +32,7 @@ import { activeTargets, type Learned, type OpenTarget, type OpenTenant } from '.
 /** Stores that receive a plan. */
 type Committed = Pick<
   OpenTenant,
-  'clock' | 'configVersion' | 'holds' | 'journal' | 'links' | 'log' | 'outbox' | 'targetStore'
+  'clock' | 'configVersion' | 'holds' | 'journal' | 'links' | 'log' | 'outbox' | 'sharedTime' | 'targetStore'
 >;
 
 /** Members of a tenant that a cycle's commit uses. */
@@ -121,8 +121,14 @@ function learnedOf({ clinicReading, confirmations, plans }: Cycle): Learned {
   const isSuspect = plans.some(({ distrustsReading, target }) => distrustsReading && target.stream === 'appointments');
   // Cancellations and deletions reported by the clinic are not absences.
   const vanished = new Set([...(isSuspect ? [] : gone), ...tombstonesIn(clinicReading.snapshot)]);
-  const { records } = withVisits(clinicReading.snapshot);
-  return { ...withLastPatients(records, vanished), found, directory: clinicReading.directory };
+  const { snapshot, directory, reach } = clinicReading;
+  const isWhole = reach === 'whole' && snapshot.completeness === 'complete';
+  return {
+    ...withLastPatients(withVisits(snapshot).records, vanished),
+    found,
+    coveredUntilAt: isWhole ? snapshot.window.toAt : null,
+    directory,
+  };
 }
 
 /**
@@ -153,7 +159,7 @@ async function recordFreshness(tenant: Committed, cycle: Cycle, plans: readonly 
     const isQuiet = pending === 0 && heldBack === 0 && failure === null;
     const isInSync = isQuiet && gaps.length === 0 && !(await differsByHand(tenant, target));
     const overtaken = cycle.loadContext.summaries.get(target.id)?.record.overtaken ?? 0;
-    const fresh = { plannedAsOf: asOf(target, clinicReading), isIdle: isInSync };
+    const fresh = { plannedAsOf: await tenant.sharedTime(asOf(target, clinicReading)), isIdle: isInSync };
     await tenant.targetStore.recordFreshness(target.id, overtaken, fresh);
   }
 }
@@ -172,11 +178,12 @@ function logStopped({ log }: Pick<OpenTenant, 'log'>, { target, omitted }: Targe
 
 /** Updates the time of the next two days despite pending changes; the other times remain. */
 async function recordNext48h(
-  { targetStore }: Pick<OpenTenant, 'targetStore'>,
+  { sharedTime, targetStore }: Pick<OpenTenant, 'sharedTime' | 'targetStore'>,
   { clinicReading }: Cycle,
   plans: readonly TargetPlan[],
 ): Promise<void> {
-  for (const { target } of plans) await targetStore.write(target.id, { soonAsOf: clinicReading.startedAt });
+  const soonAsOf = await sharedTime(clinicReading.startedAt);
+  for (const { target } of plans) await targetStore.write(target.id, { soonAsOf });
 }
 
 /** Returns whether all streams of a target were read completely. */

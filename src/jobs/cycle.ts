@@ -106,7 +106,12 @@ export function remember(
 
 /** Stores the plan time of targets with unchanged input. */
 export async function recordIdle(
-  { clock, configVersion, targetStore }: Pick<OpenTenant, 'clock' | 'configVersion' | 'targetStore'>,
+  {
+    clock,
+    configVersion,
+    sharedTime,
+    targetStore,
+  }: Pick<OpenTenant, 'clock' | 'configVersion' | 'sharedTime' | 'targetStore'>,
   { clinicReading, doneTargets, loadContext }: Cycle,
   lease: Lease,
 ): Promise<void> {
@@ -120,7 +125,7 @@ export async function recordIdle(
   const idleRecord = {
     plannedAt: clock(),
     plannedUnder: await configVersion.join(),
-    asOf: clinicReading.snapshot.completeness === 'complete' ? clinicReading.startedAt : null,
+    asOf: clinicReading.snapshot.completeness === 'complete' ? await sharedTime(clinicReading.startedAt) : null,
   };
   await targetStore.recordIdle(versions, idleRecord, lease);
 }

@@ -208,7 +208,10 @@ export async function openCalendar(
     log.warn({ target: target.id }, 'calendar was replaced: daemon rebuilds the links');
   }
   // An earlier approval applied to the first run of the other calendar.
-  const replaced = storedContainer === null ? {} : { firstRunApprovedAt: null, replacedAt: clock() };
+  const replaced =
+    storedContainer === null
+      ? {}
+      : { firstRunApprovedAt: null, ...(!isRenamed(storedContainer, container) && { replacedAt: clock() }) };
   // Freshness and failure described the other calendar.
   const unknown = {
     cursor: null,
@@ -223,6 +226,12 @@ export async function openCalendar(
   };
   await targetStore.write(target.id, { container, ...unknown, ...replaced });
   return null;
+}
+
+/** Returns whether only the name of the server differs: its users still see this calendar. */
+function isRenamed(stored: string, container: string): boolean {
+  const [before, now] = [URL.parse(stored), URL.parse(container)];
+  return before !== null && now !== null && before.host !== now.host && before.pathname === now.pathname;
 }
 
 /** Objects of one lookup. */

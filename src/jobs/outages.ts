@@ -20,6 +20,9 @@ export const OUTAGE_CODES: ReadonlySet<string> = new Set([
   ...['token-endpoint-unavailable', 'batch-dependency', 'webhook-unavailable', 'smtp-busy'],
 ]);
 
+/** Error of work that waits for a host; the texts may be unknown. */
+type Failure = Pick<MirrorError, 'code'> & Partial<Pick<MirrorError, 'texts'>>;
+
 /** Answers and failures of hosts during one unit of work. */
 interface Heard {
   /** The last failed host. */
@@ -95,10 +98,10 @@ export class Outages {
    * no other work waits.
    * @returns the longest delay before the next attempt; null for the work's own delay
    */
-  async wait(host: string, work: WaitingWork, { code }: Pick<MirrorError, 'code'>): Promise<number | null> {
+  async wait(host: string, work: WaitingWork, { code, texts }: Failure): Promise<number | null> {
     const { store, clock, log, lastsAfterMs } = this.#options;
     const mayTry = this.#current.getStore()?.answered.has(host) !== true;
-    const facts = { now: clock(), code, mayTry, lastsAfterMs: lastsAfterMs() };
+    const facts = { now: clock(), code, texts, mayTry, lastsAfterMs: lastsAfterMs() };
     const { isChosen, became } = await store.wait(host, work, facts);
     if (became === 'began') log.warn({ host, code }, 'server is unreachable: work waits until the server answers');
     if (became === 'lasts')
@@ -168,7 +171,7 @@ export class Outages {
   async recordOther(
     tenant: string,
     other: OtherWork,
-    error: Pick<MirrorError, 'code'> | null,
+    error: Failure | null,
   ): Promise<{ host: string | null; longestMs: number | null; isNews: boolean }> {
     const isNews = this.#recordCode(`${tenant}/${other.kind}/${other.id}`, error?.code ?? null);
     const host = error instanceof MirrorError ? this.causeOf(error) : this.failed();

@@ -42,6 +42,8 @@ export interface Learned {
   found: readonly Appointment[];
   /** Appointments that the clinic no longer has, by individual fetches. */
   vanished: ReadonlySet<string>;
+  /** End of the window of a complete list of all appointments; null for another list. */
+  coveredUntilAt: Instant | null;
   /** Locations of appointments from the clinic's catalogue. */
   directory: Pick<Directory, 'agendas' | 'locations'>;
 }
@@ -174,6 +176,8 @@ export interface OpenTenant {
   log: Logger;
   spans: Spans;
   clock: Clock;
+  /** Returns a time of this host by the clock of Redis. Hosts with different clocks compare and show such times. */
+  sharedTime(at: Instant): Promise<Instant>;
   /** 0 to below 1, for jitter. */
   random: () => number;
   outages: Outages;

@@ -1,5 +1,6 @@
 /** English sentences about the daemon, by code: its API and ports, steps of its work, events, and results of reads. */
 export const DAEMON_EN = {
+  'patient-untold': 'no message by {channels} told the patient of the appointment: {reasons}',
   'patients-replied': '{count:reply|replies} of patients to read',
   'api.unknown-caller': 'the caller is not authenticated',
   'api.not-allowed': 'the caller has no permission for this request',
@@ -35,6 +36,9 @@ export const DAEMON_EN = {
   'redis-loading.remedy': 'wait until Redis is ready; to see the progress, run: redis-cli INFO persistence',
   'redis-busy': 'a long script blocks Redis',
   'redis-busy.remedy': 'run: redis-cli SCRIPT KILL',
+  'redis-database-missing': 'Redis does not have the database number of redis.url',
+  'redis-database-missing.remedy':
+    'correct the number at the end of redis.url, or increase "databases" in the configuration of Redis and restart Redis',
   'redis-cluster-down': 'Redis has no reachable master for a part of the data',
   'redis-cluster-down.remedy': 'run "redis-cli CLUSTER INFO" or "redis-cli ROLE", and start the missing servers',
   'daemon-not-running': 'no daemon has run since then',
@@ -106,4 +110,17 @@ export const DAEMON_EN = {
     'delete the event and choose a calendar on a server that keeps the names or UIDs of events; if the server shows the event late, the daemon continues without help',
   'marks-dropped':
     'the server drops the marks of clinic-mirror from events; clinic-mirror recognises the events by name or UID, so no action is required',
+  'logins-lost': 'Redis lost its data, and with it the logins: a backup contains them',
+  'restore-or.each': 'restore a backup, or run for each of these clinics: {command}',
+  'configurations-differ':
+    'daemons run with different configurations or releases: {newest} since then, {older} with an older one',
+  'configurations-differ.remedy':
+    'copy the same configuration files and the same release to every host; a running daemon reads changed files by itself',
+  'connection.refused': 'the server refuses the connection',
+  'connection.no-route': 'the network has no route to the server',
+  'connection.name-unknown': 'the DNS does not know the server',
+  'connection.slow': 'the server opens no connection in time',
+  'connection.certificate-expired': 'the certificate of the server has expired',
+  'connection.certificate-refused': 'the certificate of the server is not accepted',
+  'server-away.cause': 'the server does not answer, or fails each request: {code}, {cause}',
 } as const;

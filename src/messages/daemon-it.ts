@@ -2,6 +2,7 @@ import type { DAEMON_EN } from './daemon-en.ts';
 
 /** Italian sentences about the daemon, by code: its API and ports, steps of its work, events, and results of reads. */
 export const DAEMON_IT = {
+  'patient-untold': 'nessun messaggio per {channels} ha informato il paziente dell’appuntamento: {reasons}',
   'patients-replied': '{count:risposta|risposte} di pazienti da leggere',
   'api.unknown-caller': 'il chiamante non è autenticato',
   'api.not-allowed': 'il chiamante non ha il permesso per questa richiesta',
@@ -39,6 +40,9 @@ export const DAEMON_IT = {
     'attendere che Redis sia pronto; per vedere l’avanzamento, eseguire: redis-cli INFO persistence',
   'redis-busy': 'uno script lungo blocca Redis',
   'redis-busy.remedy': 'eseguire: redis-cli SCRIPT KILL',
+  'redis-database-missing': 'Redis non ha il numero di database di redis.url',
+  'redis-database-missing.remedy':
+    'correggere il numero alla fine di redis.url, oppure aumentare "databases" nella configurazione di Redis e riavviare Redis',
   'redis-cluster-down': 'Redis non ha un master raggiungibile per una parte dei dati',
   'redis-cluster-down.remedy': 'eseguire "redis-cli CLUSTER INFO" oppure "redis-cli ROLE", e avviare i server mancanti',
   'daemon-not-running': 'da allora nessun servizio è attivo',
@@ -111,4 +115,17 @@ export const DAEMON_IT = {
     'eliminare l’evento e scegliere un calendario su un server che conserva i nomi o gli UID degli eventi; se il server mostra l’evento in ritardo, il demone continua da solo',
   'marks-dropped':
     'il server toglie agli eventi i contrassegni di clinic-mirror; clinic-mirror riconosce gli eventi dal nome o dall’UID, quindi non serve alcun intervento',
+  'logins-lost': 'Redis ha perso i dati, e con essi gli accessi: un backup li contiene',
+  'restore-or.each': 'ripristinare un backup, oppure eseguire per ognuna di queste cliniche: {command}',
+  'configurations-differ':
+    'servizi attivi con configurazioni o versioni diverse: {newest} da allora, {older} con una precedente',
+  'configurations-differ.remedy':
+    'copiare gli stessi file di configurazione e la stessa versione su ogni host; un servizio attivo rilegge da solo i file modificati',
+  'connection.refused': 'il server rifiuta la connessione',
+  'connection.no-route': 'la rete non ha un percorso verso il server',
+  'connection.name-unknown': 'il DNS non conosce il server',
+  'connection.slow': 'il server non apre una connessione in tempo',
+  'connection.certificate-expired': 'il certificato del server è scaduto',
+  'connection.certificate-refused': 'il certificato del server non è accettato',
+  'server-away.cause': 'il server non risponde, o rifiuta ogni richiesta: {code}, {cause}',
 } as const satisfies Record<keyof typeof DAEMON_EN, string>;

@@ -156,6 +156,7 @@ const REDIS_REFUSALS = {
   'redis-snapshot-failed': { actor: 'settings', words: ['MISCONF'] },
   'redis-rights': { actor: 'settings', words: ['NOPERM'] },
   'redis-login-refused': { actor: 'settings', words: ['NOAUTH', 'WRONGPASS'] },
+  'redis-database-missing': { actor: 'settings', words: [] },
   'redis-loading': { actor: 'remote', words: ['LOADING'] },
   'redis-busy': { actor: 'remote', words: ['BUSY', 'UNKILLABLE'] },
   'redis-cluster-down': { actor: 'remote', words: ['CLUSTERDOWN', 'MASTERDOWN', 'TRYAGAIN'] },
@@ -172,6 +173,9 @@ const REFUSED_IN_SCRIPT = /^(?:ERR )?(?:ACL failure in script|The user executing
 /** Refused `AUTH` of a server without passwords, or before Redis 6. */
 const LOGIN_UNUSABLE = /^ERR (?:invalid password|AUTH .* without any password configured|Client sent AUTH)/i;
 
+/** Answers to `SELECT` for a number that the server does not have. */
+const NO_DATABASE = /^ERR (?:DB index is out of range|invalid DB index)/;
+
 /** Returns the code of a refusal by Redis; null for other errors. A transaction is refused for its first refused command. */
 function refusalOf(error: Error): RedisRefusal | null {
   const queued: unknown = Reflect.get(error, 'previousErrors');
@@ -183,6 +187,7 @@ function refusalOf(error: Error): RedisRefusal | null {
   const said = error.message.replace(IN_SCRIPT, '');
   if (REFUSED_IN_SCRIPT.test(said)) return 'redis-rights';
   if (LOGIN_UNUSABLE.test(said)) return 'redis-login-refused';
+  if (NO_DATABASE.test(said)) return 'redis-database-missing';
   return REFUSAL_OF_WORD.get(/^[A-Z]+(?= |$)/.exec(said)?.[0] ?? '') ?? null;
 }
 

@@ -30,7 +30,7 @@ export type Withdrawal = (typeof WITHDRAWALS)[number];
  * - `rule-gone`: the rule or the channel is no longer configured;
  * - `patient-gone`, `no-consent`, `no-address`, `address-invalid`, `opted-out`: of the patient;
  * - `other-patient`: of a correction, the previous message went to another patient;
- * - `outdated`: of a correction, no longer true, or sent by another message;
+ * - `outdated`: of a correction, no longer true, or sent by another message; of a reminder, sent by a correction;
  * - `refused`: the vendor rejects the message; `channel-gone`: the vendor rejects all messages;
  * - `channel-failed`: the vendor was unavailable for the whole grace period;
  * - `egress-stopped`: the text would reveal more patient data than permitted;
@@ -120,6 +120,10 @@ export interface LedgerEntry extends PlannedReminder {
   patientProof: string | null;
   /** Keyed hash of the location in the message; null without a location. */
   locationProof: string | null;
+  /** Keyed hash of the expected or actual number or address; null while unknown. */
+  recipient: string | null;
+  /** Id of the appointment that replaced the announced one under another id; null for none. */
+  movedTo: string | null;
 }
 
 /**
@@ -134,7 +138,7 @@ export type WrongReason = DropReason | 'rule-none' | 'corrections-off' | 'unclea
 /** Reason why the guard keeps back a correction and all other messages of the appointment. */
 export type HeldReason = 'corrections-held' | 'corrections-refused';
 
-/** Information in a sent message that is no longer true. */
+/** Information in a sent message that is no longer true, or a patient whom no message told of the appointment. */
 export interface WrongInformation {
   appointmentId: string;
   channel: string;
@@ -147,6 +151,8 @@ export interface WrongInformation {
   untilAt: Instant;
   /** Identity of the held correction, to which a decision applies, and start of the hold; null without a hold. */
   held: { fact: string; at: Instant } | null;
+  /** Whether no message told the patient of the appointment. Absent for wrong information. */
+  isUntold?: true;
 }
 
 /** A patient's answer through the link in a reminder. */
@@ -161,7 +167,7 @@ export interface ReminderStatus {
   waiting: number;
   /** Channels whose vendor is gone. The daemon sends nothing until an administrator opens the channel. */
   closedChannels: { channel: string; code: string; at: Instant }[];
-  /** Wrong information in sent messages, oldest first. */
+  /** Patients with wrong information or without any, oldest first. */
   wrong: Omit<WrongInformation, 'held'>[];
   /** Patients' replies that the clinic must read; null for none. */
   replies: { count: number; sinceAt: Instant } | null;

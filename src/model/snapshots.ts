@@ -76,9 +76,12 @@ export type AppointmentSnapshot = Snapshot<Appointment> & {
 
 /**
  * Result of a single-record request: present, absent, or present but invalid. `mergedInto`: the record is absent because it was merged into
- * the record with this id.
+ * the record with this id. `deleted`: readable content of a record that the clinic marks as deleted.
  */
-export type Lookup<Found> = { found: Found } | { absent: true; mergedInto?: string } | { unusable: InvalidRow };
+export type Lookup<Found> =
+  | { found: Found }
+  | { absent: true; mergedInto?: string; deleted?: Found }
+  | { unusable: InvalidRow };
 
 /**
  * A remark about the profile:

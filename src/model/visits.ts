@@ -86,8 +86,10 @@ export function readingVisits(
 ): (id: string, signal: AbortSignal) => Promise<Lookup<Appointment>> {
   return async (id, signal) => {
     const answer = await read(appointmentIdOf(id), signal);
-    if (!('found' in answer) || partsOf(id) === null) return answer;
-    const found = visitsOf(answer.found).find((visit) => visit.id === id);
-    return found === undefined ? { absent: true } : { found };
+    if ('unusable' in answer || partsOf(id) === null) return answer;
+    const appointment = 'found' in answer ? answer.found : answer.deleted;
+    const visit = appointment && visitsOf(appointment).find((one) => one.id === id);
+    if (visit === undefined) return { absent: true };
+    return 'found' in answer ? { found: visit } : { absent: true, deleted: visit };
   };
 }

@@ -220,6 +220,10 @@ export const tenantStatus = z.object({
   targets: z.array(targetStatus),
   removed,
   uncertainty: z.object({ code: z.string(), sinceAt: instant }).nullable(),
+  loss: z
+    .object({ code: z.string(), sinceAt: instant })
+    .nullable()
+    .describe('Loss of Redis data that explains missing data or logins'),
   approvals: z.array(
     z.object({
       id: z.string(),
@@ -300,6 +304,9 @@ export const statusReply = z.object({
       daemonSeenAgoMs: z.number().nullable().describe('Time since a daemon last ran; null: not within a day'),
     })
     .describe('Proof that Redis works'),
+  daemons: z
+    .array(z.object({ host: z.string(), pid: z.number(), hash: z.string(), sinceAt: instant }))
+    .describe('Running daemons with the hash of their configuration, and its begin'),
   state: z.object({
     durability: z.enum(['durable', 'unsupported', 'late']).nullable(),
     directory: z.enum(['none', 'kept', 'failed']),

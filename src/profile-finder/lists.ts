@@ -69,7 +69,8 @@ interface PagingFound {
 /** Derives the paging from parameters and envelope. */
 function pagingOf(query: readonly QueryParameter[], envelope: Envelope, hasLinkHeader: boolean): PagingFound {
   const find = (kind: keyof typeof PARAMETERS) => findLikeliest(query, PARAMETERS[kind]);
-  const [offset, page, cursor, size] = [find('offset'), find('page'), find('cursor'), find('size')];
+  const observed = query.find(({ isCursor }) => isCursor === true);
+  const [offset, page, cursor, size] = [find('offset'), find('page'), observed ?? find('cursor'), find('size')];
   const { hasMorePath, totalPath, cursorPath, linkPath } = envelope;
   const asks = size !== undefined && size.maximum === null ? [`what is the largest ${size.name}?`] : [];
   const found = (style: Paging['style'], names: object): PagingFound => {
@@ -125,7 +126,15 @@ export interface ListSeen {
 export function comparePaging(comparison: Comparison, lists: readonly ListSeen[]): Map<ResourceName, unknown[]> {
   const { profile } = comparison;
   const found = lists.map(({ list, operation, envelope }) => {
-    return { list, there: operation.path, ...pagingOf(operation.query, envelope, operation.hasLinkHeader) };
+    const next = {
+      cursorPath: envelope.cursorPath ?? operation.next?.cursorPath ?? null,
+      linkPath: envelope.linkPath ?? operation.next?.linkPath ?? null,
+    };
+    return {
+      list,
+      there: operation.path,
+      ...pagingOf(operation.query, { ...envelope, ...next }, operation.hasLinkHeader),
+    };
   });
   const recognized = found.flatMap(({ paging, ...one }) => (paging === null ? [] : [{ ...one, paging }]));
   const [usual = []] = [...Map.groupBy(recognized, ({ paging }) => JSON.stringify(paging)).values()].sort(

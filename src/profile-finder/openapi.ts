@@ -10,6 +10,8 @@ export interface QueryParameter {
   required: boolean;
   /** Observed to filter by agenda, whatever its name. */
   isAgenda?: boolean;
+  /** Observed to continue a list by a cursor, whatever its name. */
+  isCursor?: boolean;
   schema: ValueSchema;
   /** Form of a list: `a=1&a=2` or `a=1,2`; null for a single value. */
   several: 'repeated' | 'comma' | null;
@@ -35,6 +37,8 @@ export interface SpecifiedOperation {
   hasLinkHeader: boolean;
   /** Location of a total in a header, as in a profile; null for none. */
   totalHeader: string | null;
+  /** Observed paths of a cursor and a URL of the next page, whatever their names. */
+  next?: { cursorPath: string | null; linkPath: string | null };
   /** Schemas of non-empty failures. */
   failures: readonly ValueSchema[];
   /** Request schemas by media type; empty for forms of OpenAPI 2.0. */

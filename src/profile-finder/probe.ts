@@ -134,8 +134,9 @@ function operationOf(
   return { method: 'GET', path, ...nothing, ...seen };
 }
 
-function headersSeen({ hasLinkHeader, envelope: { totalPath } }: PagingSeen) {
-  return { hasLinkHeader, totalHeader: totalPath?.startsWith('header:') === true ? totalPath : null };
+function headersSeen({ hasLinkHeader, envelope: { totalPath, cursorPath, linkPath } }: PagingSeen) {
+  const totalHeader = totalPath?.startsWith('header:') === true ? totalPath : null;
+  return { hasLinkHeader, totalHeader, next: { cursorPath, linkPath } };
 }
 
 /** Fetches one appointment, its patient, and a nonexistent appointment. */

@@ -1,6 +1,7 @@
 import { addressOf, type ClinicContext, send } from '../clinic/http/call.ts';
 import { errorFromAnswer } from '../clinic/http/errors.ts';
-import { answerValue, readCount, totalHeader, valueAt } from '../clinic/http/rows.ts';
+import { anySign } from '../clinic/http/more-rows.ts';
+import { answerValue, asFlag, readCount, totalHeader, valueAt } from '../clinic/http/rows.ts';
 import { RESOURCE_PATHS, type ResourceName } from '../clinic/schema/resources.ts';
 import { isHtml, nextLink } from '../http/answer.ts';
 import type { HttpResponse } from '../http/client.ts';
@@ -117,9 +118,37 @@ export function rowsIn({ status, body, headers }: Answer, list: string): RowsSee
   const inBody = status >= 200 && status < 300 ? envelopeOf(sampled([body]), list) : null;
   if (inBody === null) return null;
   const counts = [...headers.keys()].filter((name) => readCount(headers.get(name)) !== null);
-  const envelope = { ...inBody, totalPath: inBody.totalPath ?? totalHeader(counts) };
-  const rows = envelope.listPath === null ? body : valueAt(body, envelope.listPath);
-  return Array.isArray(rows) ? { rows, envelope, body, headers } : null;
+  const rows = inBody.listPath === null ? body : valueAt(body, inBody.listPath);
+  if (!Array.isArray(rows)) return null;
+  const next = inBody.cursorPath ?? inBody.linkPath ?? nextIn(body, rows.length);
+  const isLink = next !== null && isAddress(valueAt(body, next));
+  const envelope = {
+    ...inBody,
+    totalPath: inBody.totalPath ?? totalHeader(counts),
+    cursorPath: isLink ? inBody.cursorPath : (inBody.cursorPath ?? next),
+    linkPath: isLink ? (inBody.linkPath ?? next) : inBody.linkPath,
+  };
+  return { rows, envelope, body, headers };
+}
+
+/** Signs of further rows that are tried for a cursor or URL: flags and totals come before it. */
+const MOST_SIGNS = 5;
+
+/** Returns the path of a cursor or URL under a name in any language, as a list under style `none` would be called partial by it. */
+function nextIn(body: unknown, rows: number): string | null {
+  const passed: string[] = [];
+  while (passed.length < MOST_SIGNS) {
+    const path = anySign({ body, headers: new Headers() }, { rows, pages: 1 }, passed);
+    if (path === null) return null;
+    const value = valueAt(body, path);
+    if (typeof value === 'string' && asFlag(value) === null && !/^\d+$/.test(value)) return path;
+    passed.push(path);
+  }
+  return null;
+}
+
+function isAddress(value: unknown): boolean {
+  return typeof value === 'string' && /^(?:https?:\/\/|\/|\?)/i.test(value);
 }
 
 function linksNext({ headers }: RowsSeen): boolean {
@@ -162,7 +191,9 @@ export async function probePaging(asker: Asker, base: readonly Asked[], paging: 
     if (few?.rows.length === FEW) break;
   }
   if (few?.rows.length !== FEW) {
-    return { query: [], envelope, hasLinkHeader: linksNext(first), largest: [], rows, bodies: [body] };
+    const cursor = linksNext(first) ? null : await probeCursor(ask, first, candidates('cursor'));
+    const query = cursor === null ? [] : [cursor];
+    return { query, envelope, hasLinkHeader: linksNext(first), largest: [], rows, bodies: [body] };
   }
   const hasLinkHeader = linksNext(first) || linksNext(few);
   const next = (...more: Asked[]) => ask([size, `${FEW}`], ...more);
@@ -211,9 +242,11 @@ async function probeCursor(next: Next, first: RowsSeen, names: Iterable<string>)
   const { cursorPath } = first.envelope;
   const cursor = cursorPath === null ? null : valueAt(first.body, cursorPath);
   if (typeof cursor !== 'string' && typeof cursor !== 'number') return null;
-  for (const name of names) {
+  const own = cursorPath?.split('.').at(-1) ?? '';
+  for (const name of new Set([...names, own])) {
     const answer = await next([name, String(cursor)]);
-    if (answer !== null && answer.rows.length > 0 && !same(answer.rows, first.rows)) return queryParameter(name);
+    if (answer === null || answer.rows.length === 0 || same(answer.rows, first.rows)) continue;
+    return queryParameter(name, { isCursor: true });
   }
   return null;
 }

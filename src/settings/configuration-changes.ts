@@ -136,6 +136,15 @@ function textOf(value: unknown): string {
   });
 }
 
+/** Returns a hash of the configuration that all daemons share: without secrets, and without parts that depend on the host. */
+export function sharedConfigurationHash({ settings, outlines }: Pick<Configuration, 'settings' | 'outlines'>): string {
+  const { redis, dataDirectory, http, operator, secrets, leases, push, telemetry, log, ...shared } = settings;
+  const tenants = [...outlines].map(([id, outline]) => [id, outline.hash]).sort();
+  const parts = [shared, operator.access, tenants];
+  const serialized = JSON.stringify(parts, (_name, value) => (value instanceof Map ? [...value] : value));
+  return hash('sha256', serialized, 'base64url').slice(0, 22);
+}
+
 function expressionsOf(crm: TargetConfiguration['crm']): string[] {
   return [...(crm?.mapping.values() ?? [])].flatMap(({ expression }) => expression ?? []);
 }

@@ -89,6 +89,12 @@ const rule = z
       .min(1)
       .default(['booked', 'confirmed'])
       .describe('Statuses of appointments that have reminders.'),
+    group: z
+      .enum(['recipient', 'none'])
+      .optional()
+      .describe(
+        'Several visits of one number or address on one day: one message that lists the visits (`recipient`), or one message each (`none`). Default: `recipient` for `sms`, `none` for other channels. A list has no link.',
+      ),
     minimumLeadMinutes: wholeNumber(0, 10_080).optional().describe('Overrides the general value for this rule.'),
     graceMinutes: wholeNumber(1, 1_440).optional().describe('Overrides the general value for this rule.'),
     texts: z
@@ -174,6 +180,11 @@ export const reminderSchema = z.strictObject({
     })
     .prefault({})
     .describe('Limits for corrections in one hour. The daemon holds corrections that exceed both limits.'),
+  rescheduleWithinMinutes: wholeNumber(0, 1_440)
+    .default(10)
+    .describe(
+      'Minutes within which a cancelled or deleted appointment and a new appointment of the same patient are one move. A cancellation waits for this time, unless the appointment begins within two hours after it. 0: no moves are recognised.',
+    ),
   keepDays: wholeNumber(1, 1_096).default(90).describe('Days for which the result of each reminder is kept.'),
   links: z
     .strictObject({

@@ -49,7 +49,7 @@ export function tenantSecrets(
   const used = usedBy(ofSettings, source.dir);
   let asking: { tenant: string; managed: ManagedTenant | null } | null = null;
   const whoAsks = () => {
-    if (asking === null) throw new TypeError('a secret of a tenant was asked for in the name of none');
+    if (asking === null) throw new TypeError('a secret of a tenant was requested without a tenant');
     return asking;
   };
   const scope = (): SecretScope => scopeOf(whoAsks().tenant, source.dir, used);

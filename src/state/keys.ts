@@ -38,6 +38,9 @@
  * | `cm:{T}:reminders-hour:<hour>`       | string | two hours         | sender            | sender                |
  * | `cm:{T}:reminder-report:<reference>` | string | retention         | callbacks         | operator              |
  * | `cm:{T}:reminders-told`              | zset   | appointment's     | sender, planner   | planner               |
+ * | `cm:{T}:reminders-known`             | hash   | appointment's     | planner           | planner               |
+ * | `cm:{T}:reminders-recipient:<hash>`  | set    | four days         | planner           | sender                |
+ * | `cm:{T}:reminders-corrected:<hash>`  | zset   | an hour           | sender            | sender                |
  * | `cm:{T}:reminders-order`             | string | permanent         | sender            | sender                |
  * | `cm:{T}:reminders-wrong`             | hash   | until it ends     | planner, sender   | planner, status       |
  * | `cm:{T}:reminder-replies`            | hash   | three days        | callbacks         | operator, status      |
@@ -163,6 +166,9 @@ export const keys = {
   remindersSettled: ofTenant('reminders-settled'),
   remindersOf: ofTenantEach('reminders-of'),
   remindersTold: ofTenant('reminders-told'),
+  remindersRecipient: ofTenantEach('reminders-recipient'),
+  remindersCorrected: ofTenantEach('reminders-corrected'),
+  remindersKnown: ofTenant('reminders-known'),
   remindersOrder: ofTenant('reminders-order'),
   remindersWrong: ofTenant('reminders-wrong'),
   reminderCounts: ofTenant('reminder-counts'),

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { ErrorTexts } from '../model/errors.ts';
 import type { ItemKey } from '../model/operations.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
@@ -28,8 +29,11 @@ export interface WaitingWork {
 /** Host that fails for every caller. */
 export interface HostOutage {
   host: string;
-  /** Code of the first error. */
+  /** Code and texts of the last error of a work that tried the host for all. Texts are null if unknown. */
   code: string;
+  texts: ErrorTexts | null;
+  /** False soon after an outage that a success ended: the host answers others. */
+  isReported: boolean;
   sinceAt: Instant;
   /** Time when a work was last chosen to try the host for all waiting work. */
   triedAt: Instant;
@@ -39,6 +43,7 @@ export interface HostOutage {
 interface WaitFacts {
   now: Instant;
   code: string;
+  texts?: ErrorTexts | undefined;
   /** Whether the work may try the host for all waiting work. Only such work declares an outage. */
   mayTry: boolean;
   /** Time after which a continuing outage is reported. */
@@ -86,19 +91,32 @@ export function createOutageStore(redis: RedisClient, identityKey: Uint8Array): 
 
   /** @returns null for a missing or forged outage */
   function outageIn(id: string, stored: Readonly<Record<string, string>>): HostOutage | null {
-    const sealed = stored['incident:'];
-    const facts =
-      sealed === undefined ? null : openSealed<Pick<HostOutage, 'host' | 'code' | 'sinceAt'>>(sealer, sealed, id);
-    if (facts === null) return null;
-    return { ...facts, triedAt: Number(stored['probe:'] ?? facts.sinceAt), works: worksIn(stored) };
+    const [first, last] = [stored['incident:'], stored['cause:']].map((sealed) =>
+      sealed === undefined
+        ? null
+        : openSealed<Pick<HostOutage, 'host' | 'code' | 'sinceAt' | 'texts'>>(sealer, sealed, id),
+    );
+    if (first == null) return null;
+    const { host, sinceAt } = first;
+    const { code, texts = null } = last ?? first;
+    const isReported = stored['told:'] !== undefined;
+    return {
+      host,
+      code,
+      texts,
+      sinceAt,
+      isReported,
+      triedAt: Number(stored['probe:'] ?? sinceAt),
+      works: worksIn(stored),
+    };
   }
 
   return {
-    async wait(host, waitingWork, { now, code, mayTry, lastsAfterMs }) {
+    async wait(host, waitingWork, { now, code, texts, mayTry, lastsAfterMs }) {
       const id = hashOf(host);
       const { waiting, ended } = keys.outage(id);
       const work = nameOf(waitingWork);
-      const sealed = mayTry ? sealer.seal(JSON.stringify({ host, code, sinceAt: now }), id) : '';
+      const sealed = mayTry ? sealer.seal(JSON.stringify({ host, code, texts, sinceAt: now }), id) : '';
       const facts = [work, now, PROBE_EVERY_MS, RETENTION_MS, mayTry ? '1' : '0', sealed, lastsAfterMs];
       const [isChosen, became] = await scripts.wait(redis, [waiting, ended], facts);
       // Repeated with each attempt: after a crash between both steps, the next attempt completes the record.

@@ -35,6 +35,11 @@ export interface UncertaintyOptions {
 export interface Protection {
   /** @returns null if the safeguards are complete, as in a new state */
   uncertainty(options?: UncertaintyOptions): Promise<Uncertainty | null>;
+  /**
+   * Returns the last loss, with restored safeguards too, until an operator accepted it or a complete cycle followed. Call after
+   * `uncertainty`, which detects losses.
+   */
+  unresolvedLoss(): Promise<Uncertainty | null>;
   /** Last time when Redis had lost decisions or writes; null if never. */
   wentBackAt(): Promise<Instant | null>;
   /** Records a write to a target before the write is sent, so that a loss of the record is detected. */
@@ -174,12 +179,19 @@ export function createProtection(parts: ProtectionParts): Protection {
   }
 
   const read = async () => (await tables.look(true)).safeguards!;
-  const confirmedAt = async () => {
+  /** Times since which no own object of an earlier state is expected, and of the last resolved loss. */
+  const confirmed = async () => {
     const { record } = await tables.look(false);
-    return record === null || record === 'forged' ? 0 : record.confirmedAt;
+    return record === null || record === 'forged' ? { confirmedAt: 0, resolvedAt: 0 } : record;
   };
   return {
     uncertainty,
+    async unresolvedLoss() {
+      const { record } = await tables.look(false);
+      if (record === null || record === 'forged') return null;
+      const sinceAt = uncertainSince(record, await stateCounter.check());
+      return sinceAt > record.confirmedAt && sinceAt !== record.forgedAt ? uncertaintyOf(record, sinceAt) : null;
+    },
     wentBackAt: async () => (await stateCounter.lostAt()) || null,
     recordWriting: stateCounter.recordWriting,
     read,
@@ -187,11 +199,13 @@ export function createProtection(parts: ProtectionParts): Protection {
     accept: async () => (await believe(null)).wasUncertain,
     copyOut: async () => stateCounter.withDirectory((directory) => copyMissing(directory, tenant, copied, read)),
     async foundObjects() {
-      if ((await confirmedAt()) === 0) await tables.record((record) => changed(record, { lostAt: clock() }));
+      if ((await confirmed()).confirmedAt === 0) await tables.record((record) => changed(record, { lostAt: clock() }));
     },
     async cycleEnded({ allSeen }) {
       await stateCounter.storeIdentity();
-      if (!allSeen || (await confirmedAt()) > 0) return;
+      if (!allSeen) return;
+      const { confirmedAt, resolvedAt } = await confirmed();
+      if (confirmedAt > 0 && confirmedAt >= resolvedAt) return;
       await tables.record((record) => changed(record, { confirmedAt: clock() }));
     },
     async store(change) {

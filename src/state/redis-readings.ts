@@ -19,6 +19,14 @@ export async function timeOf(redis: Pick<RedisClient, 'time'>): Promise<Instant>
   return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
 }
 
+/** Returns the conversion of times of this host to the clock of Redis. The delay of the answer makes them slightly older, never newer. */
+export function timeByRedis(redis: Pick<RedisClient, 'time'>, clock: Clock): (at: Instant) => Promise<Instant> {
+  return async (at) => {
+    const theirs = await timeOf(redis);
+    return at + theirs - clock();
+  };
+}
+
 /** Writes a short-lived key and compares the clocks. @throws errors of a Redis that does not answer */
 export async function readRedis(redis: RedisClient, clock: Clock): Promise<RedisReadings> {
   const refused = await refusalOf(() => proveWrites(redis));

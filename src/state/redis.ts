@@ -49,7 +49,36 @@ function open(location: RedisLocation, limits: Limits): RedisClient {
   const client = clientOf(location, { enableReadyCheck: true, reconnectOnError, keepAlive: 10 * SECOND_MS, ...limits });
   // Without a listener, ioredis prints every failed attempt; readiness reports the state.
   client.on('error', () => {});
+  if (client instanceof Redis) withoutOtherDatabase(client);
   return sendingScriptsOnce(client);
+}
+
+/** Commands with which ioredis opens a connection. They write nothing. */
+const OF_CONNECTING: ReadonlySet<string> = new Set(['auth', 'client', 'hello', 'info', 'select']);
+
+/**
+ * Refuses all commands while the server lacks the configured database. ioredis would send them to database 0, which may belong to another
+ * program.
+ */
+function withoutOtherDatabase(client: Redis): void {
+  let fault: MirrorError | null = null;
+  const send = client.sendCommand.bind(client);
+  client.sendCommand = (command, ...rest) => {
+    if (fault === null || OF_CONNECTING.has(command.name)) return send(command, ...rest);
+    command.reject(fault);
+    return command.promise;
+  };
+  client.on('ready', () => {
+    fault = null;
+  });
+  client.on('error', (error: Error) => {
+    const found = redisFaultOf(error);
+    if (found?.code !== 'redis-database-missing') return;
+    fault = found;
+    // Otherwise queued commands would be sent when the connection is ready.
+    (client as unknown as { flushQueue(error: Error): void }).flushQueue(found);
+    client.disconnect(true);
+  });
 }
 
 /**
@@ -225,6 +254,7 @@ export function watchRedis(
   let answeredAt = performance.now();
   let silentSinceAt: number | null = null;
   let refusal: MirrorError | null = null;
+  let refusedSinceAt = 0;
   const silentForMs = () => performance.now() - answeredAt;
   const look = setInterval(() => {
     if (silentSinceAt !== null || silentForMs() <= silenceMs) return;
@@ -239,7 +269,11 @@ export function watchRedis(
       const { code, remedy } = refused;
       log.error({ code, remedy }, 'Redis refuses commands: no new work starts');
     }
-    if (refused === null && refusal !== null) log.info({ code: refusal.code }, 'Redis accepts commands again');
+    if (refused !== null && refusal === null) refusedSinceAt = performance.now();
+    if (refused === null && refusal !== null) {
+      const refusedForMs = Math.round(performance.now() - refusedSinceAt);
+      log.info({ code: refusal.code, refusedForMs }, 'Redis accepts commands again');
+    }
     refusal = refused;
     if (silentSinceAt !== null) {
       log.info({ silentForMs: Math.round(performance.now() - silentSinceAt) }, 'Redis answers again');

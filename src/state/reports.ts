@@ -105,6 +105,19 @@ export interface ReloadReport {
   refused: readonly RefusedFiles[];
   /** Settings that require a restart. */
   awaitsRestart: readonly string[];
+  /** Null until all tenants are checked. Absent in reports of earlier releases. */
+  running?: RunningConfiguration | null;
+}
+
+/** Configuration of a running daemon. */
+export interface RunningConfiguration {
+  /** Name of the daemon's host, and its process id there. */
+  host: string;
+  pid: number;
+  /** Hash of the parts that all daemons share. */
+  hash: string;
+  /** Begin of this configuration in the process. */
+  sinceAt: Instant;
 }
 
 /** Refused files with reasons. Null: settings, profiles, or all files together. */
@@ -120,7 +133,7 @@ export interface RefusedFiles {
 /** Time without a report after which a process is considered gone. */
 const REPORT_BELIEVED_MS = MINUTE_MS;
 
-/** Reports of running processes about files that cannot be applied, for use in other processes. */
+/** Reports of running processes about their files, for use in other processes. */
 export type ReloadReports = ReturnType<typeof createReloadReports>;
 
 /**

@@ -254,10 +254,10 @@ function shared<Result>(work: () => Promise<Result>): () => Promise<Result> {
 function openOnce(path: string | null, log: Logger) {
   let opened: DataDirectory | null = null;
   let failed: string | null = null;
-  let isLogged = false;
+  let failedAt: number | null = null;
   const fail = (error: unknown) => {
-    if (!isLogged) log.error({ code: 'data-directory-unusable', error }, 'data directory is not writable');
-    isLogged = true;
+    if (failedAt === null) log.error({ code: 'data-directory-unusable', error }, 'data directory is not writable');
+    failedAt ??= performance.now();
     failed = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     return null;
   };
@@ -292,11 +292,12 @@ function openOnce(path: string | null, log: Logger) {
       });
       if (path !== null && isDone !== true) throw directoryUnusable(path);
     },
-    /** Reads also succeed on a full disk, so only a proof ends the report of a failure. A known failure ends with the next success. */
+    /** Reads also succeed on a full disk, so only a write proves the directory, and ends the report of a failure. */
     async prove(): Promise<void> {
-      if (failed !== null) return void (await get());
       const isProved = await use((dataDirectory) => dataDirectory.prove().then(() => true));
-      if (isProved === true) isLogged = false;
+      if (isProved !== true || failedAt === null) return;
+      log.info({ failedForMs: Math.round(performance.now() - failedAt) }, 'data directory is writable again');
+      failedAt = null;
     },
     state: (): StateCounterView['directory'] => (path === null ? 'none' : failed === null ? 'kept' : 'failed'),
     failure: () => failed,

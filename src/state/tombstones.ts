@@ -154,6 +154,8 @@ async function eraseEntries(
   );
   const replies = await redis.hkeys(keys.reminderReplies(tenant));
   const pipeline = redis.pipeline();
+  for (const one of new Set(recipients.filter((hash) => hash !== null && hash !== '')))
+    pipeline.unlink(keys.remindersRecipient(tenant, one ?? ''), keys.remindersCorrected(tenant, one ?? ''));
   for (const id of ids) {
     pipeline.zrem(keys.remindersOpen(tenant), id).zrem(keys.remindersSettled(tenant), id);
     pipeline.unlink(keys.reminder(tenant, id));
@@ -164,6 +166,7 @@ async function eraseEntries(
   const wrong = await redis.hkeys(keys.remindersWrong(tenant));
   for (const id of appointmentIds) {
     pipeline.unlink(keys.remindersOf(tenant, id)).zrem(keys.remindersTold(tenant), id);
+    pipeline.hdel(keys.remindersKnown(tenant), id);
     const own = wrong.filter((field) => JSON.parse(field)[0] === id);
     if (own.length > 0) pipeline.hdel(keys.remindersWrong(tenant), ...own);
   }

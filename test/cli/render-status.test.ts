@@ -57,6 +57,7 @@ const statuses: fc.Arbitrary<Omit<Status, 'problems'>> = fc.record({
   quotas: fc.array(quotas, { maxLength: 2 }),
   incidents: fc.constant([]),
   unchecked: fc.constant(0),
+  daemons: fc.constant([]),
   unkept: fc.option(fc.record({ code: names, sentence: texts, next: fc.option(texts), texts: errorTexts })),
   redis: fc.constant({ refusal: null, clockAheadMs: 0, daemonSeenAgoMs: 0 }),
   state: fc.record({
@@ -88,6 +89,7 @@ const statuses: fc.Arbitrary<Omit<Status, 'problems'>> = fc.record({
       uncertainty: fc.option(
         fc.record({ code: fc.constantFrom('state-went-back', 'state-lost'), sinceAt: fc.nat(NOW) }),
       ),
+      loss: fc.constant(null),
       reminders: fc.option(
         fc.record({
           waiting: counts,

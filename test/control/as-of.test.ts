@@ -1,6 +1,15 @@
 import { expect, test } from 'vitest';
 import { withoutFuture } from '../../src/control/as-of.ts';
+import { status } from '../../src/control/status.ts';
 import type { TenantStatus } from '../../src/control/status-view.ts';
+import { pullTenant } from '../../src/jobs/pull.ts';
+import { HOUR_MS } from '../../src/model/time.ts';
+import { readRedis, timeByRedis, timeOf } from '../../src/state/redis-readings.ts';
+import { cycle, NEVER } from '../jobs/cycle.ts';
+import { useRedis } from '../support/redis.ts';
+import { openBooked } from './open-installation.ts';
+
+const redis = useRedis();
 
 const NOW = 1_800_000_000_000;
 
@@ -19,4 +28,27 @@ test.each([
   const tenant = withoutFuture(inSyncAsOf(at), NOW);
   expect(tenant).toMatchObject({ inSyncAsOf: shown, sync });
   expect(tenant.targets).toMatchObject([{ inSyncAsOf: shown, sync, soonAsOf: shown, exceptGapsAsOf: shown }]);
+});
+
+test.each([
+  ['ahead', 3 * HOUR_MS],
+  ['a little ahead', 20_000],
+  ['behind', -3 * HOUR_MS],
+])('a host %s stamps a good read by the clock of Redis, and shows it so', async (_how, aheadMs) => {
+  const connection = redis.connect();
+  const clock = () => Date.now() + aheadMs;
+  const { tenant, installation: base } = openBooked(redis, 3, { clock });
+  const installation = { ...base, clock, redis: () => readRedis(connection, clock) };
+  Object.assign(tenant, { sharedTime: timeByRedis(connection, clock) });
+  const beganAt = await timeOf(connection);
+  await cycle(tenant);
+  const [endedAt, shown] = [await timeOf(connection), await status(installation)];
+  const asOf = shown.tenants[0]?.inSyncAsOf ?? 0;
+  expect(asOf).toBeGreaterThanOrEqual(beganAt - 5_000);
+  expect(asOf).toBeLessThanOrEqual(endedAt);
+  expect(shown.at).toBeLessThanOrEqual((await timeOf(connection)) + 5);
+  await pullTenant(tenant, NEVER);
+  const { plannedAsOf, soonAsOf } = await tenant.targetStore.read('doctor');
+  const ended = await timeOf(connection);
+  expect([plannedAsOf, soonAsOf].filter((at) => at !== null && at > ended)).toEqual([]);
 });

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { renderStatus } from '../../src/cli/render-status.ts';
 import { incidentsOf, retryHost } from '../../src/control/incidents.ts';
 import type { Installation } from '../../src/control/installation.ts';
@@ -6,8 +6,11 @@ import { status } from '../../src/control/status.ts';
 import { createAlertWatch } from '../../src/features/alerts/alerts.ts';
 import type { Digest } from '../../src/features/alerts/digest.ts';
 import { textOf } from '../../src/features/alerts/texts.ts';
-import type { OpenTenant } from '../../src/jobs/tenant.ts';
+import { pushTarget } from '../../src/jobs/push.ts';
+import type { OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
 import { silentLogger } from '../../src/log/logger.ts';
+import { message, type Text } from '../../src/messages/message.ts';
+import type { ErrorTexts } from '../../src/model/errors.ts';
 import { problemsWithin } from '../../src/model/problems.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
 import { createLeases } from '../../src/state/leases.ts';
@@ -16,8 +19,19 @@ import { type Receiver, startReceiver } from '../features/reminders/channels/rec
 import { book as bookReminder, createReminderWorld } from '../features/reminders/reminder-world.ts';
 import { createTriggerWorld, report } from '../features/triggers/trigger-world.ts';
 import { NEVER } from '../jobs/cycle.ts';
-import { areInSync, book, CLINIC_HOST, CLINICS, HOST, type OutageWorld, openOutageWorld } from '../jobs/world.ts';
+import {
+  areInSync,
+  book,
+  CLINIC_HOST,
+  CLINICS,
+  type Clinic,
+  HOST,
+  type OutageWorld,
+  openOutageWorld,
+  SIGNALS,
+} from '../jobs/world.ts';
 import { useRedis } from '../support/redis.ts';
+import { appointmentOf } from '../sync/arbitraries.ts';
 import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis({ appendOnly: false });
@@ -119,6 +133,56 @@ test('an outage of a clinic system is one problem of the affected clinics', asyn
   const { problems } = await status(installationOf(world));
   expect(problems).toMatchObject([{ subject: `server ${CLINIC_HOST}`, code: 'server-away' }]);
   expect(problems[0]?.tenants).toHaveLength(CLINICS);
+});
+
+describe('a server', () => {
+  const texts = (code: 'connection.certificate-expired' | 'connection.refused', remedy: Text | null) => ({
+    message: message('about', { cause: message(code), names: HOST }),
+    remedy,
+  });
+  const ofServer = async (world: OutageWorld) =>
+    (await status(installationOf(world))).problems.filter(({ code }) => code === 'server-away');
+  /** Has the server fail one more time, for another reason. */
+  const fail = (world: OutageWorld, error: { code: string; texts: ErrorTexts }) =>
+    world.clinics[0]?.outages.wait(HOST, { tenant: 'clinic-0', target: 'doctor' }, error);
+
+  test('keeps its last cause, with the remedy that only an operator can apply', async () => {
+    const world = openOutageWorld(redis, 'whole', 3);
+    world.isOut.vendor = true;
+    book(world);
+    await world.runUntil(() => false, MINUTE_MS);
+    const renew = message('certificate-refused.remedy', { code: 'CERT_HAS_EXPIRED' });
+    await fail(world, { code: 'connection-failed', texts: texts('connection.certificate-expired', renew) });
+    const [expired] = await ofServer(world);
+    expect(expired?.sentence).toMatch(/connection-failed, the certificate of the server has expired$/);
+    expect(expired?.next).toMatch(/^correct the certificate of the server \(CERT_HAS_EXPIRED\)/);
+    await fail(world, { code: 'connection-failed', texts: texts('connection.refused', null) });
+    const [refused] = await ofServer(world);
+    expect(refused?.sentence).toMatch(/the server refuses the connection$/);
+    expect(refused?.next).toBe(`clinic-mirror retry ${HOST}`);
+    world.isOut.vendor = false;
+    await world.runUntil(() => areInSync(world), 5 * MINUTE_MS);
+    expect(await ofServer(world)).toEqual([]);
+  });
+
+  test('that fails one clinic only is a problem of this clinic with the cause, while the others succeed', async () => {
+    const world = openOutageWorld(redis, 'whole', 2);
+    world.isOut.vendor = true;
+    book(world);
+    await world.runUntil(() => false, MINUTE_MS);
+    const [first, second] = world.clinics as [Clinic, Clinic];
+    world.isOut.vendor = false;
+    await world.runUntil(() => areInSync(world), 5 * MINUTE_MS);
+    world.isOut.vendor = true;
+    first.clinic.appointments.set('new', appointmentOf('new', { inHours: 30 }));
+    await world.runUntil(() => false, 6 * MINUTE_MS);
+    await second.outages.end(HOST);
+    await pushTarget(first.tenant, first.tenant.targets.get('doctor') as OpenTarget, SIGNALS);
+    await world.runUntil(() => false, 5 * SECOND_MS);
+    const { problems } = await status(installationOf(world));
+    expect(problems).toMatchObject([{ tenant: 'clinic-0', subject: 'target doctor', health: 'retrying' }]);
+    expect(problems[0]?.sentence).toContain(HOST);
+  });
 });
 
 test('a user with access to some clinics sees only those', async () => {

@@ -6,6 +6,8 @@ import { examine, type StateProbe } from '../../src/control/doctor.ts';
 import { stopsInstallation } from '../../src/control/installation-problems.ts';
 import { createMetrics } from '../../src/control/metrics.ts';
 import { status } from '../../src/control/status.ts';
+import type { TenantStatus } from '../../src/control/status-view.ts';
+import { acceptLoss } from '../../src/features/backup/backups.ts';
 import { createOperatorServer } from '../../src/http-server/operator-server.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { render } from '../../src/messages/message.ts';
@@ -14,12 +16,13 @@ import { TENANT_OPERATIONS } from '../../src/operations/tenants.ts';
 import { keys } from '../../src/state/keys.ts';
 import { connectRedis, DAEMON_SEEN_LIFE_MS, proveWrites, watchRedis } from '../../src/state/redis.ts';
 import { readRedis, timeOf } from '../../src/state/redis-readings.ts';
+import { cycle } from '../jobs/cycle.ts';
 import { paced } from '../support/pace.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { NOW } from '../sync/arbitraries.ts';
 import { openBooked } from './open-installation.ts';
-import { problems, statusOf, targetOf, tenantOf } from './status-of.ts';
+import { loginOf, problems, statusOf, targetOf, tenantOf } from './status-of.ts';
 
 const redis = useRedis();
 
@@ -28,7 +31,7 @@ function open({ aheadMs = 0 } = {}) {
   const client = connectRedis(redis.url);
   onTestFinished(() => client.disconnect());
   const clock = () => Date.now() + aheadMs;
-  const { installation: base } = openBooked(redis);
+  const { installation: base, tenant } = openBooked(redis);
   const installation = { ...base, clock, redis: () => readRedis(client, clock) };
   const probe: StateProbe = {
     ...{ check: async () => {}, requireRights: async () => {}, requireWrites: () => proveWrites(client) },
@@ -36,7 +39,7 @@ function open({ aheadMs = 0 } = {}) {
     ...{ lacksTrustedProxies: () => false, time: () => timeOf(client), resolve: null },
     view: () => base.stateCounter.view(),
   };
-  return { client, installation, probe };
+  return { client, tenant, installation, probe };
 }
 
 type World = ReturnType<typeof open>;
@@ -47,7 +50,7 @@ const SURFACES: Readonly<Record<string, (world: World) => Promise<string>>> = {
   'status as JSON': async ({ installation }) => JSON.stringify((await status(installation)).problems),
   async '/metrics'({ installation }) {
     const lines = (await createMetrics(() => installation).render()).split('\n');
-    return lines.filter((line) => line.startsWith('clinic_mirror_problems') && line.endsWith(' 1')).join('\n');
+    return lines.filter((line) => line.startsWith('clinic_mirror_problems') && !line.endsWith(' 0')).join('\n');
   },
   async doctor({ installation, probe }) {
     const findings = await Array.fromAsync(examine(installation, probe, {}, AbortSignal.timeout(paced(20_000))));
@@ -140,6 +143,27 @@ describe('a missing daemon', () => {
   });
 });
 
+describe('daemons with different configurations', () => {
+  const daemon = (host: string, hash: string, agoMs: number) => ({ host, pid: 7, hash, sinceAt: NOW - agoMs });
+
+  test('are one problem with hosts and process ids, and the newest configuration is named first', () => {
+    const daemons = [daemon('a', 'old', 9 * MINUTE_MS), daemon('b', 'new', 2 * MINUTE_MS), daemon('c', 'new', 60_000)];
+    const [found, ...others] = problems({}, { daemons });
+    expect(others).toEqual([]);
+    expect(found).toMatchObject({ tenant: null, code: 'configurations-differ', sinceAt: NOW - 2 * MINUTE_MS });
+    expect(found?.sentence).toMatch(/: b \(pid 7\), c \(pid 7\) since then, a \(pid 7\) with an older one$/);
+    expect(found !== undefined && stopsInstallation(found)).toBe(true);
+  });
+
+  test.each([
+    ['with equal configurations', [daemon('a', 'new', HOUR_MS), daemon('b', 'new', 2 * HOUR_MS)]],
+    ['while they read a changed file', [daemon('a', 'old', HOUR_MS), daemon('b', 'new', 59_000)]],
+    ['alone', [daemon('a', 'old', HOUR_MS)]],
+  ])('are not reported %s', (_how, daemons) => {
+    expect(problems({}, { daemons })).toEqual([]);
+  });
+});
+
 test('a data directory that is not writable is one problem, with the cause', () => {
   const failed = { ...statusOf([]).state, directory: 'failed', directoryFailure: 'ENOSPC' } as const;
   expect(problems({}, { state: failed })).toMatchObject([
@@ -171,10 +195,41 @@ test('a time in the future is never shown as the time of the sync', () => {
   ]);
 });
 
-test('a lost state asks no one to sign in: a backup restores the logins', () => {
-  const never = { ...tenantOf().connections[0], state: 'never' } as never;
-  const codes = (uncertainty: { code: 'state-lost'; sinceAt: number } | null) =>
-    problems({ connections: [never], uncertainty }).map(({ code }) => code);
-  expect(codes({ code: 'state-lost', sinceAt: NOW })).toEqual(['state-lost']);
-  expect(codes(null)).toEqual(['not-connected']);
+describe('a lost state', () => {
+  const never = loginOf('never', { connection: 'clinic' });
+  const lost = (tenant: string, code: 'state-lost' | 'state-went-back', changes: Partial<TenantStatus> = {}) =>
+    tenantOf({ tenant, connections: [never], loss: { code, sinceAt: NOW }, ...changes });
+  const found = (...tenants: TenantStatus[]) => problems({}, { tenants });
+
+  test('is one problem of all its tenants that names the backup first, and asks no one to sign in', () => {
+    const uncertainty = { code: 'state-lost', sinceAt: NOW } as const;
+    const all = found(lost('aurora', 'state-went-back'), lost('brera', 'state-lost', { uncertainty }), tenantOf());
+    expect(all).toMatchObject([
+      { tenant: null, code: 'state-lost', tenants: [{ tenant: 'aurora' }, { tenant: 'brera' }], sinceAt: NOW },
+    ]);
+    expect(all[0]?.next).toMatch(/^restore a backup, .*each of these clinics: clinic-mirror accept-loss aurora$/);
+    expect(all.every(stopsInstallation)).toBe(true);
+  });
+
+  test('of one tenant names its command; a forged record does not explain a missing login', () => {
+    expect(found(lost('aurora', 'state-lost'))[0]?.next).toBe(
+      'restore a backup, or run: clinic-mirror accept-loss aurora',
+    );
+    const forged = tenantOf({ connections: [never], uncertainty: { code: 'record-forged', sinceAt: NOW } });
+    expect(found(forged).map(({ code }) => code)).toEqual(['record-forged', 'not-connected']);
+  });
+
+  test.each(Object.entries(SURFACES))('has no line about a sign-in on the surface %s', async (_name, show) => {
+    const world = open();
+    const { tenant } = world;
+    await cycle(tenant);
+    await redis.connect().flushall();
+    expect(await tenant.protection.uncertainty()).toMatchObject({ code: 'state-lost' });
+    world.installation.connections = async () => [never, loginOf('never')];
+    const shown = await show(world);
+    expect(shown).toMatch(/state-lost|forgotten and opted-out/);
+    expect(shown).not.toMatch(/not-connected|clinic-mirror login|signed in/);
+    await acceptLoss(world.installation, tenant.id);
+    expect(await show(world)).toMatch(/not-connected|clinic-mirror login|signed in/);
+  });
 });

@@ -84,6 +84,7 @@ test('problems of configuration, state and alerts are reported too, required act
   const found = problems(
     {
       uncertainty: { code: 'state-lost', sinceAt: NOW },
+      loss: { code: 'state-lost', sinceAt: NOW },
       reminders: {
         waiting: 2,
         closedChannels: [{ channel: 'sms', code: 'webhook-gone', at: NOW }],
@@ -108,16 +109,25 @@ test('problems of configuration, state and alerts are reported too, required act
     },
   );
   expect(found.map(({ subject, code, health }) => `${subject}: ${code}, ${health}`)).toEqual([
+    'state: state-lost, action-required',
     'configuration: tenant-set-aside, action-required',
     'configuration: file-refused, action-required',
     'configuration: restart-awaited, action-required',
     'alerts by email: smtp-busy, action-required',
     'alerts by email: record-forged, action-required',
-    'state: state-lost, action-required',
     'reminders by sms: webhook-gone, action-required',
     'triggers to erp: webhook-gone, action-required',
     'triggers to portal: webhook-unauthorized, action-required',
     'state: redis-late, retrying',
   ]);
   for (const { next } of found) expect(next ?? '').not.toContain('<tenant>');
+});
+
+test.each([
+  ['in the future is shown', 1_000, 1_000],
+  ['that is due has no time', 0, null],
+  ['that passed has no time', -HOUR_MS, null],
+])('an attempt %s', (_when, inMs, shownInMs) => {
+  const [found] = problems({ connections: [loginOf('retrying', { nextTryAt: NOW + inMs })] });
+  expect(found).toMatchObject({ code: 'login-refused-once', nextTryAt: shownInMs === null ? null : NOW + shownInMs });
 });

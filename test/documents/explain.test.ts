@@ -49,6 +49,16 @@ test('an appointment that is as written is done in each step', () => {
   expect(statesOf()).toEqual(['done', 'done', 'done', 'done', 'done']);
 });
 
+test('an id that neither the clinic nor a target knows is told first, and no other', () => {
+  const never = { ...TARGET, link: null, way: { ...TARGET.way, written: UNWRITTEN } };
+  const first = (target: TargetExplanation, source: Explanation['source']) =>
+    JSON.stringify(explanationDocument({ ...EXPLANATION, source, targets: [target] }, 'en').blocks[0]);
+  expect(first(never, { state: 'absent' })).toContain(words.nobodyKnows);
+  expect(first(TARGET, { state: 'absent' })).not.toContain(words.nobodyKnows);
+  expect(first(never, EXPLANATION.source)).not.toContain(words.nobodyKnows);
+  expect(first({ ...never, pending: PENDING }, { state: 'absent' })).not.toContain(words.nobodyKnows);
+});
+
 describe('reading', () => {
   test('is done if the appointment is present or absent in the clinic, and stopped if that is unknown', () => {
     const stateOf = (source: Explanation['source']) => statesOf({}, { source })[0];

@@ -167,13 +167,14 @@ describe('a request without an answer', () => {
   test('names the host in its message and nothing else of the URL, which contains ids', async () => {
     const { httpClient } = openClient();
     const error = await failure(httpClient.send(request('http://127.0.0.1:1/patients/4711?name=Rossi')));
-    expect(error.message).toBe('the connection failed: 127.0.0.1:1');
+    expect(error.message).toBe('the server refuses the connection: 127.0.0.1:1');
     expect(error.remedy).toBeUndefined();
   });
 
   test('gives the next step if waiting would not help: an unknown host name, an untrusted certificate', async () => {
     const { httpClient } = openClient();
     const unknown = await failure(httpClient.send(request(`http://${TOO_LONG_A_NAME}.example/`)));
+    expect(unknown.message).toContain('the DNS does not know the server');
     expect(unknown).toMatchObject({
       code: 'connection-failed',
       remedy: expect.stringContaining('correct the host name'),
@@ -184,6 +185,7 @@ describe('a request without an answer', () => {
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
     const untrusted = await failure(httpClient.send(request(`https://localhost:${port}/`)));
+    expect(untrusted.message).toContain('the certificate of the server is not accepted');
     expect(untrusted).toMatchObject({
       code: 'connection-failed',
       remedy: expect.stringContaining('NODE_EXTRA_CA_CERTS'),

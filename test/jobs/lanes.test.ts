@@ -270,3 +270,25 @@ test('under firstRun: plan the new calendar starts with a first run: it is empty
   await sync();
   expect(model.objects()).toHaveLength(EVENTS);
 });
+
+test.each([
+  ['another name of its server', 'https://new.example/dav/me/cal/', null],
+  ['another path', 'https://old.example/dav/me/other/', NOW],
+])('a calendar under %s: users are told only of a calendar that they no longer see', async (_what, now, replacedAt) => {
+  const model = createModelTarget();
+  const target = { model };
+  const tenant = openTenant({
+    redis: redis.connect(),
+    clinic: createModelClinic(2),
+    targets: [target],
+    clock: () => NOW,
+  });
+  const containers = ['https://old.example/dav/me/cal/', now];
+  const { connector } = targetOf(tenant);
+  Object.assign(connector, { prepare: async () => (containers.length > 1 ? containers.shift() : now) });
+  await pull(tenant);
+  targetOf(tenant).preparedContainer = null;
+  await pull(tenant);
+  await drain(tenant, targetOf(tenant));
+  expect(await tenant.targetStore.read('doctor')).toMatchObject({ container: now, replacedAt });
+});

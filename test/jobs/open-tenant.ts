@@ -163,6 +163,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     spans: noSpans,
     outages: choice.outages ?? openOutages(redis, clock),
     clock,
+    sharedTime: async (at) => at,
     random: () => 0.5,
   };
   const { reminders = null } = choice;
@@ -175,7 +176,11 @@ export function withReminders(tenant: OpenTenant, reminders: OpenReminders): Ope
     ...tenant,
     reminders,
     followers: [
-      reminderFollower({ ...tenant, reminders, readPatient: (id, signal) => tenant.clinic.readPatient(id, signal) }),
+      reminderFollower({
+        ...{ ...tenant, reminders },
+        readAppointment: (id, signal) => tenant.clinic.readAppointment(id, signal),
+        readPatient: (id, signal) => tenant.clinic.readPatient(id, signal),
+      }),
     ],
   };
 }

@@ -119,6 +119,26 @@ describe('a state that was emptied', () => {
     expect((await tenant.tombstones.load())('p2')).toBe(true);
   });
 
+  it('explains missing logins until a complete cycle, or until an administrator accepts the loss', async () => {
+    const world = createWorld(dataDirectory);
+    await cycle(world.open());
+    await redis.connect().flushall();
+    const [tenant, other] = [world.open(), world.open()];
+    const lossSeenBy = async ({ protection }: typeof tenant) => {
+      await protection.uncertainty({ lookOnly: true });
+      return protection.unresolvedLoss();
+    };
+    expect(await lossSeenBy(tenant)).toMatchObject({ code: 'state-lost' });
+    expect(await lossSeenBy(other)).toMatchObject({ code: 'state-lost' });
+    world.clock.now += 1;
+    await cycle(tenant);
+    expect(await lossSeenBy(other)).toBeNull();
+    await redis.connect().flushall();
+    expect(await lossSeenBy(tenant)).toMatchObject({ code: 'state-lost' });
+    await acceptLoss(openInstallation({ tenants: [tenant] }), tenant.id);
+    expect(await lossSeenBy(tenant)).toBeNull();
+  });
+
   it('keeps a tombstone that cannot be removed from the data directory either', async () => {
     const world = createWorld(dataDirectory);
     const tenant = world.open();

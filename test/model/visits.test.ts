@@ -128,5 +128,8 @@ describe('a single read', () => {
     const unusable = { unusable: { recordId: 'g', code: 'bad-time', field: 'start' } };
     for (const answer of [unusable, { absent: true as const }])
       expect(await answering(answer).read('g~patient:p1')).toEqual(answer);
+    const deleted = answering({ absent: true, deleted: group() });
+    expect(await deleted.read('g~patient:p2')).toMatchObject({ absent: true, deleted: { patientId: 'p2' } });
+    expect(await deleted.read('g~patient:p9')).toEqual({ absent: true });
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { clinicProfileSchema } from '../../src/clinic/schema/profile.ts';
 import { compareSpecification } from '../../src/profile-finder/compare.ts';
 import { propose } from '../../src/profile-finder/findings.ts';
-import { readSpecification } from '../../src/profile-finder/openapi.ts';
+import { type QueryParameter, queryParameter, readSpecification } from '../../src/profile-finder/openapi.ts';
 import { changed, compared, DOCUMENTED, withAppointments } from './documents.ts';
 
 describe('windows', () => {
@@ -115,6 +115,25 @@ describe('a document of a list of agendas', () => {
       );
     },
   );
+
+  test('with an observed cursor or link under any name proposes that style', () => {
+    const observed = (query: QueryParameter[], next: { cursorPath: string | null; linkPath: string | null }) => {
+      const [operation] = readSpecification(
+        JSON.stringify({
+          ...{ openapi: '3.0.0', info: {} },
+          paths: { '/v2/tenants/{tenantId}/agendas': { get: { responses: { 200: { content: rows } } } } },
+        }),
+      ).operations;
+      return pagingIn(compareSpecification({ operations: [{ ...operation!, query, next }] }, DOCUMENTED));
+    };
+    const cursor = queryParameter('segno', { isCursor: true });
+    expect(observed([cursor], { cursorPath: 'esito.segno', linkPath: null })).toMatchObject([
+      { value: { style: 'cursor', cursorParameter: 'segno', cursorPath: 'esito.segno', sizeParameter: null } },
+    ]);
+    expect(observed([], { cursorPath: null, linkPath: 'weiter' })).toMatchObject([
+      { value: { style: 'next-link', linkPath: 'weiter' } },
+    ]);
+  });
 
   test('without such parameters proposes no paging as likely, and has a question about complete lists', () => {
     const found = comparedList({ responses: { 200: { content: rows } } });

@@ -58,6 +58,31 @@ describe('the paging of a list is found by asking for two rows', () => {
     expect(found).toMatchObject({ hasLinkHeader: true, query: [{ name: 'limit', maximum: 15 }] });
   });
 
+  test.each([
+    ['segnalibro', 'segnalibro'],
+    ['nextPageToken', 'pageToken'],
+    ['esito.prossimo', 'prossimo'],
+  ])('by a cursor at %s, although no parameter gives fewer rows', async (path, parameter) => {
+    const [name = '', inner] = path.split('.');
+    const found = await pagingOf((query) => {
+      const from = Number((query.get(parameter) ?? 'c0').slice(1));
+      const token = from + 15 < ROWS.length ? `c${from + 15}` : null;
+      const next = inner === undefined ? { [name]: token } : { [name]: { [inner]: token } };
+      return {
+        body: { righe: ROWS.slice(from, from + 15), altre: token === null ? 'N' : 'S', conteggio: 40, ...next },
+      };
+    });
+    expect(found).toMatchObject({
+      query: [{ name: parameter, isCursor: true }],
+      envelope: { cursorPath: path, linkPath: null },
+    });
+  });
+
+  test('by a link under any name, which needs no parameter', async () => {
+    const found = await pagingOf(() => ({ body: { righe: ROWS, weiter: '/v1/list?ab=2' } }));
+    expect(found).toMatchObject({ query: [], envelope: { cursorPath: null, linkPath: 'weiter' } });
+  });
+
   test('and is none where no parameter gives fewer rows', async () => {
     const found = await pagingOf(() => ({ body: ROWS }));
     expect(found).toMatchObject({ query: [], largest: [], hasLinkHeader: false });

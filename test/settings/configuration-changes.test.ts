@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { takeUpSettings } from '../../src/settings/configuration-changes.ts';
+import { sharedConfigurationHash, takeUpSettings } from '../../src/settings/configuration-changes.ts';
 import { ENV, load, NONE, SETTINGS, tenantFile, world, writeConfiguration } from './configuration-directory.ts';
 
 describe('reloaded files', () => {
@@ -11,6 +11,19 @@ describe('reloaded files', () => {
     write('tenants/uno.yaml', tenantFile('1').replace('  rossi:', '  bianchi:'));
     expect(readAgain()).toMatchObject({ changed: ['due', 'uno'], reduced: ['due', 'uno'] });
   });
+});
+
+test('daemons share a configuration if only ports, files and secrets differ', () => {
+  const hashOf = (settings: string) => {
+    const { dir, write } = world();
+    write('clinic-mirror.yaml', settings);
+    return sharedConfigurationHash(load(dir, { env: ENV }));
+  };
+  const first = hashOf(SETTINGS);
+  const ofHost = SETTINGS.replace('6390', '6391').concat('http: { port: 9999 }\nlog: { level: debug }\n');
+  expect(hashOf(ofHost)).toBe(first);
+  expect(hashOf(`${SETTINGS}schedule: { pullEverySeconds: 60 }\n`)).not.toBe(first);
+  expect(hashOf(SETTINGS.replace('clientId: g', 'clientId: h'))).not.toBe(first);
 });
 
 describe('settings and profiles', () => {

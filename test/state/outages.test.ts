@@ -64,6 +64,26 @@ describe('a host that is down', () => {
     expect(await store.list(NOW + 2 * HOUR_MS + 1)).toEqual([]);
   });
 
+  test('keeps the code and the texts of the last error, and its begin', async () => {
+    const { store, wait } = open();
+    await wait(LANE);
+    const texts = { message: 'expired', remedy: 'renew the certificate' };
+    const facts = { now: NOW + 1_000, code: 'timeout', texts, lastsAfterMs: DAY_MS };
+    await store.wait(HOST, CYCLE, { ...facts, mayTry: true });
+    await store.wait(HOST, CYCLE, { ...facts, code: 'other', mayTry: false });
+    expect(await store.list(NOW)).toMatchObject([{ code: 'timeout', texts, sinceAt: NOW, isReported: true }]);
+  });
+
+  test('is not reported while it follows an answer, unless it lasts', async () => {
+    const { store, wait } = open();
+    await wait(LANE);
+    await store.end(HOST, NOW);
+    await wait(LANE, NOW + 6_000);
+    expect(await store.list(NOW)).toMatchObject([{ isReported: false }]);
+    await wait(LANE, NOW + 6_000 + 15 * MINUTE_MS);
+    expect(await store.list(NOW)).toMatchObject([{ isReported: true }]);
+  });
+
   test('with data in Redis other than the encrypted data is not listed', async () => {
     const { wait } = open();
     await wait(LANE);

@@ -133,3 +133,31 @@ describe('a Redis that answers but refuses writes', () => {
     });
   });
 });
+
+test('a database number that Redis lacks is refused by name, and nothing reaches database 0', async () => {
+  const server = await startRedis({ server: inject('redisServer') });
+  onTestFinished(() => server.crash().then(() => server.stop()));
+  const client = connectRedis(`redis://127.0.0.1:${server.port}/99`);
+  const tester = new Redis({ port: server.port });
+  onTestFinished(() => {
+    client.disconnect();
+    tester.disconnect();
+  });
+  const works = [
+    () => client.set('a', '1'),
+    () => client.eval(WRITE, 1, 'b', '1'),
+    () => client.multi().set('c', '1').exec(),
+    () => client.pipeline().set('d', '1').exec(),
+  ];
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    for (const work of works) {
+      const failure = await Promise.resolve(work()).then(
+        (answer) => (answer as [Error | null, unknown][] | null)?.[0]?.[0] ?? answer,
+        (error: unknown) => error,
+      );
+      const { code, actor } = asMirrorError(failure);
+      expect({ code, actor, work: String(work) }).toMatchObject({ code: 'redis-database-missing', actor: 'settings' });
+    }
+  }
+  expect(await tester.dbsize()).toBe(0);
+});

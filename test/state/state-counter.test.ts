@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -19,12 +19,13 @@ function open({ path = directory as string | null, key = 7 } = {}) {
   const connection = redis.connect();
   const clock = { now: NOW };
   const error = vi.fn();
+  const info = vi.fn();
   const openCounter = () =>
     createStateCounter({
       ...{ redis: connection, writer: connection, replicas: 0, directory: path, identityKey: Buffer.alloc(32, key) },
-      ...{ clock: () => clock.now, log: { ...silentLogger, error } },
+      ...{ clock: () => clock.now, log: { ...silentLogger, error, info } },
     });
-  return { connection, clock, error, openCounter, counter: openCounter() };
+  return { connection, clock, error, info, openCounter, counter: openCounter() };
 }
 
 describe('a Redis that was emptied', () => {
@@ -121,13 +122,16 @@ describe('a data directory that cannot be used', () => {
     expect(await counter.view()).toMatchObject({ directory: 'failed', directoryFailure: 'ENOENT' });
   });
 
-  test('works again after the next success', async () => {
-    const { counter } = open();
-    const full = Object.assign(new Error('x'), { code: 'ENOSPC' });
-    await counter.withDirectory(async () => Promise.reject(full));
+  test('is full for the next view, and works again for the next one after the disk has room', async () => {
+    const { counter, error, info } = open();
+    expect(await counter.view()).toMatchObject({ directory: 'kept' });
+    // The kernel answers ENOSPC to each write to this device.
+    await symlink('/dev/full', join(directory, `probe-${process.pid}`));
     expect(await counter.view()).toMatchObject({ directory: 'failed', directoryFailure: 'ENOSPC' });
-    await counter.requireDirectory(async () => {});
     expect(await counter.view()).toMatchObject({ directory: 'kept', directoryFailure: null });
+    expect(await counter.view()).toMatchObject({ directory: 'kept' });
+    expect(error).toHaveBeenCalledTimes(1);
+    expect(info.mock.calls).toEqual([[{ failedForMs: expect.any(Number) }, 'data directory is writable again']]);
   });
 
   test('is not required if none is configured', async () => {

@@ -58,7 +58,7 @@ function leadsOn(value: unknown): boolean {
 
 /** Words for further rows, in languages of clinic systems. */
 const MORE =
-  /next|more(?!over)|further|cursor|contin|token|bookmark|altr[aeio]|success|prossim|seguent|segue|ancora|weiter|n(?:ae|a)chst|folgend|mehr|suivant|prochain|encore|siguient|proxim|seguint|volgend|meer|rest(?:o|ant|ano|lich|liche)|remain|mancan|pendin/;
+  /next|more(?!over)|further|cursor|contin|token|bookmark|segnalibr|lesezeich|signet|marcador|jeton|altr[aeio]|success|prossim|seguent|segue|ancora|weiter|n(?:ae|a)chst|folgend|mehr|suivant|prochain|encore|siguient|proxim|seguint|volgend|meer|rest(?:o|ant|ano|lich|liche)|remain|mancan|pendin/;
 /** Words for a number of rows. */
 const TOTAL =
   /total|count|conteggio|anzahl|gesamt|nombre|numero(?!versione)|num(?:ber)?of|records|righe|elementi|risultati|quant|aantal|zeilen/;

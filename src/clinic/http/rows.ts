@@ -13,6 +13,20 @@ export type Mapped<Model> = { record: Model; unread?: readonly string[] } | { un
 /** Converts a row to a record. */
 export type RowMapper<Model> = (row: unknown) => Mapped<Model>;
 
+/** Content of deleted records by tombstone. Not a member of the tombstone, because lists store and copy tombstones. */
+const DELETED = new WeakMap<InvalidRow, unknown>();
+
+/** Returns a tombstone that keeps the readable content of its record, for {@link deletedRecordOf}. */
+export function keepDeleted(tombstone: InvalidRow, record: unknown): InvalidRow {
+  if (record !== null) DELETED.set(tombstone, record);
+  return tombstone;
+}
+
+/** Returns the readable content of a record that the clinic marks as deleted, or null. */
+export function deletedRecordOf<Model>(tombstone: InvalidRow): Model | null {
+  return (DELETED.get(tombstone) as Model | undefined) ?? null;
+}
+
 /** Path of the answer itself. */
 export const ITSELF = '.';
 /** Separator between a date and its time, in paths and in values. */

@@ -14,9 +14,11 @@ import {
   asFlag,
   asId,
   compilePaths,
+  deletedRecordOf,
   folded,
   isJsonObject,
   type JsonObject,
+  keepDeleted,
   type Mapped,
   type ValueReader,
 } from '../http/rows.ts';
@@ -125,7 +127,11 @@ export function withTombstones<Model, Rest extends unknown[]>(
   return (row, ...rest) => {
     if (!isJsonObject(row)) return map(row, ...rest);
     const deleted = flags.some((isRaised) => isRaised(row)) ? tombstoneOf(row) : null;
-    if (deleted !== null) return deleted;
+    if (deleted !== null) {
+      const content = map(row, ...rest);
+      keepDeleted(deleted.unusable, 'record' in content ? content.record : null);
+      return deleted;
+    }
     const mapped = map(row, ...rest);
     return 'unusable' in mapped && isCancelled(row) ? (tombstoneOf(row) ?? mapped) : mapped;
   };
@@ -231,7 +237,7 @@ export function compileAppointmentRows(profile: ClinicProfile): ZonedMapper<Appo
     const [agendaId, another] = agendaIdsOf(row) ?? [];
     // A row of several agendas may concern any target.
     if (agendaId === undefined || another !== undefined) return mapped;
-    return { unusable: { ...mapped.unusable, agendaId } };
+    return { unusable: keepDeleted({ ...mapped.unusable, agendaId }, deletedRecordOf(mapped.unusable)) };
   });
 }
 

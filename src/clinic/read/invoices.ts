@@ -205,7 +205,8 @@ export function createInvoiceReader(context: ClinicContext): InvoiceReader {
     },
     async readInvoice(tenantId, id, { withDoctors }, signal) {
       const answer = await invoices.read(tenantId, id, signal);
-      return 'found' in answer ? { found: await invoiceOf(tenantId, answer.found, withDoctors, signal) } : answer;
+      if ('found' in answer) return { found: await invoiceOf(tenantId, answer.found, withDoctors, signal) };
+      return 'absent' in answer ? { absent: true } : answer;
     },
   };
 }

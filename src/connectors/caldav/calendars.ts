@@ -10,6 +10,7 @@ import {
   type DavMember,
   type DavSession,
   isMultistatus,
+  isSameSite,
   nameOf,
   readRefused,
   resolveHref,
@@ -27,6 +28,7 @@ export interface CalendarSearch {
 
 /**
  * Returns the URL of the target's calendar: the configured calendar, the stored calendar, a calendar found by owner tag, or a new calendar.
+ * After the server was renamed, the stored calendar is found by owner tag at the new name.
  * The new calendar's name is derived from the owner tag, so that two concurrent workers create only one. The name of a deleted calendar is
  * never reused.
  * @throws MirrorError `settings` if the calendar is absent, is read-only or is not a calendar
@@ -36,10 +38,39 @@ export async function prepareCalendar(search: CalendarSearch, storedId: string |
   if ('url' in calendar) {
     return checked(await proveThere({ ...search, url: asCollection(new URL(calendar.url)), isOwn: false }));
   }
-  const remembered = storedId === null ? null : await describe(search, new URL(storedId));
+  const base = baseAddress(search.settings);
+  const stored = storedId === null ? null : new URL(storedId);
+  // The password is not sent to a server that the settings no longer name.
+  if (stored === null || !isSameSite(base, stored))
+    return preparedIn(search, calendar, await homeOf(search, calendar.home), null);
+  const remembered = await describe(search, stored).catch(async (error: unknown) => {
+    const moved =
+      base.host === stored.host || !isUnreachable(error) ? null : await movedTo(search, calendar.home, stored);
+    if (moved === null) throw error;
+    return moved;
+  });
+  if (remembered instanceof URL) return remembered;
   if (remembered !== null) return checked(remembered);
-  const home = await homeOf(search, calendar.home);
-  return (await locateIn(search, home)) ?? (await createCalendar(search, home, calendar.create, storedId));
+  return preparedIn(search, calendar, await homeOf(search, calendar.home), storedId);
+}
+
+async function preparedIn(
+  search: CalendarSearch,
+  { create }: { create: string },
+  home: URL,
+  storedId: string | null,
+): Promise<URL> {
+  return (await locateIn(search, home)) ?? (await createCalendar(search, home, create, storedId));
+}
+
+/** Returns the calendar if discovery leads to another host of the site than the stored one: the server has a new name. */
+async function movedTo(search: CalendarSearch, home: string, stored: URL): Promise<URL | null> {
+  const found = await homeOf(search, home);
+  return found.host === stored.host ? null : locateIn(search, found);
+}
+
+function isUnreachable(error: unknown): boolean {
+  return error instanceof MirrorError && (error.code === 'connection-failed' || error.code === 'timeout');
 }
 
 /**

@@ -11,6 +11,8 @@ const en = {
   find: 'Explain',
   empty:
     'Enter the id of an appointment. This page then shows each step from the clinic to each target, with evidence.',
+  nobodyKnows:
+    'The clinic has no appointment with this id, and no target ever received one: check the id. The plan lists ids.',
   asJson: 'As JSON',
   command: 'As a command',
   steps: 'Steps',
@@ -71,6 +73,8 @@ export const EXPLAIN: Texts<typeof en> = {
     find: 'Spiega',
     empty:
       'Inserire il codice di un appuntamento: la pagina mostra ogni passo dalla clinica a ogni destinazione, con le prove.',
+    nobodyKnows:
+      'La clinica non ha alcun appuntamento con questo id, e nessuna destinazione ne ha mai ricevuto uno: controllare l’id. Il piano elenca gli id.',
     asJson: 'Come JSON',
     command: 'Come comando',
     steps: 'Passi',

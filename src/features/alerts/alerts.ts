@@ -5,7 +5,7 @@ import type { Problem } from '../../model/problems.ts';
 import type { Clock, Instant } from '../../model/time.ts';
 import type { Leases } from '../../state/leases.ts';
 import type { AlertStore } from '../../state/reports.ts';
-import { type AlertMemory, NOTHING_REPORTED, nextDigest } from './digest.ts';
+import { type AlertMemory, awaitsEnd, NOTHING_REPORTED, nextDigest } from './digest.ts';
 import type { SendAlerts } from './send.ts';
 
 /** Parts of an alert check. */
@@ -25,8 +25,8 @@ export interface AlertParts {
 
 /** Checks for problems and sends alerts. */
 export interface AlertWatch {
-  /** Never throws. */
-  check(parts: AlertParts, signal: AbortSignal): Promise<void>;
+  /** Never throws. @returns whether this process reported a problem whose end is not reported yet: check again after `CHECK_END_MS` */
+  check(parts: AlertParts, signal: AbortSignal): Promise<boolean>;
 }
 
 const LEASE = 'alerts';
@@ -52,9 +52,10 @@ export function createAlertWatch(): AlertWatch {
   }
   return {
     async check(parts, signal) {
-      if (parts.channels.size === 0) return;
+      if (parts.channels.size === 0) return false;
+      let isAwaited = false;
       try {
-        await checkOnce(parts, signal);
+        isAwaited = await checkOnce(parts, signal);
         away = null;
       } catch (error) {
         const failure = asMirrorError(error);
@@ -66,14 +67,16 @@ export function createAlertWatch(): AlertWatch {
         };
       }
       await alertOfRedis(parts, signal);
+      return isAwaited || [...alone.values()].some(awaitsEnd);
     },
   };
 }
 
-async function checkOnce(parts: AlertParts, signal: AbortSignal): Promise<void> {
+async function checkOnce(parts: AlertParts, signal: AbortSignal): Promise<boolean> {
   const { channels, store, leases, clock } = parts;
   const lease = await leases.tryTake(LEASE);
-  if (lease === null) return;
+  if (lease === null) return false;
+  let isAwaited = false;
   try {
     const [problems, stored] = [await parts.problems(), await store.read()];
     await store.retainOnly([...channels.keys()]);
@@ -82,6 +85,7 @@ async function checkOnce(parts: AlertParts, signal: AbortSignal): Promise<void> 
       const before = memory === null ? NOTHING_REPORTED : (JSON.parse(memory) as AlertMemory);
       const now = clock();
       const { digest, sent, untold } = nextDigest(before, problems, now, parts.outageAfterMs);
+      isAwaited ||= awaitsEnd(sent);
       await store.write(channel, { memory: JSON.stringify(untold), failure, forgedAt });
       if (digest === null) continue;
       const ended = AbortSignal.any([signal, lease.signal]);
@@ -90,7 +94,7 @@ async function checkOnce(parts: AlertParts, signal: AbortSignal): Promise<void> 
         // Stored after sending: a crash between the two steps sends the alert twice, but never loses the alert.
         await store.write(channel, { memory: JSON.stringify(sent), failure: null, forgedAt });
       } catch (error) {
-        if (ended.aborted) return;
+        if (ended.aborted) return false;
         const { code, remedy } = asMirrorError(error);
         parts.log.warn({ channel, code, remedy }, 'channel did not accept an alert');
         await store.write(channel, {
@@ -100,6 +104,7 @@ async function checkOnce(parts: AlertParts, signal: AbortSignal): Promise<void> 
         });
       }
     }
+    return isAwaited;
   } finally {
     await lease.release();
   }

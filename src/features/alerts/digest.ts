@@ -1,11 +1,13 @@
 import { type Code, type Message, message, type Text } from '../../messages/message.ts';
 import { needsPerson, type Problem, SERVER_AWAY } from '../../model/problems.ts';
-import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
+import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
 
 /** Stored state of a problem: times and number of reports. The text is generated for each message. */
 interface Open {
   /** First time with the problem. */
   seenAt: Instant;
+  /** Begin of the problem, if known. Absent in records of earlier releases. */
+  sinceAt?: Instant;
   /** First time without the problem; null while the problem exists. */
   goneAt: Instant | null;
   /** Number of reports. */
@@ -34,13 +36,17 @@ export interface Digest {
 /** State before the first check. */
 export const NOTHING_REPORTED: AlertMemory = { open: {}, lastSentAt: null };
 
-/** Shorter problems are not reported, and shorter recoveries do not end a problem. */
+/** Shorter problems are not reported. */
 const STABLE_AFTER_MS = 4 * MINUTE_MS;
+/** Interval of checks while a reported problem is open: its end is confirmed by two checks, and reported within a minute. Project choice. */
+export const CHECK_END_MS = 20 * SECOND_MS;
+/** Shorter recoveries do not end a reported problem. Less than the interval, because timers vary. */
+const OVER_AFTER_MS = CHECK_END_MS - 5 * SECOND_MS;
 /** Duration after which a problem that may end without action is reported. */
 const TOO_LONG_MS = DAY_MS;
 /** Times of reports after the first occurrence: days 1, 3, 7 and 14. Four reports are enough. */
 const REPORT_AFTER_MS = [0, 2 * DAY_MS, 6 * DAY_MS, 13 * DAY_MS];
-/** Least time between two messages, so that an outage of many clinics makes a single message. */
+/** Least time between two messages about problems that began or continue, so that an outage of many clinics makes a single message. */
 const APART_MS = HOUR_MS;
 
 /**
@@ -55,19 +61,21 @@ export function nextDigest(
 ): { digest: Digest | null; sent: AlertMemory; untold: AlertMemory } {
   const there = new Map(problems.map((problem) => [idOf(problem), problem]));
   const seen = withSeen(open, there, now);
-  const isOver = ({ goneAt }: Open) => goneAt !== null && now - goneAt >= STABLE_AFTER_MS;
+  const isOver = ({ goneAt, sent }: Open) =>
+    goneAt !== null && now - goneAt >= (sent > 0 ? OVER_AFTER_MS : STABLE_AFTER_MS);
   // Problems that ended before a report are discarded.
   const still = Object.fromEntries(Object.entries(seen).filter(([, one]) => !isOver(one) || one.sent > 0));
-  const due = [...there].flatMap(([id, problem]) => {
+  const ready = [...there].flatMap(([id, problem]) => {
     const one = still[id];
     return one !== undefined && stepsUntil(one, problem, now, outageAfterMs) > one.sent ? [{ id, one, problem }] : [];
   });
-  const reportedOver = Object.entries(still).flatMap(([id, one]) => (isOver(one) ? [overOf(id)] : []));
-  // Reports about an unreachable or recovered server are sent immediately.
-  const isUrgent = [...due.map(({ problem }) => problem), ...reportedOver].some(isOutage);
+  const reportedOver = Object.entries(still).flatMap(([id, one]) => (isOver(one) ? [overOf(id, one)] : []));
+  // Reports about an unreachable server are sent immediately. Ends never wait.
+  const isUrgent = ready.some(({ problem }) => isOutage(problem));
   const isTooSoon = !isUrgent && lastSentAt !== null && now >= lastSentAt && now - lastSentAt < APART_MS;
+  const due = isTooSoon ? [] : ready;
   const untold = { open: still, lastSentAt };
-  if (isTooSoon || due.length + reportedOver.length === 0) return { digest: null, sent: untold, untold };
+  if (due.length + reportedOver.length === 0) return { digest: null, sent: untold, untold };
   const reportedNow = new Map(due.map(({ id, one, problem }) => [id, stepsUntil(one, problem, now, outageAfterMs)]));
   const rest = Object.entries(still).flatMap(([id, one]): [string, Open][] => {
     if (isOver(one)) return [];
@@ -82,7 +90,7 @@ export function nextDigest(
       over: reportedOver,
       others: rest.filter(([id, one]) => one.sent > 0 && one.goneAt === null && !reportedNow.has(id)).length,
     },
-    sent: { open: Object.fromEntries(rest), lastSentAt: now },
+    sent: { open: Object.fromEntries(rest), lastSentAt: due.length === 0 ? lastSentAt : now },
     untold,
   };
 }
@@ -91,7 +99,8 @@ function withSeen(open: AlertMemory['open'], there: ReadonlyMap<string, Problem>
   const seen: Record<string, Open> = {};
   for (const [id, one] of Object.entries(open))
     seen[id] = { ...one, goneAt: there.has(id) ? null : (one.goneAt ?? now) };
-  for (const id of there.keys()) seen[id] ??= { seenAt: now, goneAt: null, sent: 0 };
+  for (const [id, { sinceAt }] of there)
+    seen[id] ??= { seenAt: now, sinceAt: Math.min(sinceAt ?? now, now), goneAt: null, sent: 0 };
   return seen;
 }
 
@@ -100,10 +109,15 @@ function idOf({ tenant, texts, code }: Problem): string {
   return JSON.stringify([tenant, texts.subject, code]);
 }
 
-/** Returns an ended problem from its stored id. */
-function overOf(id: string): Problem {
+/** Returns an ended problem from its stored id, with its begin. */
+function overOf(id: string, { sinceAt, seenAt }: Open): Problem {
   const [tenant, subject, code] = JSON.parse(id) as [string | null, Text, string];
-  return overProblem(tenant, subject, code);
+  return { ...overProblem(tenant, subject, code), sinceAt: sinceAt ?? seenAt };
+}
+
+/** Returns whether a reported problem is open, or its end is not confirmed yet. */
+export function awaitsEnd({ open }: AlertMemory): boolean {
+  return Object.values(open).some(({ sent }) => sent > 0);
 }
 
 /** Returns whether the problem is a shared unreachable server. */

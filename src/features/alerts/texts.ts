@@ -20,6 +20,8 @@ const EN = {
   ofClinics: (count: number) => ` of ${count} ${count === 1 ? 'clinic' : 'clinics'}`,
   more: (count: number) => `and ${count} more`,
   since: (age: string) => `for ${age}`,
+  lasted: (age: string) => `after ${age}`,
+  minutes: (count: number) => `${count} min`,
   until: (age: string) => `in ${age}`,
   nextTry: (minutes: number) => `retrying, next try in ${minutes} min`,
   waiting: (count: number) => `${count} ${count === 1 ? 'pending change' : 'pending changes'}`,
@@ -47,6 +49,8 @@ const WORDS = {
     ofClinics: (count) => ` in ${count} ${count === 1 ? 'clinica' : 'cliniche'}`,
     more: (count) => `e altri ${count}`,
     since: (age) => `da ${age}`,
+    lasted: (age) => `dopo ${age}`,
+    minutes: (count) => `${count} min`,
     until: (age) => `tra ${age}`,
     nextTry: (minutes) => `nuovi tentativi in corso, riprova tra ${minutes} min`,
     waiting: (count) => `${count} ${count === 1 ? 'modifica in coda' : 'modifiche in coda'}`,
@@ -128,7 +132,9 @@ function lineOf(problem: Problem, { now, words, say }: MessageContext, isOver: b
   const { code, sinceAt, breaksAt, nextTryAt, waiting, syncHealth, tenants } = problem;
   const { sentence, next } = problem.texts;
   const more = [
-    ...(sinceAt === null || isOver ? [] : [words.since(ageOf(now - sinceAt, words))]),
+    ...(sinceAt === null
+      ? []
+      : [isOver ? words.lasted(durationOf(now - sinceAt, words)) : words.since(ageOf(now - sinceAt, words))]),
     ...(breaksAt === null || breaksAt <= now || isOver ? [] : [words.until(ageOf(breaksAt - now, words))]),
     ...(nextTryAt === null || nextTryAt <= now || isOver ? [] : [words.nextTry(minutesOf(nextTryAt - now))]),
     ...(tenants === undefined || isOver ? [] : [words.clinics(tenants.length, idsOf(tenants, words))]),
@@ -151,6 +157,10 @@ function whoOf({ tenant, texts: { subject } }: Problem, say: MessageContext['say
 
 function minutesOf(ms: number): number {
   return Math.ceil(ms / MINUTE_MS);
+}
+
+function durationOf(ms: number, words: Words): string {
+  return ms < HOUR_MS ? words.minutes(Math.max(1, minutesOf(ms))) : ageOf(ms, words);
 }
 
 function ageOf(ms: number, words: Words): string {

@@ -69,7 +69,7 @@ export async function tenantDuplicates(
     const duplicates = await duplicatesOf(tenant, target, clinicReading, signal);
     targets.push({ target: target.id, connector: target.configuration.connector, duplicates });
   }
-  return { tenant: id, asOf: clinicReading.startedAt, targets };
+  return { tenant: id, asOf: await tenant.sharedTime(clinicReading.startedAt), targets };
 }
 
 async function duplicatesOf(

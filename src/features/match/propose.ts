@@ -38,7 +38,13 @@ export async function proposeMatches(
   const ambiguous = rows.filter(({ contacts, patients }) => contacts > 1 || patients > 1).length;
   const names = { tenant: tenantId, target, connector: configuration.connector };
   return {
-    view: { ...names, asOf: cycle.clinicReading.startedAt, ...found, pairs: rows.length, ambiguous },
+    view: {
+      ...names,
+      asOf: await tenant.sharedTime(cycle.clinicReading.startedAt),
+      ...found,
+      pairs: rows.length,
+      ambiguous,
+    },
     file: toMatchFile(rows, identity),
   };
 }

@@ -219,6 +219,7 @@ async function sendToClinic(asked: Asked, answer: Answer): Promise<AnswerWord> {
 
 /** Returns the page that prevents an answer, or null. */
 function hindranceOf({ entry, link }: Asked, answerOf: Lookup<Appointment>, answer: Answer): AnswerWord | null {
+  if (entry.movedTo !== null) return 'moved';
   if ('absent' in answerOf) return 'gone';
   if ('unusable' in answerOf) return 'refused';
   const { status, patientId, time } = answerOf.found;

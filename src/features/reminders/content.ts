@@ -69,7 +69,8 @@ export function languageOf(stated: string | null, fallback: Language): Language 
   return fallback;
 }
 
-function fieldValues(input: ContentInput, language: Language) {
+/** Returns the value of each field of a text. */
+export function fieldValues(input: ContentInput, language: Language) {
   const { file, clinic, location, patient } = input;
   const now = timeFields(input, language);
   const stated = timeFields(input.correction?.sentTime ?? input, language);
@@ -96,8 +97,8 @@ function timeFields({ startAt, zone }: { startAt: Instant; zone: string }, langu
 }
 
 /** Fills each field in a single pass, so that braces in a value are not fields. */
-function filled(template: string, fields: Record<TextField, string>): string {
-  const text = template.replaceAll(/\{(\w+)\}/g, (_whole, field: TextField) => fields[field]);
+export function filled(template: string, fields: Record<string, string>): string {
+  const text = template.replaceAll(/\{(\w+)\}/g, (_whole, field: string) => fields[field] ?? '');
   return text
     .replaceAll(/[ \t]+/g, ' ')
     .replaceAll(/ ([,.!?;:])/g, '$1')

@@ -4,6 +4,7 @@ import { REMINDERS } from '../../model/reminders.ts';
 import { HOUR_MS, type Instant } from '../../model/time.ts';
 import type { ReminderFile } from '../../settings/reminder-schema.ts';
 import { exceeds } from '../../sync/guard.ts';
+import { visitOf } from './told.ts';
 
 /** Corrections in this window are counted together, because a slow mass change is as dangerous as a fast mass change. */
 const WINDOW_MS = HOUR_MS;
@@ -48,11 +49,10 @@ export function weighCorrections(input: CorrectionInput): (call: CalledFor) => H
   const approved = recordsIn(holds.filter(({ state }) => state === 'approved'));
   const states = new Map(calls.map((call) => [call, correctionStateOf(call, { holds, waiting, now })]));
   const begun = entries.filter(
-    ({ appointmentId, correction, plannedAt }) =>
-      correction !== null && plannedAt > now - WINDOW_MS && !approved.has(appointmentId),
+    (entry) => entry.correction !== null && entry.plannedAt > now - WINDOW_MS && !approved.has(visitOf(entry)),
   );
   const unsure = calls.filter((call) => ['waiting', 'undecided'].includes(states.get(call) ?? ''));
-  const together = new Set([...[...begun, ...unsure].map(({ appointmentId }) => appointmentId), ...unseen]);
+  const together = new Set([...begun.map(visitOf), ...unsure.map(({ appointmentId }) => appointmentId), ...unseen]);
   const isTooMuch = exceeds(together.size, sentCount, limit);
   return (call) => {
     const correctionState = states.get(call);

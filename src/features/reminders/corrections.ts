@@ -12,15 +12,11 @@ import {
 } from '../../model/reminders.ts';
 import { DAY_MS, HOUR_MS, type Instant } from '../../model/time.ts';
 import { type CalledFor, weighCorrections } from './correction-guard.ts';
-import { quietSpanAt } from './due.ts';
 import { type LocationCatalogue, locationOf } from './places.ts';
 import type { OpenReminders } from './ports.ts';
-import { cancellationExclusion, type ReminderRule, reminderExclusion } from './rules.ts';
+import { keyOf, remedyFor } from './remedies.ts';
 import { failedOf, isForInactive } from './steps.ts';
-import { correctionOf, type MessageTruth, messageTruthOf, type Truth } from './told.ts';
-
-/** A reminder of the new time due within this time replaces the correction. Project choice. */
-const SOON_MS = 4 * HOUR_MS;
+import { type MessageTruth, messageTruthOf, type Truth, visitOf } from './told.ts';
 
 /** Time after the announced start in which a read may still find an earlier move to a later time. Project choice. */
 const PASSED_MS = DAY_MS;
@@ -34,18 +30,14 @@ export interface SeenByPatients {
   zone: string;
 }
 
-/** Correction of a false message: a due message, or none with a reason. */
-type Remedy =
-  | { due: PlannedReminder | LedgerEntry; isPlanned: boolean }
-  | { waitsUntilAt: Instant }
-  | { reason: WrongReason };
-
 /** Decision on one channel of one appointment. */
 interface Decided {
   wrong: WrongInformation | null;
   /** The message to keep, and the only correction that may remain open. */
   due: PlannedReminder | LedgerEntry | null;
   isPlanned: boolean;
+  /** Recipient of the false message; null while unknown. */
+  recipient: string | null;
   /** Name of the correction if a due message reports the change, or null. */
   fact: string | null;
 }
@@ -71,7 +63,9 @@ export async function planCorrections(
 ): Promise<{ planned: number; withdrawn: number; held: number }> {
   const { ledger } = reminders;
   const announced = await ledger.notifiedSince(now);
-  const wrongInformation = await ledger.wrong(now);
+  const recorded = await ledger.wrong(now);
+  for (const one of recorded) if (isUntoldNoMore(one, seen)) await ledger.clearWrong(one);
+  const wrongInformation = recorded.filter(({ isUntold }) => isUntold !== true);
   const entries = await ledger.ofAppointments(await ledger.notifiedSince(now - PASSED_MS));
   const compared = await compareAll(reminders, seen, { entries, recorded: wrongInformation }, now);
   const counts = { planned: 0, withdrawn: 0, held: 0 };
@@ -182,13 +176,13 @@ function withheld({ before, decided }: Compared, reason: HeldReason, now: Instan
   const { wrong, fact } = decided;
   if (wrong === null || fact === null) return decided;
   const held = before?.held?.fact === fact ? before.held : { fact, at: now };
-  return { wrong: { ...wrong, correctsAt: null, reason, held }, due: null, isPlanned: false, fact };
+  return { wrong: { ...wrong, correctsAt: null, reason, held }, due: null, isPlanned: false, recipient: null, fact };
 }
 
 /** Withdraws outdated corrections, and plans due corrections. */
 async function carryOut(
   { ledger, alarms }: OpenReminders,
-  { own, decided: { due, isPlanned } }: Compared,
+  { own, decided: { due, isPlanned, recipient } }: Compared,
   now: Instant,
 ): Promise<{ planned: number; withdrawn: number }> {
   const counts = { planned: 0, withdrawn: 0 };
@@ -197,6 +191,7 @@ async function carryOut(
   await alarms.cancel(gone);
   if (due === null || !isPlanned) return counts;
   if (await ledger.plan(due, null, now)) counts.planned += 1;
+  if (recipient !== null) await ledger.storeRecipient(due.id, recipient);
   await alarms.set([{ id: due.id, wakeAt: due.dueAt }]);
   return counts;
 }
@@ -247,21 +242,52 @@ export async function heldReasonOf(
   return null;
 }
 
-/** Stores the result of a message immediately. The next cycle compares again. */
+/** Reasons without a message for which no one must call: of the clinic's rules, or the patient's wish. */
+const WANTED_SILENCE = new Set<WrongReason>([
+  'booked-late',
+  'missed',
+  'arrived',
+  'rule-gone',
+  'no-consent',
+  'opted-out',
+]);
+
+/** Returns whether an appointment that no message told has no call left to make: cancelled, deleted, or at another time. */
+function isUntoldNoMore({ isUntold, appointmentId, untilAt }: WrongInformation, seen: SeenByPatients): boolean {
+  if (isUntold !== true) return false;
+  const appointment = seen.appointments.get(appointmentId);
+  if (appointment === undefined) return seen.vanished.has(appointmentId);
+  return appointment.status === 'cancelled' || appointment.time.startAt !== untilAt;
+}
+
+/** Stores the result of a message immediately, also of a reminder that no patient received. The next cycle compares again. */
 export async function recordOutcome(
   { ledger }: OpenReminders,
-  { appointmentId, channel, correction }: LedgerEntry,
+  { appointmentId, channel, correction, startAt }: LedgerEntry,
   outcome: 'sent' | WrongReason,
   now: Instant,
 ): Promise<void> {
-  if (outcome === 'sent') return ledger.clearWrong({ appointmentId, channel });
-  if (correction === null || WITHDRAWALS.some((reason) => reason === outcome)) return;
-  const wrongInformation = (await ledger.wrong(now)).find((one) => nameOf(one) === nameOf({ appointmentId, channel }));
+  const all = await ledger.wrong(now);
+  if (outcome === 'sent') {
+    await ledger.clearWrong({ appointmentId, channel });
+    // A patient who was told by one channel needs no call.
+    for (const one of all)
+      if (one.isUntold === true && one.appointmentId === appointmentId) await ledger.clearWrong(one);
+    return;
+  }
+  if (WITHDRAWALS.some((reason) => reason === outcome)) return;
+  if (correction === null) {
+    if (WANTED_SILENCE.has(outcome) || startAt <= now) return;
+    const own = await ledger.ofAppointment(appointmentId);
+    // A patient who was told another time has wrong information instead.
+    if (own.some(({ state }) => state === 'sent')) return;
+    const times = { sinceAt: now, correctsAt: null, untilAt: startAt };
+    return ledger.recordWrong({ appointmentId, channel, ...times, reason: outcome, held: null, isUntold: true });
+  }
+  const wrongInformation = all.find((one) => nameOf(one) === nameOf({ appointmentId, channel }));
   if (wrongInformation !== undefined)
     await ledger.recordWrong({ ...wrongInformation, correctsAt: null, reason: outcome });
 }
-
-type False = Extract<MessageTruth, { is: 'false' }>;
 
 function decide(
   reminders: OpenReminders,
@@ -269,18 +295,18 @@ function decide(
   before: WrongInformation | null,
   now: Instant,
 ): Decided {
-  const nothing = { wrong: null, due: null, isPlanned: false, fact: null };
+  const nothing = { wrong: null, due: null, isPlanned: false, recipient: null, fact: null };
   if (stand.is !== 'false') return nothing;
   if (stand.kind === 'cancelled' && own.some(isForInactive)) return nothing;
   const { last, kind } = stand;
   const untilAt = kind === 'cancelled' || truth === null ? last.startAt : truth.appointment.time.startAt;
   if (untilAt <= now || isAnotherVisit(last, truth, before, now)) return nothing;
-  const remedy = remedyFor(reminders, { own, stand, truth }, now);
+  const remedy = remedyFor(reminders, { own, stand, truth, since: before?.sinceAt ?? now }, now);
   const due = 'due' in remedy ? remedy.due : null;
   // The name is independent of the rule, because the fact is equal.
   const fact = 'reason' in remedy || truth === null ? null : keyOf(reminders, stand, truth, last.rule);
   const wrong: WrongInformation = {
-    appointmentId: last.appointmentId,
+    appointmentId: visitOf(last),
     channel: last.channel,
     sinceAt: before?.sinceAt ?? now,
     correctsAt: due?.dueAt ?? ('waitsUntilAt' in remedy ? remedy.waitsUntilAt : null),
@@ -288,7 +314,7 @@ function decide(
     untilAt,
     held: fact !== null && before?.held?.fact === fact ? before.held : null,
   };
-  return { wrong, due, isPlanned: 'due' in remedy && remedy.isPlanned, fact };
+  return { wrong, due, isPlanned: 'due' in remedy && remedy.isPlanned, recipient: last.recipient, fact };
 }
 
 /**
@@ -303,76 +329,6 @@ function isAnotherVisit(
 ): boolean {
   if (startAt > now || (before !== null && before.sinceAt < startAt)) return false;
   return (truth?.appointment.updatedAt ?? startAt) >= startAt;
-}
-
-function remedyFor(
-  reminders: OpenReminders,
-  { own, stand, truth }: { own: readonly LedgerEntry[]; stand: False; truth: Truth | null },
-  now: Instant,
-): Remedy {
-  const { last, kind, isUnclear, isSamePatient } = stand;
-  if (truth === null) return { reason: 'vanished' };
-  if (!isSamePatient) return { reason: 'other-patient' };
-  if (isUnclear) return { reason: 'unclear' };
-  const { startAt, zone } = statedBy(stand, truth);
-  const dueAt = quietSpanAt(now, reminders.rules.quiet, zone)?.toAt ?? now;
-  const reminder = kind === 'moved' ? reminderSoon(own, last, truth, { now, dueAt }) : undefined;
-  if (reminder !== undefined) return { waitsUntilAt: reminder.dueAt };
-  const rule = ruleFor(reminders, last, kind, truth.appointment);
-  if (rule === undefined) return { reason: 'rule-none' };
-  if (!rule.corrections[kind === 'cancelled' ? 'cancelled' : 'moved']) return { reason: 'corrections-off' };
-  const id = keyOf(reminders, stand, truth, rule.id);
-  const existing = own.find((entry) => entry.id === id);
-  if (existing?.state === 'planned') return { due: existing, isPlanned: false };
-  if (existing?.state === 'unknown') return { reason: 'unclear' };
-  if (existing?.state === 'dropped' && !WITHDRAWALS.some((one) => one === existing.reason)) {
-    return { reason: existing.reason ?? 'refused' };
-  }
-  if (dueAt >= startAt) return { reason: 'quiet-hours' };
-  const key = { appointmentId: last.appointmentId, startAt, rule: rule.id, channel: last.channel };
-  return {
-    due: { ...key, correction: correctionOf(stand, truth, reminders.proofs), id, dueAt, zone },
-    isPlanned: true,
-  };
-}
-
-/** Returns the start in a correction: for a cancelled appointment, the announced start. */
-function statedBy({ kind, last }: False, { appointment, zone }: Truth): { startAt: Instant; zone: string } {
-  return kind === 'cancelled' ? last : { startAt: appointment.time.startAt, zone };
-}
-
-/** Returns the unique name of the correction of a fact. */
-function keyOf({ name, proofs }: OpenReminders, stand: False, truth: Truth, rule: string): string {
-  const { appointmentId, channel } = stand.last;
-  const { startAt } = statedBy(stand, truth);
-  return name({ appointmentId, startAt, rule, channel, correction: correctionOf(stand, truth, proofs) });
-}
-
-/** Returns a reminder of the true time that is due before the announced start, or no later than a correction. */
-function reminderSoon(
-  own: readonly LedgerEntry[],
-  last: LedgerEntry,
-  { appointment }: Truth,
-  { now, dueAt: correctionDueAt }: { now: Instant; dueAt: Instant },
-): LedgerEntry | undefined {
-  const latestAt = Math.max(correctionDueAt, Math.min(now + SOON_MS, last.startAt - HOUR_MS));
-  return own.find(
-    ({ state, correction, startAt, dueAt }) =>
-      state === 'planned' && correction === null && startAt === appointment.time.startAt && dueAt <= latestAt,
-  );
-}
-
-/** Returns the rule of a correction: the rule of the last message, or a rule for an equal channel that includes the appointment. */
-function ruleFor(
-  { rules: { rules }, channels }: OpenReminders,
-  { rule, channel }: LedgerEntry,
-  kind: False['kind'],
-  appointment: Appointment,
-): ReminderRule | undefined {
-  if (!channels.has(channel)) return undefined;
-  const exclusion = kind === 'cancelled' ? cancellationExclusion : reminderExclusion;
-  const own = [...rules.values()].sort((one, other) => Number(other.id === rule) - Number(one.id === rule));
-  return own.find((each) => each.channels.includes(channel) && exclusion(appointment, each) === null);
 }
 
 function truthOf({ appointments, locations, zone }: SeenByPatients, id: string): Truth | null {

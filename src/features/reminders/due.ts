@@ -88,6 +88,11 @@ export function localDay(
   };
 }
 
+/** Returns the local day of an instant, `YYYY-MM-DD`. */
+export function dayOf(at: Instant, zone: string): string {
+  return zoned(at, zone).toPlainDate().toString();
+}
+
 function zoned(at: Instant, zone: string): Temporal.ZonedDateTime {
   return temporal().Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(zone);
 }

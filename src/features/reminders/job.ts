@@ -2,22 +2,15 @@ import type { OpenTenant } from '../../jobs/tenant.ts';
 import type { Logger } from '../../log/logger.ts';
 import { exponentialBackoffMs } from '../../model/backoff.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
-import type { Agenda, Appointment, Location, Patient } from '../../model/records.ts';
-import type { Correction, CorrectionKind, LedgerEntry } from '../../model/reminders.ts';
-import type { Lookup } from '../../model/snapshots.ts';
 import { type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
-import { appointmentIdOf, isShared } from '../../model/visits.ts';
 import { STATE_WENT_BACK } from '../../state/state-counter.ts';
-import type { Delivery, Reminder } from './channels/channel.ts';
-import { type ContentInput, contentOf, findDisclosedFact, namesAddress } from './content.ts';
-import { heldReasonOf, recordOutcome, stillFalse } from './corrections.ts';
-import type { AddressHash } from './opt-outs.ts';
-import { comparableAddress, locationOf } from './places.ts';
-import type { OpenChannel, OpenReminders } from './ports.ts';
-import { addressOf } from './recipients.ts';
-import type { ReminderRule } from './rules.ts';
-import { deadlineOf, decideByAppointment, decideByPatient, decideByTime } from './rules.ts';
-import { dropped, isForInactive, nextHour, SOURCE_RETRY_MS, type Step, sourceStep, stepOf, unclear } from './steps.ts';
+import type { Delivery } from './channels/channel.ts';
+import { recordOutcome } from './corrections.ts';
+import { gather, type Member } from './group.ts';
+import type { OpenReminders } from './ports.ts';
+import { prepare, type Ready, UNCERTAINTY_RETRY_MS } from './prepare.ts';
+import { deadlineOf, PATIENT_INACTIVE } from './rules.ts';
+import { dropped, isForInactive, nextHour, type Step, stillAt, unclear } from './steps.ts';
 import type { Claim } from './store.ts';
 
 /** Time limit for clinic query and delivery, so that no claim of a live worker expires. */
@@ -25,20 +18,8 @@ const READING_MS = 30 * SECOND_MS;
 const SENDING_MS = 80 * SECOND_MS;
 /** Delay between delivery attempts, doubled each time, at most 15 minutes. */
 const CHANNEL_BACKOFF = { firstMs: 30 * SECOND_MS, longestMs: 15 * MINUTE_MS };
-/** Delay between checks of whether decisions are persisted and uncertainty has ended. */
+/** Delay between checks of whether decisions are persisted. */
 const DURABLE_RETRY_MS = 30 * SECOND_MS;
-const UNCERTAINTY_RETRY_MS = 5 * MINUTE_MS;
-
-/** Data for delivering a reminder. */
-interface Ready {
-  reminder: Reminder;
-  channel: OpenChannel;
-  rule: ReminderRule;
-  /** Keyed hash of the recipient; null if the channel needs no contact data. */
-  recipient: AddressHash | null;
-  /** Keyed hashes of the patient, and of the location in the text. */
-  proofs: { patientProof: string; locationProof: string | null };
-}
 
 /** Members of a tenant that one step of a reminder uses. */
 interface ReminderStep
@@ -58,48 +39,68 @@ export async function remind(
   const claim = await reminders.ledger.claim(id);
   if (claim === null) return;
   if ('busyMs' in claim) return reminders.alarms.set([{ id, wakeAt: tenant.clock() + claim.busyMs }]);
-  const step = await take(tenant, reminders, claim, abort);
-  await finish(tenant, reminders, claim, step);
+  const { step, claims } = await take(tenant, reminders, claim, abort);
+  await finish(tenant, reminders, claims, step);
+}
+
+/** Result of one claim. */
+interface Taken {
+  step: Step;
+  /** The claim, and the claims of other visits in the same message. */
+  claims: readonly Claim[];
 }
 
 /** Returns the step of one claim. Throws only for Redis errors; the claim then expires, and the ledger contains the progress. */
-async function take(tenant: ReminderStep, reminders: OpenReminders, claim: Claim, abort: AbortSignal): Promise<Step> {
+async function take(tenant: ReminderStep, reminders: OpenReminders, claim: Claim, abort: AbortSignal): Promise<Taken> {
   const { entry } = claim;
+  const alone = (step: Step): Taken => ({ step, claims: [claim] });
   // The name is a keyed hash, so that an attacker with only Redis access cannot send messages.
-  if (reminders.name(entry) !== entry.id) return dropped('record-forged');
+  if (reminders.name(entry) !== entry.id) return alone(dropped('record-forged'));
   const channel = reminders.channels.get(entry.channel);
   // The worker stopped during delivery, so the result is unknown.
-  if (entry.state === 'sending' && channel?.deduplicates !== true) return unclear('worker-died');
-  const ready = await prepare(tenant, reminders, claim, within(READING_MS, abort));
-  if (!('reminder' in ready)) return entry.state === 'sending' ? onlyRepeat(ready) : ready;
-  const step = await handOver(tenant, reminders, claim, { ready, abort });
-  return entry.state === 'sending' ? onlyRepeat(step) : step;
+  if (entry.state === 'sending' && channel?.deduplicates !== true) return alone(unclear('worker-died'));
+  const signal = within(READING_MS, abort);
+  const ready = await prepare(tenant, reminders, claim, { signal });
+  if (!('reminder' in ready)) return alone(entry.state === 'sending' ? onlyRepeat(ready) : ready);
+  const message = await gather(tenant, reminders, { claim, ready }, signal);
+  if (!('members' in message)) return alone(message);
+  const step = await handOver(tenant, reminders, message.members, { ready: message.ready, abort });
+  const claims = message.members.map((member) => member.claim);
+  return { step: entry.state === 'sending' ? onlyRepeat(step) : step, claims };
 }
 
 /** Stores the intent, delivers, and returns the result. */
 async function handOver(
   tenant: Pick<OpenTenant, 'clock' | 'id' | 'log' | 'outages' | 'protection'>,
   reminders: OpenReminders,
-  claim: Claim,
+  members: readonly [Member, ...Member[]],
   { ready, abort }: { ready: Ready; abort: AbortSignal },
 ): Promise<Step> {
+  const [{ claim }] = members;
   const { entry } = claim;
   if ((await reminders.ledger.closingOf(entry.channel)) !== null) return dropped('channel-gone');
   // Opt-outs or erasures may be unknown: the reminder waits within its grace period.
   const uncertainty = await tenant.protection.uncertainty();
   if (uncertainty !== null)
     return { wakeAt: tenant.clock() + UNCERTAINTY_RETRY_MS, code: uncertainty.code, notSent: true };
-  const intent = await reminders.ledger.intend(claim, {
-    now: tenant.clock(),
-    maxPerHour: reminders.file.maxPerHour,
-    mayRepeat: ready.channel.deduplicates,
-    recipient: ready.recipient,
-    ...ready.proofs,
-  });
+  const now = tenant.clock();
+  const stillFrom = stillAt(entry, ready.rule, now);
+  const intent = await reminders.ledger.intend(
+    members.map((member) => ({ claim: member.claim, ...member.ready.proofs })),
+    {
+      now,
+      maxPerHour: reminders.file.maxPerHour,
+      isLimited: stillFrom !== null,
+      mayRepeat: ready.channel.deduplicates,
+      recipient: ready.recipient,
+    },
+  );
+  if (intent === 'recipient-limit') return { wakeAt: stillFrom ?? now, code: intent, notSent: true };
   if (intent === 'lost') return { wakeAt: tenant.clock(), code: null, notSent: false };
   if (intent === 'opted-out') return dropped('opted-out');
   if (intent === 'limit') return nextHour(tenant.clock(), deadlineOf(entry, ready.rule));
-  const stop = await madeSure(reminders, claim, ready, tenant.clock());
+  const dueAt = Math.min(...members.map((member) => member.claim.entry.dueAt));
+  const stop = await madeSure(reminders, dueAt, ready, tenant.clock());
   if (stop !== null) return stop;
   const { delivery, longestMs } = await tenant.outages.watch(async () => {
     const came = await deliver(ready, tenant.log, within(SENDING_MS, abort));
@@ -116,7 +117,7 @@ async function handOver(
 /** @returns the step instead of delivery; null if the intent is persisted */
 async function madeSure(
   reminders: OpenReminders,
-  { entry }: Claim,
+  dueAt: Instant,
   { channel }: Ready,
   now: Instant,
 ): Promise<Step | null> {
@@ -126,8 +127,8 @@ async function madeSure(
   } catch (error) {
     return { wakeAt: now + DURABLE_RETRY_MS, code: asMirrorError(error).code, notSent: true };
   }
-  // The lost decisions may include the delivery of this reminder.
-  return entry.dueAt <= wentBackAt && !channel.deduplicates ? unclear(STATE_WENT_BACK) : null;
+  // The lost decisions may include the delivery of a reminder.
+  return dueAt <= wentBackAt && !channel.deduplicates ? unclear(STATE_WENT_BACK) : null;
 }
 
 function within(durationMs: number, abort: AbortSignal): AbortSignal {
@@ -159,187 +160,33 @@ function onlyRepeat(step: Step): Step {
 async function finish(
   tenant: Pick<OpenTenant, 'clock' | 'id' | 'log'>,
   reminders: OpenReminders,
-  claim: Claim,
+  claims: readonly Claim[],
   step: Step,
 ): Promise<void> {
-  const { id, dueAt, rule, channel } = claim.entry;
   const now = tenant.clock();
   if ('wakeAt' in step) {
-    if (await reminders.ledger.postpone(claim, step)) await reminders.alarms.set([{ id, wakeAt: step.wakeAt }]);
+    for (const claim of claims) {
+      const { id } = claim.entry;
+      if (await reminders.ledger.postpone(claim, step)) await reminders.alarms.set([{ id, wakeAt: step.wakeAt }]);
+    }
     return;
   }
-  if (!(await reminders.ledger.finish(claim, step.finish, now))) return;
+  if (!(await reminders.ledger.finish(claims, step.finish, now))) return;
   const { state } = step.finish;
   const reason = state === 'dropped' ? step.finish.reason : null;
   const code = state === 'sent' ? null : step.finish.code;
-  const isOver = state === 'sent' || isForInactive({ ...claim.entry, state, lastCode: code });
-  await recordOutcome(reminders, claim.entry, isOver ? 'sent' : (reason ?? 'unclear'), now);
-  if (state === 'sent') reminders.observeLag(tenant.id, now - dueAt);
   const level =
     state === 'unknown' || reason === 'record-forged' || reason === 'channel-failed' || reason === 'hourly-limit'
       ? 'warn'
       : 'info';
-  tenant.log[level]({ reminder: id, rule, channel, state, reason }, 'reminder finished');
-}
-
-/** Checks all conditions of a delivery. Returns the step if a condition fails. */
-async function prepare(
-  tenant: Pick<OpenTenant, 'clinic' | 'clock' | 'configuration' | 'id'>,
-  reminders: OpenReminders,
-  { entry }: Claim,
-  signal: AbortSignal,
-): Promise<Ready | Step> {
-  const rule = reminders.rules.rules.get(entry.rule);
-  const channel = reminders.channels.get(entry.channel);
-  if (rule === undefined || channel === undefined || !rule.channels.includes(entry.channel))
-    return dropped('rule-gone');
-  const inTime = decideByTime(entry, rule, reminders.rules.quiet, tenant.clock());
-  if (inTime.do !== 'send') return stepOf(inTime);
-  // Facts of the message are uncertain, both for the correction and for a reminder of the same time.
-  const heldReason = await heldReasonOf(reminders, entry.appointmentId, tenant.clock());
-  if (heldReason !== null) return { wakeAt: tenant.clock() + UNCERTAINTY_RETRY_MS, code: heldReason, notSent: true };
-  let source: Source;
-  try {
-    source = await readSource(tenant, channel, entry.appointmentId, signal);
-  } catch (error) {
-    return sourceStep(asMirrorError(error), entry.dueAt, reminders, tenant.clock());
+  for (const { entry } of claims) {
+    const isOver = state === 'sent' || isForInactive({ ...entry, state, lastCode: code });
+    const isInactive = entry.correction === null && code === PATIENT_INACTIVE;
+    if (!isInactive) await recordOutcome(reminders, entry, isOver ? 'sent' : (reason ?? 'unclear'), now);
+    if (state === 'sent') reminders.observeLag(tenant.id, now - entry.dueAt);
+    const { id, rule, channel } = entry;
+    tenant.log[level]({ reminder: id, rule, channel, state, reason }, 'reminder finished');
   }
-  const decision = decideByAppointment(entry, rule, source.appointment);
-  if (decision.do !== 'send') return stepOf(decision);
-  if (source.patient !== null) {
-    const allowed = decideByPatient(source.patient, channel.consent);
-    if (allowed.do !== 'send') return stepOf(allowed);
-  }
-  // Reads take time, so quiet hours may have begun.
-  const stillInTime = decideByTime(entry, rule, reminders.rules.quiet, tenant.clock());
-  if (stillInTime.do !== 'send') return stepOf(stillInTime);
-  const correction = await correctionNow(tenant, reminders, entry, source);
-  if (correction !== null && !('kind' in correction)) return correction;
-  return address(tenant, reminders, { rule, channel, source, entry, correction });
-}
-
-/** Compares a correction again. Returns null for a reminder, and a step for an outdated correction. */
-async function correctionNow(
-  tenant: Pick<OpenTenant, 'clock' | 'configuration'>,
-  reminders: OpenReminders,
-  entry: LedgerEntry,
-  source: Source,
-): Promise<NonNullable<ContentInput['correction']> | Step | null> {
-  if (entry.correction === null) return null;
-  if (!('found' in source.appointment)) return dropped('vanished');
-  const appointment = source.appointment.found;
-  const location = locationOf(appointment, source);
-  const zone = location?.zone ?? tenant.configuration.zone;
-  const found = await stillFalse(reminders, entry, { appointment, zone, address: location?.address ?? null });
-  if (found === 'waits') return { wakeAt: tenant.clock() + SOURCE_RETRY_MS, code: null, notSent: true };
-  return typeof found === 'string'
-    ? dropped(found)
-    : { kind: wordsOf(entry.correction, found.sent), sentTime: found.sent };
-}
-
-/** Returns the text kind of a correction. A patient notified of a cancellation receives the reminder text. */
-function wordsOf({ kind }: Correction, disclosed: LedgerEntry): CorrectionKind {
-  return kind === 'moved' && disclosed.correction?.kind === 'cancelled' ? 'changed' : kind;
-}
-
-/** Present clinic data. */
-interface Source {
-  appointment: Lookup<Appointment>;
-  /** Null if the channel needs no patient data. */
-  patient: Lookup<Patient> | null;
-  agendas: ReadonlyMap<string, Agenda>;
-  locations: ReadonlyMap<string, Location>;
-}
-
-async function readSource(
-  tenant: Pick<OpenTenant, 'clinic'>,
-  channel: OpenChannel,
-  appointmentId: string,
-  signal: AbortSignal,
-): Promise<Source> {
-  const { clinic } = tenant;
-  const agendas = new Map((await clinic.agendas(signal)).map((agenda) => [agenda.id, agenda]));
-  const locations = new Map((await clinic.locations(signal)).map((location) => [location.id, location]));
-  const appointment = await clinic.readAppointment(appointmentId, signal);
-  const patientId = 'found' in appointment ? appointment.found.patientId : null;
-  if (patientId === null || !channel.readsPatient) {
-    return { appointment, patient: null, agendas, locations };
-  }
-  const named = await clinic.readPatient(patientId, signal);
-  const remainingId = 'absent' in named ? named.mergedInto : undefined;
-  const patient = remainingId === undefined ? named : await clinic.readPatient(remainingId, signal);
-  return { appointment, patient, agendas, locations };
-}
-
-/** Finds the patient's contact data for the channel, and writes the text. */
-async function address(
-  tenant: Pick<OpenTenant, 'configuration' | 'id'>,
-  reminders: OpenReminders,
-  {
-    rule,
-    channel,
-    source,
-    entry,
-    correction,
-  }: {
-    rule: ReminderRule;
-    channel: OpenChannel;
-    source: Source;
-    entry: LedgerEntry;
-    correction: ContentInput['correction'];
-  },
-): Promise<Ready | Step> {
-  if (!('found' in source.appointment)) return dropped('vanished');
-  // A cancellation notice contains the announced time.
-  const { id, zone, startAt } = entry;
-  const appointment = source.appointment.found;
-  const { patientId } = appointment;
-  const patient = source.patient !== null && 'found' in source.patient ? source.patient.found : null;
-  const { phoneRegion } = reminders.file;
-  const email = addressOf('email', patient, phoneRegion);
-  const phone = addressOf('phone', patient, phoneRegion);
-  let recipientHash: AddressHash | null = null;
-  if (channel.needs !== 'nothing') {
-    const reachedAt = channel.needs === 'email' ? email : phone;
-    if (reachedAt === null) return dropped('no-address');
-    recipientHash = reminders.optOuts.hashOf(channel.needs, reachedAt);
-  }
-  const endAt = startAt + appointment.time.endAt - appointment.time.startAt;
-  const location = locationOf(appointment, source);
-  const { name, language } = tenant.configuration;
-  const input: ContentInput = {
-    rule,
-    file: reminders.file,
-    language,
-    clinic: name,
-    startAt,
-    zone,
-    location,
-    patient,
-    link:
-      correction?.kind === 'cancelled' || isShared(appointment)
-        ? null
-        : ((await reminders.answers?.linkFor({ reminder: id, patientId, startAt })) ?? null),
-    correction,
-  };
-  const content = contentOf(input);
-  const disclosed = findDisclosedFact(content, input);
-  if (disclosed !== null) return dropped('egress-stopped', `egress-${disclosed}`);
-  const reminder: Reminder = {
-    id,
-    tenant: tenant.id,
-    rule: rule.id,
-    appointment: { id: appointmentIdOf(appointment.id), agendaId: appointment.agendaId, startAt, endAt, zone },
-    recipient: { patientId, email, phone },
-    content,
-    correction: entry.correction?.kind ?? null,
-  };
-  const address = comparableAddress(location?.address ?? null);
-  const proofs = {
-    patientProof: reminders.proofs.patient(id, patientId),
-    locationProof: namesAddress(input) ? reminders.proofs.locationProof(appointment.id, address) : null,
-  };
-  return { reminder, channel, rule, recipient: recipientHash, proofs };
 }
 
 /** Channels throw only for errors that require action before delivery. Other errors are unclear. */

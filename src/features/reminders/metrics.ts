@@ -28,7 +28,7 @@ export function createReminderMetrics(registry: Registry): ReminderMetrics {
   });
   const misinformed = new Gauge({
     name: 'clinic_mirror_patients_misinformed',
-    help: 'Appointments whose patient has outdated information, by whether the daemon sends a correction or someone must call the patient',
+    help: 'Appointments whose patient has outdated information or no reminder, by whether the daemon sends a correction or someone must call the patient',
     labelNames: ['tenant', 'health'],
     registers,
   });

@@ -4,9 +4,11 @@ import type { LedgerEntry, PlannedReminder, Withdrawal } from '../../model/remin
 import { REMINDERS, WITHDRAWALS } from '../../model/reminders.ts';
 import { DAY_MS, type Instant } from '../../model/time.ts';
 import { announcedStarts, planCorrections, type SeenByPatients } from './corrections.ts';
+import { withDeleted } from './deleted.ts';
 import { type LocationCatalogue, locationOf } from './places.ts';
 import type { OpenReminders } from './ports.ts';
-import { followMergedPatients } from './recipients.ts';
+import { expectRecipients, followMergedPatients } from './recipients.ts';
+import { followReschedules } from './reschedules.ts';
 import { lateness, longestAheadMs, remindersFor, withdrawalOf } from './rules.ts';
 
 /** Later cycles plan reminders due after this time. */
@@ -22,6 +24,7 @@ export interface ReminderPlan {
 export interface ReminderPlanning extends Pick<OpenTenant, 'clock' | 'configuration' | 'holds' | 'log' | 'tombstones'> {
   reminders: OpenReminders;
   readPatient: OpenTenant['clinic']['readPatient'];
+  readAppointment: OpenTenant['clinic']['readAppointment'];
 }
 
 /** Plans reminders in each cycle of a tenant. */
@@ -88,8 +91,11 @@ async function planReminders(tenant: ReminderPlanning, learned: Learned): Promis
   );
   const wanted = wantedOf(tenant, reminders, ofNobodyForgotten, { locations: learned.directory, now });
   const withdrawn = await withdraw(reminders, { appointments, vanished: learned.vanished, wanted }, now);
-  const planned = await plan(reminders, wanted, appointments, now);
-  const seen = seenByPatients(tenant, learned, ofNobodyForgotten);
+  const planned = await plan(tenant, reminders, { wanted, appointments }, now);
+  const seen = await withDeleted(tenant, seenByPatients(tenant, learned, ofNobodyForgotten), now);
+  const soon = [...wanted.values()].filter(({ dueAt }) => dueAt <= now + HORIZON_MS);
+  const watched = soon.map(({ appointmentId }) => appointmentId);
+  await followReschedules(tenant, reminders, { ...seen, watched, coveredUntilAt: learned.coveredUntilAt }, now);
   const followed = await followMergedPatients(tenant, reminders, seen, now);
   const corrections = await planCorrections(tenant.holds, reminders, followed, now);
   const all = { planned: planned + corrections.planned, withdrawn: withdrawn + corrections.withdrawn };
@@ -161,16 +167,25 @@ function reasonToWithdraw(
 
 /** A reminder first seen too late is stored as dropped, so that the operator can find the reason. */
 async function plan(
-  { ledger, alarms, rules }: OpenReminders,
-  wanted: ReadonlyMap<string, PlannedReminder>,
-  appointments: ReadonlyMap<string, Appointment>,
+  tenant: Pick<ReminderPlanning, 'readPatient'>,
+  reminders: OpenReminders,
+  {
+    wanted,
+    appointments,
+  }: { wanted: ReadonlyMap<string, PlannedReminder>; appointments: ReadonlyMap<string, Appointment> },
   now: Instant,
 ): Promise<number> {
+  const { ledger, alarms, rules } = reminders;
   const upcoming = [...wanted.values()].filter(({ dueAt }) => dueAt <= now + HORIZON_MS);
   const stored = await ledger.readSome(upcoming.map(({ id }) => id));
   const wakes = [];
+  const unknown: (PlannedReminder & { patientId: string })[] = [];
   for (const reminder of upcoming) {
     const entry = stored.get(reminder.id);
+    const patientId = appointments.get(reminder.appointmentId)?.patientId ?? null;
+    const isWaiting = entry === undefined || entry.state === 'planned';
+    if (isWaiting && reminder.dueAt > now && entry?.recipient == null && patientId !== null)
+      unknown.push({ ...reminder, patientId });
     if (entry !== undefined && !isOpenToChange(entry, reminder)) continue;
     const minimumLeadMs = rules.rules.get(reminder.rule)?.minimumLeadMs ?? 0;
     const updatedAt = appointments.get(reminder.appointmentId)?.updatedAt ?? null;
@@ -180,6 +195,7 @@ async function plan(
     if (changed && late === null) wakes.push({ id: reminder.id, wakeAt: reminder.dueAt });
   }
   await alarms.set(wakes);
+  await expectRecipients(tenant, reminders, unknown);
   return wakes.length;
 }
 

@@ -269,7 +269,14 @@ async function linesOf({ ledger }: OpenReminders, entries: readonly LedgerEntry[
 
 function lineOf(entry: LedgerEntry, report: DeliveryReport | null): ReminderLine {
   const { appointmentId: appointment, plannedAt: _plannedAt, wakeAt: _wakeAt, correction, ...rest } = entry;
-  const { handedAs: _handedAs, patientProof: _patientProof, locationProof: _locationProof, ...shown } = rest;
+  const {
+    movedTo: _movedTo,
+    recipient: _recipient,
+    handedAs: _handedAs,
+    patientProof: _patientProof,
+    locationProof: _locationProof,
+    ...shown
+  } = rest;
   return { appointment, ...shown, correction: correction?.kind ?? null, report };
 }
 

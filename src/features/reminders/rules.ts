@@ -16,6 +16,8 @@ export interface ReminderRule {
   minimumLeadMs: number;
   graceMs: number;
   texts: ReminderRuleFile['texts'];
+  /** Channels in which one message lists several visits of a recipient. */
+  grouped: readonly string[];
   corrections: ReminderRuleFile['corrections'];
 }
 
@@ -60,10 +62,16 @@ export function compileRules(file: ReminderFile): ReminderRules {
       minimumLeadMs: (rule.minimumLeadMinutes ?? file.minimumLeadMinutes) * MINUTE_MS,
       graceMs: (rule.graceMinutes ?? file.graceMinutes) * MINUTE_MS,
       texts: rule.texts,
+      grouped: groupedOf(rule, file),
       corrections: rule.corrections,
     },
   ]);
   return { rules: new Map(rules), quiet: { fromMinute: minuteOfDay(from), toMinute: minuteOfDay(to) } };
+}
+
+function groupedOf({ group, channels }: ReminderRuleFile, file: ReminderFile): readonly string[] {
+  if (group !== undefined) return group === 'recipient' ? channels : [];
+  return channels.filter((channel) => file.channels.get(channel)?.kind === 'sms');
 }
 
 function whenOf({ before, at }: ReminderRuleFile): When {

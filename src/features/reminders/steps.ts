@@ -2,11 +2,13 @@ import type { MirrorError } from '../../model/errors.ts';
 import type { DropReason, LedgerEntry } from '../../model/reminders.ts';
 import { HOUR_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
 import type { OpenReminders } from './ports.ts';
-import { PATIENT_INACTIVE, type SendDecision } from './rules.ts';
+import { deadlineOf, PATIENT_INACTIVE, type ReminderRule, type SendDecision } from './rules.ts';
 import type { ReminderSettlement } from './store.ts';
 
 /** Delay between queries of an unreachable clinic. */
 export const SOURCE_RETRY_MS = MINUTE_MS;
+/** Time without a further change after which a correction leaves in spite of the limit. Project choice: a desk that moves a visit is done by then. */
+const STILL_MS = 10 * MINUTE_MS;
 const HOURLY_LIMIT = 'hourly-limit';
 
 /** Result of processing a reminder. */
@@ -32,6 +34,16 @@ export function sourceStep(
   const wakeAt = now + Math.max(SOURCE_RETRY_MS, retryAfterMs ?? 0);
   if (wakeAt > dueAt + file.unreachableMinutes * MINUTE_MS) return dropped('source-unreachable', code);
   return { wakeAt, code, notSent: true };
+}
+
+/**
+ * Returns the time at which a correction is sent in spite of the limit of its recipient, because the facts did not change for ten minutes.
+ * @returns null for a reminder, after that time, or if the appointment would begin too soon
+ */
+export function stillAt(entry: LedgerEntry, rule: ReminderRule, now: Instant): Instant | null {
+  const at = Math.max(entry.dueAt, entry.plannedAt) + STILL_MS;
+  const latestAt = deadlineOf(entry, rule) - 3 * STILL_MS;
+  return entry.correction !== null && now < at && at <= latestAt ? at : null;
 }
 
 /** Waits for the next hour after the hourly limit, within the grace period. */

@@ -8,26 +8,30 @@ import type {
   PlannedReminder,
   ReminderState,
   Withdrawal,
-  WrongInformation,
 } from '../../model/reminders.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
 import { keys } from '../../state/keys.ts';
 import type { RedisClient } from '../../state/redis.ts';
-import { askEach, compareAndSet, pairsOf, redisScript } from '../../state/script.ts';
+import { askEach, compareAndSet, pairsOf, redisScript, sendAll } from '../../state/script.ts';
 import type { Sealer } from '../../state/sealing.ts';
-import { codeIn, sealedTable } from '../../state/sealing.ts';
+import { codeIn } from '../../state/sealing.ts';
+import { type MessageLedger, openMessageLedger } from './message-ledger.ts';
+import { visitOf } from './told.ts';
 
 const scripts = {
   plan: redisScript<number>(import.meta.url, 'reminder-plan'),
   withdraw: redisScript<number>(import.meta.url, 'reminder-withdraw'),
   claim: redisScript<string[] | number | null>(import.meta.url, 'reminder-claim'),
-  intend: redisScript<'go' | 'limit' | 'opted-out' | 'lost'>(import.meta.url, 'reminder-intend'),
+  intend: redisScript<IntentAnswer>(import.meta.url, 'reminder-intend'),
   finish: redisScript<number>(import.meta.url, 'reminder-finish'),
   postpone: redisScript<number>(import.meta.url, 'reminder-postpone'),
 };
 
 /** Default lifetime of a worker's claim. After expiry, another worker takes the reminder. */
 const CLAIM_MS = 2 * MINUTE_MS;
+
+/** Lifetime of the list of a recipient's reminders: longer than the horizon of the plan. */
+const RECIPIENT_MS = 4 * DAY_MS;
 
 /** An exclusive claim on one reminder. */
 export interface Claim {
@@ -36,18 +40,32 @@ export interface Claim {
   token: string;
 }
 
+/** Corrections of a recipient in an hour before the next one waits. Project choice. */
+const CORRECTIONS_PER_HOUR = 2;
+
+/**
+ * Answer to an intent. `recipient-limit`: the recipient received two corrections within an hour; `limit`: the hourly limit is reached;
+ * `lost`: withdrawn, or the claim expired, so the reminder must not be delivered.
+ */
+export type IntentAnswer = 'go' | 'limit' | 'recipient-limit' | 'opted-out' | 'lost';
+
+/** A reminder in a message, with keyed hashes of the patient, and of the location in the text. */
+export interface IntendedReminder {
+  claim: Claim;
+  patientProof: string;
+  locationProof: string | null;
+}
+
 /** Intent stored before a delivery. */
 export interface Intent {
   now: Instant;
   maxPerHour: number;
+  /** Whether the limit of corrections of a recipient applies. */
+  isLimited: boolean;
   /** Allows delivery of a possibly delivered reminder. */
   mayRepeat: boolean;
   /** Keyed hash of the recipient, or null. */
   recipient: string | null;
-  /** Keyed hash of the patient. */
-  patientProof: string;
-  /** Keyed hash of the location in the text, or null. */
-  locationProof: string | null;
 }
 
 /** Report of the receiver after delivery. */
@@ -77,13 +95,10 @@ export interface ReminderLedger extends MessageLedger {
   withdraw(id: string, reason: Withdrawal, now: Instant): Promise<boolean>;
   /** Claims a reminder; null for a finished reminder. */
   claim(id: string): Promise<Claim | { busyMs: number } | null>;
-  /**
-   * Stores the intent to deliver, unless the recipient opted out. `limit`: the hourly limit is reached. `lost`: withdrawn, or the claim
-   * expired; the reminder must not be delivered.
-   */
-  intend(claim: Claim, options: Intent): Promise<'go' | 'limit' | 'opted-out' | 'lost'>;
-  /** @returns false if a different worker settled the reminder */
-  finish(claim: Claim, settlement: ReminderSettlement, now: Instant): Promise<boolean>;
+  /** Stores the intent to deliver one message about all these reminders, unless the recipient opted out. */
+  intend(reminders: readonly IntendedReminder[], options: Intent): Promise<IntentAnswer>;
+  /** Settles the reminders of a message in one step. @returns false if a different worker settled the first reminder */
+  finish(claims: readonly Claim[], settlement: ReminderSettlement, now: Instant): Promise<boolean>;
   /** Reschedules the reminder. @param options.notSent certainly not delivered */
   postpone(claim: Claim, options: { wakeAt: Instant; code: string | null; notSent: boolean }): Promise<boolean>;
   read(id: string): Promise<LedgerEntry | null>;
@@ -92,15 +107,19 @@ export interface ReminderLedger extends MessageLedger {
   open(): Promise<LedgerEntry[]>;
   /** Returns settled reminders, newest first. */
   finished(limit: number): Promise<LedgerEntry[]>;
-  /** Returns the reminders of an appointment, by due time. */
+  /** Returns the reminders of an appointment, and messages about the appointment that it replaced, by due time. */
   ofAppointment(appointmentId: string): Promise<LedgerEntry[]>;
   /** Returns the reminders of several appointments. */
   ofAppointments(appointmentIds: readonly string[]): Promise<Map<string, LedgerEntry[]>>;
   /** Returns totals by state and reason since the ledger began. */
   counts(): Promise<{ state: ReminderState; reason: string | null; count: number }[]>;
   openCount(): Promise<number>;
-  /** Returns the hash of the recipient in the form of opt-outs; null without delivery or contact data. */
+  /** Returns the hash of the expected or actual recipient in the form of opt-outs; null without contact data. */
   recipientOf(id: string): Promise<string | null>;
+  /** Stores the expected recipient of a planned reminder. */
+  storeRecipient(id: string, recipient: string): Promise<void>;
+  /** Returns the reminders with an expected recipient. */
+  ofRecipient(recipient: string): Promise<LedgerEntry[]>;
   /** Stores the hash of the present patient, if the record is unchanged. */
   storePatientProof(id: string, change: { before: string; proof: string }): Promise<void>;
   /** Stores a report. Reports arrive in any order; a delivery overrides other reports. */
@@ -148,33 +167,38 @@ export function createReminderLedger(
       const entry = answer === null ? null : entryOf(Object.fromEntries(pairsOf(answer)));
       return entry === null ? null : { entry, token };
     },
-    async intend({ entry, token }, { now, maxPerHour, mayRepeat, recipient, patientProof, locationProof }) {
+    async intend(members, { now, maxPerHour, isLimited, mayRepeat, recipient }) {
       const hour = keys.remindersHour(tenant, Math.floor(now / HOUR_MS));
-      const may = mayRepeat ? '1' : '0';
-      const scriptKeys = [
-        entryKey(entry.id),
-        claimKey(entry.id),
-        hour,
-        keys.optOuts(tenant),
-        keys.remindersTold(tenant),
-        keys.remindersOrder(tenant),
-      ];
-      const facts = [entry.appointmentId, entry.startAt, patientProof, locationProof ?? ''].map(String);
-      return scripts.intend(redis, scriptKeys, [token, maxPerHour, may, recipient ?? '', ...facts]);
+      const shared = [hour, keys.optOuts(tenant), keys.remindersTold(tenant), keys.remindersOrder(tenant)];
+      const scriptKeys = members.flatMap(({ claim: { entry } }) => [entryKey(entry.id), claimKey(entry.id)]);
+      const facts = members.flatMap(({ claim: { entry, token }, patientProof, locationProof }) =>
+        [token, entry.appointmentId, entry.startAt, patientProof, locationProof ?? ''].map(String),
+      );
+      return scripts.intend(
+        redis,
+        [...shared, keys.remindersCorrected(tenant, recipient ?? ''), ...scriptKeys],
+        [maxPerHour, mayRepeat ? '1' : '0', recipient ?? '', now, isLimited ? CORRECTIONS_PER_HOUR : '', ...facts],
+      );
     },
-    async finish({ entry: { id }, token }, settlement, now) {
+    async finish(claims, settlement, now) {
       const { state } = settlement;
       const reason = state === 'dropped' ? settlement.reason : '';
       const code = state === 'sent' ? '' : (settlement.code ?? '');
       const reference = state === 'sent' ? (settlement.reference ?? '') : '';
-      const scriptKeys = [entryKey(id), open, finished, counts, claimKey(id)];
-      const facts = [id, now, retentionMs, token, state, reason, code, reference].map(String);
-      return (await scripts.finish(redis, scriptKeys, facts)) === 1;
+      const scriptKeys = claims.flatMap(({ entry: { id } }) => [entryKey(id), claimKey(id)]);
+      const facts = claims.flatMap(({ entry: { id }, token }) => [id, token]);
+      const shared = [now, retentionMs, state, reason, code, reference].map(String);
+      return (await scripts.finish(redis, [open, finished, counts, ...scriptKeys], [...shared, ...facts])) === 1;
     },
     async postpone({ entry: { id }, token }, { wakeAt, code, notSent }) {
       const scriptKeys = [entryKey(id), open, claimKey(id)];
       const facts = [id, token, String(wakeAt), code ?? '', notSent ? '1' : '0'];
       return (await scripts.postpone(redis, scriptKeys, facts)) === 1;
+    },
+    async storeRecipient(id, recipient) {
+      const own = keys.remindersRecipient(tenant, recipient);
+      const pipeline = redis.pipeline().hset(entryKey(id), 'recipient', recipient).sadd(own, id);
+      await sendAll(pipeline.pexpire(own, RECIPIENT_MS));
     },
     async storePatientProof(id, { before, proof }) {
       const at = { key: entryKey(id), field: 'patient' };
@@ -197,6 +221,7 @@ type Reads = Pick<
   | 'counts'
   | 'openCount'
   | 'recipientOf'
+  | 'ofRecipient'
 >;
 
 /** Opens the read functions of the ledger. */
@@ -217,7 +242,7 @@ function openReads(redis: RedisClient, tenant: string): Reads {
       const ids = await askEach<string[]>(redis, appointmentIds, (pipeline, id) =>
         pipeline.smembers(keys.remindersOf(tenant, id)),
       );
-      return Map.groupBy(await readMany(ids.flat()), ({ appointmentId }) => appointmentId);
+      return Map.groupBy(await readMany(ids.flat()), visitOf);
     },
     async counts() {
       return Object.entries(await redis.hgetall(keys.reminderCounts(tenant))).map(([name, count]) => {
@@ -226,6 +251,7 @@ function openReads(redis: RedisClient, tenant: string): Reads {
       });
     },
     openCount: () => redis.zcard(open),
+    ofRecipient: async (recipient) => readMany(await redis.smembers(keys.remindersRecipient(tenant, recipient))),
     recipientOf: async (id) => (await redis.hget(entryKey(id), 'recipient')) || null,
   };
 }
@@ -294,6 +320,8 @@ function entryOf(fields: Record<string, string>): LedgerEntry | null {
     handedAs: textOrNull(fields.handedAs) === null ? null : Number(fields.handedAs),
     patientProof: textOrNull(fields.patient),
     locationProof: textOrNull(fields.place),
+    movedTo: textOrNull(fields.movedTo),
+    recipient: textOrNull(fields.recipient),
     answer: fields.answer === undefined ? null : { is: fields.answer as Answer, at: Number(fields.answeredAt) },
   };
 }
@@ -302,38 +330,4 @@ function correctionOf(written: string | undefined): Correction | null {
   if (written === undefined || written === '') return null;
   const [kind = '', fact = ''] = written.split(':');
   return { kind: kind as CorrectionKind, fact };
-}
-
-/** Appointments that patients were notified of, and patients with wrong information. */
-export type MessageLedger = ReturnType<typeof openMessageLedger>;
-
-/** Retention after the announced start, because a later read may report an earlier move. */
-const RETENTION_MS = 2 * DAY_MS;
-
-/** Opens this part of the ledger. */
-export function openMessageLedger(redis: RedisClient, tenant: string, sealer: Sealer) {
-  const announced = keys.remindersTold(tenant);
-  const wrong = sealedTable<WrongInformation>(keys.remindersWrong(tenant), { redis, sealer });
-  const fieldOf = ({ appointmentId, channel }: Pick<WrongInformation, 'appointmentId' | 'channel'>) =>
-    JSON.stringify([appointmentId, channel]);
-  return {
-    /** Returns appointments with a possibly delivered message and an announced start after `since`. Deletes appointments two days older. */
-    async notifiedSince(since: Instant): Promise<string[]> {
-      await redis.zremrangebyscore(announced, '-inf', since - RETENTION_MS);
-      return redis.zrangebyscore(announced, `(${since}`, '+inf');
-    },
-    /** Keeps an appointment in the set until a time. */
-    async storeNotified(appointmentId: string, untilAt: Instant): Promise<void> {
-      await redis.zadd(announced, 'XX', 'GT', untilAt, appointmentId);
-    },
-    /** Returns patients with wrong information, oldest first. */
-    async wrong(now: Instant): Promise<WrongInformation[]> {
-      const all = await wrong.prune(({ untilAt }) => untilAt <= now);
-      return [...all.values()].sort((one, other) => one.sinceAt - other.sinceAt);
-    },
-    recordWrong: (one: WrongInformation) => wrong.set(fieldOf(one), one),
-    async clearWrong(one: Pick<WrongInformation, 'appointmentId' | 'channel'>): Promise<void> {
-      await wrong.remove([fieldOf(one)]);
-    },
-  };
 }

@@ -30,6 +30,11 @@ export type MessageTruth =
       isSamePatient: boolean;
     };
 
+/** Returns the appointment that a message is about now: the one that replaced the announced appointment, if any. */
+export function visitOf({ movedTo, appointmentId }: Pick<LedgerEntry, 'movedTo' | 'appointmentId'>): string {
+  return movedTo ?? appointmentId;
+}
+
 const OVER = new Set<string>(['arrived', 'in_progress', 'completed', 'no_show']);
 
 /**
@@ -87,7 +92,7 @@ function statesTruth(entry: LedgerEntry, { appointment, zone, address }: Truth, 
   if (toZonedIso(entry.zone, startAt) !== toZonedIso(zone, startAt)) return false;
   return (
     entry.locationProof === null ||
-    entry.locationProof === proofs.locationProof(appointment.id, comparableAddress(address))
+    entry.locationProof === proofs.locationProof(entry.appointmentId, comparableAddress(address))
   );
 }
 

@@ -73,7 +73,7 @@ function changesOf(entry: LedgerEntry, { appointment, zone, address }: Truth, pr
   if (entry.correction?.kind === 'cancelled') changes.push({ field: 'time', before: NOTHING_THERE, after });
   else if (entry.startAt !== appointment.time.startAt) changes.push({ field: 'time', before: announced, after });
   if (entry.zone !== zone) changes.push({ field: ZONE, before: textOf(entry.zone), after: textOf(zone) });
-  const proof = proofs.locationProof(appointment.id, comparableAddress(address));
+  const proof = proofs.locationProof(entry.appointmentId, comparableAddress(address));
   // Facts of a message are stored only as keyed hashes.
   if (entry.locationProof !== null && entry.locationProof !== proof)
     changes.push({ field: LOCATION, before: UNREAD, after: address === null ? NOTHING_THERE : textOf(address) });

@@ -139,5 +139,8 @@ function listOf<Source>(snapshot: Snapshot<Source>, subjectOf: (record: Source) 
 }
 
 function lookupOf<Source>(answer: Lookup<Source>, subjectOf: (record: Source) => Subject): Lookup<Subject> {
-  return 'found' in answer ? { found: subjectOf(answer.found) } : answer;
+  if ('found' in answer) return { found: subjectOf(answer.found) };
+  if ('unusable' in answer) return answer;
+  const { deleted: _deleted, ...absent } = answer;
+  return absent;
 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
+import { deletedRecordOf } from '../../../src/clinic/http/rows.ts';
 import {
   compileAppointmentRows,
   compileBookings,
@@ -384,6 +385,14 @@ test('a requested status is written as the exact clinic word, before an alternat
 
 const STONE = { recordId: '17', code: 'tombstone', field: 'status', isTombstone: true };
 const readDocumented = compileAppointmentRows(profileOf());
+
+test('the content of a record with a deletion flag stays readable, but is no part of the tombstone', () => {
+  const mapped = readDocumented({ ...ROW, deleted: true });
+  if (!('unusable' in mapped)) throw new Error('the row is no tombstone');
+  expect(JSON.stringify(mapped)).not.toContain('pat-1');
+  expect(deletedRecordOf(mapped.unusable)).toMatchObject({ patientId: 'pat-1' });
+  expect(deletedRecordOf(structuredClone(mapped.unusable))).toBeNull();
+});
 
 describe('a row that says no more than that its record is off', () => {
   test.each([

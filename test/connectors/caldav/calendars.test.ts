@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CaldavSettings } from '../../../src/connectors/caldav/schemas.ts';
+import type { HttpClient } from '../../../src/http/client.ts';
+import { MirrorError } from '../../../src/model/errors.ts';
 import {
   davError,
   found,
@@ -221,6 +223,38 @@ describe('discovery', () => {
   test('treats hrefs with another host name as paths on the queried host', async () => {
     const server = await serve(discovering('/dav/', 'http://inner.example:81//home/me@x'));
     expect(await prepare(server, ownIn('discover', server.url))).toContain(server.url);
+  });
+
+  test('finds the stored calendar of a server with a new name, and asks the old name nothing', async () => {
+    const [old, renamed] = [await serve(() => ({ status: 500 })), await serve(discovering('/dav/'))];
+    const path = `/home/me%40x/${NAME}/`;
+    expect(await prepare(renamed, ownIn('discover', renamed.url), `${old.url}${path}`)).toBe(`${renamed.url}${path}`);
+    expect(old.log()).toEqual([]);
+  });
+
+  test.each([
+    ['with a new name on its site is found at the new name', 'dav.clinic.example', 'dav.clinic.example'],
+    ['that discovery still names is waited for', 'cal1.clinic.example', null],
+  ])('a silent server %s', async (_name, homeHost, foundAt) => {
+    const stored = `https://cal1.clinic.example/home/${NAME}/`;
+    const asked: string[] = [];
+    const send: HttpClient['send'] = async ({ url }) => {
+      asked.push(url);
+      const { host, pathname } = new URL(url);
+      if (host === 'cal1.clinic.example')
+        throw new MirrorError('silent', { actor: 'remote', code: 'connection-failed', retry: 'later' });
+      const isHome = pathname === '/home/';
+      const calendars = [found('/home/', ''), found(`/home/${NAME}/`, CALENDAR)];
+      const { body = '' } = multistatus(
+        ...(isHome ? calendars : [found(pathname, homeSet(`https://${homeHost}/home/`))]),
+      );
+      return { status: 207, headers: new Headers(), body: Buffer.from(body), retryAfterMs: null };
+    };
+    const settings = ownIn('discover', 'https://dav.clinic.example/');
+    const prepared = openOn({ container: stored }, settings, undefined, { send }).prepare(stored, signal());
+    if (foundAt === null) await expect(prepared).rejects.toMatchObject({ code: 'connection-failed' });
+    else expect(await prepared).toBe(`https://${foundAt}/home/${NAME}/`);
+    expect(asked[0]).toBe(stored);
   });
 
   test.each([

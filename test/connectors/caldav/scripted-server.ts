@@ -5,7 +5,7 @@ import { caldav } from '../../../src/connectors/caldav/index.ts';
 import type { CaldavSettings } from '../../../src/connectors/caldav/schemas.ts';
 import type { Connector } from '../../../src/connectors/connector.ts';
 import { SharedState } from '../../../src/connectors/shared-state.ts';
-import { createHttpClient } from '../../../src/http/client.ts';
+import { createHttpClient, type HttpClient } from '../../../src/http/client.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import { paced } from '../../support/pace.ts';
 
@@ -85,12 +85,13 @@ export function openOn(
   server: Pick<ScriptedServer, 'container'>,
   settings?: CaldavSettings,
   renewed = LOGIN,
+  http: Pick<HttpClient, 'send'> = createHttpClient({ userAgent: 'test', clock: Date.now, timeoutMs: paced(5_000) }),
 ): Connector {
   return caldav.open({
     settings: settings ?? { calendar: { url: server.container } },
     ownerTag: MARK,
     authorizer: { header: async () => LOGIN, renew: async () => renewed, quotaUser: null },
-    http: createHttpClient({ userAgent: 'test', clock: Date.now, timeoutMs: paced(5_000) }),
+    http: http as HttpClient,
     shared: new SharedState(),
     log: silentLogger,
     clock: () => Date.UTC(2026, 10, 20),

@@ -93,6 +93,7 @@ const forbidden = refused(403, 'forbidden');
 const play = (operation: Operation, ...answers: WireResponse[]) =>
   playFlow(operationFlow(SCOPE, operation), ...answers);
 const wrote = (effect: string, changes: object = {}) => ({
+  marks: 'kept',
   recordId: 'a',
   result: 'written',
   effect,
@@ -315,7 +316,14 @@ describe('what a write answers', () => {
     ['a tag that is none', { id: KEY, etag: 7 }],
   ])('with %s leaves the version tag open, and what is stored', (_, body) => {
     const { result } = play(create, answered(200, body));
-    expect(result).toEqual({ recordId: 'a', result: 'written', effect: 'created', versionTag: null, remoteId: null });
+    expect(result).toMatchObject({
+      recordId: 'a',
+      result: 'written',
+      effect: 'created',
+      versionTag: null,
+      remoteId: null,
+    });
+    expect('stored' in result).toBe(false);
   });
 
   test('of a batch in which it did not go together with the others, it goes once more, alone', () => {

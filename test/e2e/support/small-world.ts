@@ -28,6 +28,7 @@ import { createProofSealer } from '../../../src/state/sealing.ts';
 import { createTargetStore } from '../../../src/state/targets.ts';
 import { logInTo } from '../../support/log-in.ts';
 import { paced } from '../../support/pace.ts';
+import '../../support/redis-date-preload.ts';
 
 import { waitFor } from '../../support/wait-for.ts';
 import { type Ran, runHere } from './run-command.ts';

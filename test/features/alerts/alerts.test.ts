@@ -100,3 +100,27 @@ test('a watch without channels sends no request', async () => {
   await look([], 1, { problems });
   expect(asked).toBe(1);
 });
+
+test('a process that reported a problem checks again soon, until it has reported the end', async () => {
+  const { world, store, leases } = await open();
+  const watch = createAlertWatch();
+  const parts = {
+    channels: new Map([['mail', async (digest: Digest) => void world.sent.push(digest)]]),
+    store,
+    leases,
+  };
+  const check = async (problems: readonly Problem[]) => {
+    const more = { clock: () => world.now, log: silentLogger, outageAfterMs: HOUR_MS, problems: async () => problems };
+    const isAwaited = await watch.check({ ...parts, ...more }, NEVER);
+    world.now += 5 * MINUTE_MS;
+    return isAwaited;
+  };
+  const problems = [[ENDED], [ENDED], [ENDED], [], [], []];
+  const awaited: boolean[] = [];
+  for (const each of problems) awaited.push(await check(each));
+  expect(awaited).toEqual([false, true, true, true, false, false]);
+  expect(world.sent.map(({ begun, over }) => [begun.length, over.length])).toEqual([
+    [1, 0],
+    [0, 1],
+  ]);
+});

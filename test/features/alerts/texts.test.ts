@@ -58,7 +58,8 @@ describe('a line of a digest', () => {
   test('gives the next step of an open problem, and only the past state of one that is over', () => {
     const changes = { sinceAt: NOW - DAY_MS, breaksAt: NOW + DAY_MS, nextTryAt: NOW + HOUR_MS, waiting: 3 };
     expect(lineOf(changes)).toContain('\n  clinic-mirror login');
-    expect(lineOf(changes, 'over')).toMatch(/^aurora, connection doctor-1: .* \(login-ended\)$/);
+    expect(lineOf(changes, 'over')).toMatch(/^aurora, connection doctor-1: .* \(login-ended\), after 24 hours$/);
+    expect(lineOf({ sinceAt: NOW - 125_000 }, 'over')).toMatch(/, after 3 min$/);
   });
 
   test('names at most 40 of the clinics that share a problem', () => {

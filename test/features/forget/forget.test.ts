@@ -63,8 +63,8 @@ describe('a patient who is forgotten', () => {
     const own = 'phone:mine';
     const claim = await reminders?.ledger.claim(entry?.id ?? '');
     if (claim == null || !('token' in claim)) throw new Error('no reminder is planned');
-    const intent = { now: world.clock.now, maxPerHour: 9, mayRepeat: false, patientProof: '', locationProof: null };
-    expect(await reminders?.ledger.intend(claim, { ...intent, recipient: own })).toBe('go');
+    const intent = { now: world.clock.now, maxPerHour: 9, isLimited: false, mayRepeat: false, recipient: own };
+    expect(await reminders?.ledger.intend([{ claim, patientProof: '', locationProof: null }], intent)).toBe('go');
     const reply = { phone: '+393331234567', at: world.clock.now };
     await reminders?.replies.add({ ...reply, text: 'mine', message: 'SM1', recipient: own });
     await reminders?.replies.add({ ...reply, text: 'of another', message: 'SM2', recipient: 'phone:other' });
@@ -78,7 +78,9 @@ describe('a patient who is forgotten', () => {
     const before = await world.tracesInRedis();
     const kinds = [...new Set(before.map((key) => key.replace(/^cm:\{[^}]*\}:/, '').split(':')[0]))].sort();
     const places = 'answer-link drifted journal links misses outbox outbox-due outbox-failing reminder';
-    expect(kinds.join(' ')).toBe(`${places} reminders-of reminders-told reminders-wrong restorations unseen`);
+    expect(kinds.join(' ')).toBe(
+      `${places} reminders-known reminders-of reminders-told reminders-wrong restorations unseen`,
+    );
     const receipt = await forget(world);
     expect(await world.tracesInRedis()).toEqual([]);
     // Encrypted, so that no search finds it there.

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { Hold } from '../../../src/model/plan.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import type { TestRedis } from '../../support/redis.ts';
-import { book, createReminderWorld, type ReminderWorld } from './reminder-world.ts';
+import { book, createReminderWorld, patientOf, type ReminderWorld } from './reminder-world.ts';
 
 /** Number of appointments. */
 export const COUNT = 20;
@@ -14,6 +14,8 @@ export const all = Array.from({ length: COUNT }, (_, index) => index);
  */
 export async function told(redis: TestRedis, file: object = {}): Promise<ReminderWorld> {
   const world = createReminderWorld(redis.connect(), { file });
+  for (const index of all)
+    world.clinic.patientList.push(patientOf(`q${index}`, { mobilePhone: `+39 333 76543${10 + index}` }));
   shift(world, all, 0);
   await world.cycle();
   await world.advance(24 * HOUR_MS + COUNT * 10 * MINUTE_MS - 5 * MINUTE_MS);
@@ -28,7 +30,7 @@ export function shift(
   hours: number,
   own: Parameters<typeof book>[3] = {},
 ) {
-  for (const index of which) book(world, `a${index}`, 48 + index / 6 + hours, own);
+  for (const index of which) book(world, `a${index}`, 48 + index / 6 + hours, { patientId: `q${index}`, ...own });
 }
 
 export async function cycles(world: ReminderWorld, hours = 1): Promise<void> {

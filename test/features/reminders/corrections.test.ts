@@ -8,6 +8,9 @@ import { book, createReminderWorld, patientOf, type ReminderWorld } from './remi
 
 const redis = useRedis({ appendOnly: false });
 
+/** A cancellation waits ten minutes for a new appointment. */
+const REBOOKING_MS = 11 * MINUTE_MS;
+
 /** An appointment on the 17th at 10:00 in Rome whose reminder came on the 16th at 10:00. It is that moment. */
 async function told(options: Parameters<typeof createReminderWorld>[1] = {}): Promise<ReminderWorld> {
   const world = createReminderWorld(redis.connect(), options);
@@ -104,7 +107,7 @@ describe('a patient who was reminded receives', () => {
 
   test('the cancellation, and that the appointment takes place after all', async () => {
     const world = await told();
-    await change(world, 48, { status: 'cancelled' });
+    await change(world, 48, { status: 'cancelled' }, REBOOKING_MS);
     expect(texts(world)).toEqual([REMINDER, CANCELLED]);
     expect(world.gateway.delivered[1]?.content).toMatchObject({ link: null, calendarEntry: null });
     await change(world, 48);
@@ -158,7 +161,7 @@ describe('a patient who was reminded receives', () => {
 
   test('each move once, however often the appointment is moved there and back', async () => {
     const world = await told();
-    for (const inHours of [47, 48, 47]) await change(world, inHours);
+    for (const inHours of [47, 48, 47]) await change(world, inHours, {}, REBOOKING_MS);
     expect(texts(world)).toHaveLength(4);
     expect(await wrong(world)).toEqual([]);
     await world.cycle();
@@ -206,7 +209,7 @@ describe('a patient who was reminded receives', () => {
     expect(texts(world).slice(2)).toEqual([MOVED_TO_9]);
     // The first takes the time that the second had, and the second is cancelled.
     book(world, 'two', 49, { status: 'cancelled', updatedAt: world.now });
-    await change(world, 49);
+    await change(world, 49, {}, 2 * REBOOKING_MS);
     expect(texts(world).slice(3).sort()).toEqual([
       'Appuntamento di mercoledì 17 giugno alle 11:00 annullato, Studio Rossi.',
       'Appuntamento spostato: non mercoledì 17 giugno alle 09:00 ma mercoledì 17 giugno alle 11:00, Studio Rossi.',
@@ -281,6 +284,7 @@ describe('wrong information that no message corrects is shown', () => {
       async (world) => {
         world.clinic.appointments.delete('one');
         for (let cycles = 0; cycles < 4; cycles += 1) await world.cycle();
+        await world.advance(REBOOKING_MS);
       },
     ],
   ])('%s', async (_, reason, options, happens) => {
@@ -377,7 +381,7 @@ describe('who was told is a number, not a record of the clinic:', () => {
   test('an inactive patient whose visit is cancelled raises no alarm', async () => {
     const world = await told();
     world.clinic.patientList.splice(0, 1, patientOf('p1', { isActive: false }));
-    await change(world, 48, { status: 'cancelled' });
+    await change(world, 48, { status: 'cancelled' }, REBOOKING_MS);
     expect(texts(world)).toEqual([REMINDER]);
     expect(await wrong(world)).toEqual([]);
     await world.cycle();

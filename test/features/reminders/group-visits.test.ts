@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { renderReminderExplanation } from '../../../src/cli/render-reminders.ts';
 import { explainReminders, previewDay } from '../../../src/features/reminders/reminders.ts';
-import { DAY_MS, HOUR_MS } from '../../../src/model/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
+import { readingVisits } from '../../../src/model/visits.ts';
 import { openInstallation } from '../../control/open-installation.ts';
 import { NEVER } from '../../jobs/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
@@ -102,11 +103,47 @@ describe('a group visit with three patients', () => {
     const world = await booked();
     await world.advance(DAY_MS);
     change(world, ['p1']);
-    for (let cycles = 0; cycles < 3; cycles += 1) await world.cycle();
+    for (let cycles = 0; cycles < 3; cycles += 1) {
+      await world.cycle();
+      await world.advance(15 * MINUTE_MS);
+    }
     const listed = (await wrong(world)).map(({ appointmentId, reason }) => `${appointmentId} ${reason}`);
     expect(listed.sort()).toEqual(['g~patient:p2 vanished', 'g~patient:p3 vanished']);
     await world.advance(2 * DAY_MS);
     expect(told(world)).toEqual(PATIENTS);
+  });
+
+  test('that a reminded patient joins instead of another visit is told as one move', async () => {
+    const world = createReminderWorld(redis.connect());
+    world.clinic.patientList.push(patientOf('p2'), patientOf('p3'));
+    book(world, 'x', 48);
+    change(world, ['p2', 'p3'], {}, 50);
+    await world.cycle();
+    await world.advance(DAY_MS);
+    expect(told(world)).toEqual(['p1']);
+    book(world, 'x', 48, { status: 'cancelled', updatedAt: world.now });
+    change(world, ['p2', 'p3', 'p1'], { updatedAt: world.now }, 50);
+    await world.cycle();
+    await world.advance(HOUR_MS);
+    const own = world.gateway.delivered.filter(({ recipient }) => recipient.patientId === 'p1');
+    expect(own.map(({ appointment, correction }) => [appointment.id, correction])).toEqual([
+      ['x', null],
+      ['g', 'moved'],
+    ]);
+    expect(await wrong(world)).toEqual([]);
+  });
+
+  test('whose deleted record is readable is cancelled for each patient who was reminded', async () => {
+    const world = await booked();
+    await world.advance(DAY_MS);
+    const deleted = world.clinic.appointments.get('g');
+    world.clinic.appointments.delete('g');
+    if (deleted === undefined) throw new Error('no visit');
+    world.clinic.readAppointment = readingVisits(async () => ({ absent: true, deleted }));
+    for (let cycles = 0; cycles < 3; cycles += 1) await world.cycle();
+    await world.advance(HOUR_MS);
+    expect(told(world)).toEqual(PATIENTS.flatMap((id) => [id, id]));
+    expect(world.gateway.delivered.slice(3).map(({ correction }) => correction)).toEqual(Array(3).fill('cancelled'));
   });
 
   test('is announced once to the last patient if the others leave before', async () => {

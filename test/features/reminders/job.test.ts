@@ -337,7 +337,9 @@ test('a reminder that is cancelled between its last check and its intent is not 
   if (claim == null || !('token' in claim)) throw new Error('no claim');
   await ledger?.withdraw(claim.entry.id, 'cancelled', world.now);
   expect(
-    await ledger?.intend(claim, { now: world.now, maxPerHour: 10, mayRepeat: false, recipient: null, ...PROOFS }),
+    await ledger?.intend([{ claim, ...PROOFS }], {
+      ...{ now: world.now, maxPerHour: 10, isLimited: false, mayRepeat: false, recipient: null },
+    }),
   ).toBe('lost');
 });
 
@@ -349,8 +351,8 @@ test('an opt-out that comes between the last look and the intent is heeded', asy
   if (claim == null || !('token' in claim)) throw new Error('no claim');
   const recipient = optOuts.hashOf('phone', '+393331234567');
   await optOuts.add(recipient, { source: 'reply', at: world.now });
-  const intent = { now: world.now, maxPerHour: 10, mayRepeat: true, recipient, ...PROOFS };
-  expect(await ledger.intend(claim, intent)).toBe('opted-out');
+  const intent = { now: world.now, maxPerHour: 10, isLimited: false, mayRepeat: true, recipient };
+  expect(await ledger.intend([{ claim, ...PROOFS }], intent)).toBe('opted-out');
   expect((await ledger.read(claim.entry.id))?.state).toBe('planned');
 });
 

@@ -16,7 +16,15 @@ function messageOf(id: string, changes: Partial<LedgerEntry> = {}): LedgerEntry 
   return {
     ...{ id, appointmentId: 'one', startAt: START, rule: 'day-before', channel: 'text', zone: 'Europe/Rome' },
     ...{ correction: null, state: 'sent', plannedAt: NOW, wakeAt: NOW, dueAt: NOW, attempts: 1, finishedAt: NOW },
-    ...{ reason: null, lastCode: null, reference: id, answer: null, handedAs: Number(id) },
+    ...{
+      reason: null,
+      lastCode: null,
+      reference: id,
+      answer: null,
+      movedTo: null,
+      recipient: null,
+      handedAs: Number(id),
+    },
     patientProof: proofs.patient(id, 'p1'),
     locationProof: proofs.locationProof('one', comparableAddress(ADDRESS)),
     ...changes,

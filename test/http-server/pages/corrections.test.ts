@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Visitor } from '../../../src/http-server/operators.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { openInstallation } from '../../control/open-installation.ts';
-import { book, createReminderWorld, type ReminderWorld } from '../../features/reminders/reminder-world.ts';
+import { book, createReminderWorld, patientOf, type ReminderWorld } from '../../features/reminders/reminder-world.ts';
 import { useRedis } from '../../support/redis.ts';
 import { OWNER, openPages } from './open-pages.ts';
 
@@ -10,13 +10,22 @@ const redis = useRedis({ appendOnly: false });
 const CLINIC = '/tenants/studio-rossi';
 const VIEWER: Visitor = { ...OWNER, id: 'viewer', name: 'viewer', level: 'viewer' };
 
+/** Books an appointment of a patient with an own number. */
+function visit(world: ReminderWorld, index: number, inHours: number, own: Parameters<typeof book>[3] = {}): void {
+  const id = `r${index}`;
+  const { patientList } = world.clinic;
+  if (!patientList.some((one) => one.id === id))
+    patientList.push(patientOf(id, { mobilePhone: `+39 333 76543${10 + index}` }));
+  book(world, `apt-${index}`, inHours, { patientId: id, ...own });
+}
+
 /** Reminds twelve patients of the 17th at 10:00; then the clinic moves `count` appointments to 09:00. */
 async function moved(count: number, file: object = {}): Promise<ReminderWorld> {
   const world = createReminderWorld(redis.connect(), { file });
-  for (let index = 0; index < 12; index += 1) book(world, `apt-${index}`, 48);
+  for (let index = 0; index < 12; index += 1) visit(world, index, 48);
   await world.cycle();
   await world.advance(24 * HOUR_MS + MINUTE_MS);
-  for (let index = 0; index < count; index += 1) book(world, `apt-${index}`, 47);
+  for (let index = 0; index < count; index += 1) visit(world, index, 47);
   await world.cycle();
   return world;
 }
@@ -60,7 +69,7 @@ test('the hold of many corrections shows old and new values, and sends all with 
 
 test('a time that is far from the one in the message is shown too', async () => {
   const world = await moved(12);
-  for (let index = 0; index < 12; index += 1) book(world, `apt-${index}`, 48 + 9 * 24);
+  for (let index = 0; index < 12; index += 1) visit(world, index, 48 + 9 * 24);
   await world.cycle();
   const { see } = await pagesOf(world);
   const shown = await see(`${CLINIC}/holds/${(await world.tenant.holds.list())[0]?.id}`);
@@ -74,7 +83,7 @@ test('a hold whose appointments have another time by now is shown again, not app
   const { see, post } = await pagesOf(world);
   const page = `${CLINIC}/holds/${(await world.tenant.holds.list())[0]?.id}`;
   const seen = /name="seen" value="([^"]+)"/.exec(await see(page))?.[1] ?? '';
-  for (let index = 0; index < 12; index += 1) book(world, `apt-${index}`, 46);
+  for (let index = 0; index < 12; index += 1) visit(world, index, 46);
   await world.cycle();
   const answer = await post(page, { step: 'decide', choice: 'all', seen });
   expect([answer.statusCode, answer.body.includes('08:00')]).toEqual([409, true]);
@@ -90,7 +99,7 @@ test('another location is shown, and an appointment that takes place despite its
   world.clinic.locationList.push({ id: 'l1', name: 'Uno', address: 'Via Milano 1', zone: null });
   world.clinic.locationList.push({ id: 'l2', name: 'Due', address: 'Via Roma 2', zone: null });
   const change = async (own: object) => {
-    for (let index = 0; index < 12; index += 1) book(world, `apt-${index}`, 48, { locationId: 'l1', ...own });
+    for (let index = 0; index < 12; index += 1) visit(world, index, 48, { locationId: 'l1', ...own });
     await world.cycle();
   };
   const shown = async () => {
@@ -110,7 +119,7 @@ test('another location is shown, and an appointment that takes place despite its
     expiresAt: world.now + 24 * HOUR_MS,
   });
   await world.cycle();
-  await world.advance(MINUTE_MS);
+  await world.advance(11 * MINUTE_MS);
   expect(world.gateway.delivered).toHaveLength(24);
   await change({});
   expect((await shown()).match(/time<\/span> <time[^>]*>[^<]*10:00<\/time><\/li>/g)).toHaveLength(12);

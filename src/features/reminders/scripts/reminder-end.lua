@@ -1,10 +1,8 @@
--- Records the final state of a reminder.
--- KEYS: 1 reminder, 2 open, 3 ended, 4 counts.
-local function finish(id, now, retentionMs, state, reason)
-  local entry, open, ended, counts = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-  redis.call('HSET', entry, 'state', state, 'reason', reason, 'settledAt', now)
-  redis.call('ZREM', open, id)
-  redis.call('ZADD', ended, now, id)
-  redis.call('ZREMRANGEBYSCORE', ended, '-inf', now - retentionMs)
-  redis.call('HINCRBY', counts, state .. ':' .. reason, 1)
+-- Records the final state of a reminder. `at` has the keys of the reminder, of the open and the ended reminders, and of the counts.
+local function finish(at, id, now, retentionMs, state, reason)
+  redis.call('HSET', at.entry, 'state', state, 'reason', reason, 'settledAt', now)
+  redis.call('ZREM', at.open, id)
+  redis.call('ZADD', at.ended, now, id)
+  redis.call('ZREMRANGEBYSCORE', at.ended, '-inf', now - retentionMs)
+  redis.call('HINCRBY', at.counts, state .. ':' .. reason, 1)
 end

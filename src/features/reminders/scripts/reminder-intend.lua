@@ -1,23 +1,36 @@
--- Records the intent to deliver, before the request to the gateway, with recipient and content. All attempts of a reminder together count
--- once for the hourly limit.
--- KEYS: 1 reminder, 2 claim, 3 count of the hour, 4 opt-outs, 5 informed appointments, 6 order.
--- ARGV: 1 token, 2 hourly limit, 3 '1' if a second delivery is allowed, 4 hash of the recipient or '', 5 appointment, 6 startAt, 7 hash of
--- the patient, 8 hash of the location or ''. Returns `go`, `lost`, `opted-out` or `limit`.
-local entry, claim, hour, optOuts, informed, order = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local token, limit, mayRepeat, recipient = ARGV[1], tonumber(ARGV[2]), ARGV[3] == '1', ARGV[4]
-local appointment, startAt, patient, location = ARGV[5], ARGV[6], ARGV[7], ARGV[8]
-if redis.call('GET', claim) ~= token then return 'lost' end
-local state = redis.call('HGET', entry, 'state')
-if state ~= 'planned' and not (state == 'sending' and mayRepeat) then return 'lost' end
+-- Records the intent to deliver one message, before the request to the gateway, for each reminder of the message, with recipient and content.
+-- All attempts of a message together count once for the hourly limit, and a correction once for its recipient.
+-- KEYS: 1 count of the hour, 2 opt-outs, 3 informed appointments, 4 order, 5 corrections of the recipient, then for each reminder its key and
+-- its claim.
+-- ARGV: 1 hourly limit, 2 '1' if a second delivery is allowed, 3 hash of the recipient or '', 4 now, 5 limit of corrections of a recipient in
+-- an hour, or '' if the limit does not apply, then for each reminder the token of its claim, appointment, startAt, hash of the patient, and
+-- hash of the location or ''. Returns `go`, `lost`, `opted-out`, `recipient-limit` or `limit`.
+local hour, optOuts, informed, order, corrected = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local limit, mayRepeat, recipient, now, most = tonumber(ARGV[1]), ARGV[2] == '1', ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
+local count = (#KEYS - 5) / 2
+for index = 1, count do
+  local entry, claim = KEYS[4 + 2 * index], KEYS[5 + 2 * index]
+  if redis.call('GET', claim) ~= ARGV[1 + 5 * index] then return 'lost' end
+  local state = redis.call('HGET', entry, 'state')
+  if state ~= 'planned' and not (state == 'sending' and mayRepeat) then return 'lost' end
+end
 if recipient ~= '' and redis.call('HEXISTS', optOuts, recipient) == 1 then return 'opted-out' end
-if redis.call('HEXISTS', entry, 'counted') == 0 then
+if redis.call('HEXISTS', KEYS[6], 'counted') == 0 then
+  redis.call('ZREMRANGEBYSCORE', corrected, '-inf', now - 3600000)
+  if most and redis.call('ZCARD', corrected) >= most then return 'recipient-limit' end
   if tonumber(redis.call('GET', hour) or 0) >= limit then return 'limit' end
   redis.call('INCR', hour)
   redis.call('PEXPIRE', hour, 7200000)
-  redis.call('HSET', entry, 'counted', 1)
+  if (redis.call('HGET', KEYS[6], 'correction') or '') ~= '' and recipient ~= '' then
+    redis.call('ZADD', corrected, now, redis.call('HGET', KEYS[6], 'id'))
+    redis.call('PEXPIRE', corrected, 3600000)
+  end
 end
-redis.call('HSET', entry, 'state', 'sending', 'sender', token, 'recipient', recipient, 'handedAs', redis.call('INCR', order),
-  'patient', patient, 'place', location)
-redis.call('ZADD', informed, 'GT', startAt, appointment)
-redis.call('HINCRBY', entry, 'attempts', 1)
+for index = 1, count do
+  local entry, at = KEYS[4 + 2 * index], 1 + 5 * index
+  redis.call('HSET', entry, 'counted', 1, 'state', 'sending', 'sender', ARGV[at], 'recipient', recipient,
+    'handedAs', redis.call('INCR', order), 'patient', ARGV[at + 3], 'place', ARGV[at + 4])
+  redis.call('ZADD', informed, 'GT', ARGV[at + 2], ARGV[at + 1])
+  redis.call('HINCRBY', entry, 'attempts', 1)
+end
 return 'go'

@@ -24,6 +24,6 @@ if dropped == '' then
   redis.call('ZADD', open, dueAt, id)
   if state ~= 'planned' then redis.call('HINCRBY', counts, 'planned:', 1) end
 else
-  finish(id, tonumber(now), tonumber(retentionMs), 'dropped', dropped)
+  finish({ entry = entry, open = open, ended = ended, counts = counts }, id, tonumber(now), tonumber(retentionMs), 'dropped', dropped)
 end
 return 1

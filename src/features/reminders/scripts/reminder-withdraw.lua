@@ -3,5 +3,5 @@
 -- @include reminder-end
 local id, now, retentionMs, reason = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 if redis.call('HGET', KEYS[1], 'state') ~= 'planned' then return 0 end
-finish(id, now, retentionMs, 'dropped', reason)
+finish({ entry = KEYS[1], open = KEYS[2], ended = KEYS[3], counts = KEYS[4] }, id, now, retentionMs, 'dropped', reason)
 return 1

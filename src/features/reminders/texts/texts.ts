@@ -82,5 +82,52 @@ export const CORRECTION_TEXTS: Readonly<
   },
 };
 
+type Texts = { withPhone: TextTemplate; withoutPhone: TextTemplate };
+
+/** Texts of a reminder of several visits on one day; `{time}` has all times. Three visits fit in one text message. */
+export const VISITS_TEXTS: Readonly<Record<Language, Texts>> = {
+  it: {
+    withPhone: {
+      subject: 'Promemoria appuntamenti {day} alle {time}',
+      text: 'Promemoria: appuntamenti {day} alle {time}, {clinic}. Per disdire o spostare: {phone}.',
+    },
+    withoutPhone: {
+      subject: 'Promemoria appuntamenti {day} alle {time}',
+      text: 'Promemoria: appuntamenti {day} alle {time}, {clinic}.',
+    },
+  },
+  en: {
+    withPhone: {
+      subject: 'Reminder: appointments on {day} at {time}',
+      text: 'Reminder: appointments on {day} at {time}, {clinic}. To cancel or change them: {phone}.',
+    },
+    withoutPhone: {
+      subject: 'Reminder: appointments on {day} at {time}',
+      text: 'Reminder: appointments on {day} at {time}, {clinic}.',
+    },
+  },
+};
+
+/** Texts of several corrections; `{changes}` has one part for each visit, in short dates for the length of text messages. */
+export const CHANGE_TEXTS: Readonly<Record<Language, Texts & Record<'moved' | 'cancelled' | 'at', string>>> = {
+  it: {
+    withPhone: { subject: 'Appuntamenti cambiati', text: 'Appuntamenti cambiati, {clinic}: {changes}. Info: {phone}.' },
+    withoutPhone: { subject: 'Appuntamenti cambiati', text: 'Appuntamenti cambiati, {clinic}: {changes}.' },
+    moved: '{told} spostato a {now}',
+    cancelled: '{told} annullato',
+    at: '{now}',
+  },
+  en: {
+    withPhone: {
+      subject: 'Appointments changed',
+      text: 'Appointments changed, {clinic}: {changes}. Questions: {phone}.',
+    },
+    withoutPhone: { subject: 'Appointments changed', text: 'Appointments changed, {clinic}: {changes}.' },
+    moved: '{told} moved to {now}',
+    cancelled: '{told} cancelled',
+    at: '{now}',
+  },
+};
+
 /** Titles of calendar files in e-mails. */
 export const ENTRY_TITLES: Readonly<Record<Language, string>> = { it: 'Appuntamento', en: 'Appointment' };

@@ -1,0 +1,88 @@
+import type { WrongInformation } from '../../model/reminders.ts';
+import { DAY_MS, type Instant } from '../../model/time.ts';
+import { keys } from '../../state/keys.ts';
+import type { RedisClient } from '../../state/redis.ts';
+import { redisScript } from '../../state/script.ts';
+import type { Sealer } from '../../state/sealing.ts';
+import { sealedTable } from '../../state/sealing.ts';
+
+const moveScript = redisScript<number>(import.meta.url, 'reminder-move');
+
+/** Appointments that patients were notified of, and patients with wrong information. */
+export type MessageLedger = ReturnType<typeof openMessageLedger>;
+
+/** Retention after the announced start, because a later read may report an earlier move. */
+const RETENTION_MS = 2 * DAY_MS;
+
+/** Appointment of a patient with a reminder, as lists of the clinic showed it. */
+export interface KnownVisit {
+  /** First cycle that stored the appointment. */
+  foundAt: Instant;
+  /** False if the appointment may be older than the observation of the patient. */
+  isNew: boolean;
+  startAt: Instant;
+  agendaIds: readonly string[];
+  treatmentId: string | null;
+  /** First cycle that found the appointment cancelled, or missing in a complete list; null for an appointment that takes place. */
+  goneAt: Instant | null;
+}
+
+/** Field of the coverage. No appointment has an empty id. */
+const COVERAGE = '';
+
+/** Opens this part of the ledger. */
+export function openMessageLedger(redis: RedisClient, tenant: string, sealer: Sealer) {
+  const announced = keys.remindersTold(tenant);
+  const known = keys.remindersKnown(tenant);
+  const wrong = sealedTable<WrongInformation>(keys.remindersWrong(tenant), { redis, sealer });
+  const fieldOf = ({ appointmentId, channel }: Pick<WrongInformation, 'appointmentId' | 'channel'>) =>
+    JSON.stringify([appointmentId, channel]);
+  return {
+    /** Returns appointments with a possibly delivered message and an announced start after `since`. Deletes appointments two days older. */
+    async notifiedSince(since: Instant): Promise<string[]> {
+      await redis.zremrangebyscore(announced, '-inf', since - RETENTION_MS);
+      return redis.zrangebyscore(announced, `(${since}`, '+inf');
+    },
+    /** Keeps an appointment in the set until a time. */
+    async storeNotified(appointmentId: string, untilAt: Instant): Promise<void> {
+      await redis.zadd(announced, 'XX', 'GT', untilAt, appointmentId);
+    },
+    /** Returns patients with wrong information, oldest first. */
+    async wrong(now: Instant): Promise<WrongInformation[]> {
+      const all = await wrong.prune(({ untilAt }) => untilAt <= now);
+      return [...all.values()].sort((one, other) => one.sinceAt - other.sinceAt);
+    },
+    /** Returns the watched appointments, and the start until which earlier complete lists showed all appointments. */
+    async known(): Promise<{ visits: Map<string, KnownVisit>; coveredUntilAt: Instant }> {
+      const fields = new Map(Object.entries(await redis.hgetall(known)));
+      const coveredUntilAt = Number(fields.get(COVERAGE) ?? 0);
+      fields.delete(COVERAGE);
+      return {
+        visits: new Map([...fields].map(([id, value]) => [id, JSON.parse(value) as KnownVisit])),
+        coveredUntilAt,
+      };
+    },
+    /** Stores changed watched appointments (null: watched no longer), and the coverage. */
+    async storeKnown(changes: ReadonlyMap<string, KnownVisit | null>, coveredUntilAt: Instant): Promise<void> {
+      const stored = [...changes].flatMap(([id, one]) => (one === null ? [] : [id, JSON.stringify(one)]));
+      const gone = [...changes].flatMap(([id, one]) => (one === null ? [id] : []));
+      await redis.hset(known, COVERAGE, coveredUntilAt, ...stored);
+      if (gone.length > 0) await redis.hdel(known, ...gone);
+    },
+    /**
+     * Moves the messages about an appointment to the appointment that replaces it, in one step.
+     * @returns false during a delivery
+     */
+    async follow(appointmentId: string, replacedBy: string): Promise<boolean> {
+      const from = keys.remindersOf(tenant, appointmentId);
+      const ids = await redis.smembers(from);
+      const scriptKeys = [from, keys.remindersOf(tenant, replacedBy), announced];
+      const entries = ids.map((id) => keys.reminder(tenant, id));
+      return (await moveScript(redis, [...scriptKeys, ...entries], [appointmentId, replacedBy, ...ids])) === 1;
+    },
+    recordWrong: (one: WrongInformation) => wrong.set(fieldOf(one), one),
+    async clearWrong(one: Pick<WrongInformation, 'appointmentId' | 'channel'>): Promise<void> {
+      await wrong.remove([fieldOf(one)]);
+    },
+  };
+}

@@ -1,0 +1,257 @@
+import type { OpenTenant } from '../../jobs/tenant.ts';
+import { type Appointment, agendasOf, type Patient } from '../../model/records.ts';
+import type { LedgerEntry } from '../../model/reminders.ts';
+import type { Lookup } from '../../model/snapshots.ts';
+import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
+import type { SeenByPatients } from './corrections.ts';
+import type { KnownVisit } from './message-ledger.ts';
+import type { OpenReminders } from './ports.ts';
+import { addressOf } from './recipients.ts';
+
+/** Time after its start for which an appointment is kept, as in the ledger. */
+const RETENTION_MS = 2 * DAY_MS;
+
+/** Patients read in one cycle to find a merge, and the time for all of them. Project choice: a merge concerns one or two. */
+const MOST_READ = 10;
+const READING_MS = 30 * SECOND_MS;
+
+/** Appointments of patients who have a reminder, as earlier cycles and this cycle found them. */
+type Known = ReadonlyMap<string, KnownVisit>;
+
+/** Result of a cycle that reschedules use. */
+interface SeenLists extends SeenByPatients {
+  /** Appointments with a reminder in the next days. */
+  watched: Iterable<string>;
+  /** End of the window of a complete list of all appointments; null for another list. */
+  coveredUntilAt: Instant | null;
+}
+
+/** Reads a patient, at most some in one cycle; null for an unread patient. */
+type ReadPatient = (id: string) => Promise<Lookup<Patient> | null>;
+
+/** Appointments that were told and do not take place, and what is known of them. */
+interface Told {
+  messages: ReadonlyMap<string, readonly LedgerEntry[]>;
+  /** Patient of each watched appointment. */
+  patients: ReadonlyMap<string, string>;
+  known: Known;
+}
+
+/**
+ * Recognises a move under another id: an appointment that a patient was told of is cancelled or deleted, and a new appointment of the
+ * patient, with the same treatment or agenda, was found within `rescheduleWithinMinutes`, in either order. The messages are then about the
+ * new appointment, so that one correction tells the move.
+ */
+export async function followReschedules(
+  { readPatient }: { readPatient: OpenTenant['clinic']['readPatient'] },
+  reminders: OpenReminders,
+  seen: SeenLists,
+  now: Instant,
+): Promise<void> {
+  const { ledger, file } = reminders;
+  const { watched, coveredUntilAt } = seen;
+  if (file.rescheduleWithinMinutes === 0) return;
+  const told = await ledger.notifiedSince(now);
+  const ids = new Set([...watched, ...told]);
+  if (ids.size === 0) return;
+  const before = await ledger.known();
+  const isWhole = coveredUntilAt !== null;
+  const missing = told.filter((id) => isGone(seen, id) || (isWhole && !seen.appointments.has(id)));
+  const messages = await ledger.ofAppointments(missing);
+  const patients = patientsOf(reminders, seen, ids, messages);
+  const known = observe(seen, { ids, patients }, { ...before, isWhole }, now);
+  const changes = new Map<string, KnownVisit | null>(known);
+  for (const [id, { startAt }] of before.visits) {
+    if (!known.has(id) && startAt < now - RETENTION_MS) changes.set(id, null);
+  }
+  const covered = coveredUntilAt ?? before.coveredUntilAt;
+  const isCoverageOld = Math.abs(covered - before.coveredUntilAt) > HOUR_MS;
+  if (changes.size > 0 || isCoverageOld) await ledger.storeKnown(changes, covered);
+  const signal = AbortSignal.timeout(READING_MS);
+  let unread = MOST_READ;
+  const read: ReadPatient = async (id) => (unread-- > 0 ? readPatient(id, signal).catch(() => null) : null);
+  const all = { messages, patients, known: new Map([...before.visits, ...known]) };
+  const pairs = [...messages.keys()].map((from) => movesOf(reminders, seen, { ...all, from, read }, now));
+  await followAll(reminders, messages, (await Promise.all(pairs)).flat(), now);
+}
+
+function isGone({ appointments, vanished }: SeenByPatients, id: string): boolean {
+  return vanished.has(id) || appointments.get(id)?.status === 'cancelled';
+}
+
+/** A deleted appointment names no patient: the proofs of its messages do. */
+function patientsOf(
+  { proofs }: OpenReminders,
+  { appointments }: SeenByPatients,
+  ids: ReadonlySet<string>,
+  messages: Told['messages'],
+): Map<string, string> {
+  const all = new Set([...appointments.values()].flatMap(({ patientId }) => patientId ?? []));
+  const patients = new Map<string, string>();
+  for (const id of ids) {
+    const appointment = appointments.get(id);
+    const message = messages.get(id)?.find(({ patientProof }) => patientProof !== null);
+    const patient =
+      appointment === undefined && message !== undefined
+        ? [...all].find((one) => proofs.patient(message.id, one) === message.patientProof)
+        : appointment?.patientId;
+    if (patient != null) patients.set(id, patient);
+  }
+  return patients;
+}
+
+/**
+ * Returns new and changed appointments of the watched patients. An appointment is new if an earlier complete list with its day showed other
+ * appointments of the patient, but not this one.
+ */
+function observe(
+  seen: SeenByPatients,
+  watched: { ids: ReadonlySet<string>; patients: Told['patients'] },
+  { visits, coveredUntilAt, isWhole }: { visits: Known; coveredUntilAt: Instant; isWhole: boolean },
+  now: Instant,
+): Map<string, KnownVisit> {
+  const observed = new Set([...watched.patients].flatMap(([id, patient]) => (visits.has(id) ? [patient] : [])));
+  const patients = new Set(watched.patients.values());
+  const changes = new Map<string, KnownVisit>();
+  const store = (id: string, one: KnownVisit) => {
+    if (JSON.stringify(one) !== JSON.stringify(visits.get(id))) changes.set(id, one);
+  };
+  for (const appointment of seen.appointments.values()) {
+    const { id, patientId, treatmentId, time } = appointment;
+    if (patientId === null || !patients.has(patientId)) continue;
+    const before = visits.get(id);
+    const isNew = observed.has(patientId) && time.startAt < coveredUntilAt;
+    if (before === undefined && !isNew && !isWhole) continue;
+    const goneAt = isGone(seen, id) ? (before?.goneAt ?? now) : null;
+    const { foundAt = now } = before ?? {};
+    store(id, {
+      foundAt,
+      isNew: before?.isNew ?? isNew,
+      startAt: time.startAt,
+      agendaIds: agendasOf(appointment),
+      treatmentId,
+      goneAt,
+    });
+  }
+  for (const id of watched.ids) {
+    const before = visits.get(id);
+    const isMissing = !seen.appointments.has(id) && (isWhole || seen.vanished.has(id));
+    if (before !== undefined && isMissing) store(id, { ...before, goneAt: before.goneAt ?? now });
+  }
+  return changes;
+}
+
+/** A possible move, with the order of preference. */
+interface Move {
+  from: string;
+  to: string;
+  /** 0 for the same treatment, 1 for the same agenda. */
+  likeness: number;
+  distanceMs: number;
+}
+
+/** Returns the possible moves of an appointment that was told. */
+async function movesOf(
+  reminders: OpenReminders,
+  seen: SeenByPatients,
+  { messages, patients, known, from, read }: Told & { from: string; read: ReadPatient },
+  now: Instant,
+): Promise<Move[]> {
+  const gone = known.get(from);
+  const entries = messages.get(from) ?? [];
+  if (gone?.goneAt == null || !isGone(seen, from) || entries.some(({ answer }) => answer?.is === 'cancelled'))
+    return [];
+  const { goneAt, startAt } = gone;
+  const windowMs = reminders.file.rescheduleWithinMinutes * MINUTE_MS;
+  const isInWindow = (at: Instant | null | undefined) => at != null && Math.abs(at - goneAt) <= windowMs;
+  const isNewOf = (id: string) => known.get(id)?.isNew === true && isInWindow(known.get(id)?.foundAt);
+  const alike = [...seen.appointments.values()].flatMap((to) => {
+    // Messages are about the visit of each patient, not about an appointment of several.
+    const isOther = to.id !== from && to.patientIds === undefined && to.time.startAt > now && !isGone(seen, to.id);
+    const likeness = isOther ? likenessOf(gone, to) : null;
+    return likeness === null ? [] : [{ to, likeness }];
+  });
+  const patient = patients.get(from) ?? null;
+  let found = alike.filter(({ to }) => to.patientId === patient && isNewOf(to.id));
+  if (found.length === 0 && goneAt > now - windowMs) {
+    // The other record of a merged patient was not observed, so the clinic's change time must show that the appointment is new.
+    const others = alike.filter(
+      ({ to }) => to.patientId !== patient && isInWindow(to.updatedAt) && isInWindow(known.get(to.id)?.foundAt ?? now),
+    );
+    const merged = others.length === 0 ? null : await mergedOf(reminders, { patient, entries, others, read });
+    found = others.filter(({ to }) => to.patientId === merged);
+  }
+  return found.map(({ to, likeness }) => ({
+    ...{ from, to: to.id, likeness },
+    distanceMs: Math.abs(to.time.startAt - startAt),
+  }));
+}
+
+/** Returns the patient into whom a patient was merged: the clinic no longer has the first, and the other has the same recipient. */
+async function mergedOf(
+  { optOuts, channels, file }: OpenReminders,
+  told: {
+    patient: string | null;
+    entries: readonly LedgerEntry[];
+    others: readonly { to: Appointment }[];
+    read: ReadPatient;
+  },
+): Promise<string | null> {
+  const message = told.entries.find(({ handedAs }) => handedAs !== null);
+  if (message === undefined) return null;
+  const before = told.patient === null ? null : await told.read(told.patient);
+  if (before === null ? told.patient !== null : !('absent' in before)) return null;
+  const needs = channels.get(message.channel)?.needs ?? 'nothing';
+  for (const id of new Set(told.others.flatMap(({ to }) => to.patientId ?? []))) {
+    const answer = await told.read(id);
+    const address = answer !== null && 'found' in answer ? addressOf(needs, answer.found, file.phoneRegion) : null;
+    if (needs !== 'nothing' && address !== null && message.recipient === optOuts.hashOf(needs, address)) return id;
+  }
+  return null;
+}
+
+/** Follows each move. Same treatment and nearest start first; each new appointment replaces one. */
+async function followAll(
+  reminders: OpenReminders,
+  messages: Told['messages'],
+  moves: readonly Move[],
+  now: Instant,
+): Promise<void> {
+  const inOrder = moves.toSorted(
+    (one, other) =>
+      one.likeness - other.likeness ||
+      one.distanceMs - other.distanceMs ||
+      one.from.localeCompare(other.from) ||
+      one.to.localeCompare(other.to),
+  );
+  const announced = await reminders.ledger.ofAppointments(moves.map(({ to }) => to));
+  const taken = new Set([...announced].flatMap(([id, entries]) => (entries.some(isAnnounced) ? [id] : [])));
+  for (const { from, to } of inOrder) {
+    if (taken.has(from) || taken.has(to)) continue;
+    if (await follow(reminders, messages.get(from) ?? [], { from, to }, now)) taken.add(from).add(to);
+  }
+}
+
+function isAnnounced({ state }: LedgerEntry): boolean {
+  return state === 'sent' || state === 'unknown' || state === 'sending';
+}
+
+/** Returns 0 for the same treatment, 1 for the same agenda, otherwise null. */
+function likenessOf(from: KnownVisit, to: Appointment): 0 | 1 | null {
+  if (from.treatmentId !== null && from.treatmentId === to.treatmentId) return 0;
+  return agendasOf(to).some((id) => from.agendaIds.includes(id)) ? 1 : null;
+}
+
+async function follow(
+  { ledger, alarms }: OpenReminders,
+  entries: readonly LedgerEntry[],
+  { from, to }: { from: string; to: string },
+  now: Instant,
+): Promise<boolean> {
+  const waiting = entries.filter(({ correction, state }) => correction !== null && state === 'planned');
+  for (const { id } of waiting) await ledger.withdraw(id, 'outdated', now);
+  await alarms.cancel(waiting);
+  for (const channel of new Set(entries.map((entry) => entry.channel)))
+    await ledger.clearWrong({ appointmentId: from, channel });
+  return ledger.follow(from, to);
+}
