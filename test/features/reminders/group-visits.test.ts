@@ -117,12 +117,12 @@ describe('a group visit with three patients', () => {
     const world = createReminderWorld(redis.connect());
     world.clinic.patientList.push(patientOf('p2'), patientOf('p3'));
     book(world, 'x', 48);
-    change(world, ['p2', 'p3'], {}, 50);
     await world.cycle();
     await world.advance(DAY_MS);
+    await world.cycle();
     expect(told(world)).toEqual(['p1']);
     book(world, 'x', 48, { status: 'cancelled', updatedAt: world.now });
-    change(world, ['p2', 'p3', 'p1'], { updatedAt: world.now }, 50);
+    change(world, PATIENTS, { updatedAt: world.now }, 47);
     await world.cycle();
     await world.advance(HOUR_MS);
     const own = world.gateway.delivered.filter(({ recipient }) => recipient.patientId === 'p1');
