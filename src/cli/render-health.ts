@@ -15,6 +15,7 @@ const INDENT = '  ';
 const WHY: Readonly<Record<string, string>> = {
   agenda: render(DECISIONS.agenda),
   'several-values': 'the clinic names several agendas, and the profile uses only the first: record unchanged',
+  'several-patients': 'several patients: each of them has a record instead',
   treatment: 'the target excludes the treatment',
   'blocked-time': 'blocked time without a patient',
   status: 'the target excludes the status',

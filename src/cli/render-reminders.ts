@@ -44,6 +44,7 @@ export function renderReminderExplanation({
 
 const EXCLUSIONS: Readonly<Record<string, string>> = {
   'no-patient': 'the appointment has no patient',
+  'several-patients': 'each of the patients has reminders: add ~patient: and the id of the patient to this id',
   'all-day': 'the appointment has no time of day',
   agenda: 'the rule excludes the agenda',
   treatment: 'the rule excludes the treatment',

@@ -3,6 +3,7 @@ import type { Agenda, Appointment, Invoice, Location, Patient, Treatment } from 
 import type { AppointmentSnapshot, Lookup, ReadingRemark, Snapshot } from '../model/snapshots.ts';
 import { type Clock, HOUR_MS, type Instant } from '../model/time.ts';
 import type { Report } from '../model/triggers.ts';
+import { readingVisits } from '../model/visits.ts';
 import type { ClinicContext } from './http/call.ts';
 import type { RowMapper } from './http/rows.ts';
 import { compileAppointmentRows } from './read/appointment-rows.ts';
@@ -44,6 +45,7 @@ export interface TenantSource {
   /** Reads one patient. */
   readPatient(id: string, signal: AbortSignal): Promise<Lookup<Patient>>;
   readAppointments(query: AppointmentQuery, signal: AbortSignal): Promise<AppointmentSnapshot>;
+  /** @param id of an appointment, or of one patient's visit */
   readAppointment(id: string, signal: AbortSignal): Promise<Lookup<Appointment>>;
   /** Reads the list of patients; partial if the end of the list is unproven. */
   readPatients(signal: AbortSignal): Promise<Snapshot<Patient>>;
@@ -156,8 +158,10 @@ export function createTenantSource(
     patients: catalogue('patients', patients),
     readPatient: alone(patients.read),
     readAppointments: appointmentReader(context, { memory, remarks, inTenant, inZones, invalidate }),
-    readAppointment: alone((tenantId, id, reading) =>
-      inZones(reading, (sites) => readZoned(context, { tenantId, id, signal: reading }, sites)),
+    readAppointment: readingVisits(
+      alone((tenantId, id, reading) =>
+        inZones(reading, (sites) => readZoned(context, { tenantId, id, signal: reading }, sites)),
+      ),
     ),
     readPatients: whole('patients', patients),
     readInvoices: (query, signal) => inTenant(signal, (tenantId) => invoices.readInvoices(tenantId, query, signal)),

@@ -160,6 +160,7 @@ export const DECISIONS = {
   forgotten: message('decision.forgotten'),
   agenda: message('decision.agenda'),
   'several-values': message('decision.several-values'),
+  'several-patients': message('decision.several-patients'),
   treatment: message('decision.treatment'),
   'blocked-time': message('decision.blocked-time'),
   status: message('decision.status'),
@@ -284,6 +285,7 @@ function decide(
   const window = windowOf(target, tenant.clock());
   if (hasPassed(appointment.time, window)) return no('before-window');
   if (appointment.time.startAt >= window.toAt) return no('beyond-window');
+  if (target.crm !== null && appointment.patientIds !== undefined) return no('several-patients');
   if (isPinned) return yes('pinned');
   if (target.crm === null) return yes('shown');
   const { contacts = '' } = target.configuration.crm ?? {};

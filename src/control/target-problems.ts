@@ -167,7 +167,7 @@ function nextOf({ code, what }: TargetGap, tenant: string, target: string, locat
   if (code === 'record-forged') return FORGED.texts.remedy;
   if (code.endsWith('-unconfirmed')) return `clinic-mirror login ${tenant} ${CLINIC_CONNECTION}`;
   if (code === 'records-unlisted') return message('records-unlisted.remedy');
-  if (code === 'values-unused') return message('values-unused.remedy');
+  if (code === 'values-unused') return message('values-unused.remedy', { fields: what.join(', ') });
   if (code === 'records-unconfirmable') {
     const isOtherId = what.some((fault) => fault.startsWith('wrong-record'));
     if (what.some((fault) => fault.startsWith('incomplete-record'))) return message('records-unconfirmable.merged');

@@ -294,8 +294,8 @@ export async function recordMisses(
   { clinicReading, confirmations }: Pick<Cycle, 'clinicReading' | 'confirmations'>,
 ): Promise<void> {
   for (const stream of ['appointments', 'patients', 'invoices'] as const) {
-    const snapshot = stream === 'appointments' ? clinicReading.snapshot : clinicReading.streams[stream]?.snapshot;
-    if (snapshot === undefined) continue;
+    const snapshot = snapshotOf(clinicReading, { stream, crm: 'any' });
+    if (snapshot === null) continue;
     const misses = await missesBefore(targetStore, clinicReading, stream);
     const next = missesAfter(misses, confirmations[stream], listedIn(snapshot));
     if (misses.missedSince.size + next.size > 0) await targetStore.storeMisses(stream, next);

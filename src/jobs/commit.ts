@@ -2,6 +2,7 @@ import { type MirrorError, storedError } from '../model/errors.ts';
 import { type PlannedChange, TARGET_HOLD_KINDS } from '../model/plan.ts';
 import type { SnapshotContent } from '../model/snapshots.ts';
 import { HOUR_MS, type Instant } from '../model/time.ts';
+import { withLastPatients, withVisits } from '../model/visits.ts';
 import type { Lease } from '../state/leases.ts';
 import type { Uncertainty } from '../state/protection.ts';
 import {
@@ -123,9 +124,8 @@ function learnedOf({ clinicReading, confirmations, plans }: Cycle): Learned {
   const { snapshot, directory, reach } = clinicReading;
   const isWhole = reach === 'whole' && snapshot.completeness === 'complete';
   return {
-    records: snapshot.records,
+    ...withLastPatients(withVisits(snapshot).records, vanished),
     found,
-    vanished,
     coveredUntilAt: isWhole ? snapshot.window.toAt : null,
     directory,
   };

@@ -4,6 +4,7 @@ import { asMirrorError } from '../model/errors.ts';
 import { eachInPieces } from '../model/pieces.ts';
 import type { Progress } from '../model/tasks.ts';
 import { HOUR_MS, type Instant, type TimeWindow } from '../model/time.ts';
+import { appointmentIdOf, withVisits } from '../model/visits.ts';
 import type { Lease } from '../state/leases.ts';
 import type { Uncertainty } from '../state/protection.ts';
 import type { RunReport } from '../state/runs.ts';
@@ -12,7 +13,7 @@ import { indexByAgenda } from '../sync/agenda-index.ts';
 import type { ContactsInput, CycleInput, TargetInput } from '../sync/cycle-input.ts';
 import type { PatientHistory } from '../sync/derive.ts';
 import type { MappingSource } from '../sync/mapping/contract.ts';
-import { mappables, missingFrom, unusableIn } from '../sync/mapping-sources.ts';
+import { listedIn, mappables, missingFrom, unusableIn } from '../sync/mapping-sources.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
 import { confirmAll, nextOutside, type Questioner, withProvedGaps } from './absence.ts';
 import { type ClinicReading, gapsConfirmed, gapsOf } from './clinic-reading.ts';
@@ -77,7 +78,7 @@ async function putWindow(
   }
   if (isWhole && isBelieved) {
     const present = unusableIn(snapshot);
-    for (const { id } of appointments.found) present.add(id);
+    for (const { id } of appointments.found) present.add(appointmentIdOf(id));
     await inPieces(patientHistory.replaceWindow(snapshot.window, snapshot.records.values(), present), signal);
   } else {
     for (const appointment of snapshot.records.values()) patientHistory.put(appointment);
@@ -303,9 +304,7 @@ async function absentOf(
   follower: CycleFollower,
   { snapshot }: ClinicReading,
 ): Promise<ReadonlyMap<string, readonly Instant[]>> {
-  if (snapshot.completeness !== 'complete') return new Map();
-  const present = new Set(snapshot.unusable.map(({ recordId }) => recordId));
-  return follower.absent((id) => snapshot.records.has(id) || present.has(id));
+  return snapshot.completeness === 'complete' ? follower.absent(listedIn(withVisits(snapshot))) : new Map();
 }
 
 /** A thread evaluates expressions, so their results are part of the plan's input. */

@@ -78,10 +78,12 @@ export const DAEMON_EN = {
   'remark.path-empty':
     '{list}.fields.{field}: the path {path} found nothing in {rows}; correct the path in the clinic profile',
   'remark.several-values':
-    '{list}.fields.{field}: {path} contains several values in {rows}, and only the first is used; write a path to the one value meant in the clinic profile, or for agendas set each: [agendaId]',
+    '{list}.fields.{field}: {path} contains several values in {rows}, and only the first is used; write a path to the one value meant in the clinic profile, or set each: [{field}] if the record belongs to each value',
   'values-unused': '{count:record|records} with several values in a field, of which only the first is used: {fields}',
   'values-unused.remedy':
-    'write a path to the one value meant, such as agendas.0, in the clinic profile, or for agendas set each: [agendaId]',
+    'write a path to the one value meant, such as agendas.0, in the clinic profile, or set each: [{fields}] if the record belongs to each value',
+  'decision.several-patients':
+    'the target has a record for each of the patients; to explain one, add ~patient: and the id of the patient to this id',
   'decision.several-values':
     'the clinic names several agendas, and the profile uses only the first: the target stays unchanged',
   'remark.zone-fixed':

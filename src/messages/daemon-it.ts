@@ -82,11 +82,13 @@ export const DAEMON_IT = {
   'remark.path-empty':
     '{list}.fields.{field}: il percorso {path} non ha trovato nulla in {rows}; correggere il percorso nel profilo della clinica',
   'remark.several-values':
-    '{list}.fields.{field}: {path} contiene più valori in {rows}, e solo il primo è usato; scrivere nel profilo della clinica un percorso all’unico valore voluto, o per le agende impostare each: [agendaId]',
+    '{list}.fields.{field}: {path} contiene più valori in {rows}, e solo il primo è usato; scrivere nel profilo della clinica un percorso all’unico valore voluto, o impostare each: [{field}] se il record appartiene a ogni valore',
   'values-unused':
     '{count:record con più valori in un campo, di cui solo il primo è usato|record con più valori in un campo, di cui solo il primo è usato}: {fields}',
   'values-unused.remedy':
-    'scrivere nel profilo della clinica un percorso all’unico valore voluto, per esempio agendas.0, o per le agende impostare each: [agendaId]',
+    'scrivere nel profilo della clinica un percorso all’unico valore voluto, per esempio agendas.0, o impostare each: [{fields}] se il record appartiene a ogni valore',
+  'decision.several-patients':
+    'la destinazione ha un record per ciascun paziente; per spiegarne uno, aggiungere a questo id ~patient: e l’id del paziente',
   'decision.several-values':
     'la clinica indica più agende, e il profilo usa solo la prima: la destinazione resta invariata',
   'remark.zone-fixed':

@@ -43,6 +43,8 @@ export interface Appointment {
   teleVisitUrl?: string;
   /** All agendas, `agendaId` first, if the clinic names several; otherwise absent. */
   agendaIds?: readonly string[];
+  /** All patients, `patientId` first, if the clinic names several and each has a visit of its own; otherwise absent. */
+  patientIds?: readonly string[];
   /** Fields with several values of which the profile uses only the first; absent for most. */
   cut?: readonly ('agendaId' | 'patientId')[];
 }

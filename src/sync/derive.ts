@@ -1,6 +1,7 @@
 import { eachInPieces, type Pieces } from '../model/pieces.ts';
 import type { Appointment } from '../model/records.ts';
 import type { Instant, TimeWindow } from '../model/time.ts';
+import { appointmentIdOf, visitsOf } from '../model/visits.ts';
 import {
   type Amounts,
   type Attendance,
@@ -99,7 +100,12 @@ class InMemoryHistory implements PatientHistory {
     this.#coveredFromDay = rules.countsInvoices ? Infinity : -Infinity;
   }
 
-  put({ id, patientId, status, rawStatus, time }: Appointment): void {
+  put(appointment: Appointment): void {
+    if (appointment.patientIds !== undefined) this.remove(appointment.id);
+    for (const visit of visitsOf(appointment)) this.#putVisit(visit);
+  }
+
+  #putVisit({ id, patientId, status, rawStatus, time }: Appointment): void {
     const evidence = evidenceOf(status, rawStatus);
     const { startAt } = time;
     const lastAt = Math.max(startAt, time.endAt - 1);
@@ -130,11 +136,11 @@ class InMemoryHistory implements PatientHistory {
   ): Pieces<void> {
     const read = new Set<string>();
     yield* eachInPieces(appointments, (appointment) => {
-      read.add(appointment.id);
+      for (const { id } of visitsOf(appointment)) read.add(id);
       this.put(appointment);
     });
     yield* eachInPieces(this.#attendances, ([id, attendance]) => {
-      if (!read.has(id) && !present.has(id) && overlaps(attendance, window)) this.remove(id);
+      if (!read.has(id) && !present.has(appointmentIdOf(id)) && overlaps(attendance, window)) this.remove(id);
     });
     this.#covered = joined(this.#covered, window);
   }

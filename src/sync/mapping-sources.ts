@@ -2,6 +2,7 @@ import type { StreamName } from '../model/items.ts';
 import { type Appointment, belongsTo, type Invoice, type Patient } from '../model/records.ts';
 import type { Snapshot } from '../model/snapshots.ts';
 import { DAY_MS, HOUR_MS, type Instant, type TimeWindow } from '../model/time.ts';
+import { appointmentIdOf, withVisits } from '../model/visits.ts';
 import type { ClinicShown, CycleInput, Reach, TargetInput, TargetSetup } from './cycle-input.ts';
 import { absentCandidates, type PushedState, type SourceRecord } from './diff.ts';
 import type { Mapped, Mapping, MappingSource } from './mapping/contract.ts';
@@ -77,15 +78,17 @@ export function commonWindow(one: TimeWindow, other: TimeWindow): TimeWindow {
 /** Returns the snapshot of the target's stream, or null if the stream was not read. */
 export function snapshotOf(
   { snapshot, streams }: Pick<ClinicShown, 'snapshot' | 'streams'>,
-  { stream }: Pick<Windowed, 'stream'>,
+  { stream, crm }: Pick<Windowed, 'stream'> & { crm: unknown },
 ): Snapshot<{ id: string }> | null {
-  return stream === 'appointments' ? snapshot : (streams[stream]?.snapshot ?? null);
+  if (stream !== 'appointments') return streams[stream]?.snapshot ?? null;
+  return crm === null ? snapshot : withVisits(snapshot);
 }
 
-/** Returns a predicate: whether a read shows a record, unusable records included. */
+/** Returns a predicate: whether a read shows a record, unusable records included. An unusable appointment says nothing about its visits. */
 export function listedIn({ records, unusable }: Snapshot<{ id: string }>): (recordId: string) => boolean {
-  const unusableIds = new Set(unusable.map(({ recordId }) => recordId));
-  return (id) => records.has(id) || unusableIds.has(id);
+  const ids = new Set(unusable.map(({ recordId }) => recordId));
+  const unread = unusableIn({ unusable });
+  return (id) => records.has(id) || ids.has(id) || unread.has(appointmentIdOf(id));
 }
 
 /** Returns the ids of unusable records. */
@@ -126,7 +129,7 @@ export function remainingPatients({
  */
 export function missingFrom(
   clinicReading: ClinicShown,
-  target: Windowed,
+  target: Windowed & { crm: unknown },
   state: PushedState,
   pinned: ReadonlySet<string>,
 ): string[] {
@@ -144,7 +147,7 @@ export function beginningIn(
   { stream }: Pick<Windowed, 'stream'>,
   recordId: string,
 ): Instant | null {
-  return stream === 'appointments' ? (snapshot.records.get(recordId)?.time.startAt ?? null) : null;
+  return stream === 'appointments' ? (snapshot.records.get(appointmentIdOf(recordId))?.time.startAt ?? null) : null;
 }
 
 /** Returns every known record: listed or individually fetched. */
@@ -154,6 +157,11 @@ export function* shownOf<Source>(
 ): Generator<Source> {
   if (list !== null) yield* list.snapshot.records.values();
   yield* found;
+}
+
+/** Returns a clinic read with the visits of appointments of several patients. */
+export function visitsIn({ snapshot }: Pick<ClinicShown, 'snapshot'>): Pick<ClinicShown, 'snapshot'> {
+  return { snapshot: withVisits(snapshot) };
 }
 
 /** Rules for the appointments of a target. */
@@ -208,7 +216,7 @@ export function* mappables(
     case 'appointments': {
       const sourceOf = activitySource(clinicReading);
       const exclusion = activityExclusion(target, pinned);
-      for (const appointment of shownOf(clinicReading, confirmations.appointments.found)) {
+      for (const appointment of shownOf(visitsIn(clinicReading), confirmations.appointments.found)) {
         if (exclusion(appointment) === null) yield { id: appointment.id, source: sourceOf(appointment) };
       }
       return;
@@ -249,8 +257,9 @@ export function activityExclusion(
   pinned: ReadonlySet<string>,
 ): (appointment: Appointment) => string | null {
   return (appointment) => {
-    const { id, status, patientId } = appointment;
+    const { id, status, patientId, patientIds } = appointment;
     if (status === 'cancelled') return 'status';
+    if (patientIds !== undefined) return 'several-patients';
     if (pinned.has(id)) return null;
     if (patientId === null) return 'blocked-time';
     return exclusionOf(appointment, configuration) ?? (configuration.statuses.includes(status) ? null : 'status');

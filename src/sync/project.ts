@@ -163,7 +163,7 @@ export type EventTexts = Pick<CalendarItem, 'title' | 'description' | 'location'
 
 /** Appointment fields used in texts. */
 export type TextSubject = Pick<Appointment, 'id' | 'agendaId' | 'locationId' | 'treatmentId' | 'status' | 'patientId'> &
-  Pick<Appointment, 'patient' | 'teleVisitUrl'>;
+  Pick<Appointment, 'patient' | 'patientIds' | 'teleVisitUrl'>;
 
 /**
  * Returns only the texts of a target's item for an appointment.
@@ -251,6 +251,8 @@ function titleOf(appointment: TextSubject, policy: ProjectionPolicy, directory: 
 }
 
 function patientNames(appointment: TextSubject, directory: Directory): string[] {
+  // The first of several patients would be a wrong name for the others.
+  if (appointment.patientIds !== undefined) return [];
   const patient =
     appointment.patient ?? (appointment.patientId === null ? null : directory.patients.get(appointment.patientId));
   const names = [patient?.firstName, patient?.lastName].map((name) => name?.trim() ?? '');

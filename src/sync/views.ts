@@ -2,13 +2,21 @@ import type { ItemKey } from '../model/operations.ts';
 import type { Pieces } from '../model/pieces.ts';
 import { type Appointment, agendasOf } from '../model/records.ts';
 import { overlaps, type TimeWindow } from '../model/time.ts';
+import { partsOf, patientsOf } from '../model/visits.ts';
 import type { Contacts } from './crm-rules.ts';
 import { activityRule, contactRule, dealRule, refusalsOfContacts } from './crm-rules.ts';
 import type { CycleInput, Planning, TargetInput } from './cycle-input.ts';
 import { type Decision, type Diff, type DiffInput, diff, type SourceRecord } from './diff.ts';
 import { eventCheck } from './egress.ts';
 import type { CachedFingerprints } from './identity.ts';
-import { describeAppointment, describeInvoice, describePatient, exclusionOf, shownOf } from './mapping-sources.ts';
+import {
+  describeAppointment,
+  describeInvoice,
+  describePatient,
+  exclusionOf,
+  shownOf,
+  visitsIn,
+} from './mapping-sources.ts';
 import { type Directory, project } from './project.ts';
 import { emptyingNothing } from './read-alone.ts';
 
@@ -57,13 +65,15 @@ export function* viewOf(
 ): Pieces<TargetView> {
   const { clinicReading, confirmations } = cycle;
   const { configuration, stream, crm } = input.target;
-  const appointments = { list: clinicReading, found: confirmations.appointments.found };
+  const { found } = confirmations.appointments;
   if (crm === null) {
-    const events = view(appointments, describeAppointment, eventRule(input, cycle), {
+    // A calendar shows an appointment of several patients once.
+    const whole = { list: clinicReading, found: found.filter(({ id }) => partsOf(id) === null) };
+    const events = view(whole, describeAppointment, eventRule(input, cycle), {
       fingerprints: cachedFingerprints(input, cycle),
     });
     const { agendas } = configuration;
-    return agendas === 'all' ? events : { ...events, ...ofAgendas(agendas, input, cycle, events) };
+    return agendas === 'all' ? events : { ...events, ...ofAgendas(agendas, input, { ...cycle, ...whole }, events) };
   }
   const theirs = contacts.get(configuration.crm?.contacts ?? '');
   switch (stream) {
@@ -75,8 +85,9 @@ export function* viewOf(
       return view(listed, describePatient, rule, { unusable });
     }
     case 'appointments': {
-      const rule = emptyingNothing(activityRule(input, cycle, theirs), appointments.found, input);
-      return view(appointments, describeAppointment, rule);
+      const listed = { list: visitsIn(clinicReading), found };
+      const rule = emptyingNothing(activityRule(input, cycle, theirs), found, input);
+      return view(listed, describeAppointment, rule);
     }
     case 'invoices': {
       const listed = { list: clinicReading.streams.invoices, found: confirmations.invoices.found };
@@ -109,7 +120,11 @@ function view<Source extends { id: string }>(
 function ofAgendas(
   agendas: readonly string[],
   { state: { links, pending }, pinned }: TargetInput,
-  { clinicReading: { snapshot }, confirmations, byAgenda }: CycleInput,
+  {
+    clinicReading: { snapshot },
+    found,
+    byAgenda,
+  }: Pick<CycleInput, 'clinicReading' | 'byAgenda'> & Listed<Appointment>,
   events: ComparableView<Appointment>,
 ): Pick<TargetView, 'compare' | 'countPassedOver'> {
   const strays = new Map<string, Appointment>();
@@ -123,7 +138,7 @@ function ofAgendas(
   function* records() {
     yield* byAgenda.of(agendas);
     yield* strays.values();
-    yield* confirmations.appointments.found;
+    yield* found;
   }
   return {
     countPassedOver(window) {
@@ -142,8 +157,9 @@ export function eventRule(
   const policy = { ...configuration, ...locale, presets: supports.presets ?? [] };
   const checked = eventCheck(policy, directory, facts);
   return (appointment, key) => {
-    const { id, status, patientId } = appointment;
-    if (patientId !== null && isForgotten(patientId)) return { exclude: 'forgotten' };
+    const { id, status } = appointment;
+    const patients = patientsOf(appointment);
+    if (patients.length > 0 && patients.every(isForgotten)) return { exclude: 'forgotten' };
     const isPinned = pinned.has(id);
     const exclusion = isPinned ? null : exclusionOf(appointment, configuration);
     // An event of a status that the target never shows is removed, whatever its agendas are.

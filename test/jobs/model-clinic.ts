@@ -3,6 +3,7 @@ import { MirrorError } from '../../src/model/errors.ts';
 import type { Agenda, Appointment, Invoice, Location, Patient, Treatment } from '../../src/model/records.ts';
 import type { AppointmentSnapshot, Lookup, Snapshot } from '../../src/model/snapshots.ts';
 import type { TimeWindow } from '../../src/model/time.ts';
+import { readingVisits } from '../../src/model/visits.ts';
 import { appointmentOf } from '../sync/arbitraries.ts';
 
 /** A clinic in memory: answers for cycles, and controls for tests. */
@@ -96,11 +97,11 @@ export function createModelClinic(booked = 0): ModelClinic {
       if (clinic.listError !== null) throw clinic.listError;
       return snapshotOf(clinic, query);
     },
-    async readAppointment(id) {
+    readAppointment: readingVisits(async (id) => {
       clinic.counts.lookups += 1;
       if (clinic.lookupsFail) throw unavailable();
       return lookUp(clinic, id);
-    },
+    }),
     invalidate() {},
     async setStatus(id, status) {
       clinic.counts.writes += 1;

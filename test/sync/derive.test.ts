@@ -670,3 +670,24 @@ describe('a patient history', () => {
     );
   });
 });
+
+test('an appointment of several patients is a visit of each, also if others come, leave or are unread', () => {
+  const patientHistory = createPatientHistory(RULES);
+  const yesterday = { fromAt: TODAY - DAY_MS, toAt: TODAY };
+  const put = (patientIds: string[]) => {
+    const several = patientIds.length > 1 ? { patientIds } : {};
+    const group = timed('g', TODAY - 5 * HOUR_MS, 60, { patientId: patientIds[0] ?? null, status: 'completed' });
+    atOnce(patientHistory.replaceWindow(yesterday, [{ ...group, ...several }]));
+  };
+  const visits = () => ['p1', 'p2', 'p3'].map((id) => patientHistory.of(id, NOW).visits);
+  put(['p1']);
+  expect(visits()).toEqual([1, 0, 0]);
+  put(['p1', 'p2', 'p3']);
+  expect(visits()).toEqual([1, 1, 1]);
+  atOnce(patientHistory.replaceWindow(yesterday, [], new Set(['g'])));
+  expect(visits()).toEqual([1, 1, 1]);
+  put(['p3', 'p2']);
+  expect(visits()).toEqual([0, 1, 1]);
+  patientHistory.remove('g~patient:p2');
+  expect(visits()).toEqual([0, 0, 1]);
+});

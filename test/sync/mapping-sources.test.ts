@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import type { Appointment } from '../../src/model/records.ts';
-import { exclusionOf, type FeedRules, remainingPatients } from '../../src/sync/mapping-sources.ts';
+import {
+  activityExclusion,
+  beginningIn,
+  exclusionOf,
+  type FeedRules,
+  listedIn,
+  remainingPatients,
+  snapshotOf,
+} from '../../src/sync/mapping-sources.ts';
 
 const ALL: FeedRules = { agendas: 'all', treatments: 'all', blockedTime: 'show' };
 
@@ -34,6 +42,35 @@ describe('an appointment feeds a target', () => {
     ['not of another agenda as blocked time', { patientId: null }, { agendas: ['a2'] }, 'agenda'],
   ])('%s', (_, changes, rules, expected) => {
     expect(exclusionOf(appointment(changes), { ...ALL, ...rules })).toBe(expected);
+  });
+});
+
+describe('an appointment of several patients', () => {
+  const group = appointment({ id: 'g', patientIds: ['p1', 'p2'] });
+  const unread = { recordId: 'u', code: 'bad-time', field: 'start' };
+  const deleted = { recordId: 'd', code: 'tombstone', field: 'status', isTombstone: true as const };
+  const unusable = [unread, deleted];
+  const snapshot = { completeness: 'complete', records: new Map([['g', group]]), unusable, unidentified: 0 } as const;
+  const shown = (crm: unknown) =>
+    snapshotOf({ snapshot, streams: {} as never }, { stream: 'appointments', crm }) ?? snapshot;
+
+  test('is listed with its visits for a CRM, and alone for a calendar', () => {
+    expect([...shown({}).records.keys()]).toEqual(['g', 'g~patient:p1', 'g~patient:p2']);
+    expect(shown(null)).toBe(snapshot);
+  });
+
+  test('keeps its visits listed while it is unread, not when it is deleted or a patient leaves', () => {
+    const isListed = listedIn(shown({}));
+    const ids = ['g', 'g~patient:p1', 'g~patient:p9', 'u', 'u~patient:p1', 'd', 'd~patient:p1'];
+    expect(ids.filter(isListed)).toEqual(['g', 'g~patient:p1', 'u', 'u~patient:p1', 'd']);
+  });
+
+  test('gives its visits their start, and is no activity itself', () => {
+    expect(beginningIn({ snapshot }, { stream: 'appointments' }, 'g~patient:p2')).toBe(0);
+    const configuration = { ...ALL, statuses: ['booked'] };
+    const exclusion = activityExclusion({ configuration: configuration as never }, new Set(['g']));
+    expect(exclusion(group)).toBe('several-patients');
+    expect(exclusion(shown({}).records.get('g~patient:p2') as Appointment)).toBeNull();
   });
 });
 

@@ -126,6 +126,10 @@ describe('a title', () => {
     expect(itemOf({ patient: null, patientId: 'p9' }, { title }).title).toBe('Appointment');
   });
 
+  test.each(['initials', 'full'] as const)('at level %s names none of several patients', (title) => {
+    expect(itemOf({ patient: null, patientIds: ['p1', 'p2'] }, { title }).title).toBe('Appointment');
+  });
+
   test('takes the name from the registry if the appointment has none', () => {
     expect(itemOf({ patient: null }, { title: 'full' }).title).toBe('Mario Rossi');
   });

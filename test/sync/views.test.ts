@@ -47,6 +47,12 @@ describe('an event', () => {
     expect(codeOf({ patientId: '9' })).toBe('forgotten');
   });
 
+  test('of several patients is forgotten with the last of them', () => {
+    const several = { patientId: '9', patientIds: ['9', '8'] };
+    expect(ruleWith({ forgotten: ['9'] })(several)).toBe('item');
+    expect(ruleWith({ forgotten: ['8', '9'] })(several)).toBe('forgotten');
+  });
+
   test('that is pinned is shown whatever the rules say, unless it is cancelled or its patient forgotten', () => {
     const codeOf = ruleWith({ pinned: ['1'], forgotten: ['9'] });
     expect(codeOf({ agendaId: 'a2' })).toBe('item');
@@ -67,6 +73,25 @@ describe('a view', () => {
       expect(shown(['found'], id)).toEqual(['1', '2']);
     }
     expect(shown(['nothing'], 'deals')).toEqual(['1', '2']);
+  });
+
+  test('of activities contains the visits of several patients, and one of a calendar does not', () => {
+    const { now } = quiet();
+    const group = { ...appointmentOf('3', { patientId: '1' }), patientIds: ['1', '2'] };
+    const planning = planningOf(quiet({ now: { ...now, appointments: [...now.appointments, group] } }));
+    const visit = { ...group, id: '4~patient:1', patientIds: undefined as never };
+    planning.confirmations.appointments.found.push(visit);
+    const ids = ['3', '3~patient:1', '3~patient:2', visit.id];
+    const shown = (id: string) => ids.filter(viewIn(planning, id).view.shows);
+    expect(shown('activities')).toEqual(ids);
+    for (const id of ['clinic', 'doctor']) {
+      expect(shown(id)).toEqual(['3']);
+      expect(
+        viewIn(planning, id)
+          .compare()
+          .changes.map(({ recordId }) => recordId),
+      ).not.toContain(visit.id);
+    }
   });
 
   test('of contacts counts values that had to be left empty while it is compared', () => {

@@ -1,5 +1,6 @@
 import { nextLink, parseLinks } from '../../http/answer.ts';
 import type { InvalidRow } from '../../model/records.ts';
+import { VISIT_SEPARATOR } from '../../model/visits.ts';
 import type { Paging } from '../schema/paging.ts';
 import { followPath, parsePath } from '../schema/paths.ts';
 
@@ -102,10 +103,13 @@ export function asFlag(value: unknown): boolean | null {
   return NO.has(word) ? false : null;
 }
 
-/** Parses an id: a text, or a whole number in digits. Returns null for values that cannot be part of a path. */
+/**
+ * Parses an id: a text, or a whole number in digits. Returns null for values that cannot be part of a path, and for texts that look like
+ * the id of one patient's visit.
+ */
 export function asId(value: unknown): string | null {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : null;
-  if (typeof value !== 'string' || value.length > LONGEST_ID) return null;
+  if (typeof value !== 'string' || value.length > LONGEST_ID || value.includes(VISIT_SEPARATOR)) return null;
   return value.trim() === '' || value === '.' || value === '..' ? null : value;
 }
 

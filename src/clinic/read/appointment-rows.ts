@@ -8,6 +8,7 @@ import type {
   InvalidRow,
 } from '../../model/records.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
+import { isOfSeveralPatients } from '../../model/visits.ts';
 import { clinicError } from '../http/errors.ts';
 import {
   asFlag,
@@ -210,7 +211,7 @@ export function compileAppointmentRows(profile: ClinicProfile): ZonedMapper<Appo
     const several = severalIn(row);
     const named = patientOf(row, read, namesIn, onUnreadable);
     // The first name in a list may be another patient's.
-    const patient = several.cut?.includes('patientId') === true ? null : named;
+    const patient = isOfSeveralPatients(several) ? null : named;
     const teleVisitUrl = teleVisitOf(row, named);
     return {
       id,

@@ -4,7 +4,7 @@ import type { ClinicProfile } from '../schema/profile.ts';
 import { compileIds, type FieldReader } from './records.ts';
 
 /** What a record states about fields with several values. */
-export type SeveralValues = Pick<Appointment, 'agendaIds' | 'cut'>;
+export type SeveralValues = Pick<Appointment, 'agendaIds' | 'patientIds' | 'cut'>;
 
 /** Compiles the reading of agendas and patients that a row names several times. Equal values count once. */
 export function compileSeveral({ fields, each }: ClinicProfile['appointments']): FieldReader<SeveralValues> {
@@ -12,11 +12,17 @@ export function compileSeveral({ fields, each }: ClinicProfile['appointments']):
   const patientsIn = compileIds(fields.patientId, 'patientId');
   return (row) => {
     const agendaIds = agendasIn(row);
-    const cut = [
-      ...(agendaIds.length > 1 && !each.includes('agendaId') ? (['agendaId'] as const) : []),
-      ...(patientsIn(row).length > 1 ? (['patientId'] as const) : []),
+    const patientIds = patientsIn(row);
+    const several = [
+      ...(agendaIds.length > 1 ? (['agendaId'] as const) : []),
+      ...(patientIds.length > 1 ? (['patientId'] as const) : []),
     ];
-    return { ...(agendaIds.length > 1 ? { agendaIds } : {}), ...(cut.length > 0 ? { cut } : {}) };
+    const cut = several.filter((field) => !each.includes(field));
+    return {
+      ...(several.includes('agendaId') ? { agendaIds } : {}),
+      ...(several.includes('patientId') && each.includes('patientId') ? { patientIds } : {}),
+      ...(cut.length > 0 ? { cut } : {}),
+    };
   };
 }
 

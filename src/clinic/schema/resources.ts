@@ -272,10 +272,10 @@ export const appointments = z
     ...windowFilters,
     patientFullName: fullName,
     each: z
-      .array(z.enum(['agendaId']))
+      .array(z.enum(['agendaId', 'patientId']))
       .default([])
       .describe(
-        'Fields whose list applies as a whole: an appointment belongs to each agenda. Otherwise only the first.',
+        'Fields whose list applies as a whole: an appointment belongs to each agenda, and each patient has a visit. Otherwise only the first.',
       ),
     rereading,
     statuses: z

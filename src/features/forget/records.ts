@@ -5,6 +5,7 @@ import type { StreamName } from '../../model/items.ts';
 import type { Appointment } from '../../model/records.ts';
 import type { Progress } from '../../model/tasks.ts';
 import { DAY_MS, type Instant, type TimeWindow } from '../../model/time.ts';
+import { patientsOf, visitsOf } from '../../model/visits.ts';
 import type { TracedReminders } from '../../state/tombstones.ts';
 
 /** Years of past appointments in the clinic query: the usual retention of care records. Project choice. */
@@ -113,7 +114,7 @@ async function readSpan(
 ): Promise<void> {
   const snapshot = await tenant.clinic.readAppointments({ agendaIds: null, window }, signal);
   if (snapshot.completeness === 'partial') records.warnings.add('appointments-partial');
-  for (const appointment of snapshot.records.values()) {
+  for (const appointment of [...snapshot.records.values()].flatMap(visitsOf)) {
     if (appointment.patientId === records.patientId) addAppointment(records, appointment, tenant.clock());
   }
 }
@@ -154,7 +155,8 @@ async function traceReminders(
   for (const { appointmentId } of reminders) {
     if (appointmentId === null || ids.appointments.has(appointmentId) || others.has(appointmentId)) continue;
     const answer = await tenant.clinic.readAppointment(appointmentId, signal);
-    if ('found' in answer && answer.found.patientId !== patientId) others.add(appointmentId);
+    const isOwn = !('found' in answer) || patientsOf(answer.found).includes(patientId);
+    if (!isOwn) others.add(appointmentId);
     else ids.appointments.add(appointmentId);
   }
   const own = reminders.filter(({ appointmentId }) => appointmentId === null || !others.has(appointmentId));

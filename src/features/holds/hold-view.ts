@@ -11,6 +11,7 @@ import type { FieldChange } from '../../model/plan-view.ts';
 import type { Appointment } from '../../model/records.ts';
 import { REMINDERS } from '../../model/reminders.ts';
 import { DAY_MS, type TimeWindow } from '../../model/time.ts';
+import { withVisits } from '../../model/visits.ts';
 import { noSuchHold } from '../../state/holds.ts';
 import type { ApprovalRequest } from '../../state/stored-documents.ts';
 import { fieldTeller } from '../../sync/field-changes.ts';
@@ -167,7 +168,7 @@ async function listed(
 ): Promise<Listed> {
   try {
     const { snapshot, directory } = await readForDisplay(tenant, target, window, signal);
-    return { appointments: snapshot.records, directory, unread: null };
+    return { appointments: withVisits(snapshot).records, directory, unread: null };
   } catch (error) {
     signal.throwIfAborted();
     return { ...NOTHING_LISTED, unread: asMirrorError(error).code };

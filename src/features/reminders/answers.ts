@@ -6,6 +6,7 @@ import type { Appointment } from '../../model/records.ts';
 import type { Answer, LedgerEntry } from '../../model/reminders.ts';
 import type { Lookup } from '../../model/snapshots.ts';
 import { HOUR_MS, type Instant, SECOND_MS } from '../../model/time.ts';
+import { isShared } from '../../model/visits.ts';
 import type { AnswerDirectory, AnswerLink } from '../../state/answers.ts';
 import type { OpenAnswers, OpenReminders } from './ports.ts';
 
@@ -223,6 +224,7 @@ function hindranceOf({ entry, link }: Asked, answerOf: Lookup<Appointment>, answ
   if ('unusable' in answerOf) return 'refused';
   const { status, patientId, time } = answerOf.found;
   if (patientId !== link.patientId) return 'gone';
+  if (isShared(answerOf.found)) return 'not-offered';
   if (status === 'cancelled') return 'was-cancelled';
   if (time.startAt !== entry.startAt) return 'moved';
   if (OVER.includes(status)) return 'over';

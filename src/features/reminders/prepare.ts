@@ -4,6 +4,7 @@ import type { Agenda, Appointment, Location, Patient } from '../../model/records
 import type { Correction, CorrectionKind, LedgerEntry } from '../../model/reminders.ts';
 import type { Lookup } from '../../model/snapshots.ts';
 import { MINUTE_MS } from '../../model/time.ts';
+import { appointmentIdOf, isShared } from '../../model/visits.ts';
 import { readThroughMerges } from '../../sync/read-alone.ts';
 import type { Reminder } from './channels/channel.ts';
 import { type ContentInput, contentOf, findDisclosedFact, namesAddress } from './content.ts';
@@ -175,7 +176,7 @@ async function address(
     location,
     patient,
     link:
-      correction?.kind === 'cancelled'
+      correction?.kind === 'cancelled' || isShared(appointment)
         ? null
         : ((await reminders.answers?.linkFor({ reminder: id, patientId, startAt })) ?? null),
     correction,
@@ -187,7 +188,7 @@ async function address(
     id,
     tenant: tenant.id,
     rule: rule.id,
-    appointment: { id: appointment.id, agendaId: appointment.agendaId, startAt, endAt, zone },
+    appointment: { id: appointmentIdOf(appointment.id), agendaId: appointment.agendaId, startAt, endAt, zone },
     recipient: { patientId, email, phone },
     content,
     correction: entry.correction?.kind ?? null,

@@ -12,6 +12,7 @@ import type {
   ReminderState,
 } from '../../model/reminders.ts';
 import type { Instant } from '../../model/time.ts';
+import { visitsOf } from '../../model/visits.ts';
 import { mobileNumber } from './content.ts';
 import { localDay } from './due.ts';
 import { type LocationCatalogue, locationOf } from './places.ts';
@@ -103,7 +104,9 @@ export async function previewDay(
   const catalogue = await readLocations(tenant, signal);
   const snapshot = await tenant.clinic.readAppointments({ agendaIds: null, window }, signal);
   const isForgotten = await tenant.tombstones.load();
-  const followed = [...snapshot.records.values()].filter(({ patientId }) => !isForgotten(patientId ?? ''));
+  const followed = [...snapshot.records.values()]
+    .flatMap(visitsOf)
+    .filter(({ patientId }) => !isForgotten(patientId ?? ''));
   const due = followed.flatMap((appointment) =>
     decisionsFor(tenant, reminders, appointment, catalogue).flatMap((decision) =>
       'reminder' in decision && span.fromAt <= decision.reminder.dueAt && decision.reminder.dueAt < span.toAt

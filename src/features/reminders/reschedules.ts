@@ -166,7 +166,9 @@ async function movesOf(
   const isInWindow = (at: Instant | null | undefined) => at != null && Math.abs(at - goneAt) <= windowMs;
   const isNewOf = (id: string) => known.get(id)?.isNew === true && isInWindow(known.get(id)?.foundAt);
   const alike = [...seen.appointments.values()].flatMap((to) => {
-    const likeness = to.id === from || to.time.startAt <= now || isGone(seen, to.id) ? null : likenessOf(gone, to);
+    // Messages are about the visit of each patient, not about an appointment of several.
+    const isOther = to.id !== from && to.patientIds === undefined && to.time.startAt > now && !isGone(seen, to.id);
+    const likeness = isOther ? likenessOf(gone, to) : null;
     return likeness === null ? [] : [{ to, likeness }];
   });
   const patient = patients.get(from) ?? null;

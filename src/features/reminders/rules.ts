@@ -28,7 +28,15 @@ export interface ReminderRules {
 }
 
 /** Reason against a reminder for an appointment. */
-type ReminderExclusion = 'no-patient' | 'all-day' | 'agenda' | 'treatment' | 'status' | 'too-close' | 'quiet-hours';
+type ReminderExclusion =
+  | 'no-patient'
+  | 'several-patients'
+  | 'all-day'
+  | 'agenda'
+  | 'treatment'
+  | 'status'
+  | 'too-close'
+  | 'quiet-hours';
 
 /** Decision of a rule on an appointment, for one channel. */
 export type ReminderDecision = { rule: string; channel: string } & (
@@ -96,6 +104,7 @@ export function remindersFor(
 /** Returns the reason why a rule excludes an appointment, except its time, or null. */
 export function reminderExclusion(appointment: Appointment, rule: ReminderRule): ReminderExclusion | null {
   if (appointment.patientId === null) return 'no-patient';
+  if (appointment.patientIds !== undefined) return 'several-patients';
   if (appointment.time.kind === 'all-day') return 'all-day';
   if (belongsTo(appointment, rule.agendas) !== true) return 'agenda';
   if (rule.treatments !== 'all' && !rule.treatments.includes(appointment.treatmentId ?? '')) return 'treatment';

@@ -6,6 +6,7 @@ import { type FieldChange, type FieldValue, NOTHING_THERE, UNREAD } from '../../
 import type { Appointment } from '../../model/records.ts';
 import { type LedgerEntry, REMINDERS, type ReminderStatus } from '../../model/reminders.ts';
 import { DAY_MS, type Instant } from '../../model/time.ts';
+import { withVisits } from '../../model/visits.ts';
 import type { MessageProofs } from './identity.ts';
 import { comparableAddress, type LocationCatalogue, locationOf } from './places.ts';
 import type { OpenReminders } from './ports.ts';
@@ -103,7 +104,7 @@ async function listed(
       agendas: new Map(agendas.map((agenda) => [agenda.id, agenda])),
       locations: new Map(locations.map((location) => [location.id, location])),
     };
-    return { appointments: records, locations: catalogue, unread: null };
+    return { appointments: withVisits({ records }).records, locations: catalogue, unread: null };
   } catch (error) {
     signal.throwIfAborted();
     return { ...nothing, unread: asMirrorError(error).code };

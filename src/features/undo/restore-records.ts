@@ -5,6 +5,7 @@ import { readAllStreams, type StreamReader } from '../../jobs/streams.ts';
 import type { OpenTarget, OpenTenant } from '../../jobs/tenant.ts';
 import type { Progress } from '../../model/tasks.ts';
 import { overlaps } from '../../model/time.ts';
+import { withVisits } from '../../model/visits.ts';
 import type { JournalEffect, JournalEntry } from '../../state/journal.ts';
 import type { Confirmation, Confirmations } from '../../sync/absence.ts';
 import { agrees } from '../../sync/crm-rules.ts';
@@ -113,7 +114,7 @@ function recoveryOf(
   if (target.stream !== 'appointments') return recoveryInList(recordId, target, clinicReading, confirmations);
   const { snapshot, startedAt } = clinicReading;
   const { found: alone } = confirmations.appointments;
-  const found = snapshot.records.get(recordId) ?? alone.find(({ id }) => id === recordId);
+  const found = withVisits(snapshot).records.get(recordId) ?? alone.find(({ id }) => id === recordId);
   if (found === undefined) return missingBecause(recordId, snapshot, confirmations.appointments);
   if (found.status === 'cancelled') return 'cancelled';
   return overlaps(found.time, windowOf(target, startedAt)) ? 'there' : 'outside-window';

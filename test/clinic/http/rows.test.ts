@@ -17,6 +17,7 @@ test('flags, ids and words are read in their usual spellings', () => {
     null,
     null,
   ]);
-  expect([7, 'a/1', 1.5, ' ', '..', null].map(asId)).toEqual(['7', 'a/1', null, null, null, null]);
+  const values = [7, 'a/1', 'a~patient', 1.5, ' ', '..', null, 'a~patient:1'];
+  expect(values.map(asId)).toEqual(['7', 'a/1', 'a~patient', null, null, null, null, null]);
   expect(['Checked_In', '-1', '--'].map(folded)).toEqual(['checkedin', '-1', '--']);
 });

@@ -114,7 +114,27 @@ describe('a list in the field of the patient', () => {
       path: 'patients[].id',
       rows: 2,
     });
-    if (remark !== undefined) expect(render(sentenceOfRemark(remark))).toContain('patients[].id contains several');
+    if (remark === undefined) throw new Error('no remark');
+    const sentence = render(sentenceOfRemark(remark));
+    expect(sentence).toContain('patients[].id contains several');
+    expect(sentence).toContain('set each: [patientId]');
+  });
+
+  it('with each has a visit for each patient, without names, and is not reported', () => {
+    const each: WrittenProfile = { appointments: { ...written.appointments, each: ['patientId'] } };
+    const row = {
+      ...ROW,
+      agendaId: 'g',
+      patients: [{ id: 'p1', name: 'Anna' }, { id: 'p2' }, { id: 'p1' }, { id: '' }],
+    };
+    const record = recordOf(row, each);
+    expect(record).toMatchObject({ patientId: 'p1', patient: null, patientIds: ['p1', 'p2'] });
+    expect(record).not.toHaveProperty('cut');
+    expect(remarksOf([row], profileOf(each)).map(({ code }) => code)).not.toContain('several-values');
+    expect(recordOf({ ...row, patients: [{ id: 'p1' }] }, each)).not.toHaveProperty('patientIds');
+    const agendas: WrittenProfile = { appointments: { ...written.appointments, each: ['agendaId'] } };
+    expect(recordOf(row, agendas)).toMatchObject({ cut: ['patientId'] });
+    expect(recordOf(row, agendas)).not.toHaveProperty('patientIds');
   });
 
   it('of one patient is no list', () => {
@@ -122,6 +142,23 @@ describe('a list in the field of the patient', () => {
     expect(record).toMatchObject({ patientId: 'p1', patient: { firstName: 'Anna' } });
     expect(record).not.toHaveProperty('cut');
   });
+});
+
+test('a visit is read alone by the request for its appointment', async () => {
+  const asked: string[] = [];
+  const fields = { patientId: ['patients'] };
+  const written: WrittenProfile = { paging: { style: 'none' }, appointments: { each: ['patientId'], fields } };
+  await using server = await startScriptedServer(({ url, path }) => {
+    asked.push(path);
+    const tenants = [{ id: 't' }];
+    if (url.includes('userinfo')) return { json: { tenants } };
+    return { json: path.endsWith('/a') ? { ...ROW, agendaId: 'g', patients: ['p1', 'p2'] } : [] };
+  });
+  const { readAppointment } = createTenantSource(openClient(server.url, profileOf(written)).context, 't');
+  const found = { id: 'a~patient:p2', patientId: 'p2' };
+  expect(await readAppointment('a~patient:p2', unhurried())).toMatchObject({ found });
+  expect(await readAppointment('a~patient:p3', unhurried())).toEqual({ absent: true });
+  expect(asked.filter((path) => path.includes('patient'))).toEqual([]);
 });
 
 test('a read for the further agenda keeps the record, and the remark counts it until the list names one agenda', async () => {

@@ -63,6 +63,15 @@ describe('appointments of a patient', () => {
     expect([[...ids.appointments].sort(), [...upcoming]]).toEqual([['cancelled', 'past', 'soon'], ['soon']]);
   });
 
+  test('of several patients are only the visit of the patient, also after a reminder for one patient', async () => {
+    const { book, find, traces } = openWorld();
+    book('g', { patientId: 'p2', patientIds: ['p2', 'p1'] });
+    book('h', { patientId: 'p2', patientIds: ['p2', 'p3'] });
+    expect([...(await find()).ids.appointments]).toEqual(['g~patient:p1']);
+    traces.now = { reminders: ['g', 'h'].map((appointmentId) => ({ id: 'r', appointmentId })), links: [] } as never;
+    expect([...(await find()).ids.appointments]).toEqual(['g~patient:p1', 'g']);
+  });
+
   test('that were booked or cancelled meanwhile are found by a later look', async () => {
     const { book, find, tenant } = openWorld();
     book('a');
