@@ -1,9 +1,9 @@
 import { message, type Text } from '../messages/message.ts';
-import { isRedisFault } from '../model/errors.ts';
+import { isRedisFault, STATE_WENT_BACK } from '../model/errors.ts';
 import { connectionSubject, needsPerson, type Problem } from '../model/problems.ts';
 import { type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { RunningConfiguration } from '../state/reports.ts';
-import { STATE_WENT_BACK, type StateCounterView } from '../state/state-counter.ts';
+import type { StateCounterView } from '../state/state-counter.ts';
 import type { Status, TenantStatus } from './status-view.ts';
 
 /** Larger differences move the windows of reads and the due times of reminders. Project choice. */

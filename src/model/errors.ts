@@ -191,6 +191,9 @@ function refusalOf(error: Error): RedisRefusal | null {
   return REFUSAL_OF_WORD.get(/^[A-Z]+(?= |$)/.exec(said)?.[0] ?? '') ?? null;
 }
 
+/** Code of reminders and uncertainties after a loss of decisions. */
+export const STATE_WENT_BACK = 'state-went-back';
+
 /** Returns whether a code means that Redis does not answer, or refuses commands. */
 export function isRedisFault(code: string): boolean {
   return code === 'redis-unreachable' || code in REDIS_REFUSALS;

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { Logger } from '../log/logger.ts';
 import { message } from '../messages/message.ts';
-import { MirrorError } from '../model/errors.ts';
+import { MirrorError, STATE_WENT_BACK } from '../model/errors.ts';
 import { base32hex } from '../model/hashes.ts';
 import { type Clock, type Instant, SECOND_MS } from '../model/time.ts';
 import { type CounterName, type DataDirectory, openDataDirectory } from './data-directory.ts';
@@ -82,8 +82,6 @@ export interface StateCounterParts {
   log: Logger;
 }
 
-/** Code of reminders and uncertainties after a loss of decisions. */
-export const STATE_WENT_BACK = 'state-went-back';
 /** Error code for an identity key that did not create the state or an object. */
 export const IDENTITY_KEY_CHANGED = 'identity-key-changed';
 

@@ -1,9 +1,8 @@
 import type { OpenTenant } from '../../jobs/tenant.ts';
 import type { Logger } from '../../log/logger.ts';
 import { exponentialBackoffMs } from '../../model/backoff.ts';
-import { asMirrorError, MirrorError } from '../../model/errors.ts';
+import { asMirrorError, MirrorError, STATE_WENT_BACK } from '../../model/errors.ts';
 import { type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
-import { STATE_WENT_BACK } from '../../state/state-counter.ts';
 import type { Delivery } from './channels/channel.ts';
 import { recordOutcome } from './corrections.ts';
 import { gather, type Member } from './group.ts';

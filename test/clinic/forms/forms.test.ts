@@ -244,7 +244,7 @@ async function expectAbsent(meant: Meant, { context, tenantId }: Opened, form: F
   if (gone === undefined) return;
   const map = context.compiled.of(compileAppointmentRows);
   const { read } = createReadingCalls(context, 'appointments', map);
-  expect(await read(tenantId, String(idIn(form, gone.id)), unhurried())).toEqual({ absent: true });
+  expect(await read(tenantId, String(idIn(form, gone.id)), unhurried())).toMatchObject({ absent: true });
 }
 
 /** Moves the first timed appointment to another day and agenda, and confirms it: the clinic is sent what it would have told itself. */
