@@ -32,6 +32,35 @@ export interface RedisHouse {
   close(): Promise<void>;
 }
 
+/** Why a Redis that answers refuses writes: `OOM`, `NOREPLICAS`, `READONLY`, `NOPERM`. */
+export const REFUSALS = ['full', 'replicas', 'read-only', 'denied'] as const;
+
+/** One of {@link REFUSALS}. */
+export type Refusal = (typeof REFUSALS)[number];
+
+/** More than any script starts. */
+const TOO_MANY_REPLICAS = '9';
+/** Nothing listens there. */
+const NO_MASTER = ['127.0.0.1', '1'] as const;
+
+/** Makes a server refuse writes. @returns the way back */
+async function refuseWrites(redis: Redis, how: Refusal): Promise<() => Promise<unknown>> {
+  switch (how) {
+    case 'full':
+      await redis.config('SET', 'maxmemory', '1');
+      return () => redis.config('SET', 'maxmemory', '0');
+    case 'replicas':
+      await redis.config('SET', 'min-replicas-to-write', TOO_MANY_REPLICAS);
+      return () => redis.config('SET', 'min-replicas-to-write', '0');
+    case 'read-only':
+      await redis.call('REPLICAOF', ...NO_MASTER);
+      return () => redis.call('REPLICAOF', 'NO', 'ONE');
+    case 'denied':
+      await redis.acl('SETUSER', 'default', '-@write');
+      return () => redis.acl('SETUSER', 'default', '+@all');
+  }
+}
+
 /** A single server that can be lost, found and restored. */
 interface LoneRedis extends RedisHouse {
   /** Crashes the server and restarts it with the data of its file. */
@@ -41,6 +70,8 @@ interface LoneRedis extends RedisHouse {
   /** Comes back with the file that was remembered. @returns false when none was */
   goBack(): Promise<boolean>;
   empty(): Promise<void>;
+  /** Answers reads, and refuses writes until the returned function was called. */
+  refuseWrites(how: Refusal): Promise<() => Promise<void>>;
 }
 
 /** @throws Error if there are several servers: the operation requires exactly one */
@@ -108,6 +139,10 @@ export async function openLoneRedis(server?: ServerCommand): Promise<LoneRedis> 
         await cp(join(folder, 'copy'), live, { recursive: true });
       });
       return true;
+    },
+    async refuseWrites(how) {
+      const accept = await refuseWrites(servers.direct, how);
+      return async () => void (await accept());
     },
     ...replicaOf(servers, () => prepare('second')),
     async close() {
