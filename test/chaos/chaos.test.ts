@@ -8,8 +8,8 @@ import { openParks, type Parks } from './world/world.ts';
 
 /** Limit for a run that hangs. A run takes about fifteen seconds on an idle host, and any time on a busy one. */
 const TIMEOUT_MS = 1_200_000;
-/** One daemon that is killed twice, gets HTML as an answer, and whose Redis restarts while a user edits a calendar. */
-const SEED = 1871;
+/** One daemon, whose Redis is full for a while: a visit loses its start, patients are merged, events lose their marks. */
+const SEED = 331_170;
 
 let opened: Parks | null = null;
 

@@ -17,21 +17,27 @@ const SINGLE = /\/tenants\/([^/]+)\/patients\/([^/?]+)(\?|$)/;
 /** A patient that no clinic has. */
 const NOBODY = 'pat-remaining-unknown';
 const LONGEST_HEARING_MS = 6_000;
+const PLANNING_MS = 3_000;
 const AHEAD_MS = 65 * 60_000;
 
 /**
- * What a single answer says of a patient that lists leave out. `thin`: id and names; `id`: the id alone; `nobody`: a merge into a patient
+ * What a single answer says of a patient that lists leave out. `thin`: id, names and consents; `names`: id and names; `id`: the id alone; `nobody`: a merge into a patient
  * whom the clinic does not show.
  */
-const FORMS = ['thin', 'id', 'nobody'] as const;
+const FORMS = ['thin', 'names', 'id', 'nobody'] as const;
 
 function saying(form: string, scene: Scene, { url }: { url: string }, answer: ProxiedAnswer): ProxiedAnswer {
-  const { id, firstName, lastName } = JSON.parse(answer.body.toString()) as Record<string, unknown>;
+  const { id, firstName, lastName, consents } = JSON.parse(answer.body.toString()) as Record<string, unknown>;
   if (form === 'nobody' && scene.world.merges === 'redirect') {
     return { status: 301, headers: { location: url.replace(/[^/?]+(\?|$)/, `${NOBODY}$1`) }, body: '' };
   }
-  const row = form === 'thin' ? { id, firstName, lastName } : form === 'id' ? { id } : { id, mergedInto: NOBODY };
-  return { ...answer, body: JSON.stringify(row) };
+  const rows: Readonly<Record<string, object>> = {
+    thin: { id, firstName, lastName, consents },
+    names: { id, firstName, lastName },
+    id: { id },
+    nobody: { id, mergedInto: NOBODY },
+  };
+  return { ...answer, body: JSON.stringify(rows[form]) };
 }
 
 /** The clinic says less of a patient than it holds: no contact may lose anything by it. */
@@ -69,7 +75,8 @@ export const PATIENT_FAULTS: Readonly<Record<string, Fault>> = {
       world.lies.add(lie);
       const hear = async () => {
         await Promise.race([heard.promise, scene.after(LONGEST_HEARING_MS * scene.pace, () => {})]);
-        await scene.passed(150);
+        // The cycle that heard it plans and writes.
+        await scene.after(PLANNING_MS * scene.pace, () => {});
       };
       // A daemon reads patients when it starts, and then seldom.
       await scene.rollOver();

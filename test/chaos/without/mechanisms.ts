@@ -147,6 +147,11 @@ export const MECHANISMS: Readonly<Record<string, Safety>> = {
         find: "Promise.all([proveWrites(client), client.set(keys.daemonSeen(), '1', 'PX', DAEMON_SEEN_LIFE_MS)]),",
         replace: 'client.ping(),',
       },
+      {
+        module: 'state/redis.ts',
+        find: "await Promise.all(shards.map((shard) => client.set(keys.probe(shard), '1', 'PX', PROBE_LIFE_MS)));",
+        replace: 'await Promise.all(shards.map(() => client.ping()));',
+      },
     ],
   },
   'emptying-nothing': {
@@ -158,6 +163,7 @@ export const MECHANISMS: Readonly<Record<string, Safety>> = {
         find: "if (!('found' in answer) || !isNameless(answer.found)) return answer;",
         replace: 'return answer;',
       },
+      { module: 'sync/crm-rules.ts', find: 'if (!isRefused && isAlone())', replace: 'if (false)' },
     ],
   },
   merges: {

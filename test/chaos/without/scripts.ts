@@ -60,7 +60,12 @@ const FOCUS: Readonly<Record<Mechanism, (draw: Draw) => Partial<Script> & { step
   }),
   'emptying-nothing': (draw) => ({
     steps: [0, 1].map((tenant) =>
-      step(draw, 'patient-thin', { tenant, which: draw.upTo(20), form: draw.pick(['thin', 'id']), later: false }),
+      step(draw, 'patient-thin', {
+        tenant,
+        which: draw.upTo(20),
+        form: draw.pick(['thin', 'names', 'id']),
+        later: false,
+      }),
     ),
   }),
   merges: (draw) => ({
