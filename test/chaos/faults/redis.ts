@@ -1,5 +1,6 @@
 import type { Scene } from '../run/scene.ts';
-import { type DaemonPlace, loneRedis, REFUSALS } from '../world/processes.ts';
+import { type DaemonPlace, loneRedis } from '../world/processes.ts';
+import { REFUSALS } from '../world/refusals.ts';
 import { type Fault, fault } from './fault.ts';
 
 /** A daemon proves writes every two seconds. */

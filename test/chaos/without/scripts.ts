@@ -1,7 +1,7 @@
 import { seededRandom } from '../../../sandbox/kit/random.ts';
 import { type Draw, drawFrom, type Given } from '../faults/fault.ts';
 import type { Script, Step } from '../script/generate.ts';
-import { REFUSALS } from '../world/processes.ts';
+import { REFUSALS } from '../world/refusals.ts';
 import type { Mechanism } from './mechanisms.ts';
 
 const WORK_SEEDS = 1_000_000;
