@@ -166,6 +166,8 @@ function createData(options: ResolvedOptions, database: Database): ClinicData {
     files: createFileStore(database),
     ids,
     zone,
+    waiting: new Set(),
+    merges: new Map(),
     clock: () => Math.round(startedAt + performance.now() - began),
   };
 }

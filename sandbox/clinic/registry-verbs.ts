@@ -1,6 +1,6 @@
 import type { Invoice } from './data/billing-records.ts';
 import type { Episode } from './data/care-records.ts';
-import { type ClinicData, tenantOf } from './data/clinic-data.ts';
+import { type ClinicData, type Merge, tenantOf } from './data/clinic-data.ts';
 import { createPeople } from './data/people.ts';
 import { createRandom } from './data/random.ts';
 import type { Patient } from './data/records.ts';
@@ -18,6 +18,11 @@ export interface RegistryVerbs {
    * Throws RangeError.
    */
   removePatient(tenantId: string, id: string): void;
+  /**
+   * Merges a patient into another one, who gets the appointments. Lists omit the merged patient, and a request for the patient answers as
+   * `answer` says. Throws RangeError.
+   */
+  mergePatient(tenantId: string, id: string, into: string, answer: Merge['answer']): void;
 }
 
 /** Rows that are read at once. */
@@ -43,6 +48,16 @@ export function createRegistryVerbs(data: ClinicData): RegistryVerbs {
     },
     removePatient(tenantId, id) {
       if (!data.patients.remove(tenantId, id)) throw new RangeError('the sandbox does not have this patient');
+    },
+    mergePatient(tenantId, id, into, answer) {
+      if (data.patients.get(tenantId, into) === undefined || id === into)
+        throw new RangeError('the sandbox does not have this patient');
+      if (!data.patients.remove(tenantId, id)) throw new RangeError('the sandbox does not have this patient');
+      data.merges.set(id, { into, answer });
+      for (const appointment of [...data.appointments.walk(tenantId)]) {
+        if (appointment.patientId !== id) continue;
+        data.appointments.save({ ...appointment, patientId: into, updatedAt: data.clock() });
+      }
     },
   };
 }

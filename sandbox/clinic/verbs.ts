@@ -19,6 +19,8 @@ export interface TrueAppointment {
   patientId: string | null;
   /** Hard-deleted: the API answers 404. */
   deleted: boolean;
+  /** On the waiting list: the API answers no start and no end. Absent otherwise. */
+  waits?: true;
 }
 
 /** Everything may be left out: first agenda, any patient, its first free half hour from tomorrow on. */
@@ -52,6 +54,8 @@ export interface ClinicVerbs extends AccessVerbs, PlantingVerbs, RegistryVerbs {
   /** DELETE, by the clinic's delete mode unless stated. */
   remove(tenantId: string, id: string, mode?: ClinicRules['deleteMode']): void;
   setStatus(tenantId: string, id: string, status: AppointmentStatus, reason?: string): TrueAppointment;
+  /** Takes the start from an appointment, or gives it back. The appointment stays readable. */
+  putOnWaitingList(tenantId: string, id: string, waits: boolean): TrueAppointment;
   /** The truth about every appointment, hard-deleted ones too, by id. */
   appointments(tenantId: string): Iterable<TrueAppointment>;
 }
@@ -87,9 +91,22 @@ export function createVerbs(parts: VerbParts): ClinicVerbs {
     return truth(operations.update(tenantId, id, { ...current, ...slot }));
   }
 
+  function putOnWaitingList(tenantId: string, id: string, waits: boolean): TrueAppointment {
+    const appointment = operations.get(tenantId, id);
+    if (waits) data.waiting.add(id);
+    else data.waiting.delete(id);
+    data.appointments.save({ ...appointment, updatedAt: data.clock() });
+    return truthOf(appointment);
+  }
+
+  /** The truth with the waiting list. */
+  function truthOf(appointment: Appointment): TrueAppointment {
+    return { ...truth(appointment), ...(data.waiting.has(appointment.id) ? { waits: true } : {}) };
+  }
+
   function* appointments(tenantId: string): Generator<TrueAppointment> {
     tenantOf(data, tenantId);
-    for (const appointment of data.appointments.walk(tenantId)) yield truth(appointment);
+    for (const appointment of data.appointments.walk(tenantId)) yield truthOf(appointment);
   }
 
   return {
@@ -98,6 +115,7 @@ export function createVerbs(parts: VerbParts): ClinicVerbs {
     cancel: (tenantId, id, reason) => truth(operations.setStatus(tenantId, id, 'Cancelled', reason)),
     remove: operations.remove,
     setStatus: (tenantId, id, status, reason) => truth(operations.setStatus(tenantId, id, status, reason)),
+    putOnWaitingList,
     appointments,
     ...createAccessVerbs(parts),
     ...createPlantingVerbs(data),

@@ -8,6 +8,13 @@ import type { PatientStore } from './patients.ts';
 import type { Agenda, Tenant } from './records.ts';
 import type { Zone } from './zone.ts';
 
+/** What is answered for a patient who was merged into another one. */
+export interface Merge {
+  into: string;
+  /** `stub`: `{id, mergedInto}`; `redirect`: 301 to the remaining patient. */
+  answer: 'stub' | 'redirect';
+}
+
 /** Everything the clinics hold. */
 export interface ClinicData {
   tenants: ReadonlyMap<string, Tenant>;
@@ -22,6 +29,10 @@ export interface ClinicData {
   files: FileStore;
   ids: Ids;
   zone: Zone;
+  /** Ids of appointments on a waiting list: start and end are answered as null. */
+  waiting: Set<string>;
+  /** Merged patients by id: no list has them. */
+  merges: Map<string, Merge>;
   /** Epoch ms, as the clinics' clock shows it. */
   clock(): number;
 }

@@ -26,7 +26,14 @@ export function patientRoutes(app: FastifyInstance, context: ApiContext): void {
     );
   });
 
-  app.get(`${BASE}/:patientId`, read, async (request) => patientToWire(context, find(context, request)));
+  app.get(`${BASE}/:patientId`, read, async (request, reply) => {
+    const id = pathParameter(request, 'patientId') ?? '';
+    const merge = data.merges.get(id);
+    if (merge === undefined) return patientToWire(context, find(context, request));
+    if (merge.answer === 'stub') return { id, mergedInto: merge.into };
+    const location = `/v2/tenants/${tenantIdOf(request) ?? ''}/patients/${merge.into}`;
+    return reply.status(301).header('location', location).send();
+  });
 
   app.post(BASE, write, async (request, reply) => {
     const now = data.clock();

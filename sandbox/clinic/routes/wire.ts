@@ -17,7 +17,8 @@ function appointmentToWire(
   const { zone } = data;
   const agenda = agendaOf(data, appointment.tenantId, appointment.agendaId);
   const patient = patients.get(appointment.patientId ?? '') ?? null;
-  const time = appointment.allDay ? zone.formatDate : zone.formatInstant;
+  const format = appointment.allDay ? zone.formatDate : zone.formatInstant;
+  const time = (epochMs: number) => (data.waiting.has(appointment.id) ? null : format(epochMs));
 
   function instant(epochMs: number | null): string | null {
     return epochMs === null ? null : zone.formatInstant(epochMs);

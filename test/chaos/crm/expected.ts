@@ -52,8 +52,8 @@ export function expectedState(
 ): ExpectedState {
   const visits = new Map<string, TrueAppointment[]>();
   for (const appointment of clinic.appointments(tenantId)) {
-    const { patientId, deleted, status } = appointment;
-    if (patientId === null || deleted || status === 'Cancelled') continue;
+    const { patientId, deleted, waits, status } = appointment;
+    if (patientId === null || deleted || waits === true || status === 'Cancelled') continue;
     visits.set(patientId, [...(visits.get(patientId) ?? []), appointment]);
   }
   const patients = [...clinic.patients(tenantId)].filter(({ details }) => details.consents.privacy?.granted === true);

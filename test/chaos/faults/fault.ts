@@ -27,7 +27,18 @@ export interface Fault {
 }
 
 /** Kinds of faults. */
-export const GROUPS = ['kills', 'wire', 'redis', 'tokens', 'lies', 'hands', 'config', 'records', 'clock'] as const;
+export const GROUPS = [
+  'kills',
+  'wire',
+  'redis',
+  'tokens',
+  'lies',
+  'hands',
+  'marks',
+  'config',
+  'records',
+  'clock',
+] as const;
 
 /** One of {@link GROUPS}. */
 export type Group = (typeof GROUPS)[number];

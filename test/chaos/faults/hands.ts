@@ -49,7 +49,7 @@ const GRAPH: Hands = {
 };
 
 /** Finds the object's URL, which a user's client knows. */
-async function davObject({ world }: Scene, target: CalendarTarget, { id, container }: RemoteObject) {
+export async function davObject({ world }: Scene, target: CalendarTarget, { id, container }: RemoteObject) {
   const user = world.radicale?.users.find(({ name }) => name === target.tenant);
   const login = { username: user?.name ?? '', password: user?.password ?? '' };
   const authorization = basic(login);
@@ -63,7 +63,8 @@ async function davObject({ world }: Scene, target: CalendarTarget, { id, contain
   return null;
 }
 
-async function putObject(url: string, body: string, authorization: string): Promise<void> {
+/** Writes an object as a user's program does. */
+export async function putObject(url: string, body: string, authorization: string): Promise<void> {
   await fetch(url, { method: 'PUT', body, headers: { authorization, 'content-type': 'text/calendar' } });
 }
 

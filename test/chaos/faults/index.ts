@@ -3,6 +3,8 @@ import type { Fault } from './fault.ts';
 import { HAND_FAULTS } from './hands.ts';
 import { LATE_FAULTS } from './late.ts';
 import { LIE_FAULTS } from './lies.ts';
+import { MARK_FAULTS } from './marks.ts';
+import { PATIENT_FAULTS } from './patients.ts';
 import { PROCESS_FAULTS } from './processes.ts';
 import { RECORD_FAULTS } from './records.ts';
 import { REDIS_FAULTS } from './redis.ts';
@@ -23,5 +25,7 @@ export const FAULTS: ReadonlyMap<string, Fault> = new Map(
     ...HAND_FAULTS,
     ...CONFIG_FAULTS,
     ...RECORD_FAULTS,
+    ...MARK_FAULTS,
+    ...PATIENT_FAULTS,
   }),
 );

@@ -14,7 +14,8 @@ interface List {
   data: Row[];
   offset: number;
   limit: number;
-  hasMore: boolean;
+  /** Absent where the clinic says it in other words only. */
+  hasMore?: boolean;
   total?: number | null;
 }
 
@@ -144,6 +145,22 @@ function partOf({ url }: Pick<ProxiedRequest, 'url'>): { from: string; to: strin
   return { from: asked.get('from') ?? '', to: asked.get('to') ?? '' };
 }
 
+/** Ways to say that a list goes on, in words that no profile of the harness names. */
+const SIGNS = ['altre', 'totale', 'token', 'wrapped'] as const;
+
+function signOf(sign: string, total: number): object {
+  switch (sign) {
+    case 'altre':
+      return { altre: 'S' };
+    case 'totale':
+      return { totaleRighe: total };
+    case 'token':
+      return { nextPageToken: 'bm9jaA' };
+    default:
+      return { risposta: { esito: 'OK', conteggio: String(total) } };
+  }
+}
+
 /** The clinic answers something else than what it holds. */
 export const LIE_FAULTS: Readonly<Record<string, Fault>> = {
   'list-truncated': fault({
@@ -158,6 +175,22 @@ export const LIE_FAULTS: Readonly<Record<string, Fault>> = {
           const rows = list.data.slice(0, Math.max(0, given.keep - list.offset));
           const isLast = list.offset + list.data.length >= given.keep || !list.hasMore;
           return { ...list, data: rows, hasMore: !isLast, total: given.betrayed ? (list.total ?? null) : given.keep };
+        },
+      }),
+  }),
+  // No field that the profile names says so, but another one outside the rows does.
+  'list-more-told': fault({
+    group: 'lies',
+    weight: 2,
+    draw: (draw) => ({ ...drawLie(draw), keep: draw.between(1, 26), sign: draw.pick(SIGNS) }),
+    play: async (scene, given) =>
+      tell(scene, 'list-more-told', given, {
+        hides: true,
+        isBetrayed: true,
+        page({ data, offset, limit, hasMore, total }) {
+          const rows = data.slice(0, Math.max(0, given.keep - offset));
+          const all = total ?? offset + data.length + (hasMore === true ? 1 : 0);
+          return { data: rows, offset, limit, ...(all > given.keep ? signOf(given.sign, all) : {}) };
         },
       }),
   }),

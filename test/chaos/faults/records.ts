@@ -91,6 +91,33 @@ export const RECORD_FAULTS: Readonly<Record<string, Fault>> = {
       return {};
     },
   }),
+  // A waiting list: the appointment exists without a start, and may get one again.
+  'no-start': fault({
+    group: 'records',
+    draw: (draw) => ({
+      tenant: draw.upTo(2),
+      which: draw.upTo(20),
+      returns: draw.pick(['soon', 'end', 'never']),
+      moved: draw.chance(0.5),
+    }),
+    async play(scene, { tenant, which, returns, moved }) {
+      const desk = deskOf(scene, tenant);
+      const ahead = desk.ahead();
+      const one = ahead[which % Math.max(1, ahead.length)];
+      if (one === undefined) return {};
+      const { id, start, end } = one;
+      desk.do((clinic) => clinic.putOnWaitingList(desk.tenantId, id, true));
+      scene.count('no-start');
+      await scene.wake();
+      const giveStart = () =>
+        desk.do((clinic) => {
+          if (moved) clinic.move(desk.tenantId, id, { start: start + DAY_MS, end: end + DAY_MS });
+          clinic.putOnWaitingList(desk.tenantId, id, false);
+        });
+      if (returns === 'end') scene.atEnd(giveStart);
+      return { ...(returns === 'soon' ? { cease: giveStart } : {}) };
+    },
+  }),
   reminder: fault({
     group: 'records',
     draw: (draw) => ({ tenant: draw.upTo(2), agenda: draw.upTo(3), aheadMs: draw.between(1_500, 7_000) }),

@@ -1,5 +1,38 @@
-import { loneRedis } from '../world/processes.ts';
+import type { Scene } from '../run/scene.ts';
+import { type DaemonPlace, loneRedis } from '../world/processes.ts';
+import { REFUSALS } from '../world/refusals.ts';
 import { type Fault, fault } from './fault.ts';
+
+/** A daemon proves writes every two seconds. */
+const LONGEST_READY_MS = 8_000;
+const LOOK_MS = 200;
+const LONGEST_ANSWER_MS = 1_000;
+
+/** Returns whether a daemon says that it is ready. One that is not at work, or is silent, says nothing. */
+async function saysReady(place: DaemonPlace): Promise<boolean> {
+  const port = place.operatorPort();
+  if (port === null) return false;
+  const signal = AbortSignal.timeout(LONGEST_ANSWER_MS);
+  const answer = await fetch(`http://127.0.0.1:${port}/readyz`, { signal }).catch(() => null);
+  return answer?.ok === true;
+}
+
+/** Waits until no daemon says that it is ready, and judges what daemons and the status say while writes are refused. */
+async function judgeRefusal({ world, operator, pace, claims, after }: Scene, how: string): Promise<void> {
+  const deadline = performance.now() + LONGEST_READY_MS * pace;
+  let ready = world.daemons;
+  for (;;) {
+    const said = await Promise.all(ready.map(saysReady));
+    ready = ready.filter((_, index) => said[index]);
+    if (ready.length === 0 || performance.now() > deadline) break;
+    await after(LOOK_MS, () => {});
+  }
+  for (const { number } of ready)
+    claims.push({ kind: 'falseInSync', text: `daemon ${number} was ready while Redis refused writes (${how})` });
+  const view = await operator.status().catch(() => null);
+  if (view !== null && view.redis.refusal === null)
+    claims.push({ kind: 'falseInSync', text: `the status accepted a Redis that refused writes (${how})` });
+}
 
 /** What happens to the state. */
 export const REDIS_FAULTS: Readonly<Record<string, Fault>> = {
@@ -68,6 +101,19 @@ export const REDIS_FAULTS: Readonly<Record<string, Fault>> = {
         scene.count('redis-full');
         await scene.world.redis.setFull(true);
         await scene.after(ms, () => scene.world.redis.setFull(false));
+      });
+      return { lasts: struck };
+    },
+  }),
+  // It answers each read.
+  'redis-refuses': fault({
+    ...{ group: 'redis', isOfLoneRedis: true },
+    draw: (draw) => ({ how: draw.pick(REFUSALS), afterMs: draw.upTo(500) }),
+    async play(scene, { how, afterMs }) {
+      const struck = scene.after(afterMs, async () => {
+        scene.count('redis-refuses', how);
+        const accept = await loneRedis(scene.world.redis).refuseWrites(how);
+        await judgeRefusal(scene, how).finally(accept);
       });
       return { lasts: struck };
     },

@@ -38,32 +38,37 @@ export function compareTarget(
 ): Difference[] {
   const left = remote.filter(({ id }) => !strangers.has(id));
   const differences: Difference[] = [];
-  for (const [id, versions] of history.between(from, to)) {
-    const isNew = history.isYoungerThan(id, from);
+  const unmet = [...history.between(from, to)].flatMap(([id, versions]) => {
     const verdicts = versions.map((entry) => verdictOn(entry, rules, from));
     const wanted = versions.filter((_, index) => verdicts[index] !== 'hidden').map(shownOf);
-    const name = surnameOf(versions[0] as Entry);
-    const here = left.filter((object) => object.title.includes(name));
-    const right = here.find((object) => wanted.some((shown) => isSame(object, shown)));
+    const right = left.find((object) => wanted.some((shown) => isSame(object, shown)));
     if (right !== undefined) left.splice(left.indexOf(right), 1);
-    if (right !== undefined || touched.has(id)) continue;
-    const must = !isNew && verdicts.every((verdict) => verdict === 'shown');
-    const other = here[0];
+    const must = !history.isYoungerThan(id, from) && verdicts.every((verdict) => verdict === 'shown');
+    return right === undefined && !touched.has(id) ? [{ id, wanted, must, surnames: surnamesOf(versions) }] : [];
+  });
+  // After a merge several appointments have one surname: those with an exact object are met first.
+  for (const { id, wanted, must, surnames } of unmet) {
+    const other = left.find(({ title }) => surnames.some((surname) => title.includes(surname)));
     if (other !== undefined && wanted.length > 0) {
       left.splice(left.indexOf(other), 1);
       differences.push({ kind: 'wrong', appointment: id, text: `${textOf(other)} instead of ${wanted.map(textOf)}` });
     } else if (must) differences.push({ kind: 'missing', appointment: id, text: wanted.map(textOf).join(' or ') });
   }
-  const surnames = new Map([...history.between(from, to)].map(([id, [first]]) => [surnameOf(first as Entry), id]));
+  const named = [...history.between(from, to)].map(([id, versions]) => [id, surnamesOf(versions)] as const);
   for (const object of left) {
-    const appointment = [...surnames].find(([surname]) => object.title.includes(surname))?.[1] ?? null;
-    if (appointment !== null && touched.has(appointment)) continue;
+    const ids = named.flatMap(([id, surnames]) => (surnames.some((one) => object.title.includes(one)) ? [id] : []));
+    const [appointment = null] = ids;
+    if (ids.some((id) => touched.has(id))) continue;
     differences.push({ kind: 'duplicate', appointment, text: textOf(object) });
   }
   return differences;
 }
 
-/** Returns the surname, which is unique and identifies an appointment in every title. */
+function surnamesOf(versions: readonly Entry[]): string[] {
+  return [...new Set(versions.map(surnameOf))];
+}
+
+/** Returns the surname, which identifies an appointment in every title. Only a merge of patients gives several appointments one surname. */
 export function surnameOf({ lastName, id }: Entry): string {
   return lastName === '' ? id : lastName;
 }

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { TrueAppointment, TruePatient } from '../../../sandbox/clinic/index.ts';
 import { importsOf, tokensOf } from '../../support/source-scanner.ts';
 import type { RemoteObject } from './compare.ts';
+import { type ContactLoss, PatientHistory, watchContacts } from './contacts.ts';
 import { Denials } from './denials.ts';
 import { History } from './history.ts';
 import { watchRemovals } from './removals.ts';
@@ -12,6 +13,7 @@ import {
   type JudgedCalendar,
   judgeCalendar,
   judgeClaim,
+  judgeContactLosses,
   judgeLeaks,
   judgeLogins,
   judgeReminders,
@@ -44,7 +46,12 @@ function useBooks() {
     appointments[index] = { ...(appointments[index] as TrueAppointment), ...changes };
     history.note(at);
   };
-  return { history, book, change };
+  const rename = (number: number, lastName: string, at: number) => {
+    const patient = patients.find(({ id }) => id === `pat${number}`);
+    Object.assign(patient ?? {}, { lastName });
+    history.note(at);
+  };
+  return { history, book, change, rename };
 }
 
 function objectOf(number: number, changes: Partial<RemoteObject> = {}): RemoteObject {
@@ -101,13 +108,37 @@ describe('a calendar without pending work', () => {
 
   test('holds no appointment that is cancelled, deleted, in another agenda or outside the window', () => {
     const { history, book, change } = useBooks();
-    for (const number of [1, 2, 3, 4]) book(number);
+    for (const number of [1, 2, 3, 4, 5]) book(number);
+    change(5, { waits: true }, NOW - 5_000);
     change(1, { status: 'Cancelled' }, NOW - 5_000);
     change(2, { deleted: true }, NOW - 5_000);
     change(3, { agendaId: 'two' }, NOW - 5_000);
     change(4, { start: NOW + 100 * DAY_MS, end: NOW + 101 * DAY_MS }, NOW - 5_000);
     expect(judged(history, {})).toEqual(NONE);
-    expect(judged(history, { remote: [1, 2, 3, 4].map((number) => objectOf(number)) }).duplicates).toBe(4);
+    expect(judged(history, { remote: [1, 2, 3, 4, 5].map((number) => objectOf(number)) }).duplicates).toBe(5);
+  });
+
+  test('shows an appointment that got a start again', () => {
+    const { history, book, change } = useBooks();
+    book(1);
+    change(1, { waits: true }, NOW - 5_000);
+    change(1, { waits: undefined as never }, NOW - 4_000);
+    expect(judged(history, {}).missing).toBe(1);
+    expect(judged(history, { remote: [objectOf(1)] })).toEqual(NONE);
+  });
+
+  test('shows appointments of patients merged into one under one surname', () => {
+    const { history, book, change, rename } = useBooks();
+    for (const number of [1, 2, 3]) book(number);
+    rename(1, 'Qzxa0002', NOW - 5_000);
+    const merged = objectOf(1, { title: 'Ada Qzxa0002' });
+    const others = [objectOf(2), objectOf(3)];
+    expect(judged(history, { remote: [merged, ...others] })).toEqual(NONE);
+    expect(judged(history, { remote: others })).toEqual({ ...NONE, missing: 1 });
+    expect(judged(history, { remote: [objectOf(1), ...others] })).toEqual({ ...NONE, missing: 1, duplicates: 1 });
+    change(1, { status: 'Cancelled' }, NOW - 4_000);
+    expect(judged(history, { remote: others })).toEqual(NONE);
+    expect(judged(history, { remote: [merged, ...others] })).toEqual({ ...NONE, duplicates: 1 });
   });
 
   test('shows appointments that overlap the window; at its exact ends either result is right', () => {
@@ -194,6 +225,66 @@ describe('a target that reports in sync as of a time', () => {
     const { history, book } = useBooks();
     book(1);
     expect(claimed(history, { touched: new Set(['apt1']) })).toEqual(NONE);
+  });
+});
+
+describe('contacts of a CRM', () => {
+  const contact = (changes: object = {}) => ({ lastName: 'Qzxa0001', firstName: 'Ada', phone: '+39 1', ...changes });
+  /** A clinic with one patient. */
+  function usePatients() {
+    const patients = [{ id: 'pat1', lastName: 'Qzxa0001', firstName: 'Ada', phone: '+39 1' as string | null }];
+    let granted = true;
+    const shown = () =>
+      patients.map((patient) => ({ ...patient, details: { consents: { privacy: { granted, date: null } } } }));
+    const history = new PatientHistory({ patients: () => shown() as unknown as TruePatient[] }, 'clinic');
+    history.note(NOW - 60_000);
+    const consent = (isGranted: boolean, at: number) => {
+      granted = isGranted;
+      history.note(at);
+    };
+    const end = (at: number) => {
+      patients.splice(0);
+      history.note(at);
+    };
+    return { patients, history, consent, end };
+  }
+  const losses = (history: PatientHistory, field: ContactLoss['field'] = null) =>
+    tallyOf(judgeContactLosses('aurora/hubspot', [{ at: NOW, surname: 'Qzxa0001', field }], history));
+
+  test('are lost without a reason if the patient was there with consent', () => {
+    expect(losses(usePatients().history)).toEqual({ ...NONE, unjustifiedDeletes: 1 });
+    expect(losses(usePatients().history, 'phone')).toEqual({ ...NONE, wrong: 1 });
+  });
+
+  test('are rightly lost after a merge, a withdrawn consent or an emptied field', () => {
+    const merged = usePatients();
+    merged.end(NOW - 5_000);
+    expect(losses(merged.history)).toEqual(NONE);
+    const withdrawn = usePatients();
+    withdrawn.consent(false, NOW - 5_000);
+    withdrawn.consent(true, NOW - 4_000);
+    expect(losses(withdrawn.history)).toEqual(NONE);
+    const emptied = usePatients();
+    Object.assign(emptied.patients[0] ?? {}, { phone: null });
+    emptied.history.note(NOW - 5_000);
+    expect(losses(emptied.history, 'phone')).toEqual(NONE);
+    expect(losses(emptied.history)).toEqual({ ...NONE, unjustifiedDeletes: 1 });
+  });
+
+  test.each([
+    ['nothing', [contact()], []],
+    ['nothing of a contact that has a twin', [contact(), contact({ phone: null })], []],
+    ['a contact', [], [{ surname: 'Qzxa0001', field: null }]],
+    ['a contact without its surname', [contact({ lastName: null })], [{ surname: 'Qzxa0001', field: null }]],
+    ['a telephone number', [contact({ phone: null })], [{ surname: 'Qzxa0001', field: 'phone' }]],
+  ] as const)('a request took %s', (_, after, found) => {
+    const readings = [[contact()], after];
+    const lost: unknown[] = [];
+    watchContacts(
+      () => readings.shift() ?? [],
+      (loss) => lost.push(loss),
+    )();
+    expect(lost).toEqual(found);
   });
 });
 

@@ -31,9 +31,11 @@ export function unjustified(
 ): Removal[] {
   return removals.filter(({ at, surname }) => {
     const held = history.between(at - LAG_MS, at);
-    const [id, versions] = [...held].find(([, [first]]) => surnameOf(first as Entry) === surname) ?? ['', []];
-    if (versions.length === 0 || denials.some((lie) => lie.isBelievable(id, at))) return false;
-    return versions.every((entry) => verdictOn(entry, rulesAt(at), at) === 'shown');
+    const named = [...held].filter(([, versions]) => versions.some((entry) => surnameOf(entry) === surname));
+    const isExplained = ([id, versions]: [string, Entry[]]) =>
+      denials.some((lie) => lie.isBelievable(id, at)) ||
+      versions.some((entry) => surnameOf(entry) !== surname || verdictOn(entry, rulesAt(at), at) !== 'shown');
+    return named.length > 0 && !named.some(isExplained);
   });
 }
 

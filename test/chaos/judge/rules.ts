@@ -24,8 +24,8 @@ const ROME_DAY = new Intl.DateTimeFormat('sv-SE', { timeZone: 'Europe/Rome' });
 
 /** Returns whether an appointment belongs in a target at a time, from the clinic's own data only. @param at epoch ms */
 export function verdictOn(entry: Entry, rules: TargetRules, at: number): Verdict {
-  const { deleted, status, agendaId, start, end } = entry;
-  if (deleted || status === 'Cancelled' || !rules.agendaIds.includes(agendaId)) return 'hidden';
+  const { deleted, waits, status, agendaId, start, end } = entry;
+  if (deleted || waits === true || status === 'Cancelled' || !rules.agendaIds.includes(agendaId)) return 'hidden';
   const fromAt = at - rules.window.pastDays * DAY_MS;
   const toAt = at + rules.window.futureDays * DAY_MS;
   if (Math.abs(end - fromAt) < EDGE_MS || Math.abs(start - toAt) < EDGE_MS) return 'edge';

@@ -2,6 +2,7 @@ import { expectedState } from '../crm/expected.ts';
 import { judge as judgeCrm } from '../crm/judge.ts';
 import type { CrmSide } from '../crm/side.ts';
 import { compareTarget, type Difference, type Exceptions, type RemoteObject } from './compare.ts';
+import type { ContactLoss, PatientHistory } from './contacts.ts';
 import type { Denials } from './denials.ts';
 import type { ClinicData, History } from './history.ts';
 import { leaksIn, type Place } from './leaks.ts';
@@ -80,6 +81,22 @@ export function judgeCrmSide(
     ...Array.from({ length: shared }, () => told('wrong', 'a shared address is at no contact or at several')),
     ...Array.from({ length: strangers.changed }, () => told('wrong', 'a record of a stranger')),
   ];
+}
+
+/** Contacts that a daemon removed or emptied, although the clinic's data gives no reason. */
+export function judgeContactLosses(
+  name: string,
+  losses: readonly ContactLoss[],
+  patients: Pick<PatientHistory, 'isUnexplained'>,
+): Defect[] {
+  return losses
+    .filter((loss) => patients.isUnexplained(loss))
+    .map(({ surname, field, at }) => {
+      const when = new Date(at).toISOString();
+      if (field === null)
+        return { kind: 'unjustifiedDeletes', text: `${name}: contact ${surname} was lost at ${when}` };
+      return { kind: 'wrong', text: `${name}: contact ${surname} lost its ${field} at ${when}` };
+    });
 }
 
 /** Messages that came twice. */

@@ -30,6 +30,8 @@ registerHooks({
 const { readFileSync } = fs;
 fs.readFileSync = ((path: URL | string, ...options: []) => {
   const read = readFileSync(path, ...options);
-  return path instanceof URL ? (rewritten(path.href, () => String(read)) ?? read) : read;
+  // Node reads modules that are imported later in this way too.
+  const isScript = path instanceof URL && path.pathname.endsWith('.lua');
+  return isScript ? (rewritten(path.href, () => String(read)) ?? read) : read;
 }) as typeof readFileSync;
 syncBuiltinESMExports();

@@ -3,7 +3,14 @@ import { seededRandom } from '../../../sandbox/kit/random.ts';
 import { FAULTS } from '../faults/index.ts';
 import type { Place } from '../judge/leaks.ts';
 import { type Defect, type Tally, tallyOf } from '../judge/tally.ts';
-import { judgeCalendar, judgeCrmSide, judgeLeaks, judgeLogins, judgeReminders } from '../judge/verdict.ts';
+import {
+  judgeCalendar,
+  judgeContactLosses,
+  judgeCrmSide,
+  judgeLeaks,
+  judgeLogins,
+  judgeReminders,
+} from '../judge/verdict.ts';
 import type { Script, Step } from '../script/generate.ts';
 import type { DaemonPlace } from '../world/processes.ts';
 import type { Park } from '../world/world.ts';
@@ -145,10 +152,12 @@ async function judgeAll(scene: Scene, { since, at, unsettled }: Settled, places:
     const judged = { name: `${tenant}/${target}`, history: desk.history, ...held, ...exceptions };
     defects.push(...judgeCalendar(judged));
   }
-  for (const { tenant, side } of world.crms) {
-    const clinicId = world.tenants.get(tenant)?.tenantId ?? '';
+  for (const { tenant, side, losses } of world.crms) {
+    const desk = world.tenants.get(tenant);
+    const clinicId = desk?.tenantId ?? '';
     const name = `${tenant}/${side.vendor}`;
     defects.push(...judgeCrmSide(name, side, world.clinic, { clinicId, since, now: at }));
+    if (desk !== undefined) defects.push(...judgeContactLosses(name, losses, desk.patients));
   }
   defects.push(...judgeReminders(world.sms.messages()));
   const unused = world.logins.filter((login) => !loginsInUse(scene).includes(login));

@@ -63,6 +63,8 @@ export interface Scene {
   /** Before the world settles. */
   atEnd(what: () => unknown): void;
   touch(target: CalendarTarget, object: RemoteObject): void;
+  /** The world settles only after this target was read back; what its objects show is judged all the time. */
+  readBack(target: CalendarTarget): void;
   dismiss(target: CalendarTarget): void;
   /** Daemons are replaced one after another; all but the first with `butOne`. */
   rollOver(options?: { butOne?: boolean }): Promise<void>;
@@ -118,12 +120,11 @@ export function openScene(world: World): Scene {
     },
     atEnd: (what) => void endings.push(what),
     touch(target, { title }) {
-      const entry = world.tenants
-        .get(target.tenant)
-        ?.history.now()
-        .find((each) => title.includes(surnameOf(each)));
-      if (entry !== undefined) touched.set(target, (touched.get(target) ?? new Set()).add(entry.id));
+      const entries = world.tenants.get(target.tenant)?.history.now() ?? [];
+      for (const entry of entries.filter((each) => title.includes(surnameOf(each))))
+        touched.set(target, (touched.get(target) ?? new Set()).add(entry.id));
     },
+    readBack: (target) => void touched.set(target, touched.get(target) ?? new Set()),
     dismiss: (target) => void dismissed.add(target),
     async rollOver({ butOne = false } = {}) {
       await operator.reload();

@@ -109,6 +109,88 @@ export const MECHANISMS: Readonly<Record<string, Safety>> = {
       },
     ],
   },
+  'names-decide': {
+    prevents: ['duplicates', 'missing', 'wrong', 'falseInSync', 'unjustifiedDeletes'],
+    rewrites: [
+      {
+        module: 'connectors/caldav/collection.ts',
+        find: 'if (isTagOfAnother(ownerTag, content?.ownerTag)) return null;',
+        replace: 'if (content?.ownerTag !== ownerTag) return null;',
+      },
+      {
+        module: 'connectors/google-calendar/from-model.ts',
+        find: 'if (tag !== ownerTag && (isTagOfAnother(ownerTag, tag) || !KEY_FORM.test(id))) return null;',
+        replace: 'if (tag !== ownerTag) return null;',
+      },
+      {
+        module: 'connectors/outlook-calendar/from-model.ts',
+        find: 'if (!isMarked && (isTagOfAnother(ownerTag, values.ownerTag) || key === null)) return null;',
+        replace: 'if (!isMarked) return null;',
+      },
+    ],
+  },
+  'more-told': {
+    prevents: ['unjustifiedDeletes', 'falseInSync'],
+    rewrites: [
+      {
+        module: 'clinic/http/paging.ts',
+        find: 'return anySign(page, { rows: progress.rows, pages: progress.pages }, paging.ignoredPaths);',
+        replace: 'return null;',
+      },
+    ],
+  },
+  'prove-writes': {
+    prevents: ['falseInSync'],
+    rewrites: [
+      {
+        module: 'state/redis.ts',
+        find: "Promise.all([proveWrites(client), client.set(keys.daemonSeen(), '1', 'PX', DAEMON_SEEN_LIFE_MS)]),",
+        replace: 'client.ping(),',
+      },
+      {
+        module: 'state/redis.ts',
+        find: "await Promise.all(shards.map((shard) => client.set(keys.probe(shard), '1', 'PX', PROBE_LIFE_MS)));",
+        replace: 'await Promise.all(shards.map(() => client.ping()));',
+      },
+    ],
+  },
+  'emptying-nothing': {
+    prevents: ['wrong', 'unjustifiedDeletes'],
+    rewrites: [
+      { module: 'sync/read-alone.ts', find: 'if (alone.size === 0) return rule;', replace: 'return rule;' },
+      {
+        module: 'sync/read-alone.ts',
+        find: "if (!('found' in answer) || !isNameless(answer.found)) return answer;",
+        replace: 'return answer;',
+      },
+      { module: 'sync/crm-rules.ts', find: 'if (!isRefused && isAlone())', replace: 'if (false)' },
+    ],
+  },
+  merges: {
+    prevents: ['duplicates', 'wrong', 'missing', 'falseInSync'],
+    rewrites: [
+      {
+        module: 'clinic/read/catalogue-rows.ts',
+        find: "if (typeof merged !== 'string') return map;",
+        replace: 'return map;',
+      },
+      {
+        module: 'clinic/read/reading.ts',
+        find: 'if (location === null || profile === null || profile.patients.merged !== status) return null;',
+        replace: 'return null;',
+      },
+    ],
+  },
+  unscheduled: {
+    prevents: ['duplicates', 'falseInSync'],
+    rewrites: [
+      {
+        module: 'clinic/read/empty-starts.ts',
+        find: 'if (!emptyStartMeansUnscheduled) return map;',
+        replace: 'return map;',
+      },
+    ],
+  },
   completeness: {
     prevents: ['unjustifiedDeletes', 'falseInSync'],
     rewrites: [

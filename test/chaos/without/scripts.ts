@@ -1,6 +1,7 @@
 import { seededRandom } from '../../../sandbox/kit/random.ts';
 import { type Draw, drawFrom, type Given } from '../faults/fault.ts';
 import type { Script, Step } from '../script/generate.ts';
+import { REFUSALS } from '../world/refusals.ts';
 import type { Mechanism } from './mechanisms.ts';
 
 const WORK_SEEDS = 1_000_000;
@@ -37,6 +38,44 @@ const FOCUS: Readonly<Record<Mechanism, (draw: Draw) => Partial<Script> & { step
         ...{ service: draw.pick(['google', 'graph', 'caldav']), side: 'before', write: true, fresh: false },
         ...{ skip: draw.upTo(2), times: 2 },
       }),
+    ),
+  }),
+  'names-decide': (draw) => ({
+    steps: [0, 1, 2].map((target) =>
+      step(draw, 'marks-lost', { target, first: draw.upTo(9), many: draw.pick([3, 100]), how: 'only' }),
+    ),
+  }),
+  'more-told': (draw) => ({
+    steps: [
+      step(draw, 'list-more-told', {
+        ...{ ...LASTING, singles: true, keep: draw.between(17, 20) },
+        sign: draw.pick(['altre', 'totale', 'token', 'wrapped']),
+      }),
+      step(draw, 'pause', { ms: SECOND_MISS_MS }),
+      step(draw, 'pause', { ms: 0 }),
+    ],
+  }),
+  'prove-writes': (draw) => ({
+    steps: [step(draw, 'redis-refuses', { how: draw.pick(REFUSALS), afterMs: draw.upTo(500) })],
+  }),
+  'emptying-nothing': (draw) => ({
+    steps: [0, 1].map((tenant) =>
+      step(draw, 'patient-thin', {
+        tenant,
+        which: draw.upTo(20),
+        form: draw.pick(['thin', 'names', 'id']),
+        later: false,
+      }),
+    ),
+  }),
+  merges: (draw) => ({
+    steps: [0, 1].map((tenant) =>
+      step(draw, 'patients-merged', { tenant, which: draw.upTo(20), into: draw.between(1, 9) }),
+    ),
+  }),
+  unscheduled: (draw) => ({
+    steps: [0, 1].map((tenant) =>
+      step(draw, 'no-start', { tenant, which: draw.upTo(20), returns: 'never', moved: false }),
     ),
   }),
   completeness: (draw) => ({

@@ -147,6 +147,8 @@ interface HttpGateOptions {
   pidOf: (port: number) => number | null;
   /** Returns a lie instead of the server's answer, or null for none. */
   lie?: (request: ProxiedRequest, answer: ProxiedAnswer) => Promise<ProxiedAnswer | null>;
+  /** Changes a request on its way. */
+  alter?: (request: ProxiedRequest) => ProxiedRequest;
   /** Called before the server receives a request; the returned function is called after the answer. */
   watch?: (request: ProxiedRequest) => Promise<(() => Promise<void>) | null>;
 }
@@ -157,7 +159,7 @@ const READING_POSTS = /\/(batch\/read|search|userinfo|token)(\?|$)/;
 
 /** Opens a gate before a server: every request of a daemon is an await of the hub. */
 export async function openHttpGate(server: string, options: HttpGateOptions): Promise<FaultProxy> {
-  const { service, hub, pidOf, lie, watch } = options;
+  const { service, hub, pidOf, lie, alter, watch } = options;
   const settling = new WeakMap<ProxiedRequest, () => Promise<void>>();
   return startFaultProxy(server, {
     async choose(request, from): Promise<ProxyFault | null> {
@@ -172,9 +174,10 @@ export async function openHttpGate(server: string, options: HttpGateOptions): Pr
         const fault = typeof snare.fault === 'function' ? snare.fault(at) : snare.fault;
         if (fault !== undefined) return fault;
       }
-      if (snare?.moment.side !== 'after' && lie === undefined) return null;
+      if (snare?.moment.side !== 'after' && lie === undefined && alter === undefined) return null;
       return {
         kind: 'rewrite',
+        ...(alter === undefined ? {} : { request: alter }),
         async answer(answer, sent) {
           if (snare?.moment.side === 'after') await snare.strike?.(at);
           return (await lie?.(sent, answer)) ?? answer;

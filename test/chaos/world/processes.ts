@@ -12,6 +12,7 @@ import { type PrivateRedis, startRedis } from '../../../tools/redis.ts';
 import { ask, cutReplicas, startClusterGroup, startSentinelGroup } from '../../../tools/redis-groups.ts';
 import type { ServerCommand } from '../../../tools/server-command.ts';
 import { type AwaitHub, openRedisGate, type RedisGate } from './gates.ts';
+import { type Refusal, refuseWrites } from './refusals.ts';
 
 /** Where the daemons keep their state. */
 export interface RedisHouse {
@@ -41,6 +42,8 @@ interface LoneRedis extends RedisHouse {
   /** Comes back with the file that was remembered. @returns false when none was */
   goBack(): Promise<boolean>;
   empty(): Promise<void>;
+  /** Answers reads, and refuses writes until the returned function was called. */
+  refuseWrites(how: Refusal): Promise<() => Promise<void>>;
 }
 
 /** @throws Error if there are several servers: the operation requires exactly one */
@@ -108,6 +111,10 @@ export async function openLoneRedis(server?: ServerCommand): Promise<LoneRedis> 
         await cp(join(folder, 'copy'), live, { recursive: true });
       });
       return true;
+    },
+    async refuseWrites(how) {
+      const accept = await refuseWrites(servers.direct, how);
+      return async () => void (await accept());
     },
     ...replicaOf(servers, () => prepare('second')),
     async close() {

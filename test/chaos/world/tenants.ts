@@ -8,9 +8,11 @@ import { seededRandom } from '../../../sandbox/kit/random.ts';
 import type { SmsSandbox } from '../../../sandbox/sms/index.ts';
 import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
 import type { PrivateDavServer } from '../../../tools/dav-server.ts';
+import type { Values } from '../crm/expected.ts';
 import { startHubSpotSide } from '../crm/hubspot.ts';
 import { startSalesforceSide } from '../crm/salesforce.ts';
 import type { CrmSide } from '../crm/side.ts';
+import { type ContactLoss, PatientHistory, watchContacts } from '../judge/contacts.ts';
 import { History } from '../judge/history.ts';
 import { basic, type ReadTarget, readCaldav, readGoogle, readGraph } from '../judge/read.ts';
 import { type Removal, watchRemovals } from '../judge/removals.ts';
@@ -42,6 +44,8 @@ export interface Login {
 export interface Crm {
   tenant: string;
   side: CrmSide;
+  /** What requests of daemons took from its contacts. */
+  losses: ContactLoss[];
 }
 
 /** The part of a tenant file that changes while a script runs. */
@@ -204,7 +208,8 @@ export interface ClinicDesk {
   readonly agendaIds: readonly string[];
   readonly user: { username: string; password: string };
   readonly history: History;
-  /** Appointments that are neither cancelled nor deleted and have not begun. */
+  readonly patients: PatientHistory;
+  /** Appointments that are neither cancelled nor deleted, have a start and have not begun. */
   ahead(): TrueAppointment[];
   /** Does something and notes what the clinic holds then. */
   do<Result>(what: (clinic: ClinicSandbox) => Result): Result;
@@ -234,6 +239,7 @@ function openClinicDesk(
   { mark, perAgenda, lateMs }: { mark: string; perAgenda: number; lateMs: number },
 ): ClinicDesk {
   const history = new History(clinic, tenantId);
+  const patients = new PatientHistory(clinic, tenantId);
   const agendaIds = agendas.map(({ id }) => id);
   let people = 0;
   const today = Math.floor(clinic.clock() / DAY_MS) * DAY_MS;
@@ -256,16 +262,21 @@ function openClinicDesk(
     agendaIds,
     user,
     history,
+    patients,
     ahead: () =>
       [...clinic.appointments(tenantId)].filter(
-        ({ deleted, status, start }) =>
-          !deleted && (status === 'Booked' || status === 'Confirmed') && start > clinic.clock() + DAY_MS,
+        ({ deleted, waits, status, start }) =>
+          !deleted &&
+          waits !== true &&
+          (status === 'Booked' || status === 'Confirmed') &&
+          start > clinic.clock() + DAY_MS,
       ),
     do(what) {
       try {
         return what(clinic);
       } finally {
         history.note(Date.now());
+        patients.note(Date.now());
       }
     },
     book: (agendaId, start, end = start + SLOT_MS) =>
@@ -348,17 +359,40 @@ export async function buildTenants(parts: TenantParts) {
         ...{ title: 'full', titleReason: 'each event is known by its patient', settings: built.settings },
       };
     }
-    const open = (service: 'hubspot' | 'salesforce') => (server: string) => parts.openGate(service, server);
-    const side = await (index === 0
-      ? startHubSpotSide(open('hubspot'), tenant)
-      : startSalesforceSide(open('salesforce')));
+    const { side, losses } = await openCrm(index === 0 ? 'hubspot' : 'salesforce', tenant, parts);
     side.addStrangers([...parts.clinic.patients(desk.tenantId)].slice(...TWINS));
     Object.assign(file.connections, side.connections);
     Object.assign(file.targets, side.targets);
-    crms.push({ tenant, side });
+    crms.push({ tenant, side, losses });
     files.set(tenant, file);
   }
   return { tenants, targets, crms, logins, files };
+}
+
+/** Requests of a CRM that change nothing. */
+const CRM_READS = /\/(batch\/read|search|userinfo|token)(\?|$)/;
+
+/** Starts a tenant's CRM, and notes what requests take from its contacts. */
+async function openCrm(vendor: CrmSide['vendor'], tenant: string, { openGate }: TenantParts) {
+  const losses: ContactLoss[] = [];
+  const opened: CrmSide[] = [];
+  const read = () =>
+    opened.flatMap((side) =>
+      side.holdings().contacts.flatMap(({ isOurs, values }) => (isOurs ? [seenOf(values)] : [])),
+    );
+  const watch: Watch = async ({ method, url }) => {
+    if (READS.test(method) || CRM_READS.test(url)) return null;
+    const look = watchContacts(read, (loss) => void losses.push({ at: Date.now(), ...loss }));
+    return async () => look();
+  };
+  const open = (server: string) => openGate(vendor, server, watch);
+  const side = await (vendor === 'hubspot' ? startHubSpotSide(open, tenant) : startSalesforceSide(open));
+  opened.push(side);
+  return { side, losses };
+}
+
+function seenOf({ lastName = null, firstName = null, phone = null }: Values) {
+  return { lastName, firstName, phone };
 }
 
 /** The first doctor is at Google, the second at Microsoft, the room at the CalDAV server if available. */

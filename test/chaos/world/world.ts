@@ -2,10 +2,11 @@ import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { appendFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parse, stringify } from 'yaml';
 import { clientSecretsOf, keysOf, registeredSettings, writeConfiguration } from '../../../demo/configuration.ts';
 import { authorizeInBrowser, type ClinicSandbox, startClinicSandbox } from '../../../sandbox/clinic/index.ts';
 import { type GoogleSandbox, startGoogleSandbox } from '../../../sandbox/google/index.ts';
@@ -51,6 +52,9 @@ import {
 /** The clinic's false answer; null for the true one. */
 export type Lie = (request: ProxiedRequest, answer: ProxiedAnswer) => Promise<ProxiedAnswer | null>;
 
+/** A request to a CalDAV server as something on its way changes it. */
+export type Alteration = (request: ProxiedRequest) => ProxiedRequest;
+
 /** Everything of one run. */
 export interface World {
   clinic: ClinicSandbox;
@@ -68,6 +72,10 @@ export interface World {
   logins: Login[];
   /** Told in order; the first that has something to say is heard. */
   lies: Set<Lie>;
+  /** Applied in order to each request for the CalDAV server. */
+  alterations: Set<Alteration>;
+  /** How the clinic answers for a merged patient, by the seed; the profile says the same. */
+  merges: 'stub' | 'redirect';
   daemons: readonly DaemonPlace[];
   /** The last Authorization header by tenant of the clinic. */
   clinicTokens: Map<string, string>;
@@ -119,6 +127,8 @@ export async function openWorld(park: Park, options: WorldOptions): Promise<Worl
   const settings = Object.assign({}, settingsOf(servers, chosen), ...built.crms.map(({ side }) => side.settings));
   const pageRows = PAGE_ROWS[options.scarce ? 'scarce' : 'usual'];
   await writeConfiguration(configDir, { settings, files: built.files, pageRows });
+  const merges = options.seed % 2 === 0 ? 'stub' : 'redirect';
+  await stateMerges(configDir, merges);
   const ofTenants = DAV_USERS.flatMap(({ name, password }) => [
     [tenantVariable(name, 'DAV_PASSWORD'), password],
     [tenantVariable(name, 'SMS_TOKEN'), sms.authToken],
@@ -137,7 +147,7 @@ export async function openWorld(park: Park, options: WorldOptions): Promise<Worl
   wire.daemons.push(...(await openDaemonPlaces(places)));
   const operatorGate = await openRedisGate({ port: redisPort });
   return {
-    ...{ ...servers, ...wire, ...built, operatorGate, configDir, logFile, env, dataDirectory },
+    ...{ ...servers, ...wire, ...built, merges, operatorGate, configDir, logFile, env, dataDirectory },
     note: (what, details = {}) =>
       appendFileSync(logFile, `${JSON.stringify({ time: new Date().toISOString(), chaos: what, ...details })}\n`),
     async close() {
@@ -148,6 +158,14 @@ export async function openWorld(park: Park, options: WorldOptions): Promise<Worl
       await rm(dir, { recursive: true, force: true });
     },
   };
+}
+
+/** States in the profile how the clinic answers for a merged patient. */
+async function stateMerges(configDir: string, merges: World['merges']): Promise<void> {
+  const path = join(configDir, 'profiles', 'documented.yaml');
+  const profile = parse(await readFile(path, 'utf8')) as { patients: object };
+  const merged = merges === 'stub' ? 'mergedInto' : 301;
+  await writeFile(path, stringify({ ...profile, patients: { ...profile.patients, merged } }));
 }
 
 /** What `clinic-mirror.yaml` says, without CRMs. `pace` is how much busier than idle the host is. */
@@ -212,6 +230,8 @@ async function emptyRadicale({ url, users }: PrivateDavServer): Promise<void> {
 function openWire({ radicale }: Servers) {
   const hub = new AwaitHub();
   const lies = new Set<Lie>();
+  const alterations = new Set<Alteration>();
+  const alter: Alteration = (request) => [...alterations].reduce((sent, each) => each(sent), request);
   const addresses = new Set<string>();
   const clinicTokens = new Map<string, string>();
   const daemons: DaemonPlace[] = [];
@@ -232,6 +252,7 @@ function openWire({ radicale }: Servers) {
     const gate = await openHttpGate(server, {
       ...{ service, hub, pidOf },
       ...(service === 'clinic' ? { lie } : {}),
+      ...(service === 'caldav' ? { alter } : {}),
       async watch(request) {
         // The names of users and calendars at the CalDAV server are its own.
         const [, clinicId] = /\/tenants\/([^/?]+)/.exec(request.url) ?? [];
@@ -243,7 +264,7 @@ function openWire({ radicale }: Servers) {
     gates.push(gate);
     return gate;
   };
-  return { hub, lies, addresses, clinicTokens, daemons, gates, openGate };
+  return { hub, lies, alterations, addresses, clinicTokens, daemons, gates, openGate };
 }
 
 /** How Redis is kept: as one server, or as several that survive the death of a master. */
@@ -323,6 +344,15 @@ export interface Operator {
 
 const LOGIN_TIMEOUT_MS = 20_000;
 
+/** Time has passed for all: a status takes the clock of Redis, which nobody can set, as so much ahead too. */
+function inTime(installation: Composition['installation'], offsetMs: number): Composition['installation'] {
+  const redis = async () => {
+    const readings = await installation.redis();
+    return { ...readings, clockAheadMs: readings.clockAheadMs - offsetMs };
+  };
+  return { ...installation, redis };
+}
+
 /** Opens the product for looking and deciding; the daemons are other processes. */
 export function openOperator(world: World): Operator {
   let offsetMs = 0;
@@ -330,7 +360,7 @@ export function openOperator(world: World): Operator {
   let composition = open(world, clock);
   const tenants = () => [...composition.installation.tenants.values()];
   return {
-    status: () => status(composition.installation),
+    status: () => status(inTime(composition.installation, offsetMs)),
     async wake() {
       for (const { id } of tenants()) await composition.queues.pullNow(id);
     },
