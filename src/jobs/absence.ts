@@ -233,8 +233,8 @@ export async function confirmAll(
   const listed = clinicReading.streams.patients?.snapshot.records ?? new Map<string, Patient>();
   const readPatient = async (id: string, reading: AbortSignal): Promise<Lookup<Patient>> => {
     const { id: remaining, answer } = await readThroughMerges(async (one) => {
-      const known = listed.get(one);
-      return known === undefined ? withName(await clinic.readPatient(one, reading), listed.values()) : { found: known };
+      const shown = listed.get(one);
+      return shown === undefined ? withName(await clinic.readPatient(one, reading), listed.values()) : { found: shown };
     }, id);
     if (remaining === id) return answer;
     if (!('found' in answer)) return { unusable: mergedIntoNobody(id) };

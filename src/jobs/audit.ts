@@ -184,16 +184,15 @@ async function auditInLane(
     const query = { cursor: isWhole ? null : record.cursor, window: windowOf(target, startedAt) };
     const { changes, seen } = await askTarget(tenant, { target, container }, query, guarded);
     const isQuiet = changesOnly && changes.scope === 'since' && changes.items.length + changes.removed.length === 0;
+    // A feed without changes since the last comparison confirms its result.
+    const confirmed = isQuiet ? record.drift : null;
+    if (confirmed !== null)
+      await tenant.targetStore.write(target.id, { drift: { ...confirmed, checkedAt: tenant.clock() } });
+    const input = { changes, window: query.window, record };
     const compared =
-      isQuiet && record.drift !== null
-        ? await recordUnchanged(tenant, target, record.drift)
-        : await compareAndStore(
-            tenant,
-            { target, container },
-            { changes, window: query.window, record },
-            lane,
-            guarded,
-          );
+      confirmed === null
+        ? await compareAndStore(tenant, { target, container }, input, { lane, signal: guarded })
+        : { report: null, ambiguous: 0 };
     if (compared === null) return null;
     if (record.outage !== null && tenant.outages.hasAnswered(record.outage))
       await recordHostRecovery(tenant, target, record.outage);
@@ -219,23 +218,12 @@ async function auditInLane(
   }
 }
 
-/** Records that a feed listed no change since the last comparison. */
-async function recordUnchanged(
-  { clock, targetStore }: Pick<OpenTenant, 'clock' | 'targetStore'>,
-  { id }: Pick<OpenTarget, 'id'>,
-  drift: DriftReport,
-): Promise<{ report: null; ambiguous: 0 }> {
-  await targetStore.write(id, { drift: { ...drift, checkedAt: clock() } });
-  return { report: null, ambiguous: 0 };
-}
-
 /** @returns null if the links cannot be matched to the objects */
 async function compareAndStore(
   tenant: TargetAuditor,
   { target, container }: PreparedTarget,
   { changes, window, record }: { changes: RemoteChanges<Item>; window: TimeWindow; record: StoredTarget },
-  lane: Lease,
-  signal: AbortSignal,
+  { lane, signal }: { lane: Lease; signal: AbortSignal },
 ): Promise<{ report: DriftReport; ambiguous: number } | null> {
   const isWhole = changes.scope === 'whole';
   const input = await auditInput(tenant, target, { reading: changes, window });

@@ -393,8 +393,7 @@ export async function approvedUnplanned(
   holds: readonly Hold[],
 ): Promise<number> {
   const approved = holds.filter((hold) => hold.target === target && hold.state === 'approved');
-  if (approved.length === 0) return 0;
-  const [lastRun] = await runs.list(1);
+  const [lastRun] = approved.length === 0 ? [] : await runs.list(1);
   return approved
     .filter(({ decidedAt }) => (decidedAt ?? 0) > (lastRun?.startedAt ?? 0))
     .reduce((sum, { recordIds }) => sum + recordIds.length, 0);

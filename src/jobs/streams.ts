@@ -248,8 +248,8 @@ type Reader = (tenant: Pick<OpenTenant, 'clinic' | 'memory'>, question: Question
 const READERS: Readonly<Record<SlowStream, Reader>> = {
   async patients({ memory, clinic }, { readAt }, signal) {
     const snapshot = await clinic.readPatients(signal);
-    const known = [...(memory.patients?.merged ?? [])].filter(([, remaining]) => snapshot.records.has(remaining));
-    memory.patients = { readAt, snapshot, gone: new Map(), merged: new Map(known) };
+    const earlier = [...(memory.patients?.merged ?? [])].filter(([, remaining]) => snapshot.records.has(remaining));
+    memory.patients = { readAt, snapshot, gone: new Map(), merged: new Map(earlier) };
   },
   async invoices({ memory, clinic }, question, signal) {
     const { readAt } = question;

@@ -67,15 +67,15 @@ export function withVisits<List extends { records: ReadonlyMap<string, Appointme
  * Each of these visits remains as a record without new messages, so that sent messages stay comparable.
  */
 export function withLastPatients(records: ReadonlyMap<string, Appointment>, vanished: ReadonlySet<string>) {
-  const kept = [...vanished].flatMap((id): Appointment[] => {
+  const remaining = [...vanished].flatMap((id): Appointment[] => {
     const { appointmentId = '', patientId = '' } = partsOf(id) ?? {};
     const appointment = records.get(appointmentId);
     return appointment?.patientId === patientId ? [{ ...appointment, id, patientIds: [patientId] }] : [];
   });
-  if (kept.length === 0) return { records, vanished };
-  const ids = new Set(kept.map(({ id }) => id));
+  if (remaining.length === 0) return { records, vanished };
+  const ids = new Set(remaining.map(({ id }) => id));
   return {
-    records: new Map([...records, ...kept.map((one) => [one.id, one] as const)]),
+    records: new Map([...records, ...remaining.map((one) => [one.id, one] as const)]),
     vanished: new Set([...vanished].filter((id) => !ids.has(id))),
   };
 }

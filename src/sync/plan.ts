@@ -100,8 +100,8 @@ function* compare(
     state: withoutWaitingPeople(target, cycle, state),
     onOmitted(recordId, code) {
       excluded[code] = (excluded[code] ?? 0) + 1;
-      const isKnown = state.links.has(recordId) || state.pending.has(recordId);
-      if (target.crm !== null || isKnown) excludedRecords.set(recordId, code);
+      const isWritten = state.links.has(recordId) || state.pending.has(recordId);
+      if (target.crm !== null || isWritten) excludedRecords.set(recordId, code);
     },
     onStopped: (recordId) => stopped.push(recordId),
   });

@@ -8,24 +8,13 @@ import { followPath, parsePath } from '../schema/paths.ts';
 export type ValueReader = (row: JsonObject) => unknown;
 /** A JSON object of unknown content. */
 export type JsonObject = Record<string, unknown>;
-/** A record with the names of unreadable fields (treated as absent), or the reason why the row is unusable. */
-export type Mapped<Model> = { record: Model; unread?: readonly string[] } | { unusable: InvalidRow };
+/**
+ * A record with the names of unreadable fields (treated as absent), or the reason why the row is unusable. `deleted`: readable content of a
+ * record that the clinic marks as deleted.
+ */
+export type Mapped<Model> = { record: Model; unread?: readonly string[] } | { unusable: InvalidRow; deleted?: Model };
 /** Converts a row to a record. */
 export type RowMapper<Model> = (row: unknown) => Mapped<Model>;
-
-/** Content of deleted records by tombstone. Not a member of the tombstone, because lists store and copy tombstones. */
-const DELETED = new WeakMap<InvalidRow, unknown>();
-
-/** Returns a tombstone that keeps the readable content of its record, for {@link deletedRecordOf}. */
-export function keepDeleted(tombstone: InvalidRow, record: unknown): InvalidRow {
-  if (record !== null) DELETED.set(tombstone, record);
-  return tombstone;
-}
-
-/** Returns the readable content of a record that the clinic marks as deleted, or null. */
-export function deletedRecordOf<Model>(tombstone: InvalidRow): Model | null {
-  return (DELETED.get(tombstone) as Model | undefined) ?? null;
-}
 
 /** Path of the answer itself. */
 export const ITSELF = '.';

@@ -14,11 +14,9 @@ import {
   asFlag,
   asId,
   compilePaths,
-  deletedRecordOf,
   folded,
   isJsonObject,
   type JsonObject,
-  keepDeleted,
   type Mapped,
   type ValueReader,
 } from '../http/rows.ts';
@@ -129,8 +127,7 @@ export function withTombstones<Model, Rest extends unknown[]>(
     const deleted = flags.some((isRaised) => isRaised(row)) ? tombstoneOf(row) : null;
     if (deleted !== null) {
       const content = map(row, ...rest);
-      keepDeleted(deleted.unusable, 'record' in content ? content.record : null);
-      return deleted;
+      return 'record' in content ? { ...deleted, deleted: content.record } : deleted;
     }
     const mapped = map(row, ...rest);
     return 'unusable' in mapped && isCancelled(row) ? (tombstoneOf(row) ?? mapped) : mapped;
@@ -178,11 +175,12 @@ export function compileBookings(profile: ClinicProfile): ZonedMapper<BookedAppoi
   const namesIn = compileFullName(profile.appointments.patientFullName, profile);
   return rowZone.within((row) => {
     const mapped = map(row);
-    if ('unusable' in mapped || !isJsonObject(row)) return mapped as Extract<typeof mapped, { unusable: unknown }>;
+    if ('unusable' in mapped) return { unusable: mapped.unusable };
+    const whole = row as JsonObject;
     const { status, ...rest } = mapped.record;
     const stated = { firstName: rest.patientFirstName, lastName: rest.patientLastName };
-    const { firstName: patientFirstName, lastName: patientLastName } = namesIn(row, stated);
-    const record = { ...rest, patientFirstName, patientLastName, status: statusOf(status, row), statusWord: status };
+    const { firstName: patientFirstName, lastName: patientLastName } = namesIn(whole, stated);
+    const record = { ...rest, patientFirstName, patientLastName, status: statusOf(status, whole), statusWord: status };
     return { ...mapped, record };
   });
 }
@@ -237,7 +235,7 @@ export function compileAppointmentRows(profile: ClinicProfile): ZonedMapper<Appo
     const [agendaId, another] = agendaIdsOf(row) ?? [];
     // A row of several agendas may concern any target.
     if (agendaId === undefined || another !== undefined) return mapped;
-    return { unusable: keepDeleted({ ...mapped.unusable, agendaId }, deletedRecordOf(mapped.unusable)) };
+    return { ...mapped, unusable: { ...mapped.unusable, agendaId } };
   });
 }
 

@@ -7,16 +7,7 @@ import type { Lookup } from '../../model/snapshots.ts';
 import { DAY_MS, HOUR_MS, type Instant, SECOND_MS, type TimeWindow } from '../../model/time.ts';
 import { addressOf, type ClinicContext, send } from '../http/call.ts';
 import { clinicError, saysAbsent } from '../http/errors.ts';
-import {
-  asId,
-  compilePaths,
-  deletedRecordOf,
-  ITSELF,
-  isJsonObject,
-  type JsonObject,
-  type RowMapper,
-  valueAt,
-} from '../http/rows.ts';
+import { asId, compilePaths, ITSELF, isJsonObject, type JsonObject, type RowMapper, valueAt } from '../http/rows.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { RESOURCE_PATHS, type ResourceName } from '../schema/resources.ts';
 import { createZone, dateText, formatInstant, type TimeFormat, type Zone } from './timestamps.ts';
@@ -102,8 +93,8 @@ export async function readOne<Model extends object>(
     // Two tombstones prove absence, like two answers 404.
     const { isTombstone, mergedInto } = mapped.unusable;
     if (isTombstone === true) {
-      const deleted = deletedRecordOf<Model>(mapped.unusable);
-      const isOwn = deleted !== null && isAsked(deleted);
+      const { deleted } = mapped;
+      const isOwn = deleted !== undefined && isAsked(deleted);
       return { absent: true, ...(mergedInto !== undefined && { mergedInto }), ...(isOwn && { deleted }) };
     }
     return { unusable: { ...mapped.unusable, recordId: question.id } };

@@ -75,8 +75,8 @@ function joinedName(
   rule: FullName,
   field: string,
 ): string | null {
-  const given = [firstName, lastName].filter((name) => name !== null);
-  const words = rule.order === 'given-first' ? given : given.toReversed();
+  const names = [firstName, lastName].filter((name) => name !== null);
+  const words = rule.order === 'given-first' ? names : names.toReversed();
   if (words.length === 0) return null;
   const forms = [words.join(' '), `${lastName ?? ''}${rule.separator} ${firstName ?? ''}`.trim()];
   const isRead = (text: string) => {
