@@ -421,7 +421,7 @@ describe('a row that says no more than that its record is off', () => {
   });
 
   test('of a patient blanks nothing: it is no patient without a name', () => {
-    expect(compilePatientRows(profileOf())({ id: '17', deleted: true })).toEqual({ unusable: STONE });
+    expect(compilePatientRows(profileOf())({ id: '17', deleted: true })).toMatchObject({ unusable: STONE });
   });
 
   test('needs an id, and is no tombstone without a value that marks the deletion', () => {
