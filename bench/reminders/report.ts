@@ -28,6 +28,10 @@ export interface SimulationReport {
   claimed: number;
   /** Webhooks that came again under the same id. */
   repeated: number;
+  /** Corrections above the limit of their recipient. */
+  flooded: number;
+  /** Cancellations of a visit that already stood under another id. */
+  split: number;
   /** Reminders without an obstacle. */
   owed: number;
   received: number;
@@ -37,6 +41,8 @@ export interface SimulationReport {
   corrected: number;
   /** Number of these that the product reported as wrong information. */
   listed: number;
+  /** Number of these said to concern another patient, which no merge makes true. */
+  strangers: number;
   /** Whose last message stayed false, and was not shown. */
   false: number;
   /** Reminders that are still open long after their time. */
@@ -50,11 +56,11 @@ const EXAMPLES = 5;
 
 /** Holds what the ledger says against what the judge says. */
 export async function reportOn(run: FortnightRun, appointments: number, redis: RedisClient): Promise<SimulationReport> {
-  const { wrong, double, repeated, received } = judge(run.history);
+  const { wrong, double, repeated, received, corrected, flooded, split } = judge(run.history);
   const expected = owed(run.history, run.circumstances);
   const said = await readLedgers(redis);
   const told = judgeTold(run.history);
-  const withoutMessage = [...expected].filter((name) => !received.has(name));
+  const withoutMessage = [...expected].filter((name) => !received.has(name) && !corrected.has(name));
   const excused = withoutMessage.filter((name) => said.unknown.has(name) && run.atHand.has(said.ids.get(name) ?? ''));
   const missed = withoutMessage.filter((name) => !excused.includes(name));
   return {
@@ -69,6 +75,8 @@ export async function reportOn(run: FortnightRun, appointments: number, redis: R
     lostToKills: excused.length,
     claimed: [...said.sent].filter((name) => !received.has(name)).length,
     repeated,
+    flooded,
+    split,
     owed: expected.size,
     received: received.size,
     wrongBy: wrong,

@@ -9,6 +9,8 @@ export interface ToldJudgement {
   corrected: number;
   /** Appointments and channels that the product showed as wrong information. */
   listed: number;
+  /** Of these, the ones shown because the patient is said to be another one, which is never so. */
+  strangers: number;
   /** Appointments and channels whose last message was wrong in two full reads of the clinic, and that the product did not report. */
   false: readonly string[];
 }
@@ -25,7 +27,9 @@ export function judgeTold(history: readonly Happening[]): ToldJudgement {
   const appointments = new Map<string, TrueAppointment>();
   const patients = new Map<string, TruePatient>();
   const last = new Map<string, Told>();
-  const [seen, listed, wrong] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  const replacedBy = new Map<string, string>();
+  const gone = new Map<string, TrueAppointment>();
+  const [seen, listed, wrong, strangers] = Array.from({ length: 4 }, () => new Set<string>()) as Sets;
   let corrected = 0;
   for (const happening of history) {
     switch (happening.kind) {
@@ -33,8 +37,7 @@ export function judgeTold(history: readonly Happening[]): ToldJudgement {
         patients.set(happening.id, happening.now);
         break;
       case 'appointment':
-        if (happening.now === null) appointments.delete(happening.id);
-        else appointments.set(happening.id, happening.now);
+        learn({ appointments, gone, replacedBy }, happening);
         for (const [name, told] of last) if (name.startsWith(`${happening.id} `)) told.readings = 0;
         break;
       case 'message': {
@@ -49,16 +52,59 @@ export function judgeTold(history: readonly Happening[]): ToldJudgement {
       }
       case 'listing': {
         const shown = new Set(happening.listed);
+        for (const name of happening.strangers ?? []) strangers.add(name);
         for (const name of shown) listed.add(name);
         for (const [name, told] of last) {
           if (AGENDAS[told.about.agendaId]?.tenant !== happening.tenant) continue;
-          told.readings = isFalse(told, appointments.get(told.about.id), happening.at) ? told.readings + 1 : 0;
-          if (told.readings > 1 && !shown.has(name)) wrong.add(name);
+          const { id } = told.about;
+          const { channel } = told.message;
+          const next = replacementsOf(replacedBy, id).flatMap((one) => appointments.get(one) ?? []);
+          const isSettled = next.some(
+            (one) =>
+              textOf(one) === told.message.told ||
+              (last.get(`${one.id} ${channel}`)?.message.correction ?? null) !== null,
+          );
+          const isStillFalse = !isSettled && isFalse(told, appointments.get(id), happening.at);
+          told.readings = isStillFalse ? told.readings + 1 : 0;
+          const isShown = [id, ...next.map((one) => one.id)].some((one) => shown.has(`${one} ${channel}`));
+          if (told.readings > 1 && !isShown) wrong.add(name);
         }
       }
     }
   }
-  return { told: seen.size, corrected, listed: listed.size, false: [...wrong] };
+  return { told: seen.size, corrected, listed: listed.size, strangers: strangers.size, false: [...wrong] };
+}
+
+type Sets = [Set<string>, Set<string>, Set<string>, Set<string>];
+
+/** Keeps a deleted appointment as cancelled if another one replaces it. */
+function learn(
+  known: {
+    appointments: Map<string, TrueAppointment>;
+    gone: Map<string, TrueAppointment>;
+    replacedBy: Map<string, string>;
+  },
+  { id, now }: Extract<Happening, { kind: 'appointment' }>,
+): void {
+  const { appointments, gone, replacedBy } = known;
+  const before = appointments.get(id);
+  if (now !== null) {
+    appointments.set(id, now);
+    if (now.replaces !== undefined) replacedBy.set(now.replaces, id);
+  } else if (before !== undefined) {
+    appointments.delete(id);
+    gone.set(id, { ...before, status: 'cancelled' });
+  }
+  for (const one of [id, now?.replaces ?? '']) {
+    const replaced = gone.get(one);
+    if (replaced !== undefined && replacedBy.has(one) && !appointments.has(one)) appointments.set(one, replaced);
+  }
+}
+
+/** The ids that replace an id, one after the other. */
+function replacementsOf(replacedBy: ReadonlyMap<string, string>, id: string): string[] {
+  const next = replacedBy.get(id);
+  return next === undefined ? [] : [next, ...replacementsOf(replacedBy, next)];
 }
 
 /** Returns the patient's appointment to which a message refers: by its current state, or by its last message. */
@@ -73,7 +119,10 @@ function aboutOf(
     return to === patientId || to === patient?.phone || to === patient?.email;
   });
   const before = own.find(({ id }) => last.get(`${id} ${channel}`)?.message.told === told);
-  return (correction === 'cancelled' ? before : own.find((one) => textOf(one) === told)) ?? null;
+  const alike = own.filter((one) => textOf(one) === told);
+  // A visit that was booked again at the same time stands beside the cancelled one.
+  const active = alike.find(({ status }) => status !== 'cancelled') ?? alike[0];
+  return (correction === 'cancelled' ? before : active) ?? null;
 }
 
 function isFalse({ message, about }: Told, now: TrueAppointment | undefined, at: number): boolean {
