@@ -90,6 +90,10 @@ export function judge(history: readonly Happening[]): Judgement {
   const received = new Set<string>();
   const corrected = new Set<string>();
   const corrections: CorrectionLine[] = [];
+  const lineCounts = new Map<string, number>();
+  for (const one of history) {
+    if (one.kind === 'message') lineCounts.set(idOf(one.message), (lineCounts.get(idOf(one.message)) ?? 0) + 1);
+  }
   let [double, repeated, split] = [0, 0, 0];
   for (const happening of history) {
     if (happening.kind === 'listing') continue;
@@ -101,7 +105,10 @@ export function judge(history: readonly Happening[]): Judgement {
     if (message.correction === 'cancelled') known.toldCancelled.add(toldName(message));
     const isCorrection = message.correction !== null || known.toldCancelled.has(toldName(message));
     const about = appointmentTold(known, message);
-    const reason = about === null ? 'nothing-then' : wrongOf(known, message, about, { at, isCorrection });
+    const reason =
+      about === null
+        ? 'nothing-then'
+        : wrongOf(known, message, about, { at, isCorrection, isListed: (lineCounts.get(idOf(message)) ?? 0) > 1 });
     if (reason !== null) wrong[reason] = (wrong[reason] ?? 0) + 1;
     const name = `${toldName(message)} ${message.rule} ${message.correction ?? isCorrection}`;
     const ids = messageIds.get(name) ?? new Set();
@@ -131,7 +138,7 @@ interface CorrectionLine {
 
 /** Counts messages that came in spite of the corrections of the hour before: after two only one, about a visit that stands still. */
 function floodedOf(corrections: readonly CorrectionLine[]): number {
-  const byMessage = Map.groupBy(corrections, ({ message }) => `${message.to} ${message.messageId}`);
+  const byMessage = Map.groupBy(corrections, ({ message }) => idOf(message));
   const sent = new Map<string, number[]>();
   let flooded = 0;
   for (const lines of byMessage.values()) {
@@ -195,6 +202,10 @@ function learnPatient({ patients, byAddress }: Known, patient: TruePatient): voi
   }
 }
 
+function idOf({ to, channel, messageId }: ReceivedMessage): string {
+  return [to, channel, messageId].join(' ');
+}
+
 function toldName({ to, told, channel }: ReceivedMessage): string {
   return [to, told, channel].join(' ');
 }
@@ -216,7 +227,7 @@ function wrongOf(
   known: Known,
   message: ReceivedMessage,
   about: TrueAppointment,
-  { at, isCorrection }: { at: number; isCorrection: boolean },
+  { at, isCorrection, isListed }: { at: number; isCorrection: boolean; isListed: boolean },
 ): Wrong | null {
   const { id, startAt, status, patientId, agendaId } = about;
   const isOf = (each: PlannedRule) => each.agendas.includes(agendaId) && each.channels.includes(message.channel);
@@ -230,18 +241,20 @@ function wrongOf(
   if (message.channel !== 'hook' && patient?.isActive !== true) return 'patient-gone';
   if (isNight(at, zoneOf(about))) return 'night';
   if (isCorrection) return at >= startAt ? 'begun' : null;
-  return lateOrEarly(rule, about, { at, stoodSince: known.stoodSince.get(`${id} ${startAt}`) ?? Number.NaN });
+  return lateOrEarly(rule, about, { at, isListed, stoodSince: known.stoodSince.get(`${id} ${startAt}`) ?? Number.NaN });
 }
 
 function lateOrEarly(
   rule: PlannedRule,
   about: TrueAppointment,
-  { at, stoodSince }: { at: number; stoodSince: number },
+  { at, isListed, stoodSince }: { at: number; isListed: boolean; stoodSince: number },
 ): Wrong | null {
   if (at >= about.startAt) return 'begun';
   const allowed = allowedFor(rule, about.startAt, zoneOf(about));
   if (allowed === null) return 'night';
-  if (at < allowed.fromAt) return 'early';
+  // A list tells what its first visit tells in time.
+  const earliestAt = allowed.fromAt - (isListed ? PROMISE.togetherMinutes * MINUTE_MS : 0);
+  if (at < earliestAt) return 'early';
   if (at > allowed.untilAt) return 'late';
   return stoodSince <= allowed.fromAt - PROMISE.leadMinutes * MINUTE_MS ? null : 'booked-late';
 }

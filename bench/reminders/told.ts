@@ -59,11 +59,7 @@ export function judgeTold(history: readonly Happening[]): ToldJudgement {
           const { id } = told.about;
           const { channel } = told.message;
           const next = replacementsOf(replacedBy, id).flatMap((one) => appointments.get(one) ?? []);
-          const isSettled = next.some(
-            (one) =>
-              textOf(one) === told.message.told ||
-              (last.get(`${one.id} ${channel}`)?.message.correction ?? null) !== null,
-          );
+          const isSettled = next.some((one) => isTold(one, told, last) || hasBegun(one, happening.at));
           const isStillFalse = !isSettled && isFalse(told, appointments.get(id), happening.at);
           told.readings = isStillFalse ? told.readings + 1 : 0;
           const isShown = [id, ...next.map((one) => one.id)].some((one) => shown.has(`${one} ${channel}`));
@@ -99,6 +95,16 @@ function learn(
     const replaced = gone.get(one);
     if (replaced !== undefined && replacedBy.has(one) && !appointments.has(one)) appointments.set(one, replaced);
   }
+}
+
+/** The patient knows the visit that replaces the one of a message: by the same time, or by a correction. */
+function isTold(next: TrueAppointment, { message }: Told, last: ReadonlyMap<string, Told>): boolean {
+  const correction = last.get(`${next.id} ${message.channel}`)?.message.correction ?? null;
+  return textOf(next) === message.told || correction !== null;
+}
+
+function hasBegun({ startAt, status }: TrueAppointment, at: number): boolean {
+  return status !== 'cancelled' && startAt <= at;
 }
 
 /** The ids that replace an id, one after the other. */

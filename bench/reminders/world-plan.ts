@@ -29,6 +29,8 @@ export const PROMISE = {
   /** Corrections of one recipient in an hour; one more comes when the time has stood still for so long. */
   correctionsPerHour: 2,
   stillMinutes: 10,
+  /** A list tells visits whose reminder would follow within so long. */
+  togetherMinutes: 240,
   /** A correction that tells a time replaces the reminder of the time that would follow within so long. */
   toldByCorrectionMinutes: 240,
   /** Only patients with this consent receive text messages. */

@@ -235,9 +235,9 @@ test('after a merge, messages to the number are about the visits of the remainin
   expect(judge([patient(), appointment(), ...merged, message(EVE)]).wrong).toEqual({});
   const left = merged.slice(0, 2);
   expect(judge([patient(), appointment(), ...left, message(EVE)]).wrong).toEqual({});
-  expect(judge([patient(), appointment(), ...left, patient({ id: 'p2', agreed: false }), message(EVE)]).wrong).toEqual(
-    { 'no-consent': 1 },
-  );
+  expect(judge([patient(), appointment(), ...left, patient({ id: 'p2', agreed: false }), message(EVE)]).wrong).toEqual({
+    'no-consent': 1,
+  });
 });
 
 test('a third correction in an hour is one too many while the visit moves, and a fourth always', () => {

@@ -127,7 +127,7 @@ async function release({ ledger, alarms }: OpenReminders, claim: Claim): Promise
 }
 
 /** Returns one text about several visits: a reminder with all times, or a list of changes. Without link and calendar entry. */
-export function contentOfGroup(inputs: readonly ContentInput[]): ReminderContent {
+function contentOfGroup(inputs: readonly ContentInput[]): ReminderContent {
   const [first] = inputs;
   if (first === undefined) throw new TypeError('a message has at least one visit');
   const inOrder = inputs.toSorted((one, other) => one.startAt - other.startAt);

@@ -39,8 +39,8 @@ interface Told {
 
 /**
  * Recognises a move under another id: an appointment that a patient was told of is cancelled or deleted, and a new appointment of the
- * patient, with the same treatment or agenda, was found within `rescheduleWithinMinutes`, in either order. The messages are then about the
- * new appointment, so that one correction tells the move.
+ * patient, with the same treatment or agenda, was found within `rescheduleWithinMinutes`, in either order; or the clinic changed both within
+ * that time. The messages are then about the new appointment, so that one correction tells the move.
  */
 export async function followReschedules(
   { readPatient }: { readPatient: OpenTenant['clinic']['readPatient'] },
@@ -163,19 +163,20 @@ async function movesOf(
     return [];
   const { goneAt, startAt } = gone;
   const windowMs = reminders.file.rescheduleWithinMinutes * MINUTE_MS;
-  const isInWindow = (at: Instant | null | undefined) => at != null && Math.abs(at - goneAt) <= windowMs;
-  const isNewOf = (id: string) => known.get(id)?.isNew === true && isInWindow(known.get(id)?.foundAt);
+  const isInWindow = (at: Instant | null | undefined, of: Instant | null = goneAt) =>
+    at != null && of !== null && Math.abs(at - of) <= windowMs;
+  const changedAt = seen.appointments.get(from)?.updatedAt ?? null;
+  const isNewOf = ({ id, updatedAt }: Appointment) =>
+    known.get(id)?.isNew === true && (isInWindow(known.get(id)?.foundAt) || isInWindow(updatedAt, changedAt));
   const alike = [...seen.appointments.values()].flatMap((to) => {
     const likeness = to.id === from || to.time.startAt <= now || isGone(seen, to.id) ? null : likenessOf(gone, to);
     return likeness === null ? [] : [{ to, likeness }];
   });
   const patient = patients.get(from) ?? null;
-  let found = alike.filter(({ to }) => to.patientId === patient && isNewOf(to.id));
+  let found = alike.filter(({ to }) => to.patientId === patient && isNewOf(to));
   if (found.length === 0 && goneAt > now - windowMs) {
     // The other record of a merged patient was not observed, so the clinic's change time must show that the appointment is new.
-    const others = alike.filter(
-      ({ to }) => to.patientId !== patient && isInWindow(to.updatedAt) && isInWindow(known.get(to.id)?.foundAt ?? now),
-    );
+    const others = alike.filter(({ to }) => isInWindow(to.updatedAt) && isInWindow(known.get(to.id)?.foundAt ?? now));
     const merged = others.length === 0 ? null : await mergedOf(reminders, { patient, entries, others, read });
     found = others.filter(({ to }) => to.patientId === merged);
   }
@@ -185,9 +186,12 @@ async function movesOf(
   }));
 }
 
-/** Returns the patient into whom a patient was merged: the clinic no longer has the first, and the other has the same recipient. */
+/**
+ * Returns the patient into whom a patient was merged: the clinic no longer has the first, or the appointment now has another patient, and
+ * the other has the same recipient.
+ */
 async function mergedOf(
-  { optOuts, channels, file }: OpenReminders,
+  { optOuts, channels, file, proofs }: OpenReminders,
   told: {
     patient: string | null;
     entries: readonly LedgerEntry[];
@@ -195,10 +199,13 @@ async function mergedOf(
     read: ReadPatient;
   },
 ): Promise<string | null> {
-  const message = told.entries.find(({ handedAs }) => handedAs !== null);
+  const message = told.entries.find(({ handedAs, recipient }) => handedAs !== null && recipient !== null);
   if (message === undefined) return null;
-  const before = told.patient === null ? null : await told.read(told.patient);
-  if (before === null ? told.patient !== null : !('absent' in before)) return null;
+  const { patient } = told;
+  if (patient !== null && proofs.patient(message.id, patient) === message.patientProof) {
+    const before = await told.read(patient);
+    if (before === null || !('absent' in before)) return null;
+  }
   const needs = channels.get(message.channel)?.needs ?? 'nothing';
   for (const id of new Set(told.others.flatMap(({ to }) => to.patientId ?? []))) {
     const answer = await told.read(id);
