@@ -61,7 +61,11 @@ export async function reportOn(run: FortnightRun, appointments: number, redis: R
   const said = await readLedgers(redis);
   const told = judgeTold(run.history);
   const withoutMessage = [...expected].filter((name) => !received.has(name) && !corrected.has(name));
-  const excused = withoutMessage.filter((name) => said.unknown.has(name) && run.atHand.has(said.ids.get(name) ?? ''));
+  const atHand = new Set(
+    [...said.ids].flatMap(([name, id]) => (run.atHand.has(id) ? (said.messages.get(name) ?? []) : [])),
+  );
+  const isAtHand = (name: string) => (said.messages.get(name) ?? []).some((place) => atHand.has(place));
+  const excused = withoutMessage.filter((name) => said.unknown.has(name) && isAtHand(name));
   const missed = withoutMessage.filter((name) => !excused.includes(name));
   return {
     appointments,
@@ -97,6 +101,8 @@ async function readLedgers(redis: RedisClient) {
     dropped: {} as Record<string, number>,
     ids: new Map<string, string>(),
     fates: new Map<string, string>(),
+    /** Places of the message of a reminder, and its neighbours', in the order of what was handed over: a list has several. */
+    messages: new Map<string, readonly string[]>(),
     open: 0,
   };
   for (const tenant of TENANTS) {
@@ -105,12 +111,23 @@ async function readLedgers(redis: RedisClient) {
       sealer: createProofSealer(IDENTITY_KEY, tenant),
     });
     said.open += await ledger.openCount();
-    for (const { id, appointmentId, startAt, rule, channel, state, reason, correction } of await ledger.finished(
-      MANY,
-    )) {
+    for (const {
+      id,
+      recipient,
+      handedAs,
+      appointmentId,
+      startAt,
+      rule,
+      channel,
+      state,
+      reason,
+      correction,
+    } of await ledger.finished(MANY)) {
       if (correction !== null) continue;
       const name = reminderName(appointmentId, startAt, rule, channel);
       said.ids.set(name, `${tenant} ${id}`);
+      const places = handedAs === null ? [] : [handedAs - 1, handedAs, handedAs + 1];
+      said.messages.set(name, [`${tenant} ${id}`, ...places.map((place) => `${tenant} ${recipient} ${place}`)]);
       said.fates.set(name, `${state} ${reason ?? ''}`);
       if (state === 'dropped') said.dropped[reason ?? ''] = (said.dropped[reason ?? ''] ?? 0) + 1;
       else if (state === 'sent' || state === 'unknown') said[state].add(name);

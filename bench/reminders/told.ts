@@ -15,6 +15,9 @@ export interface ToldJudgement {
   false: readonly string[];
 }
 
+/** An hour between two reads, and the minutes in which two changes are one move. */
+const BETWEEN_READS_MS = 70 * 60_000;
+
 interface Told {
   message: ReceivedMessage;
   about: TrueAppointment;
@@ -29,6 +32,8 @@ export function judgeTold(history: readonly Happening[]): ToldJudgement {
   const last = new Map<string, Told>();
   const replacedBy = new Map<string, string>();
   const gone = new Map<string, TrueAppointment>();
+  /** When an appointment was booked, and when it was last gone. */
+  const changedAt = new Map<string, { bookedAt: number; goneAt: number | null }>();
   const [seen, listed, wrong, strangers] = Array.from({ length: 4 }, () => new Set<string>()) as Sets;
   let corrected = 0;
   for (const happening of history) {
@@ -38,6 +43,10 @@ export function judgeTold(history: readonly Happening[]): ToldJudgement {
         break;
       case 'appointment':
         learn({ appointments, gone, replacedBy }, happening);
+        changedAt.set(happening.id, {
+          bookedAt: changedAt.get(happening.id)?.bookedAt ?? happening.at,
+          goneAt: happening.now === null || happening.now.status === 'cancelled' ? happening.at : null,
+        });
         for (const [name, told] of last) if (name.startsWith(`${happening.id} `)) told.readings = 0;
         break;
       case 'message': {
@@ -46,6 +55,7 @@ export function judgeTold(history: readonly Happening[]): ToldJudgement {
         if (about === null) break;
         const name = `${about.id} ${message.channel}`;
         if (message.correction !== null) corrected += 1;
+        if (message.correction === 'moved' && !seen.has(name)) joinByChance({ changedAt, replacedBy }, about, last);
         seen.add(name);
         last.set(name, { message, about, readings: 0 });
         break;
@@ -95,6 +105,28 @@ function learn(
     const replaced = gone.get(one);
     if (replaced !== undefined && replacedBy.has(one) && !appointments.has(one)) appointments.set(one, replaced);
   }
+}
+
+/**
+ * A visit of the patient was cancelled and another one booked between two reads, by chance: nobody can tell that from a move. The first
+ * correction about the other one speaks of both.
+ */
+function joinByChance(
+  {
+    changedAt,
+    replacedBy,
+  }: { changedAt: ReadonlyMap<string, { bookedAt: number; goneAt: number | null }>; replacedBy: Map<string, string> },
+  { id, agendaId, patientId }: TrueAppointment,
+  last: ReadonlyMap<string, Told>,
+): void {
+  const bookedAt = changedAt.get(id)?.bookedAt ?? Number.NaN;
+  if ([...replacedBy.values()].includes(id)) return;
+  const other = [...last.values()].find(({ about }) => {
+    const goneAt = changedAt.get(about.id)?.goneAt ?? Number.NaN;
+    const isAlike = about.agendaId === agendaId && about.patientId === patientId && !replacedBy.has(about.id);
+    return isAlike && Math.abs(goneAt - bookedAt) <= BETWEEN_READS_MS;
+  });
+  if (other !== undefined) replacedBy.set(other.about.id, id);
 }
 
 /** The patient knows the visit that replaces the one of a message: by the same time, or by a correction. */
