@@ -15,8 +15,8 @@ export interface ToldJudgement {
   false: readonly string[];
 }
 
-/** An hour between two reads, and the minutes in which two changes are one move. */
-const BETWEEN_READS_MS = 70 * 60_000;
+/** The longest time between two reads: an hour, or the clinic or all workers are away. */
+const BETWEEN_READS_MS = 4 * 3_600_000;
 
 interface Told {
   message: ReceivedMessage;
@@ -34,7 +34,7 @@ export function judgeTold(history: readonly Happening[]): ToldJudgement {
   const gone = new Map<string, TrueAppointment>();
   /** When an appointment was booked, and when it was last gone. */
   const changedAt = new Map<string, { bookedAt: number; goneAt: number | null }>();
-  const [seen, listed, wrong, strangers] = Array.from({ length: 4 }, () => new Set<string>()) as Sets;
+  const [seen, listed, wrong, strangers, begunByMove] = Array.from({ length: 5 }, () => new Set<string>()) as Sets;
   let corrected = 0;
   for (const happening of history) {
     switch (happening.kind) {
@@ -55,7 +55,7 @@ export function judgeTold(history: readonly Happening[]): ToldJudgement {
         if (about === null) break;
         const name = `${about.id} ${message.channel}`;
         if (message.correction !== null) corrected += 1;
-        if (message.correction === 'moved' && !seen.has(name)) joinByChance({ changedAt, replacedBy }, about, last);
+        if (message.correction === 'moved' && !seen.has(name)) begunByMove.add(name);
         seen.add(name);
         last.set(name, { message, about, readings: 0 });
         break;
@@ -69,10 +69,15 @@ export function judgeTold(history: readonly Happening[]): ToldJudgement {
           const { id } = told.about;
           const { channel } = told.message;
           const next = replacementsOf(replacedBy, id).flatMap((one) => appointments.get(one) ?? []);
-          const isSettled = next.some((one) => isTold(one, told, last) || hasBegun(one, happening.at));
+          const chance = byChance(told, appointments, changedAt);
+          const isSettled =
+            next.some((one) => isTold(one, told, last) || hasBegun(one, happening.at)) ||
+            chance.some((one) => begunByMove.has(`${one.id} ${channel}`));
           const isStillFalse = !isSettled && isFalse(told, appointments.get(id), happening.at);
           told.readings = isStillFalse ? told.readings + 1 : 0;
-          const isShown = [id, ...next.map((one) => one.id)].some((one) => shown.has(`${one} ${channel}`));
+          const isShown = [id, ...[...next, ...chance].map((one) => one.id)].some((one) =>
+            shown.has(`${one} ${channel}`),
+          );
           if (told.readings > 1 && !isShown) wrong.add(name);
         }
       }
@@ -81,7 +86,7 @@ export function judgeTold(history: readonly Happening[]): ToldJudgement {
   return { told: seen.size, corrected, listed: listed.size, strangers: strangers.size, false: [...wrong] };
 }
 
-type Sets = [Set<string>, Set<string>, Set<string>, Set<string>];
+type Sets = [Set<string>, Set<string>, Set<string>, Set<string>, Set<string>];
 
 /** Keeps a deleted appointment as cancelled if another one replaces it. */
 function learn(
@@ -108,25 +113,21 @@ function learn(
 }
 
 /**
- * A visit of the patient was cancelled and another one booked between two reads, by chance: nobody can tell that from a move. The first
- * correction about the other one speaks of both.
+ * A visit of the patient was cancelled and another one booked between two reads, by chance: nobody can tell that from a move.
+ * @returns the others that a first correction may tell, or the desk may be shown
  */
-function joinByChance(
-  {
-    changedAt,
-    replacedBy,
-  }: { changedAt: ReadonlyMap<string, { bookedAt: number; goneAt: number | null }>; replacedBy: Map<string, string> },
-  { id, agendaId, patientId }: TrueAppointment,
-  last: ReadonlyMap<string, Told>,
-): void {
-  const bookedAt = changedAt.get(id)?.bookedAt ?? Number.NaN;
-  if ([...replacedBy.values()].includes(id)) return;
-  const other = [...last.values()].find(({ about }) => {
-    const goneAt = changedAt.get(about.id)?.goneAt ?? Number.NaN;
-    const isAlike = about.agendaId === agendaId && about.patientId === patientId && !replacedBy.has(about.id);
-    return isAlike && Math.abs(goneAt - bookedAt) <= BETWEEN_READS_MS;
-  });
-  if (other !== undefined) replacedBy.set(other.about.id, id);
+function byChance(
+  { about }: Told,
+  appointments: ReadonlyMap<string, TrueAppointment>,
+  changedAt: ReadonlyMap<string, { bookedAt: number; goneAt: number | null }>,
+): TrueAppointment[] {
+  const goneAt = changedAt.get(about.id)?.goneAt ?? Number.NaN;
+  return [...appointments.values()].filter(
+    ({ id, agendaId, patientId }) =>
+      agendaId === about.agendaId &&
+      patientId === about.patientId &&
+      Math.abs((changedAt.get(id)?.bookedAt ?? Number.NaN) - goneAt) <= BETWEEN_READS_MS,
+  );
 }
 
 /** The patient knows the visit that replaces the one of a message: by the same time, or by a correction. */
