@@ -117,8 +117,9 @@ export function judge(history: readonly Happening[]): Judgement {
     messageIds.set(name, ids.add(message.messageId));
     if (about !== null && message.correction === null)
       received.add(reminderName(about.id, about.startAt, message.rule, message.channel));
-    if (about === null || message.correction === null) continue;
+    if (about === null || !isCorrection) continue;
     if (message.correction === 'cancelled' && isReplaced(known, about, at)) split += 1;
+    // After a cancellation that was taken back, the text of the reminder is the correction.
     if (message.correction !== 'cancelled') for (const name of toldBy(about, message, at)) corrected.add(name);
     const isStill = at - (known.changedAt.get(about.id) ?? at) >= PROMISE.stillMinutes * MINUTE_MS;
     corrections.push({ at, message, isStill, isSoon: about.startAt - at < SOON_MS });

@@ -34,7 +34,10 @@ export function judgeTold(history: readonly Happening[]): ToldJudgement {
   const gone = new Map<string, TrueAppointment>();
   /** When an appointment was booked, and when it was last gone. */
   const changedAt = new Map<string, { bookedAt: number; goneAt: number | null }>();
-  const [seen, listed, wrong, strangers, begunByMove] = Array.from({ length: 5 }, () => new Set<string>()) as Sets;
+  const [seen, listed, wrong, strangers, begunByMove, corrections] = Array.from(
+    { length: 6 },
+    () => new Set<string>(),
+  ) as Sets;
   let corrected = 0;
   for (const happening of history) {
     switch (happening.kind) {
@@ -54,7 +57,10 @@ export function judgeTold(history: readonly Happening[]): ToldJudgement {
         const about = aboutOf(message, appointments, patients, last);
         if (about === null) break;
         const name = `${about.id} ${message.channel}`;
-        if (message.correction !== null) corrected += 1;
+        if (message.correction !== null) {
+          corrected += 1;
+          corrections.add(name);
+        }
         if (message.correction === 'moved' && !seen.has(name)) begunByMove.add(name);
         seen.add(name);
         last.set(name, { message, about, readings: 0 });
@@ -71,7 +77,7 @@ export function judgeTold(history: readonly Happening[]): ToldJudgement {
           const next = replacementsOf(replacedBy, id).flatMap((one) => appointments.get(one) ?? []);
           const chance = byChance(told, appointments, changedAt);
           const isSettled =
-            next.some((one) => isTold(one, told, last) || hasBegun(one, happening.at)) ||
+            next.some((one) => isTold(one, told, corrections) || hasBegun(one, happening.at)) ||
             chance.some((one) => begunByMove.has(`${one.id} ${channel}`));
           const isStillFalse = !isSettled && isFalse(told, appointments.get(id), happening.at);
           told.readings = isStillFalse ? told.readings + 1 : 0;
@@ -86,7 +92,7 @@ export function judgeTold(history: readonly Happening[]): ToldJudgement {
   return { told: seen.size, corrected, listed: listed.size, strangers: strangers.size, false: [...wrong] };
 }
 
-type Sets = [Set<string>, Set<string>, Set<string>, Set<string>, Set<string>];
+type Sets = [Set<string>, Set<string>, Set<string>, Set<string>, Set<string>, Set<string>];
 
 /** Keeps a deleted appointment as cancelled if another one replaces it. */
 function learn(
@@ -131,9 +137,8 @@ function byChance(
 }
 
 /** The patient knows the visit that replaces the one of a message: by the same time, or by a correction. */
-function isTold(next: TrueAppointment, { message }: Told, last: ReadonlyMap<string, Told>): boolean {
-  const correction = last.get(`${next.id} ${message.channel}`)?.message.correction ?? null;
-  return textOf(next) === message.told || correction !== null;
+function isTold(next: TrueAppointment, { message }: Told, corrections: ReadonlySet<string>): boolean {
+  return textOf(next) === message.told || corrections.has(`${next.id} ${message.channel}`);
 }
 
 function hasBegun({ startAt, status }: TrueAppointment, at: number): boolean {

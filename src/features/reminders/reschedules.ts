@@ -174,7 +174,7 @@ async function movesOf(
   });
   const patient = patients.get(from) ?? null;
   let found = alike.filter(({ to }) => to.patientId === patient && isNewOf(to));
-  if (found.length === 0 && goneAt > now - windowMs) {
+  if (found.length === 0) {
     // The other record of a merged patient was not observed, so the clinic's change time must show that the appointment is new.
     const others = alike.filter(({ to }) => isInWindow(to.updatedAt) && isInWindow(known.get(to.id)?.foundAt ?? now));
     const merged = others.length === 0 ? null : await mergedOf(reminders, { patient, entries, others, read });
@@ -202,12 +202,15 @@ async function mergedOf(
   const message = told.entries.find(({ handedAs, recipient }) => handedAs !== null && recipient !== null);
   if (message === undefined) return null;
   const { patient } = told;
+  const candidates = new Set(told.others.flatMap(({ to }) => to.patientId ?? []));
   if (patient !== null && proofs.patient(message.id, patient) === message.patientProof) {
+    candidates.delete(patient);
+    if (candidates.size === 0) return null;
     const before = await told.read(patient);
     if (before === null || !('absent' in before)) return null;
   }
   const needs = channels.get(message.channel)?.needs ?? 'nothing';
-  for (const id of new Set(told.others.flatMap(({ to }) => to.patientId ?? []))) {
+  for (const id of candidates) {
     const answer = await told.read(id);
     const address = answer !== null && 'found' in answer ? addressOf(needs, answer.found, file.phoneRegion) : null;
     if (needs !== 'nothing' && address !== null && message.recipient === optOuts.hashOf(needs, address)) return id;

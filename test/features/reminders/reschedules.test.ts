@@ -75,17 +75,20 @@ describe('a cancelled appointment and a new one of the patient are one move', ()
         await world.advance(isNewFirst ? HOUR_MS : 9 * MINUTE_MS);
       },
     ]),
-    [
-      'if the first is deleted, and its record is readable',
-      async (world) => {
-        const { appointments, readAppointment } = world.clinic;
-        const one = appointments.get('one');
-        appointments.delete('one');
-        world.clinic.readAppointment = async (id, signal) =>
-          id === 'one' && one !== undefined ? { absent: true, deleted: one } : readAppointment(id, signal);
-        book(world, 'two', 51);
-      },
-    ],
+    ...['found together', 'found five minutes later'].map(
+      (found): [string, (world: ReminderWorld) => Promise<void>] => [
+        `if the first is deleted, and its record is readable; ${found}`,
+        async (world) => {
+          const { appointments, readAppointment } = world.clinic;
+          const one = appointments.get('one');
+          appointments.delete('one');
+          world.clinic.readAppointment = async (id, signal) =>
+            id === 'one' && one !== undefined ? { absent: true, deleted: one } : readAppointment(id, signal);
+          if (found !== 'found together') await cycles(world, 6, 2);
+          book(world, 'two', 51);
+        },
+      ],
+    ),
     [
       'if the first is deleted',
       async (world) => {
@@ -111,11 +114,12 @@ describe('a cancelled appointment and a new one of the patient are one move', ()
     expect(await wrong(world)).toEqual([]);
   });
 
-  test.each<[string, string, boolean?]>([
+  test.each<[string, string, boolean?, number?]>([
     ['of the cancelled one stays', 'p1'],
     ['of the cancelled one changes too', 'p2'],
     ['of the cancelled one changes too, and it is deleted', 'p2', true],
-  ])('after a merge of the patient; the patient %s', async (_, patientId, isDeleted = false) => {
+    ['of the deleted one stays, and the clinic is read once an hour', 'p1', true, 60],
+  ])('after a merge of the patient; the patient %s', async (_, patientId, isDeleted = false, every = 5) => {
     const world = await told();
     world.clinic.patientList.splice(0, 1, patientOf('p2'));
     const one = book(world, 'one', 48, { ...CANCELLED, patientId });
@@ -126,7 +130,7 @@ describe('a cancelled appointment and a new one of the patient are one move', ()
         id === 'one' ? { absent: true, deleted: one } : readAppointment(id, signal);
     }
     book(world, 'two', 51, { patientId: 'p2', updatedAt: world.now });
-    await cycles(world, 15);
+    await cycles(world, 3 * every, every);
     expect(texts(world)).toEqual([REMINDER, MOVED]);
     expect(await wrong(world)).toEqual([]);
   });
