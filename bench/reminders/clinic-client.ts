@@ -43,12 +43,15 @@ export function createClinicClient(url: string, tenant: string, onAnswer: (now: 
     async readAppointment(id, signal) {
       const answer = await ask({ tenant, ask: 'appointment', id }, signal);
       const row = 'appointment' in answer ? answer.appointment : null;
-      return row === null ? { absent: true } : { found: appointmentOf(row) };
+      if (row === null) return { absent: true };
+      return row.isDeleted === true ? { absent: true, deleted: appointmentOf(row) } : { found: appointmentOf(row) };
     },
     async readPatient(id, signal) {
       const answer = await ask({ tenant, ask: 'patient', id }, signal);
       const row = 'patient' in answer ? answer.patient : null;
-      return row === null ? { absent: true } : { found: patientOf(row) };
+      if (row === null) return { absent: true };
+      const { mergedInto } = row;
+      return mergedInto === undefined ? { found: patientOf(row) } : { absent: true, mergedInto };
     },
     readPatients: async () => NOBODY,
     readInvoices: async () => NOBODY,

@@ -42,6 +42,7 @@ function answerOf(world: World, question: ClinicQuestion) {
     (one) =>
       tenantOf(one) === question.tenant &&
       one.startAt < question.toAt &&
+      one.isDeleted !== true &&
       one.startAt + APPOINTMENT_MS > question.fromAt,
   );
   const { nextList } = world;

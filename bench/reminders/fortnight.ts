@@ -237,11 +237,16 @@ class Fortnight {
       retentionMs: DAY_MS,
       sealer: createProofSealer(IDENTITY_KEY, tenant),
     }).wrong(at);
-    const listed = wrong.map(({ appointmentId, channel }) => `${appointmentId} ${channel}`);
-    this.#world.history.push({ at, kind: 'listing', tenant, listed });
+    const names = (those: typeof wrong) => those.map(({ appointmentId, channel }) => `${appointmentId} ${channel}`);
+    const strangers = names(wrong.filter(({ reason }) => reason === 'other-patient'));
+    this.#world.history.push({ at, kind: 'listing', tenant, listed: names(wrong), strangers });
   }
 
   async #do(deed: Deed): Promise<void> {
+    if (deed.do === 'read') {
+      if (this.#crew.isUp && !this.#pulls.includes(deed.tenant)) this.#pulls.push(deed.tenant);
+      return;
+    }
     if (deed.do !== 'reply') return carryOut(this.#world, deed);
     const patient = this.#world.patients.get(deed.patientId);
     if (patient?.phone == null) return;

@@ -83,7 +83,7 @@ function reminderFile({ sms, mail, hookUrl }: WorkerPlaces): ReminderFile {
   };
   const rules = RULES.map(({ id, when, agendas, channels }) => [
     id,
-    { ...WHEN[when], agendas, channels, group: 'none', texts: { it: told(id), en: told(id) } },
+    { ...WHEN[when], agendas, channels, texts: { it: told(id), en: told(id) } },
   ]);
   const file = reminderSchema.parse({
     quietHours: PROMISE.quiet,

@@ -43,8 +43,9 @@ export async function startReceivers(world: World, seed: number, { lostAnswers, 
     /** Adds messages since the last call to the history. */
     collect() {
       for (const { sid, to, body } of sms.messages()) {
-        const [rule = '', ...told] = body.split(' ');
-        note(world, { channel: 'text', ...saidBy(rule), to, told: told.join(' '), messageId: sid });
+        for (const line of linesOf(body, new Date(world.now).getUTCFullYear())) {
+          note(world, { channel: 'text', ...line, to, messageId: sid });
+        }
       }
       sms.clear();
       for (const { to, raw } of mail.mails()) {
@@ -60,6 +61,28 @@ export async function startReceivers(world: World, seed: number, { lostAnswers, 
     },
     close: () => Promise.all([sms.close(), mail.close(), hook.close()]),
   };
+}
+
+const CHANGES = /^(?:Appointments changed|Appuntamenti cambiati), [^:]+: (.+)\.$/;
+
+/** The times that a text message tells: one, all of a list of visits, or those of a list of changes, which have no year. */
+export function linesOf(body: string, year: number): Pick<ReceivedMessage, 'rule' | 'correction' | 'told'>[] {
+  const changes = CHANGES.exec(body)?.[1];
+  if (changes === undefined) {
+    const [word = '', date = '', ...times] = body.split(' ');
+    const said = times.join(' ').match(/\d\d:\d\d/g) ?? [''];
+    return said.map((time) => ({ ...saidBy(word), told: `${date} ${time}` }));
+  }
+  return changes.split('; ').map((change) => {
+    const times = [...change.matchAll(/(\d\d\/\d\d) (\d\d:\d\d)/g)].map(([, date, time]) => `${date}/${year} ${time}`);
+    const isCancelled = / (cancelled|annullato)$/.test(change);
+    const isMoved = / (moved to|spostato a) /.test(change) && times.length === 2;
+    return {
+      rule: '',
+      correction: isCancelled ? 'cancelled' : isMoved ? 'moved' : 'again',
+      told: (isMoved ? times[1] : times[0]) ?? '',
+    };
+  });
 }
 
 /** The first word of a message: its rule, and what it corrects. */

@@ -28,6 +28,10 @@ export interface SimulationReport {
   claimed: number;
   /** Webhooks that came again under the same id. */
   repeated: number;
+  /** Corrections above the limit of their recipient. */
+  flooded: number;
+  /** Cancellations of a visit that already stood under another id. */
+  split: number;
   /** Reminders without an obstacle. */
   owed: number;
   received: number;
@@ -37,6 +41,8 @@ export interface SimulationReport {
   corrected: number;
   /** Number of these that the product reported as wrong information. */
   listed: number;
+  /** Number of these said to concern another patient, which no merge makes true. */
+  strangers: number;
   /** Whose last message stayed false, and was not shown. */
   false: number;
   /** Reminders that are still open long after their time. */
@@ -50,12 +56,16 @@ const EXAMPLES = 5;
 
 /** Holds what the ledger says against what the judge says. */
 export async function reportOn(run: FortnightRun, appointments: number, redis: RedisClient): Promise<SimulationReport> {
-  const { wrong, double, repeated, received } = judge(run.history);
+  const { wrong, double, repeated, received, corrected, flooded, split } = judge(run.history);
   const expected = owed(run.history, run.circumstances);
   const said = await readLedgers(redis);
   const told = judgeTold(run.history);
-  const withoutMessage = [...expected].filter((name) => !received.has(name));
-  const excused = withoutMessage.filter((name) => said.unknown.has(name) && run.atHand.has(said.ids.get(name) ?? ''));
+  const withoutMessage = [...expected].filter((name) => !received.has(name) && !corrected.has(name));
+  const atHand = new Set(
+    [...said.ids].flatMap(([name, id]) => (run.atHand.has(id) ? (said.messages.get(name) ?? []) : [])),
+  );
+  const isAtHand = (name: string) => (said.messages.get(name) ?? []).some((place) => atHand.has(place));
+  const excused = withoutMessage.filter((name) => said.unknown.has(name) && isAtHand(name));
   const missed = withoutMessage.filter((name) => !excused.includes(name));
   return {
     appointments,
@@ -69,6 +79,8 @@ export async function reportOn(run: FortnightRun, appointments: number, redis: R
     lostToKills: excused.length,
     claimed: [...said.sent].filter((name) => !received.has(name)).length,
     repeated,
+    flooded,
+    split,
     owed: expected.size,
     received: received.size,
     wrongBy: wrong,
@@ -89,6 +101,8 @@ async function readLedgers(redis: RedisClient) {
     dropped: {} as Record<string, number>,
     ids: new Map<string, string>(),
     fates: new Map<string, string>(),
+    /** Places of the message of a reminder, and its neighbours', in the order of what was handed over: a list has several. */
+    messages: new Map<string, readonly string[]>(),
     open: 0,
   };
   for (const tenant of TENANTS) {
@@ -97,12 +111,23 @@ async function readLedgers(redis: RedisClient) {
       sealer: createProofSealer(IDENTITY_KEY, tenant),
     });
     said.open += await ledger.openCount();
-    for (const { id, appointmentId, startAt, rule, channel, state, reason, correction } of await ledger.finished(
-      MANY,
-    )) {
+    for (const {
+      id,
+      recipient,
+      handedAs,
+      appointmentId,
+      startAt,
+      rule,
+      channel,
+      state,
+      reason,
+      correction,
+    } of await ledger.finished(MANY)) {
       if (correction !== null) continue;
       const name = reminderName(appointmentId, startAt, rule, channel);
       said.ids.set(name, `${tenant} ${id}`);
+      const places = handedAs === null ? [] : [handedAs - 1, handedAs, handedAs + 1];
+      said.messages.set(name, [`${tenant} ${id}`, ...places.map((place) => `${tenant} ${recipient} ${place}`)]);
       said.fates.set(name, `${state} ${reason ?? ''}`);
       if (state === 'dropped') said.dropped[reason ?? ''] = (said.dropped[reason ?? ''] ?? 0) + 1;
       else if (state === 'sent' || state === 'unknown') said[state].add(name);

@@ -50,7 +50,10 @@ async function main(): Promise<number> {
   const seconds = Math.round((performance.now() - startedAt) / 1_000);
   const report = { ...addUp(reports), seed, seconds };
   process.stdout.write(`${values.json ? JSON.stringify(report) : render(report)}\n`);
-  return report.wrong + report.double + report.missed + report.claimed + report.open + report.false === 0 ? 0 : 1;
+  return report.wrong + report.double + report.missed + report.claimed + report.open + report.false + report.flooded ===
+    0
+    ? 0
+    : 1;
 }
 
 async function simulate(

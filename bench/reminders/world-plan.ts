@@ -26,6 +26,13 @@ export const PROMISE = {
   leadMinutes: 60,
   graceMinutes: 120,
   unreachableMinutes: 60,
+  /** Corrections of one recipient in an hour; one more comes when the time has stood still for so long. */
+  correctionsPerHour: 2,
+  stillMinutes: 10,
+  /** A list tells visits whose reminder would follow within so long. */
+  togetherMinutes: 240,
+  /** A correction that tells a time replaces the reminder of the time that would follow within so long. */
+  toldByCorrectionMinutes: 240,
   /** Only patients with this consent receive text messages. */
   consent: 'reminders',
 } as const;
@@ -53,6 +60,10 @@ export interface TrueAppointment {
   startAt: number;
   status: 'booked' | 'confirmed' | 'arrived' | 'completed' | 'cancelled' | 'no_show';
   updatedAt: number;
+  /** Appointment that this one replaces under another id: known to the judge, never told to the product. */
+  replaces?: string;
+  /** The list leaves it out, and the single request shows it as deleted. */
+  isDeleted?: boolean;
 }
 
 /** A patient in the clinic. */
@@ -64,20 +75,29 @@ export interface TruePatient {
   language: 'it' | 'en';
   agreed: boolean;
   isActive: boolean;
+  /** The patient into whom this one was merged. */
+  mergedInto?: string;
 }
 
 /** What a patient got, or what the receiver of webhooks took. */
 export interface ReceivedMessage {
   channel: ChannelName;
+  /** Empty for a line of a list of changes, which serves several rules. */
   rule: string;
   /** Number or address of the recipient; for webhooks the id of the patient. */
   to: string;
-  /** What it corrects; null for a reminder. */
-  correction: 'moved' | 'cancelled' | null;
+  /** What it corrects; null for a reminder. A list of changes also tells a time `again`. */
+  correction: 'moved' | 'cancelled' | 'again' | null;
   /** Local date and time that it speaks of, `29/03/2026 10:00`. */
   told: string;
-  /** Another one is another message; webhooks repeat theirs. */
+  /** Another one is another message; webhooks repeat theirs, and each line of a list has that of the list. */
   messageId: string;
+}
+
+/** The patient who remains after all merges. */
+export function remaining(patients: ReadonlyMap<string, TruePatient>, id: string): TruePatient | undefined {
+  const patient = patients.get(id);
+  return patient?.mergedInto === undefined ? patient : remaining(patients, patient.mergedInto);
 }
 
 /** One thing that happened, in the order in which it did. */
@@ -86,5 +106,6 @@ export type Happening =
   | { at: number; kind: 'patient'; id: string; now: TruePatient }
   | { at: number; kind: 'opt-out'; address: string }
   /** After a full read of a tenant's clinic: appointments and channels for which the product reports wrong information. */
-  | { at: number; kind: 'listing'; tenant: string; listed: readonly string[] }
+  /** `strangers`: those listed because the patient is said to be another one. */
+  | { at: number; kind: 'listing'; tenant: string; listed: readonly string[]; strangers?: readonly string[] }
   | { at: number; kind: 'message'; message: ReceivedMessage };

@@ -1,5 +1,5 @@
 import type { Deed } from './scenario.ts';
-import { AGENDAS, type Happening, type TrueAppointment, type TruePatient } from './world-plan.ts';
+import { AGENDAS, type Happening, remaining, type TrueAppointment, type TruePatient } from './world-plan.ts';
 
 /** The clinics' truth at the simulated moment, and everything that happened, in order. */
 export interface World {
@@ -30,15 +30,33 @@ export function createWorld(now: number): World {
 }
 
 /** Does what the clinic or a patient does; a reply is left to the caller. */
-export function carryOut({ appointments, patients, history }: World, deed: Exclude<Deed, { do: 'reply' }>): void {
+export function carryOut(world: World, deed: Exclude<Deed, { do: 'reply' | 'read' }>): void {
+  const { appointments, patients, history } = world;
   const { at } = deed;
+  const save = (appointment: TrueAppointment) => {
+    appointments.set(appointment.id, appointment);
+    history.push({ at, kind: 'appointment', id: appointment.id, now: appointment });
+  };
   if (deed.do === 'save') {
-    appointments.set(deed.appointment.id, deed.appointment);
-    history.push({ at, kind: 'appointment', id: deed.appointment.id, now: deed.appointment });
+    // The desk works with the record that remains.
+    const patientId = remaining(patients, deed.appointment.patientId)?.id ?? deed.appointment.patientId;
+    save({ ...deed.appointment, patientId });
+  } else if (deed.do === 'merge') {
+    const merged = patients.get(deed.id);
+    if (merged === undefined || merged.mergedInto !== undefined) return;
+    for (const now of [
+      { ...merged, id: deed.into },
+      { ...merged, mergedInto: deed.into },
+    ]) {
+      patients.set(now.id, now);
+      history.push({ at, kind: 'patient', id: now.id, now });
+    }
+    const own = deed.withAppointments ? [...appointments.values()] : [];
+    for (const one of own) if (one.patientId === deed.id) save({ ...one, patientId: deed.into });
   } else if (deed.do === 'delete') {
     appointments.delete(deed.id);
     history.push({ at, kind: 'appointment', id: deed.id, now: null });
-  } else {
+  } else if (patients.get(deed.patient.id)?.mergedInto === undefined) {
     patients.set(deed.patient.id, deed.patient);
     history.push({ at, kind: 'patient', id: deed.patient.id, now: deed.patient });
   }

@@ -1,7 +1,9 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { judge, reminderName } from '../../bench/reminders/judge.ts';
 import { allowedFor, instantOf, localText } from '../../bench/reminders/local-time.ts';
 import { owed } from '../../bench/reminders/missed.ts';
+import { linesOf } from '../../bench/reminders/receivers.ts';
+import { judgeTold } from '../../bench/reminders/told.ts';
 import type { Happening, ReceivedMessage, TrueAppointment, TruePatient } from '../../bench/reminders/world-plan.ts';
 
 const ROME = 'Europe/Rome';
@@ -167,4 +169,114 @@ test('what was promised and stood all along is owed, and nothing else', () => {
   });
   expect(names(base, outage('19:50'))).toEqual(['shortly text']);
   expect(names(base, outage('19:00'))).toHaveLength(3);
+});
+
+const MINUTE_MS = 60_000;
+const AT_NINE = rome('2026-03-31', '09:00');
+const other = (own: Partial<TrueAppointment> = {}, at = EVE + 5): Happening => ({
+  at,
+  kind: 'appointment',
+  id: 'two',
+  now: { ...APPOINTMENT, id: 'two', startAt: AT_NINE, replaces: 'one', updatedAt: at, ...own },
+});
+const gone = (at: number): Happening => ({ at, kind: 'appointment', id: 'one', now: null });
+const moved = (at: number, to: number, own: Partial<ReceivedMessage> = {}) =>
+  message(at, { correction: 'moved', told: localText(to, ROME), ...own });
+const listings = (at: number, listed: string[] = []): Happening[] =>
+  [at, at + 1].map((each) => ({ at: each, kind: 'listing', tenant: 'studio-rossi', listed, strangers: listed }));
+
+describe('a visit that got another id', () => {
+  const base = [patient(), appointment(), message(EVE)];
+
+  test.each<[string, Happening[], object]>([
+    [
+      'is told by one correction',
+      [appointment({ status: 'cancelled' }, EVE + 1), other(), moved(EVE + 9, AT_NINE)],
+      {},
+    ],
+    ['is told by one correction after it was deleted', [gone(EVE + 1), other(), moved(EVE + 9, AT_NINE)], {}],
+    ['and is booked before the old one is deleted', [other(), gone(EVE + 6), moved(EVE + 9, AT_NINE)], {}],
+    ['is untold', [gone(EVE + 1), other()], { false: ['one text'] }],
+    [
+      'is told by its reminder only',
+      [gone(EVE + 1), other(), moved(EVE + 9, AT_NINE, { correction: null })],
+      { false: ['one text'] },
+    ],
+    ['is shown to the desk', [gone(EVE + 1), other(), ...listings(EVE + 7, ['two text'])], { strangers: 1 }],
+    ['has the same time', [gone(EVE + 1), other({ startAt: START })], {}],
+    [
+      'is then cancelled',
+      [gone(EVE + 1), other(), other({ status: 'cancelled' }, EVE + 6), message(EVE + 9, { correction: 'cancelled' })],
+      {},
+    ],
+  ])('%s', (_, happenings, expected) => {
+    const shown = happenings.at(-1)?.kind === 'listing' ? [] : listings(EVE + 20);
+    expect(judgeTold([...base, ...happenings, ...shown])).toMatchObject({ false: [], strangers: 0, ...expected });
+  });
+
+  test('and whose cancellation came although it stood under another id is split', () => {
+    const cancelled = [appointment({ status: 'cancelled' }, EVE + 1), other()];
+    const judged = judge([
+      ...base,
+      ...cancelled,
+      message(EVE + 9, { correction: 'cancelled' }),
+      moved(EVE + 10, AT_NINE),
+    ]);
+    expect(judged).toMatchObject({ split: 1, wrong: {}, double: 0 });
+  });
+});
+
+test('after a merge, messages to the number are about the visits of the remaining patient', () => {
+  const merged: Happening[] = [
+    { at: EVE - 3, kind: 'patient', id: 'p2', now: { ...PATIENT, id: 'p2' } },
+    patient({ mergedInto: 'p2' }, EVE - 3),
+    appointment({ patientId: 'p2' }, EVE - 2),
+  ];
+  expect(judge([patient(), appointment(), ...merged, message(EVE)]).wrong).toEqual({});
+  const left = merged.slice(0, 2);
+  expect(judge([patient(), appointment(), ...left, message(EVE)]).wrong).toEqual({});
+  expect(judge([patient(), appointment(), ...left, patient({ id: 'p2', agreed: false }), message(EVE)]).wrong).toEqual({
+    'no-consent': 1,
+  });
+});
+
+test('a third correction in an hour is one too many while the visit moves, and a fourth always', () => {
+  const starts = [1, 2, 3, 4].map((hours) => START + hours * 60 * MINUTE_MS);
+  const floodedAfter = (stillMs: number, count: number) => {
+    const happenings = starts.slice(0, count).flatMap((startAt, index) => {
+      const at = EVE + index * 12 * MINUTE_MS;
+      return [appointment({ startAt }, at), moved(at + (index < 2 ? 1 : stillMs), startAt, { messageId: `${index}` })];
+    });
+    return judge([patient(), appointment(), message(EVE - 1), ...happenings]).flooded;
+  };
+  expect([floodedAfter(1, 2), floodedAfter(1, 3), floodedAfter(10 * MINUTE_MS, 3)]).toEqual([0, 1, 0]);
+  expect(floodedAfter(10 * MINUTE_MS, 4)).toBe(1);
+});
+
+test('a correction tells the time of the reminders in the next hours, and not of later ones', () => {
+  const at = (time: string) => [...judge([patient(), appointment(), moved(rome('2026-03-30', time), START)]).corrected];
+  expect(at('15:00')).toEqual([reminderName('one', START, 'eve', 'text')]);
+  expect(at('13:59')).toEqual([]);
+});
+
+test.each<[string, object[]]>([
+  ['eve 31/03/2026 10:00', [{ rule: 'eve', correction: null, told: '31/03/2026 10:00' }]],
+  ['eve+moved 31/03/2026 10:00', [{ rule: 'eve', correction: 'moved', told: '31/03/2026 10:00' }]],
+  ...['10:00, 10:30 and 11:00', '10:00, 10:30 e 11:00'].map((times): [string, object[]] => [
+    `eve 31/03/2026 ${times}`,
+    ['10:00', '10:30', '11:00'].map((time) => ({ rule: 'eve', correction: null, told: `31/03/2026 ${time}` })),
+  ]),
+  ...[
+    'Appointments changed, Studio Rossi: Tue 31/03 10:00 moved to Wed 01/04 09:00; Tue 31/03 10:30 cancelled; Tue 31/03 11:00.',
+    'Appuntamenti cambiati, Studio Rossi: mar 31/03 10:00 spostato a mer 01/04 09:00; mar 31/03 10:30 annullato; mar 31/03 11:00.',
+  ].map((body): [string, object[]] => [
+    body,
+    [
+      { rule: '', correction: 'moved', told: '01/04/2026 09:00' },
+      { rule: '', correction: 'cancelled', told: '31/03/2026 10:30' },
+      { rule: '', correction: 'again', told: '31/03/2026 11:00' },
+    ],
+  ]),
+])('the times in "%s"', (body, expected) => {
+  expect(linesOf(body, 2026)).toEqual(expected);
 });

@@ -1,5 +1,6 @@
 import type { OpenTenant } from '../../jobs/tenant.ts';
 import type { Appointment } from '../../model/records.ts';
+import type { LedgerEntry } from '../../model/reminders.ts';
 import type { Lookup } from '../../model/snapshots.ts';
 import { type Instant, SECOND_MS } from '../../model/time.ts';
 import type { SeenByPatients } from './corrections.ts';
@@ -19,7 +20,7 @@ export function deletedAsCancelled(answer: Lookup<Appointment>): Lookup<Appointm
 /**
  * Reads deleted appointments that patients were told of. A record that the clinic marks as deleted still names its patient, so the patient
  * receives the cancellation. Without a readable record the patient is listed.
- * @returns what the cycle saw; an appointment with a cancellation message is not compared again
+ * @returns what the cycle saw, without deleted appointments that were not read: they are compared later
  */
 export async function withDeleted(
   tenant: { reminders: OpenReminders; readAppointment: OpenTenant['clinic']['readAppointment'] },
@@ -36,18 +37,18 @@ export async function withDeleted(
   const appointments = new Map(seen.appointments);
   const vanished = new Set(seen.vanished);
   const signal = AbortSignal.timeout(READING_MS);
-  const unlisted = told.filter((id) => !listed.has(id));
+  const isPlanned = (id: string) => Number(entries.get(id)?.some(isWaitingCancellation) === true);
+  const unlisted = told.filter((id) => !listed.has(id)).sort((one, other) => isPlanned(one) - isPlanned(other));
   for (const [index, id] of unlisted.entries()) {
-    const isCancelled = entries
-      .get(id)
-      ?.some(
-        ({ correction, state }) => correction?.kind === 'cancelled' && (state === 'planned' || state === 'sending'),
-      );
-    const answer =
-      isCancelled || index >= MOST_READ ? null : await tenant.readAppointment(id, signal).catch(() => null);
+    const answer = index >= MOST_READ ? null : await tenant.readAppointment(id, signal).catch(() => null);
     const found = answer === null ? null : deletedAsCancelled(answer);
     if (found === null || 'found' in found) vanished.delete(id);
     if (found !== null && 'found' in found && found.found.status === 'cancelled') appointments.set(id, found.found);
   }
   return { ...seen, appointments, vanished };
+}
+
+/** A waiting cancellation is compared again, because a new appointment may replace the deleted one. */
+function isWaitingCancellation({ correction, state }: LedgerEntry): boolean {
+  return correction?.kind === 'cancelled' && (state === 'planned' || state === 'sending');
 }

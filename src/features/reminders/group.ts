@@ -26,7 +26,7 @@ const TOGETHER_MS = 4 * HOUR_MS;
 /** Time after which the first reminder of a message looks again for the others, and the others look for the first. */
 const LEADER_RETRY_MS = 10 * SECOND_MS;
 const OTHER_RETRY_MS = 30 * SECOND_MS;
-/** Visits in one message, and its length: two text messages of 153 characters (3GPP TS 23.040 section 9.2.3.24.1). */
+/** Visits in one message, and its length: two text messages of 153 characters (3GPP TS 23.040 section 9.2.3.24.1), if the channel takes it. */
 const MOST_VISITS = 5;
 const MOST_CHARACTERS = 306;
 
@@ -114,7 +114,9 @@ function isSamePlace({ input: one }: Ready, { input: other }: Ready): boolean {
 
 function isSendable(all: readonly Ready[]): boolean {
   const content = contentOfGroup(all.map(({ input }) => input));
-  return content.text.length <= MOST_CHARACTERS && all.every(({ input }) => findDisclosedFact(content, input) === null);
+  const isShort = content.text.length <= MOST_CHARACTERS;
+  const fits = all.every(({ channel }) => channel.channel.fits?.(content) !== false);
+  return isShort && fits && all.every(({ input }) => findDisclosedFact(content, input) === null);
 }
 
 /** Gives a reminder back to its own time. */

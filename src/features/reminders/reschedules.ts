@@ -39,8 +39,8 @@ interface Told {
 
 /**
  * Recognises a move under another id: an appointment that a patient was told of is cancelled or deleted, and a new appointment of the
- * patient, with the same treatment or agenda, was found within `rescheduleWithinMinutes`, in either order. The messages are then about the
- * new appointment, so that one correction tells the move.
+ * patient, with the same treatment or agenda, was found within `rescheduleWithinMinutes`, in either order; or the clinic changed both within
+ * that time. The messages are then about the new appointment, so that one correction tells the move.
  */
 export async function followReschedules(
   { readPatient }: { readPatient: OpenTenant['clinic']['readPatient'] },
@@ -163,8 +163,11 @@ async function movesOf(
     return [];
   const { goneAt, startAt } = gone;
   const windowMs = reminders.file.rescheduleWithinMinutes * MINUTE_MS;
-  const isInWindow = (at: Instant | null | undefined) => at != null && Math.abs(at - goneAt) <= windowMs;
-  const isNewOf = (id: string) => known.get(id)?.isNew === true && isInWindow(known.get(id)?.foundAt);
+  const isInWindow = (at: Instant | null | undefined, of: Instant | null = goneAt) =>
+    at != null && of !== null && Math.abs(at - of) <= windowMs;
+  const changedAt = seen.appointments.get(from)?.updatedAt ?? null;
+  const isNewOf = ({ id, updatedAt }: Appointment) =>
+    known.get(id)?.isNew === true && (isInWindow(known.get(id)?.foundAt) || isInWindow(updatedAt, changedAt));
   const alike = [...seen.appointments.values()].flatMap((to) => {
     // Messages are about the visit of each patient, not about an appointment of several.
     const isOther = to.id !== from && to.patientIds === undefined && to.time.startAt > now && !isGone(seen, to.id);
@@ -172,12 +175,10 @@ async function movesOf(
     return likeness === null ? [] : [{ to, likeness }];
   });
   const patient = patients.get(from) ?? null;
-  let found = alike.filter(({ to }) => to.patientId === patient && isNewOf(to.id));
-  if (found.length === 0 && goneAt > now - windowMs) {
+  let found = alike.filter(({ to }) => to.patientId === patient && isNewOf(to));
+  if (found.length === 0) {
     // The other record of a merged patient was not observed, so the clinic's change time must show that the appointment is new.
-    const others = alike.filter(
-      ({ to }) => to.patientId !== patient && isInWindow(to.updatedAt) && isInWindow(known.get(to.id)?.foundAt ?? now),
-    );
+    const others = alike.filter(({ to }) => isInWindow(to.updatedAt) && isInWindow(known.get(to.id)?.foundAt ?? now));
     const merged = others.length === 0 ? null : await mergedOf(reminders, { patient, entries, others, read });
     found = others.filter(({ to }) => to.patientId === merged);
   }
@@ -187,9 +188,12 @@ async function movesOf(
   }));
 }
 
-/** Returns the patient into whom a patient was merged: the clinic no longer has the first, and the other has the same recipient. */
+/**
+ * Returns the patient into whom a patient was merged: the clinic no longer has the first, or the appointment now has another patient, and
+ * the other has the same recipient.
+ */
 async function mergedOf(
-  { optOuts, channels, file }: OpenReminders,
+  { optOuts, channels, file, proofs }: OpenReminders,
   told: {
     patient: string | null;
     entries: readonly LedgerEntry[];
@@ -197,12 +201,18 @@ async function mergedOf(
     read: ReadPatient;
   },
 ): Promise<string | null> {
-  const message = told.entries.find(({ handedAs }) => handedAs !== null);
+  const message = told.entries.find(({ handedAs, recipient }) => handedAs !== null && recipient !== null);
   if (message === undefined) return null;
-  const before = told.patient === null ? null : await told.read(told.patient);
-  if (before === null ? told.patient !== null : !('absent' in before)) return null;
+  const { patient } = told;
+  const candidates = new Set(told.others.flatMap(({ to }) => to.patientId ?? []));
+  if (patient !== null && proofs.patient(message.id, patient) === message.patientProof) {
+    candidates.delete(patient);
+    if (candidates.size === 0) return null;
+    const before = await told.read(patient);
+    if (before === null || !('absent' in before)) return null;
+  }
   const needs = channels.get(message.channel)?.needs ?? 'nothing';
-  for (const id of new Set(told.others.flatMap(({ to }) => to.patientId ?? []))) {
+  for (const id of candidates) {
     const answer = await told.read(id);
     const address = answer !== null && 'found' in answer ? addressOf(needs, answer.found, file.phoneRegion) : null;
     if (needs !== 'nothing' && address !== null && message.recipient === optOuts.hashOf(needs, address)) return id;

@@ -101,6 +101,19 @@ describe('a message of its own has', () => {
   });
 });
 
+test.each<[number, string[]]>([
+  [80, ['10:00 e 10:30', '11:00']],
+  [73, ['10:00', '10:30', '11:00']],
+])('a channel that takes at most %d characters gets as many messages as it needs', async (longestText, times) => {
+  const made = world({ two: 'p2' });
+  made.gateway.longestText = longestText;
+  await made.cycle();
+  await made.advance(26 * HOUR_MS);
+  expect(texts(made)).toHaveLength(times.length);
+  for (const [index, time] of times.entries()) expect(texts(made)[index]).toContain(`alle ${time}, Studio Rossi.`);
+  for (const id of ['one', 'two', 'three']) expect(await made.fate(id)).toBe('sent');
+});
+
 test('the list leaves out a visit that was cancelled after the last cycle', async () => {
   const made = world();
   await made.cycle();

@@ -132,12 +132,14 @@ export interface ModelGateway {
   /** Answers of the next calls; `accept-and-die` delivers and throws. Then all is taken. */
   readonly answers: (Delivery | 'accept-and-die' | 'die')[];
   readonly deduplicates: boolean;
+  /** Longer texts are refused, as by a channel with a maximum of segments. */
+  longestText: number;
   /** Called during each delivery. */
   onSend: () => Promise<void> | void;
 }
 
 export function createModelGateway(deduplicates = false): ModelGateway {
-  return { delivered: [], calls: [], answers: [], deduplicates, onSend: () => {} };
+  return { delivered: [], calls: [], answers: [], deduplicates, longestText: Infinity, onSend: () => {} };
 }
 
 /** The alarms as a table that tests ring. */
@@ -180,6 +182,7 @@ export function openModelReminders(choice: RemindersChoice): OpenReminders {
     consent: null,
     channel: {
       send: (reminder) => send(gateway, reminder),
+      fits: ({ text }) => text.length <= gateway.longestText,
       ...(choice.callback === undefined ? {} : { takeCallback: choice.callback }),
     },
     ...choice.channel,
@@ -222,6 +225,8 @@ function keptIn(redis: RedisClient, tenant: string): Protection['store'] {
 
 async function send(gateway: ModelGateway, reminder: Reminder): Promise<Delivery> {
   gateway.calls.push(reminder.id);
+  if (reminder.content.text.length > gateway.longestText)
+    return { result: 'refused', code: 'text-too-long', optedOut: false, channelGone: false };
   const answer = gateway.answers.shift() ?? { result: 'sent' as const, reference: `ref-${gateway.calls.length}` };
   const isTaken = answer === 'accept-and-die' || (answer !== 'die' && answer.result === 'sent');
   const isKnown = gateway.deduplicates && gateway.delivered.some(({ id }) => id === reminder.id);

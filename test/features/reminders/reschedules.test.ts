@@ -60,6 +60,35 @@ describe('a cancelled appointment and a new one of the patient are one move', ()
         book(world, 'one', 48, CANCELLED);
       },
     ],
+    ...[true, false].map((isNewFirst): [string, (world: ReminderWorld) => Promise<void>] => [
+      `if one is found an hour later and the clinic changed both within minutes, ${isNewFirst ? 'the new one' : 'the cancelled one'} first`,
+      async (world) => {
+        const times = [{ updatedAt: world.now }, { updatedAt: world.now + 5 * MINUTE_MS }];
+        const changes = [
+          (own: object) => void book(world, 'two', 51, own),
+          (own: object) => void book(world, 'one', 48, { ...CANCELLED, ...own }),
+        ];
+        const [first, second] = isNewFirst ? changes : changes.toReversed();
+        first?.(times[0] ?? {});
+        await world.cycle();
+        second?.(times[1] ?? {});
+        await world.advance(isNewFirst ? HOUR_MS : 9 * MINUTE_MS);
+      },
+    ]),
+    ...['found together', 'found five minutes later'].map(
+      (found): [string, (world: ReminderWorld) => Promise<void>] => [
+        `if the first is deleted, and its record is readable; ${found}`,
+        async (world) => {
+          const { appointments, readAppointment } = world.clinic;
+          const one = appointments.get('one');
+          appointments.delete('one');
+          world.clinic.readAppointment = async (id, signal) =>
+            id === 'one' && one !== undefined ? { absent: true, deleted: one } : readAppointment(id, signal);
+          if (found !== 'found together') await cycles(world, 6, 2);
+          book(world, 'two', 51);
+        },
+      ],
+    ),
     [
       'if the first is deleted',
       async (world) => {
@@ -85,15 +114,23 @@ describe('a cancelled appointment and a new one of the patient are one move', ()
     expect(await wrong(world)).toEqual([]);
   });
 
-  test.each([
+  test.each<[string, string, boolean?, number?]>([
     ['of the cancelled one stays', 'p1'],
     ['of the cancelled one changes too', 'p2'],
-  ])('after a merge of the patient; the patient %s', async (_, patientId) => {
+    ['of the cancelled one changes too, and it is deleted', 'p2', true],
+    ['of the deleted one stays, and the clinic is read once an hour', 'p1', true, 60],
+  ])('after a merge of the patient; the patient %s', async (_, patientId, isDeleted = false, every = 5) => {
     const world = await told();
     world.clinic.patientList.splice(0, 1, patientOf('p2'));
-    book(world, 'one', 48, { ...CANCELLED, patientId });
+    const one = book(world, 'one', 48, { ...CANCELLED, patientId });
+    if (isDeleted) {
+      const { readAppointment } = world.clinic;
+      world.clinic.appointments.delete('one');
+      world.clinic.readAppointment = async (id, signal) =>
+        id === 'one' ? { absent: true, deleted: one } : readAppointment(id, signal);
+    }
     book(world, 'two', 51, { patientId: 'p2', updatedAt: world.now });
-    await cycles(world, 15);
+    await cycles(world, 3 * every, every);
     expect(texts(world)).toEqual([REMINDER, MOVED]);
     expect(await wrong(world)).toEqual([]);
   });
@@ -177,9 +214,9 @@ describe('a cancellation is told as such', () => {
 
   test('if the new one is found later than the setting says', async () => {
     const world = await told();
-    book(world, 'one', 48, CANCELLED);
+    book(world, 'one', 48, { ...CANCELLED, updatedAt: world.now });
     await cycles(world, 20);
-    book(world, 'two', 51);
+    book(world, 'two', 51, { updatedAt: world.now });
     await cycles(world, 20);
     expect(texts(world)).toEqual([REMINDER, CANCELLATION]);
   });

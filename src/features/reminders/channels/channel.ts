@@ -51,6 +51,8 @@ export interface ReminderChannel {
    * @throws MirrorError `settings` if an operator must act first; the reminder was certainly not delivered
    */
   send(reminder: Reminder, signal: AbortSignal): Promise<Delivery>;
+  /** Returns whether a text is short enough for one message; absent without a limit. */
+  fits?(content: ReminderContent): boolean;
   /** Parses a report sent to the callback URL; absent without reports. */
   takeCallback?(callback: ChannelCallback): CallbackAnswer;
 }

@@ -176,10 +176,15 @@ export const sms: ChannelModule<SmsSettings> = {
     const { settings, callbackUrl } = context;
     return {
       send: (reminder, signal) => send(context, reminder, signal),
+      fits: (content) => fits(gsmTextOf(textWithLink(content)), settings),
       ...(callbackUrl === null ? {} : { takeCallback: (callback) => readCallback(callback, settings, callbackUrl) }),
     };
   },
 };
+
+function fits(text: string, { maximumSegments }: SmsSettings): boolean {
+  return text.length <= LONGEST_TEXT && segmentsOf(text).count <= maximumSegments;
+}
 
 async function send(
   { settings, callbackUrl, http }: ChannelContext<SmsSettings>,
@@ -188,8 +193,7 @@ async function send(
 ): Promise<Delivery> {
   const text = gsmTextOf(textWithLink(content));
   if (recipient.phone === null) return refusedFor('no-phone');
-  if (text.length > LONGEST_TEXT || segmentsOf(text).count > settings.maximumSegments)
-    return refusedFor('text-too-long');
+  if (!fits(text, settings)) return refusedFor('text-too-long');
   const form = new URLSearchParams({
     To: recipient.phone,
     ...(settings.from === undefined

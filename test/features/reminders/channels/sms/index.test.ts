@@ -38,7 +38,9 @@ describe('a message', () => {
     expect(await attempt(channel, reminderOf({ text: 'a'.repeat(160) }))).toMatchObject({ result: 'sent' });
     for (const text of ['a'.repeat(161), `${'a'.repeat(70)}ç`]) {
       expect(await attempt(channel, reminderOf({ text }))).toMatchObject({ result: 'refused', code: 'text-too-long' });
+      expect(channel.fits?.(reminderOf({ text }).content)).toBe(false);
     }
+    expect(channel.fits?.(reminderOf({ text: 'a'.repeat(160) }).content)).toBe(true);
     expect(bed.gateway.messages()).toHaveLength(1);
   });
 
