@@ -113,7 +113,7 @@ function expectedOf([surface, said]: [string, Said], { sync, health, codes, own 
     case '/readyz':
       return { codes, result: stops ? 503 : 200 };
     case 'tenant page':
-      return said.result === 503 ? { codes: own } : { sync, health, codes: own };
+      return said.result !== undefined ? { codes: own } : { sync, health, codes: own };
     case 'status':
     case 'status --json':
       return { sync, health, codes, result: stops ? 1 : 0 };
@@ -148,7 +148,7 @@ function ofTable(out: string, tenant: string): Said {
 
 /** The first two words of the clinic, and the codes of the rows of problems. A page that Redis prevents has its code instead. */
 function ofPage({ statusCode, body: page }: { statusCode: number; body: string }, tenant: string): Said {
-  if (statusCode === 503) return { codes: sorted(matches(page, /<code>([a-z-]+)<\/code>/g)), result: 503 };
+  if (statusCode !== 200) return { codes: sorted(matches(page, /<code>([a-z-]+)<\/code>/g)), result: statusCode };
   const own = page.slice(Math.max(0, page.indexOf(`id="${tenant}"`)));
   const [, step] = /class="mark [\w-]+">.*?<\/svg>([^<]+?) *</.exec(own) ?? [];
   const [, able] = /class="able [\w-]+">([^<]+)</.exec(own) ?? [];

@@ -129,8 +129,8 @@ function alertOf(problems: readonly Problem[], now: number): string {
   return digest === null ? '' : textOf(digest, later, 'en').text;
 }
 
-/** What a webhook receives of problems that begin, last and end together: codes of begun and of ended ones, of all messages. */
-export function toldByWebhook(problems: readonly Problem[], now: number): { begun: string[]; over: string[] } {
+/** Whether a webhook receives each of problems that begin, last and end together once at its begin, and once at its end. */
+export function isToldOnce(problems: readonly Problem[], now: number): boolean {
   const told: { begun: string[]; over: string[] } = { begun: [], over: [] };
   let memory = NOTHING_REPORTED;
   for (const [afterMs, present] of [
@@ -141,8 +141,13 @@ export function toldByWebhook(problems: readonly Problem[], now: number): { begu
     memory = sent;
     if (digest === null) continue;
     const { begun, over } = payloadOf(digest, now + afterMs).data;
-    told.begun.push(...begun.problems.map(({ code }) => code));
-    told.over.push(...over.problems.map(({ code }) => code));
+    told.begun.push(...begun.problems.map(idOf));
+    told.over.push(...over.problems.map(idOf));
   }
-  return told;
+  const ids = problems.map(idOf).sort().join();
+  return told.begun.sort().join() === ids && told.over.sort().join() === ids;
+}
+
+function idOf({ tenant, subject, code }: Pick<Problem, 'tenant' | 'subject' | 'code'>): string {
+  return `${tenant} ${subject} ${code}`;
 }
