@@ -87,7 +87,7 @@ export function disagreements(told: Told): string[] {
   const truth = told['status --json'];
   const stops = truth.codes.some((code) => stopsInstallation({ tenant: null, code }));
   return Object.entries(told).flatMap(([surface, said]) => {
-    const parts = Object.entries(expectedOf([surface, said], truth, stops)).filter(
+    const parts = Object.entries(expectedOf(surface, truth, stops)).filter(
       ([part, value]) => JSON.stringify(Reflect.get(said, part)) !== JSON.stringify(value),
     );
     return parts.map(
@@ -108,12 +108,12 @@ export function renderTold(fault: string, told: Told): string {
 }
 
 /** A page of a clinic has the problems of the clinic only; readiness has no state of a clinic. */
-function expectedOf([surface, said]: [string, Said], { sync, health, codes, own }: Said, stops: boolean): object {
+function expectedOf(surface: string, { sync, health, codes, own }: Said, stops: boolean): object {
   switch (surface) {
     case '/readyz':
       return { codes, result: stops ? 503 : 200 };
     case 'tenant page':
-      return said.result !== undefined ? { codes: own } : { sync, health, codes: own };
+      return { sync, health, codes: own };
     case 'status':
     case 'status --json':
       return { sync, health, codes, result: stops ? 1 : 0 };
@@ -146,9 +146,8 @@ function ofTable(out: string, tenant: string): Said {
   return { sync, health: keyOf(able), codes: sorted(matches(problems, /\(([a-z]+(?:-[a-z]+)+)\)/g)) };
 }
 
-/** The first two words of the clinic, and the codes of the rows of problems. A page that Redis prevents has its code instead. */
-function ofPage({ statusCode, body: page }: { statusCode: number; body: string }, tenant: string): Said {
-  if (statusCode !== 200) return { codes: sorted(matches(page, /<code>([a-z-]+)<\/code>/g)), result: statusCode };
+/** The first two words of the clinic, and the codes of the rows of problems. */
+function ofPage({ body: page }: { body: string }, tenant: string): Said {
   const own = page.slice(Math.max(0, page.indexOf(`id="${tenant}"`)));
   const [, step] = /class="mark [\w-]+">.*?<\/svg>([^<]+?) *</.exec(own) ?? [];
   const [, able] = /class="able [\w-]+">([^<]+)</.exec(own) ?? [];
