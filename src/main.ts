@@ -13,7 +13,7 @@ import type { Connectors } from './composition/targets.ts';
 import { watchStateCounter } from './composition/upkeep.ts';
 import { connectors as registry } from './connectors/registry.ts';
 import { type Installation, requireTenant } from './control/installation.ts';
-import { byConfiguration, ofRedis, problemsOfHost } from './control/installation-problems.ts';
+import { byConfiguration, isLoss, ofRedis, problemsOfHost } from './control/installation-problems.ts';
 import { describeLoginLink, noPublicPort } from './control/logins.ts';
 import { createMetrics, type Metrics } from './control/metrics.ts';
 import { createNotificationReceiver } from './control/notifications.ts';
@@ -74,6 +74,9 @@ export interface DaemonOptions {
 
 /** Longest wait of an administrator for an applied change; a longer check continues afterwards. */
 const FOLLOW_MS = 4 * SECOND_MS;
+/** Longest wait of readiness for a status that shows a loss. Less than the second that it waits for problems. */
+const LOSS_WAIT_MS = SECOND_MS / 2;
+
 /**
  * Starts the daemon: checks Redis, composes the parts, opens the ports and schedules the jobs of every tenant, within its role.
  * @param signal ends the wait for Redis during the start; `close` ends a running daemon
@@ -165,7 +168,7 @@ async function openOperatorPort(parts: {
     async readiness() {
       const failure = watch.failure();
       const away = failure === null ? [] : [{ what: 'redis', why: render(failure.why), code: failure.error.code }];
-      const ofHost = failure === null ? await notReadyOf(composition) : [];
+      const ofHost = failure === null ? await notReadyOf(composition, statuses) : [];
       return [...away, ...ofHost, ...starting(composition.configuration)];
     },
     async problems() {
@@ -193,15 +196,16 @@ async function openOperatorPort(parts: {
 }
 
 /**
- * Returns the problems of Redis and of this host that prevent work. Of different configurations, only an older one does: otherwise an
- * update of a deployment would wait for ever.
+ * Returns the problems of Redis and of this host that prevent work, with a loss of Redis data until an operator decides. Of different
+ * configurations, only an older one does: otherwise an update of a deployment would wait for ever.
  */
-async function notReadyOf({ installation, stateCounter }: Composition): Promise<NotReady[]> {
+async function notReadyOf({ installation, stateCounter }: Composition, statuses: Statuses): Promise<NotReady[]> {
   const [redis, state] = [await installation.redis(), await stateCounter.view()];
   const daemons = (await installation.reloads()).flatMap(({ running }) => running ?? []);
   const isNewest = byConfiguration(daemons)[0]?.names.includes(`${hostname()} (pid ${process.pid})`);
   const problems = problemsOfHost({ at: installation.clock(), redis, state, tenants: [], daemons });
-  return problems
+  const losses = (await statuses.readSoFar(installation, LOSS_WAIT_MS)).problems.filter(({ code }) => isLoss(code));
+  return [...problems, ...losses]
     .filter(({ code }) => code !== 'configurations-differ' || isNewest !== true)
     .map(({ subject, sentence, code }) => ({ what: subject, why: sentence, code }));
 }

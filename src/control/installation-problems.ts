@@ -44,21 +44,26 @@ export function ofRedis(
   };
 }
 
-/** Returns the problems that stop the whole installation: of Redis, of the clocks, of the data directory, of configurations, and a missing daemon. Pure. */
+/**
+ * Returns the problems that stop the whole installation: of Redis, of the clocks, of the data directory, of configurations, and a missing
+ * daemon. Each names every tenant at work, so that no surface says `ok` of a tenant while the installation does not work. Pure.
+ */
 export function problemsOfHost({
   at,
   redis,
   state,
-  tenants,
+  tenants: all,
   daemons,
 }: Pick<Status, 'at' | 'redis' | 'state' | 'tenants' | 'daemons'>): Problem[] {
-  return [
-    ...(redis.refusal === null ? [] : [ofRedis(redis.refusal, null)]),
+  const tenants = all.flatMap(({ tenant, paused, pending }) => (paused ? [] : [{ tenant, waiting: pending }]));
+  const problems = [
+    // A Redis that refuses writes also refuses the sign of a running daemon.
+    ...(redis.refusal === null ? ofDaemon(redis, all, at) : [ofRedis(redis.refusal, null)]),
     ...ofClock(redis),
     ...ofDirectory(state),
-    ...ofDaemon(redis, tenants, at),
     ...ofConfigurations(daemons, at),
   ];
+  return problems.map((problem) => (tenants.length === 0 ? problem : { ...problem, tenants }));
 }
 
 function ofClock({ clockAheadMs }: Status['redis']): Problem[] {

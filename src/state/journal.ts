@@ -3,7 +3,7 @@ import type { ReasonCode } from '../model/operations.ts';
 import { slices } from '../model/pieces.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
-import type { RedisClient } from './redis.ts';
+import { type RedisClient, refusalOf } from './redis.ts';
 import { askEach, keysLike, scoresOf, sendAll } from './script.ts';
 import { createProofSealer, opens, type Sealer, sealedValue } from './sealing.ts';
 import { openTargetProofs } from './target-record.ts';
@@ -244,8 +244,9 @@ async function linesOfTenant(
 
 async function listOf(redis: RedisClient, tenant: string, oldestAt: Instant): Promise<JournaledRun[]> {
   const index = keys.journals(tenant);
-  await redis.zremrangebyscore(index, '-inf', oldestAt);
-  const scored = await redis.zrevrange(index, 0, LISTED_RUNS - 1, 'WITHSCORES');
+  // A Redis that refuses writes still lists the runs.
+  await refusalOf(() => redis.zremrangebyscore(index, '-inf', oldestAt));
+  const scored = await redis.zrevrangebyscore(index, '+inf', `(${oldestAt}`, 'WITHSCORES', 'LIMIT', 0, LISTED_RUNS);
   const runs: JournaledRun[] = [];
   for (const [run, at] of scoresOf(scored)) {
     const lines = await redis.hvals(keys.journal(tenant, run));

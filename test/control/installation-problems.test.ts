@@ -11,6 +11,7 @@ import { acceptLoss } from '../../src/features/backup/backups.ts';
 import { createOperatorServer } from '../../src/http-server/operator-server.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { render } from '../../src/messages/message.ts';
+import { redisFaultOf, storedError } from '../../src/model/errors.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { TENANT_OPERATIONS } from '../../src/operations/tenants.ts';
 import { keys } from '../../src/state/keys.ts';
@@ -132,6 +133,15 @@ describe('a missing daemon', () => {
     ['not in a new installation', null, null, []],
   ])('is reported %s', (_when, seenAgoMs, ranAgoMs, codes) => {
     expect(told(seenAgoMs, ranAgoMs).map(({ code }) => code)).toEqual(codes);
+  });
+
+  test('is not reported while Redis refuses the sign of a running daemon', () => {
+    const refusal = storedError(
+      redisFaultOf(Object.assign(new Error('OOM command not allowed'), { name: 'ReplyError' }))!,
+    );
+    const found = problems({}, { redis: { refusal, clockAheadMs: 0, daemonSeenAgoMs: 11 * MINUTE_MS } });
+    expect(found.map(({ code }) => code)).toEqual(['redis-full']);
+    expect(found[0]?.tenants).toEqual([{ tenant: expect.any(String), waiting: 0 }]);
   });
 
   test('has the time of the last daemon, which the clock of Redis measures', async () => {

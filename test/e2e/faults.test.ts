@@ -26,8 +26,9 @@ import { FAULTS, type Fault } from '../../tools/fault-table.ts';
 import { useRedis } from '../support/redis.ts';
 import { timeOfTests } from '../support/redis-date.ts';
 import { machineNow } from '../support/shifted-date.ts';
+import { disagreements, readSurfaces, renderTold, type Told } from './support/agreement.ts';
 import { type SmallWorld, startSmallWorld } from './support/small-world.ts';
-import { openSkins, SURFACES, shownOn } from './support/surfaces.ts';
+import { isToldOnce, openSkins, operatorPort, SURFACES, shownOn } from './support/surfaces.ts';
 
 /** The clinic and its two targets, each with a connection of the same name. */
 const TENANT = 'clinic-1';
@@ -65,6 +66,8 @@ interface FaultWorld {
   problems(): Promise<readonly Problem[]>;
   /** Returns the surfaces that show the sentence and the next action of a problem, with its code. */
   shownOn(problem: Problem): Promise<string[]>;
+  /** Reads every surface at one time. */
+  told(): Promise<Told>;
 }
 
 /** Starts it; gone when the test ends. */
@@ -158,6 +161,11 @@ function openFaultWorld(
     },
     problems: async () => (await status(installation)).problems,
     shownOn: async (problem) => shownOn({ composition, metrics, ahead, ...(await skins) }, problem),
+    async told() {
+      // Expires the values computed for the previous query.
+      ahead.ms += 6 * SECOND_MS;
+      return readSurfaces({ composition, tenant: TENANT, operator: operatorPort(metrics), skins: await skins });
+    },
   };
   return world;
 }
@@ -509,25 +517,39 @@ test('each fault has one sentence in every interface within a cycle, and disappe
   await world.cycle();
   expect(await world.problems()).toEqual([]);
   const seen: Record<string, unknown> = {};
+  const rows: string[] = [];
   const expected: Record<string, unknown> = {};
   for (const [name, play] of Object.entries(PLAYS) as [keyof typeof FAULTS, Play][]) {
     const fault: Fault = FAULTS[name];
     // A problem with an action for the operator states the action.
     if (fault.health === 'action-required') expect(fault.next, name).not.toBeNull();
     const { known: _known, ...said } = fault;
-    expected[name] = { ...said, shownOn: [...SURFACES], others: [], left: [] };
+    expected[name] = { ...said, shownOn: [...SURFACES], others: [], left: [], isToldOnce: true, differ: [] };
     await seeDaemon(redis.url);
     await play.induce(world);
     if (fault.known !== undefined) await world.cycle();
     const problems = await world.problems();
     const problem = problems.find(({ code }) => code === fault.code) ?? problems[0];
     const shownOn = problem === undefined ? [] : await world.shownOn(problem);
+    const during = await world.told();
+    rows.push(renderTold(name, during));
+    const told = isToldOnce(problems, Date.now());
     await play.mend(world);
     if (play.goneAfter === 'cycle') await world.cycle();
+    const after = await world.told();
+    const differ = [...disagreements(during), ...disagreements(after).map((each) => `after: ${each}`)];
     const left = codesOf(await world.problems());
     const others = codesOf(problems).filter((code) => code !== problem?.code);
-    seen[name] = { ...(problem === undefined ? {} : shapeOf(problem)), shownOn, others, left };
+    seen[name] = {
+      ...(problem === undefined ? {} : shapeOf(problem)),
+      shownOn,
+      others,
+      left,
+      isToldOnce: told,
+      differ,
+    };
   }
+  if (process.env.SURFACES_TABLE === '1') console.info(rows.join('\n'));
   expect(seen).toEqual(expected);
 });
 

@@ -1,6 +1,8 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { DAY_MS } from '../../src/model/time.ts';
 import { createJournal, journalLine, openPins } from '../../src/state/journal.ts';
 import { keys } from '../../src/state/keys.ts';
+import { connectRedis } from '../../src/state/redis.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
 import { useRedis } from '../support/redis.ts';
 
@@ -41,4 +43,32 @@ describe('an erasure of records', () => {
     expect([...(await journal.pinned('doctor', NOW))]).toEqual(['two']);
     expect(await journal.erase(recordsOf)).toEqual({ lines: 0, pins: 0 });
   });
+});
+
+test('lists the runs of the kept period, also while Redis refuses writes', async () => {
+  const connection = redis.connect();
+  const client = connectRedis(redis.url);
+  onTestFinished(() => client.disconnect());
+  const journal = createJournal(client, TENANT, IDENTITY_KEY);
+  const old = NOW - 1000 * DAY_MS;
+  for (const [run, at] of [
+    ['run-1', NOW],
+    ['run-0', old],
+  ] as const) {
+    const place = { run, target: 'doctor', recordId: 'one' };
+    const line = journalLine(createProofSealer(IDENTITY_KEY, TENANT), place, {
+      effect: 'deleted',
+      reason: 'vanished',
+      at,
+    });
+    await connection.hset(keys.journal(TENANT, run), 'doctor\tone', line);
+    await connection.zadd(keys.journals(TENANT), at, run);
+  }
+  const runs = async () => (await journal.list(NOW)).map(({ run }) => run);
+  await connection.config('SET', 'min-replicas-to-write', 1);
+  onTestFinished(async () => void (await connection.config('SET', 'min-replicas-to-write', 0)));
+  expect(await runs()).toEqual(['run-1']);
+  await connection.config('SET', 'min-replicas-to-write', 0);
+  expect(await runs()).toEqual(['run-1']);
+  expect(await connection.zrange(keys.journals(TENANT), '0', '-1')).toEqual(['run-1']);
 });

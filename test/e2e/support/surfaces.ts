@@ -11,7 +11,7 @@ import type { Metrics } from '../../../src/control/metrics.ts';
 import { status } from '../../../src/control/status.ts';
 import type { Statuses } from '../../../src/control/statuses.ts';
 import { NOTHING_REPORTED, nextDigest } from '../../../src/features/alerts/digest.ts';
-import { textOf } from '../../../src/features/alerts/texts.ts';
+import { payloadOf, textOf } from '../../../src/features/alerts/texts.ts';
 import { addAccess } from '../../../src/http-server/access/access.ts';
 import { addApi } from '../../../src/http-server/api/api.ts';
 import { openApp, PAGES_POLICY } from '../../../src/http-server/app.ts';
@@ -70,6 +70,19 @@ function isOnPage(page: string, { sentence, code, next }: Problem): boolean {
   });
 }
 
+/** Answers as the operator port of a process that can work does, with computed figures. */
+export function operatorPort(metrics: Metrics) {
+  return async (path: string) => {
+    const app = await createOperatorServer(
+      { readiness: async () => [], problems: metrics.problems, metrics: metrics.render },
+      { token: null, log: silentLogger },
+    );
+    const { statusCode: status, body } = await app.inject(path);
+    await app.close();
+    return { status, body };
+  };
+}
+
 /**
  * Returns the surfaces that show the problem with its sentence, its code and its next action. The processes around them are not started.
  */
@@ -81,13 +94,9 @@ export async function shownOn(
   // Expires the values computed for the previous query.
   ahead.ms += 6 * SECOND_MS;
   const view = await status(installation);
-  const app = await createOperatorServer(
-    { readiness: async () => [], problems: metrics.problems, metrics: metrics.render },
-    { token: null, log: silentLogger },
-  );
-  const ready = (await app.inject('/readyz')).json() as { problems: Problem[] };
-  const samples = (await app.inject('/metrics')).body;
-  await app.close();
+  const operator = operatorPort(metrics);
+  const ready = JSON.parse((await operator('/readyz')).body) as { problems: Problem[] };
+  const samples = (await operator('/metrics')).body;
   const page = (await port.inject('/')).body;
   const listed = (await port.inject('/api/v1/problems')).json() as { problems: Problem[] };
   const told = await assistant.callTool({ name: 'problems', arguments: {} });
@@ -109,10 +118,36 @@ export async function shownOn(
   return SURFACES.filter((surface) => shown[surface]);
 }
 
+/** When every problem has lasted long enough for a message. */
+const TOLD_AFTER_MS = DAY_MS + 5 * MINUTE_MS;
+
 /** The message to a recipient without earlier reports, once every problem has lasted long enough. */
 function alertOf(problems: readonly Problem[], now: number): string {
   const { untold } = nextDigest(NOTHING_REPORTED, problems, now, 15 * MINUTE_MS);
-  const later = now + DAY_MS + 5 * MINUTE_MS;
+  const later = now + TOLD_AFTER_MS;
   const { digest } = nextDigest(untold, problems, later, 15 * MINUTE_MS);
   return digest === null ? '' : textOf(digest, later, 'en').text;
+}
+
+/** Whether a webhook receives each of problems that begin, last and end together once at its begin, and once at its end. */
+export function isToldOnce(problems: readonly Problem[], now: number): boolean {
+  const told: { begun: string[]; over: string[] } = { begun: [], over: [] };
+  let memory = NOTHING_REPORTED;
+  for (const [afterMs, present] of [
+    ...[0, TOLD_AFTER_MS].map((each) => [each, problems] as const),
+    ...[1, 2, 3, 4].map((checks) => [TOLD_AFTER_MS + checks * MINUTE_MS, []] as const),
+  ]) {
+    const { digest, sent } = nextDigest(memory, present, now + afterMs, 15 * MINUTE_MS);
+    memory = sent;
+    if (digest === null) continue;
+    const { begun, over } = payloadOf(digest, now + afterMs).data;
+    told.begun.push(...begun.problems.map(idOf));
+    told.over.push(...over.problems.map(idOf));
+  }
+  const ids = problems.map(idOf).sort().join();
+  return told.begun.sort().join() === ids && told.over.sort().join() === ids;
+}
+
+function idOf({ tenant, subject, code }: Pick<Problem, 'tenant' | 'subject' | 'code'>): string {
+  return `${tenant} ${subject} ${code}`;
 }
