@@ -28,17 +28,17 @@ export async function withDeleted(
   now: Instant,
 ): Promise<SeenByPatients> {
   const { ledger } = tenant.reminders;
-  const told = (await ledger.notifiedSince(now)).filter((id) => seen.vanished.has(id));
-  if (told.length === 0) return seen;
+  const notified = (await ledger.notifiedSince(now)).filter((id) => seen.vanished.has(id));
+  if (notified.length === 0) return seen;
   const listed = new Set(
     (await ledger.wrong(now)).flatMap((one) => (one.reason === 'vanished' ? one.appointmentId : [])),
   );
-  const entries = await ledger.ofAppointments(told);
+  const entries = await ledger.ofAppointments(notified);
   const appointments = new Map(seen.appointments);
   const vanished = new Set(seen.vanished);
   const signal = AbortSignal.timeout(READING_MS);
   const isPlanned = (id: string) => Number(entries.get(id)?.some(isWaitingCancellation) === true);
-  const unlisted = told.filter((id) => !listed.has(id)).sort((one, other) => isPlanned(one) - isPlanned(other));
+  const unlisted = notified.filter((id) => !listed.has(id)).sort((one, other) => isPlanned(one) - isPlanned(other));
   for (const [index, id] of unlisted.entries()) {
     const answer = index >= MOST_READ ? null : await tenant.readAppointment(id, signal).catch(() => null);
     const found = answer === null ? null : deletedAsCancelled(answer);

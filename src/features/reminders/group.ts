@@ -76,7 +76,7 @@ export async function gather(
     }
     const prepared = reminders.name(other.entry) === id && other.entry.state === 'planned';
     const also = prepared ? await prepare(tenant, reminders, other, { signal, early: true }) : null;
-    const isAlike = also !== null && 'reminder' in also && also.recipient === recipient && isSamePlace(also, ready);
+    const isAlike = also !== null && 'reminder' in also && also.recipient === recipient && isSameLocation(also, ready);
     const longer = isAlike ? [...members.map((member) => member.ready), also] : [];
     if (isAlike && isSendable(longer)) members.push({ claim: other, ready: also });
     else await release(reminders, other);
@@ -100,7 +100,7 @@ function byDueTime(one: LedgerEntry, other: LedgerEntry): number {
 }
 
 /** A list of times has one location and one language. */
-function isSamePlace({ input: one }: Ready, { input: other }: Ready): boolean {
+function isSameLocation({ input: one }: Ready, { input: other }: Ready): boolean {
   if (
     languageOf(one.patient?.language ?? null, one.language) !==
     languageOf(other.patient?.language ?? null, other.language)
@@ -166,9 +166,9 @@ function changeOf(input: ContentInput, language: Language): string {
       .format(startAt)
       .replaceAll(',', '');
   const { moved, cancelled, at } = CHANGE_TEXTS[language];
-  const told = when(correction?.sentTime ?? input);
-  if (correction?.kind === 'cancelled') return filled(cancelled, { told });
+  const sentTime = when(correction?.sentTime ?? input);
+  if (correction?.kind === 'cancelled') return filled(cancelled, { told: sentTime });
   const now = when(input);
-  const text = correction?.kind === 'moved' ? filled(moved, { told, now }) : filled(at, { now });
+  const text = correction?.kind === 'moved' ? filled(moved, { told: sentTime, now }) : filled(at, { now });
   return namesAddress(input) ? `${text}, ${location?.address}` : text;
 }

@@ -15,7 +15,7 @@ export type MessageLedger = ReturnType<typeof openMessageLedger>;
 const RETENTION_MS = 2 * DAY_MS;
 
 /** Appointment of a patient with a reminder, as lists of the clinic showed it. */
-export interface KnownVisit {
+export interface ObservedVisit {
   /** First cycle that stored the appointment. */
   foundAt: Instant;
   /** False if the appointment may be older than the observation of the patient. */
@@ -33,7 +33,7 @@ const COVERAGE = '';
 /** Opens this part of the ledger. */
 export function openMessageLedger(redis: RedisClient, tenant: string, sealer: Sealer) {
   const announced = keys.remindersTold(tenant);
-  const known = keys.remindersKnown(tenant);
+  const observed = keys.remindersKnown(tenant);
   const wrong = sealedTable<WrongInformation>(keys.remindersWrong(tenant), { redis, sealer });
   const fieldOf = ({ appointmentId, channel }: Pick<WrongInformation, 'appointmentId' | 'channel'>) =>
     JSON.stringify([appointmentId, channel]);
@@ -53,21 +53,21 @@ export function openMessageLedger(redis: RedisClient, tenant: string, sealer: Se
       return [...all.values()].sort((one, other) => one.sinceAt - other.sinceAt);
     },
     /** Returns the watched appointments, and the start until which earlier complete lists showed all appointments. */
-    async known(): Promise<{ visits: Map<string, KnownVisit>; coveredUntilAt: Instant }> {
-      const fields = new Map(Object.entries(await redis.hgetall(known)));
+    async observed(): Promise<{ visits: Map<string, ObservedVisit>; coveredUntilAt: Instant }> {
+      const fields = new Map(Object.entries(await redis.hgetall(observed)));
       const coveredUntilAt = Number(fields.get(COVERAGE) ?? 0);
       fields.delete(COVERAGE);
       return {
-        visits: new Map([...fields].map(([id, value]) => [id, JSON.parse(value) as KnownVisit])),
+        visits: new Map([...fields].map(([id, value]) => [id, JSON.parse(value) as ObservedVisit])),
         coveredUntilAt,
       };
     },
     /** Stores changed watched appointments (null: watched no longer), and the coverage. */
-    async storeKnown(changes: ReadonlyMap<string, KnownVisit | null>, coveredUntilAt: Instant): Promise<void> {
+    async storeObserved(changes: ReadonlyMap<string, ObservedVisit | null>, coveredUntilAt: Instant): Promise<void> {
       const stored = [...changes].flatMap(([id, one]) => (one === null ? [] : [id, JSON.stringify(one)]));
       const gone = [...changes].flatMap(([id, one]) => (one === null ? [id] : []));
-      await redis.hset(known, COVERAGE, coveredUntilAt, ...stored);
-      if (gone.length > 0) await redis.hdel(known, ...gone);
+      await redis.hset(observed, COVERAGE, coveredUntilAt, ...stored);
+      if (gone.length > 0) await redis.hdel(observed, ...gone);
     },
     /**
      * Moves the messages about an appointment to the appointment that replaces it, in one step.

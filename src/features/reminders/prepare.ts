@@ -14,7 +14,7 @@ import type { AddressHash } from './opt-outs.ts';
 import { comparableAddress, locationOf } from './places.ts';
 import type { OpenChannel, OpenReminders } from './ports.ts';
 import { addressOf } from './recipients.ts';
-import { isToldByCorrection } from './remedies.ts';
+import { isCoveredByCorrection } from './remedies.ts';
 import type { ReminderRule } from './rules.ts';
 import { decideByAppointment, decideByPatient, decideByTime } from './rules.ts';
 import { dropped, SOURCE_RETRY_MS, type Step, sourceStep, stepOf } from './steps.ts';
@@ -71,7 +71,7 @@ export async function prepare(
   const stillInTime = decideByTime(entry, rule, reminders.rules.quiet, clock());
   if (stillInTime.do !== 'send') return stepOf(stillInTime);
   const own = await reminders.ledger.ofAppointment(entry.appointmentId);
-  if (entry.correction === null && isToldByCorrection(entry, own, tenant.clock())) return dropped('outdated');
+  if (entry.correction === null && isCoveredByCorrection(entry, own, tenant.clock())) return dropped('outdated');
   const correction = await correctionNow(tenant, reminders, entry, source);
   if (correction !== null && !('kind' in correction)) return correction;
   return address(tenant, reminders, { rule, channel, source, entry, correction });

@@ -109,7 +109,7 @@ function rebooksUntil({ file }: OpenReminders, { startAt }: LedgerEntry, from: I
 }
 
 /** Returns whether a correction tells the same time as a reminder: due now, or sent in the last hours. */
-export function isToldByCorrection(
+export function isCoveredByCorrection(
   { startAt, channel }: LedgerEntry,
   own: readonly LedgerEntry[],
   now: Instant,

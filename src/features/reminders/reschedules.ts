@@ -4,7 +4,7 @@ import type { LedgerEntry } from '../../model/reminders.ts';
 import type { Lookup } from '../../model/snapshots.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
 import type { SeenByPatients } from './corrections.ts';
-import type { KnownVisit } from './message-ledger.ts';
+import type { ObservedVisit } from './message-ledger.ts';
 import type { OpenReminders } from './ports.ts';
 import { addressOf } from './recipients.ts';
 
@@ -16,7 +16,7 @@ const MOST_READ = 10;
 const READING_MS = 30 * SECOND_MS;
 
 /** Appointments of patients who have a reminder, as earlier cycles and this cycle found them. */
-type Known = ReadonlyMap<string, KnownVisit>;
+type Observations = ReadonlyMap<string, ObservedVisit>;
 
 /** Result of a cycle that reschedules use. */
 interface SeenLists extends SeenByPatients {
@@ -30,11 +30,11 @@ interface SeenLists extends SeenByPatients {
 type ReadPatient = (id: string) => Promise<Lookup<Patient> | null>;
 
 /** Appointments that were told and do not take place, and what is known of them. */
-interface Told {
+interface Notified {
   messages: ReadonlyMap<string, readonly LedgerEntry[]>;
   /** Patient of each watched appointment. */
   patients: ReadonlyMap<string, string>;
-  known: Known;
+  observed: Observations;
 }
 
 /**
@@ -51,26 +51,26 @@ export async function followReschedules(
   const { ledger, file } = reminders;
   const { watched, coveredUntilAt } = seen;
   if (file.rescheduleWithinMinutes === 0) return;
-  const told = await ledger.notifiedSince(now);
-  const ids = new Set([...watched, ...told]);
+  const notified = await ledger.notifiedSince(now);
+  const ids = new Set([...watched, ...notified]);
   if (ids.size === 0) return;
-  const before = await ledger.known();
+  const before = await ledger.observed();
   const isWhole = coveredUntilAt !== null;
-  const missing = told.filter((id) => isGone(seen, id) || (isWhole && !seen.appointments.has(id)));
+  const missing = notified.filter((id) => isGone(seen, id) || (isWhole && !seen.appointments.has(id)));
   const messages = await ledger.ofAppointments(missing);
   const patients = patientsOf(reminders, seen, ids, messages);
-  const known = observe(seen, { ids, patients }, { ...before, isWhole }, now);
-  const changes = new Map<string, KnownVisit | null>(known);
+  const observed = observe(seen, { ids, patients }, { ...before, isWhole }, now);
+  const changes = new Map<string, ObservedVisit | null>(observed);
   for (const [id, { startAt }] of before.visits) {
-    if (!known.has(id) && startAt < now - RETENTION_MS) changes.set(id, null);
+    if (!observed.has(id) && startAt < now - RETENTION_MS) changes.set(id, null);
   }
   const covered = coveredUntilAt ?? before.coveredUntilAt;
   const isCoverageOld = Math.abs(covered - before.coveredUntilAt) > HOUR_MS;
-  if (changes.size > 0 || isCoverageOld) await ledger.storeKnown(changes, covered);
+  if (changes.size > 0 || isCoverageOld) await ledger.storeObserved(changes, covered);
   const signal = AbortSignal.timeout(READING_MS);
   let unread = MOST_READ;
   const read: ReadPatient = async (id) => (unread-- > 0 ? readPatient(id, signal).catch(() => null) : null);
-  const all = { messages, patients, known: new Map([...before.visits, ...known]) };
+  const all = { messages, patients, observed: new Map([...before.visits, ...observed]) };
   const pairs = [...messages.keys()].map((from) => movesOf(reminders, seen, { ...all, from, read }, now));
   await followAll(reminders, messages, (await Promise.all(pairs)).flat(), now);
 }
@@ -84,7 +84,7 @@ function patientsOf(
   { proofs }: OpenReminders,
   { appointments }: SeenByPatients,
   ids: ReadonlySet<string>,
-  messages: Told['messages'],
+  messages: Notified['messages'],
 ): Map<string, string> {
   const all = new Set([...appointments.values()].flatMap(({ patientId }) => patientId ?? []));
   const patients = new Map<string, string>();
@@ -106,14 +106,14 @@ function patientsOf(
  */
 function observe(
   seen: SeenByPatients,
-  watched: { ids: ReadonlySet<string>; patients: Told['patients'] },
-  { visits, coveredUntilAt, isWhole }: { visits: Known; coveredUntilAt: Instant; isWhole: boolean },
+  watched: { ids: ReadonlySet<string>; patients: Notified['patients'] },
+  { visits, coveredUntilAt, isWhole }: { visits: Observations; coveredUntilAt: Instant; isWhole: boolean },
   now: Instant,
-): Map<string, KnownVisit> {
+): Map<string, ObservedVisit> {
   const observed = new Set([...watched.patients].flatMap(([id, patient]) => (visits.has(id) ? [patient] : [])));
   const patients = new Set(watched.patients.values());
-  const changes = new Map<string, KnownVisit>();
-  const store = (id: string, one: KnownVisit) => {
+  const changes = new Map<string, ObservedVisit>();
+  const store = (id: string, one: ObservedVisit) => {
     if (JSON.stringify(one) !== JSON.stringify(visits.get(id))) changes.set(id, one);
   };
   for (const appointment of seen.appointments.values()) {
@@ -154,10 +154,10 @@ interface Move {
 async function movesOf(
   reminders: OpenReminders,
   seen: SeenByPatients,
-  { messages, patients, known, from, read }: Told & { from: string; read: ReadPatient },
+  { messages, patients, observed, from, read }: Notified & { from: string; read: ReadPatient },
   now: Instant,
 ): Promise<Move[]> {
-  const gone = known.get(from);
+  const gone = observed.get(from);
   const entries = messages.get(from) ?? [];
   if (gone?.goneAt == null || !isGone(seen, from) || entries.some(({ answer }) => answer?.is === 'cancelled'))
     return [];
@@ -167,7 +167,7 @@ async function movesOf(
     at != null && of !== null && Math.abs(at - of) <= windowMs;
   const changedAt = seen.appointments.get(from)?.updatedAt ?? null;
   const isNewOf = ({ id, updatedAt }: Appointment) =>
-    known.get(id)?.isNew === true && (isInWindow(known.get(id)?.foundAt) || isInWindow(updatedAt, changedAt));
+    observed.get(id)?.isNew === true && (isInWindow(observed.get(id)?.foundAt) || isInWindow(updatedAt, changedAt));
   const alike = [...seen.appointments.values()].flatMap((to) => {
     // Messages are about the visit of each patient, not about an appointment of several.
     const isOther = to.id !== from && to.patientIds === undefined && to.time.startAt > now && !isGone(seen, to.id);
@@ -178,7 +178,9 @@ async function movesOf(
   let found = alike.filter(({ to }) => to.patientId === patient && isNewOf(to));
   if (found.length === 0) {
     // The other record of a merged patient was not observed, so the clinic's change time must show that the appointment is new.
-    const others = alike.filter(({ to }) => isInWindow(to.updatedAt) && isInWindow(known.get(to.id)?.foundAt ?? now));
+    const others = alike.filter(
+      ({ to }) => isInWindow(to.updatedAt) && isInWindow(observed.get(to.id)?.foundAt ?? now),
+    );
     const merged = others.length === 0 ? null : await mergedOf(reminders, { patient, entries, others, read });
     found = others.filter(({ to }) => to.patientId === merged);
   }
@@ -194,26 +196,26 @@ async function movesOf(
  */
 async function mergedOf(
   { optOuts, channels, file, proofs }: OpenReminders,
-  told: {
+  notified: {
     patient: string | null;
     entries: readonly LedgerEntry[];
     others: readonly { to: Appointment }[];
     read: ReadPatient;
   },
 ): Promise<string | null> {
-  const message = told.entries.find(({ handedAs, recipient }) => handedAs !== null && recipient !== null);
+  const message = notified.entries.find(({ handedAs, recipient }) => handedAs !== null && recipient !== null);
   if (message === undefined) return null;
-  const { patient } = told;
-  const candidates = new Set(told.others.flatMap(({ to }) => to.patientId ?? []));
+  const { patient } = notified;
+  const candidates = new Set(notified.others.flatMap(({ to }) => to.patientId ?? []));
   if (patient !== null && proofs.patient(message.id, patient) === message.patientProof) {
     candidates.delete(patient);
     if (candidates.size === 0) return null;
-    const before = await told.read(patient);
+    const before = await notified.read(patient);
     if (before === null || !('absent' in before)) return null;
   }
   const needs = channels.get(message.channel)?.needs ?? 'nothing';
   for (const id of candidates) {
-    const answer = await told.read(id);
+    const answer = await notified.read(id);
     const address = answer !== null && 'found' in answer ? addressOf(needs, answer.found, file.phoneRegion) : null;
     if (needs !== 'nothing' && address !== null && message.recipient === optOuts.hashOf(needs, address)) return id;
   }
@@ -223,7 +225,7 @@ async function mergedOf(
 /** Follows each move. Same treatment and nearest start first; each new appointment replaces one. */
 async function followAll(
   reminders: OpenReminders,
-  messages: Told['messages'],
+  messages: Notified['messages'],
   moves: readonly Move[],
   now: Instant,
 ): Promise<void> {
@@ -247,7 +249,7 @@ function isAnnounced({ state }: LedgerEntry): boolean {
 }
 
 /** Returns 0 for the same treatment, 1 for the same agenda, otherwise null. */
-function likenessOf(from: KnownVisit, to: Appointment): 0 | 1 | null {
+function likenessOf(from: ObservedVisit, to: Appointment): 0 | 1 | null {
   if (from.treatmentId !== null && from.treatmentId === to.treatmentId) return 0;
   return agendasOf(to).some((id) => from.agendaIds.includes(id)) ? 1 : null;
 }

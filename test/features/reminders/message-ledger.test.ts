@@ -1,12 +1,19 @@
 import { expect, test } from 'vitest';
-import { type KnownVisit, openMessageLedger } from '../../../src/features/reminders/message-ledger.ts';
+import { type ObservedVisit, openMessageLedger } from '../../../src/features/reminders/message-ledger.ts';
 import { keys } from '../../../src/state/keys.ts';
 import { createProofSealer } from '../../../src/state/sealing.ts';
 import { useRedis } from '../../support/redis.ts';
 
 const redis = useRedis({ appendOnly: false });
 const TENANT = 'studio-rossi';
-const VISIT: KnownVisit = { foundAt: 1, isNew: true, startAt: 5, agendaIds: ['a1'], treatmentId: null, goneAt: null };
+const VISIT: ObservedVisit = {
+  foundAt: 1,
+  isNew: true,
+  startAt: 5,
+  agendaIds: ['a1'],
+  treatmentId: null,
+  goneAt: null,
+};
 
 function open() {
   return openMessageLedger(redis.connect(), TENANT, createProofSealer(Buffer.alloc(32, 7), TENANT));
@@ -14,16 +21,16 @@ function open() {
 
 test('watched appointments and the coverage of lists are kept until they are removed', async () => {
   const ledger = open();
-  expect(await ledger.known()).toEqual({ visits: new Map(), coveredUntilAt: 0 });
-  await ledger.storeKnown(
-    new Map<string, KnownVisit>([
+  expect(await ledger.observed()).toEqual({ visits: new Map(), coveredUntilAt: 0 });
+  await ledger.storeObserved(
+    new Map<string, ObservedVisit>([
       ['one', VISIT],
       ['two', { ...VISIT, goneAt: 3 }],
     ]),
     9,
   );
-  await ledger.storeKnown(new Map([['one', null]]), 9);
-  expect(await ledger.known()).toEqual({ visits: new Map([['two', { ...VISIT, goneAt: 3 }]]), coveredUntilAt: 9 });
+  await ledger.storeObserved(new Map([['one', null]]), 9);
+  expect(await ledger.observed()).toEqual({ visits: new Map([['two', { ...VISIT, goneAt: 3 }]]), coveredUntilAt: 9 });
 });
 
 test('messages follow to the other appointment in one step, but not during a delivery', async () => {

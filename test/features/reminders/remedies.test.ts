@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isToldByCorrection } from '../../../src/features/reminders/remedies.ts';
+import { isCoveredByCorrection } from '../../../src/features/reminders/remedies.ts';
 import type { LedgerEntry } from '../../../src/model/reminders.ts';
 import { DAY_MS, HOUR_MS } from '../../../src/model/time.ts';
 import { NOW } from '../../sync/arbitraries.ts';
@@ -23,5 +23,5 @@ test.each<[string, Partial<LedgerEntry>, boolean]>([
   ['in another channel', { channel: 'mail' }, false],
   ['of a cancellation', { correction: { kind: 'cancelled', fact: 'f' } }, false],
 ])('a reminder and a correction %s', (_, changes, isTold) => {
-  expect(isToldByCorrection(REMINDER, [{ ...MOVED, ...changes }], NOW)).toBe(isTold);
+  expect(isCoveredByCorrection(REMINDER, [{ ...MOVED, ...changes }], NOW)).toBe(isTold);
 });
