@@ -41,7 +41,7 @@ export interface Judgement {
   repeated: number;
   /** Corrections above the limit of their recipient. */
   flooded: number;
-  /** Cancellations of a visit that already stood under another id. */
+  /** Cancellations of a visit that already has another id. */
   split: number;
   /** Names of the reminders that were received, as {@link reminderName} makes them. */
   received: ReadonlySet<string>;
@@ -137,7 +137,7 @@ interface CorrectionLine {
   isSoon: boolean;
 }
 
-/** Counts messages that came in spite of the corrections of the hour before: after two only one, about a visit that stands still. */
+/** Counts messages that came in spite of the corrections of the hour before: after two only one, about a visit that no longer moves. */
 function floodedOf(corrections: readonly CorrectionLine[]): number {
   const byMessage = Map.groupBy(corrections, ({ message }) => idOf(message));
   const sent = new Map<string, number[]>();
@@ -216,7 +216,7 @@ function appointmentTold(known: Known, { to, told, correction }: ReceivedMessage
   const ids = [...(known.byAddress.get(to) ?? [])].flatMap((patientId) => [...(known.ofPatient.get(patientId) ?? [])]);
   const all = ids.flatMap((id) => known.appointments.get(id) ?? []);
   const alike = all.filter((one) => localText(one.startAt, zoneOf(one)) === told);
-  // A visit that was booked again at the same time stands beside the cancelled one.
+  // A visit that was booked again at the same time exists with the cancelled one.
   return alike.find(({ status }) => (status === 'cancelled') === (correction === 'cancelled')) ?? alike[0] ?? null;
 }
 
@@ -253,7 +253,7 @@ function lateOrEarly(
   if (at >= about.startAt) return 'begun';
   const allowed = allowedFor(rule, about.startAt, zoneOf(about));
   if (allowed === null) return 'night';
-  // A list tells what its first visit tells in time.
+  // A list is as late as its first visit.
   const earliestAt = allowed.fromAt - (isListed ? PROMISE.togetherMinutes * MINUTE_MS : 0);
   if (at < earliestAt) return 'early';
   if (at > allowed.untilAt) return 'late';

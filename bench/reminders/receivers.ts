@@ -65,7 +65,7 @@ export async function startReceivers(world: World, seed: number, { lostAnswers, 
 
 const CHANGES = /^(?:Appointments changed|Appuntamenti cambiati), [^:]+: (.+)\.$/;
 
-/** The times that a text message tells: one, all of a list of visits, or those of a list of changes, which have no year. */
+/** The times in a text message: one, all of a list of visits, or those of a list of changes, which have no year. */
 export function linesOf(body: string, year: number): Pick<ReceivedMessage, 'rule' | 'correction' | 'told'>[] {
   const changes = CHANGES.exec(body)?.[1];
   if (changes === undefined) {

@@ -119,7 +119,7 @@ function learn(
 }
 
 /**
- * A visit of the patient was cancelled and another one booked between two reads, by chance: nobody can tell that from a move.
+ * A visit of the patient was cancelled and another one booked between two reads, by chance: no one can distinguish that from a move.
  * @returns the others that a first correction may tell, or the desk may be shown
  */
 function byChance(

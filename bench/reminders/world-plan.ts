@@ -26,12 +26,12 @@ export const PROMISE = {
   leadMinutes: 60,
   graceMinutes: 120,
   unreachableMinutes: 60,
-  /** Corrections of one recipient in an hour; one more comes when the time has stood still for so long. */
+  /** Corrections of one recipient in an hour; one more comes when the time did not change for this long. */
   correctionsPerHour: 2,
   stillMinutes: 10,
-  /** A list tells visits whose reminder would follow within so long. */
+  /** A list has the visits whose reminder would follow within this time. */
   togetherMinutes: 240,
-  /** A correction that tells a time replaces the reminder of the time that would follow within so long. */
+  /** A correction with a time replaces the reminder of that time that would follow within this time. */
   toldByCorrectionMinutes: 240,
   /** Only patients with this consent receive text messages. */
   consent: 'reminders',
