@@ -103,8 +103,8 @@ export function judge(history: readonly Happening[]): Judgement {
     }
     const { message, at } = happening;
     if (message.correction === 'cancelled') known.toldCancelled.add(toldName(message));
-    const isCorrection = message.correction !== null || known.toldCancelled.has(toldName(message));
     const about = appointmentTold(known, message);
+    const isCorrection = message.correction !== null || wasCancelled(known, message, about);
     const reason =
       about === null
         ? 'nothing-then'
@@ -125,6 +125,13 @@ export function judge(history: readonly Happening[]): Judgement {
     corrections.push({ at, message, isStill, isSoon: about.startAt - at < SOON_MS });
   }
   return { wrong, double, repeated, received, corrected, split, flooded: floodedOf(corrections) };
+}
+
+/** The patient was told a cancellation of this time, or of the visit that this one replaces. */
+function wasCancelled(known: Known, message: ReceivedMessage, about: TrueAppointment | null): boolean {
+  const replaced = known.appointments.get(about?.replaces ?? '');
+  const before = replaced === undefined ? message.told : localText(replaced.startAt, zoneOf(replaced));
+  return [message.told, before].some((told) => known.toldCancelled.has(toldName({ ...message, told })));
 }
 
 /** A correction, or a line of a list of them. */

@@ -43,7 +43,10 @@ interface Stand extends Span {
 export function owed(history: readonly Happening[], circumstances: Circumstances): Set<string> {
   const names = new Set<string>();
   const patients = patientSpans(history);
-  const optOuts = new Map(history.flatMap((one) => (one.kind === 'opt-out' ? [[one.address, one.at] as const] : [])));
+  // The first one counts: each member of a family may send one.
+  const optOuts = new Map(
+    history.toReversed().flatMap((one) => (one.kind === 'opt-out' ? [[one.address, one.at] as const] : [])),
+  );
   for (const stand of standsOf(history)) {
     const { appointment } = stand;
     for (const rule of RULES.filter(({ agendas }) => agendas.includes(appointment.agendaId))) {

@@ -279,7 +279,7 @@ function read({ deeds }: Scenario, agendaId: string, at: number): void {
 function laterStart(draw: Draw, identity: Identity, taken: Set<string>, at: number): number {
   const startAt = nearStart(draw, identity, taken);
   if (startAt > at + 30 * MINUTE_MS) return startAt;
-  return laterStart(draw, { ...identity, startAt: startAt + draw.whole(1, 24) * 60 * MINUTE_MS }, taken, at);
+  return laterStart(draw, { ...identity, startAt: startAt + draw.whole(1, 4) * 60 * MINUTE_MS }, taken, at);
 }
 
 /** In the day before the start, when most reminders were sent. */

@@ -162,6 +162,8 @@ test('what was promised and stood all along is owed, and nothing else', () => {
     'eve text',
     'shortly text',
   ]);
+  const optOuts = [EVE, EVE + 86_400_000].map((at): Happening => ({ at, kind: 'opt-out', address: '+393331234567' }));
+  expect(names([...base, ...optOuts])).toEqual(['eve mail']);
   expect(names(base, { readings: new Map() })).toEqual([]);
   // Away until the grace has nearly passed, and for a shorter while.
   const outage = (untilTime: string) => ({
@@ -224,6 +226,15 @@ describe('a visit that got another id', () => {
     ]);
     expect(judged).toMatchObject({ split: 1, wrong: {}, double: 0 });
   });
+});
+
+test('the reminder of the new time is the correction after a cancellation that could not wait', () => {
+  const shortlyBefore = [patient(), appointment(), message(EVE), appointment({ status: 'cancelled' }, EVE + 1)];
+  const cancelled = message(EVE + 2, { correction: 'cancelled' });
+  const next = other({ startAt: MOVED });
+  const told = message(EVE + 6, { told: localText(MOVED, ROME) });
+  expect(judge([...shortlyBefore, cancelled, next, told]).wrong).toEqual({});
+  expect(judge([...shortlyBefore, next, told]).wrong).toEqual({ early: 1 });
 });
 
 test('after a merge, messages to the number are about the visits of the remaining patient', () => {
