@@ -332,8 +332,8 @@ function ofWrong({ tenant, reminders }: TenantStatus): Problem[] {
     const uncorrected = all.filter(({ correctsAt }) => correctsAt === null);
     const channels = [...new Set(all.map(({ channel }) => channel))].join(', ');
     const reasons = [...new Set(uncorrected.map(({ reason }) => reason))].join(', ');
-    const misinformed = { code: 'patient-misinformed' } as const;
-    const { code } = all.every(({ isUntold }) => isUntold === true) ? ({ code: 'patient-untold' } as const) : misinformed;
+    const isUntold = all.every((one) => one.isUntold === true);
+    const { code } = isUntold ? ({ code: 'patient-untold' } as const) : ({ code: 'patient-misinformed' } as const);
     const report =
       uncorrected.length === 0 ? message('correction-due', { channels }) : message(code, { channels, reasons });
     const next = `clinic-mirror reminders explain ${tenant} ${shellWord(id)}`;
