@@ -39,6 +39,8 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
     'planSummary',
     'refusedFiles',
     'listRecords',
+    'byConfiguration',
+    'isLoss',
     'openTasks',
     'readTask',
     'viewWeek',

@@ -119,7 +119,7 @@ test('a plan shows old and new value of each field, by the current content of th
   expect(changes.get('3')).toEqual([
     { field: 'busy', before: { kind: 'text', text: 'busy' }, after: { kind: 'text', text: 'free' } },
   ]);
-  expect(text).toMatch(/ 1 .* changed: time +written\n +time 2026-06-16 08:00:00Z to .* → 2026-06-16 10:00:00Z to/);
+  expect(text).toMatch(/ 1 .* changed: time +to write\n +time 2026-06-16 08:00:00Z to .* → 2026-06-16 10:00:00Z to/);
   expect(text).toMatch(/ 3 .*\n +busy or free busy → free$/m);
   expect(JSON.stringify([...changes])).not.toContain('Mario');
 

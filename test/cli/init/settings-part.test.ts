@@ -101,7 +101,7 @@ describe('the settings', () => {
     [{ redisUrl: 'http://127.0.0.1' }, 'answer-refused', 'redis:'],
     [{ clinic: { ...SETTINGS.clinic, clientId: undefined } }, 'answer-missing', 'clinic.clientId'],
     [{ calendarKinds: ['ical'] }, 'answer-refused', 'caldav'],
-    [{ calendarKinds: [] }, 'answer-missing', 'calendarKinds'],
+    [{ calendarKinds: [] }, 'answer-refused', 'write calendarKinds: ['],
   ])('refuse %j, and show the correct form', async (changed, code, says) => {
     const failure = await make(newFolder(), { ...SETTINGS, ...changed }).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(MirrorError);

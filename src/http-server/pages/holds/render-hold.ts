@@ -65,8 +65,8 @@ function factsOf(context: PageContext, view: HoldView): Html {
     const range = words.usualRange(Math.min(...usual), Math.max(...usual));
     facts.push([words.usual, html`${range} <span class="quiet">(${usual.join(', ')}: ${words.lastDays})</span>`]);
   }
-  if (limit !== null)
-    facts.push(['', words.limit(limit.count, Math.round(limit.share * 100), exceededIn ?? hold.target)]);
+  const exceeded = isOfMessages ? null : (exceededIn ?? hold.target);
+  if (limit !== null) facts.push(['', words.limit(limit.count, Math.round(limit.share * 100), exceeded)]);
   if (hold.state !== 'open') {
     const when = hold.decidedAt === null ? null : times.both(hold.decidedAt);
     facts.push([words.wasDecided, html`<strong>${words[hold.state]}</strong> ${when}`]);

@@ -18,8 +18,8 @@ const en = {
   titleOf: (changes: number) => `${count('change', 'changes')(changes)} on hold`,
   why: 'Reason',
   linked: (links: number) => `The target had ${count('event', 'events')(links)} when the hold began.`,
-  limit: (limit: number, share: number, target: string) =>
-    `More than ${limit} changes of ${target}, and more than ${share} % of the total, at once require approval.`,
+  limit: (limit: number, share: number, target: string | null) =>
+    `More than ${limit} changes${target === null ? '' : ` of ${target}`}, and more than ${share} % of the total, at once require approval.`,
   usual: 'Usual',
   usualRange: (least: number, most: number) => (least === most ? `${most} a day` : `${least}–${most} a day`),
   lastDays: 'in the last seven days, newest first',
@@ -97,7 +97,7 @@ export const HOLDS: Texts<typeof en> = {
     why: 'Motivo',
     linked: (links) => `La destinazione aveva ${count('evento', 'eventi')(links)} all’inizio della sospensione.`,
     limit: (limit, share, target) =>
-      `Più di ${limit} modifiche di ${target}, e più del ${share} % del totale, in una volta richiedono conferma.`,
+      `Più di ${limit} modifiche${target === null ? '' : ` di ${target}`}, e più del ${share} % del totale, in una volta richiedono conferma.`,
     usual: 'Di solito',
     usualRange: (least, most) => (least === most ? `${most} al giorno` : `${least}–${most} al giorno`),
     lastDays: 'negli ultimi sette giorni, dal più recente',
