@@ -79,6 +79,7 @@ const PICTURES: Readonly<Record<string, Picture>> = {
   },
   explain: { address: ({ tenant, appointment }) => `/tenants/${tenant}/explain?id=${encodeURIComponent(appointment)}` },
   plan: { address: ({ tenant }) => `/tenants/${tenant}/plan` },
+  replies: { address: ({ tenant }) => `/tenants/${tenant}/replies` },
   configuration: { address: () => `/tenants/${MANAGED}/configuration` },
   'configuration-diff': {
     address: () => `/tenants/${MANAGED}/configuration`,
