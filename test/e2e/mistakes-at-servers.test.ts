@@ -113,7 +113,7 @@ const CLINIC: Mistake[] = [
     name: 'base URL: port',
     ...examinedBy('doctor', async (made) => useBaseUrl(made, `http://127.0.0.1:${await freePort()}`)),
     where: /see clinicClients\.main\.baseUrl in clinic-mirror\.yaml/,
-    cause: /the connection failed: 127\.0\.0\.1:\d+/,
+    cause: /the server refuses the connection: 127\.0\.0\.1:\d+/,
     next: /wait, or repeat the request; see/,
   },
   {
