@@ -32,7 +32,8 @@ export function watchEnds(): (status: Pick<Status, 'at' | 'problems' | 'tenants'
     const atWork = new Set(tenants.flatMap(({ tenant, paused }) => (paused ? [] : [tenant])));
     const isTold = before !== null && at - before.at <= LONGEST_GAP_MS;
     const gone = isTold ? [...(last ?? [])].filter(([id]) => !seen.has(id)).map(([, problem]) => problem) : [];
-    const over = gone.filter((problem) => isOver(problem, problems, atWork));
+    const begun = problems.filter((problem) => last?.has(problemId(problem)) !== true);
+    const over = gone.filter((problem) => isOver(problem, begun, atWork));
     ended = [...over.map((problem) => ({ ...problem, endedAt: at })), ...ended]
       .filter((one) => at - one.endedAt < SHOWN_MS && !seen.has(problemId(one)))
       .slice(0, MOST_ENDED);
@@ -41,11 +42,11 @@ export function watchEnds(): (status: Pick<Status, 'at' | 'problems' | 'tenants'
   };
 }
 
-/** Returns false for a problem that another problem replaces, and for tenants that were paused or removed. */
-function isOver(gone: Problem, problems: readonly Problem[], atWork: ReadonlySet<string>): boolean {
+/** Returns false for a problem that one of the begun problems replaces, and for tenants that were paused or removed. */
+function isOver(gone: Problem, begun: readonly Problem[], atWork: ReadonlySet<string>): boolean {
   const concerned = tenantsOf(gone);
   if (concerned.length > 0 && !concerned.some((tenant) => atWork.has(tenant))) return false;
-  return !problems.some(
+  return !begun.some(
     (other) =>
       (other.tenant === gone.tenant && other.subject === gone.subject) ||
       (other.tenants !== undefined && concerned.some((tenant) => tenantsOf(other).includes(tenant))),

@@ -63,6 +63,13 @@ test.each<[string, Problem, readonly Problem[], { paused?: boolean }]>([
   expect(at(2, after)).toEqual([]);
 });
 
+test('a problem that lasts hides no end of another problem of its subject', () => {
+  const at = watch();
+  const lasting = { ...problemOf(null, { code: 'clock-differs' }), tenants: [{ tenant: 'aurora', waiting: 0 }] };
+  at(0, [lasting, { ...lasting, ...problemOf(null, { code: 'redis-full' }) }, problemOf('aurora')]);
+  expect(at(1, [lasting]).map(([code]) => code)).toEqual(['redis-full', 'calendar-gone']);
+});
+
 test('an end at an unknown time is not told, and only the newest ends are kept', () => {
   const at = watch();
   const many = Array.from({ length: 60 }, (_, index) => problemOf('aurora', { code: `code-${index}` }));
