@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { type EndedProblem, watchEnds } from './ended-problems.ts';
 import type { Installation } from './installation.ts';
 import { status, statusByAndBy } from './status.ts';
 import type { Status } from './status-view.ts';
@@ -70,6 +71,8 @@ export interface Statuses {
   readSoFar(installation: Installation, waitMs: number): Promise<Status>;
   /** Returns the present status of one clinic. Callers during a computation share the next computation, which begins after their call. */
   ofTenant(installation: Installation, tenant: string): Promise<Status>;
+  /** Returns problems that ended in the last hour, newest first, as of the last status of all clinics. */
+  ended(): readonly EndedProblem[];
 }
 
 /** Older figures are discarded. */
@@ -79,16 +82,20 @@ const OLDEST_MS = 10 * MINUTE_MS;
 export function openStatuses(): Statuses {
   let newest: Status | null = null;
   let soFar: Status | null = null;
+  let ended: readonly EndedProblem[] = [];
+  const endsOf = watchEnds();
   const figures = createStateFigures(async (open) => {
     soFar = null;
     for await (const found of statusByAndBy(open)) soFar = found;
     newest = soFar;
+    ended = endsOf(requireStatus(newest));
   });
   const requireStatus = (found: Status | null): Status => {
     if (found === null) throw new Error('what was computed is known');
     return found;
   };
   return {
+    ended: () => ended,
     ofTenant: sharingNext(status),
     async read(open, waitMs) {
       const ageMs = await figures.refresh(open, waitMs);

@@ -2,6 +2,7 @@ import { type Problem, problemsWithin } from '../model/problems.ts';
 import { type SyncState, worstOf } from '../model/sync-state.ts';
 import type { Instant } from '../model/time.ts';
 import { countsUntil, NO_CHANGES } from '../state/runs.ts';
+import type { EndedProblem } from './ended-problems.ts';
 import type { Installation } from './installation.ts';
 import { type Page, type PageQuestion, pageOf } from './paging.ts';
 import { status } from './status.ts';
@@ -108,6 +109,8 @@ export interface Overview {
   clinics: readonly ClinicSummary[];
   /** Problems, with required action first. */
   problems: readonly Problem[];
+  /** Problems that ended in the last hour, newest first. */
+  ended: readonly EndedProblem[];
   /** Clinics not read yet, during the first computation. */
   unread: readonly string[];
 }
@@ -131,15 +134,15 @@ export function openOverview(installation: Installation, statuses: Statuses): Ov
   return {
     async read() {
       const of = await statuses.readSoFar(installation, PATIENCE_MS);
-      if (newest?.of !== of)
-        newest = { of, overview: overviewOf(of, [...installation.tenants.keys(), ...installation.unchecked]) };
+      const all = () => [...installation.tenants.keys(), ...installation.unchecked];
+      if (newest?.of !== of) newest = { of, overview: { ...overviewOf(of, all()), ended: statuses.ended() } };
       return newest.overview;
     },
   };
 }
 
 /** Reduces a status to one line per clinic. */
-function overviewOf({ at, tenants, problems }: Status, all: Iterable<string>): Overview {
+function overviewOf({ at, tenants, problems }: Status, all: Iterable<string>): Omit<Overview, 'ended'> {
   const read = new Set(tenants.map(({ tenant }) => tenant));
   const unread = [...all].filter((tenant) => !read.has(tenant));
   return { at, problems, unread, clinics: tenants.map((tenant) => summaryOf(tenant, at)) };

@@ -4,7 +4,6 @@ import type { SnapshotContent } from '../model/snapshots.ts';
 import { HOUR_MS, type Instant } from '../model/time.ts';
 import { withLastPatients, withVisits } from '../model/visits.ts';
 import type { Lease } from '../state/leases.ts';
-import type { Uncertainty } from '../state/protection.ts';
 import {
   type HourlyChanges,
   NO_CHANGES,
@@ -49,7 +48,7 @@ export async function commitCycle(
   { run, wake }: { run: string; wake(target: string): Promise<void> },
 ): Promise<void> {
   const isMoving = ({ id }: { id: string }) => cycle.doneTargets.every((target) => target.id !== id);
-  await recordProtection(tenant, activeTargets(tenant).filter(isMoving), cycle.uncertainty);
+  await recordProtection(tenant, activeTargets(tenant).filter(isMoving), cycle);
   const moving = cycle.plans.filter(({ target }) => isMoving(target));
   for (const plan of moving) {
     await commitPlan(tenant, plan, lease, run);
@@ -67,10 +66,11 @@ export async function commitCycle(
 async function recordProtection(
   { targetStore, protection, log }: Pick<OpenTenant, 'targetStore' | 'protection' | 'log'>,
   targets: readonly OpenTarget[],
-  uncertainty: Uncertainty | null,
+  { uncertainty, clinicReading: { startedAt } }: Pick<Cycle, 'uncertainty' | 'clinicReading'>,
 ): Promise<void> {
   const stored = await Promise.all(targets.map(({ id }) => targetStore.read(id)));
-  await protection.cycleEnded({ allSeen: uncertainty === null && stored.every(({ adoptedAt }) => adoptedAt !== null) });
+  const allSeen = uncertainty === null && stored.every(({ adoptedAt }) => adoptedAt !== null);
+  await protection.cycleEnded({ allSeen, startedAt });
   if (uncertainty === null) return void (await protection.copyOut());
   log.error(
     uncertainty,

@@ -50,13 +50,21 @@ export function subjectOf({ texts: { subject } }: Pick<Problem, 'texts'>): { kin
   return { kind: subject.code.replace(/^subject\./, ''), id: String(id) };
 }
 
+/** Returns an id that is independent of a problem's figures. */
+export function problemId({ tenant, texts, code }: Problem): string {
+  return JSON.stringify([tenant, texts.subject, code]);
+}
+
 /** Lists the affected tenants; empty for the whole installation. */
 export function tenantsOf({ tenant, tenants = [] }: Problem): string[] {
   return tenant === null ? tenants.map((each) => each.tenant) : [tenant];
 }
 
 /** Filters problems by tenant and removes mentions of other tenants. @param isWanted selects a tenant */
-export function problemsWithin(problems: readonly Problem[], isWanted: (tenant: string) => boolean): Problem[] {
+export function problemsWithin<Found extends Problem>(
+  problems: readonly Found[],
+  isWanted: (tenant: string) => boolean,
+): Found[] {
   return problems.flatMap((problem) => {
     if (problem.tenants === undefined) return tenantsOf(problem).some(isWanted) ? [problem] : [];
     const tenants = problem.tenants.filter(({ tenant }) => isWanted(tenant));

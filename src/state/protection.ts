@@ -1,5 +1,5 @@
 import type { Logger } from '../log/logger.ts';
-import type { Clock, Instant } from '../model/time.ts';
+import { type Clock, type Instant, MINUTE_MS } from '../model/time.ts';
 import type { DataDirectory, SafeguardChange, Safeguards } from './data-directory.ts';
 import type { RedisClient } from './redis.ts';
 import {
@@ -50,9 +50,10 @@ export interface Protection {
   foundObjects(): Promise<void>;
   /**
    * Records that a cycle used state and targets, so that the state now belongs to this identity key. If all targets were seen, own objects
-   * found later do not mean a loss.
+   * found later do not mean a loss. A loss after the cycle's start stays unresolved.
+   * @param startedAt start of the cycle's reading of the clinic
    */
-  cycleEnded(options: { allSeen: boolean }): Promise<void>;
+  cycleEnded(options: { allSeen: boolean; startedAt: Instant }): Promise<void>;
   /** Ends the uncertainty by an operator or a restored backup. @returns whether there was an uncertainty */
   accept(): Promise<boolean>;
   /** Returns the safeguards in Redis. */
@@ -78,6 +79,9 @@ export interface ProtectionParts {
   log: Logger;
 }
 
+/** A running daemon records a loss for each tenant within seconds. Before that, only the whole state knows of the loss. Project choice. */
+const UNRECORDED_LOSS_MS = MINUTE_MS;
+
 /** Marker among the directory's records: the copy is complete. */
 const WHOLE = '';
 
@@ -94,15 +98,20 @@ interface Watch {
 /** Watches the safeguards in Redis. */
 function openWatch({ redis, tenant, identityKey, stateCounter, clock, log }: ProtectionParts): Watch {
   const tables = openSafeguards(redis, tenant, identityKey);
-  /** Version of the newest record that this process has seen; 0 before the first. */
+  /** Begin of the newest record that this process has seen, and its version; 0 before the first. */
+  let begunAt: Instant | 0 = 0;
   let seen = 0;
   const readCopy = async () =>
     (await stateCounter.withDirectory((directory) => directory.readSafeguards(tenant))) ?? null;
 
   const changed: Watch['changed'] = (before, changes) => {
     const current = before ?? FIRST_RECORD;
-    return { ...current, ...changes, version: Math.max(current.version, seen) };
+    const version = isBegunAgain(current) ? current.version : Math.max(current.version, seen);
+    return { ...current, ...changes, version };
   };
+  /** Versions start again in a record that another process began after a loss. */
+  const isBegunAgain = ({ beganAt, lostAt }: ProtectionRecord) => beganAt > begunAt && lostAt >= beganAt;
+  const isUpToDate = (record: ProtectionRecord) => record.version >= seen || isBegunAgain(record);
 
   /** Returns the trustworthy record; null for a new tenant that stays new. */
   async function recordNow(wentBackAt: Instant | 0, { lookOnly, whole }: Required<UncertaintyOptions>) {
@@ -122,7 +131,7 @@ function openWatch({ redis, tenant, identityKey, stateCounter, clock, log }: Pro
     const current = record === 'forged' ? FIRST_RECORD : record;
     // Safeguards that are already known to be lost need no comparison.
     if (uncertainSince(current, wentBackAt) > current.resolvedAt && record !== 'forged') return current;
-    const isOurs = record !== 'forged' && record.version >= seen && look.isAsProved;
+    const isOurs = record !== 'forged' && isUpToDate(record) && look.isAsProved;
     // Read again, because a removal changes the copy first: a record removed meanwhile is not missing.
     const isWhole = !isFirst || !lacksSome(look.safeguards, copy) || !lacksSome(look.safeguards, await readCopy());
     if (isOurs && isWhole) return current;
@@ -139,7 +148,8 @@ function openWatch({ redis, tenant, identityKey, stateCounter, clock, log }: Pro
     const wentBackAt = await stateCounter.check();
     const record = await recordNow(wentBackAt, { lookOnly, whole });
     if (record === null) return null;
-    seen = Math.max(seen, record.version, 1);
+    seen = Math.max(isBegunAgain(record) ? 0 : seen, record.version, 1);
+    begunAt = Math.max(begunAt, record.beganAt);
     const sinceAt = uncertainSince(record, wentBackAt);
     if (sinceAt <= record.resolvedAt) return null;
     const copy = await readCopy();
@@ -182,14 +192,19 @@ export function createProtection(parts: ProtectionParts): Protection {
   /** Times since which no own object of an earlier state is expected, and of the last resolved loss. */
   const confirmed = async () => {
     const { record } = await tables.look(false);
+    // An emptied state must be recorded as lost before its record is changed.
+    if (record === null) await uncertainty();
     return record === null || record === 'forged' ? { confirmedAt: 0, resolvedAt: 0 } : record;
   };
   return {
     uncertainty,
     async unresolvedLoss() {
       const { record } = await tables.look(false);
-      if (record === null || record === 'forged') return null;
-      const sinceAt = uncertainSince(record, await stateCounter.check());
+      if (record === 'forged') return null;
+      const wentBackAt = await stateCounter.check();
+      if (record === null)
+        return wentBackAt > clock() - UNRECORDED_LOSS_MS ? { code: 'state-lost', sinceAt: wentBackAt } : null;
+      const sinceAt = uncertainSince(record, wentBackAt);
       return sinceAt > record.confirmedAt && sinceAt !== record.forgedAt ? uncertaintyOf(record, sinceAt) : null;
     },
     wentBackAt: async () => (await stateCounter.lostAt()) || null,
@@ -201,12 +216,12 @@ export function createProtection(parts: ProtectionParts): Protection {
     async foundObjects() {
       if ((await confirmed()).confirmedAt === 0) await tables.record((record) => changed(record, { lostAt: clock() }));
     },
-    async cycleEnded({ allSeen }) {
+    async cycleEnded({ allSeen, startedAt }) {
       await stateCounter.storeIdentity();
       if (!allSeen) return;
       const { confirmedAt, resolvedAt } = await confirmed();
       if (confirmedAt > 0 && confirmedAt >= resolvedAt) return;
-      await tables.record((record) => changed(record, { confirmedAt: clock() }));
+      await tables.record((record) => changed(record, { confirmedAt: startedAt }));
     },
     async store(change) {
       // The record must know its initial content before an addition.

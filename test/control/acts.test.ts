@@ -60,6 +60,8 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
     'neededSecrets',
     'planAddition',
     'ofRedis',
+    'isLoss',
+    'byConfiguration',
     'problemsOfHost',
     'openBackup',
     'reminderChannels',

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { createMetrics } from '../../src/control/metrics.ts';
 import { createStateFigures, openStatuses } from '../../src/control/statuses.ts';
 import { openOverview } from '../../src/control/tenant-list.ts';
+import { redisFaultOf, storedError } from '../../src/model/errors.ts';
 import { MINUTE_MS } from '../../src/model/time.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
@@ -76,6 +77,18 @@ test('a reader after ten idle minutes sees the last state during the new check',
   expect(await statuses.readSoFar({ ...installation, forecast: outlook }, 1)).toBe(before);
   late.resolve();
   await expect.poll(async () => (await statuses.readSoFar(installation, 1)).at).toBe(clock.now);
+});
+
+test('readers of the Overview learn the end and the duration of a problem from the statuses of the process', async () => {
+  const { installation, clock } = openMany(1);
+  const found = await installation.redis();
+  let refusal: typeof found.refusal = storedError(redisFaultOf(new Error('OOM command not allowed'))!);
+  const overview = openOverview({ ...installation, redis: async () => ({ ...found, refusal }) }, openStatuses());
+  expect(await overview.read()).toMatchObject({ problems: [{ code: 'redis-full' }], ended: [] });
+  refusal = null;
+  clock.now += MINUTE_MS;
+  const end = { code: 'redis-full', sinceAt: NOW, endedAt: NOW + MINUTE_MS };
+  await expect.poll(overview.read).toMatchObject({ problems: [], ended: [end] });
 });
 
 test('a query of one clinic is never older than the request, for any number of requests', async () => {

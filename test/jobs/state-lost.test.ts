@@ -7,6 +7,7 @@ import { acceptLoss } from '../../src/features/backup/backups.ts';
 import { decideHold, listHolds } from '../../src/features/holds/holds.ts';
 import { auditTarget } from '../../src/jobs/audit.ts';
 import { openCalendar } from '../../src/jobs/lanes.ts';
+import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
 import { keys } from '../../src/state/keys.ts';
@@ -54,6 +55,12 @@ async function forget(world: ReturnType<typeof createWorld>, patientId: string):
   await tenant.tombstones.add(patientId, world.clock.now);
   await cycle(tenant);
 }
+
+/** Returns what a process knows of a loss, asked as a status asks. */
+const lossSeenBy = async ({ protection }: OpenTenant) => {
+  await protection.uncertainty({ lookOnly: true });
+  return protection.unresolvedLoss();
+};
 
 describe('a state that was emptied', () => {
   it('writes no forgotten patient back into a target, reports the loss, and continues after an administrator’s decision', async () => {
@@ -124,10 +131,6 @@ describe('a state that was emptied', () => {
     await cycle(world.open());
     await redis.connect().flushall();
     const [tenant, other] = [world.open(), world.open()];
-    const lossSeenBy = async ({ protection }: typeof tenant) => {
-      await protection.uncertainty({ lookOnly: true });
-      return protection.unresolvedLoss();
-    };
     expect(await lossSeenBy(tenant)).toMatchObject({ code: 'state-lost' });
     expect(await lossSeenBy(other)).toMatchObject({ code: 'state-lost' });
     world.clock.now += 1;
@@ -137,6 +140,50 @@ describe('a state that was emptied', () => {
     expect(await lossSeenBy(tenant)).toMatchObject({ code: 'state-lost' });
     await acceptLoss(openInstallation({ tenants: [tenant] }), tenant.id);
     expect(await lossSeenBy(tenant)).toBeNull();
+  });
+
+  it('explains missing logins after the end of a cycle that read the clinic before the loss', async () => {
+    const world = createWorld(dataDirectory);
+    const tenant = world.open();
+    await cycle(tenant);
+    const { readAppointments } = world.clinic;
+    world.clinic.readAppointments = async (...question) => {
+      const answer = await readAppointments(...question);
+      await redis.connect().flushall();
+      world.clock.now += 1;
+      return answer;
+    };
+    await cycle(tenant).catch(() => {});
+    world.clock.now += 1;
+    expect(await lossSeenBy(world.open())).toMatchObject({ code: 'state-lost' });
+    world.clinic.readAppointments = readAppointments;
+    await cycle(tenant);
+    expect(await lossSeenBy(world.open())).toBeNull();
+  });
+
+  it('is no foreign writer’s change when another process found the loss first', async () => {
+    const world = createWorld(dataDirectory);
+    const [tenant, other] = [world.open(), world.open()];
+    await cycle(tenant);
+    for (const patient of ['p1', 'p2', 'p3']) await tenant.tombstones.add(patient, world.clock.now);
+    expect(await lossSeenBy(tenant)).toBeNull();
+    await redis.connect().flushall();
+    world.clock.now += 1;
+    expect(await lossSeenBy(other)).toMatchObject({ code: 'state-lost' });
+    world.clock.now += 1;
+    expect(await lossSeenBy(tenant)).toMatchObject({ code: 'state-lost' });
+    expect(await lossSeenBy(world.open())).toMatchObject({ code: 'state-lost' });
+  });
+
+  it('explains missing logins before the first cycle has copied anything to the data directory', async () => {
+    const world = createWorld(dataDirectory);
+    await world.open().protection.recordWriting();
+    const tenant = world.open();
+    await tenant.protection.uncertainty();
+    await tenant.tombstones.add('p2', world.clock.now);
+    await redis.connect().flushall();
+    world.clock.now += 1;
+    expect(await lossSeenBy(world.open())).not.toBeNull();
   });
 
   it('keeps a tombstone that cannot be removed from the data directory either', async () => {

@@ -60,6 +60,21 @@ describe('the state of the safeguards', () => {
     expect(await other.wentBackAt()).toBe(NOW);
   });
 
+  test('stays emptied, and not forged, after the end of a cycle before anyone looked', async () => {
+    const { connection, clock, protection, openProcess } = open(directory);
+    await protection.copyOut();
+    await protection.store(ENTRY);
+    await connection.flushall();
+    clock.now += 1;
+    await protection.cycleEnded({ allSeen: true, startedAt: NOW });
+    const other = openProcess();
+    expect(await other.uncertainty()).toBeNull();
+    expect((await other.read()).tombstones).toEqual({ p1: '1' });
+    expect(await other.unresolvedLoss()).toEqual({ code: 'state-lost', sinceAt: NOW + 1 });
+    await protection.cycleEnded({ allSeen: true, startedAt: NOW + 2 });
+    expect(await other.unresolvedLoss()).toBeNull();
+  });
+
   test('is uncertain without a copy until an administrator accepts the state', async () => {
     const { connection, clock, protection } = open(null);
     await protection.store(ENTRY);
@@ -92,14 +107,14 @@ describe('the state of the safeguards', () => {
 
   test('is uncertain after objects were found of which a state without all targets knows nothing', async () => {
     const { protection } = open(null);
-    await protection.cycleEnded({ allSeen: false });
+    await protection.cycleEnded({ allSeen: false, startedAt: NOW });
     await protection.foundObjects();
     expect(await protection.uncertainty()).toEqual({ code: 'state-lost', sinceAt: NOW });
   });
 
   test('is certain although objects are found after a cycle saw all targets', async () => {
     const { protection } = open(null);
-    await protection.cycleEnded({ allSeen: true });
+    await protection.cycleEnded({ allSeen: true, startedAt: NOW });
     await protection.foundObjects();
     expect(await protection.uncertainty()).toBeNull();
   });

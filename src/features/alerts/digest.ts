@@ -1,5 +1,5 @@
 import { type Code, type Message, message, type Text } from '../../messages/message.ts';
-import { needsPerson, type Problem, SERVER_AWAY } from '../../model/problems.ts';
+import { needsPerson, type Problem, problemId, SERVER_AWAY } from '../../model/problems.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
 
 /** Stored state of a problem: times and number of reports. The text is generated for each message. */
@@ -59,7 +59,7 @@ export function nextDigest(
   now: Instant,
   outageAfterMs: number,
 ): { digest: Digest | null; sent: AlertMemory; untold: AlertMemory } {
-  const there = new Map(problems.map((problem) => [idOf(problem), problem]));
+  const there = new Map(problems.map((problem) => [problemId(problem), problem]));
   const seen = withSeen(open, there, now);
   const isOver = ({ goneAt, sent }: Open) =>
     goneAt !== null && now - goneAt >= (sent > 0 ? OVER_AFTER_MS : STABLE_AFTER_MS);
@@ -102,11 +102,6 @@ function withSeen(open: AlertMemory['open'], there: ReadonlyMap<string, Problem>
   for (const [id, { sinceAt }] of there)
     seen[id] ??= { seenAt: now, sinceAt: Math.min(sinceAt ?? now, now), goneAt: null, sent: 0 };
   return seen;
-}
-
-/** Returns an id that is independent of a problem's figures. */
-function idOf({ tenant, texts, code }: Problem): string {
-  return JSON.stringify([tenant, texts.subject, code]);
 }
 
 /** Returns an ended problem from its stored id, with its begin. */

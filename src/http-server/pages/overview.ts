@@ -10,7 +10,7 @@ import type { OperatorServices, Visitor } from '../operators.ts';
 import { contextOf, type PageContext } from './context.ts';
 import { type Page, sendPage } from './layout.ts';
 import { copyable, emptyState, healthMark, pager, said, section, syncMark, table } from './parts.ts';
-import { type ProblemReach, problemTable } from './problems.ts';
+import { endedPart, type ProblemReach, problemTable } from './problems.ts';
 import { FRAME } from './texts/frame.ts';
 import { OVERVIEW } from './texts/overview.ts';
 
@@ -20,18 +20,21 @@ const LISTED_AT_ONCE = 20;
 const MOST_ROWS = 40;
 
 /** Filters the overview by the visitor's tenants. Problems of the whole installation require access to all tenants. */
-export function overviewFor({ at, clinics, problems, unread }: Overview, visitor: Visitor): Overview {
+export function overviewFor({ at, clinics, problems, ended, unread }: Overview, visitor: Visitor): Overview {
+  const visible = <Found extends Problem>(some: readonly Found[]) =>
+    visitor.tenants === null ? some : problemsWithin(some, (tenant) => maySee(visitor, tenant));
   return {
     at,
     unread: unread.filter((tenant) => maySee(visitor, tenant)),
     clinics: clinics.filter(({ tenant }) => maySee(visitor, tenant)),
-    problems: visitor.tenants === null ? problems : problemsWithin(problems, (tenant) => maySee(visitor, tenant)),
+    problems: visible(problems),
+    ended: visible(ended),
   };
 }
 
 /** Returns a digest of a visible overview, independent of the time. */
-export function digestOfOverview({ clinics, problems }: Overview): string {
-  return hash('sha256', JSON.stringify({ clinics, problems }), 'base64url');
+export function digestOfOverview({ clinics, problems, ended }: Overview): string {
+  return hash('sha256', JSON.stringify({ clinics, problems, ended }), 'base64url');
 }
 
 /** Adds the first page: required actions first, then one line for the rest. */
@@ -104,7 +107,7 @@ function parts(
   const needsYou =
     forYou.length === 0 ? html`<p class="quiet">${words.nothingNeedsYou}</p>` : rows(words.needsYou, forYou);
   const waits = byTime.length === 0 ? null : section('waits', words.waitsByItself, rows(words.waitsByItself, byTime));
-  return html`${section('needs-you', words.needsYou, needsYou)}${waits}${wellPart(context, overview)}${clinicsPart(context, overview, search)}`;
+  return html`${section('needs-you', words.needsYou, needsYou)}${waits}${endedPart(context, overview.ended, clinicLinks)}${wellPart(context, overview)}${clinicsPart(context, overview, search)}`;
 }
 
 function someOf(context: PageContext, caption: string, problems: readonly Problem[], reach: ProblemReach): Html {

@@ -1,16 +1,18 @@
 import type { FastifyInstance } from 'fastify';
+import type { EndedProblem } from '../../control/ended-problems.ts';
 import { clinicAddress, explainAddress } from '../../documents/document.ts';
 import { message } from '../../messages/message.ts';
 import { type Html, html } from '../../model/html.ts';
 import { pathSegment } from '../../model/path-segment.ts';
 import { type Problem, SERVER_AWAY, subjectOf } from '../../model/problems.ts';
+import { MINUTE_MS } from '../../model/time.ts';
 import { CYCLE_OPERATIONS } from '../../operations/cycles.ts';
 import { formOf } from '../browser-request.ts';
 import type { OperatorServices } from '../operators.ts';
 import { mayDo } from '../operators.ts';
 import type { PageContext } from './context.ts';
 import { operationContext, reasonField } from './context.ts';
-import { actionButton, linkButton, nextStep, said, table } from './parts.ts';
+import { actionButton, linkButton, nextStep, said, section, table } from './parts.ts';
 import { OVERVIEW } from './texts/overview.ts';
 
 /** Maximum number of clinic names per problem. */
@@ -41,14 +43,8 @@ export function problemTable(
 ): Html {
   const words = OVERVIEW[context.language];
   const columns = [...(links === null ? [] : [words.clinic]), words.what, words.since, words.waiting, words.toDo];
-  const nameOf = (tenant: string | null) => (tenant === null ? words.everywhere : (links?.nameOf(tenant) ?? tenant));
-  const named = (tenants: NonNullable<Problem['tenants']>) => {
-    const names = tenants.slice(0, NAMED_CLINICS).map(({ tenant }) => nameOf(tenant));
-    return `${names.join(', ')}${tenants.length > NAMED_CLINICS ? ', …' : ''}`;
-  };
   const rows = problems.map((problem) => {
-    const { tenant, subject, code, sinceAt, nextTryAt, waiting, tenants, texts } = problem;
-    const name = tenants === undefined ? nameOf(tenant) : html`${words.clinics(tenants.length)}: ${named(tenants)}`;
+    const { tenant, subject, code, sinceAt, nextTryAt, waiting } = problem;
     const page = tenant === null ? null : (links?.pageOf(tenant) ?? null);
     const again =
       nextTryAt === null
@@ -59,8 +55,8 @@ export function problemTable(
       id: `problem ${tenant ?? ''} ${subject} ${code}`.replaceAll(/[^\w-]+/g, '-'),
       ...(page === null ? {} : { address: page }),
       cells: [
-        ...(links === null ? [] : [name]),
-        html`<span class="what"><span class="quiet">${said(context, texts.subject)}:</span> ${said(context, texts.sentence)} <code>${code}</code>${again}</span>`,
+        ...(links === null ? [] : [whoseOf(context, problem, links)]),
+        whatOf(context, problem, again),
         sinceAt === null ? null : context.times.both(sinceAt),
         waiting === 0 ? null : waiting,
         retryButton(context, problem, links, services) ?? toDo(context, problem, hasPage),
@@ -68,6 +64,38 @@ export function problemTable(
     };
   });
   return table(caption, columns, rows);
+}
+
+/** Renders problems that ended in the last hour, with end and duration; null if there are none. @param links null on a clinic's page */
+export function endedPart(
+  context: PageContext,
+  ended: readonly EndedProblem[],
+  links: ClinicLinks | null,
+): Html | null {
+  if (ended.length === 0) return null;
+  const words = OVERVIEW[context.language];
+  const rows = ended.map((problem) => ({
+    cells: [
+      ...(links === null ? [] : [whoseOf(context, problem, links)]),
+      whatOf(context, problem),
+      html`${words.overSince} ${context.times.at(problem.endedAt)}, ${words.lasted(Math.max(1, Math.round((problem.endedAt - problem.sinceAt) / MINUTE_MS)))}`,
+    ],
+  }));
+  const columns = [...(links === null ? [] : [words.clinic]), words.what, words.end];
+  return section('resolved', words.resolved, table(words.resolved, columns, rows));
+}
+
+/** Names the affected clinics. */
+function whoseOf({ language }: PageContext, { tenant, tenants }: Problem, links: ClinicLinks | null): Html | string {
+  const words = OVERVIEW[language];
+  const nameOf = (id: string) => links?.nameOf(id) ?? id;
+  if (tenants === undefined) return tenant === null ? words.everywhere : nameOf(tenant);
+  const names = tenants.slice(0, NAMED_CLINICS).map((each) => nameOf(each.tenant));
+  return html`${words.clinics(tenants.length)}: ${names.join(', ')}${tenants.length > NAMED_CLINICS ? ', …' : ''}`;
+}
+
+function whatOf(context: PageContext, { code, texts }: Problem, again: Html | null = null): Html {
+  return html`<span class="what"><span class="quiet">${said(context, texts.subject)}:</span> ${said(context, texts.sentence)} <code>${code}</code>${again}</span>`;
 }
 
 /** Renders a button to retry an unreachable server; null for other problems, and if the action requires a reason. */

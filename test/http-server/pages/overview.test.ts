@@ -10,7 +10,7 @@ import { OWNER } from './open-pages.ts';
 import { pageContext, wordsOf } from './page-context.ts';
 
 /** All clinics were checked. */
-const KNOWN = { at: NOW, unread: [] };
+const KNOWN = { at: NOW, unread: [], ended: [] };
 const NO_SEARCH: Parameters<typeof overviewPage>[2] = { text: null, from: 0 };
 
 function clinicOf(tenant: string, changes: Partial<ClinicSummary> = {}): ClinicSummary {
@@ -167,4 +167,19 @@ test('the page exists in Italian too, in the time of the clinic', () => {
   expect(page).toContain('<html lang="it"');
   expect(wordsOf(page)).toContain('1 clinica · 1 OK');
   expect(wordsOf(page)).toContain('Orari in Europe/Rome · alle 10:00');
+});
+
+test('a problem that ended in the last hour shows its end and duration, to those who may see its clinic', () => {
+  const ended = ['aurora', 'corallo'].map((tenant) => ({
+    ...problemOf(tenant),
+    ...{ sinceAt: NOW - 90 * MINUTE_MS, endedAt: NOW - 40 * MINUTE_MS },
+  }));
+  const overview = { ...KNOWN, clinics: [clinicOf('aurora'), clinicOf('corallo')], problems: [], ended };
+  const words = wordsOf(shown(overview));
+  expect(words).toContain('Resolved in the last hour');
+  expect(words).toContain('calendar-gone over since 09:20 , lasted 50 min');
+  expect(wordsOf(shown(overview, { context: pageContext({ language: 'it' }) }))).toContain('durata: 50 min');
+  const visitor = { ...OWNER, tenants: new Set(['corallo']) };
+  expect(overviewFor(overview, visitor).ended.map(({ tenant }) => tenant)).toEqual(['corallo']);
+  expect(wordsOf(shown({ ...overview, ended: [] }))).not.toContain('Resolved');
 });

@@ -29,7 +29,7 @@ import {
   table,
   unfolding,
 } from '../parts.ts';
-import { problemTable } from '../problems.ts';
+import { endedPart, problemTable } from '../problems.ts';
 import { CLINIC } from '../texts/clinic.ts';
 import { CONFIGURATION } from '../texts/configuration.ts';
 import { ACTS } from '../texts/frame.ts';
@@ -77,6 +77,11 @@ async function clinicPage(
   if (clinic === undefined) throw new Error('a tenant that is open has a status');
   const isCalendar = (target: string) => open.targets.get(target)?.crm === null;
   const main = html`${begun === null ? null : workNotice(context, begun)}${clinic.paused ? html`<p class="notice">${CLINIC[context.language].paused}</p>` : null}${problemsPart(context, services, tenant, found.problems)}
+${endedPart(
+  context,
+  problemsWithin(services.statuses.ended(), (each) => each === tenant),
+  null,
+)}
 ${targetsPart(context, tenant, clinic.targets, isCalendar)}
 ${findPart(context, tenant)}
 ${holdsPart(context, tenant, holds.filter(({ state }) => state === 'open').length)}
