@@ -60,8 +60,6 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
     'neededSecrets',
     'planAddition',
     'ofRedis',
-    'isLoss',
-    'byConfiguration',
     'problemsOfHost',
     'openBackup',
     'reminderChannels',

@@ -39,6 +39,8 @@ async function remindingDaemon(corrections = {}) {
     reminders: {
       quietHours: { from: '00:00', to: '00:00' },
       minimumLeadMinutes: 0,
+      // A cancellation would wait for a new appointment.
+      rescheduleWithinMinutes: 0,
       channels: { text: { kind: 'sms', settings } },
       rules: { 'day-before': { before: 'P1D', channels: ['text'], corrections } },
     },

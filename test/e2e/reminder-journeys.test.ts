@@ -153,7 +153,9 @@ async function press(link: string, answer: 'confirmed' | 'cancelled'): Promise<s
 
 test('what is booked, moved, cancelled, opted out and answered, from the clinic to the phone and back', async () => {
   const time = useShiftedTime(redis);
-  const bed = await remindingWorld({ 'an-hour': { before: 'PT1H', channels: ['text', 'mail', 'hook'], group: 'none' } });
+  const bed = await remindingWorld({
+    'an-hour': { before: 'PT1H', channels: ['text', 'mail', 'hook'], group: 'none' },
+  });
   const { world, sms, mail, receiver, clinicId, book, base } = bed;
   const daemon = await runDaemon(world);
   const dueAt = Date.now() + AHEAD_MS;

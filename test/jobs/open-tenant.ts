@@ -99,7 +99,7 @@ export function openOutages(
 
 /** A tenant as `main.ts` would open it, over a clinic and targets in memory. Each call is another process. */
 export function openTenant(choice: TenantChoice): OpenTenant {
-  const { redis, clinic } = choice;
+  const { redis, clinic, log = silentLogger } = choice;
   const { clock, elapsedBetween } = watchClock(choice.clock, choice.steady ?? choice.clock);
   const id = choice.id ?? 'studio-rossi';
   const room = new CacheBudget(100_000);
@@ -111,14 +111,13 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     identityKey: IDENTITY_KEY,
     stateCounter: openEpoch(redis, clock, choice.dataDirectory),
     clock,
-    log: choice.log ?? silentLogger,
+    log,
   });
   const targets = choice.targets.map((target) => openTarget(choice.formerly ?? id, target));
   const hash = JSON.stringify(choice.targets.map((target) => [target.id, target.configuration]));
   const targetIds = targets.map((target) => target.id);
   const generation = createConfigVersion({ redis, tenant: id, hash, targets: targetIds, clock });
   const configuration = tenantConfiguration(id, choice, targets);
-  const { log = silentLogger } = choice;
   const tenant: OpenTenant = {
     id,
     configuration,

@@ -274,6 +274,8 @@ const WITHOUT = fileURLToPath(new URL('../preload/without.ts', import.meta.url))
 /** What a daemon logs when it is at work. */
 const RUNS = '"daemon started"';
 const CLOCK = fileURLToPath(new URL('../preload/clock.ts', import.meta.url));
+/** Before the clock: a test may run on another date than the host and its Redis. */
+const REDIS_DATE = fileURLToPath(new URL('../../support/redis-date-preload.ts', import.meta.url));
 
 /** The test process may end without stopping its child processes. */
 const running = new Set<ChildProcess>();
@@ -336,7 +338,7 @@ function launch(
   onOpen: (operatorPort: number) => void,
 ): ChildProcess {
   const { configDir, env, logFile, without, compileCache } = options;
-  const imports = [CLOCK, ...(without === null ? [] : [WITHOUT])].flatMap((file) => ['--import', file]);
+  const imports = [REDIS_DATE, CLOCK, ...(without === null ? [] : [WITHOUT])].flatMap((file) => ['--import', file]);
   const child = spawn(process.execPath, [...imports, CLI, '--config', configDir, 'run'], {
     env: {
       ...process.env,

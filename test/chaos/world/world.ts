@@ -29,6 +29,7 @@ import { startRadicale } from '../../../tools/radicale.ts';
 import { resolveRedisServer } from '../../../tools/redis.ts';
 import type { ServerCommand } from '../../../tools/server-command.ts';
 import { logInTo } from '../../support/log-in.ts';
+import '../../support/redis-date-preload.ts';
 import { AwaitHub, openHttpGate, openRedisGate, type RedisGate } from './gates.ts';
 import {
   type DaemonPlace,
