@@ -19,6 +19,7 @@ const NONE_OF_A_STRANGERS: Readonly<Record<string, string>> = {
   'control/notifications.ts: secret === own': 'own is one of the same request, which was compared by its hash before',
   'features/reminders/views.ts: entry.locationProof !== proof': 'both come from our own state',
   'features/reminders/recipients.ts: proof === patientProof': 'both come from our own state',
+  'features/reminders/reschedules.ts: === message.patientProof': 'both come from our own state',
   'features/reminders/told.ts: entry.patientProof === proofs': 'both come from our own state',
   'features/reminders/told.ts: entry.locationProof === proofs': 'both come from our own state',
   'http-server/access/sign-in.ts: passphrase !== again': 'both are of one form',
