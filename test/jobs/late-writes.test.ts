@@ -230,6 +230,16 @@ describe('a create whose answer was lost', () => {
       expect(ours(world)).toEqual(before);
     });
 
+    test('a past event stays, since it may have lost its link by age', async () => {
+      const { world, create } = await deletedBefore();
+      const { item } = create as Extract<Operation, { kind: 'create' }>;
+      const time = { kind: 'all-day', startDate: '2020-06-15', endDate: '2020-06-16' } as const;
+      await sendLate(world, { ...create, item: { ...item, time } } as Operation);
+      world.clock.now += STILL_ON_ITS_WAY_MS;
+      await cycle(world.tenant);
+      expect(ours(world)).toContain(create.key);
+    });
+
     test('the object of a record that exists stays', async () => {
       const { world, create } = await deletedBefore();
       await sendLate(world, create);
