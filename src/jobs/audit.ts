@@ -10,6 +10,7 @@ import { windowOf } from '../sync/mapping-sources.ts';
 import { refusedThere } from '../sync/refusals.ts';
 import { inPieces } from './in-pieces.ts';
 import { findLinked, laneLease, openCalendar, recordFailure, recordHostRecovery, recordUnlocated } from './lanes.ts';
+import { removeAll } from './late-writes.ts';
 import { countDrift, type DriftCounts, readState } from './open-states.ts';
 import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
 
@@ -308,21 +309,13 @@ async function removeDuplicates(
   { surplus }: Audit,
   signal: AbortSignal,
 ): Promise<number> {
-  const { supports, identity, connector, id } = target;
+  const { supports, identity, id } = target;
   if (!supports.duplicatesAreOurs || surplus.length === 0) return 0;
   const deletions = surplus.map(({ recordId, idAttempt, versionTag, remoteId, revision = 0 }) => {
     const key = identity.key(recordId, idAttempt);
     return { kind: 'delete', recordId, key, revision, versionTag, remoteId, isDuplicate: true } as const;
   });
-  let removed = 0;
-  for (let remaining = deletions; remaining.length > 0; ) {
-    // One call carries one operation of a record.
-    const batch = [...new Map(remaining.map((deletion) => [deletion.recordId, deletion])).values()];
-    const sent = new Set(batch.slice(0, supports.batchSize));
-    remaining = remaining.filter((deletion) => !sent.has(deletion));
-    const outcomes = await connector.apply(container, [...sent], signal);
-    removed += outcomes.filter(({ result }) => result === 'deleted').length;
-  }
+  const removed = await removeAll({ target, container }, deletions, signal);
   tenant.log.warn({ target: id, removed, found: surplus.length }, 'duplicate objects of appointments were removed');
   return removed;
 }

@@ -4,12 +4,10 @@ import type { Item } from '../model/items.ts';
 import type { FinalOutcome, ItemKey, Link, Operation, Outcome, RemoteItem } from '../model/operations.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import type { OutboxEntry, OutboxSettlement } from '../state/formats.ts';
-import type { Lease } from '../state/leases.ts';
 import { linkOf } from '../sync/adopt.ts';
-import { asOtherWrite } from '../sync/audit.ts';
 import { HIGHEST_ID_ATTEMPT, isSameContent, type TargetIdentity } from '../sync/identity.ts';
 import { nextTry, nextTryInTarget } from './retry.ts';
-import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
+import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** Returns the operation that gives the target the outbox entry's content; null if the target already has the content. */
 export function operationFor(entry: OutboxEntry, link: Link | null, target: OpenTarget): Operation<Item> | null {
@@ -206,11 +204,6 @@ function keysExhausted(): MirrorError {
   });
 }
 
-/** Maximum delay of an unanswered request in a proxy, a queue or a stalled server. Chosen by clinic-mirror. */
-export const STILL_ON_ITS_WAY_MS = 10 * MINUTE_MS;
-/** Keys of one lookup: the size of one round of the connectors' batches. */
-const KEYS_AT_ONCE = 100;
-
 /** Delay of an entry whose object must be found by a full read of the target, repeated until that read. Chosen by clinic-mirror. */
 const UNPLACED_REST_MS = MINUTE_MS;
 
@@ -231,69 +224,6 @@ export function restsUntil(
   const restMs = keys.lookedUp.lagMs - elapsedMs;
   // A future time was stored by a clock that was set back since.
   return elapsedMs >= 0 && restMs > 0 ? now + Math.ceil(restMs) : null;
-}
-
-/**
- * Records that unanswered requests may still arrive, whatever their entry's result. If the connector looks up keys, visibility takes
- * longer.
- */
-export async function recordUnanswered(
-  tenant: Pick<OpenTenant, 'clock' | 'unanswered'>,
-  target: OpenTarget,
-  operations: readonly { entry: OutboxEntry; operation: { key: string } }[],
-): Promise<void> {
-  const { keys } = target.supports;
-  const waitMs = STILL_ON_ITS_WAY_MS + (keys === 'enforced' ? 0 : keys.lookedUp.lagMs);
-  const times = operations.flatMap(({ entry: { sent, sentAt }, operation: { key } }): [string, Instant][] =>
-    sent ? [[key, (sentAt ?? tenant.clock()) + waitMs]] : [],
-  );
-  await tenant.unanswered.record(target.id, new Map(times));
-}
-
-/**
- * Searches for late writes. An object of this installation without a link or a pending change, such as a create that arrives after a
- * deletion, gets a link. An object with an older write, in a CRM that compares no versions, updates its link. The next plan treats both
- * like other differences.
- * @returns when the next search is due; null for no search
- */
-export async function lookForLate(
-  tenant: Pick<OpenTenant, 'clock' | 'links' | 'log' | 'outbox' | 'targetStore' | 'unanswered'>,
-  { target, container }: PreparedTarget,
-  lease: Lease,
-  signal: AbortSignal,
-): Promise<Instant | null> {
-  const keys = await tenant.unanswered.due(target.id, tenant.clock(), KEYS_AT_ONCE);
-  if (keys.length > 0) {
-    const found = await target.connector.find(container, keys, signal);
-    const late = await cameLate(tenant, target, found);
-    await tenant.links.writeAll(target.id, late, lease);
-    await tenant.unanswered.done(target.id, keys);
-    if (late.length > 0) {
-      tenant.log.warn({ target: target.id, count: late.length }, 'writes arrived after later writes');
-      // The last plan did not include these objects.
-      await tenant.targetStore.recordOvertaken(target.id);
-    }
-  }
-  return await tenant.unanswered.nextAt(target.id);
-}
-
-async function cameLate(
-  { links, outbox, clock }: Pick<OpenTenant, 'clock' | 'links' | 'outbox'>,
-  { id, identity }: OpenTarget,
-  found: readonly RemoteItem<Item>[],
-): Promise<Link[]> {
-  const there = found.flatMap((remote) => linkOf(remote, identity, clock()) ?? []);
-  const stored = await links.readSome(
-    id,
-    there.map(({ recordId }) => recordId),
-  );
-  const late: Link[] = [];
-  for (const asFound of there) {
-    const link = stored.get(asFound.recordId);
-    const now = link === undefined ? asFound : asOtherWrite(link, asFound);
-    if (now !== null && (await outbox.pendingOf(id, asFound.recordId)) === null) late.push(now);
-  }
-  return late;
 }
 
 /** Codes of activities and deals without an existing contact. */

@@ -9,14 +9,13 @@ import type { OutboxEntry, OutboxSettlement } from '../state/formats.ts';
 import type { Lease } from '../state/leases.ts';
 import type { StoredTarget } from '../state/targets.ts';
 import { laneLease, openCalendar, recordFailure, recordIfRecovered, recordUnlocated } from './lanes.ts';
+import { lookForLate, recordUnanswered } from './late-writes.ts';
 import { approvedUnplanned, differsByHand } from './open-states.ts';
 import {
   CONTACT_MISSING,
   countErasures,
   logDeletions,
-  lookForLate,
   operationFor,
-  recordUnanswered,
   restsOfContacts,
   restsUntil,
   settlementOf,

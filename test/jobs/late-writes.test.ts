@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
-import { STILL_ON_ITS_WAY_MS } from '../../src/jobs/outbox-operations.ts';
+import { STILL_ON_ITS_WAY_MS } from '../../src/jobs/late-writes.ts';
 import type { Operation } from '../../src/model/operations.ts';
-import { SECOND_MS } from '../../src/model/time.ts';
+import { DAY_MS, SECOND_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf } from '../sync/arbitraries.ts';
 import { cycle, drain, NEVER, pull, targetOf } from './cycle.ts';
@@ -193,6 +193,66 @@ describe('a create whose answer was lost', () => {
     await cycle(world.tenant);
     expect(objectIn(world, '0')).toBeUndefined();
     expect(await world.tenant.unanswered.nextAt('doctor')).toBeNull();
+  });
+
+  describe('at a server that drops marks', () => {
+    /** The create of a record that was deleted before the create arrived; another event shows that marks are dropped. */
+    async function deletedBefore() {
+      const world = openDriftWorld(redis.connect(), 2, 'repair');
+      world.model.dropsMarks = true;
+      await cycle(world.tenant);
+      world.model.fault = () => 'unavailable';
+      world.clinic.appointments.set('9', appointmentOf('9', { inHours: 24 }));
+      const [create] = await sentBy(world, () => cycle(world.tenant));
+      world.model.fault = () => null;
+      world.clinic.appointments.set('9', appointmentOf('9', { inHours: 24, status: 'cancelled' }));
+      world.clock.now += SECOND_MS * 30;
+      await cycle(world.tenant);
+      return { world, create: create! };
+    }
+    const ours = ({ model }: CalendarWorld) =>
+      model.objects().flatMap(({ key, ownerTag }) => (ownerTag === null ? [] : key));
+
+    test.each([
+      ['soon', 0],
+      ['after the first look', 1],
+    ])('is removed by its name if it arrives %s', async (_, looks) => {
+      const { world, create } = await deletedBefore();
+      const look = async (afterMs: number) => {
+        world.clock.now += afterMs;
+        await cycle(world.tenant);
+      };
+      for (let count = 0; count < looks; count += 1) await look(STILL_ON_ITS_WAY_MS);
+      const before = ours(world);
+      await sendLate(world, create);
+      expect(ours(world)).toEqual([...before, create.key]);
+      await look(looks === 0 ? STILL_ON_ITS_WAY_MS : DAY_MS);
+      expect(ours(world)).toEqual(before);
+    });
+
+    test('a past event stays, since it may have lost its link by age', async () => {
+      const { world, create } = await deletedBefore();
+      const { item } = create as Extract<Operation, { kind: 'create' }>;
+      const time = { kind: 'all-day', startDate: '2020-06-15', endDate: '2020-06-16' } as const;
+      await sendLate(world, { ...create, item: { ...item, time } } as Operation);
+      world.clock.now += STILL_ON_ITS_WAY_MS;
+      await cycle(world.tenant);
+      expect(ours(world)).toContain(create.key);
+    });
+
+    test('the object of a record that exists stays', async () => {
+      const { world, create } = await deletedBefore();
+      await sendLate(world, create);
+      world.clinic.appointments.set('9', appointmentOf('9', { inHours: 25 }));
+      await pull(world.tenant);
+      for (const afterMs of [STILL_ON_ITS_WAY_MS, DAY_MS]) {
+        world.clock.now += afterMs;
+        await cycle(world.tenant);
+      }
+      expect(ours(world)).toContain(create.key);
+      expect(shownBy(world)).toContain(wantedOf(world, '9'));
+      expect(await world.tenant.unanswered.nextAt('doctor')).toBeNull();
+    });
   });
 
   test('and that succeeded is queried once, and left unchanged', async () => {

@@ -206,7 +206,9 @@ function perform(
   const { sealedRecordId, item, revision } = operation;
   const unmarked = target.dropsMarks ? { unmarked: true } : {};
   const content = { item: structuredClone(item), version, deleted: false, ...unmarked };
-  objects.set(key, { key, ownerTag, sealedRecordId, revision, ...content });
+  // A target that drops marks drops the stamped revision too.
+  const stamp = target.dropsMarks ? {} : { revision };
+  objects.set(key, { key, ownerTag, sealedRecordId, ...stamp, ...content });
   const effect = effectOf(kind, there);
   return { recordId, result: 'written', effect, versionTag: `v${version}`, remoteId: null };
 }

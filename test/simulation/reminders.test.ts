@@ -39,6 +39,7 @@ test('days with kills, a downtime and lost answers: nothing wrong, double, misse
     claimed: 0,
     open: 0,
     false: 0,
+    strangers: 0,
     killed: 3,
   });
   expect(Math.min(report.corrected, report.listed)).toBeGreaterThan(0);

@@ -31,8 +31,8 @@ export interface Ready {
   rule: ReminderRule;
   /** Keyed hash of the recipient; null if the channel needs no contact data. */
   recipient: AddressHash | null;
-  /** Keyed hashes of the patient, and of the location in the text. */
-  proofs: { patientProof: string; locationProof: string | null };
+  /** Keyed hashes of the patient, and of the location in the text; the patient's id if there is no recipient. */
+  proofs: { patientProof: string; locationProof: string | null; patientId: string | null };
 }
 
 /**
@@ -195,6 +195,7 @@ async function address(
   };
   const address = comparableAddress(location?.address ?? null);
   const proofs = {
+    patientId: recipientHash === null ? patientId : null,
     patientProof: reminders.proofs.patient(id, patientId),
     locationProof: namesAddress(input) ? reminders.proofs.locationProof(appointment.id, address) : null,
   };

@@ -1,6 +1,7 @@
 import type { OpenTenant } from '../../jobs/tenant.ts';
+import { asMirrorError } from '../../model/errors.ts';
 import type { Patient } from '../../model/records.ts';
-import type { PlannedReminder } from '../../model/reminders.ts';
+import type { LedgerEntry, PlannedReminder } from '../../model/reminders.ts';
 import { DAY_MS, type Instant, SECOND_MS } from '../../model/time.ts';
 import { readThroughMerges } from '../../sync/read-alone.ts';
 import { mobileNumber } from './content.ts';
@@ -26,17 +27,56 @@ export function addressOf(
   return mobileNumber(patient.mobilePhone ?? '', phoneRegion) ?? mobileNumber(patient.phone ?? '', phoneRegion);
 }
 
+/** A patient, or after merges the remaining patient. */
+type PatientRead = Awaited<ReturnType<typeof readThroughMerges>>;
+
+/** Reads a patient through merges, at most some in one cycle; null for an unread patient. */
+export type ReadPatient = (id: string) => Promise<PatientRead | null>;
+
+/** Reads a patient through merges. A clinic that refuses access to patients reports no merge; null after another error. */
+export async function readThrough(
+  readPatient: OpenTenant['clinic']['readPatient'],
+  id: string,
+  signal: AbortSignal,
+): Promise<PatientRead | null> {
+  try {
+    return await readThroughMerges((one) => readPatient(one, signal), id);
+  } catch (error) {
+    return ['authorization', 'settings'].includes(asMirrorError(error).actor) ? { id, answer: { absent: true } } : null;
+  }
+}
+
+/** Returns whether a patient is the recipient of an earlier message: same number or address, or without these a merged record. */
+export async function isSameRecipient(
+  { ledger, optOuts, channels, file }: OpenReminders,
+  { id, channel, recipient }: Pick<LedgerEntry, 'id' | 'channel' | 'recipient'>,
+  patientId: string,
+  read: ReadPatient,
+): Promise<boolean | 'unread'> {
+  const needs = channels.get(channel)?.needs ?? 'nothing';
+  const before = needs === 'nothing' ? await ledger.patientIdOf(id) : null;
+  if (needs === 'nothing' && before === null) return false;
+  const [present, earlier] = [await read(patientId), before === null ? null : await read(before)];
+  if (present === null || (before !== null && earlier === null)) return 'unread';
+  if (!('found' in present.answer)) return false;
+  if (needs === 'nothing') return earlier?.id === present.id;
+  const address = addressOf(needs, present.answer.found, file.phoneRegion);
+  return address !== null && recipient === optOuts.hashOf(needs, address);
+}
+
 /**
  * Compares recipients if an appointment has another patient than its messages: with the same number or address, the recipient knows the
- * message, for example after a merge of two records. The ledger then follows the new id.
+ * message, for example after a merge of two records. A message without a recipient, such as a webhook, is known to the new patient if the
+ * clinic reports the merge. The ledger then follows the new id.
  * @returns what the cycle saw, without appointments whose patient could not be read: they are compared later
  */
 export async function followMergedPatients(
   { readPatient }: { readPatient: OpenTenant['clinic']['readPatient'] },
-  { ledger, proofs, optOuts, channels, file }: OpenReminders,
+  reminders: OpenReminders,
   seen: SeenByPatients,
   now: Instant,
 ): Promise<SeenByPatients> {
+  const { ledger, proofs } = reminders;
   const listed = new Set(
     (await ledger.wrong(now)).flatMap((one) => (one.reason === 'other-patient' ? one.appointmentId : [])),
   );
@@ -44,33 +84,26 @@ export async function followMergedPatients(
     (id) => seen.appointments.has(id) && !listed.has(id),
   );
   const entries = [...(await ledger.ofAppointments(notified)).values()].flat();
-  const patients = new Map<string, Promise<Patient | null | 'unread'>>();
+  const patients = new Map<string, Promise<PatientRead | null>>();
   const signal = AbortSignal.timeout(READING_MS);
   const appointments = new Map(seen.appointments);
-  const read = (id: string) => {
-    const found = patients.get(id);
-    if (found !== undefined) return found;
-    if (patients.size >= MOST_READ) return 'unread';
-    const reading = readThroughMerges((one) => readPatient(one, signal), id).then(
-      ({ answer }) => ('found' in answer ? answer.found : null),
-      () => 'unread' as const,
-    );
+  const read: ReadPatient = async (id) => {
+    if (!patients.has(id) && patients.size >= MOST_READ) return null;
+    const reading = patients.get(id) ?? readThrough(readPatient, id, signal);
     patients.set(id, reading);
     return reading;
   };
   for (const entry of entries) {
-    const { id, channel, patientProof } = entry;
+    const { id, patientProof, recipient } = entry;
     const appointmentId = visitOf(entry);
     const patientId = appointments.get(appointmentId)?.patientId ?? null;
-    const needs = channels.get(channel)?.needs ?? 'nothing';
-    if (patientProof === null || patientId === null || needs === 'nothing') continue;
+    if (patientProof === null || patientId === null) continue;
     const proof = proofs.patient(id, patientId);
     if (proof === patientProof) continue;
-    const patient = await read(patientId);
-    const address = patient === 'unread' ? null : addressOf(needs, patient, file.phoneRegion);
-    if (patient === 'unread') appointments.delete(appointmentId);
-    else if (address !== null && entry.recipient === optOuts.hashOf(needs, address))
-      await ledger.storePatientProof(id, { before: patientProof, proof });
+    const isSame = await isSameRecipient(reminders, entry, patientId, read);
+    if (isSame === 'unread') appointments.delete(appointmentId);
+    else if (isSame)
+      await ledger.storePatient(id, { before: patientProof, proof, patientId: recipient === null ? patientId : null });
   }
   return { ...seen, appointments };
 }

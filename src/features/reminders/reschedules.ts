@@ -1,12 +1,11 @@
 import type { OpenTenant } from '../../jobs/tenant.ts';
-import { type Appointment, agendasOf, type Patient } from '../../model/records.ts';
+import { type Appointment, agendasOf } from '../../model/records.ts';
 import type { LedgerEntry } from '../../model/reminders.ts';
-import type { Lookup } from '../../model/snapshots.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
 import type { SeenByPatients } from './corrections.ts';
 import type { ObservedVisit } from './message-ledger.ts';
 import type { OpenReminders } from './ports.ts';
-import { addressOf } from './recipients.ts';
+import { isSameRecipient, type ReadPatient, readThrough } from './recipients.ts';
 
 /** Time after its start for which an appointment is kept, as in the ledger. */
 const RETENTION_MS = 2 * DAY_MS;
@@ -25,9 +24,6 @@ interface SeenLists extends SeenByPatients {
   /** End of the window of a complete list of all appointments; null for another list. */
   coveredUntilAt: Instant | null;
 }
-
-/** Reads a patient, at most some in one cycle; null for an unread patient. */
-type ReadPatient = (id: string) => Promise<Lookup<Patient> | null>;
 
 /** Appointments that were told and do not take place, and what is known of them. */
 interface Notified {
@@ -69,7 +65,7 @@ export async function followReschedules(
   if (changes.size > 0 || isCoverageOld) await ledger.storeObserved(changes, covered);
   const signal = AbortSignal.timeout(READING_MS);
   let unread = MOST_READ;
-  const read: ReadPatient = async (id) => (unread-- > 0 ? readPatient(id, signal).catch(() => null) : null);
+  const read: ReadPatient = async (id) => (unread-- > 0 ? readThrough(readPatient, id, signal) : null);
   const all = { messages, patients, observed: new Map([...before.visits, ...observed]) };
   const pairs = [...messages.keys()].map((from) => movesOf(reminders, seen, { ...all, from, read }, now));
   await followAll(reminders, messages, (await Promise.all(pairs)).flat(), now);
@@ -192,10 +188,10 @@ async function movesOf(
 
 /**
  * Returns the patient into whom a patient was merged: the clinic no longer has the first, or the appointment now has another patient, and
- * the other has the same recipient.
+ * the other is the same recipient.
  */
 async function mergedOf(
-  { optOuts, channels, file, proofs }: OpenReminders,
+  reminders: OpenReminders,
   notified: {
     patient: string | null;
     entries: readonly LedgerEntry[];
@@ -203,22 +199,18 @@ async function mergedOf(
     read: ReadPatient;
   },
 ): Promise<string | null> {
-  const message = notified.entries.find(({ handedAs, recipient }) => handedAs !== null && recipient !== null);
+  const handed = notified.entries.filter(({ handedAs }) => handedAs !== null);
+  const message = handed.find(({ recipient }) => recipient !== null) ?? handed[0];
   if (message === undefined) return null;
   const { patient } = notified;
   const candidates = new Set(notified.others.flatMap(({ to }) => to.patientId ?? []));
-  if (patient !== null && proofs.patient(message.id, patient) === message.patientProof) {
+  if (patient !== null && reminders.proofs.patient(message.id, patient) === message.patientProof) {
     candidates.delete(patient);
     if (candidates.size === 0) return null;
     const before = await notified.read(patient);
-    if (before === null || !('absent' in before)) return null;
+    if (before === null || (before.id === patient && !('absent' in before.answer))) return null;
   }
-  const needs = channels.get(message.channel)?.needs ?? 'nothing';
-  for (const id of candidates) {
-    const answer = await notified.read(id);
-    const address = answer !== null && 'found' in answer ? addressOf(needs, answer.found, file.phoneRegion) : null;
-    if (needs !== 'nothing' && address !== null && message.recipient === optOuts.hashOf(needs, address)) return id;
-  }
+  for (const id of candidates) if ((await isSameRecipient(reminders, message, id, notified.read)) === true) return id;
   return null;
 }
 

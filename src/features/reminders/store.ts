@@ -14,7 +14,7 @@ import { keys } from '../../state/keys.ts';
 import type { RedisClient } from '../../state/redis.ts';
 import { askEach, compareAndSet, pairsOf, redisScript, sendAll } from '../../state/script.ts';
 import type { Sealer } from '../../state/sealing.ts';
-import { codeIn } from '../../state/sealing.ts';
+import { codeIn, openSealed } from '../../state/sealing.ts';
 import { type MessageLedger, openMessageLedger } from './message-ledger.ts';
 import { visitOf } from './told.ts';
 
@@ -54,6 +54,8 @@ export interface IntendedReminder {
   claim: Claim;
   patientProof: string;
   locationProof: string | null;
+  /** Id of the patient for a channel without a recipient, stored encrypted; otherwise absent or null. */
+  patientId?: string | null;
 }
 
 /** Intent stored before a delivery. */
@@ -120,8 +122,10 @@ export interface ReminderLedger extends MessageLedger {
   storeRecipient(id: string, recipient: string): Promise<void>;
   /** Returns the reminders with an expected recipient. */
   ofRecipient(recipient: string): Promise<LedgerEntry[]>;
-  /** Stores the hash of the present patient, if the record is unchanged. */
-  storePatientProof(id: string, change: { before: string; proof: string }): Promise<void>;
+  /** Returns the patient of a message without a recipient; null for other messages, or if the value is forged. */
+  patientIdOf(id: string): Promise<string | null>;
+  /** Stores hash and, for a message without a recipient, id of the present patient, if the record is unchanged. */
+  storePatient(id: string, change: { before: string; proof: string; patientId: string | null }): Promise<void>;
   /** Stores a report. Reports arrive in any order; a delivery overrides other reports. */
   report(reference: string, report: DeliveryReport): Promise<void>;
   reports(references: readonly string[]): Promise<Map<string, DeliveryReport>>;
@@ -149,6 +153,9 @@ export function createReminderLedger(
   const open = keys.remindersOpen(tenant);
   const finished = keys.remindersSettled(tenant);
   const counts = keys.reminderCounts(tenant);
+  const patientContext = (id: string) => `reminder-patient ${id}`;
+  const sealedPatient = (id: string, patientId: string | null) =>
+    patientId === null ? '' : sealer.seal(JSON.stringify(patientId), patientContext(id));
   return {
     async plan(reminder, dropped, now) {
       const { id, appointmentId, startAt, rule, channel, dueAt, zone } = reminder;
@@ -171,9 +178,10 @@ export function createReminderLedger(
       const hour = keys.remindersHour(tenant, Math.floor(now / HOUR_MS));
       const shared = [hour, keys.optOuts(tenant), keys.remindersTold(tenant), keys.remindersOrder(tenant)];
       const scriptKeys = members.flatMap(({ claim: { entry } }) => [entryKey(entry.id), claimKey(entry.id)]);
-      const facts = members.flatMap(({ claim: { entry, token }, patientProof, locationProof }) =>
-        [token, entry.appointmentId, entry.startAt, patientProof, locationProof ?? ''].map(String),
-      );
+      const facts = members.flatMap(({ claim: { entry, token }, patientProof, locationProof, patientId }) => [
+        ...[token, entry.appointmentId, String(entry.startAt), patientProof, locationProof ?? ''],
+        sealedPatient(entry.id, patientId ?? null),
+      ]);
       return scripts.intend(
         redis,
         [...shared, keys.remindersCorrected(tenant, recipient ?? ''), ...scriptKeys],
@@ -200,9 +208,15 @@ export function createReminderLedger(
       const pipeline = redis.pipeline().hset(entryKey(id), 'recipient', recipient).sadd(own, id);
       await sendAll(pipeline.pexpire(own, RECIPIENT_MS));
     },
-    async storePatientProof(id, { before, proof }) {
-      const at = { key: entryKey(id), field: 'patient' };
-      await compareAndSet(redis, [{ ...at, value: before }], [{ ...at, value: proof }]);
+    async patientIdOf(id) {
+      const sealed = await redis.hget(entryKey(id), 'sealedPatient');
+      return sealed === null || sealed === '' ? null : openSealed<string>(sealer, sealed, patientContext(id));
+    },
+    async storePatient(id, { before, proof, patientId }) {
+      const key = entryKey(id);
+      const present = { key, field: 'patient', value: proof };
+      const sealed = { key, field: 'sealedPatient', value: sealedPatient(id, patientId) };
+      await compareAndSet(redis, [{ ...present, value: before }], [present, sealed]);
     },
     ...openReads(redis, tenant),
     ...openChannels(redis, tenant, retentionMs),

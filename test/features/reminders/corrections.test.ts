@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { MirrorError } from '../../../src/model/errors.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { keys } from '../../../src/state/keys.ts';
 import { dumpRedis } from '../../e2e/support/dump-redis.ts';
@@ -355,6 +356,65 @@ describe('who was told is a number, not a record of the clinic:', () => {
     await change(world, 47, { patientId: 'p2' });
     expect(texts(world)).toEqual([REMINDER, MOVED_TO_9]);
     expect(await wrong(world)).toEqual([]);
+  });
+
+  describe('a webhook names no number, so', () => {
+    const hook = { channel: { needs: 'nothing' } } as const;
+
+    /** The clinic names the remaining patient under each merged id. */
+    const mergeInto = (world: ReminderWorld, merges: Record<string, string>) => {
+      merge(world, { id: Object.values(merges).at(-1)! });
+      const { readPatient } = world.clinic;
+      world.clinic.readPatient = async (id, signal) =>
+        merges[id] === undefined ? await readPatient(id, signal) : { absent: true, mergedInto: merges[id] };
+    };
+
+    test.each([
+      ['once', { p1: 'p2' }],
+      ['twice', { p1: 'p3', p3: 'p2' }],
+    ])('a patient whom the clinic reports as merged %s receives the correction', async (_, merges) => {
+      const world = await told(hook);
+      mergeInto(world, merges);
+      await change(world, 48, { patientId: 'p2' });
+      expect(await wrong(world)).toEqual([]);
+      await change(world, 47, { patientId: 'p2' });
+      expect(await wrong(world)).toEqual([]);
+      expect(texts(world)).toEqual([REMINDER, MOVED_TO_9]);
+    });
+
+    test('a second merge after the first was seen is followed too', async () => {
+      const world = await told(hook);
+      mergeInto(world, { p1: 'p2' });
+      await change(world, 48, { patientId: 'p2' });
+      mergeInto(world, { p2: 'p3' });
+      world.clinic.patientList.splice(0, 1, patientOf('p3'));
+      await change(world, 47, { patientId: 'p3' });
+      expect(await wrong(world)).toEqual([]);
+      expect(texts(world)).toEqual([REMINDER, MOVED_TO_9]);
+    });
+
+    test.each([
+      ['reports no merge', async () => ({ absent: true as const })],
+      [
+        'shows no patients',
+        () => Promise.reject(new MirrorError('no', { actor: 'authorization', code: 'forbidden', retry: 'never' })),
+      ],
+    ])('a clinic that %s leaves the alarm', async (_, answer) => {
+      const world = await told(hook);
+      merge(world);
+      const { readPatient } = world.clinic;
+      world.clinic.readPatient = async (id, signal) => (id === 'p1' ? await answer() : await readPatient(id, signal));
+      await change(world, 47, { patientId: 'p2' });
+      expect(await reasons(world)).toEqual(['other-patient']);
+      expect(texts(world)).toEqual([REMINDER]);
+    });
+
+    test('Redis keeps the id of the patient only encrypted', async () => {
+      await told(hook);
+      const kept = JSON.stringify([...(await dumpRedis(redis.connect()))]);
+      expect(kept).toContain('sealedPatient');
+      expect(kept).not.toContain('"p1"');
+    });
   });
 
   test('nothing is decided while the clinic does not answer for the other patient', async () => {

@@ -13,8 +13,12 @@ const MOVED =
 const CANCELLATION = 'Appuntamento di mercoledì 17 giugno alle 10:00 annullato, Studio Rossi.';
 
 /** An appointment at 10:00 of the 17th, told at 10:00 of the 16th; it is 11:00. */
-async function told(file: object = {}, others: (world: ReminderWorld) => void = () => {}): Promise<ReminderWorld> {
-  const world = createReminderWorld(redis.connect(), { file });
+async function told(
+  file: object = {},
+  others: (world: ReminderWorld) => void = () => {},
+  channel: Parameters<typeof createReminderWorld>[1] = {},
+): Promise<ReminderWorld> {
+  const world = createReminderWorld(redis.connect(), { file, ...channel });
   book(world, 'one', 48);
   others(world);
   await world.cycle();
@@ -131,6 +135,19 @@ describe('a cancelled appointment and a new one of the patient are one move', ()
     }
     book(world, 'two', 51, { patientId: 'p2', updatedAt: world.now });
     await cycles(world, 3 * every, every);
+    expect(texts(world)).toEqual([REMINDER, MOVED]);
+    expect(await wrong(world)).toEqual([]);
+  });
+
+  test('after a merge of the patient of a webhook', async () => {
+    const world = await told({}, undefined, { channel: { needs: 'nothing' } });
+    world.clinic.patientList.splice(0, 1, patientOf('p2'));
+    const { readPatient } = world.clinic;
+    world.clinic.readPatient = async (id, signal) =>
+      id === 'p1' ? { absent: true, mergedInto: 'p2' } : await readPatient(id, signal);
+    book(world, 'one', 48, CANCELLED);
+    book(world, 'two', 51, { patientId: 'p2', updatedAt: world.now });
+    await cycles(world, 15, 5);
     expect(texts(world)).toEqual([REMINDER, MOVED]);
     expect(await wrong(world)).toEqual([]);
   });

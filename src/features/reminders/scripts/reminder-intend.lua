@@ -3,14 +3,14 @@
 -- KEYS: 1 count of the hour, 2 opt-outs, 3 informed appointments, 4 order, 5 corrections of the recipient, then for each reminder its key and
 -- its claim.
 -- ARGV: 1 hourly limit, 2 '1' if a second delivery is allowed, 3 hash of the recipient or '', 4 now, 5 limit of corrections of a recipient in
--- an hour, or '' if the limit does not apply, then for each reminder the token of its claim, appointment, startAt, hash of the patient, and
--- hash of the location or ''. Returns `go`, `lost`, `opted-out`, `recipient-limit` or `limit`.
+-- an hour, or '' if the limit does not apply, then for each reminder the token of its claim, appointment, startAt, hash of the patient, hash
+-- of the location or '', and encrypted id of the patient or ''. Returns `go`, `lost`, `opted-out`, `recipient-limit` or `limit`.
 local hour, optOuts, informed, order, corrected = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local limit, mayRepeat, recipient, now, most = tonumber(ARGV[1]), ARGV[2] == '1', ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local count = (#KEYS - 5) / 2
 for index = 1, count do
   local entry, claim = KEYS[4 + 2 * index], KEYS[5 + 2 * index]
-  if redis.call('GET', claim) ~= ARGV[1 + 5 * index] then return 'lost' end
+  if redis.call('GET', claim) ~= ARGV[6 * index] then return 'lost' end
   local state = redis.call('HGET', entry, 'state')
   if state ~= 'planned' and not (state == 'sending' and mayRepeat) then return 'lost' end
 end
@@ -27,9 +27,9 @@ if redis.call('HEXISTS', KEYS[6], 'counted') == 0 then
   end
 end
 for index = 1, count do
-  local entry, at = KEYS[4 + 2 * index], 1 + 5 * index
+  local entry, at = KEYS[4 + 2 * index], 6 * index
   redis.call('HSET', entry, 'counted', 1, 'state', 'sending', 'sender', ARGV[at], 'recipient', recipient,
-    'handedAs', redis.call('INCR', order), 'patient', ARGV[at + 3], 'place', ARGV[at + 4])
+    'handedAs', redis.call('INCR', order), 'patient', ARGV[at + 3], 'place', ARGV[at + 4], 'sealedPatient', ARGV[at + 5])
   redis.call('ZADD', informed, 'GT', ARGV[at + 2], ARGV[at + 1])
   redis.call('HINCRBY', entry, 'attempts', 1)
 end
