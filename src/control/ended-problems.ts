@@ -30,8 +30,8 @@ export function watchEnds(): (status: Pick<Status, 'at' | 'problems' | 'tenants'
       }),
     );
     const atWork = new Set(tenants.flatMap(({ tenant, paused }) => (paused ? [] : [tenant])));
-    const isTold = before !== null && at - before.at <= LONGEST_GAP_MS;
-    const gone = isTold ? [...(last ?? [])].filter(([id]) => !seen.has(id)).map(([, problem]) => problem) : [];
+    const isSteady = before !== null && at - before.at <= LONGEST_GAP_MS;
+    const gone = isSteady ? [...(last ?? [])].filter(([id]) => !seen.has(id)).map(([, problem]) => problem) : [];
     const begun = problems.filter((problem) => last?.has(problemId(problem)) !== true);
     const over = gone.filter((problem) => isOver(problem, begun, atWork));
     ended = [...over.map((problem) => ({ ...problem, endedAt: at })), ...ended]

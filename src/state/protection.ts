@@ -106,12 +106,10 @@ function openWatch({ redis, tenant, identityKey, stateCounter, clock, log }: Pro
 
   const changed: Watch['changed'] = (before, changes) => {
     const current = before ?? FIRST_RECORD;
-    const version = isBegunAgain(current) ? current.version : Math.max(current.version, seen);
+    const version = isBegunAgain(current, begunAt) ? current.version : Math.max(current.version, seen);
     return { ...current, ...changes, version };
   };
-  /** Versions start again in a record that another process began after a loss. */
-  const isBegunAgain = ({ beganAt, lostAt }: ProtectionRecord) => beganAt > begunAt && lostAt >= beganAt;
-  const isUpToDate = (record: ProtectionRecord) => record.version >= seen || isBegunAgain(record);
+  const isUpToDate = (record: ProtectionRecord) => record.version >= seen || isBegunAgain(record, begunAt);
 
   /** Returns the trustworthy record; null for a new tenant that stays new. */
   async function recordNow(wentBackAt: Instant | 0, { lookOnly, whole }: Required<UncertaintyOptions>) {
@@ -131,7 +129,7 @@ function openWatch({ redis, tenant, identityKey, stateCounter, clock, log }: Pro
     const current = record === 'forged' ? FIRST_RECORD : record;
     // Safeguards that are already known to be lost need no comparison.
     if (uncertainSince(current, wentBackAt) > current.resolvedAt && record !== 'forged') return current;
-    const isOurs = record !== 'forged' && isUpToDate(record) && look.isAsProved;
+    const isOurs = record !== 'forged' && look.isAsProved && isUpToDate(record);
     // Read again, because a removal changes the copy first: a record removed meanwhile is not missing.
     const isWhole = !isFirst || !lacksSome(look.safeguards, copy) || !lacksSome(look.safeguards, await readCopy());
     if (isOurs && isWhole) return current;
@@ -148,7 +146,7 @@ function openWatch({ redis, tenant, identityKey, stateCounter, clock, log }: Pro
     const wentBackAt = await stateCounter.check();
     const record = await recordNow(wentBackAt, { lookOnly, whole });
     if (record === null) return null;
-    seen = Math.max(isBegunAgain(record) ? 0 : seen, record.version, 1);
+    seen = Math.max(isBegunAgain(record, begunAt) ? 0 : seen, record.version, 1);
     begunAt = Math.max(begunAt, record.beganAt);
     const sinceAt = uncertainSince(record, wentBackAt);
     if (sinceAt <= record.resolvedAt) return null;
@@ -168,6 +166,11 @@ function openWatch({ redis, tenant, identityKey, stateCounter, clock, log }: Pro
       seen = Math.max(seen, version);
     },
   };
+}
+
+/** Versions start again in a record that another process began after a loss. */
+function isBegunAgain({ beganAt, lostAt }: ProtectionRecord, begunAt: Instant | 0): boolean {
+  return beganAt > begunAt && lostAt >= beganAt;
 }
 
 export function createProtection(parts: ProtectionParts): Protection {

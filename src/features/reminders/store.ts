@@ -153,9 +153,7 @@ export function createReminderLedger(
   const open = keys.remindersOpen(tenant);
   const finished = keys.remindersSettled(tenant);
   const counts = keys.reminderCounts(tenant);
-  const patientContext = (id: string) => `reminder-patient ${id}`;
-  const sealedPatient = (id: string, patientId: string | null) =>
-    patientId === null ? '' : sealer.seal(JSON.stringify(patientId), patientContext(id));
+  const { sealedPatient, ...recipients } = openRecipients(redis, tenant, sealer);
   return {
     async plan(reminder, dropped, now) {
       const { id, appointmentId, startAt, rule, channel, dueAt, zone } = reminder;
@@ -203,6 +201,22 @@ export function createReminderLedger(
       const facts = [id, token, String(wakeAt), code ?? '', notSent ? '1' : '0'];
       return (await scripts.postpone(redis, scriptKeys, facts)) === 1;
     },
+    ...recipients,
+    ...openReads(redis, tenant),
+    ...openChannels(redis, tenant, retentionMs),
+    ...openMessageLedger(redis, tenant, sealer),
+  };
+}
+
+type Recipients = Pick<ReminderLedger, 'storeRecipient' | 'patientIdOf' | 'storePatient'>;
+
+/** Opens what the ledger keeps of recipients: a hash of the number or address, or the encrypted patient of a channel without one. */
+function openRecipients(redis: RedisClient, tenant: string, sealer: Sealer) {
+  const entryKey = (id: string) => keys.reminder(tenant, id);
+  const patientContext = (id: string) => `reminder-patient ${id}`;
+  const sealedPatient = (id: string, patientId: string | null) =>
+    patientId === null ? '' : sealer.seal(JSON.stringify(patientId), patientContext(id));
+  const recipients: Recipients = {
     async storeRecipient(id, recipient) {
       const own = keys.remindersRecipient(tenant, recipient);
       const pipeline = redis.pipeline().hset(entryKey(id), 'recipient', recipient).sadd(own, id);
@@ -218,10 +232,8 @@ export function createReminderLedger(
       const sealed = { key, field: 'sealedPatient', value: sealedPatient(id, patientId) };
       await compareAndSet(redis, [{ ...present, value: before }], [present, sealed]);
     },
-    ...openReads(redis, tenant),
-    ...openChannels(redis, tenant, retentionMs),
-    ...openMessageLedger(redis, tenant, sealer),
   };
+  return { ...recipients, sealedPatient };
 }
 
 type Reads = Pick<
