@@ -109,7 +109,6 @@ function openWatch({ redis, tenant, identityKey, stateCounter, clock, log }: Pro
     const version = isBegunAgain(current, begunAt) ? current.version : Math.max(current.version, seen);
     return { ...current, ...changes, version };
   };
-  const isUpToDate = (record: ProtectionRecord) => record.version >= seen || isBegunAgain(record, begunAt);
 
   /** Returns the trustworthy record; null for a new tenant that stays new. */
   async function recordNow(wentBackAt: Instant | 0, { lookOnly, whole }: Required<UncertaintyOptions>) {
@@ -129,10 +128,10 @@ function openWatch({ redis, tenant, identityKey, stateCounter, clock, log }: Pro
     const current = record === 'forged' ? FIRST_RECORD : record;
     // Safeguards that are already known to be lost need no comparison.
     if (uncertainSince(current, wentBackAt) > current.resolvedAt && record !== 'forged') return current;
-    const isOurs = record !== 'forged' && look.isAsProved && isUpToDate(record);
+    const isNew = current.version >= seen || isBegunAgain(current, begunAt);
     // Read again, because a removal changes the copy first: a record removed meanwhile is not missing.
     const isWhole = !isFirst || !lacksSome(look.safeguards, copy) || !lacksSome(look.safeguards, await readCopy());
-    if (isOurs && isWhole) return current;
+    if (record !== 'forged' && look.isAsProved && isNew && isWhole) return current;
     log.error({ code: 'record-forged' }, 'erasures and opt-outs in Redis were changed by a foreign writer');
     const forgedAt = Math.max(clock(), current.resolvedAt + 1);
     await tables.record((before) => changed(before, { lostAt: forgedAt, forgedAt }));
