@@ -8,6 +8,7 @@ import { type ActAbout, type Acting, recordAct } from '../control/recording.ts';
 import type { Statuses } from '../control/statuses.ts';
 import type { Document } from '../documents/document.ts';
 import type { StopSignals } from '../jobs/push.ts';
+import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Language } from '../messages/message.ts';
 import { render, textOfIssue } from '../messages/message.ts';
 import type { AccessLevel, AccessRights, ActFacts } from '../model/acts.ts';
@@ -150,7 +151,12 @@ export interface OperationDefinition<
   /** Loads the function that makes a document of the result, for the terminal and the page of the operation. */
   document?(): Promise<(result: Result, language: Language) => Document>;
   /** Clinic page that shows the document. The page sets only the tenant, so all other input fields need a default. */
-  page?: { path: string; names: Readonly<Record<Language, string>> };
+  page?: {
+    path: string;
+    names: Readonly<Record<Language, string>>;
+    /** Whether the navigation of a clinic has the page; always if absent. */
+    isOf?(tenant: Pick<OpenTenant, 'reminders'>): boolean;
+  };
   /** Returns facts of the result for the audit log. */
   auditResult?(result: Result): ActFacts;
   /** Exit code 1 of the command, although the operation succeeded. */

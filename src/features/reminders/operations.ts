@@ -155,7 +155,11 @@ export const REMINDER_OPERATIONS = {
       return listReplies(services.installation, tenant);
     },
     document: async () => (await import('./replies.ts')).repliesDocument,
-    page: { path: '/replies', names: { en: 'Replies', it: 'Risposte' } },
+    page: {
+      path: '/replies',
+      names: { en: 'Replies', it: 'Risposte' },
+      isOf: ({ reminders }) => reminders !== null,
+    },
   }),
   endReply: operation({
     summary: 'delete a reply of a patient that the clinic has read',

@@ -125,6 +125,7 @@ export function contextOf(request: FastifyRequest, { installation }: OperatorSer
   const visitor = visitorOf(request);
   const { outlines, clock } = installation;
   const outline = tenant === undefined ? undefined : outlines.get(tenant);
+  const open = tenant === undefined ? undefined : installation.tenants.get(tenant);
   const seen = [...outlines].filter(([id]) => maySee(visitor, id)).map(([, { zone }]) => zone);
   const language = chosenLanguage(request);
   return {
@@ -133,7 +134,9 @@ export function contextOf(request: FastifyRequest, { installation }: OperatorSer
     times: timesIn(outline?.zone ?? usualZone(seen), language, clock()),
     address: request.url,
     tenant: tenant === undefined ? null : { id: tenant, name: outline?.name ?? tenant },
-    operationPages: request.server.operationPages ?? [],
+    operationPages: (request.server.operationPages ?? []).filter(
+      ({ page }) => open === undefined || page.isOf?.(open) !== false,
+    ),
   };
 }
 

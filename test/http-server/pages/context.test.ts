@@ -50,7 +50,7 @@ describe('the preferences of a visitor', () => {
   });
 });
 
-describe('the zone of a page', () => {
+describe('a page of a clinic', () => {
   const installation = openInstallation({ tenants: [] });
   const outlines = new Map(
     [
@@ -63,12 +63,29 @@ describe('the zone of a page', () => {
   const zoneFor = (visitor: typeof OWNER, tenant?: string) =>
     contextOf(requestOf({}, visitor), services, tenant).times.zone;
 
-  test('is the one of its clinic', () => {
+  test('has the zone of its clinic', () => {
     expect(zoneFor(OWNER, 'b')).toBe('Europe/Lisbon');
     expect(contextOf(requestOf({}), services, 'b').tenant).toEqual({ id: 'b', name: 'Studio b' });
   });
 
-  test('is the most common one of the visitor’s clinics: other clinics are not considered', () => {
+  test('has the pages of the clinic’s features only', () => {
+    const replies = { page: { path: '/replies', isOf: ({ reminders }: { reminders: unknown }) => reminders !== null } };
+    const server = { operationPages: [replies, { page: { path: '/overlaps' } }] };
+    const pathsFor = (reminders: object | null, tenant?: string) => {
+      const open = new Map([['b', { reminders }]]);
+      const request = Object.assign(requestOf({}), { server });
+      const context = contextOf(
+        request as never,
+        openServices({ ...installation, outlines, tenants: open } as never),
+        tenant,
+      );
+      return context.operationPages.map(({ page }) => page.path);
+    };
+    expect(pathsFor({}, 'b')).toEqual(['/replies', '/overlaps']);
+    expect(pathsFor(null, 'b')).toEqual(['/overlaps']);
+  });
+
+  test('about all clinics has the most common zone of the visitor’s clinics: other clinics are not considered', () => {
     expect(zoneFor(OWNER)).toBe('Europe/Rome');
     expect(zoneFor({ ...OWNER, tenants: new Set(['b']) })).toBe('Europe/Lisbon');
     expect(zoneFor({ ...OWNER, tenants: new Set([]) })).toBe('UTC');
