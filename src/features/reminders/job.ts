@@ -101,6 +101,8 @@ async function handOver(
   const dueAt = Math.min(...members.map((member) => member.claim.entry.dueAt));
   const stop = await madeSure(reminders, dueAt, ready, tenant.clock());
   if (stop !== null) return stop;
+  // An older Redis that came between the intent and its confirmation lost the intent, and no counter shows the loss.
+  if (!(await isIntended(reminders, members))) return { wakeAt: tenant.clock(), code: null, notSent: true };
   const { delivery, longestMs } = await tenant.outages.watch(async () => {
     const came = await deliver(ready, tenant.log, within(SENDING_MS, abort));
     const failed = came.result === 'later' || came.result === 'unknown' ? came : null;
@@ -111,6 +113,11 @@ async function handOver(
   });
   if (delivery.result === 'refused') await remember(tenant, reminders, ready, delivery);
   return afterDelivery(delivery, claim, { ...ready, longestMs }, tenant.clock());
+}
+
+async function isIntended({ ledger }: OpenReminders, members: readonly Member[]): Promise<boolean> {
+  const entries = await ledger.readSome(members.map(({ claim }) => claim.entry.id));
+  return members.every(({ claim }) => entries.get(claim.entry.id)?.state === 'sending');
 }
 
 /** @returns the step instead of delivery; null if the intent is persisted */

@@ -3,6 +3,7 @@ import type { Delivery } from '../../../src/features/reminders/channels/channel.
 import { remind } from '../../../src/features/reminders/job.ts';
 import type { AppointmentStatus } from '../../../src/model/records.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../../src/model/time.ts';
+import { keys } from '../../../src/state/keys.ts';
 import { dumpRedis } from '../../e2e/support/dump-redis.ts';
 import { NEVER } from '../../jobs/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
@@ -327,6 +328,26 @@ test('two workers at one reminder hand it over once', async () => {
   expect(world.gateway.delivered).toHaveLength(1);
   await world.advance(HOUR_MS);
   expect(world.gateway.delivered).toHaveLength(1);
+});
+
+test('an older Redis between the intent and its confirmation causes no second message', async () => {
+  const connection = redis.connect();
+  let losses = 1;
+  const world = await booked({
+    epoch: {
+      async confirm() {
+        const [reminder] = await world.entries();
+        if (losses-- <= 0 || reminder === undefined) return 0;
+        await connection.hset(keys.reminder(world.tenant.id, reminder.id), 'state', 'planned');
+        await connection.del(keys.reminderClaim(world.tenant.id, reminder.id));
+        world.alarms.wakes.set(reminder.id, { id: reminder.id, wakeAt: world.now + MINUTE_MS });
+        return 0;
+      },
+    },
+  });
+  await world.advance(25 * HOUR_MS);
+  expect(world.gateway.delivered).toHaveLength(1);
+  expect(await world.fate()).toBe('sent');
 });
 
 test('a reminder that is cancelled between its last check and its intent is not sent', async () => {
