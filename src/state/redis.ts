@@ -62,9 +62,9 @@ const OF_CONNECTING: ReadonlySet<string> = new Set(['auth', 'client', 'hello', '
  */
 function withoutOtherDatabase(client: Redis): void {
   let fault: MirrorError | null = null;
-  const send = client.sendCommand.bind(client);
   client.sendCommand = (command, ...rest) => {
-    if (fault === null || OF_CONNECTING.has(command.name)) return send(command, ...rest);
+    if (fault === null || OF_CONNECTING.has(command.name))
+      return Redis.prototype.sendCommand.call(client, command, ...rest);
     command.reject(fault);
     return command.promise;
   };
