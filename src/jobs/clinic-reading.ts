@@ -15,7 +15,7 @@ import { egressStopped } from '../sync/egress.ts';
 import { commonWindow, computesFromHistory, next48hWindow, streamsOf, windowOf } from '../sync/mapping-sources.ts';
 import type { Directory } from '../sync/project.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
-import { cutFor, cutIn } from './cut-values.ts';
+import { cutFor, cutIn, cutRecords } from './cut-values.ts';
 import type { Streams } from './streams.ts';
 import type { CycleFollower, NamedIds, OpenTarget, OpenTenant, ReadingScope } from './tenant.ts';
 
@@ -271,15 +271,11 @@ export function gapsOf(
 ): ReadonlyMap<string, readonly TargetGap[]> {
   const check = checkerOf(clinicReading);
   const gaps = new Map<string, TargetGap[]>();
+  const cut = cutRecords(clinicReading.snapshot);
   for (const target of targets)
-    gaps.set(target.id, [
-      ...unreadOf(target, clinicReading),
-      ...cutFor(target, clinicReading.snapshot),
-      ...check(target.configuration),
-    ]);
+    gaps.set(target.id, [...unreadOf(target, clinicReading), ...cutFor(target, cut), ...check(target.configuration)]);
   for (const { namedIds } of followers)
-    for (const [location, named] of namedIds)
-      gaps.set(location, [...cutIn(clinicReading.snapshot, named.agendas, true), ...check(named)]);
+    for (const [location, named] of namedIds) gaps.set(location, [...cutIn(cut, named.agendas, true), ...check(named)]);
   return new Map([...gaps].filter(([, found]) => found.length > 0));
 }
 

@@ -4,26 +4,32 @@ import type { TargetGap } from '../state/target-record.ts';
 import { streamsOf } from '../sync/mapping-sources.ts';
 import type { OpenTarget } from './tenant.ts';
 
-/** Returns appointments with further agendas or patients that a target may lack. A calendar without names shows no patient. */
-export function cutFor(target: OpenTarget, snapshot: Snapshot<Appointment>): TargetGap[] {
+/** Returns the appointments with values that the profile does not use. Targets share them: a cycle reads the list once. */
+export function cutRecords({ records }: Snapshot<Appointment>): Appointment[] {
+  const lacking: Appointment[] = [];
+  for (const appointment of records.values()) if (appointment.cut !== undefined) lacking.push(appointment);
+  return lacking;
+}
+
+/** Returns cut appointments with agendas or patients that a target may lack. A calendar without names shows no patient. */
+export function cutFor(target: OpenTarget, cut: readonly Appointment[]): TargetGap[] {
   const { agendas, title } = target.configuration;
   const isOfHistory = streamsOf(target).includes('history');
   if (target.stream !== 'appointments' && !isOfHistory) return [];
   const ofPatients = target.crm !== null || title === 'initials' || title === 'full';
-  return cutIn(snapshot, isOfHistory ? 'all' : agendas, ofPatients);
+  return cutIn(cut, isOfHistory ? 'all' : agendas, ofPatients);
 }
 
 /**
- * Returns appointments of agendas with further agendas or patients that the profile does not use.
+ * Returns cut appointments of agendas with further agendas or patients that the profile does not use.
  * @param ofPatients whether further patients matter
  */
-export function cutIn({ records }: Snapshot<Appointment>, agendas: 'all' | readonly string[], ofPatients: boolean) {
+export function cutIn(cut: readonly Appointment[], agendas: 'all' | readonly string[], ofPatients: boolean) {
   const lacking: string[] = [];
-  for (const appointment of records.values()) {
-    if (appointment.cut === undefined) continue;
+  for (const appointment of cut) {
     const belongs = belongsTo(appointment, agendas);
     if (belongs === 'unclear') lacking.push('agendaId');
-    if (ofPatients && belongs !== false && appointment.cut.includes('patientId')) lacking.push('patientId');
+    if (ofPatients && belongs !== false && appointment.cut?.includes('patientId') === true) lacking.push('patientId');
   }
   return Object.entries(countEach(lacking)).map(([field, count]): TargetGap => {
     return { code: 'values-unused', count, what: [field], soon: [] };

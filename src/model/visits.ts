@@ -57,7 +57,8 @@ export function visitsOf(appointment: Appointment): readonly Appointment[] {
  * exclude the appointment itself.
  */
 export function withVisits<List extends { records: ReadonlyMap<string, Appointment> }>(list: List): List {
-  const visits = [...list.records.values()].filter(({ patientIds }) => patientIds !== undefined).flatMap(visitsOf);
+  const visits: Appointment[] = [];
+  for (const one of list.records.values()) if (one.patientIds !== undefined) visits.push(...visitsOf(one));
   if (visits.length === 0) return list;
   return { ...list, records: new Map([...list.records, ...visits.map((visit) => [visit.id, visit] as const)]) };
 }

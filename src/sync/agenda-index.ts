@@ -1,6 +1,6 @@
 import { hash, randomUUID } from 'node:crypto';
 import { lazily } from '../model/cache.ts';
-import { type Appointment, agendasOf } from '../model/records.ts';
+import type { Appointment } from '../model/records.ts';
 import { overlaps, type TimeWindow } from '../model/time.ts';
 
 /** The appointments of one read by agenda: a target processes only its own agendas. */
@@ -21,6 +21,8 @@ export interface AgendaIndex {
 /** The appointments of one agenda, with a revision that no other list of appointments ever has. */
 interface AgendaList {
   appointments: Appointment[];
+  /** Appointments of several agendas among them; most clinics have none. */
+  shared: readonly Appointment[];
   /** Computed on first use, because a plan for changed appointments needs no revision. */
   revision(): string;
 }
@@ -33,14 +35,13 @@ interface AgendaList {
 export function indexByAgenda(appointments: Iterable<Appointment>, before: AgendaIndex | null = null): AgendaIndex {
   const lists = listsOf(appointments, before);
   const namesIn = (agendaIds: 'all' | readonly string[]) => new Set(agendaIds === 'all' ? lists.keys() : agendaIds);
-  const isShared = ({ agendaIds }: Appointment) => agendaIds !== undefined;
-  const shared = lazily(() => new Set([...lists.values()].flatMap((list) => list.appointments.filter(isShared))));
+  const shared = lazily(() => new Set([...lists.values()].flatMap((list) => list.shared)));
   const counts = new Map<string, ReadonlyMap<string, number>>();
   // Most targets of a tenant have the same window.
   const countsIn = (window: TimeWindow) => {
     const name = `${window.fromAt} ${window.toAt}`;
-    const count = ({ appointments }: AgendaList) =>
-      appointments.filter((one) => !isShared(one) && overlaps(one.time, window)).length;
+    const isInside = ({ time }: Appointment) => overlaps(time, window);
+    const count = (list: AgendaList) => list.appointments.filter(isInside).length - list.shared.filter(isInside).length;
     const cached = counts.get(name) ?? new Map([...lists].map(([agenda, those]) => [agenda, count(those)]));
     counts.set(name, cached);
     return cached;
@@ -50,9 +51,12 @@ export function indexByAgenda(appointments: Iterable<Appointment>, before: Agend
     *of(agendaIds) {
       const names = namesIn(agendaIds);
       for (const id of names) {
-        for (const one of lists.get(id)?.appointments ?? []) {
-          if (one.agendaIds === undefined || one.agendaIds.find((each) => names.has(each)) === id) yield one;
-        }
+        const list = lists.get(id);
+        if (list?.shared.length === 0) yield* list.appointments;
+        else
+          for (const one of list?.appointments ?? []) {
+            if (one.agendaIds === undefined || one.agendaIds.find((each) => names.has(each)) === id) yield one;
+          }
       }
     },
     countOverlapping(agendaIds, window) {
@@ -75,12 +79,19 @@ export function indexByAgenda(appointments: Iterable<Appointment>, before: Agend
 
 function listsOf(appointments: Iterable<Appointment>, before: AgendaIndex | null): Map<string, AgendaList> {
   const byAgenda = new Map<string, Appointment[]>();
+  const shared = new Map<string, Appointment[]>();
+  const add = (groups: Map<string, Appointment[]>, agenda: string, appointment: Appointment) => {
+    const those = groups.get(agenda);
+    if (those === undefined) groups.set(agenda, [appointment]);
+    else those.push(appointment);
+  };
   for (const appointment of appointments) {
-    for (const agenda of agendasOf(appointment)) {
-      const those = byAgenda.get(agenda);
-      if (those === undefined) byAgenda.set(agenda, [appointment]);
-      else those.push(appointment);
-    }
+    if (appointment.agendaIds === undefined) add(byAgenda, appointment.agendaId, appointment);
+    else
+      for (const agenda of appointment.agendaIds) {
+        add(byAgenda, agenda, appointment);
+        add(shared, agenda, appointment);
+      }
   }
   const lists = new Map<string, AgendaList>();
   for (const [agenda, those] of byAgenda) {
@@ -91,7 +102,11 @@ function listsOf(appointments: Iterable<Appointment>, before: AgendaIndex | null
       agenda,
       isAsBefore
         ? cached
-        : { appointments: those, revision: lazily(cached === undefined ? nameOf(those) : randomUUID) },
+        : {
+            appointments: those,
+            shared: shared.get(agenda) ?? [],
+            revision: lazily(cached === undefined ? nameOf(those) : randomUUID),
+          },
     );
   }
   return lists;
