@@ -2,11 +2,9 @@
 import { openDavDialect } from './caldav-dialect-target.ts';
 import { CALDAV_SKIPS } from './caldav-skips.ts';
 import { FAILURE_GROUPS } from './cases/index.ts';
-import { describeConnector, describePersonsOwn } from './connector-contract.ts';
+import { describeConnector } from './connector-contract.ts';
 
 describeConnector('caldav-as-standard', () => openDavDialect('standard'), {
   skips: CALDAV_SKIPS,
   except: FAILURE_GROUPS,
 });
-
-describePersonsOwn('caldav-as-standard', () => openDavDialect('standard'));
