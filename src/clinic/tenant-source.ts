@@ -3,7 +3,7 @@ import type { Agenda, Appointment, Invoice, Location, Patient, Treatment } from 
 import type { AppointmentSnapshot, Lookup, ReadingRemark, Snapshot } from '../model/snapshots.ts';
 import { type Clock, HOUR_MS, type Instant } from '../model/time.ts';
 import type { Report } from '../model/triggers.ts';
-import { readingVisits } from '../model/visits.ts';
+import { cutRecords, readingVisits } from '../model/visits.ts';
 import type { ClinicContext } from './http/call.ts';
 import type { RowMapper } from './http/rows.ts';
 import { compileAppointmentRows } from './read/appointment-rows.ts';
@@ -237,10 +237,11 @@ function appointmentReader(
         // Changes since a read in other zones would prove nothing.
         return inZones(signal, read, () => query.memory?.distrust());
       });
-      remarks.sawSnapshot(snapshot);
+      const cut = cutRecords(snapshot.records.values());
+      remarks.sawSnapshot(snapshot, cut);
       const rows = snapshot.records.size + snapshot.unusable.length;
       if (snapshot.completeness === 'complete') remarks.ended('appointments', rows);
-      return confirmComplete(context, 'appointments', snapshot);
+      return confirmComplete(context, 'appointments', { ...snapshot, cut });
     } catch (error) {
       // Other cached data may be as old as the lost permission.
       if (mayMeanTenant(error)) invalidate();

@@ -7,6 +7,7 @@ import { type Appointment, agendasOf as agendasNamed, type InvalidRow } from '..
 import type { AppointmentSnapshot } from '../model/snapshots.ts';
 import { didYouMean } from '../model/text.ts';
 import { DAY_MS, type Instant, type TimeWindow } from '../model/time.ts';
+import { cutRecords } from '../model/visits.ts';
 import type { ClinicSeen, RunReport, Withheld } from '../state/runs.ts';
 import type { TargetGap } from '../state/target-record.ts';
 import type { Confirmations } from '../sync/absence.ts';
@@ -15,7 +16,7 @@ import { egressStopped } from '../sync/egress.ts';
 import { commonWindow, computesFromHistory, next48hWindow, streamsOf, windowOf } from '../sync/mapping-sources.ts';
 import type { Directory } from '../sync/project.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
-import { cutFor, cutIn, cutRecords } from './cut-values.ts';
+import { cutFor, cutIn } from './cut-values.ts';
 import type { Streams } from './streams.ts';
 import type { CycleFollower, NamedIds, OpenTarget, OpenTenant, ReadingScope } from './tenant.ts';
 
@@ -271,7 +272,7 @@ export function gapsOf(
 ): ReadonlyMap<string, readonly TargetGap[]> {
   const check = checkerOf(clinicReading);
   const gaps = new Map<string, TargetGap[]>();
-  const cut = cutRecords(clinicReading.snapshot);
+  const cut = clinicReading.snapshot.cut ?? cutRecords(clinicReading.snapshot.records.values());
   for (const target of targets)
     gaps.set(target.id, [...unreadOf(target, clinicReading), ...cutFor(target, cut), ...check(target.configuration)]);
   for (const { namedIds } of followers)

@@ -1,15 +1,8 @@
 import { type Appointment, belongsTo } from '../model/records.ts';
-import { countEach, type Snapshot } from '../model/snapshots.ts';
+import { countEach } from '../model/snapshots.ts';
 import type { TargetGap } from '../state/target-record.ts';
 import { streamsOf } from '../sync/mapping-sources.ts';
 import type { OpenTarget } from './tenant.ts';
-
-/** Returns the appointments with values that the profile does not use. Targets share them: a cycle reads the list once. */
-export function cutRecords({ records }: Snapshot<Appointment>): Appointment[] {
-  const lacking: Appointment[] = [];
-  for (const appointment of records.values()) if (appointment.cut !== undefined) lacking.push(appointment);
-  return lacking;
-}
 
 /** Returns cut appointments with agendas or patients that a target may lack. A calendar without names shows no patient. */
 export function cutFor(target: OpenTarget, cut: readonly Appointment[]): TargetGap[] {

@@ -66,6 +66,8 @@ export type AppointmentSnapshot = Snapshot<Appointment> & {
   window: TimeWindow;
   /** The requested agendas; null for all. */
   agendaIds: string[] | null;
+  /** Records with values that the profile does not use; absent if nobody looked for them yet. */
+  cut?: readonly Appointment[];
   /** Pages used, including those before a restart of the fetch. */
   pages: number;
   /** HTTP requests, including retries. */

@@ -40,6 +40,13 @@ export function isOfSeveralPatients({ patientIds, cut }: Pick<Appointment, 'pati
   return patientIds !== undefined || cut?.includes('patientId') === true;
 }
 
+/** Returns the appointments with values that the profile does not use. */
+export function cutRecords(appointments: Iterable<Appointment>): Appointment[] {
+  const lacking: Appointment[] = [];
+  for (const appointment of appointments) if (appointment.cut !== undefined) lacking.push(appointment);
+  return lacking;
+}
+
 /** Returns whether other patients share the appointment or the appointment of the visit, so that a patient's answer concerns them too. */
 export function isShared(appointment: Pick<Appointment, 'id' | 'patientIds' | 'cut'>): boolean {
   return partsOf(appointment.id) !== null || isOfSeveralPatients(appointment);

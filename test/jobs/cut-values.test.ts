@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
-import { cutIn, cutRecords } from '../../src/jobs/cut-values.ts';
+import { cutIn } from '../../src/jobs/cut-values.ts';
 import type { Appointment } from '../../src/model/records.ts';
 import type { Snapshot } from '../../src/model/snapshots.ts';
+import { cutRecords } from '../../src/model/visits.ts';
 import { appointmentOf } from '../sync/arbitraries.ts';
 
 /** A reading of appointments of two agendas, of which only the first is used. */
@@ -16,16 +17,16 @@ function reading(...cuts: Appointment['cut'][]): Snapshot<Appointment> {
 const gap = (field: string, count: number) => ({ code: 'values-unused', count, what: [field], soon: [] });
 
 test('a target lacks appointments that name one of its agendas as an unused value', () => {
-  expect(cutIn(cutRecords(reading(['agendaId'], ['agendaId'], undefined)), ['room-2'], false)).toEqual([
-    gap('agendaId', 2),
-  ]);
-  expect(cutIn(cutRecords(reading(['agendaId'])), ['dr-7'], false)).toEqual([]);
-  expect(cutIn(cutRecords(reading(['agendaId'])), ['room-3'], false)).toEqual([]);
+  expect(cutIn(cutRecords(reading(['agendaId'], ['agendaId'], undefined).records.values()), ['room-2'], false)).toEqual(
+    [gap('agendaId', 2)],
+  );
+  expect(cutIn(cutRecords(reading(['agendaId']).records.values()), ['dr-7'], false)).toEqual([]);
+  expect(cutIn(cutRecords(reading(['agendaId']).records.values()), ['room-3'], false)).toEqual([]);
 });
 
 test('further patients matter where patients are shown, and in agendas of the target', () => {
-  expect(cutIn(cutRecords(reading(['patientId'])), ['dr-7'], true)).toEqual([gap('patientId', 1)]);
-  expect(cutIn(cutRecords(reading(['patientId'])), 'all', true)).toEqual([gap('patientId', 1)]);
-  expect(cutIn(cutRecords(reading(['patientId'])), ['dr-7'], false)).toEqual([]);
-  expect(cutIn(cutRecords(reading(['patientId'])), ['room-3'], true)).toEqual([]);
+  expect(cutIn(cutRecords(reading(['patientId']).records.values()), ['dr-7'], true)).toEqual([gap('patientId', 1)]);
+  expect(cutIn(cutRecords(reading(['patientId']).records.values()), 'all', true)).toEqual([gap('patientId', 1)]);
+  expect(cutIn(cutRecords(reading(['patientId']).records.values()), ['dr-7'], false)).toEqual([]);
+  expect(cutIn(cutRecords(reading(['patientId']).records.values()), ['room-3'], true)).toEqual([]);
 });

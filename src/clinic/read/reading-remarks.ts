@@ -149,8 +149,8 @@ export class RemarkCollectors {
   }
 
   /** Counts appointments with a date of unknown order, and with further values that the profile does not use. */
-  sawSnapshot({ unusable, records }: Snapshot<Appointment>): void {
-    this.#severalValues = severalValuesIn(records.values(), this.#appointments);
+  sawSnapshot({ unusable }: Snapshot<Appointment>, cut: readonly Appointment[]): void {
+    this.#severalValues = severalValuesIn(cut, this.#appointments);
     const byField = Map.groupBy(
       unusable.filter(({ code }) => code === 'ambiguous-date'),
       ({ field }) => field,
