@@ -46,7 +46,7 @@ export function ofRedis(
 
 /**
  * Returns the problems that stop the whole installation: of Redis, of the clocks, of the data directory, of configurations, and a missing
- * daemon. Each names every tenant at work, so that no surface says `ok` of a tenant while the installation does not work. Pure.
+ * daemon. Each names every tenant at work, so that no interface shows `ok` for a tenant while the installation does not work. Pure.
  */
 export function problemsOfHost({
   at,

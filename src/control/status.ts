@@ -131,7 +131,7 @@ function withProblems(found: Omit<Status, 'problems'>, installation: Installatio
   };
 }
 
-/** Returns tenants whose health includes their problems, so that no surface says `ok` beside a problem. */
+/** Returns tenants whose health includes their problems, so that status, pages, API and metrics never show `ok` for a tenant with a problem. */
 function withHealth(tenants: readonly TenantStatus[], problems: readonly Problem[]): TenantStatus[] {
   const healths = healthByTenant(tenants, problems);
   const byTenant = Map.groupBy(problems, ({ tenant }) => tenant);

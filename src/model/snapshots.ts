@@ -66,7 +66,7 @@ export type AppointmentSnapshot = Snapshot<Appointment> & {
   window: TimeWindow;
   /** The requested agendas; null for all. */
   agendaIds: string[] | null;
-  /** Records with values that the profile does not use; absent if nobody looked for them yet. */
+  /** Records with values that the profile does not use; absent before the search for them. */
   cut?: readonly Appointment[];
   /** Pages used, including those before a restart of the fetch. */
   pages: number;

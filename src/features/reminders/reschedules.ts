@@ -25,7 +25,7 @@ interface SeenLists extends SeenByPatients {
   coveredUntilAt: Instant | null;
 }
 
-/** Appointments that were told and do not take place, and what is known of them. */
+/** Announced appointments that do not take place, with their messages and observations. */
 interface Notified {
   messages: ReadonlyMap<string, readonly LedgerEntry[]>;
   /** Patient of each watched appointment. */
@@ -36,7 +36,7 @@ interface Notified {
 /**
  * Recognises a move under another id: an appointment that a patient was told of is cancelled or deleted, and a new appointment of the
  * patient, with the same treatment or agenda, was found within `rescheduleWithinMinutes`, in either order; or the clinic changed both within
- * that time. The messages are then about the new appointment, so that one correction tells the move.
+ * that time. The messages are then about the new appointment, so that one correction announces the move.
  */
 export async function followReschedules(
   { readPatient }: { readPatient: OpenTenant['clinic']['readPatient'] },
@@ -146,7 +146,7 @@ interface Move {
   distanceMs: number;
 }
 
-/** Returns the possible moves of an appointment that was told. */
+/** Returns the possible moves of an announced appointment. */
 async function movesOf(
   reminders: OpenReminders,
   seen: SeenByPatients,
