@@ -1,5 +1,6 @@
 import type { Link } from '../model/operations.ts';
 import type { Hold, PendingChange } from '../model/plan.ts';
+import type { Outbox } from '../state/outbox.ts';
 
 /** States of a record by the stored data, each record in exactly one. */
 export type StoredRecordState = 'in-sync' | 'pending' | 'failed' | 'on-hold' | 'changed-by-hand';
@@ -26,4 +27,20 @@ export function stateOfRecord(recordId: string, { links, pending, held }: Record
   const link = links.get(recordId);
   if (link === undefined) return null;
   return link.drift === null ? 'in-sync' : 'changed-by-hand';
+}
+
+/** Counts the queued changes of a target, failing ones among them, without records on hold: each record is counted in one state. */
+export async function countQueued(
+  outbox: Pick<Outbox, 'counts' | 'pendingOfSome'>,
+  target: string,
+  held: readonly string[],
+): Promise<{ pending: number; failing: number }> {
+  const { pending, failing } = await outbox.counts(target);
+  if (held.length === 0 || pending === 0) return { pending, failing };
+  const both = [...(await outbox.pendingOfSome(target, held)).values()];
+  return {
+    // The queue may grow between the two reads.
+    pending: Math.max(0, pending - both.length),
+    failing: Math.max(0, failing - both.filter(({ lastError }) => lastError !== null).length),
+  };
 }

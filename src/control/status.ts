@@ -19,7 +19,7 @@ import { withoutFuture } from './as-of.ts';
 import { incidentsOf } from './incidents.ts';
 import { type ConnectionStatus, type Installation, requireTenant } from './installation.ts';
 import { isForPerson, problemsOf } from './problems.ts';
-import { heldRecords } from './record-states.ts';
+import { countQueued, heldRecords } from './record-states.ts';
 import {
   type ConfigurationStatus,
   notificationStatus,
@@ -249,16 +249,17 @@ export async function targetStatus(
   holds: readonly Hold[],
   lastRun: RunReport | null = null,
 ): Promise<TargetStatus> {
+  const heldIds = [...heldRecords(holds, target.id).keys()];
   const [record, counts, links, driftedLinks, oldestPendingAt, subscriptions] = await Promise.all([
     tenant.targetStore.read(target.id),
-    tenant.outbox.counts(target.id),
+    countQueued(tenant.outbox, target.id, heldIds),
     tenant.links.count(target.id),
     tenant.links.drifted(target.id),
     tenant.outbox.oldestAt(target.id),
     tenant.notifications.store.read(),
   ]);
   const open = holds.filter((hold) => hold.target === target.id && hold.state === 'open');
-  const held = heldRecords(holds, target.id).size;
+  const held = heldIds.length;
   const restorations = open.find(({ kind }) => kind === 'manual-changes')?.recordIds.length ?? 0;
   const { failure, created, updated, deleted, adopted, ambiguous, forged } = record;
   const isPart = target.stream === 'appointments' && lastRun?.snapshot?.completeness === 'partial';
@@ -295,7 +296,7 @@ export async function targetStatus(
     exceptGapsAsOf: quiet && gaps.length > 0 ? plannedAsOf : null,
     links: links - driftedLinks.filter((link) => link.drift === 'removed').length,
     ...counts,
-    pausedErasures: isPaused && counts.pending > 0 ? await countErasures(tenant, target) : 0,
+    pausedErasures: isPaused && counts.pending + held > 0 ? await countErasures(tenant, target) : 0,
     held,
     heldRestorations: restorations === 0 ? null : { count: restorations, limit: target.configuration.guard.vanished },
     heldSinceAt: open.length === 0 ? null : Math.min(...open.map(({ createdAt }) => createdAt)),

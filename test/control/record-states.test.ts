@@ -1,8 +1,8 @@
 // Tier: quick. Pure functions.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { heldRecords, stateOfRecord } from '../../src/control/record-states.ts';
-import type { Hold } from '../../src/model/plan.ts';
+import { countQueued, heldRecords, stateOfRecord } from '../../src/control/record-states.ts';
+import type { Hold, PendingChange } from '../../src/model/plan.ts';
 
 const someIds = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e'));
 
@@ -18,6 +18,25 @@ describe('a record', () => {
         for (const id of all) expect(stateOfRecord(id, { links, pending, held })).not.toBeNull();
         for (const id of inSync)
           expect([held.has(id), pending.has(id), links.get(id)?.drift]).toEqual([false, false, null]);
+      }),
+    );
+  });
+
+  test('is counted in the queue only if its state is pending or failed', async () => {
+    await fc.assert(
+      fc.asyncProperty(someIds, someIds, async (waiting, heldIds) => {
+        const errorOf = (id: string) => (id < 'c' ? 'refused' : null);
+        const pending = new Map(waiting.map((id) => [id, { lastError: errorOf(id) } as PendingChange]));
+        const held = new Set(heldIds);
+        const states = waiting.map((id) => stateOfRecord(id, { links: new Map(), pending, held }));
+        const outbox = {
+          counts: async () => ({ pending: pending.size, failing: waiting.filter((id) => errorOf(id) !== null).length }),
+          pendingOfSome: async (_: string, ids: readonly string[]) =>
+            new Map([...pending].filter(([id]) => ids.includes(id))),
+        };
+        const failing = states.filter((state) => state === 'failed').length;
+        const queued = states.filter((state) => state === 'pending').length + failing;
+        expect(await countQueued(outbox, 'doctor', heldIds)).toEqual({ pending: queued, failing });
       }),
     );
   });
