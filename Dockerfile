@@ -21,10 +21,10 @@ RUN chmod -R a+rX . \
  && NODE_COMPILE_CACHE=/app/.cache/compiled node --input-type=module --eval "\
       import { globSync } from 'node:fs'; \
       import { createRequire } from 'node:module'; \
-      const programs = ['**/cli.ts', '**/expression-thread-entry.ts']; \
+      const programs = ['**/cli.ts']; \
       for (const file of globSync('/app/src/**/*.ts', { exclude: programs })) await import(file); \
       const load = createRequire('/app/src/cli.ts'); \
-      const late = ['cli-progress', 'jsonata', 'libphonenumber-js/max', 'pino', 'pino-pretty', 'standardwebhooks', 'temporal-polyfill']; \
+      const late = ['cli-progress', 'libphonenumber-js/max', 'pino', 'pino-pretty', 'standardwebhooks', 'temporal-polyfill']; \
       for (const name of late) load(name); \
       const client = await import('/app/src/connectors/google-calendar/client.ts'); \
       client.createCalendarClient({ asFetch: () => fetch }, Date.now, 'https://www.googleapis.com', null);" \

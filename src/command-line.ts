@@ -148,15 +148,13 @@ async function open(
   { mode, use }: { mode: 'strict' | 'set-aside'; use?: FileUse },
   managedOf: (settings: Settings) => Promise<ManagedTenants>,
 ): Promise<ConfigurationFiles> {
-  const [{ ConfigurationFiles }, { inPieces }, { outlineApart }, { connectors }, { reminderChannels }] =
-    await Promise.all([
-      import('./settings/configuration-files.ts'),
-      import('./jobs/in-pieces.ts'),
-      import('./composition/expression-threads.ts'),
-      import('./connectors/registry.ts'),
-      import('./features/reminders/channels/registry.ts'),
-    ]);
-  const parts = { dir: config, env, connectors, reminderChannels, mode, outlineApart };
+  const [{ ConfigurationFiles }, { inPieces }, { connectors }, { reminderChannels }] = await Promise.all([
+    import('./settings/configuration-files.ts'),
+    import('./jobs/in-pieces.ts'),
+    import('./connectors/registry.ts'),
+    import('./features/reminders/channels/registry.ts'),
+  ]);
+  const parts = { dir: config, env, connectors, reminderChannels, mode };
   const details = use === undefined ? parts : { ...parts, use };
   return ConfigurationFiles.open(only === undefined ? details : { ...details, only }, managedOf, (work) =>
     inPieces(work, interrupted),

@@ -29,9 +29,6 @@ const WHY: Readonly<Record<string, string>> = {
   'contact-held': 'the removal of the contact waits for approval or was rejected: record unchanged',
   'contact-unwritten': 'the contact is not written yet: the record waits',
   'history-unread': 'the data for derived properties was read incompletely: record unchanged',
-  'expression-too-slow': 'a mapping expression exceeded its time limit: record unchanged',
-  'expression-failed': 'a mapping expression failed: record unchanged',
-  'expression-wrong-type': 'a mapping expression returned the wrong type: record unchanged',
 };
 
 /** Renders the lists in sync, excluded and failing of each target. */

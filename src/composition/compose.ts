@@ -11,9 +11,7 @@ import { type Clock, DAY_MS, MINUTE_MS, SECOND_MS, watchClock } from '../model/t
 import type { Configuration } from '../settings/configuration.ts';
 import { createOutageStore, type WaitingWork } from '../state/outages.ts';
 import { readRedis } from '../state/redis-readings.ts';
-import { createEvaluator } from '../sync/mapping/evaluate.ts';
 import { type ActLines, openActServices } from './acts.ts';
-import { startExpressionThread } from './expression-threads.ts';
 import { connectionStatuses } from './open-connection.ts';
 import { readForecast } from './outlook.ts';
 import { openStores, type Stores } from './stores.ts';
@@ -78,7 +76,6 @@ export function compose(options: CompositionOptions): Composition {
     elapsedBetween,
     queues,
     outages,
-    evaluate: createEvaluator(startExpressionThread),
     remotes: new SharedState(),
     room: new CacheBudget(CACHED_ENTRIES, SMALL_CACHED),
   };

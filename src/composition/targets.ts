@@ -18,7 +18,6 @@ import {
   type StoredSubscription,
 } from '../state/subscriptions.ts';
 import { createTargetIdentity } from '../sync/identity.ts';
-import type { EvaluateExpressions } from '../sync/mapping/evaluate.ts';
 import { type OpenConnection, requireEntry } from './open-connection.ts';
 
 /** Connectors by name. */
@@ -29,7 +28,6 @@ export interface ConnectorParts {
   connectors: Connectors;
   tenant: string;
   zone: string;
-  evaluate: EvaluateExpressions;
   identityKey: Uint8Array;
   /** Fingerprint of the identity key. */
   identity: string;
@@ -49,7 +47,7 @@ export type CachedTarget = Pick<OpenTarget, 'fingerprints' | 'preparedContainer'
 function openTarget(target: TargetConfiguration, cached: CachedTarget, parts: ConnectorParts): OpenTarget {
   const module = requireEntry(parts.connectors, target.connector);
   const refusalsOf = (stream: StreamName) => module.refusals?.(target.settings, stream) ?? [];
-  const { stream, form, crm, properties } = openForm(target, parts.zone, parts.evaluate, refusalsOf);
+  const { stream, form, crm, properties } = openForm(target, parts.zone, refusalsOf);
   const identity = createTargetIdentity(parts.identityKey, parts.tenant, target.formerly ?? target.id, form);
   const owner = ownerOf(parts.tenant, target.formerly ?? target.id, parts.identity);
   const context = crm === null ? { owner, zone: parts.zone } : { crm: { stream, properties } };

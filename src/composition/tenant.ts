@@ -35,7 +35,6 @@ import type { AwaitDurable, RedisClient } from '../state/redis.ts';
 import { timeByRedis } from '../state/redis-readings.ts';
 import { createProofSealer, createSealer, type Sealer, type SealingKey } from '../state/sealing.ts';
 import type { StateCounter } from '../state/state-counter.ts';
-import type { EvaluateExpressions } from '../sync/mapping/evaluate.ts';
 import { openConnections } from './connections.ts';
 import { type ConnectionParts, type OpenConnection, requireEntry } from './open-connection.ts';
 import { openReminders, type ReminderParts } from './reminders.ts';
@@ -186,7 +185,6 @@ export interface TenantOptions {
 export interface Shared extends TenantOptions {
   configVersions: ReadonlyMap<string, ConfigVersion>;
   connectors: Connectors;
-  evaluate: EvaluateExpressions;
   remotes: SharedState;
   room: CacheBudget;
   /** By profile. */
@@ -237,10 +235,10 @@ export function composeTenant(tenant: TenantConfiguration, cache: TenantCache, s
     connection: requireEntry(connections, CLINIC_CONNECTION),
     source: cache.source,
   });
-  const { connectors, evaluate, remotes } = shared;
+  const { connectors, remotes } = shared;
   const parts = {
     ...{ tenant: tenant.formerly ?? tenant.id, zone: tenant.zone, identityKey, identity: shared.stateCounter.identity },
-    ...{ connectors, evaluate, remotes, httpOf, log, clock, connections, feeds: stores.feeds },
+    ...{ connectors, remotes, httpOf, log, clock, connections, feeds: stores.feeds },
   };
   const reminders = remindersOf(tenant, { identityKey, httpFor, log, protection: stores.protection }, shared);
   const planning = { configuration: tenant, log, clock, ...recordReaders(clinic) };

@@ -5,6 +5,7 @@ import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { CrmItem } from '../model/items.ts';
+import { eachInPieces } from '../model/pieces.ts';
 import type { Patient } from '../model/records.ts';
 import type { CrmFile } from '../settings/crm-schema.ts';
 import { phoneReader } from '../sync/mapping/fields.ts';
@@ -151,17 +152,21 @@ export async function unmatchedPatients(
   return unmatched;
 }
 
-/** Maps patients by record, and omits patients that cannot be mapped. */
+/** Maps patients by record. */
 async function itemsOf(
   target: OpenTarget,
   { clinicReading }: Cycle,
   patients: ReadonlyMap<string, Patient>,
   signal: AbortSignal,
 ): Promise<Map<string, CrmItem['properties']>> {
-  const sources = [...patients.values()].map(patientSource(target, clinicReading));
-  const mapped = (await target.crm?.mapping.mapAll(sources, signal)) ?? [];
-  const ids = [...patients.keys()];
-  return new Map(mapped.flatMap((one, index) => ('fault' in one ? [] : [[ids[index] ?? '', one.properties] as const])));
+  const sourceOf = patientSource(target, clinicReading);
+  const items = new Map<string, CrmItem['properties']>();
+  const mapping = eachInPieces(patients, ([id, patient]) => {
+    const mapped = target.crm?.mapping.map(sourceOf(patient));
+    if (mapped !== undefined) items.set(id, mapped.properties);
+  });
+  await inPieces(mapping, signal);
+  return items;
 }
 
 function overwrites(now: CrmItem['properties'], wanted: CrmItem['properties']): Pick<MatchRow, 'changes' | 'clears'> {

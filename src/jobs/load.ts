@@ -1,7 +1,5 @@
 import type { Logger } from '../log/logger.ts';
 import { message } from '../messages/message.ts';
-import { asMirrorError } from '../model/errors.ts';
-import { eachInPieces } from '../model/pieces.ts';
 import type { Progress } from '../model/tasks.ts';
 import { HOUR_MS, type Instant, type TimeWindow } from '../model/time.ts';
 import { appointmentIdOf, withVisits } from '../model/visits.ts';
@@ -12,8 +10,7 @@ import type { Confirmations } from '../sync/absence.ts';
 import { indexByAgenda } from '../sync/agenda-index.ts';
 import type { ContactsInput, CycleInput, TargetInput } from '../sync/cycle-input.ts';
 import type { PatientHistory } from '../sync/derive.ts';
-import type { MappingSource } from '../sync/mapping/contract.ts';
-import { listedIn, mappables, missingFrom, unusableIn } from '../sync/mapping-sources.ts';
+import { listedIn, missingFrom, unusableIn } from '../sync/mapping-sources.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
 import { confirmAll, nextOutside, type Questioner, withProvedGaps } from './absence.ts';
 import { type ClinicReading, gapsConfirmed, gapsOf } from './clinic-reading.ts';
@@ -169,7 +166,7 @@ export async function loadCycle(
   const isMore = isForgotten.version !== loadContext.forgotten || saysMore(confirmations);
   const others = await openAll(tenant, isMore ? [...resting.keys()] : [], { loadContext, lease }, signal);
   const cycle = { clinicReading, byAgenda, confirmations, isForgotten, isUncertain: uncertainty !== null };
-  const opened = [...(await withMapped(unlisted, cycle, signal)), ...others.opened];
+  const opened = [...unlisted, ...others.opened];
   return {
     ...{ input: await inputOf(tenant, opened, cycle), loadContext, uncertainty },
     resting: isMore ? new Map() : resting,
@@ -226,7 +223,7 @@ export async function openAll(
   const opened: Opened[] = [];
   for (const [target, state] of states) {
     const pinned = await pinnedIn(tenant, target.id, lease);
-    opened.push({ target, state, pinned, absent: [], missing: [], mapped: null, fault: null });
+    opened.push({ target, state, pinned, absent: [], missing: [] });
   }
   return { opened, skippedTargets };
 }
@@ -305,42 +302,6 @@ async function absentOf(
   { snapshot }: ClinicReading,
 ): Promise<ReadonlyMap<string, readonly Instant[]>> {
   return snapshot.completeness === 'complete' ? follower.absent(listedIn(withVisits(snapshot))) : new Map();
-}
-
-/** A thread evaluates expressions, so their results are part of the plan's input. */
-async function withMapped(opened: readonly Opened[], cycle: Seen, signal: AbortSignal): Promise<Opened[]> {
-  const mapped: Opened[] = [];
-  for (const one of opened) {
-    try {
-      mapped.push({ ...one, mapped: await mappedAhead(one, cycle, signal) });
-    } catch (error) {
-      signal.throwIfAborted();
-      mapped.push({ ...one, fault: asMirrorError(error) });
-    }
-  }
-  return mapped;
-}
-
-/**
- * Maps a target's records before the plan.
- * @returns null if the mapping contains no expressions
- */
-async function mappedAhead(
-  { target, pinned }: Opened,
-  cycle: Seen,
-  signal: AbortSignal,
-): Promise<TargetInput['mapped']> {
-  const { crm } = target;
-  if (crm === null || crm.mapping.isPlain) return null;
-  const ids: string[] = [];
-  const sources: MappingSource[] = [];
-  const gathering = eachInPieces(mappables(target, pinned, cycle), ({ id, source }) => {
-    ids.push(id);
-    sources.push(source);
-  });
-  await inPieces(gathering, signal);
-  const mapped = await crm.mapping.mapAll(sources, signal);
-  return new Map(mapped.map((each, index) => [ids[index] ?? '', each]));
 }
 
 /** Clinic data of the cycle. */

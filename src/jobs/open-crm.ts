@@ -3,7 +3,6 @@ import type { TargetConfiguration } from '../settings/configuration.ts';
 import { createPatientHistory } from '../sync/derive.ts';
 import { CALENDAR_FORM, crmForm, type ItemForm } from '../sync/identity.ts';
 import { compileMapping } from '../sync/mapping/compile.ts';
-import type { EvaluateExpressions } from '../sync/mapping/evaluate.ts';
 import { nothingTaken } from './stream-memory.ts';
 import type { OpenCrm } from './tenant.ts';
 
@@ -20,17 +19,15 @@ export interface TargetForm {
 /**
  * Prepares the conversion of a target's records to items.
  * @param zone the clinic's time zone
- * @param evaluate evaluates the expressions of mappings
  * @param refusalsOf returns the CRM's properties with which people refuse contact
  */
 export function openForm(
   { crm }: Pick<TargetConfiguration, 'crm'>,
   zone: string,
-  evaluate: EvaluateExpressions,
   refusalsOf: (stream: StreamName) => readonly Refusal[],
 ): TargetForm {
   if (crm === undefined) return { stream: 'appointments', form: CALENDAR_FORM, crm: null, properties: [] };
-  const mapping = compileMapping(crm, zone, evaluate);
+  const mapping = compileMapping(crm, zone);
   const { stream, derived } = crm;
   const { properties, needs } = mapping;
   const patientHistory = needs.history

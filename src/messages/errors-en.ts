@@ -71,8 +71,6 @@ export const ERRORS_EN = {
   'document-too-large': 'the document is too large for Redis',
   'document-too-large.remedy': 'use "clinic-mirror plan" to read a plan of this size, and a sync to apply the changes',
   'document-unusable': 'the document exists, but its record is unusable',
-  'expressions-unavailable': 'cannot start a thread for expressions',
-  'expressions-unavailable.remedy': 'check the memory of the host',
   'file-unusable': 'the file {what} ({reason})',
   'file-unusable.remedy': 'pass a file that this user may read; for output, pass a file that does not exist yet',
   'filter-ignored': '{name}: the clinic ignores this filter: the answer has records of {other}',

@@ -78,8 +78,6 @@ export const ERRORS_IT = {
   'document-too-large.remedy':
     'usare "clinic-mirror plan" per leggere un piano di questa dimensione, e un sync per applicarlo',
   'document-unusable': 'il documento esiste, ma il suo record non è utilizzabile',
-  'expressions-unavailable': 'impossibile avviare un thread per le espressioni',
-  'expressions-unavailable.remedy': 'verificare la memoria dell’host',
   'file-unusable': 'il file {what} ({reason})',
   'file-unusable.remedy': 'indicare un file che questo utente può leggere; per l’output, un file che non esiste ancora',
   'filter-ignored': '{name}: la clinica ignora questo filtro: la risposta contiene record di {other}',

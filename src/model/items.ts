@@ -1,3 +1,4 @@
+import { parseTextFormat, type TextFormat } from './text-format.ts';
 import type { Instant } from './time.ts';
 
 /**
@@ -114,49 +115,10 @@ export const TITLE_VALUES = ['title', 'location', 'agenda', 'treatment', 'status
 
 export type TitleValue = (typeof TITLE_VALUES)[number];
 
-/** A section of a title. An optional section (in brackets) is omitted if one of its values is missing. */
-export interface TitleSection {
-  isOptional: boolean;
-  parts: readonly (string | { value: TitleValue })[];
-}
-
-/** Sections of a title, in order. */
-export type TitleFormat = readonly TitleSection[];
-
-const SECTION = /\[([^[\]]*)\]|([^[\]]+)/gy;
-const PART = /\{([^{}]*)\}|([^{}]+)/gy;
+/** A format of titles. */
+export type TitleFormat = TextFormat<TitleValue>;
 
 /** Parses a format such as `[{agenda}: ]{title}`; null if malformed or without a value. */
 export function parseTitleFormat(text: string): TitleFormat | null {
-  const sections = allOf(SECTION, text)?.map(([, inner, outer]) => {
-    const parts = allOf(PART, inner ?? outer ?? '')?.map(([, value, plain]) => plain ?? { value: value as TitleValue });
-    return parts === undefined ? null : { isOptional: inner !== undefined, parts };
-  });
-  if (sections?.every((section) => section !== null) !== true) return null;
-  const values = sections.flatMap(valuesIn);
-  return values.length > 0 && values.every((value) => TITLE_VALUES.includes(value)) ? sections : null;
-}
-
-/** Returns the values in a format, with repetitions. */
-export function valuesOf(format: TitleFormat): TitleValue[] {
-  return format.flatMap(valuesIn);
-}
-
-/** @param resolve returns null for a missing value */
-export function formatTitle(format: TitleFormat, resolve: (name: TitleValue) => string | null): string {
-  const text = format.map((section) => {
-    if (section.isOptional && valuesIn(section).some((value) => !resolve(value))) return '';
-    return section.parts.map((part) => (typeof part === 'string' ? part : (resolve(part.value) ?? ''))).join('');
-  });
-  return text.join('').replaceAll(/\s+/g, ' ').trim();
-}
-
-function valuesIn({ parts }: TitleSection): TitleValue[] {
-  return parts.flatMap((part) => (typeof part === 'string' ? [] : [part.value]));
-}
-
-/** Returns the matches if they cover the whole text without gaps, otherwise undefined. */
-function allOf(expression: RegExp, text: string): RegExpMatchArray[] | undefined {
-  const matches = [...text.matchAll(expression)];
-  return matches.reduce((sum, [whole]) => sum + whole.length, 0) === text.length ? matches : undefined;
+  return parseTextFormat(text, (name): name is TitleValue => TITLE_VALUES.some((value) => value === name));
 }

@@ -1,14 +1,7 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
-import type {
-  CalendarUse,
-  Configuration,
-  TargetConfiguration,
-  TenantConfiguration,
-  TenantOutline,
-} from './configuration.ts';
-import { cachedOutlines } from './crm-expressions.ts';
+import type { CalendarUse, Configuration, TenantConfiguration, TenantOutline } from './configuration.ts';
 import { sortedJson } from './cross-checks.ts';
 import { Secret } from './secret-reference.ts';
 import type { Settings } from './settings-schema.ts';
@@ -145,10 +138,6 @@ export function sharedConfigurationHash({ settings, outlines }: Pick<Configurati
   return hash('sha256', serialized, 'base64url').slice(0, 22);
 }
 
-function expressionsOf(crm: TargetConfiguration['crm']): string[] {
-  return [...(crm?.mapping.values() ?? [])].flatMap(({ expression }) => expression ?? []);
-}
-
 function shortest(seconds: readonly number[]): number | null {
   return seconds.length === 0 ? null : Math.min(...seconds);
 }
@@ -174,7 +163,6 @@ export function outlineOf(tenant: TenantConfiguration, calendars: readonly Calen
     sensitive: all.flatMap((target) =>
       [...(target.crm?.sensitive ?? [])].map(([field, reason]) => ({ target: target.id, field, reason })),
     ),
-    expressions: cachedOutlines(all.flatMap(({ crm }) => expressionsOf(crm))),
     hash,
   };
 }

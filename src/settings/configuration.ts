@@ -2,7 +2,6 @@ import type { z } from 'zod';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
-import type { PlainOutline } from './crm-expressions.ts';
 import type { ConfigurationFault } from './faults.ts';
 import type { SecretSchemas } from './secret-reference.ts';
 import type { GuardSettings, Settings } from './settings-schema.ts';
@@ -69,8 +68,6 @@ export interface TenantOutline {
   changesEverySeconds: number | null;
   /** Sensitive fields for CRMs, with the stated reasons. */
   sensitive: readonly { target: string; field: string; reason: string }[];
-  /** Mapping expressions with cached outlines. */
-  expressions: readonly [expression: string, outline: PlainOutline | null][];
   /** Hash of all inputs of the plan. */
   hash: string;
 }

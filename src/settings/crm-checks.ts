@@ -1,6 +1,6 @@
 import { message, type Text, withRemedy } from '../messages/message.ts';
 import { didYouMean } from '../model/text.ts';
-import { isModestExpression, outlineExpression, REFUSED_FUNCTIONS } from './crm-expressions.ts';
+import { valuesOf } from '../model/text-format.ts';
 import {
   CONSENT_PREFIX,
   CRM_SOURCES,
@@ -10,6 +10,7 @@ import {
   crmSourceOf,
   DEFAULT_DAYS,
   kindAfter,
+  parseTemplate,
   type SourceKind,
   TRANSFORMS,
 } from './crm-schema.ts';
@@ -33,7 +34,7 @@ interface CrmPart {
 type Faults = Generator<ConfigurationFault>;
 
 /**
- * Cross-checks of a CRM target: existing fields, allowances of sensitive fields, matching transforms, expressions, and the target with the
+ * Cross-checks of a CRM target: existing fields, allowances of sensitive fields, matching transforms, and the target with the
  * contacts. Reads the raw file and skips missing or wrongly typed parts, which the schema reports.
  */
 export function* checkCrm(target: FilePart, allowed: ConsentNames): Faults {
@@ -55,11 +56,67 @@ function isStream(stream: unknown): stream is CrmStream {
 }
 
 function* checkRule(part: CrmPart, rule: FilePart): Faults {
-  const from = rule.at('from');
-  const expression = rule.at('expression').text;
-  if (rule.text !== null) yield* checkField(part, rule, []);
-  else if (from.text !== null) yield* checkField(part, from, transformsOf(rule));
-  else if (expression !== null) yield* checkExpression(part, rule, expression);
+  const transforms = transformsOf(rule);
+  const template = rule.at('template');
+  for (const { at, path } of fieldsIn(rule)) yield* checkField(part, at, path);
+  yield* checkCondition(part, rule.at('when'));
+  const source = [template, rule.at('first'), rule.at('from')].find((one) => !one.isMissing) ?? rule;
+  const kinds = [...fieldsIn(rule, ['from', 'first'])].flatMap(
+    ({ path }) => crmSourceOf(part.stream, path)?.kind ?? [],
+  );
+  const [kind, ...others] = template.isMissing ? [...new Set(kinds)] : ['text' as const];
+  if (others.length > 0)
+    yield source.fault(...withRemedy('mapping.several-kinds', { kinds: [kind, ...others].join(', ') }));
+  else if (kind !== undefined) yield* checkTransforms(source, kind, transforms);
+  yield* checkOtherwise(rule, kind, transforms);
+}
+
+/** A constant of another type than the field never equals the field. */
+function* checkCondition({ stream }: CrmPart, when: FilePart): Faults {
+  const kind = crmSourceOf(stream, when.at('field').text?.trim() ?? '')?.kind;
+  if (kind === undefined) return;
+  const constants = [when.at('equals'), ...when.matching('in.*')].filter((one) => !one.isMissing);
+  for (const constant of constants) {
+    if (typeof constant.value !== typeOf(kind)) yield constant.fault(...withRemedy('mapping.condition', { kind }));
+  }
+}
+
+/** A CRM property has one type. */
+function* checkOtherwise(rule: FilePart, kind: SourceKind | undefined, transforms: readonly CrmTransform[]): Faults {
+  const otherwise = rule.at('otherwise');
+  const values = rule.at('values');
+  const constant = values.isMissing ? rule.at('value') : values.at(values.names[0] ?? '');
+  const after = kind === undefined ? null : kindAfter(kind, transforms);
+  const ofField = after === null || 'misfit' in after ? null : typeOf(after.kind);
+  const wanted = constant.isMissing ? ofField : typeof constant.value;
+  if (otherwise.isMissing || wanted === null || typeof otherwise.value === wanted) return;
+  yield otherwise.fault(...withRemedy('mapping.otherwise', { type: wanted }));
+}
+
+/** Returns the type of constants for a kind; days and instants are texts. */
+function typeOf(kind: SourceKind): 'number' | 'boolean' | 'string' {
+  return kind === 'number' || kind === 'boolean' ? kind : 'string';
+}
+
+/** A field of a rule, with its location. */
+interface NamedField {
+  at: FilePart;
+  path: string;
+}
+
+/** Returns the fields that a rule reads: its sources, those of its template, and that of its condition. */
+function* fieldsIn(
+  rule: FilePart,
+  keys: readonly ('from' | 'first' | 'template' | 'when')[] = ['from', 'first', 'template', 'when'],
+): Generator<NamedField> {
+  const named = (at: FilePart) => (at.text === null ? [] : [{ at, path: at.text.trim() }]);
+  yield* named(rule);
+  if (keys.includes('from')) yield* named(rule.at('from'));
+  if (keys.includes('first')) for (const one of rule.matching('first.*')) yield* named(one);
+  if (keys.includes('when')) yield* named(rule.at('when', 'field'));
+  const template = rule.at('template');
+  if (!keys.includes('template') || template.text === null) return;
+  for (const path of new Set(valuesOf(parseTemplate(template.text) ?? []))) yield { at: template, path };
 }
 
 /** Returns the transforms of a rule; none if one is unknown, which the schema reports. */
@@ -69,9 +126,8 @@ function transformsOf(rule: FilePart): readonly CrmTransform[] {
   return list.every(isTransform) ? list : [];
 }
 
-/** @param field name of the field */
-function* checkField(part: CrmPart, field: FilePart, transforms: readonly CrmTransform[]): Faults {
-  const path = field.text?.trim() ?? '';
+/** @param field location of the path */
+function* checkField(part: CrmPart, field: FilePart, path: string): Faults {
   const { stream, consents } = part;
   const source = crmSourceOf(stream, path);
   if (source === null) {
@@ -87,7 +143,6 @@ function* checkField(part: CrmPart, field: FilePart, transforms: readonly CrmTra
   }
   yield* checkConsent(part, field, consentOf(stream, path));
   if (source.sensitive) yield* checkAllowed(part, field, path);
-  yield* checkTransforms(field, source.kind, transforms);
 }
 
 /** @param at location of the consent name */
@@ -108,31 +163,6 @@ function* checkTransforms(at: FilePart, kind: SourceKind, transforms: readonly C
   const names = fitting.join(', ');
   const remedy = names === '' ? message('settings.leave-out') : message('mapping.fitting', { names });
   yield at.fault(message('mapping.misfit', { transform: after.misfit, kind: after.actual }), remedy);
-}
-
-const KINDS: readonly SourceKind[] = ['text', 'number', 'boolean', 'date', 'instant'];
-
-function* checkExpression(part: CrmPart, rule: FilePart, written: string): Faults {
-  const where = rule.at('expression');
-  const expression = written.trim();
-  if (part.crm.at('expressions').value !== 'allowed') {
-    yield where.fault(...withRemedy('mapping.expressions-refused'));
-  }
-  // The schema reports an expression above the limits.
-  if (!isModestExpression(expression)) return;
-  const outline = outlineExpression(expression);
-  if (outline === null) {
-    yield where.fault(...withRemedy('mapping.no-expression'));
-    return;
-  }
-  for (const name of outline.refused) {
-    const refused = REFUSED_FUNCTIONS.map((one) => `$${one}`).join(', ');
-    yield where.fault(...withRemedy('mapping.function-refused', { name: `$${name}`, refused }));
-  }
-  for (const path of sensitiveOf(part)) if (outline.names.has(path)) yield* checkAllowed(part, where, path);
-  const named = rule.at('kind').value ?? 'text';
-  const kind = KINDS.find((one) => one === named);
-  if (kind !== undefined) yield* checkTransforms(rule, kind, transformsOf(rule));
 }
 
 function sensitiveOf({ stream }: CrmPart): string[] {
@@ -166,12 +196,7 @@ function* checkAllowances(part: CrmPart): Faults {
 }
 
 function isUsed(rule: FilePart, path: string): boolean {
-  const from = rule.text ?? rule.at('from').text;
-  if (from !== null) return from.trim() === path;
-  const expression = rule.at('expression').text;
-  if (expression === null) return false;
-  const outline = outlineExpression(expression.trim());
-  return outline === null || outline.isOpen || outline.names.has(path) || outline.texts.has(path);
+  return [...fieldsIn(rule)].some((field) => field.path === path);
 }
 
 /** Activities and deals need contacts, which another target of the CRM holds. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { issueText, message } from '../messages/message.ts';
+import { parseTextFormat, type TextFormat } from '../model/text-format.ts';
 import { mapOf, name, text, wholeNumber } from './common-schemas.ts';
-import { LONGEST_EXPRESSION, MOST_PARENTS, parentsIn } from './crm-expressions.ts';
 
 /** Type of a source value, named like the types of CRM properties. */
 export type SourceKind = 'text' | 'number' | 'boolean' | 'date' | 'instant';
@@ -147,25 +147,64 @@ const property = z.string().regex(/^[A-Za-z][A-Za-z0-9_.]{0,99}$/, issueText(mes
 /** Names of transforms; {@link CRM_TRANSFORMS} has the input and output types. */
 export const TRANSFORMS = Object.keys(CRM_TRANSFORMS) as CrmTransform[];
 
-const KINDS = ['text', 'number', 'boolean', 'date', 'instant'] as const;
+const constant = z.union([z.string(), z.number(), z.boolean()], { error: issueText(message('mapping.value')) });
 
-const hasFewParents = (expression: string) => parentsIn(expression) <= MOST_PARENTS;
+/** Longest template of a mapping, in characters; with its fields, far below the longest property of a CRM. */
+const LONGEST_TEMPLATE = 1_000;
+
+/** Parses a template; null if malformed. Its fields are checked with the stream. */
+export function parseTemplate(template: string): TextFormat | null {
+  return parseTextFormat(template, (_name): _name is string => true);
+}
+
+const template = text
+  .max(LONGEST_TEMPLATE, issueText(message('mapping.longest', { count: LONGEST_TEMPLATE })))
+  .transform((written, context) => {
+    const parsed = parseTemplate(written);
+    if (parsed !== null) return parsed;
+    context.addIssue({
+      code: 'custom',
+      message: issueText(message('mapping.template', { example: '{address.city}[ ({address.province})]' })),
+    });
+    return z.NEVER;
+  });
+
+const condition = z
+  .strictObject({
+    field: text.meta({ description: 'Field of the record.', examples: ['status'] }),
+    equals: constant.optional().describe('The field has this value.'),
+    in: z.array(constant).min(1).max(200).optional().describe('The field has one of these values.'),
+    empty: z.boolean().optional().describe('The field is empty (`true`), or not empty (`false`).'),
+  })
+  .refine(
+    ({ equals, in: list, empty }) => [equals, list, empty].filter((one) => one !== undefined).length === 1,
+    issueText(message('mapping.one-condition')),
+  );
+
+/** Parsed condition of a rule. */
+export type CrmCondition = z.output<typeof condition>;
 
 /** Source of a property's value. */
 const source = z
   .strictObject({
     from: text.optional().meta({ description: 'Field of the record.', examples: ['derived.nextAppointmentAt'] }),
-    value: z
-      .union([z.string(), z.number(), z.boolean()], { error: issueText(message('mapping.value')) })
+    value: constant.optional().meta({ description: 'Constant value for every record.', examples: ['clinic'] }),
+    template: template.optional().meta({
+      description:
+        'Text with fields in braces. Text in [square brackets] is omitted if one of its fields is empty. Without a value in any field, the property is empty.',
+      examples: ['{address.city}[ ({address.province})]'],
+    }),
+    first: z
+      .array(text)
+      .min(2)
+      .max(20)
       .optional()
-      .meta({ description: 'Constant value for every record.', examples: ['clinic'] }),
-    expression: text
-      .max(LONGEST_EXPRESSION, issueText(message('mapping.longest', { count: LONGEST_EXPRESSION })))
-      .refine(hasFewParents, issueText(message('mapping.parents', { count: MOST_PARENTS })))
-      .optional()
-      .describe('JSONata expression over the record. Requires `expressions: allowed`.'),
+      .meta({
+        description: 'Fields of one kind; the first that is not empty is used.',
+        examples: [['mobilePhone', 'phone']],
+      }),
     transforms: z.array(z.enum(TRANSFORMS)).max(10).default([]).describe('Transformations, applied in this order.'),
-    values: mapOf(z.union([z.string(), z.number(), z.boolean()]), text)
+    values: mapOf(constant, text)
       .refine(
         (values) => new Set([...values.values()].map((value) => typeof value)).size <= 1,
         issueText(message('mapping.kinds')),
@@ -175,13 +214,19 @@ const source = z
         description: 'CRM value for each value of the field. Values without a translation become empty.',
         examples: [{ booked: 'SCHEDULED' }],
       }),
-    kind: z.enum(KINDS).optional().describe('Result type of the expression. Default: `text`.'),
+    when: condition
+      .optional()
+      .describe('Condition; if it is not met, the property is empty, or has the value of `otherwise`.'),
+    otherwise: constant.optional().meta({
+      description: 'Constant value instead of an empty one. Default: empty.',
+      examples: ['Other'],
+    }),
   })
   .refine(
-    ({ from, value, expression }) => [from, value, expression].filter((one) => one !== undefined).length === 1,
+    ({ from, value, template, first }) =>
+      [from, value, template, first].filter((one) => one !== undefined).length === 1,
     issueText(message('mapping.one-source')),
   )
-  .refine(({ kind, expression }) => kind === undefined || expression !== undefined, issueText(message('mapping.kind')))
   .refine(
     ({ value, transforms, values }) => value === undefined || (transforms.length === 0 && values === undefined),
     issueText(message('mapping.fixed-value')),
@@ -228,7 +273,6 @@ export const crmSchema = z.strictObject({
   sensitive: mapOf(text, text)
     .prefault({})
     .describe('Sensitive fields that the mapping may contain, with a reason: the decision maker and the legal basis.'),
-  expressions: z.enum(['refused', 'allowed']).default('refused').describe('Allows JSONata expressions in the mapping.'),
   region: z
     .string()
     .regex(/^[A-Z]{2}$/, issueText(message('mapping.country')))

@@ -1,5 +1,6 @@
 import { message, type Text, withRemedy } from '../messages/message.ts';
-import { parseTitleFormat, valuesOf } from '../model/items.ts';
+import { parseTitleFormat } from '../model/items.ts';
+import { valuesOf } from '../model/text-format.ts';
 import { isForOthers } from './common-schemas.ts';
 import type { ChannelDescription, ConnectorDescription } from './configuration.ts';
 import { checkCrm } from './crm-checks.ts';

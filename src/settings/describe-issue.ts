@@ -101,7 +101,11 @@ function isOfAnotherType(issue: Issue): boolean {
 }
 
 /** Removed keys, with the current alternative. */
-const MOVED = new Map([['allowPrivateAddresses', withRemedy('settings.private-addresses')]]);
+const MOVED = new Map([
+  ['allowPrivateAddresses', withRemedy('settings.private-addresses')],
+  ['expression', withRemedy('mapping.expression')],
+  ['expressions', withRemedy('mapping.expression')],
+]);
 
 function unknownKey(
   file: YamlFile,

@@ -78,7 +78,7 @@ export function openFiles(
   const ofSettings = settings.secrets.map(([reference]) => reference);
   const secrets = tenantSecrets({ ...options, seen }, ofSettings);
   const usable = settings.value === null ? null : { settings: settings.value, profiles: profiles.valid };
-  const { dir, outlineApart } = options;
+  const { dir } = options;
   return openTenantFiles({
     dir,
     managed,
@@ -88,7 +88,6 @@ export function openFiles(
     earlier,
     refused,
     usable,
-    outlineApart,
   });
 }
 
@@ -100,12 +99,9 @@ export function* readAll(files: TenantFiles, only?: string): Pieces<ReadTenant[]
 export function* readSome(listed: ListedTenants, ids: readonly string[]): Pieces<ReadTenant[]> {
   const read: ReadTenant[] = [];
   for (const id of ids) {
-    for (const step of listed.read(id)) {
-      if (step instanceof Promise) yield step;
-      else {
-        read.push(step);
-        yield;
-      }
+    for (const tenant of listed.read(id)) {
+      read.push(tenant);
+      yield;
     }
   }
   return read;

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { type ClinicProfile, clinicProfileSchema } from '../clinic/schema/profile.ts';
 import { message, withRemedy } from '../messages/message.ts';
 import type { ChannelDescription, ConnectorDescription } from './configuration.ts';
-import type { OutlineApart } from './crm-expressions.ts';
 import {
   CLIENT_SECTIONS,
   type ClientSection,
@@ -35,8 +34,6 @@ export interface ReadOptions {
   env: Readonly<Record<string, string | undefined>>;
   connectors: ReadonlyMap<string, ConnectorDescription>;
   reminderChannels: ReadonlyMap<string, ChannelDescription>;
-  /** Outlines expressions in a bounded thread; absent: in this thread. */
-  outlineApart?: OutlineApart;
 }
 
 /** Settings and profiles, which all tenants depend on. */

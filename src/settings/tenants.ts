@@ -11,7 +11,6 @@ import {
   type TenantOutline,
 } from './configuration.ts';
 import { calendarUses, configurationHashes, outlineOf } from './configuration-changes.ts';
-import { expressionsToOutline, type OutlineApart, rememberOutlines } from './crm-expressions.ts';
 import { checkTenantReferences, type DefinedNames } from './cross-checks.ts';
 import { checkFile } from './describe-issue.ts';
 import { ConfigurationError, type ConfigurationFault, faultIn } from './faults.ts';
@@ -65,8 +64,6 @@ export interface TenantParts {
   earlier: ReadonlyMap<string, CheckedTenant>;
   /** Those of `earlier` whose file had other content at the last read. */
   refused: ReadonlySet<string>;
-  /** Absent: expressions are outlined in this thread. */
-  outlineApart?: OutlineApart | undefined;
   /** Null if the settings have faults: then no tenant is usable. */
   usable: { settings: Settings; profiles: ReadonlyMap<string, ClinicProfile> } | null;
 }
@@ -75,7 +72,7 @@ export interface TenantParts {
 export interface TenantFiles {
   /** Lists the tenants. @param only a single tenant to list */
   list(only?: string): ListedTenants;
-  readManaged(tenant: ManagedTenant): Iterable<ReadTenant | Outlining>;
+  readManaged(tenant: ManagedTenant): Iterable<ReadTenant>;
   /** Checks earlier valid content under other settings and profiles. */
   checkAgain(checked: CheckedTenant): ReadTenant;
   /** Returns the complete configuration of a valid tenant with the settings' defaults. */
@@ -86,13 +83,10 @@ export interface TenantFiles {
 export interface ListedTenants {
   /** Sorted. */
   ids: readonly string[];
-  read(id: string): Iterable<ReadTenant | Outlining>;
+  read(id: string): Iterable<ReadTenant>;
   /** Faults of files that configure no tenant. */
   strays: readonly ReadTenant[];
 }
-
-/** Pending expression outlines of a tenant, whose read continues afterwards. */
-export type Outlining = Promise<void>;
 
 /** For a file without a clinic. */
 export const NO_CLINIC: ReadTenant['clinic'] = { client: undefined, tenantId: undefined, calendars: [] };
@@ -152,7 +146,7 @@ export function openTenantFiles(parts: TenantParts): TenantFiles {
   const nameOf = ({ managed: document, outline: { id } }: CheckedTenant) =>
     document === null ? join(folder, `${id}.yaml`) : managedName(id);
 
-  function readManagedTenant(document: ManagedTenant): Iterable<ReadTenant | Outlining> {
+  function readManagedTenant(document: ManagedTenant): Iterable<ReadTenant> {
     const { id, revision } = document;
     const source = { digest: revision, managed: document, yaml: () => readManaged(document) };
     return readSource(checking, { id, fileName: managedName(id) }, source);
@@ -177,7 +171,6 @@ export function openTenantFiles(parts: TenantParts): TenantFiles {
     readManaged: readManagedTenant,
     checkAgain(checked) {
       const { digest, managed: document, outline } = checked;
-      rememberOutlines(outline.expressions);
       const found = { id: outline.id, digest, managed: document, json: contentOf(checked) };
       const again = check(checking, found, nameOf(checked));
       // The lines of the file possibly changed.
@@ -186,7 +179,6 @@ export function openTenantFiles(parts: TenantParts): TenantFiles {
     open(checked) {
       if (usable === null) throw new TypeError('a tenant is never opened under settings with faults');
       const { id } = checked.outline;
-      rememberOutlines(checked.outline.expressions);
       const json = contentOf(checked);
       const file = fileOf(nameOf(checked), JSON.parse(json), () => json);
       const opened = secrets.as(id, () => checkTenant(file, schemas(), definedNames), checked.managed);
@@ -202,7 +194,7 @@ export function contentOf({ json, managed }: CheckedTenant): string {
 }
 
 /** Skips file and secrets while their stamps are unchanged. */
-function* readFile(checking: Checking, named: NamedFile): Generator<ReadTenant | Outlining, void> {
+function* readFile(checking: Checking, named: NamedFile): Generator<ReadTenant, void> {
   const { seen, earlier, refused, dir } = checking;
   const { id, fileName } = named;
   const checked = earlier.get(id);
@@ -223,14 +215,13 @@ function areSecretFilesAsBefore({ secrets }: CheckedTenant, seen: SeenFiles, dir
   return files.filter((file) => !seen.isAsBefore(file)).length === 0;
 }
 
-function* readSource(checking: Checking, named: NamedFile, source: Source): Generator<ReadTenant | Outlining, void> {
+function* readSource(checking: Checking, named: NamedFile, source: Source): Generator<ReadTenant, void> {
   const { id, fileName } = named;
   const { digest, managed } = source;
   const earlier = checking.earlier.get(id);
   if (earlier?.digest === digest && areSecretsAsBefore(checking, earlier)) return yield asChecked(named, earlier);
   const parsed = source.yaml();
   if ('faults' in parsed) return yield withoutFile(id, fileName, parsed.faults);
-  yield* outlined(checking, parsed.file.value);
   const json = JSON.stringify(parsed.file.value);
   yield check(checking, { id, digest, json, managed }, fileName, parsed.file.lineOf);
 }
@@ -238,14 +229,6 @@ function* readSource(checking: Checking, named: NamedFile, source: Source): Gene
 function areSecretsAsBefore({ secrets }: Checking, { outline, secrets: before, managed }: CheckedTenant): boolean {
   const isAsBefore = () => before.every(([reference, value]) => secrets.secretAt(reference) === value);
   return secrets.as(outline.id, isAsBefore, managed);
-}
-
-function* outlined({ outlineApart }: TenantParts, value: unknown): Generator<Outlining, void> {
-  const expressions = outlineApart === undefined ? [] : expressionsToOutline(value);
-  if (outlineApart === undefined || expressions.length === 0) return;
-  yield outlineApart(expressions).then((outlines) =>
-    rememberOutlines(expressions.map((expression, index) => [expression, outlines[index] ?? null])),
-  );
 }
 
 /** The check and a later opening use equal content. */

@@ -1,4 +1,3 @@
-import type { MirrorError } from '../model/errors.ts';
 import type { Refusal, RefusedThere, StreamName } from '../model/items.ts';
 import type { FactSearch } from '../model/patient-facts.ts';
 import type { Hold } from '../model/plan.ts';
@@ -12,7 +11,7 @@ import type { PatientHistory } from './derive.ts';
 import type { PushedState } from './diff.ts';
 import type { GuardInput } from './guard.ts';
 import type { FingerprintMemory, TargetIdentity } from './identity.ts';
-import type { Mapped, Mapping } from './mapping/contract.ts';
+import type { Mapping } from './mapping/contract.ts';
 import type { Directory } from './project.ts';
 
 /**
@@ -92,7 +91,7 @@ export interface TargetSetup {
   supports: { presets?: readonly string[] };
   /** Null for a calendar. `patientHistory` computes derived properties; null if the mapping uses none. */
   crm: {
-    mapping: Pick<Mapping, 'needs' | 'isPlain' | 'mapNow' | 'properties' | 'reads' | 'copies'>;
+    mapping: Pick<Mapping, 'needs' | 'map' | 'properties' | 'reads' | 'copies'>;
     patientHistory: Pick<PatientHistory, 'of' | 'covers'> | null;
     /** Mapped properties with which people refuse contact. */
     refusals: readonly Refusal[];
@@ -125,8 +124,4 @@ export interface TargetInput extends ContactsInput {
   gone: GuardInput['gone'];
   /** Restorations of each object today, by record. */
   restorations: ReadonlyMap<string, number>;
-  /** Mapped records by id, computed beforehand in a separate thread; null if the mapping contains no expressions. */
-  mapped: ReadonlyMap<string, Mapped> | null;
-  /** Why the target cannot be planned now, or null. */
-  fault: MirrorError | null;
 }

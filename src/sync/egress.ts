@@ -130,7 +130,7 @@ function textsOf({ title, description, location }: EventTexts): (string | null)[
   return [title, description, location];
 }
 
-/** Fields of a patient that reveal a fact, with the names of rules and of expressions. */
+/** Fields of a patient that reveal a fact, with the names of mapping fields. */
 const FIELDS: Readonly<Record<PatientFact, readonly string[]>> = {
   'first-name': ['firstName', 'fullName'],
   'last-name': ['lastName', 'fullName'],
@@ -138,7 +138,7 @@ const FIELDS: Readonly<Record<PatientFact, readonly string[]>> = {
   phone: ['phone', 'mobilePhone'],
   'tax-code': ['taxCode'],
   'birth-date': ['birthDate'],
-  address: ['address.street', 'address', 'street'],
+  address: ['address.street'],
 };
 
 /**

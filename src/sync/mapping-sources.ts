@@ -3,7 +3,7 @@ import { type Appointment, belongsTo, type Invoice, type Patient } from '../mode
 import type { Snapshot } from '../model/snapshots.ts';
 import { DAY_MS, HOUR_MS, type Instant, type TimeWindow } from '../model/time.ts';
 import { appointmentIdOf, withVisits } from '../model/visits.ts';
-import type { ClinicShown, CycleInput, Reach, TargetInput, TargetSetup } from './cycle-input.ts';
+import type { ClinicShown, Reach, TargetInput, TargetSetup } from './cycle-input.ts';
 import { absentCandidates, type PushedState, type SourceRecord } from './diff.ts';
 import type { Mapped, Mapping, MappingSource } from './mapping/contract.ts';
 
@@ -193,52 +193,13 @@ export function describeAppointment({ id, time, status }: Appointment): SourceRe
   return { id, startAt: time.startAt, endAt: time.endAt, isCancelled: status === 'cancelled' };
 }
 
-interface Mappable {
-  id: string;
-  source: MappingSource;
-}
-
-/** Returns a target's records for mapping before the plan, if the mapping contains expressions. */
-export function* mappables(
-  target: TargetSetup,
-  pinned: ReadonlySet<string>,
-  { clinicReading, confirmations }: Pick<CycleInput, 'clinicReading' | 'confirmations'>,
-): Generator<Mappable> {
-  switch (target.stream) {
-    case 'patients': {
-      if (!isComputable(target, clinicReading)) return;
-      const sourceOf = patientSource(target, clinicReading);
-      for (const patient of shownOf(clinicReading.streams.patients, confirmations.patients.found)) {
-        yield { id: patient.id, source: sourceOf(patient) };
-      }
-      return;
-    }
-    case 'appointments': {
-      const sourceOf = activitySource(clinicReading);
-      const exclusion = activityExclusion(target, pinned);
-      for (const appointment of shownOf(visitsIn(clinicReading), confirmations.appointments.found)) {
-        if (exclusion(appointment) === null) yield { id: appointment.id, source: sourceOf(appointment) };
-      }
-      return;
-    }
-    case 'invoices': {
-      for (const invoice of shownOf(clinicReading.streams.invoices, confirmations.invoices.found)) {
-        yield { id: invoice.id, source: invoiceSource(invoice) };
-      }
-    }
-  }
-}
-
-/** Returns a function that maps a target's records, or looks up records mapped beforehand. */
-export function mapperOf<Source extends { id: string }>(
-  { target: { crm }, mapped }: Pick<TargetInput, 'target' | 'mapped'>,
+/** Returns a function that maps the records of a CRM target. @throws TypeError for a calendar */
+export function mapperOf<Source>(
+  { target: { crm } }: Pick<TargetInput, 'target'>,
   sourceOf: (record: Source) => MappingSource,
 ): (record: Source) => Mapped {
-  return (record) => {
-    const ahead = mapped?.get(record.id);
-    if (ahead !== undefined) return ahead;
-    return mapped === null && crm !== null ? crm.mapping.mapNow(sourceOf(record)) : { fault: 'not-mapped' };
-  };
+  if (crm === null) throw new TypeError('a calendar has no mapping');
+  return (record) => crm.mapping.map(sourceOf(record));
 }
 
 /** Returns whether the data for derived properties is complete: the history, and future appointments in the target's window. */

@@ -22,7 +22,7 @@ export interface PlannedTargets {
 
 /**
  * Plans every target of a cycle. Pure: equal input gives equal plans, in pieces or at once, and the input is unchanged. Contacts are
- * planned first, because activities and deals depend on them. A CRM target with an error, such as unavailable expressions, does not stop
+ * planned first, because activities and deals depend on them. A CRM target with an error, such as a mapping that fails, does not stop
  * other targets.
  */
 export function* planTargets(input: CycleInput): Pieces<PlannedTargets> {
@@ -65,9 +65,8 @@ function* planGroup(
 ): Pieces<TargetPlan[]> {
   const plans: TargetPlan[] = [];
   for (const input of targets) {
-    const { target, fault } = input;
+    const { target } = input;
     try {
-      if (fault !== null) throw fault;
       plans.push(yield* planTarget(input, cycle, contacts));
     } catch (error) {
       if (target.crm === null) throw error;

@@ -2,13 +2,11 @@ import { type Language, message, render } from '../messages/message.ts';
 import {
   type CalendarItem,
   type Colour,
-  formatTitle,
   type ItemTime,
   LONGEST_URL,
   type Presets,
   type TitleFormat,
   type TitleValue,
-  valuesOf,
 } from '../model/items.ts';
 import type { ItemKey } from '../model/operations.ts';
 import { isPathSegment } from '../model/path-segment.ts';
@@ -22,6 +20,7 @@ import {
   type Treatment,
 } from '../model/records.ts';
 import { isVisible } from '../model/text.ts';
+import { formatText, valuesOf } from '../model/text-format.ts';
 import { toZonedIso } from '../model/time.ts';
 
 /** Content of the title. The default, `appointment`, contains no names. */
@@ -237,7 +236,7 @@ function wholeTitle(
   const title = titleOf(appointment, policy, directory, key);
   if (policy.titleFormat === undefined) return title;
   const textOf = (name: TitleValue) => (name === 'title' ? title : fieldText(name, appointment, policy, directory));
-  return formatTitle(policy.titleFormat, textOf) || title;
+  return formatText(policy.titleFormat, textOf) || title;
 }
 
 function titleOf(appointment: TextSubject, policy: ProjectionPolicy, directory: Directory, key: () => ItemKey): string {

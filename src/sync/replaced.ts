@@ -190,5 +190,5 @@ function essentialsOf({ crm, stream }: TargetForm): string[] | null {
 
 /** Properties computed from the past change for all patients at midnight. */
 function isComputed({ crm }: TargetForm): boolean {
-  return crm !== null && (crm.mapping.needs.history || crm.mapping.needs.invoices || !crm.mapping.isPlain);
+  return crm !== null && (crm.mapping.needs.history || crm.mapping.needs.invoices);
 }

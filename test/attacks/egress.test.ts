@@ -57,13 +57,13 @@ describe('a mapper that leaks', () => {
     expect(notes(contacts)).toEqual(['Anna', 'Bruno']);
     const mapping = tenant.targets.get('contacts')?.crm?.mapping;
     if (mapping === undefined) throw new Error('there is no mapping');
-    const { mapNow } = mapping;
-    const leaking: typeof mapNow = (source) => {
-      const { properties } = mapNow(source);
+    const { map } = mapping;
+    const leaking: typeof map = (source) => {
+      const { properties } = map(source);
       const taxCode = source.stream === 'patients' ? source.patient.taxCode : null;
       return { properties: { ...properties, note: `${properties.note} ${taxCode ?? 'Maria'}` } };
     };
-    Object.assign(mapping, { mapNow: leaking });
+    Object.assign(mapping, { map: leaking });
 
     const run = await cycle(tenant);
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
-import type { MappingSource } from '../../src/sync/mapping/contract.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { cycle, drain, pull, targetOf } from './cycle.ts';
@@ -242,47 +241,6 @@ test('activities know their contacts by the names that these carry, also while c
   targetOf(process, 'contacts').configuration.paused = true;
   await cycle(process);
   expect(joined(world.activities)).toEqual([key]);
-});
-
-test('a target whose mapping fails does not block the other targets', async () => {
-  const world = open();
-  admit(world, '1');
-  book(world, 'a', '1');
-  const unavailable = { actor: 'remote', code: 'expressions-unavailable', retry: 'later' } as const;
-  const { crm } = targetOf(world.tenant, 'activities');
-  if (crm === null) throw new Error('no CRM');
-  crm.mapping = {
-    ...crm.mapping,
-    isPlain: false,
-    mapAll: async () => {
-      throw new MirrorError('no thread', unavailable);
-    },
-  };
-  const run = await cycle(world.tenant);
-  expect(run.error).toBeNull();
-  expect(names(world)).toEqual(['Verdi 1']);
-});
-
-test('expressions are evaluated once in a cycle, and only for records of the target', async () => {
-  const world = open();
-  admit(world, '1');
-  book(world, 'a', '1');
-  book(world, 'b', '1');
-  world.clinic.appointments.set('off', { ...appointmentOf('off', { status: 'cancelled' }), patientId: '1' });
-  const { crm } = targetOf(world.tenant, 'activities');
-  if (crm === null) throw new Error('no CRM');
-  const asked: string[][] = [];
-  const mapAll = async (sources: readonly MappingSource[]) => {
-    const ids = sources.map((source) => (source.stream === 'appointments' ? source.appointment.id : source.stream));
-    asked.push(ids);
-    return ids.map((id) => ({ properties: { title: `Visit ${id}`, status: null } }));
-  };
-  crm.mapping = { ...crm.mapping, isPlain: false, mapAll };
-  await cycle(world.tenant);
-  expect(asked).toEqual([['a', 'b']]);
-  // Their contact comes with the same cycle.
-  expect(held(world.activities).map(({ title }) => title)).toEqual(['Visit a', 'Visit b']);
-  expect(names(world)).toEqual(['Verdi 1']);
 });
 
 test('what waits is written without properties that are mapped no longer', async () => {

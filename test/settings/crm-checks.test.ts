@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { checkCrm } from '../../src/settings/crm-checks.ts';
 import { CRM_SOURCES } from '../../src/settings/crm-schema.ts';
 import { FilePart } from '../../src/settings/describe-issue.ts';
-import { crmOf, faultsOf, tenantWith, tenantWithPart } from './crm-file.ts';
+import { faultsOf, tenantWith, tenantWithPart } from './crm-file.ts';
 
 /** The only fault of a part, as `where: message → remedy`. */
 function onlyFault(lines: string): string {
@@ -59,10 +59,14 @@ describe('sensitive fields', () => {
     expect(onlyFault('mapping: { p: { from: birthDate, transforms: [year] } }')).toContain('birthDate is sensitive');
   });
 
-  test('an expression does not get round it', () => {
-    const rule = (expression: string) => `mapping: { p: { expression: '${expression}' } }\nexpressions: allowed`;
-    expect(onlyFault(rule('$substring($$.taxCode, 0, 3)'))).toContain('the field taxCode is sensitive');
-    expect(onlyFault(rule('`birthDate`'))).toContain('the field birthDate is sensitive');
+  test.each([
+    '{ template: "{lastName} {taxCode}" }',
+    '{ first: [email, taxCode] }',
+    '{ value: x, when: { field: taxCode, empty: false } }',
+    '{ from: taxCode }',
+  ])('%s needs the allowance, and uses it', (rule) => {
+    expect(onlyFault(`mapping: { p: ${rule} }`)).toContain('the field taxCode is sensitive');
+    expect(faultsOf(tenantWithPart(`mapping: { p: ${rule} }\nsensitive: { taxCode: decided by R. }`))).toEqual([]);
   });
 
   test('an allowance that nothing uses is a fault, and so is one of a field that needs none', () => {
@@ -83,13 +87,6 @@ describe('sensitive fields', () => {
       paths.filter((path) => /note|diagnos|line|reason|report|therap/i.test(path) || /\bid$|Id$/.test(path)),
     ).toEqual([]);
   });
-
-  test('have single-word names, for which expressions are searched', () => {
-    const paths = Object.values(CRM_SOURCES).flatMap((sources) =>
-      Object.entries(sources).flatMap(([path, one]) => (one.sensitive ? [path] : [])),
-    );
-    expect(paths.filter((path) => path.includes('.'))).toEqual([]);
-  });
 });
 
 describe('transforms', () => {
@@ -108,36 +105,34 @@ describe('transforms', () => {
     else expect(onlyFault(lines)).toContain(fault);
   });
 
-  test('of an expression fit the kind that it gives', () => {
-    const rule = "{ expression: 'derived.visits * 2', kind: number, transforms: [upper] }";
-    expect(onlyFault(`mapping: { p: ${rule} }\nexpressions: allowed`)).toContain('of type number');
+  test.each([
+    ['{ first: [derived.visits, derived.noShows], transforms: [upper] }', 'of type number'],
+    ['{ template: "{derived.visits}", transforms: [year] }', 'of type text'],
+  ])('of %s fit the kind of its value', (rule, fault) => {
+    expect(onlyFault(`mapping: { p: ${rule} }`)).toContain(fault);
   });
 });
 
-describe('expressions', () => {
-  test('are refused until the target allows them', () => {
-    expect(onlyFault('mapping: { p: { expression: lastName } }')).toContain(
-      'expressions are not allowed in this target',
-    );
-    expect(crmOf('mapping: { p: { expression: lastName } }\nexpressions: allowed').expressions).toBe('allowed');
+describe('a rule', () => {
+  test.each([
+    ['{ template: "{nome}" }', 'no field "nome"'],
+    ['{ first: [email, nome] }', 'no field "nome"'],
+    ['{ value: x, when: { field: nome, empty: true } }', 'no field "nome"'],
+    ['{ first: [email, derived.visits] }', 'several types: text, number'],
+    ['{ value: x, when: { field: derived.visits, equals: "3" } }', 'never equals a field of type number'],
+    ['{ value: x, when: { field: isActive, in: [true, yes] } }', 'never equals a field of type boolean'],
+    ['{ from: derived.visits, otherwise: none }', 'write a value of type number'],
+    ['{ from: language, values: { it: 1 }, otherwise: x }', 'write a value of type number'],
+    ['{ from: updatedAt, transforms: [year], otherwise: x }', 'write a value of type number'],
+    ['{ value: x, when: { field: email, empty: true }, otherwise: 1 }', 'write a value of type string'],
+  ])('%s: %s', (rule, fault) => {
+    expect(onlyFault(`mapping: { p: ${rule} }`)).toContain(fault);
   });
 
-  test('with syntax errors are reported, without quoting them', () => {
-    const fault = onlyFault('mapping: { p: { expression: "lastName & & geheim" } }\nexpressions: allowed');
-    expect(fault).toContain('is not a JSONata expression');
-    expect(fault).not.toContain('geheim');
-  });
-
-  test.each(['$now()', '$millis() - 5', '($r := $random; $r())', '$shuffle([1])', '$eval(lastName)'])(
-    '%s is refused: another answer each time, or code out of data',
-    (expression) => {
-      const fault = onlyFault(`mapping: { p: { expression: "${expression}" } }\nexpressions: allowed`);
-      expect(fault).toMatch(/the function \$\w+ is not allowed/);
-    },
-  );
-
-  test('a variable of that name in a text is none', () => {
-    expect(faultsOf(tenantWithPart(`mapping: { p: { expression: '"$now"' } }\nexpressions: allowed`))).toEqual([]);
+  test('with a former expression names what replaces it', () => {
+    const faults = faultsOf(tenantWithPart('mapping: { p: { expression: "lastName & geheim" } }'));
+    expect(faults.map(({ remedy }) => remedy)).toContainEqual(expect.stringContaining('use template, first, values'));
+    expect(JSON.stringify(faults)).not.toContain('geheim');
   });
 });
 

@@ -21,15 +21,18 @@ describe('the section for a CRM', () => {
 
   test('has defaults that allow no field and remove patients without consent', () => {
     const crm = crmOf('mapping: { firstname: firstName }');
-    expect(crm).toMatchObject({ stream: 'patients', expressions: 'refused', withdrawn: 'remove', region: 'IT' });
+    expect(crm).toMatchObject({ stream: 'patients', withdrawn: 'remove', region: 'IT' });
     expect(crm.sensitive.size).toBe(0);
     expect(crm.derived).toEqual({ historyDays: 1_096, periodDays: 365, lapsedAfterDays: 548 });
   });
 
   test.each([
-    ['two origins of one value', '{ from: firstName, value: x }', 'set exactly one of from, value and expression'],
-    ['none', '{ transforms: [lower] }', 'set exactly one of from, value and expression'],
-    ['a kind without an expression', '{ from: firstName, kind: text }', 'set kind only together with an expression'],
+    ['two origins of one value', '{ from: firstName, value: x }', 'set exactly one of from, first, template and value'],
+    ['none', '{ transforms: [lower] }', 'set exactly one of from, first, template and value'],
+    ['a template without a field', '{ template: Dear }', 'write fields in braces'],
+    ['an open bracket', '{ template: "[{firstName}" }', 'write fields in braces'],
+    ['a single field where several are meant', '{ first: [phone] }', ''],
+    ['two conditions', '{ value: x, when: { field: email, empty: true, equals: y } }', 'exactly one of equals'],
     ['transforms of a constant', '{ value: X, transforms: [lower] }', 'without transforms'],
     ['values together with a constant', '{ value: X, values: { a: b } }', 'without transforms and values'],
     ['values of two types', '{ from: language, values: { it: 1, en: English } }', 'use values of one type only'],
@@ -39,7 +42,6 @@ describe('the section for a CRM', () => {
     ['an unknown key', '{ from: firstName, transform: [lower] }', 'did you mean transforms?'],
     ['an unknown transform', '{ from: firstName, transforms: [titlecase] }', 'did you mean title-case?'],
     ['a constant that is a list', '{ value: [1] }', 'set a string, a number, true or false'],
-    ['an unknown kind', '{ expression: firstName, kind: txt }', 'did you mean text?'],
   ])('%s is a fault at the rule, with a remedy', (_, rule, remedy) => {
     const [fault, ...others] = faultsOf(tenantWithPart(`mapping:\n  firstname: ${rule}`));
     expect(others).toEqual([]);
@@ -107,6 +109,19 @@ describe('docs/crm-mapping.md', () => {
 test('the example of docs/crm-mapping.md is without faults', () => {
   const [, example = ''] = document.match(/```yaml\ntargets:\n([\s\S]*?)```/) ?? [];
   expect(faultsOf(tenantWith(example), 'contacts')).toEqual([]);
+});
+
+test('each rule that replaces a former expression is without faults', () => {
+  const rows = [...document.matchAll(/^\| `[^|]+` \| (.*`\{ .* \}`) \|$/gm)];
+  const rules = rows.flatMap(([, cell = '']) => [...cell.matchAll(/`(\{ .*? \})`/g)].map(([, rule = '']) => rule));
+  expect(rules.length).toBeGreaterThanOrEqual(10);
+  for (const rule of rules) {
+    const isVisit = /field: status|from: location/.test(rule);
+    const stream = isVisit ? 'stream: appointments\ncontacts: people\n' : '';
+    const sensitive = rule.includes('gender') ? '\nsensitive: { gender: decided by R. }' : '';
+    const faults = faultsOf(tenantWithPart(`${stream}mapping: { p: ${rule} }${sensitive}`));
+    expect(faults.filter(({ path }) => !path?.endsWith('contacts'))).toEqual([]);
+  }
 });
 
 test('a kind goes through transforms one after the other', () => {

@@ -107,13 +107,7 @@ export const VENDOR_FILES = ['index.ts', 'connector.ts', 'schemas.ts', 'errors.t
  * Permitted module state: it belongs to the process, or never becomes invalid (timers' clock, the thread's queue, time zones, text
  * outlines).
  */
-const OWN_STATE = [
-  'src/http/client.ts',
-  'src/settings/crm-expressions.ts',
-  'src/composition/expression-thread-entry.ts',
-  'src/model/time.ts',
-  'src/connectors/icalendar-zones.ts',
-];
+const OWN_STATE = ['src/http/client.ts', 'src/model/time.ts', 'src/connectors/icalendar-zones.ts'];
 
 const MAXIMUM_LINES = 400;
 const MAXIMUM_FUNCTION_LINES = 70;

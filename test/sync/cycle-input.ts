@@ -21,7 +21,7 @@ import { appointmentOf, EMPTY_DIRECTORY, NOW } from './arbitraries.ts';
 const PHONE = { from: 'mobilePhone', transforms: ['e164'] };
 const VISITS = { title: { value: 'Visit' }, status: 'status' };
 const crm = (part: object) => ({ crm: crmSchema.parse(part) });
-/** Targets of all kinds; the expressions of `worked` were worked out before. */
+/** Targets of all kinds; the mapping of `worked` may fail. */
 const CONFIGURATIONS = {
   doctor: { agendas: ['a1'] },
   clinic: { title: 'code' },
@@ -31,7 +31,7 @@ const CONFIGURATIONS = {
   deals: crm({ stream: 'invoices', contacts: 'contacts', mapping: { name: 'number' } }),
 } as const;
 const TARGETS = Object.keys(CONFIGURATIONS);
-const UNWORKED = new MirrorError('x', { actor: 'remote', code: 'expressions-unavailable', retry: 'later' });
+const UNWORKED = new MirrorError('x', { actor: 'remote', code: 'mapping-failed', retry: 'later' });
 const NONE_GONE = { cancelled: 0, excluded: 0, vanished: 0, released: 0, restored: 0 };
 
 /** What the clinic shows at one time. */
@@ -60,7 +60,7 @@ export interface CycleChoice {
   firstRun: 'apply' | 'plan';
   /** The contacts are paused. */
   isResting: boolean;
-  /** No thread for expressions was to be had. */
+  /** The mapping of `worked` fails. */
   isUnworked: boolean;
   /** Since the world before. */
   passedDays: number;
@@ -247,16 +247,12 @@ function assembled(choice: CycleChoice, world: World, states: ReadonlyMap<string
     invoices: read('invoices', choice.before.invoices),
   };
   const inputs = opened.map(({ target, state, pinned, absent }): TargetInput => {
-    const isWorked = target.id === 'worked';
-    const fault = isWorked && choice.isUnworked ? UNWORKED : null;
+    const isUnworked = choice.isUnworked && target.id === 'worked';
     return {
-      ...{ target: isWorked ? withoutMapping(target) : target, state, pinned, absent, missing: absent, fault },
+      ...{ target: isUnworked ? withoutMapping(target) : target, state, pinned, absent, missing: absent },
       stored: { firstRunApprovedAt: null, comparableUnder: choice.comparableUnder, refusedThere: {} },
       gone: { hour: { ...NONE_GONE, vanished: 1 }, week: { ...NONE_GONE, vanished: 2, released: 3 } },
       restorations: new Map([...state.links.keys()].map((id) => [id, choice.restored])),
-      mapped: isWorked
-        ? new Map(world.appointments.map(({ id }) => [id, { properties: { title: id, status: null } }]))
-        : null,
     };
   });
   const isResting = ({ target }: ContactsInput) => choice.isResting && target.id === 'contacts';
@@ -278,14 +274,12 @@ function assembled(choice: CycleChoice, world: World, states: ReadonlyMap<string
   };
 }
 
-/** A target whose expressions can't be worked out while it is planned. */
+/** A target whose mapping fails. */
 function withoutMapping(target: ReturnType<typeof openTarget>): TargetInput['target'] {
-  const mapNow = () => {
-    throw new TypeError('expressions are worked out before');
+  const map = () => {
+    throw UNWORKED;
   };
-  return target.crm === null
-    ? target
-    : { ...target, crm: { ...target.crm, mapping: { ...target.crm.mapping, isPlain: false, mapNow } } };
+  return target.crm === null ? target : { ...target, crm: { ...target.crm, mapping: { ...target.crm.mapping, map } } };
 }
 
 function readAlone<Source extends { id: string }>(

@@ -241,7 +241,7 @@ describe('an event', () => {
 
 describe('an object in a CRM', () => {
   const mappingOf = (mapping: object, rest: object = {}) =>
-    compileMapping(crmSchema.parse({ mapping, ...rest }), 'Europe/Rome', () => Promise.resolve([]));
+    compileMapping(crmSchema.parse({ mapping, ...rest }), 'Europe/Rome');
   const anna = patientOf('1', {
     ...{ lastName: 'Verdi', taxCode: 'VRDNNA80E52H501X', birthDate: '1980-05-12' },
     address: { street: 'Via Appia 12', postalCode: '00183', city: 'Verdi', province: null, country: null },
@@ -295,17 +295,19 @@ describe('an object in a CRM', () => {
         const wanted = isNumber && from === 'mobilePhone' ? 'e164' : change;
         const rule = { note: { from, ...(wanted === null ? {} : { transforms: [wanted] }) } };
         const patient = { ...anna, ...values };
-        const { properties } = mappingOf(rule).mapNow({ stream: 'patients', patient, derived: null });
+        const { properties } = mappingOf(rule).map({ stream: 'patients', patient, derived: null });
         expect(decided(rule, properties as Record<string, string>, patient)).toMatchObject({ item: { properties } });
       }),
     );
   });
 
-  test('may contain values read by expressions, and every patient field if the read fields are unknown', () => {
-    const expression = (text: string) => ({ note: { expression: text } });
-    expect(decided(expression('$uppercase(lastName)'), { note: 'VERDI' })).toMatchObject({ item: {} });
-    expect(decided(expression('address.street'), { note: 'Via Appia 12' })).toMatchObject({ item: {} });
-    expect(decided(expression('$$.*'), { note: 'VRDNNA80E52H501X' })).toMatchObject({ item: {} });
+  test('may contain the fields that a template, a list of fields or a condition reads', () => {
+    expect(decided({ note: { template: 'c/o {lastName}' } }, { note: 'c/o Verdi' })).toMatchObject({ item: {} });
+    expect(decided({ note: { first: ['email', 'address.street'] } }, { note: 'Via Appia 12' })).toMatchObject({
+      item: {},
+    });
+    const condition = { field: 'lastName', empty: false };
+    expect(decided({ note: { value: 'x', when: condition } }, { note: 'Verdi' })).toMatchObject({ item: {} });
   });
 
   test.each([

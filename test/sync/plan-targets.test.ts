@@ -117,7 +117,7 @@ test('a patient missing from a new list is planned as vanished, and dependent ob
   expect(gone).toEqual(['departed', '1']);
 });
 
-test('a target with expressions that cannot be evaluated is unchanged, and does not block the plans of others', () => {
+test('a target whose mapping fails is unchanged, and does not block the plans of others', () => {
   const { appointments, ...rest } = quiet().now;
   const now = { ...rest, appointments: [...appointments, appointmentOf('3', { patientId: '1' })] };
   const { changes, failed } = planned(quiet({ now, isUnworked: true }));

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { formatTitle, parseTitleFormat, TITLE_VALUES, valuesOf } from '../../src/model/items.ts';
+import { parseTitleFormat, TITLE_VALUES } from '../../src/model/items.ts';
 import type { Appointment } from '../../src/model/records.ts';
+import { formatText, valuesOf } from '../../src/model/text-format.ts';
 import { type Directory, type ProjectionPolicy, project } from '../../src/sync/project.ts';
 import { appointmentOf, EMPTY_DIRECTORY, NOTHING_MORE, STATUSES } from './arbitraries.ts';
 
@@ -77,7 +78,7 @@ describe('a title with a format', () => {
         );
         const parsed = parseTitleFormat(format.join('')) ?? [];
         expect(valuesOf(parsed)).toEqual(all.map(([, , value]) => value));
-        const shown = formatTitle(parsed, (name) => told[name] ?? null);
+        const shown = formatText(parsed, (name) => told[name] ?? null);
         const [letters, expected] = [
           shown.replaceAll(/[^ab]/g, ''),
           all.map(([, , value]) => (told[value] ?? '').replaceAll(' ', '')).join(''),

@@ -147,7 +147,7 @@ describe('refusals in addition to the patient’s own', () => {
     ['a removal waits for approval', { holds: [{ target: 'contacts', state: 'open' }] }, true],
     ['a removal was approved', { holds: [{ target: 'contacts', state: 'approved' }] }, false],
     ['a removal of another target waits', { holds: [{ target: 'others', state: 'open' }] }, false],
-    ['one can’t be mapped', { mapped: { '1': { fault: 'expression-failed' } } }, true],
+    ['one can’t be mapped', { mapped: { '1': { fault: 'history-unread' } } }, true],
   ])('a refusal written for a relative stays if %s: %s', (_, choice, stays) => {
     const link = linkOf('2', { optedOut: true, name: 'Before' });
     expect(kept({ ...choice, links: [link, linkOf('3', {})] })).toEqual([false, stays, false]);

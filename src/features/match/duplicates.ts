@@ -3,12 +3,14 @@ import { asMatchable, compareWithFree } from '../../control/matching.ts';
 import { pagesOf } from '../../control/target-objects.ts';
 import { remoteIdOf } from '../../jobs/audit.ts';
 import type { ClinicReading } from '../../jobs/clinic-reading.ts';
+import { inPieces } from '../../jobs/in-pieces.ts';
 import { planCycle } from '../../jobs/plan-cycle.ts';
 import type { OpenTarget, OpenTenant } from '../../jobs/tenant.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { CrmItem, Item } from '../../model/items.ts';
 import type { Link } from '../../model/operations.ts';
+import { eachInPieces } from '../../model/pieces.ts';
 import type { Patient } from '../../model/records.ts';
 import type { Progress } from '../../model/tasks.ts';
 import type { Instant } from '../../model/time.ts';
@@ -113,16 +115,16 @@ async function lacking(
   const { crm, connector, identity } = target;
   if (crm === null || connector.holders === undefined) return [];
   const otherwise = [...patients.values()].filter(({ id }) => links.get(id)?.storedFingerprint !== undefined);
-  const mapped = await crm.mapping.mapAll(otherwise.map(patientSource(target, clinicReading)), signal);
   const recordOf = new Map<string, string>();
   const wanted = new Map<string, Item>();
-  for (const [index, { id }] of otherwise.entries()) {
-    const one = mapped[index];
-    if (one === undefined || 'fault' in one) continue;
-    const key = identity.key(id, links.get(id)?.idAttempt ?? 0);
-    recordOf.set(key, id);
-    wanted.set(key, { properties: one.properties, contactKey: null, startAt: 0 } satisfies CrmItem);
-  }
+  const sourceOf = patientSource(target, clinicReading);
+  const mapping = eachInPieces(otherwise, (patient) => {
+    const key = identity.key(patient.id, links.get(patient.id)?.idAttempt ?? 0);
+    recordOf.set(key, patient.id);
+    const { properties } = crm.mapping.map(sourceOf(patient));
+    wanted.set(key, { properties, contactKey: null, startAt: 0 } satisfies CrmItem);
+  });
+  await inPieces(mapping, signal);
   return (await connector.holders(wanted, signal)).map(({ key, remoteId, property, isOurs: isHeldByOurs }) => ({
     ...{ record: recordOf.get(key) ?? '', kind: 'lacks', by: [property] },
     ...{ isHeldByOurs, remoteId },

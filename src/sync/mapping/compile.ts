@@ -1,21 +1,10 @@
-import { setImmediate } from 'node:timers/promises';
 import type { PropertyKind, PropertyValue } from '../../model/items.ts';
-import { type ExpressionOutline, outlineExpression } from '../../settings/crm-expressions.ts';
-import type { CrmFile, CrmRule } from '../../settings/crm-schema.ts';
-import { CRM_SOURCES, type CrmTransform, crmSourceOf, kindAfter, type SourceKind } from '../../settings/crm-schema.ts';
-import {
-  COPIED_FIELDS,
-  type CopiedField,
-  type Mapped,
-  type MappedRecord,
-  type Mapping,
-  type MappingSource,
-} from './contract.ts';
-import type { EvaluateExpressions } from './evaluate.ts';
-import type { ExpressionInput, ExpressionOutcome, ExpressionRule } from './expressions.ts';
+import { formatText, type TextFormat, valuesOf } from '../../model/text-format.ts';
+import type { CrmCondition, CrmFile, CrmRule } from '../../settings/crm-schema.ts';
+import { type CrmTransform, crmSourceOf, kindAfter, type SourceKind } from '../../settings/crm-schema.ts';
+import { COPIED_FIELDS, type CopiedField, type MappedRecord, type Mapping, type MappingSource } from './contract.ts';
 import {
   asProperty,
-  consentPaths,
   type FieldRules,
   type FieldValue,
   fieldReader,
@@ -23,134 +12,208 @@ import {
   phoneReader,
   transformed,
 } from './fields.ts';
-import { cleanLines, guardFormula } from './text.ts';
+import { guardFormula } from './text.ts';
 
-/** One property: its source, and the conversion of the value. */
+/** Longest text of a property, in UTF-16 code units: HubSpot's limit; Salesforce allows 131,072. */
+const LONGEST_TEXT = 65_536;
+
+/** Value of a property. */
+interface Written {
+  value: PropertyValue;
+  isPhoneUnusable: boolean;
+}
+
+/** One property: the fields it reads, what it can write, and the conversion of a record. */
 interface CompiledRule {
   name: string;
   kind: PropertyKind;
-  transforms: readonly CrmTransform[];
-  /** CRM values for the transformed values; null if the CRM takes transformed values unchanged. */
-  values: ReadonlyMap<string, PropertyValue> | null;
-  /** Kind of the key in `values`, or of the property. */
-  declared: PropertyKind;
-  /** Kind before the transforms. */
-  actual: SourceKind;
-  origin:
-    | { field: string; read: (source: MappingSource) => FieldValue }
-    | { constant: PropertyValue }
-    | { expression: ExpressionRule; outline: ExpressionOutline | null };
+  /** Fields of the record, those of the condition included. */
+  fields: readonly string[];
+  /** Constants of the operator that the rule can write. */
+  constants: readonly PropertyValue[];
+  /** Texts of the operator that are parts of the value. */
+  texts: readonly string[];
+  /** Field that the property copies unchanged; null for other rules. */
+  copied: CopiedField | null;
+  write(source: MappingSource): Written;
+}
+
+/** Source of a value before the transforms. */
+interface Origin {
+  kind: SourceKind;
+  fields: readonly string[];
+  texts: readonly string[];
+  read(source: MappingSource): FieldValue;
+}
+
+type ReadField = (source: MappingSource) => FieldValue;
+
+/** Compiles fields of one stream. */
+interface Fields {
+  kindOf(path: string): SourceKind;
+  readerOf(path: string): ReadField;
 }
 
 /**
- * Compiles a target's mapping. The result depends only on the record, never on the time.
+ * Compiles a target's mapping. The result depends only on the record, never on the time, and takes a time proportional to the record's
+ * fields.
  * @param crm validated configuration
  * @param zone the clinic's zone, for the start of days
- * @param evaluate evaluates expressions in threads; never called for a mapping without expressions
  * @throws TypeError for a mapping that validation would refuse
  */
-export function compileMapping(crm: CrmFile, zone: string, evaluate: EvaluateExpressions): Mapping {
+export function compileMapping(crm: CrmFile, zone: string): Mapping {
   const rules: FieldRules = { zone, phone: phoneReader(crm.region) };
+  const fields = fieldsOf(crm, rules);
   const compiled = [...crm.mapping]
-    .map(([name, rule]) => compileRule(name, rule, crm, rules))
+    .map(([name, rule]) => compileRule(name, rule, fields, rules))
     .sort((one, other) => (one.name < other.name ? -1 : 1));
-  const expressions = compiled.flatMap(({ origin }) => ('expression' in origin ? [origin.expression] : []));
-  const copies = copiesIn(compiled);
-  const readInput = inputReader(crm, rules);
-  const isPlain = expressions.length === 0;
+  const uses = (isMeant: (field: string) => boolean) => compiled.some((rule) => rule.fields.some(isMeant));
   return {
-    properties: compiled.map(({ name, kind, ...rule }) => ({
+    properties: compiled.map(({ name, kind, constants, copied }) => ({
       ...{ name, kind },
-      ...wordsOf(rule),
-      ...namePartOf(copies.get(name)),
+      ...wordsOf(constants),
+      ...namePartOf(copied),
     })),
-    reads: { field: (path) => uses(compiled, (field) => field === path), texts: textsIn(compiled) },
-    copies,
-    needs: needsOf(compiled),
-    isPlain,
-    mapNow(source) {
-      if (!isPlain) throw new TypeError('a mapping with expressions takes time: use mapAll');
-      return mapPlain(compiled, source, rules);
+    reads: {
+      field: (path) => uses((field) => field === path),
+      texts: compiled.flatMap(({ constants, texts }) => [...constants.filter(isText), ...texts]),
     },
-    async mapAll(sources, signal) {
-      if (isPlain) return withBreaks(sources, (source) => mapPlain(compiled, source, rules), signal);
-      const inputs = await withBreaks(sources, readInput, signal);
-      const outcomes = await evaluate(expressions, inputs, signal);
-      return withBreaks(sources, (source, index) => mapWith(compiled, source, outcomes[index] ?? [], rules), signal);
+    copies: new Map(compiled.flatMap(({ name, copied }) => (copied === null ? [] : [[name, copied]]))),
+    needs: {
+      history: uses((field) => derivedField(field) !== null),
+      invoices: uses((field) => AMOUNTS.includes(derivedField(field) ?? '')),
+      doctors: uses((field) => field === 'doctors'),
+      treatment: uses((field) => field === 'treatment'),
     },
+    map: (source) => mapRecord(compiled, source),
   };
 }
 
-function copiesIn(compiled: readonly CompiledRule[]): Map<string, CopiedField> {
-  return new Map(
-    compiled.flatMap(({ name, origin, values, transforms }) => {
-      const field = 'field' in origin ? COPIED_FIELDS.find((one) => one === origin.field) : undefined;
-      return field === undefined || values !== null || transforms.includes('first-line') ? [] : [[name, field]];
-    }),
-  );
+const AMOUNTS = ['invoiced', 'paid', 'open'];
+
+function derivedField(field: string): string | null {
+  return field.startsWith('derived.') ? field.slice('derived.'.length) : null;
 }
 
-function namePartOf(field: CopiedField | undefined): { namePart?: 'first' | 'last' } {
+function isText(value: PropertyValue): value is string {
+  return typeof value === 'string';
+}
+
+function wordsOf(constants: readonly PropertyValue[]): { words?: readonly string[] } {
+  const words = constants.filter(isText);
+  return words.length === 0 ? {} : { words: [...new Set(words)] };
+}
+
+function namePartOf(field: CopiedField | null): { namePart?: 'first' | 'last' } {
   if (field === 'firstName') return { namePart: 'first' };
   return field === 'lastName' ? { namePart: 'last' } : {};
 }
 
-function wordsOf({ origin, values }: Pick<CompiledRule, 'origin' | 'values'>): { words?: readonly string[] } {
-  const outputs = 'constant' in origin ? [origin.constant] : [...(values?.values() ?? [])];
-  const words = outputs.filter((value) => typeof value === 'string');
-  return words.length === 0 ? {} : { words: [...new Set(words)] };
+function fieldsOf({ stream }: Pick<CrmFile, 'stream'>, rules: FieldRules): Fields {
+  return {
+    kindOf(path) {
+      const source = crmSourceOf(stream, path);
+      if (source === null) throw noSuchField(stream);
+      return source.kind;
+    },
+    readerOf: (path) => fieldReader(stream, path, rules),
+  };
 }
 
-/** Records between two pauses: parsing a new telephone number takes 0.2 ms. */
-const AT_ONCE = 100;
+function compileRule(name: string, rule: CrmRule, fields: Fields, rules: FieldRules): CompiledRule {
+  const { value, transforms, values, when, otherwise } = rule;
+  const constants = [value, ...(values?.values() ?? []), otherwise].filter((one) => one !== undefined);
+  const origin = value === undefined ? originOf(rule, fields) : constantOrigin(value);
+  const declared = lastKind(origin.kind, transforms);
+  const [word] = values?.values() ?? [];
+  const convert = value === undefined ? converter({ transforms, values, declared }, rules) : unchanged;
+  const isMet = when === undefined ? () => true : compileCondition(when, fields);
+  const missing = otherwise ?? null;
+  return {
+    name,
+    kind: word === undefined ? declared : kindOfConstant(word),
+    fields: [...origin.fields, ...(when === undefined ? [] : [when.field])],
+    constants,
+    texts: origin.texts,
+    copied: copiedBy(rule),
+    write(source) {
+      const written = isMet(source) ? convert(origin.read(source)) : NOTHING;
+      return written.value === null ? { ...written, value: missing } : written;
+    },
+  };
+}
 
-/** Processes a list with pauses for other tasks. */
-async function withBreaks<Entry, Result>(
-  list: readonly Entry[],
-  work: (entry: Entry, index: number) => Result,
-  signal: AbortSignal,
-): Promise<Result[]> {
-  const results: Result[] = [];
-  for (const [index, entry] of list.entries()) {
-    if (index % AT_ONCE === AT_ONCE - 1) {
-      await setImmediate();
-      signal.throwIfAborted();
-    }
-    results.push(work(entry, index));
+const NOTHING: Written = { value: null, isPhoneUnusable: false };
+
+/** Writes constants of the operator unchanged. */
+function unchanged(value: FieldValue): Written {
+  return { value, isPhoneUnusable: false };
+}
+
+function constantOrigin(value: string | number | boolean): Origin {
+  return { kind: kindOfConstant(value), fields: [], texts: [], read: () => value };
+}
+
+function originOf({ from, first, template }: CrmRule, fields: Fields): Origin {
+  if (template !== undefined) return templateOrigin(template, fields);
+  const paths = first ?? (from === undefined ? [] : [from]);
+  const [path, ...others] = paths;
+  if (path === undefined) throw new TypeError('a property is made of nothing');
+  const readers = paths.map(fields.readerOf);
+  const kind = fields.kindOf(path);
+  if (others.some((other) => fields.kindOf(other) !== kind)) throw new TypeError('the fields have several kinds');
+  return { kind, fields: paths, texts: [], read: (source) => firstValue(readers, source) };
+}
+
+function firstValue(readers: readonly ReadField[], source: MappingSource): FieldValue {
+  for (const read of readers) {
+    const value = read(source);
+    if (value !== null) return value;
   }
-  return results;
+  return null;
 }
 
-function compileRule(name: string, rule: CrmRule, { stream }: CrmFile, rules: FieldRules): CompiledRule {
-  const { from, value, expression, transforms } = rule;
-  if (from !== undefined) {
-    const source = crmSourceOf(stream, from);
-    if (source === null) throw noSuchField(stream);
-    const origin = { field: from, read: fieldReader(stream, from, rules) };
-    return withValues(
-      { name, transforms, actual: source.kind, origin, declared: lastKind(source.kind, transforms) },
-      rule,
-    );
-  }
-  if (expression !== undefined) {
-    const sourceKind = rule.kind ?? 'text';
-    const origin = { expression: { expression, kind: sourceKind }, outline: outlineExpression(expression) };
-    return withValues(
-      { name, transforms, actual: sourceKind, origin, declared: lastKind(sourceKind, transforms) },
-      rule,
-    );
-  }
-  if (value === undefined) throw new TypeError('a property is made of nothing');
-  const kind = kindOf(value);
-  return { name, kind, declared: kind, values: null, transforms: [], actual: kind, origin: { constant: value } };
+/** A template without any value is empty: texts of the operator alone say nothing about the record. */
+function templateOrigin(template: TextFormat, fields: Fields): Origin {
+  const paths = [...new Set(valuesOf(template))];
+  const readers = paths.map((path) => [path, textReader(path, fields)] as const);
+  return {
+    kind: 'text',
+    fields: paths,
+    texts: template.flatMap(({ parts }) => parts.filter((part) => typeof part === 'string')),
+    read(source) {
+      const values = new Map(readers.map(([path, read]) => [path, read(source)]));
+      if ([...values.values()].every((value) => value === null)) return null;
+      return formatText(template, (path) => values.get(path) ?? null) || null;
+    },
+  };
 }
 
-function withValues(rule: Omit<CompiledRule, 'kind' | 'values'>, { values }: CrmRule): CompiledRule {
-  const [first] = values?.values() ?? [];
-  return { ...rule, kind: first === undefined ? rule.declared : kindOf(first), values: values ?? null };
+/** Returns a function that reads a field as text, as a CRM shows the field. */
+function textReader(path: string, fields: Fields): (source: MappingSource) => string | null {
+  const read = fields.readerOf(path);
+  const kind = fields.kindOf(path);
+  return (source) => {
+    const value = asProperty(read(source), kind);
+    return value === null ? null : String(value);
+  };
 }
 
-function kindOf(value: string | number | boolean): 'text' | 'number' | 'boolean' {
+function compileCondition(when: CrmCondition, fields: Fields): (source: MappingSource) => boolean {
+  const read = textReader(when.field, fields);
+  const { empty } = when;
+  if (empty !== undefined) return (source) => (read(source) === null) === empty;
+  const list = when.in ?? (when.equals === undefined ? [] : [when.equals]);
+  const wanted = new Set(list.map(String));
+  return (source) => wanted.has(read(source) ?? '');
+}
+
+function copiedBy({ from, values, transforms, otherwise }: CrmRule): CopiedField | null {
+  if (values !== undefined || otherwise !== undefined || transforms.includes('first-line')) return null;
+  return COPIED_FIELDS.find((one) => one === from) ?? null;
+}
+
+function kindOfConstant(value: string | number | boolean): 'text' | 'number' | 'boolean' {
   return typeof value === 'string' ? 'text' : typeof value === 'number' ? 'number' : 'boolean';
 }
 
@@ -160,156 +223,28 @@ function lastKind(kind: SourceKind, transforms: readonly CrmTransform[]): Source
   return after.kind;
 }
 
-function mapPlain(compiled: readonly CompiledRule[], source: MappingSource, rules: FieldRules): MappedRecord {
-  return collect(
-    compiled,
-    (rule) => {
-      if ('constant' in rule.origin) return rule.origin.constant;
-      return 'read' in rule.origin ? rule.origin.read(source) : null;
-    },
-    rules,
-  );
+/** Returns a function that transforms, translates and guards a value of a record. */
+function converter(
+  { transforms, values, declared }: Pick<CrmRule, 'transforms' | 'values'> & { declared: SourceKind },
+  rules: FieldRules,
+): (value: FieldValue) => Written {
+  return (value) => {
+    const done = transformed(value, transforms, rules);
+    const property = asProperty(done.value, declared);
+    const { isPhoneUnusable } = done;
+    if (values !== undefined) return { value: values.get(String(property)) ?? null, isPhoneUnusable };
+    const isFree = declared === 'text' && typeof property === 'string';
+    return { value: isFree ? guardFormula(property.slice(0, LONGEST_TEXT).toWellFormed()) : property, isPhoneUnusable };
+  };
 }
 
-/**
- * Maps one record.
- * @param outcomes results of the expressions, in the order of the rules
- */
-function mapWith(
-  compiled: readonly CompiledRule[],
-  source: MappingSource,
-  outcomes: readonly ExpressionOutcome[],
-  rules: FieldRules,
-): Mapped {
-  const named = compiled.filter(({ origin }) => 'expression' in origin).map(({ name }, index) => ({ name, index }));
-  const results = new Map<string, PropertyValue>();
-  for (const { name, index } of named) {
-    const outcome = outcomes[index] ?? { code: 'expression-failed' as const };
-    if ('code' in outcome) return { fault: outcome.code, property: name };
-    results.set(name, outcome.value);
-  }
-  return collect(
-    compiled,
-    ({ name, origin }) => {
-      if ('constant' in origin) return origin.constant;
-      return 'read' in origin ? origin.read(source) : (results.get(name) ?? null);
-    },
-    rules,
-  );
-}
-
-function collect(
-  compiled: readonly CompiledRule[],
-  read: (rule: CompiledRule) => FieldValue,
-  rules: FieldRules,
-): MappedRecord {
+function mapRecord(compiled: readonly CompiledRule[], source: MappingSource): MappedRecord {
   const unusablePhones: string[] = [];
-  const properties = compiled.map((rule) => {
-    const { value, isPhoneUnusable } = finish(rule, read(rule), rules);
-    if (isPhoneUnusable) unusablePhones.push(rule.name);
-    return [rule.name, value] as const;
+  const properties = compiled.map(({ name, write }) => {
+    const { value, isPhoneUnusable } = write(source);
+    if (isPhoneUnusable) unusablePhones.push(name);
+    return [name, value] as const;
   });
   const mapped = { properties: Object.fromEntries(properties) };
   return unusablePhones.length === 0 ? mapped : { ...mapped, unusablePhones };
-}
-
-/** Writes constants unchanged; transforms and guards values from records. */
-function finish(
-  { origin, transforms, declared, actual, values }: CompiledRule,
-  value: FieldValue,
-  rules: FieldRules,
-): { value: PropertyValue; isPhoneUnusable: boolean } {
-  if ('constant' in origin) return { value, isPhoneUnusable: false };
-  const start = 'expression' in origin ? asField(value, actual) : value;
-  const done = transformed(start, transforms, rules);
-  const property = asProperty(done.value, declared);
-  if (values !== null) return { value: values.get(String(property)) ?? null, isPhoneUnusable: done.isPhoneUnusable };
-  const isText = declared === 'text' && typeof property === 'string';
-  return { value: isText ? guardFormula(property) : property, isPhoneUnusable: done.isPhoneUnusable };
-}
-
-/** Converts an expression's result to a field value. */
-function asField(result: FieldValue, kind: SourceKind): FieldValue {
-  if (typeof result !== 'string') return result;
-  if (kind === 'instant') return Date.parse(result);
-  return cleanLines(result) || null;
-}
-
-const AMOUNTS = ['invoiced', 'paid', 'open'];
-
-/** Returns additional data for the mapping. An expression with unknown fields requires all data. */
-function needsOf(compiled: readonly CompiledRule[]): Mapping['needs'] {
-  const derived = (field: string) => (field.startsWith('derived.') ? field.slice('derived.'.length) : null);
-  return {
-    history: uses(compiled, (field) => derived(field) !== null),
-    invoices: uses(compiled, (field) => AMOUNTS.includes(derived(field) ?? '')),
-    doctors: uses(compiled, (field) => field === 'doctors'),
-    treatment: uses(compiled, (field) => field === 'treatment'),
-  };
-}
-
-/** Returns whether a property may use a matching field. An expression with unknown fields may use any. */
-function uses(compiled: readonly CompiledRule[], isMeant: (field: string) => boolean): boolean {
-  return compiled.some(({ origin }) => {
-    if ('field' in origin) return isMeant(origin.field);
-    if (!('expression' in origin)) return false;
-    return origin.outline === null || origin.outline.isOpen || namedIn(origin.outline).some(isMeant);
-  });
-}
-
-/** Texts written by the operator: constants, texts in expressions, CRM values. */
-function textsIn(compiled: readonly CompiledRule[]): string[] {
-  const written = compiled.flatMap(({ origin, values }): PropertyValue[] => [
-    ...('constant' in origin ? [origin.constant] : []),
-    ...('expression' in origin ? (origin.outline?.texts ?? []) : []),
-    ...(values?.values() ?? []),
-  ]);
-  return written.filter((value) => typeof value === 'string');
-}
-
-/** Returns the fields that an expression's names may mean; a plain `derived` means all derived fields. */
-function namedIn({ names, texts }: ExpressionOutline): string[] {
-  const words = [...names, ...texts];
-  return words.includes('derived') ? [...words, ...words.map((word) => `derived.${word}`)] : words;
-}
-
-/**
- * Returns a function that builds the input tree of expressions: all fields that are not sensitive, and the sensitive fields that the target
- * allows. Empty fields are omitted, since JSONata converts null to the text "null". Instants are ISO 8601 in UTC.
- */
-function inputReader(
-  { stream, sensitive }: Pick<CrmFile, 'stream' | 'sensitive'>,
-  rules: FieldRules,
-): (source: MappingSource) => ExpressionInput {
-  const fields = Object.entries(CRM_SOURCES[stream])
-    .filter(([path, source]) => !source.sensitive || sensitive.has(path))
-    .map(([path, { kind }]) => ({ keys: path.split('.'), kind, read: fieldReader(stream, path, rules) }));
-  return (source) => {
-    const tree: Tree = new Map();
-    for (const { keys, kind, read } of fields) put(tree, keys, asProperty(read(source), kind));
-    for (const path of consentPaths(source)) {
-      const name = path.slice(path.indexOf('.') + 1);
-      put(tree, ['consents', name], fieldReader(stream, path, rules)(source));
-    }
-    return asObject(tree);
-  };
-}
-
-type Tree = Map<string, unknown>;
-
-function put(tree: Tree, [key, ...rest]: readonly string[], value: unknown): void {
-  if (key === undefined || value === null) return;
-  if (rest.length === 0) {
-    tree.set(key, value);
-    return;
-  }
-  const branch = tree.get(key) ?? new Map();
-  if (!(branch instanceof Map)) return;
-  put(branch, rest, value);
-  tree.set(key, branch);
-}
-
-/** `Object.fromEntries` defines own properties for any name, and never calls a setter. */
-function asObject(tree: Tree): ExpressionInput {
-  return Object.fromEntries([...tree].map(([key, value]) => [key, value instanceof Map ? asObject(value) : value]));
 }

@@ -35,10 +35,9 @@ export interface MappedRecord {
   unusablePhones?: readonly string[];
 }
 
-/** Why a record cannot be mapped: a code of docs/errors.md, and the property with the faulty expression. */
+/** Why a record cannot be mapped: a code of docs/errors.md. */
 export interface MappingFault {
   fault: string;
-  property?: string;
 }
 
 /** The mapped record, or a fault. A record with a fault keeps its object unchanged. */
@@ -59,16 +58,6 @@ export interface Mapping {
   copies: ReadonlyMap<string, CopiedField>;
   /** Additional data: appointment history for derived fields, invoices for amounts, doctors of invoices, catalogue of treatments. */
   needs: { history: boolean; invoices: boolean; doctors: boolean; treatment: boolean };
-  /** The mapping contains no expressions: `mapNow` is available. */
-  isPlain: boolean;
-  /**
-   * Maps one record synchronously.
-   * @throws TypeError for a mapping with expressions
-   */
-  mapNow(source: MappingSource): MappedRecord;
-  /**
-   * Maps records, with expressions, in the order of the records.
-   * @throws MirrorError `expressions-unavailable` if no thread can start. No one must act; the daemon retries.
-   */
-  mapAll(sources: readonly MappingSource[], signal: AbortSignal): Promise<Mapped[]>;
+  /** Maps one record. A telephone number that was not seen before takes 0.2 ms; lists are mapped in pieces. */
+  map(source: MappingSource): MappedRecord;
 }

@@ -1,13 +1,7 @@
 import { remembered } from '../../model/cache.ts';
 import { firstTelephone } from '../../model/telephones.ts';
 import { type Instant, MINUTE_MS, toZonedIso } from '../../model/time.ts';
-import {
-  CONSENT_PREFIX,
-  type CrmStream,
-  type CrmTransform,
-  consentOf,
-  type SourceKind,
-} from '../../settings/crm-schema.ts';
+import { type CrmStream, type CrmTransform, consentOf, type SourceKind } from '../../settings/crm-schema.ts';
 import type { InvoiceFacts, MappingSource } from './contract.ts';
 import { cleanLine, cleanLines, titleCase } from './text.ts';
 
@@ -112,11 +106,6 @@ export function fieldReader(stream: CrmStream, path: string, rules: FieldRules):
     if (source.stream !== stream) throw new TypeError(`a mapping of ${stream} was given a record of ${source.stream}`);
     return finite(read(source, rules));
   };
-}
-
-/** Returns the paths of a record's consents. */
-export function consentPaths(source: MappingSource): string[] {
-  return source.stream === 'patients' ? Object.keys(source.patient.consents).map((name) => CONSENT_PREFIX + name) : [];
 }
 
 /** Returns the day of an instant in a zone, `YYYY-MM-DD`. */

@@ -5,7 +5,7 @@ import type { Operation } from '../../../src/model/operations.ts';
 import { compileMapping } from '../../../src/sync/mapping/compile.ts';
 import type { MappingSource } from '../../../src/sync/mapping/contract.ts';
 import { crmBesideContacts, crmOf } from '../../settings/crm-file.ts';
-import { noExpressions, ofAppointment, ofInvoice, ofPatient } from '../../sync/mapping/sources.ts';
+import { ofAppointment, ofInvoice, ofPatient } from '../../sync/mapping/sources.ts';
 import {
   apply,
   create,
@@ -31,12 +31,12 @@ async function openOrg(stream: Exclude<StreamName, 'patients'>, owner: string, b
   const ids = new Map(sandbox.records('User').map(({ Id, Username }) => [String(Username), Id]));
   const lines = `mapping:\n${beside}\n  OwnerId: ${owner}`;
   const written = lines.replaceAll(/\{\{(.+?)\}\}/g, (_, user: string) => ids.get(user) ?? user);
-  const mapping = compileMapping(crmBesideContacts(stream, written), 'Europe/Rome', noExpressions);
+  const mapping = compileMapping(crmBesideContacts(stream, written), 'Europe/Rome');
   await apply(open('patients'), create('anna', patient()));
   const target = open(stream, { properties: mapping.properties });
   await target.prepare(null, signal());
   const itemOf = (source: MappingSource): CrmItem => ({
-    properties: mapping.mapNow(source).properties,
+    properties: mapping.map(source).properties,
     contactKey: keyOf('anna'),
     startAt: 0,
   });
@@ -135,14 +135,13 @@ test('the owner of contacts is one user for all, and sees those without an accou
   const { sandbox, open } = await openWorld();
   sandbox.issueAccessToken(DESK);
   const desk = sandbox.records('User').find(({ Username }) => Username === DESK)!.Id;
-  const { properties, mapNow } = compileMapping(
+  const { properties, map } = compileMapping(
     crmOf(`mapping: { LastName: lastName, OwnerId: { value: ${desk} } }`),
     'Europe/Rome',
-    noExpressions,
   );
   const target = open('patients', { properties });
   await target.prepare(null, signal());
-  await apply(target, create('anna', { ...patient(), properties: mapNow(ofPatient()).properties }));
+  await apply(target, create('anna', { ...patient(), properties: map(ofPatient()).properties }));
   const seenBy = (as: string) => sandbox.records('Contact', { as }).length;
   expect([seenBy(DESK), seenBy(LOGIN)]).toEqual([1, 0]);
 });

@@ -14,10 +14,10 @@ import type { Mapped, Mapping, MappingSource } from '../../../src/sync/mapping/c
 import { fieldPaths } from '../../../src/sync/mapping/fields.ts';
 import { withoutGuard } from '../../../src/sync/mapping/text.ts';
 import { crmBesideContacts, crmOf, faultsOf, tenantWithPart } from '../../settings/crm-file.ts';
-import { BARE_PATIENT, noExpressions, ofAppointment, ofInvoice, ofPatient, PATIENT } from './sources.ts';
+import { BARE_PATIENT, ofAppointment, ofInvoice, ofPatient, PATIENT } from './sources.ts';
 
 function mappingOf(lines: string, zone = 'Europe/Rome'): Mapping {
-  return compileMapping(crmOf(lines), zone, noExpressions);
+  return compileMapping(crmOf(lines), zone);
 }
 
 /** A part that maps every field of a stream, each under a property with its number in the table. */
@@ -33,7 +33,7 @@ function everyField(stream: CrmStream): { paths: string[]; crm: CrmFile } {
 
 function mapEvery(source: MappingSource): Record<string, unknown> {
   const { crm, paths } = everyField(source.stream);
-  const { properties } = compileMapping(crm, 'Europe/Rome', noExpressions).mapNow(source);
+  const { properties } = compileMapping(crm, 'Europe/Rome').map(source);
   return Object.fromEntries(Object.values(properties).map((value, index) => [paths[index], value]));
 }
 
@@ -165,18 +165,16 @@ describe('the properties of a mapping', () => {
     ['a: firstName', { history: false, invoices: false, doctors: false, treatment: false }],
     ['a: derived.visits', { history: true, invoices: false, doctors: false, treatment: false }],
     ['a: derived.open', { history: true, invoices: true, doctors: false, treatment: false }],
-    ['a: { expression: "derived.visits" }', { history: true, invoices: false, doctors: false, treatment: false }],
-    ['a: { expression: "derived.(invoiced - paid)", kind: number }', { history: true, invoices: true }],
-    ['a: { expression: "$$.lastName" }', { history: false, invoices: false }],
-    ['a: { expression: "$count(**)", kind: number }', { history: true, invoices: true, treatment: true }],
-    ['a: { expression: "$string($)" }', { history: true, invoices: true }],
+    ['a: { template: "{lastName}[ ({derived.visits})]" }', { history: true, invoices: false }],
+    ['a: { first: [derived.open, derived.invoiced] }', { history: true, invoices: true }],
+    ['a: { value: x, when: { field: derived.standing, equals: new } }', { history: true, invoices: false }],
   ])('%s: the additional data to fetch', (rule, needs) => {
-    expect(mappingOf(`mapping: { ${rule} }\nexpressions: allowed`).needs).toMatchObject(needs);
+    expect(mappingOf(`mapping: { ${rule} }`).needs).toMatchObject(needs);
   });
 
   test('the same record gives the same values, in the same order', () => {
     const [one, other] = ['mapping: { b: email, a: phone }', 'mapping: { a: phone, b: email }'].map((lines) =>
-      JSON.stringify(mappingOf(lines).mapNow(ofPatient())),
+      JSON.stringify(mappingOf(lines).map(ofPatient())),
     );
     expect(one).toBe(other);
   });
@@ -187,28 +185,28 @@ describe('values', () => {
 
   test('consents are true, false, or empty where the clinic does not tell', () => {
     const mapping = mappingOf('mapping: { a: consents.privacy, b: consents.marketing }');
-    expect(mapping.mapNow(ofPatient()).properties).toEqual({ a: true, b: false });
-    expect(mapping.mapNow(ofPatient(BARE_PATIENT)).properties).toEqual({ a: null, b: null });
+    expect(mapping.map(ofPatient()).properties).toEqual({ a: true, b: false });
+    expect(mapping.map(ofPatient(BARE_PATIENT)).properties).toEqual({ a: null, b: null });
   });
 
   test('what looks like a formula is guarded; what the operator wrote is not', () => {
     const mapping = mappingOf('mapping: { a: lastName, b: phone, c: { value: "=x" } }');
-    const { properties } = mapping.mapNow(patient({ lastName: '\t=cmd()', phone: '+39 333 1234567' }));
+    const { properties } = mapping.map(patient({ lastName: '\t=cmd()', phone: '+39 333 1234567' }));
     expect(properties).toEqual({ a: "'=cmd()", b: '+393331234567', c: '=x' });
   });
 
   test('an invalid number stays unchanged, unless e164 is set', () => {
     const mapping = mappingOf('mapping: { a: phone, b: { from: phone, transforms: [e164] } }');
-    expect(mapping.mapNow(patient({ phone: ' 333  chiedere di Ugo' }))).toEqual({
+    expect(mapping.map(patient({ phone: ' 333  chiedere di Ugo' }))).toEqual({
       properties: { a: '333 chiedere di Ugo', b: null },
       unusablePhones: ['b'],
     });
-    expect(mapping.mapNow(patient({ phone: null }))).toEqual({ properties: { a: null, b: null } });
+    expect(mapping.map(patient({ phone: null }))).toEqual({ properties: { a: null, b: null } });
   });
 
   test('numbers without a prefix are of the region', () => {
     const swiss = mappingOf('mapping: { a: phone }\nregion: CH');
-    expect(swiss.mapNow(patient({ phone: '044 668 18 00' })).properties).toEqual({ a: '+41446681800' });
+    expect(swiss.map(patient({ phone: '044 668 18 00' })).properties).toEqual({ a: '+41446681800' });
   });
 
   test('transforms run in order, on each present value', () => {
@@ -216,14 +214,14 @@ describe('values', () => {
       'mapping: { a: { from: address.street, transforms: [first-line, upper] }, b: { from: derived.lastVisitAt, transforms: [date, year] }, c: { from: lastName, transforms: [title-case] } }',
     );
     const source = patient({ lastName: 'DE LUCA' });
-    expect(mapping.mapNow(source).properties).toEqual({ a: 'VIA ROMA 1', b: 2026, c: 'De Luca' });
-    expect(mapping.mapNow(ofPatient(BARE_PATIENT, null)).properties).toEqual({ a: null, b: null, c: null });
+    expect(mapping.map(source).properties).toEqual({ a: 'VIA ROMA 1', b: 2026, c: 'De Luca' });
+    expect(mapping.map(ofPatient(BARE_PATIENT, null)).properties).toEqual({ a: null, b: null, c: null });
   });
 
   test("a day is the day of the clinic's zone", () => {
     const lines = 'mapping: { a: derived.lastVisitOn }';
-    expect(mappingOf(lines, 'America/New_York').mapNow(ofPatient()).properties).toEqual({ a: '2026-01-31' });
-    expect(mappingOf(lines, 'Pacific/Auckland').mapNow(ofPatient()).properties).toEqual({ a: '2026-02-01' });
+    expect(mappingOf(lines, 'America/New_York').map(ofPatient()).properties).toEqual({ a: '2026-01-31' });
+    expect(mappingOf(lines, 'Pacific/Auckland').map(ofPatient()).properties).toEqual({ a: '2026-02-01' });
   });
 
   test('a string that is mapped again stays unchanged, except for the guard', () => {
@@ -236,12 +234,12 @@ describe('values', () => {
         return typeof value === 'string' ? withoutGuard(value) : null;
       });
       const address = { street: c ?? null, postalCode: null, city: null, province: null, country: null };
-      return mapping.mapNow(patient({ lastName: a ?? null, phone: b ?? null, address }));
+      return mapping.map(patient({ lastName: a ?? null, phone: b ?? null, address }));
     };
     fc.assert(
       fc.property(texts, texts, texts, (lastName, phone, street) => {
         const address = { street, postalCode: null, city: null, province: null, country: null };
-        const once = mapping.mapNow(patient({ lastName, phone, address }));
+        const once = mapping.map(patient({ lastName, phone, address }));
         expect(again(once)).toEqual(once);
       }),
       { numRuns: 150 },
@@ -255,29 +253,89 @@ test('10,000 patients are mapped, in less time than a test has', () => {
     ...PATIENT,
     mobilePhone: `333 ${1_000_000 + count}`,
   }));
-  const numbers = new Set(patients.map((patient) => mapping.mapNow(ofPatient(patient)).properties.b));
+  const numbers = new Set(patients.map((patient) => mapping.map(ofPatient(patient)).properties.b));
   expect(numbers.size).toBe(10_000);
 });
 
 test('a record of another stream is refused', () => {
-  expect(() => mappingOf('mapping: { a: email }').mapNow(ofInvoice())).toThrow(TypeError);
+  expect(() => mappingOf('mapping: { a: email }').map(ofInvoice())).toThrow(TypeError);
 });
 
-test('thousands of records are mapped with breaks, so that others have their turn', async () => {
-  const told = async (_: readonly unknown[], inputs: readonly unknown[]) => inputs.map(() => [{ value: 'told' }]);
-  const crm = crmOf("mapping: { a: { expression: 'lastName' }, b: phone }\nexpressions: allowed");
-  const sources = Array.from({ length: 2_000 }, () => ofPatient());
-  let turns = 0;
-  let isOver = false;
-  const countTurns = () => {
-    turns += 1;
-    if (!isOver) setImmediate(countTurns);
-  };
-  setImmediate(countTurns);
-  const mapped = await compileMapping(crm, 'Europe/Rome', told).mapAll(sources, new AbortController().signal);
-  isOver = true;
-  expect(mapped).toHaveLength(2_000);
-  expect(turns).toBeGreaterThan(30);
+describe('a template', () => {
+  const textFrom = (template: string, source = ofPatient()) =>
+    mappingOf(`mapping: { a: { template: '${template}' } }`).map(source).properties.a;
+
+  test('joins fields and texts, without the sections of empty fields', () => {
+    expect(textFrom('{address.city}[ ({address.province})]')).toBe('Roma (RM)');
+    const address = { street: null, postalCode: null, city: 'Roma', province: null, country: null };
+    expect(textFrom('{address.city}[ ({address.province})]', ofPatient({ ...PATIENT, address }))).toBe('Roma');
+  });
+
+  test('shows days, instants, numbers and flags as the CRM gets them', () => {
+    expect(textFrom('{derived.lastVisitOn} {updatedAt} {derived.visits} {isActive}')).toBe(
+      '2026-02-01 2026-06-01T10:00:00.000Z 3 true',
+    );
+  });
+
+  test('is empty if all of its fields are, and not a formula in a spreadsheet', () => {
+    expect(textFrom('Dear {firstName}', ofPatient(BARE_PATIENT))).toBeNull();
+    expect(textFrom('={firstName}')).toBe("'=Maria Pia");
+  });
+
+  test('has at most the length of a CRM text, whatever the clinic tells', () => {
+    const patient = { ...PATIENT, lastName: '😀'.repeat(20_000) };
+    const value = textFrom('{lastName}{lastName}', ofPatient(patient));
+    expect(String(value).length).toBeLessThanOrEqual(65_536);
+    expect(String(value).isWellFormed()).toBe(true);
+  });
+});
+
+describe('several fields', () => {
+  const first = () => mappingOf('mapping: { a: { first: [mobilePhone, phone, email] } }');
+
+  test('give the first value that is not empty', () => {
+    expect(first().map(ofPatient()).properties).toEqual({ a: '+393331234567' });
+    expect(first().map(ofPatient({ ...PATIENT, mobilePhone: ' ' })).properties).toEqual({ a: '+390669812345' });
+    expect(first().map(ofPatient(BARE_PATIENT)).properties).toEqual({ a: null });
+  });
+
+  test('are no copy of one field', () => {
+    expect(first().copies.size).toBe(0);
+    expect(['mobilePhone', 'phone', 'email', 'taxCode'].map(first().reads.field)).toEqual([true, true, true, false]);
+  });
+});
+
+describe('a condition', () => {
+  const owner = (when: string) =>
+    mappingOf(`mapping: { a: { value: yes, when: ${when}, otherwise: 'no' } }`).map(ofPatient()).properties.a;
+
+  test.each([
+    ['{ field: address.city, equals: Roma }', 'yes'],
+    ['{ field: address.city, equals: roma }', 'no'],
+    ['{ field: derived.visits, equals: 3 }', 'yes'],
+    ['{ field: derived.visits, in: [1, 2] }', 'no'],
+    ['{ field: consents.privacy, equals: true }', 'yes'],
+    ['{ field: consents.privacy, equals: false }', 'no'],
+    ['{ field: derived.lastVisitOn, in: ["2026-02-01"] }', 'yes'],
+    ['{ field: email, empty: false }', 'yes'],
+    ['{ field: email, empty: true }', 'no'],
+  ])('%s gives %s', (when, value) => {
+    expect(owner(when)).toBe(value);
+  });
+
+  test('that is not met leaves the property empty without another value', () => {
+    const mapping = mappingOf('mapping: { a: { from: email, when: { field: email, empty: true } } }');
+    expect(mapping.map(ofPatient()).properties).toEqual({ a: null });
+  });
+
+  test('another value stands for every empty one, and is a word of the mapping', () => {
+    const mapping = mappingOf('mapping: { a: { from: language, values: { en: English }, otherwise: Other } }');
+    expect(mapping.properties).toEqual([{ name: 'a', kind: 'text', words: ['English', 'Other'] }]);
+    expect(mapping.reads.texts).toEqual(['English', 'Other']);
+    expect([ofPatient(), ofPatient(BARE_PATIENT)].map((one) => mapping.map(one).properties.a)).toEqual([
+      ...['Other', 'Other'],
+    ]);
+  });
 });
 
 describe("the CRM's own words", () => {
@@ -299,9 +357,9 @@ describe("the CRM's own words", () => {
     const source = ofPatient();
     if (source.stream !== 'patients') throw new Error('not a patient');
     const refused = { ...source, patient: { ...source.patient, consents: { marketing: false } } };
-    expect(mapping.mapNow(refused).properties).toEqual({ do_not_mail: true, gender: null, language: 'Italiano' });
+    expect(mapping.map(refused).properties).toEqual({ do_not_mail: true, gender: null, language: 'Italiano' });
     const untold = { ...source, patient: { ...source.patient, consents: {} } };
-    expect(mapping.mapNow(untold).properties).toMatchObject({ do_not_mail: null });
+    expect(mapping.map(untold).properties).toMatchObject({ do_not_mail: null });
   });
 
   test.each<[string, MappingSource, string, string | null]>([
@@ -314,8 +372,8 @@ describe("the CRM's own words", () => {
     const why = from === 'location' ? '' : `\nsensitive: { ${from}: decided }`;
     const lines = `mapping: { OwnerId: { from: ${from}, values: { ${listed}: 005A } } }${why}`;
     const stream = source.stream === 'invoices' ? 'invoices' : 'appointments';
-    const mapping = compileMapping(crmBesideContacts(stream, lines), 'Europe/Rome', noExpressions);
-    expect(mapping.mapNow(source).properties).toEqual({ OwnerId: owner });
+    const mapping = compileMapping(crmBesideContacts(stream, lines), 'Europe/Rome');
+    expect(mapping.map(source).properties).toEqual({ OwnerId: owner });
   });
 
   test.each(['location', 'agenda', 'doctors'])(

@@ -1,7 +1,6 @@
 import type { Appointment, Patient } from '../../../src/model/records.ts';
 import type { DerivedFields } from '../../../src/sync/derived-fields.ts';
 import type { InvoiceFacts, MappingSource } from '../../../src/sync/mapping/contract.ts';
-import type { EvaluateExpressions } from '../../../src/sync/mapping/evaluate.ts';
 
 /** A patient with every field set. */
 export const PATIENT: Patient = {
@@ -91,6 +90,3 @@ const INVOICE: InvoiceFacts = {
 export function ofInvoice(change: Partial<InvoiceFacts> = {}): MappingSource {
   return { stream: 'invoices', invoice: { ...INVOICE, ...change } };
 }
-
-/** For mappings without expressions: nothing may be evaluated. */
-export const noExpressions: EvaluateExpressions = () => Promise.reject(new Error('no expression is expected'));

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { formatTitle, parseTitleFormat, TITLE_VALUES, type TitleValue, valuesOf } from '../../src/model/items.ts';
+import { parseTitleFormat, TITLE_VALUES, type TitleValue } from '../../src/model/items.ts';
+import { formatText, valuesOf } from '../../src/model/text-format.ts';
 
 const format = (text: string) => parseTitleFormat(text) ?? expect.fail(`${text} is no format`);
 
@@ -39,7 +40,7 @@ describe('a title', () => {
       status: 'booked',
     };
     const titleWithout = (...missing: TitleValue[]) =>
-      formatTitle(parsed, (name) => (missing.includes(name) ? null : (all[name] ?? null)));
+      formatText(parsed, (name) => (missing.includes(name) ? null : (all[name] ?? null)));
     expect(titleWithout()).toBe('Room 1: Visit (North, booked)');
     expect(titleWithout('agenda')).toBe('Visit (North, booked)');
     expect(titleWithout('status')).toBe('Room 1: Visit');
@@ -52,10 +53,7 @@ describe('a title', () => {
         fc.array(values, { minLength: 1, maxLength: 5 }),
         fc.stringMatching(/^[ -]{0,4}$/),
         (names, between) => {
-          const title = formatTitle(
-            format(names.map((name) => `{${name}}`).join(` ${between}`)),
-            (name) => `<${name}>`,
-          );
+          const title = formatText(format(names.map((name) => `{${name}}`).join(` ${between}`)), (name) => `<${name}>`);
           for (const name of names) expect(title).toContain(`<${name}>`);
           expect(title).not.toMatch(/^\s|\s$|\s\s/);
         },
