@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { readLines, readTextFile, writeNewFile } from './cli/files.ts';
-import { createProgress, outputOptionsOf, type Terminal, withOutputOptions } from './cli/output.ts';
+import { createProgress, outputOptionsOf, printed, type Terminal, withOutputOptions } from './cli/output.ts';
 import {
   type CliOutside,
   type GlobalOptions,
@@ -92,12 +92,12 @@ function reportFailure(
   host: CommandHost,
 ): number {
   if (error instanceof ConfigurationError) {
-    host.stderr.write(`${error.message}\n\n${checkAgain(config)}\n`);
+    host.stderr.write(`${printed(error.message)}\n\n${checkAgain(config)}\n`);
     return 2;
   }
   if (host.interrupted.aborted) return 130;
   const failure = asMirrorError(error);
-  host.stderr.write(`${renderError(failure, options)}\n`);
+  host.stderr.write(`${printed(renderError(failure, options))}\n`);
   return failure.code === 'tenant-set-aside' ? 2 : 1;
 }
 
@@ -115,8 +115,8 @@ function outsideOf(
   return {
     env: host.env,
     signal: host.interrupted,
-    out: (answer) => void host.stdout.write(`${answer}\n`),
-    err: (message) => void host.stderr.write(`${message}\n`),
+    out: (answer) => void host.stdout.write(`${printed(answer)}\n`),
+    err: (message) => void host.stderr.write(`${printed(message)}\n`),
     read: (file) => (file === undefined ? text(host.stdin) : readTextFile(file)),
     write: writeNewFile,
     lines: readLines,
@@ -292,7 +292,7 @@ async function runDaemon(host: CommandHost, options: GlobalOptions, role: Role):
   ending.defer(() => telemetry?.close(TELEMETRY_GRACE_MS));
   const daemon = await startDaemon(configuration, log, interrupted, {
     ...{ role, files, telemetry },
-    report: (text) => void host.stderr.write(`${text}\n`),
+    report: (text) => void host.stderr.write(`${printed(text)}\n`),
   });
   reload = daemon.reload;
   if (!interrupted.aborted) {

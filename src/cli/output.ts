@@ -6,6 +6,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { Installation } from '../control/installation.ts';
 import { render, type Text } from '../messages/message.ts';
 import type { Progress } from '../model/tasks.ts';
+import { DISGUISES } from '../model/text.ts';
 import { toJson } from '../operations/schemas.ts';
 
 /** Layout of output for a terminal, a file or a pipe. */
@@ -83,6 +84,26 @@ export function firstRows<Row>(rows: readonly Row[], usual: number): { shown: re
   const shown = rows.slice(0, outputOptions().mostRows ?? usual);
   const hidden = rows.length - shown.length;
   return { shown, more: hidden > 0 ? [`… and ${hidden} more (--all)`] : [] };
+}
+
+/** Colours of {@link stateWord}. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: an escape sequence begins with a control character
+const COLOUR = /^\u001B\[[\d;]{1,9}m/;
+
+/**
+ * Returns a text as a terminal prints it: characters that control the terminal or disguise the text become the escapes of JSON, which mean
+ * the same characters in JSON output. Colours remain.
+ */
+export function printed(text: string): string {
+  return text.replace(DISGUISES, (character, at: number) =>
+    COLOUR.test(text.slice(at, at + 12)) ? character : escapeOf(character),
+  );
+}
+
+function escapeOf(character: string): string {
+  return [...Array(character.length).keys()]
+    .map((at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`)
+    .join('');
 }
 
 /** State words by colour. */

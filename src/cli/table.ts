@@ -1,3 +1,4 @@
+import { shown } from '../model/text.ts';
 import { toZonedIso } from '../model/time.ts';
 import { outputOptions, stateWord, zoneOfTimes } from './output.ts';
 
@@ -86,9 +87,9 @@ function pieces(word: string, length: number): string[] {
   return [word.slice(0, length), ...pieces(word.slice(length), length)];
 }
 
-/** Replaces control characters of external texts, which a terminal would execute. */
+/** Returns an external text as part of a line. */
 function printable(text: string): string {
-  return text.replaceAll(/\p{Cc}/gu, '\uFFFD');
+  return shown(text).replaceAll(/[\t\n]/g, ' ');
 }
 
 /** Formats a time: `2026-11-20 15:05:09` in the output zone, `2026-11-20 14:05:09Z` in UTC, or a dash. */

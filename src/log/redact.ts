@@ -1,3 +1,5 @@
+import { shown } from '../model/text.ts';
+
 const REDACTED = '[redacted]';
 const DEEPEST = 8;
 const LONGEST_LIST = 50;
@@ -68,7 +70,7 @@ function redactEntry(key: string, value: unknown, depth: number): unknown {
 /** Removes secrets and e-mail addresses from a text, and cuts the text at 1,000 characters. */
 function redactText(text: string): string {
   const cut = text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text;
-  return TEXT_PATTERNS.reduce((rest, [pattern, replacement]) => rest.replaceAll(pattern, replacement), cut);
+  return TEXT_PATTERNS.reduce((rest, [pattern, replacement]) => rest.replaceAll(pattern, replacement), shown(cut));
 }
 
 const DEEPEST_CAUSE = 4;

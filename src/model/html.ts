@@ -1,3 +1,5 @@
+import { shown } from './text.ts';
+
 const ESCAPES: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',
@@ -36,5 +38,5 @@ export function html(texts: TemplateStringsArray, ...parts: readonly HtmlPart[])
 function partText(part: HtmlPart): string {
   if (part === null || part === undefined || part === false) return '';
   if (part instanceof Html) return part.toString();
-  return typeof part === 'object' ? part.map(partText).join('') : escapeHtml(String(part));
+  return typeof part === 'object' ? part.map(partText).join('') : escapeHtml(shown(String(part)));
 }

@@ -10,6 +10,51 @@ export function plainText(text: string): string {
   return text.normalize('NFKC').replace(INVISIBLE, '').replace(DASHES, '-').replace(/\s+/g, ' ').trim();
 }
 
+/**
+ * Characters that act or hide instead of showing: controls except tab and line feed, direction marks, overrides and isolates (Unicode
+ * Standard Annex 9), zero-width spaces and operators, annotation marks, tags, byte order marks and noncharacters.
+ */
+export const DISGUISES =
+  /[^\P{Cc}\t\n]|[\u061C\u180E\u200B\u200E\u200F\u202A-\u202E\u2060-\u206F\uFEFF\uFFF0-\uFFFB\uFFFE\uFFFF\u{E0000}-\u{E0FFF}]/gu;
+/** Joiners shape letters of Arabic and Indian scripts, and emoji; next to other characters they only hide a difference. */
+const JOINERS =
+  /(?<![^\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{N}\p{P}\p{Z}\s\u200C\u200D])[\u200C\u200D]+/gu;
+/** Text that needs no change, the most frequent form. */
+const PLAIN = /^[\t\n\x20-\x7E\u00A0-\u0377]*$/;
+
+/**
+ * Returns a text of another party as every output shows it (messages, mails, calendars, CRMs, pages, terminals, logs): without characters
+ * that disguise the text or control the reader. Line breaks become line feeds; half a surrogate pair becomes U+FFFD. A second call changes
+ * nothing.
+ */
+export function shown(text: string): string {
+  if (PLAIN.test(text)) return text;
+  return text
+    .toWellFormed()
+    .replace(/\r\n?|[\u0085\u2028\u2029]/g, '\n')
+    .replace(DISGUISES, '')
+    .replace(JOINERS, '');
+}
+
+/** Returns a text of another party on one line, with single spaces. */
+export function shownLine(text: string): string {
+  return shown(text.replace(/[\s\p{Cc}]+/gu, ' '))
+    .replace(/ +/g, ' ')
+    .trim();
+}
+
+/** Longest name of a person in a message or a title, in UTF-16 code units. */
+const LONGEST_NAME = 60;
+
+/** Returns a person's name for messages and titles: on one line, short, and without anything that a reader could open as a link. */
+export function shownName(name: string): string {
+  const line = shownLine(name)
+    .replace(/\p{L}[\p{L}\p{N}+.-]*:\/\/+/gu, '')
+    .replace(/[\\/]+/g, ' ')
+    .replace(/([.@:])(?=[^\s.])/g, '$1 ');
+  return shortened(line.replace(/ +/g, ' ').trim(), LONGEST_NAME);
+}
+
 /** A visible character: no control, joiner, space or filler (U+2800 is an empty Braille cell). */
 const VISIBLE = /[^\p{Cc}\p{Cf}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u;
 

@@ -3,6 +3,7 @@ import { Document, isMap, isScalar, visit } from 'yaml';
 import { isJsonObject, type JsonObject } from '../clinic/http/rows.ts';
 import { pagingSchema } from '../clinic/schema/paging.ts';
 import { type ClinicProfile, clinicProfileSchema } from '../clinic/schema/profile.ts';
+import { shownLine } from '../model/text.ts';
 
 /**
  * Comparison of a profile value with the clinic:
@@ -220,7 +221,7 @@ function reduced(value: JsonObject, usual: object, path: readonly string[]): Jso
 
 function render(overlay: JsonObject, changes: readonly ProfileChange[], asked: readonly Finding[]): string {
   const document = new Document(overlay);
-  const questions = asked.map(({ location, ask }) => ` - ${oneLine(`${location}: ${ask}`)}`);
+  const questions = asked.map(({ location, ask }) => ` - ${shownLine(`${location}: ${ask}`)}`);
   const header =
     questions.length === 0
       ? HEADER
@@ -236,13 +237,8 @@ function render(overlay: JsonObject, changes: readonly ProfileChange[], asked: r
     const map = path.length === 1 ? document.contents : parent;
     if (!isMap(map)) continue;
     const pair = map.items.find(({ key }) => isScalar(key) && key.value === path.at(-1));
-    if (pair !== undefined && isScalar(pair.key)) pair.key.commentBefore = ` ${oneLine(comment)}`;
+    if (pair !== undefined && isScalar(pair.key)) pair.key.commentBefore = ` ${shownLine(comment)}`;
   }
   const text = document.toString({ lineWidth: 118, flowCollectionPadding: false });
   return Object.keys(overlay).length === 0 ? `#${header.replaceAll('\n', '\n#')}\n{}\n` : text;
-}
-
-/** Returns a one-line comment from any clinic text. */
-function oneLine(text: string): string {
-  return text.replaceAll(/[\s\p{C}]+/gu, ' ');
 }

@@ -1,5 +1,6 @@
 import { message, render, type Text, withRemedy } from '../messages/message.ts';
 import type { ErrorTexts } from '../model/errors.ts';
+import { shownLine } from '../model/text.ts';
 
 /** A fault in the configuration. Contains no secrets. */
 export interface ConfigurationFault {
@@ -80,15 +81,15 @@ function renderFile(file: string, faults: readonly ConfigurationFault[]): string
 }
 
 /**
- * Wraps a text to lines of at most 100 columns, and splits longer words. Control characters, which could manipulate the terminal, become
- * question marks.
+ * Wraps a text to lines of at most 100 columns, and splits longer words. Characters that could manipulate the terminal are removed.
  */
 function wrap(text: string, firstIndent: string, nextIndent: string): string[] {
   const lines: string[] = [];
   let line = firstIndent;
   let isEmpty = true;
-  const printable = text.replaceAll(/\s+/gu, ' ').replaceAll(/\p{Cc}/gu, '?');
-  for (const word of printable.split(' ').flatMap((long) => pieces(long, WIDTH - nextIndent.length))) {
+  for (const word of shownLine(text)
+    .split(' ')
+    .flatMap((long) => pieces(long, WIDTH - nextIndent.length))) {
     const joined = isEmpty ? line + word : `${line} ${word}`;
     if (isEmpty || joined.length <= WIDTH) {
       line = joined;

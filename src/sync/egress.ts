@@ -9,6 +9,7 @@ import {
   phoneDigitsOf,
 } from '../model/patient-facts.ts';
 import type { Appointment, AppointmentPatient } from '../model/records.ts';
+import { shownName } from '../model/text.ts';
 import { type Instant, SECOND_MS } from '../model/time.ts';
 import type { TargetSetup } from './cycle-input.ts';
 import type { Decision } from './diff.ts';
@@ -114,11 +115,8 @@ function isOf(item: CalendarItem, nobodys: EventTexts, level: TitleLevel, patien
  * occurrence.
  */
 function isNamed(title: string, nobodys: string, { firstName, lastName }: PatientDetails): boolean {
-  const [disclosed, plain, name] = [title, nobodys, `${firstName ?? ''}${lastName ?? ''}`].map(lettersOf) as [
-    string,
-    string,
-    string,
-  ];
+  const whole = [firstName, lastName].map((part) => shownName(part ?? '')).join('');
+  const [disclosed, plain, name] = [title, nobodys, whole].map(lettersOf) as [string, string, string];
   return APPOINTMENT_WORDS.map(lettersOf).some((word) => {
     const parts = plain.split(word);
     const named = (at: number) => parts.slice(0, at).join(word) + name + parts.slice(at).join(word);

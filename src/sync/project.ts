@@ -19,7 +19,7 @@ import {
   type Location,
   type Treatment,
 } from '../model/records.ts';
-import { isVisible } from '../model/text.ts';
+import { isVisible, shown, shownName } from '../model/text.ts';
 import { formatText, valuesOf } from '../model/text-format.ts';
 import { toZonedIso } from '../model/time.ts';
 
@@ -183,10 +183,12 @@ function textsWith(
   policy: ProjectionPolicy,
   { directory, key }: { directory: Directory; key: () => ItemKey },
 ): EventTexts {
+  const description = descriptionOf(appointment, policy, directory, links);
+  const location = policy.fields.includes('location') ? locationText(appointment, directory) : null;
   return {
-    title: wholeTitle(appointment, policy, directory, key),
-    description: descriptionOf(appointment, policy, directory, links),
-    location: policy.fields.includes('location') ? locationText(appointment, directory) : null,
+    title: shown(wholeTitle(appointment, policy, directory, key)),
+    description: description === null ? null : shown(description),
+    location: location === null ? null : shown(location),
   };
 }
 
@@ -254,7 +256,7 @@ function patientNames(appointment: TextSubject, directory: Directory): string[] 
   if (appointment.patientIds !== undefined) return [];
   const patient =
     appointment.patient ?? (appointment.patientId === null ? null : directory.patients.get(appointment.patientId));
-  const names = [patient?.firstName, patient?.lastName].map((name) => name?.trim() ?? '');
+  const names = [patient?.firstName, patient?.lastName].map((name) => shownName(name ?? ''));
   return names.filter(isVisible);
 }
 

@@ -4,6 +4,7 @@ import {
   firstRows,
   inZone,
   outputOptionsOf,
+  printed,
   printer,
   stateWord,
   withOutputOptions,
@@ -102,6 +103,19 @@ describe('times', () => {
     ]);
     const both = new Map([...outlines, ['c', { ...rome, zone: 'Atlantic/Azores' }]]);
     expect([zoneOf({ outlines: both }), zoneOf({ outlines: both }, 'c')]).toEqual([null, 'Atlantic/Azores']);
+  });
+});
+
+describe('printed text', () => {
+  test('shows what would control the terminal or disguise the text as escapes, which JSON reads unchanged', () => {
+    const name = 'Anna\u009b31m\u009d0;x\u202e\u200b\u001b]0;x\u0007';
+    const json = JSON.stringify({ name });
+    expect(printed(json)).not.toMatch(/[^\P{Cc}\t\n]|[\u200b\u202e]/u);
+    expect(JSON.parse(printed(json))).toEqual({ name });
+  });
+
+  test('keeps the colours of states', () => {
+    expect(printed('\u001b[32mok\u001b[39m\u001b[2J')).toBe('\u001b[32mok\u001b[39m\\u001b[2J');
   });
 });
 

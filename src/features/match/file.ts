@@ -3,7 +3,6 @@ import { message, render, type Text } from '../../messages/message.ts';
 import { fromCsv, toCsv } from '../../model/csv.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { TargetIdentity } from '../../sync/identity.ts';
-import { guardFormula } from '../../sync/mapping/text.ts';
 import type { Person } from '../../sync/matching.ts';
 
 /** An approved pair, with its line in the file. */
@@ -36,7 +35,7 @@ export function toMatchFile(rows: readonly MatchRow[], identity: Pick<TargetIden
     const sealed = identity.sealed(JSON.stringify([recordId, remoteId, patientSeen, contactSeen]));
     return [
       ...['', ambiguityOf(row), row.same.join(', '), row.differs.join(', ')],
-      ...[...cellsOf(row.patient), ...cellsOf(row.contact)].map(guardFormula),
+      ...[...cellsOf(row.patient), ...cellsOf(row.contact)],
       ...[row.changes.join(', '), row.clears.join(', '), row.page ?? '', `${PAIR_PREFIX}${sealed}`],
     ];
   });

@@ -3,6 +3,7 @@ import { FactSearch, type PatientFact } from '../../model/patient-facts.ts';
 import type { Location, Patient } from '../../model/records.ts';
 import type { CorrectionKind } from '../../model/reminders.ts';
 import { telephonesIn } from '../../model/telephones.ts';
+import { shownLine, shownName } from '../../model/text.ts';
 import type { Instant } from '../../model/time.ts';
 import type { ReminderFile, TextField } from '../../settings/reminder-schema.ts';
 import type { ReminderContent } from './channels/channel.ts';
@@ -75,14 +76,14 @@ export function fieldValues(input: ContentInput, language: Language) {
   const now = timeFields(input, language);
   const stated = timeFields(input.correction?.sentTime ?? input, language);
   return {
-    firstName: oneLine(patient?.firstName ?? ''),
-    clinic: oneLine(file.sender ?? clinic),
+    firstName: shownName(patient?.firstName ?? ''),
+    clinic: shownLine(file.sender ?? clinic),
     ...now,
     toldDay: stated.day,
     toldDate: stated.date,
     toldTime: stated.time,
-    phone: oneLine(file.phone ?? ''),
-    address: oneLine(location?.address ?? ''),
+    phone: shownLine(file.phone ?? ''),
+    address: shownLine(location?.address ?? ''),
   } satisfies Record<TextField, string>;
 }
 
@@ -103,10 +104,6 @@ export function filled(template: string, fields: Record<string, string>): string
     .replaceAll(/[ \t]+/g, ' ')
     .replaceAll(/ ([,.!?;:])/g, '$1')
     .trim();
-}
-
-function oneLine(value: string): string {
-  return value.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim();
 }
 
 /**

@@ -1,3 +1,4 @@
+import { guardFormula } from '../../model/csv.ts';
 import type { PropertyKind, PropertyValue } from '../../model/items.ts';
 import { formatText, type TextFormat, valuesOf } from '../../model/text-format.ts';
 import type { CrmCondition, CrmFile, CrmRule } from '../../settings/crm-schema.ts';
@@ -12,7 +13,6 @@ import {
   phoneReader,
   transformed,
 } from './fields.ts';
-import { guardFormula } from './text.ts';
 
 /** Longest text of a property, in UTF-16 code units: HubSpot's limit; Salesforce allows 131,072. */
 const LONGEST_TEXT = 65_536;

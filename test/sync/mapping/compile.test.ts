@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { withoutGuard } from '../../../src/model/csv.ts';
 import type { Patient } from '../../../src/model/records.ts';
 import {
   CRM_SOURCES,
@@ -12,7 +13,6 @@ import {
 import { compileMapping } from '../../../src/sync/mapping/compile.ts';
 import type { Mapped, Mapping, MappingSource } from '../../../src/sync/mapping/contract.ts';
 import { fieldPaths } from '../../../src/sync/mapping/fields.ts';
-import { withoutGuard } from '../../../src/sync/mapping/text.ts';
 import { crmBesideContacts, crmOf, faultsOf, tenantWithPart } from '../../settings/crm-file.ts';
 import { BARE_PATIENT, ofAppointment, ofInvoice, ofPatient, PATIENT } from './sources.ts';
 

