@@ -1,8 +1,17 @@
-import { expect, onTestFinished, test } from 'vitest';
-import { SECOND_MS } from '../../src/model/time.ts';
+import { Redis } from 'ioredis';
+import { expect, inject, onTestFinished, test, vi } from 'vitest';
+import { compose } from '../../src/composition/compose.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import { startDaemon } from '../../src/main.ts';
+import { MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
+import { keys } from '../../src/state/keys.ts';
+import { startRedis } from '../../tools/redis.ts';
 import { useRedis } from '../support/redis.ts';
+import { timeOfTests } from '../support/redis-date.ts';
 import { DAEMON } from '../support/redis-users.ts';
+import { machineNow } from '../support/shifted-date.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { disagreements, readCommands } from './support/agreement.ts';
 import { TENANT, useWatchedDaemon, type WatchedDaemon } from './support/watched-daemon.ts';
 
 const redis = useRedis();
@@ -56,4 +65,41 @@ test('a refused login of Redis is named by every surface, none shows a state, an
   await untilUnreadable(watched, 'redis-login-refused');
   await end();
   await watched.until([]);
+});
+
+test('a Redis that came back with fewer databases is named by every surface, and all agree again afterwards', async () => {
+  const program = { server: inject('redisServer') };
+  let server = await startRedis(program);
+  onTestFinished(() => server.crash().then(() => server.stop()));
+  const watched = await useWatchedDaemon(`${server.url}/5`);
+  await watched.until([]);
+  const { port, dir } = server;
+  await server.crash();
+  const small = await startRedis({ ...program, port, settings: { databases: '2' } });
+  onTestFinished(() => small.crash().then(() => small.stop()));
+  await untilUnreadable(watched, 'redis-database-missing');
+  await small.crash();
+  server = await startRedis({ ...program, port, dir });
+  await watched.until([]);
+});
+
+test('after the daemon ended its ports are closed, and the commands agree that no daemon runs', async () => {
+  const { world, daemon, operator, until } = await useWatchedDaemon(redis.url);
+  await until([]);
+  await daemon.close();
+  const aheadMs = 3 * MINUTE_MS;
+  const seen = await redis.connect().pttl(keys.daemonSeen());
+  await redis.connect().pexpire(keys.daemonSeen(), seen - aheadMs);
+  vi.spyOn(Redis.prototype, 'time').mockImplementation(timeOfTests(Date.now() - machineNow() + aheadMs));
+  const { configuration } = world.opened();
+  const later = { configuration, log: silentLogger, priority: 'interactive', clock: () => Date.now() + aheadMs } as const;
+  const composition = compose(later);
+  onTestFinished(() => composition.close());
+  const told = await readCommands({ composition, tenant: TENANT });
+  expect(told['status --json'].codes).toEqual(['daemon-not-running']);
+  expect(told['status --json'].health).toEqual('action-required');
+  expect(disagreements(told)).toEqual([]);
+  await expect(operator('/readyz')).rejects.toThrow('fetch failed');
+  const next = await startDaemon(configuration, silentLogger, new AbortController().signal);
+  onTestFinished(() => next.close());
 });
