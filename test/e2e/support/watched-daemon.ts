@@ -29,13 +29,20 @@ export interface WatchedDaemon {
   until(codes: readonly string[]): Promise<Told>;
 }
 
-/** Starts it; gone when the test ends. The pages live as long as the daemon. */
-export async function useWatchedDaemon(redisUrl: string): Promise<WatchedDaemon> {
+/**
+ * Starts it; gone when the test ends. The pages live as long as the daemon.
+ * @param usesDirectory whether the daemon has a data directory
+ */
+export async function useWatchedDaemon(redisUrl: string, { usesDirectory = true } = {}): Promise<WatchedDaemon> {
   const parent = await mkdtemp(join(tmpdir(), 'clinic-mirror-data-'));
   onTestFinished(() => rm(parent, { recursive: true }));
   const dataDirectory = join(parent, 'data');
   await mkdir(dataDirectory);
-  const settings = { dataDirectory, operator: { port: 0 }, schedule: { pullEverySeconds: 60 } };
+  const settings = {
+    ...(usesDirectory ? { dataDirectory } : {}),
+    operator: { port: 0 },
+    schedule: { pullEverySeconds: 60 },
+  };
   const world = await useSmallWorld({ redisUrl, appointments: 10, settings });
   await world.cycle();
   const daemon = await startDaemon(world.open().configuration, silentLogger, new AbortController().signal);
