@@ -252,6 +252,12 @@ export const FAULTS = {
     sentence: 'the channel is closed: no messages are sent through the channel',
     next: 'fix the cause, then run: clinic-mirror reminders reopen clinic-1 hook',
   },
+  'no message told a patient of an appointment': {
+    code: 'patient-untold',
+    health: 'action-required',
+    sentence: 'no message by hook told the patient of the appointment: channel-gone',
+    next: 'clinic-mirror reminders explain clinic-1 <appointment>',
+  },
   'a trigger endpoint is closed': {
     code: 'webhook-gone',
     health: 'action-required',
@@ -281,6 +287,14 @@ export const FAULTS = {
     health: 'action-required',
     sentence: 'the vendor stops notifications of manual changes: only audits find such changes (forbidden)',
     next: 'clinic-mirror doctor clinic-1',
+  },
+  'a calendar server keeps no mark of an event': {
+    code: 'events-not-kept',
+    known: 'next-cycle',
+    health: 'action-required',
+    sentence:
+      'the calendar does not show the first event that clinic-mirror wrote: the server changed its name and UID and dropped the marks, or did not store it; clinic-mirror writes no second event, because it would not recognise its own events',
+    next: 'delete the event and choose a calendar on a server that keeps the names or UIDs of events; if the server shows the event late, the daemon continues without help',
   },
   'changes arrive faster than clinic-mirror writes': {
     code: 'backlog-growing',

@@ -92,7 +92,12 @@ test('after the daemon ended its ports are closed, and the commands agree that n
   await redis.connect().pexpire(keys.daemonSeen(), seen - aheadMs);
   vi.spyOn(Redis.prototype, 'time').mockImplementation(timeOfTests(Date.now() - machineNow() + aheadMs));
   const { configuration } = world.opened();
-  const later = { configuration, log: silentLogger, priority: 'interactive', clock: () => Date.now() + aheadMs } as const;
+  const later = {
+    configuration,
+    log: silentLogger,
+    priority: 'interactive',
+    clock: () => Date.now() + aheadMs,
+  } as const;
   const composition = compose(later);
   onTestFinished(() => composition.close());
   const told = await readCommands({ composition, tenant: TENANT });
