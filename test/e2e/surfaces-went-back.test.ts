@@ -6,6 +6,7 @@ import { keys } from '../../src/state/keys.ts';
 import { useRedis } from '../support/redis.ts';
 import { TESTER } from '../support/redis-users.ts';
 import { copyState, goBackTo } from '../support/stored-state.ts';
+import { tabled } from './support/agreement.ts';
 import { TENANT, useWatchedDaemon, type WatchedDaemon } from './support/watched-daemon.ts';
 
 const redis = useRedis();
@@ -51,6 +52,7 @@ test('a Redis that went back to before the logins is one problem on every surfac
     ['clinic', 'doctor-1'].map((connection) => keys.credential(TENANT, connection)),
   );
   await untilStopped(watched);
+  expect.soft(await watched.told()).toEqual(tabled('state-went-back'));
   expect(await world.cli('credentials', 'restore', TENANT, file)).toMatchObject({ code: 0 });
   await until([]);
 });

@@ -9,7 +9,7 @@ import { timeOfTests } from '../support/redis-date.ts';
 import { DAEMON } from '../support/redis-users.ts';
 import { machineNow } from '../support/shifted-date.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { disagreements, renderTold } from './support/agreement.ts';
+import { disagreements, renderTold, tabled } from './support/agreement.ts';
 import { TENANT, useWatchedDaemon, type WatchedDaemon } from './support/watched-daemon.ts';
 
 const redis = useRedis();
@@ -106,6 +106,7 @@ test('every surface shows each fault of the installation as one problem that sto
     expect([told['status --json'].health, told['status --json'].result, told['/readyz'].result]).toEqual([
       ...['action-required', 1, 503],
     ]);
+    expect.soft(await watched.told()).toEqual(tabled(code));
     rows.push(renderTold(code, told));
     expect(resolvedOn(await page('/')), 'only what ended is told as ended').not.toContain(code);
     await end(place);

@@ -3,6 +3,7 @@ import { stopsInstallation } from '../../../src/control/installation-problems.ts
 import { openStatuses } from '../../../src/control/statuses.ts';
 import type { Problem } from '../../../src/model/problems.ts';
 import { type Health, SYNC_HEALTH_WORDS, type SyncStatus } from '../../../src/model/sync-state.ts';
+import { type Fault, INSTALLATION_FAULTS } from '../../../tools/fault-table.ts';
 import { runProgram } from '../../cli/run-program.ts';
 import { openSkins, type Skins } from './surfaces.ts';
 
@@ -88,6 +89,17 @@ export async function readSurfaces({ composition, tenant, operator, skins }: Vie
     },
     '/metrics': ofMetrics(metrics.body, tenant),
   };
+}
+
+/** What the table of faults in docs/runbook.md says of a fault of the installation; hosts and numbers vary. */
+export function tabled(code: string): Pick<Fault, 'code' | 'health' | 'sentence' | 'next'> | undefined {
+  const fault: Fault | undefined = Object.values(INSTALLATION_FAULTS).find((one) => one.code === code);
+  return fault && shapeOf(fault);
+}
+
+/** The part of a problem that the table of faults states. */
+export function shapeOf({ code, health, sentence, next }: Pick<Fault, 'code' | 'health' | 'sentence' | 'next'>) {
+  return { code, health, sentence: sentence.replace(/: .*\(pid.*/, ': <daemons>').replace(/\b\d+ s\b/, '<n> s'), next };
 }
 
 /** Surfaces that differ from the status as JSON, each with what it says. Empty: all agree. */

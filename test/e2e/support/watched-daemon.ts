@@ -6,8 +6,9 @@ import { openStatuses } from '../../../src/control/statuses.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import { type Daemon, startDaemon } from '../../../src/main.ts';
 import { SECOND_MS } from '../../../src/model/time.ts';
+import type { Fault } from '../../../tools/fault-table.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { disagreements, readSurfaces, type Told } from './agreement.ts';
+import { disagreements, readSurfaces, shapeOf, type Told } from './agreement.ts';
 import { type SmallWorld, useSmallWorld } from './small-world.ts';
 import { openSkins } from './surfaces.ts';
 
@@ -21,6 +22,8 @@ export interface WatchedDaemon {
   daemon: Daemon;
   /** Answer of the operator port. */
   operator(path: string): Promise<{ status: number; body: string }>;
+  /** The first problem that the operator port tells, as the table of faults states it. */
+  told(): Promise<ReturnType<typeof shapeOf>>;
   /** Page or API of the daemon, as an owner sees it. */
   page(path: string): Promise<{ status: number; body: string }>;
   /** Reads every surface once. The commands are of another process than the daemon. */
@@ -55,6 +58,10 @@ export async function useWatchedDaemon(redisUrl: string, { usesDirectory = true 
   const read = () => readSurfaces({ composition: world.opened(), tenant: TENANT, operator, skins });
   return {
     ...{ read, world, dataDirectory, daemon, operator },
+    async told() {
+      const { problems } = JSON.parse((await operator('/readyz')).body) as { problems: Fault[] };
+      return shapeOf(problems[0]!);
+    },
     async page(path) {
       const { statusCode: status, body } = await skins.app.inject(path);
       return { status, body };
