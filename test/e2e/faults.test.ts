@@ -464,12 +464,12 @@ const PLAYS: Record<keyof typeof FAULTS, Play> = {
   'no message told a patient of an appointment': {
     async induce(world) {
       const { tenant, ahead, cycle } = world;
-      const { id } = book(world, 0, Date.now() + ahead.ms + DAY_MS + HOUR_MS);
+      const { id } = book(world, 0, Date.now() + ahead.ms + DAY_MS + 30 * MINUTE_MS);
       await cycle();
       const { ledger } = tenant().reminders!;
       // The channel is open again before anyone looks, so that only the message is missing.
       await ledger.closeChannel('hook', { code: 'webhook-gone', at: Date.now() });
-      ahead.ms += HOUR_MS + MINUTE_MS;
+      ahead.ms += 31 * MINUTE_MS;
       const [planned] = await ledger.ofAppointment(id);
       await remind(tenant(), planned!.id, { stop: SIGNAL, abort: SIGNAL });
       await ledger.reopenChannel('hook');
