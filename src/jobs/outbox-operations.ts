@@ -31,8 +31,8 @@ export function operationFor(entry: OutboxEntry, link: Link | null, target: Open
   if (isAsWanted && link.drift === null && !entry.sent) return null;
   const { versionTag, remoteId } = link;
   const update = { kind: 'update', recordId, key, sealedRecordId, item, revision, versionTag, remoteId } as const;
-  const isKnown = 'description' in item && link.isRebuilt !== true;
-  return isKnown ? { ...update, hadDescription: hadDescription(link, item, target) } : update;
+  const isUsable = 'description' in item && link.isRebuilt !== true;
+  return isUsable ? { ...update, hadDescription: hadDescription(link, item, target) } : update;
 }
 
 /** Returns a predicate: whether the last write had a description. It errs once in 262,144 times. */
