@@ -24,7 +24,7 @@ type DescriptionFormat = 'plain' | 'html';
 
 /** Separator above users' text if clinic-mirror writes a text too. */
 const LINE = '--------';
-/** The separator in a description of either format, with the rest of the description. */
+/** The separator in a description of either format. */
 const FROM_LINE = /(?:^|\n|<br\s?\/?>)[^\S\n]*-{8}[^\S\n]*(?:$|\n|<br\s?\/?>)/i;
 
 const THEIRS = 'theirs';
@@ -99,7 +99,7 @@ function unstampedParts(text: string, form: DescriptionFormat): DescriptionParts
 
 /**
  * Separates the description of an event without a stamp for a write. The last write's text shows the part of clinic-mirror, otherwise the
- * text to write, if it is there already. If nothing shows the part, the whole description belongs to users, so that no note is lost.
+ * text to write, if the description contains it. If nothing shows the part, the whole description belongs to users, so that no note is lost.
  */
 export function recoveredParts(
   parts: DescriptionParts,
