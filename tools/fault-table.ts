@@ -1,16 +1,16 @@
-/** A problem of operation, with the sentence and the next step in every interface: `test/e2e/faults.test.ts` causes each fault. */
+/** A problem of operation, with the sentence and the next step in every interface: tests cause each fault. */
 export interface Fault {
   code: string;
   health: 'action-required' | 'retrying';
-  /** When the fault is reported: in a cycle, or in a cycle after `tokens.confirmRefusalAfterSeconds`. Absent: at once. */
-  known?: 'next-cycle' | 'asked-again';
+  /** When the fault is reported. Absent: at once. */
+  known?: keyof typeof WHEN;
   /** `<…>` stands for a value that varies. */
   sentence: string;
   /** Null if no action is required. */
   next: string | null;
 }
 
-/** Faults by a short description of the problem. */
+/** Faults of a clinic or of one part, by a short description of the problem: `test/e2e/faults.test.ts` causes them. */
 export const FAULTS = {
   'the clinic connection has no sign-in': {
     code: 'not-connected',
@@ -252,6 +252,12 @@ export const FAULTS = {
     sentence: 'the channel is closed: no messages are sent through the channel',
     next: 'fix the cause, then run: clinic-mirror reminders reopen clinic-1 hook',
   },
+  'no message told a patient of an appointment': {
+    code: 'patient-untold',
+    health: 'action-required',
+    sentence: 'no message by hook told the patient of the appointment: channel-gone',
+    next: 'clinic-mirror reminders explain clinic-1 <appointment>',
+  },
   'a trigger endpoint is closed': {
     code: 'webhook-gone',
     health: 'action-required',
@@ -282,6 +288,14 @@ export const FAULTS = {
     sentence: 'the vendor stops notifications of manual changes: only audits find such changes (forbidden)',
     next: 'clinic-mirror doctor clinic-1',
   },
+  'a calendar server keeps no mark of an event': {
+    code: 'events-not-kept',
+    known: 'next-cycle',
+    health: 'action-required',
+    sentence:
+      'the calendar does not show the first event that clinic-mirror wrote: the server changed its name and UID and dropped the marks, or did not store it; clinic-mirror writes no second event, because it would not recognise its own events',
+    next: 'delete the event and choose a calendar on a server that keeps the names or UIDs of events; if the server shows the event late, the daemon continues without help',
+  },
   'changes arrive faster than clinic-mirror writes': {
     code: 'backlog-growing',
     health: 'retrying',
@@ -296,8 +310,88 @@ export const FAULTS = {
   },
 } as const satisfies Record<string, Fault>;
 
+/** Faults that stop the whole installation, with the same description: `test/e2e/surfaces*.test.ts` cause them. */
+export const INSTALLATION_FAULTS = {
+  'Redis has no memory left': {
+    code: 'redis-full',
+    health: 'action-required',
+    sentence: 'Redis has reached its memory limit and refuses every write',
+    next: 'raise "maxmemory" in redis.conf, then run: redis-cli CONFIG SET maxmemory <bytes> (docs/redis.md)',
+  },
+  'Redis lacks replicas': {
+    code: 'redis-no-replicas',
+    health: 'action-required',
+    sentence: 'Redis refuses every write, because too few replicas are connected',
+    next: 'start the replicas of Redis; to see which are connected, run: redis-cli INFO replication',
+  },
+  'Redis is a replica': {
+    code: 'redis-read-only',
+    health: 'action-required',
+    sentence: 'this Redis is a replica and refuses every write',
+    next: 'run "redis-cli ROLE" on each server, and set the address of the master in "redis" in clinic-mirror.yaml',
+  },
+  'Redis cannot write to its disk': {
+    code: 'redis-snapshot-failed',
+    health: 'action-required',
+    sentence: 'Redis refuses every write, because it could not save its data to disk',
+    next: 'check space and permissions of the data folder of Redis, then run: redis-cli BGSAVE',
+  },
+  'Redis refuses a command': {
+    code: 'redis-rights',
+    health: 'action-required',
+    sentence: 'Redis does not permit the user of clinic-mirror to run SET',
+    next: 'give the user the rights in config/redis-users.acl (docs/redis.md#access-to-redis)',
+  },
+  'Redis refuses the login': {
+    code: 'redis-login-refused',
+    health: 'action-required',
+    sentence: 'Redis does not accept the password of clinic-mirror',
+    next: 'set user and password of Redis in redis.url of clinic-mirror.yaml (redis://user:password@host:port), or next to sentinels',
+  },
+  'Redis lacks the database': {
+    code: 'redis-database-missing',
+    health: 'action-required',
+    sentence: 'Redis does not have the database number of redis.url',
+    next: 'correct the number at the end of redis.url, or increase "databases" in the configuration of Redis and restart Redis',
+  },
+  'Redis went back to an older state': {
+    code: 'state-went-back',
+    health: 'action-required',
+    sentence: 'Redis lost its data, and with it the logins: a backup contains them',
+    next: 'restore a backup, or run: clinic-mirror accept-loss clinic-1',
+  },
+  'the clocks of the host and of Redis differ': {
+    code: 'clock-differs',
+    health: 'action-required',
+    sentence: 'the clock of Redis and the clock of this host differ by <n> s',
+    next: 'run timedatectl on this host and on the host of Redis, and correct the wrong clock with NTP',
+  },
+  'the data directory cannot be written to': {
+    code: 'data-directory-failed',
+    health: 'action-required',
+    sentence: 'cannot store data outside Redis: "dataDirectory" is not writable (ENOTDIR)',
+    next: 'set "dataDirectory" in clinic-mirror.yaml to a folder that the daemon may write to',
+  },
+  'no daemon runs': {
+    code: 'daemon-not-running',
+    known: 'two-intervals',
+    health: 'action-required',
+    sentence: 'no daemon has run since then',
+    next: 'start the daemon (clinic-mirror run, or systemctl start clinic-mirror), and read its log',
+  },
+  'daemons run with different configurations': {
+    code: 'configurations-differ',
+    known: 'a-minute',
+    health: 'action-required',
+    sentence: 'daemons run with different configurations or releases: <daemons>',
+    next: 'copy the same configuration files and the same release to every host; a running daemon reads changed files by itself',
+  },
+} as const satisfies Record<string, Fault>;
+
 const WHEN = {
   'next-cycle': 'in the next cycle',
+  'two-intervals': 'after two cycle intervals',
+  'a-minute': 'after a minute',
   'asked-again': 'in the next cycle after `tokens.confirmRefusalAfterSeconds`',
 };
 

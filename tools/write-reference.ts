@@ -12,7 +12,7 @@ import { ROUTES } from '../src/http-server/api/routes.ts';
 import { jsonSchemas } from '../src/settings/json-schemas.ts';
 import { type DecisionRecord, renderDecisions } from './decision-table.ts';
 import { ANY, renderErrors, renderSamples, writtenCodes } from './error-table.ts';
-import { FAULTS, renderFaults } from './fault-table.ts';
+import { FAULTS, INSTALLATION_FAULTS, renderFaults } from './fault-table.ts';
 import { AMBIGUOUS_WORDS, renderTerms, renderWords, TERMS } from './house/words.ts';
 import { renderMetrics } from './metrics-table.ts';
 import { renderProfile } from './profile-table.ts';
@@ -93,7 +93,7 @@ function referenceTables(): Map<string, string> {
     ['errors', renderErrors(catalogues)],
     ['error-samples', renderSamples(writtenCodes(readFileSync(join(docs, 'errors.md'), 'utf8')))],
     ['api', renderRoutes(openApiDocument(ROUTES))],
-    ['faults', renderFaults(FAULTS)],
+    ['faults', renderFaults({ ...FAULTS, ...INSTALLATION_FAULTS })],
     ['metrics', metricsTable()],
     ['terms', renderTerms(TERMS)],
     ['words', renderWords(AMBIGUOUS_WORDS)],

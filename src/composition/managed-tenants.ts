@@ -38,7 +38,10 @@ export async function readManagedTenants(
 
 /** Reads only: the service for the directory is composed later, and reports an unusable directory. */
 function markIn({ dataDirectory }: Settings): HeadMark {
-  const read = async () => (dataDirectory === undefined ? 0 : highestMark(dataDirectory, MANAGED_MARK).catch(() => 0));
+  const read = async () => {
+    const mark = dataDirectory === undefined ? null : await highestMark(dataDirectory, MANAGED_MARK).catch(() => null);
+    return mark?.counter ?? 0;
+  };
   return { read, leave: async () => {} };
 }
 

@@ -62,7 +62,7 @@ export function openStores(current: () => Settings, clock: Clock, log: Logger): 
   });
   const mark: HeadMark = {
     read: async () =>
-      (await stateCounter.withDirectory((directoryStore) => directoryStore.readMark(MANAGED_MARK))) ?? 0,
+      (await stateCounter.withDirectory((directoryStore) => directoryStore.readMark(MANAGED_MARK)))?.counter ?? 0,
     leave: (counter) =>
       stateCounter.withDirectory((directoryStore) => directoryStore.leaveMark(MANAGED_MARK, counter, clock())),
   };

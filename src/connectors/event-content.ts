@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { type CalendarItem, COLOURS, type Presets } from '../model/items.ts';
+import type { Operation } from '../model/operations.ts';
 
 /** Parts of an event's description: the text of the last write, and users' text. */
 export interface DescriptionParts {
@@ -11,6 +12,8 @@ export interface DescriptionParts {
   ours: string | null;
   /** Users' text in the vendor's format; '' for none. Each write keeps this text. */
   theirs: string;
+  /** Whole description in the vendor's format, if the event lost its stamp: `ours` may contain users' text. Absent otherwise. */
+  unstamped?: string;
 }
 
 /** Description of a new event, or without users' text. */
@@ -21,6 +24,8 @@ type DescriptionFormat = 'plain' | 'html';
 
 /** Separator above users' text if clinic-mirror writes a text too. */
 const LINE = '--------';
+/** The separator in a description of either format. */
+const FROM_LINE = /(?:^|\n|<br\s?\/?>)[^\S\n]*-{8}[^\S\n]*(?:$|\n|<br\s?\/?>)/i;
 
 const THEIRS = 'theirs';
 const OURS = /^ours\.(\d{1,5})\.([\w-]{11})$/;
@@ -31,6 +36,8 @@ const OURS = /^ours\.(\d{1,5})\.([\w-]{11})$/;
  */
 const LONGEST_SEPARATED = 20_000;
 const MOST_COMPARED = 500_000;
+/** Largest number of compared lines of an event without a stamp. Each comparison errs once in 262,144 times. Own choice. */
+const MOST_LINES = 100;
 
 /** Each HTML tag or entity is one token. */
 const TOKENS: Readonly<Record<DescriptionFormat, RegExp>> = { plain: /./gsu, html: /<[^>]*>|&#?\w{1,8};|./gsu };
@@ -56,7 +63,8 @@ export function toDescriptionStamp(description: string | null): string {
  * Separates the parts of a description. The text of clinic-mirror is found at any position and with any changes of spaces and line breaks.
  * If a user changed the text, the whole description belongs to the user, so that nothing is lost.
  * @param text in the vendor's form
- * @param stamp of the last write; without a stamp, writes replaced the whole description
+ * @param stamp of the last write; without a stamp, the text below a separator belongs to users, and {@link recoveredParts} decides about
+ * the rest before a write
  */
 export function readDescription(
   text: string,
@@ -66,8 +74,8 @@ export function readDescription(
   const signs = text.length > LONGEST_SEPARATED ? [] : signsOf(text, form);
   if (stamp === THEIRS) return { ours: null, theirs: text.trim() === '' ? '' : text };
   const [, count, digest] = OURS.exec(stamp ?? '') ?? [];
-  if (count === undefined || Number(count) === 0 || text.trim() === '')
-    return { ours: plainOf(text, form), theirs: '' };
+  if (Number(count) === 0 || text.trim() === '') return { ours: plainOf(text, form), theirs: '' };
+  if (count === undefined) return unstampedParts(text, form);
   const length = Number(count);
   const lastStart = Math.min(signs.length - length, Math.floor(MOST_COMPARED / length));
   for (let first = 0; first <= lastStart; first += 1) {
@@ -82,6 +90,45 @@ export function readDescription(
     return { ours: plainOf(ours, form), theirs: theirs.join('\n') };
   }
   return { ours: plainOf(text, form), theirs: withoutLine(text) };
+}
+
+function unstampedParts(text: string, form: DescriptionFormat): DescriptionParts {
+  const lineAt = FROM_LINE.exec(text)?.index ?? text.length;
+  return { ours: plainOf(text.slice(0, lineAt), form), theirs: withoutLine(text.slice(lineAt)), unstamped: text };
+}
+
+/**
+ * Separates the description of an event without a stamp for a write. The last write's text shows the part of clinic-mirror, otherwise the
+ * text to write, if the description contains it. If nothing shows the part, the whole description belongs to users, so that no note is lost.
+ */
+export function recoveredParts(
+  parts: DescriptionParts,
+  form: DescriptionFormat,
+  operation: Exclude<Operation, { kind: 'delete' }>,
+): DescriptionParts {
+  const { unstamped: text } = parts;
+  if (text === undefined) return parts;
+  const hadDescription = operation.kind === 'update' ? operation.hadDescription : undefined;
+  const isShort = text.length <= LONGEST_SEPARATED;
+  const last = isShort && hadDescription && outerParts(plainOf(text, form)).find(hadDescription);
+  return readDescription(text, toDescriptionStamp(last || operation.item.description), form);
+}
+
+/** Returns the texts that the last write may have been: first or last lines of each part between separators. */
+function outerParts(text: string): string[] {
+  const blocks: string[][] = [[]];
+  for (const line of text.split('\n', MOST_LINES).map((each) => each.trim())) {
+    if (line === LINE) blocks.push([]);
+    else if (line !== '') blocks.at(-1)!.push(line);
+  }
+  return blocks.flatMap((lines) =>
+    lines.flatMap((_, index) => [lines.slice(0, index + 1).join('\n'), lines.slice(index).join('\n')]),
+  );
+}
+
+/** Whether a description contains users' text, or may contain it: then a write without a fetch would lose this text. */
+export function mayHoldTheirs({ theirs, unstamped }: DescriptionParts): boolean {
+  return theirs !== '' || unstamped !== undefined;
 }
 
 /**

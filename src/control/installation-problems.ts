@@ -1,5 +1,5 @@
 import { message, type Text } from '../messages/message.ts';
-import { isRedisFault, STATE_WENT_BACK } from '../model/errors.ts';
+import { isRedisFault, MirrorError, STATE_WENT_BACK, storedError } from '../model/errors.ts';
 import { connectionSubject, needsPerson, type Problem } from '../model/problems.ts';
 import { type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { RunningConfiguration } from '../state/reports.ts';
@@ -16,6 +16,8 @@ const CONFIGURATIONS_DIFFER_MS = MINUTE_MS;
 const NAMED_DAEMONS = 5;
 
 const STATE = message('subject.state');
+/** Code of a connection without a login. */
+const NOT_CONNECTED = 'not-connected';
 const CODES: ReadonlySet<string> = new Set([
   'clock-differs',
   'data-directory-failed',
@@ -154,6 +156,18 @@ export function ofLoss(tenants: readonly TenantStatus[]): Problem[] {
       tenants: lost.map(({ tenant, waiting }) => ({ tenant, waiting })),
     },
   ];
+}
+
+/** Returns the last cycle with a loss as the cause of its missing login: a restored backup brings the login back. */
+export function withLossAsCause(
+  lastRun: TenantStatus['lastRun'],
+  { tenant, loss }: Pick<TenantStatus, 'tenant' | 'loss'>,
+): TenantStatus['lastRun'] {
+  if (loss === null || lastRun?.error?.code !== NOT_CONNECTED) return lastRun;
+  const remedy = message('restore-or', { command: `clinic-mirror accept-loss ${tenant}` });
+  const { code } = loss;
+  const error = new MirrorError(message('logins-lost'), { actor: 'authorization', code, retry: 'never', remedy });
+  return { ...lastRun, error: storedError(error, tenant) };
 }
 
 /** Returns subjects of logins that a loss explains. The loss is reported once, so their vendors are not asked. */

@@ -18,6 +18,7 @@ import { unacceptedDrift } from '../sync/restorations.ts';
 import { withoutFuture } from './as-of.ts';
 import { incidentsOf } from './incidents.ts';
 import { type ConnectionStatus, type Installation, requireTenant } from './installation.ts';
+import { withLossAsCause } from './installation-problems.ts';
 import { isForPerson, problemsOf } from './problems.ts';
 import { countQueued, heldRecords } from './record-states.ts';
 import {
@@ -194,19 +195,20 @@ export async function tenantStatus(installation: Installation, tenant: StatusSou
   );
   const targets = found.map(withProgress);
   const active = targets.filter(({ reason }) => reason !== 'paused');
+  const loss = await lossOf(tenant, uncertainty, connections);
   return {
     tenant: tenant.id,
     name: tenant.configuration.name,
     paused: tenant.configuration.paused,
     configuration: await configurationStatus(tenant),
     connections,
-    lastRun: lastRun ?? null,
+    lastRun: withLossAsCause(lastRun ?? null, { tenant: tenant.id, loss }),
     cycleEveryMs: tenant.pullEveryMs,
     targets,
     ...worstOf(active.length === 0 ? targets : active),
     removed: removedStatus(await installation.removed.parts(tenant.id), installation),
     uncertainty,
-    loss: await lossOf(tenant, uncertainty, connections),
+    loss,
     approvals: await installation.approvals(tenant.id),
     reminders: (await tenant.reminders?.status(holds, tenant.clock())) ?? null,
     triggers: (await tenant.triggers?.status()) ?? null,

@@ -18,7 +18,7 @@ interface StateFigures {
    * Computes outdated figures again, once for all concurrent callers.
    * @param waitMs longest wait if older figures exist; default: the option given at creation
    * @returns age of the figures in ms
-   * @throws MirrorError as the state does, including an unreachable Redis
+   * @throws MirrorError as the state does, including an unreachable Redis; also while the last computation failed and the next one runs
    */
   refresh(installation: Installation, waitMs?: number): Promise<number>;
 }
@@ -33,10 +33,18 @@ export function createStateFigures(
 ): StateFigures {
   let computed: { at: Instant; tookMs: number } | null = null;
   let computing: Promise<void> | null = null;
+  /** Of the last computation. Older figures would hide, for example, a Redis that refuses commands. */
+  let failure: { thrown: unknown } | null = null;
   async function computeNow(installation: Installation): Promise<void> {
     const at = installation.clock();
     const begunAt = performance.now();
-    await compute(installation);
+    try {
+      await compute(installation);
+    } catch (thrown) {
+      failure = { thrown };
+      throw thrown;
+    }
+    failure = null;
     computed = { at, tookMs: performance.now() - begunAt };
   }
   function isOld(now: Instant): boolean {
@@ -54,6 +62,7 @@ export function createStateFigures(
         computing.catch(() => {});
         await (computed === null ? computing : Promise.race([computing, pause(waitMs, undefined, { ref: false })]));
       }
+      if (failure !== null) throw failure.thrown;
       return installation.clock() - (computed?.at ?? installation.clock());
     },
   };
@@ -103,7 +112,8 @@ export function openStatuses(): Statuses {
     },
     async readSoFar(open, waitMs) {
       const whole = figures.refresh(open, waitMs);
-      await Promise.race([whole, pause(waitMs, undefined, { ref: false })]);
+      // With an earlier status, the wait ends by itself.
+      await (newest === null ? Promise.race([whole, pause(waitMs, undefined, { ref: false })]) : whole);
       const isRecent = newest !== null && open.clock() - newest.at <= OLDEST_MS;
       if (isRecent) return requireStatus(newest);
       if (soFar === null) await whole;

@@ -1,11 +1,11 @@
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
-import type { Item } from '../model/items.ts';
+import type { CalendarItem, Item } from '../model/items.ts';
 import type { FinalOutcome, ItemKey, Link, Operation, Outcome, RemoteItem } from '../model/operations.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import type { OutboxEntry, OutboxSettlement } from '../state/formats.ts';
 import { linkOf } from '../sync/adopt.ts';
-import { HIGHEST_ID_ATTEMPT, isSameContent, type TargetIdentity } from '../sync/identity.ts';
+import { HIGHEST_ID_ATTEMPT, isSameContent, type TargetIdentity, UNKNOWN_FIELD } from '../sync/identity.ts';
 import { nextTry, nextTryInTarget } from './retry.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
@@ -30,7 +30,17 @@ export function operationFor(entry: OutboxEntry, link: Link | null, target: Open
   const isAsWanted = entry.fingerprint !== null && isSameContent(link.fingerprint, entry.fingerprint);
   if (isAsWanted && link.drift === null && !entry.sent) return null;
   const { versionTag, remoteId } = link;
-  return { kind: 'update', recordId, key, sealedRecordId, item, revision, versionTag, remoteId };
+  const update = { kind: 'update', recordId, key, sealedRecordId, item, revision, versionTag, remoteId } as const;
+  const isUsable = 'description' in item && link.isRebuilt !== true;
+  return isUsable ? { ...update, hadDescription: hadDescription(link, item, target) } : update;
+}
+
+/** Returns a predicate: whether the last write had a description. It errs once in 262,144 times. */
+function hadDescription({ fingerprint }: Link, item: CalendarItem, { identity }: OpenTarget) {
+  return (description: string) => {
+    const differing = identity.differingFields(fingerprint, identity.fingerprint({ ...item, description }));
+    return !differing.includes('description') && !differing.includes(UNKNOWN_FIELD);
+  };
 }
 
 /** Returns the stored item, completed with expected properties that the target's answer omits. */

@@ -61,6 +61,8 @@ export interface Link {
   observedFingerprint?: string;
   /** The object lost its marks; its name or id identifies it. The next write adds the marks. */
   unmarked?: true;
+  /** With `unmarked`: the fingerprint describes the found object, perhaps with users' text, and no plan found the content correct yet. */
+  isRebuilt?: true;
 }
 
 /**
@@ -88,6 +90,8 @@ export type Operation<Wanted extends Item = CalendarItem> =
       revision: number;
       versionTag: string | null;
       remoteId: string | null;
+      /** Of an event: whether the last write had this description, which identifies it in an event that lost its marks. */
+      hadDescription?: (description: string) => boolean;
     }
   | {
       kind: 'delete';

@@ -24,6 +24,12 @@ export interface SafeguardChange {
   value: string | null;
 }
 
+/** Highest mark of a counter, and the latest time of a mark; 0 without a mark. */
+interface Mark {
+  counter: number;
+  at: Instant | 0;
+}
+
 /**
  * Storage outside Redis that reveals data loss in Redis: marks of the state's counters, and a copy of the safeguards. Files are
  * append-only, with lines that are durable when a method returns, so that processes can share the directory. All methods throw file system
@@ -31,7 +37,7 @@ export interface SafeguardChange {
  */
 export interface DataDirectory {
   /** Returns the highest mark of a counter from any process; 0 before the first. */
-  readMark(counter: Counter): Promise<number>;
+  readMark(counter: Counter): Promise<Mark>;
   leaveMark(counter: Counter, mark: number, at: Instant): Promise<void>;
   /** Writes and removes a file: only a write shows a full disk. */
   prove(): Promise<void>;
@@ -104,10 +110,17 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
 }
 
 /** Returns the highest mark of a counter in an existing directory. @throws file system errors */
-export async function highestMark(path: string, counter: Counter): Promise<number> {
+export async function highestMark(path: string, counter: Counter): Promise<Mark> {
   const files = (await markFiles(path)).get(seriesOf(counter)) ?? [];
   const marks = await Promise.all(files.map((name) => lastMark(join(path, name))));
-  return Math.max(0, ...marks);
+  return highestOf(marks);
+}
+
+function highestOf(marks: readonly Mark[]): Mark {
+  return {
+    counter: Math.max(0, ...marks.map(({ counter }) => counter)),
+    at: Math.max(0, ...marks.map(({ at }) => at)),
+  };
 }
 
 async function markFiles(path: string) {
@@ -140,14 +153,15 @@ function parse(text: string): Line[] {
   });
 }
 
-async function lastMark(path: string): Promise<number> {
+async function lastMark(path: string): Promise<Mark> {
   const file = await open(path, 'r');
   try {
     const { size } = await file.stat();
     const bytes = Math.min(size, TAIL_BYTES);
     const { buffer } = await file.read(Buffer.alloc(bytes), 0, bytes, size - bytes);
     // The first line may be truncated: a part of a number is never larger than the number.
-    return Math.max(0, ...[...buffer.toString().matchAll(/^(\d+) \d+$/gm)].map(([, mark]) => Number(mark)));
+    const lines = [...buffer.toString().matchAll(/^(\d+) (\d+)$/gm)];
+    return highestOf(lines.map(([, counter, at]) => ({ counter: Number(counter), at: Number(at) })));
   } finally {
     await file.close();
   }

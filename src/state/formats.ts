@@ -57,9 +57,9 @@ export function createLinkFormat(identityKey: Uint8Array, tenant: string): LinkF
 /** Encodes a link: tab-separated, with the time by `encodeTime`, then `encodeWrite` and the version tag. */
 function encodeLink(link: Link, location: string | null): string {
   const time = encodeTime(link);
-  const { fingerprint, drift, storedFingerprint, observedFingerprint, recreations, unmarked } = link;
+  const { fingerprint, drift, storedFingerprint, observedFingerprint, recreations, unmarked, isRebuilt } = link;
   const { write, tag } = encodeWrite(link);
-  const marks = unmarked === true ? UNMARKED : null;
+  const marks = unmarked !== true ? null : isRebuilt === true ? REBUILT : UNMARKED;
   const optional = [tag, location, drift, storedFingerprint, observedFingerprint, recreations, marks].map(
     (field) => field ?? '',
   );
@@ -69,6 +69,8 @@ function encodeLink(link: Link, location: string | null): string {
 
 /** Last field of a link whose object lost its marks. */
 const UNMARKED = 'u';
+/** The same, of a link with `isRebuilt`. The script of `recordTimes` replaces it by {@link UNMARKED}. */
+const REBUILT = 'r';
 const FIRST_LETTER = 'a'.charCodeAt(0);
 /** Letters of one kind: an epoch has one digit. */
 const LETTERS = 10;
@@ -144,6 +146,7 @@ function decodeLink(recordId: string, value: string): Omit<Link, 'remoteId'> & {
     ...(observedFingerprint === '' ? {} : { observedFingerprint }),
     ...(recreations === '' ? {} : { recreations: Number(recreations) }),
     ...(marks === UNMARKED ? { unmarked: true as const } : {}),
+    ...(marks === REBUILT ? { unmarked: true as const, isRebuilt: true as const } : {}),
   };
 }
 

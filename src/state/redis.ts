@@ -49,18 +49,21 @@ function open(location: RedisLocation, limits: Limits): RedisClient {
   const client = clientOf(location, { enableReadyCheck: true, reconnectOnError, keepAlive: 10 * SECOND_MS, ...limits });
   // Without a listener, ioredis prints every failed attempt; readiness reports the state.
   client.on('error', () => {});
-  if (client instanceof Redis) withoutOtherDatabase(client);
+  if (client instanceof Redis) refusingAsServer(client);
   return sendingScriptsOnce(client);
 }
 
 /** Commands with which ioredis opens a connection. They write nothing. */
 const OF_CONNECTING: ReadonlySet<string> = new Set(['auth', 'client', 'hello', 'info', 'select']);
 
+/** Faults with which a server refuses a connection. */
+const OF_REFUSED_CONNECTION: ReadonlySet<string> = new Set(['redis-database-missing', 'redis-login-refused']);
+
 /**
- * Refuses all commands while the server lacks the configured database. ioredis would send them to database 0, which may belong to another
- * program.
+ * Refuses all commands while the server lacks the configured database or refuses the login. ioredis would send them to database 0, which
+ * may belong to another program, and would name a refused login only in some of its attempts.
  */
-function withoutOtherDatabase(client: Redis): void {
+function refusingAsServer(client: Redis): void {
   let fault: MirrorError | null = null;
   client.sendCommand = (command, ...rest) => {
     if (fault === null || OF_CONNECTING.has(command.name))
@@ -73,10 +76,11 @@ function withoutOtherDatabase(client: Redis): void {
   });
   client.on('error', (error: Error) => {
     const found = redisFaultOf(error);
-    if (found?.code !== 'redis-database-missing') return;
-    fault = found;
+    // After a network error, the previous refusal is no longer the cause.
+    fault = found !== null && OF_REFUSED_CONNECTION.has(found.code) ? found : null;
+    if (fault === null) return;
     // Otherwise queued commands would be sent when the connection is ready.
-    (client as unknown as { flushQueue(error: Error): void }).flushQueue(found);
+    (client as unknown as { flushQueue(error: Error): void }).flushQueue(fault);
     client.disconnect(true);
   });
 }

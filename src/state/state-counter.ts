@@ -175,14 +175,20 @@ function openShard(shard: number, { redis, writer, clock, log, directory, awaitD
   const keyOf = { decisions: keys.epoch(shard), writes: keys.writes(shard) };
   const highest: Record<CounterKind, number> = { decisions: 0, writes: 0 };
   let durability: Durability | null = null;
+  /** A clock that was set back must not date a loss before the lost decisions. */
+  let latestAt: Instant = 0;
 
   async function advance(client: RedisClient, by: 0 | 1, name: CounterKind) {
-    const marked = (await directory.use((dataDirectory) => dataDirectory.readMark({ name, shard }))) ?? 0;
+    const marked = (await directory.use((dataDirectory) => dataDirectory.readMark({ name, shard }))) ?? {
+      counter: 0,
+      at: 0,
+    };
     const now = clock();
-    const existing = Math.max(highest[name], marked);
-    const answer = await advanceCounter(client, [keyOf[name]], [existing, now, by]);
-    const [counter = 0, at = 0, wentBackAt = 0, wentBackTo = 0] = answer.map(Number);
-    if (wentBackAt === now) {
+    latestAt = Math.max(latestAt, now, marked.at);
+    const existing = Math.max(highest[name], marked.counter);
+    const answer = await advanceCounter(client, [keyOf[name]], [existing, now, by, latestAt]);
+    const [counter = 0, at = 0, wentBackAt = 0, wentBackTo = 0, isLost = 0] = answer.map(Number);
+    if (isLost === 1) {
       log.error({ code: STATE_WENT_BACK, wentBackTo: wentBackTo || null }, `Redis has an older state: it lost ${name}`);
     }
     return { counter, at, now, wentBackAt };

@@ -117,7 +117,7 @@ export function linkOf(
     remoteId: remote.remoteId === remote.key ? null : remote.remoteId,
     drift: null,
     ...(remote.revision === undefined ? {} : { revision: remote.revision }),
-    ...(recordId === null || remote.marksLost === true ? { unmarked: true } : {}),
+    ...(recordId === null || remote.marksLost === true ? { unmarked: true, isRebuilt: true } : {}),
   };
 }
 

@@ -258,7 +258,7 @@ function recordTime({ id, startAt, endAt }: SourceRecord, { links, pending }: Pu
   const link = links.get(id);
   if (link === undefined || pending.has(id)) return;
   const differs = Math.abs(link.startAt - startAt) >= SECOND_MS || Math.abs(link.endAt - endAt) >= SECOND_MS;
-  if (differs) timed.push({ recordId: id, fingerprint: link.fingerprint, startAt, endAt });
+  if (differs || link.isRebuilt === true) timed.push({ recordId: id, fingerprint: link.fingerprint, startAt, endAt });
 }
 
 function absent(recordId: string, reason: ReasonCode, { startAt, endAt }: TimeSpan): PlannedChange {

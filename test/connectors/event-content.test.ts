@@ -3,18 +3,26 @@ import { describe, expect, test } from 'vitest';
 import {
   fromPresetsText,
   joinDescription,
+  mayHoldTheirs,
   NO_PRESETS,
   type PresetName,
   presetChanges,
   presetsThere,
   readDescription,
+  recoveredParts,
   toDescriptionStamp,
   toPresetsText,
 } from '../../src/connectors/event-content.ts';
 import { COLOURS, type Presets } from '../../src/model/items.ts';
+import { itemWith, updateOperation } from '../contract/contract-kit.ts';
 
 const OURS = 'Dr. Verdi\nStatus: booked';
 const STAMP = toDescriptionStamp(OURS);
+/** An update of an event with this description. */
+function updateWith(description: string | null, hadDescription?: (text: string) => boolean) {
+  const update = updateOperation('a', itemWith({ description }), null);
+  return hadDescription === undefined ? update : { ...update, hadDescription };
+}
 const read = (text: string, stamp: string | null = STAMP) => readDescription(text, stamp, 'plain');
 
 describe('the description of an event', () => {
@@ -51,9 +59,60 @@ describe('the description of an event', () => {
     expect(read(' \n', toDescriptionStamp(null))).toEqual({ ours: null, theirs: '' });
   });
 
-  test('without a stamp belongs entirely to clinic-mirror', () => {
-    for (const stamp of [null, 'ours', '', 'ours.x.y'])
-      expect(read('Anything', stamp)).toEqual({ ours: 'Anything', theirs: '' });
+  test('without a stamp belongs to users below the separator; the rest is undecided before a write', () => {
+    for (const stamp of [null, 'ours', '', 'ours.x.y']) {
+      const whole = read('Anything', stamp);
+      expect(whole).toEqual({ ours: 'Anything', theirs: '', unstamped: 'Anything' });
+      expect(mayHoldTheirs(whole)).toBe(true);
+      const text = `${OURS}\n--------\nRing`;
+      expect(read(text, stamp)).toEqual({ ours: OURS, theirs: 'Ring', unstamped: text });
+    }
+    expect(mayHoldTheirs(read('', null))).toBe(false);
+    expect(readDescription('A &amp; B<br>--------<br><b>Ring</b>', null, 'html')).toMatchObject({
+      ours: 'A & B',
+      theirs: '<b>Ring</b>',
+    });
+  });
+
+  test.each([
+    ['below', `${OURS}\n\nRing twice`, 'Ring twice'],
+    ['below the separator', `${OURS}\n--------\nRing\n\ntwice`, 'Ring\n\ntwice'],
+    ['above', `Ring twice\n${OURS}`, 'Ring twice'],
+    ['on both sides of the separator', `Ring\n${OURS}\n--------\ntwice`, 'Ring\ntwice'],
+    ['around spaces that a server added', `  Dr. Verdi \n\n Status: booked\nRing`, 'Ring'],
+    ['alone', 'Ring', 'Ring'],
+    ['in the text of clinic-mirror', 'Dr. Verdi, Ring\nStatus: booked', 'Dr. Verdi, Ring\nStatus: booked'],
+    ['not at all', OURS, ''],
+  ])('without a stamp is separated by the text of the last write: text of a user %s', (_, text, theirs) => {
+    const parts = recoveredParts(
+      read(text, null),
+      'plain',
+      updateWith('New', (last) => last === OURS),
+    );
+    expect(parts).toMatchObject({ theirs });
+    expect(parts).not.toHaveProperty('unstamped');
+  });
+
+  test('without a stamp is separated by the text to write if the last write is unknown, and stays if nothing fits', () => {
+    const parts = read(`${OURS}\nRing`, null);
+    expect(recoveredParts(parts, 'plain', updateWith(OURS)).theirs).toBe('Ring');
+    expect(recoveredParts(parts, 'plain', { ...updateWith(OURS), kind: 'create' }).theirs).toBe('Ring');
+    expect(recoveredParts(parts, 'plain', updateWith('New')).theirs).toBe(`${OURS}\nRing`);
+    expect(recoveredParts(parts, 'plain', updateWith(null))).toEqual({ ours: null, theirs: `${OURS}\nRing` });
+    expect(recoveredParts(read(OURS), 'plain', updateWith('New'))).toEqual({ ours: OURS, theirs: '' });
+  });
+
+  test('without a stamp is compared only up to a limit', () => {
+    let compared = 0;
+    const counting = updateWith('New', () => {
+      compared += 1;
+      return false;
+    });
+    recoveredParts(read('a\n'.repeat(9_000), null), 'plain', counting);
+    expect(compared).toBe(200);
+    const long = 'a'.repeat(30_000);
+    expect(recoveredParts(read(long, null), 'plain', counting).theirs).toBe(long);
+    expect(compared).toBe(200);
   });
 
   test('is split correctly in HTML that a web page made of both texts', () => {

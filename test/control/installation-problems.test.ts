@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { renderStatus } from '../../src/cli/render-status.ts';
 import { withoutFuture } from '../../src/control/as-of.ts';
 import { examine, type StateProbe } from '../../src/control/doctor.ts';
-import { stopsInstallation } from '../../src/control/installation-problems.ts';
+import { stopsInstallation, withLossAsCause } from '../../src/control/installation-problems.ts';
 import { createMetrics } from '../../src/control/metrics.ts';
 import { status } from '../../src/control/status.ts';
 import type { TenantStatus } from '../../src/control/status-view.ts';
@@ -219,6 +219,18 @@ describe('a lost state', () => {
     ]);
     expect(all[0]?.next).toMatch(/^restore a backup, .*each of these clinics: clinic-mirror accept-loss aurora$/);
     expect(all.every(stopsInstallation)).toBe(true);
+  });
+
+  test('is the cause of a cycle that had no login; a cycle that failed otherwise keeps its own error', () => {
+    const failed = (code: string) =>
+      ({ error: { code, texts: { message: 'sign in', remedy: 'clinic-mirror login' } } }) as never;
+    const loss = { code: 'state-went-back', sinceAt: NOW } as const;
+    const told = withLossAsCause(failed('not-connected'), { tenant: 'aurora', loss })?.error;
+    expect(told).toMatchObject({ code: 'state-went-back', remedy: expect.stringMatching(/accept-loss aurora$/) });
+    expect(JSON.stringify(told)).not.toMatch(/clinic-mirror login|sign in/);
+    expect(withLossAsCause(failed('html-answer'), { tenant: 'aurora', loss })).toEqual(failed('html-answer'));
+    expect(withLossAsCause(failed('not-connected'), { tenant: 'aurora', loss: null })).toEqual(failed('not-connected'));
+    expect(withLossAsCause(null, { tenant: 'aurora', loss })).toBeNull();
   });
 
   test('of one tenant names its command; a forged record does not explain a missing login', () => {

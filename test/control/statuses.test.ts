@@ -79,6 +79,27 @@ test('a reader after ten idle minutes sees the last state during the new check',
   await expect.poll(async () => (await statuses.readSoFar(installation, 1)).at).toBe(clock.now);
 });
 
+test('a failed check hides the last good state from every reader, also while the next check runs', async () => {
+  const { installation, clock } = openMany(1);
+  const late = Promise.withResolvers<never>();
+  let failing: (() => Promise<never>) | null = null;
+  const open = { ...installation, redis: () => failing?.() ?? installation.redis() };
+  const statuses = openStatuses();
+  const overview = openOverview(open, statuses);
+  expect(await overview.read()).toMatchObject({ clinics: [{ health: 'ok' }] });
+  const refused = redisFaultOf(new Error('WRONGPASS invalid username-password pair'))!;
+  failing = async () => Promise.reject(refused);
+  clock.now += MINUTE_MS;
+  await expect(overview.read()).rejects.toBe(refused);
+  failing = () => late.promise;
+  for (const reader of [overview.read, () => statuses.read(open, 1), () => statuses.readSoFar(open, 1)]) {
+    await expect(reader()).rejects.toBe(refused);
+  }
+  failing = null;
+  late.reject(refused);
+  await expect.poll(() => overview.read().catch(() => null)).toMatchObject({ clinics: [{ health: 'ok' }] });
+});
+
 test('readers of the Overview learn the end and the duration of a problem from the statuses of the process', async () => {
   const { installation, clock } = openMany(1);
   const found = await installation.redis();

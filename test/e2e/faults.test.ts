@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { editTenantFile } from '../../demo/configuration.ts';
+import { startCaldavSandbox } from '../../sandbox/caldav/index.ts';
 import { type Composition, compose } from '../../src/composition/compose.ts';
 import { connectors } from '../../src/connectors/registry.ts';
 import { auditNow } from '../../src/control/audit.ts';
@@ -12,6 +13,7 @@ import { status } from '../../src/control/status.ts';
 import { openStatuses } from '../../src/control/statuses.ts';
 import { decideHold } from '../../src/features/holds/holds.ts';
 import { reminderChannels } from '../../src/features/reminders/channels/registry.ts';
+import { remind } from '../../src/features/reminders/job.ts';
 import { pullAfresh } from '../../src/jobs/pull.ts';
 import { pushTarget } from '../../src/jobs/push.ts';
 import type { OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
@@ -20,6 +22,7 @@ import type { Credential } from '../../src/model/credentials.ts';
 import type { Problem } from '../../src/model/problems.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
 import { loadConfiguration } from '../../src/settings/configuration-files.ts';
+import { tenantVariable } from '../../src/settings/tenant-secrets.ts';
 import { keys } from '../../src/state/keys.ts';
 import { DAEMON_SEEN_LIFE_MS } from '../../src/state/redis.ts';
 import { FAULTS, type Fault } from '../../tools/fault-table.ts';
@@ -62,7 +65,12 @@ interface FaultWorld {
   /** Reloads the files; tenants with faults are disabled. */
   reload(): Promise<void>;
   /** Changes the tenant's file. */
-  edit(change: (file: { targets: Record<string, { agendas: string[] }> }) => void): Promise<void>;
+  edit(
+    change: (file: {
+      connections: Record<string, object>;
+      targets: Record<string, { agendas: string[]; [field: string]: unknown }>;
+    }) => void,
+  ): Promise<void>;
   problems(): Promise<readonly Problem[]>;
   /** Returns the surfaces that show the sentence and the next action of a problem, with its code. */
   shownOn(problem: Problem): Promise<string[]>;
@@ -83,6 +91,7 @@ async function useFaultWorld(redisUrl: string): Promise<FaultWorld> {
       tokens: { confirmRefusalAfterSeconds: CONFIRM_REFUSAL_MS / SECOND_MS },
     },
     reminders: {
+      ...{ quietHours: { from: '00:00', to: '00:00' }, minimumLeadMinutes: 0 },
       channels: { hook: { kind: 'webhook', settings: HOOK } },
       rules: { 'a-day': { before: 'P1D', channels: ['hook'] } },
     },
@@ -191,8 +200,8 @@ interface Play {
 
 const cycled = { goneAfter: 'cycle' } as const;
 const tester = () => redis.connect();
-const book = ({ small, clinicId, agendaIds }: FaultWorld, at = 0) =>
-  small.clinic.book(clinicId, { agendaId: agendaIds[at] ?? '' });
+const book = ({ small, clinicId, agendaIds }: FaultWorld, at = 0, start?: number) =>
+  small.clinic.book(clinicId, { agendaId: agendaIds[at] ?? '', ...(start === undefined ? {} : { start }) });
 const google = ({ small }: FaultWorld) => small.targets[0]!;
 const logIn = (connection: string) => (world: FaultWorld) => world.small.logIn({ connections: [connection] });
 const container = async ({ tenant }: FaultWorld) => (await tenant().targetStore.read(GOOGLE)).container ?? '';
@@ -452,6 +461,25 @@ const PLAYS: Record<keyof typeof FAULTS, Play> = {
     induce: ({ tenant }) => tenant().reminders!.ledger.closeChannel('hook', { code: 'webhook-gone', at: Date.now() }),
     mend: ({ tenant }) => tenant().reminders!.ledger.reopenChannel('hook'),
   },
+  'no message told a patient of an appointment': {
+    async induce(world) {
+      const { tenant, ahead, cycle } = world;
+      const { id } = book(world, 0, Date.now() + ahead.ms + DAY_MS + 30 * MINUTE_MS);
+      await cycle();
+      const { ledger } = tenant().reminders!;
+      // The channel is open again before anyone looks, so that only the message is missing.
+      await ledger.closeChannel('hook', { code: 'webhook-gone', at: Date.now() });
+      ahead.ms += 31 * MINUTE_MS;
+      const [planned] = await ledger.ofAppointment(id);
+      await remind(tenant(), planned!.id, { stop: SIGNAL, abort: SIGNAL });
+      await ledger.reopenChannel('hook');
+    },
+    mend({ small, clinicId }) {
+      const [last] = [...small.clinic.appointments(clinicId)].slice(-1);
+      small.clinic.cancel(clinicId, last!.id);
+    },
+    ...cycled,
+  },
   'a trigger endpoint is closed': {
     induce: ({ tenant }) => tenant().triggers!.store.close('portal', { code: 'webhook-gone', at: Date.now() }),
     mend: ({ tenant }) => tenant().triggers!.store.reopen('portal'),
@@ -490,6 +518,27 @@ const PLAYS: Record<keyof typeof FAULTS, Play> = {
       await tenant().notifications.store.write(GOOGLE, { current: null, closing: [], failure: null }, lease!);
       await lease!.release();
     },
+  },
+  'a calendar server keeps no mark of an event': {
+    async induce({ small, edit, agendaIds }) {
+      const password = small.env[tenantVariable(TENANT, 'DAV_PASSWORD')]!;
+      const server = await startCaldavSandbox({ user: TENANT, password, quirks: { keeps: 'nothing' } });
+      onTestFinished(() => server.close());
+      const url = `${server.url}${server.addCalendar('clinic')}`;
+      await edit(({ connections, targets }) => {
+        const env = tenantVariable(TENANT, 'DAV_PASSWORD');
+        connections.room = { kind: 'caldav', username: TENANT, password: { env } };
+        targets.room = {
+          ...{ connector: 'caldav', connection: 'room', agendas: [agendaIds[0]!] },
+          ...{ window: { pastDays: 10, futureDays: 200 }, settings: { calendar: { url } } },
+        };
+      });
+    },
+    mend: ({ edit }) =>
+      edit(({ connections, targets }) => {
+        delete connections.room;
+        delete targets.room;
+      }),
   },
   'changes arrive faster than clinic-mirror writes': {
     async induce(world) {
@@ -563,5 +612,6 @@ function shapeOf({ code, health, sentence, next }: Problem) {
     .replace(/\S+ \(\d+\)/, '<account>')
     .replace(/\d+ (row|record)s?\b/, '<n> $1s')
     .replace(/127\.0\.0\.1:\d+/, '<host>');
-  return { code, health, sentence: plain, next: next?.replace(/127\.0\.0\.1:\d+/, '<host>') ?? null };
+  const step = next?.replace(/127\.0\.0\.1:\d+/, '<host>').replace(/\bapt\w+$/, '<appointment>') ?? null;
+  return { code, health, sentence: plain, next: step };
 }

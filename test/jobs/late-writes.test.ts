@@ -44,7 +44,7 @@ async function sentBy(world: CalendarWorld, work: () => Promise<unknown>): Promi
   world.model.beforeApply = (operations) => void sent.push(...operations);
   await work();
   world.model.beforeApply = () => {};
-  return structuredClone(sent);
+  return sent;
 }
 
 const linkOf = async ({ tenant }: CalendarWorld, recordId: string) =>

@@ -6,6 +6,7 @@ import type { Link, Operation } from '../../src/model/operations.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
 import type { OutboxEntry } from '../../src/state/formats.ts';
+import { itemWith, type UpdateOperation } from '../contract/contract-kit.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { cycle, drain, pull, targetOf } from './cycle.ts';
@@ -65,6 +66,22 @@ test('a value that was never sent to the target is treated as equal to the plann
   expect(wholeOf(stored, itemOf('Rossi', false))).toEqual(itemOf('ROSSI', false));
   expect(wholeOf(itemOf('Rossi', true), itemOf('Rossi', false))).toEqual(itemOf('Rossi', true));
   expect(wholeOf(stored, null)).toEqual(stored);
+});
+
+test('an update of an event knows the description of the last write, unless the link was rebuilt from the event', () => {
+  const doctor = openTarget('studio-rossi', { model: createModelTarget() });
+  const before = itemWith({ description: 'Dr. Verdi\nStatus: booked' });
+  const wanted = itemWith({ title: 'New', description: 'Dr. Verdi' });
+  const link = { ...linkOf(itemOf('', null)), fingerprint: doctor.identity.fingerprint(before) };
+  const entry = { ...entryOf(itemOf('', null)), item: wanted, fingerprint: doctor.identity.fingerprint(wanted) };
+  const operation = operationFor(entry, link, doctor);
+  const texts = ['Dr. Verdi', before.description!, `${before.description}\nRing`];
+  expect(operation).toMatchObject({ kind: 'update', hadDescription: expect.any(Function) });
+  expect(texts.map((text) => (operation as UpdateOperation).hadDescription?.(text))).toEqual([false, true, false]);
+  for (const unknown of [{ isRebuilt: true } as const, { fingerprint: '' }]) {
+    const other = operationFor(entry, { ...link, ...unknown }, doctor) as UpdateOperation;
+    expect(texts.filter((text) => other.hadDescription?.(text))).toEqual([]);
+  }
 });
 
 const redis = useRedis();

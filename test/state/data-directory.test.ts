@@ -16,14 +16,15 @@ afterEach(() => rm(join(path, '..'), { recursive: true }));
 
 test('a mark is the highest that any process left of its counter and part of the state', async () => {
   const [one, other] = [await openDataDirectory(path), await openDataDirectory(path)];
-  expect(await one.readMark(DECISIONS)).toBe(0);
+  expect((await one.readMark(DECISIONS)).counter).toBe(0);
   await Promise.all([one.leaveMark(DECISIONS, 12, NOW), other.leaveMark(DECISIONS, 11, NOW + DAY_MS)]);
   await one.leaveMark({ name: 'writes', shard: 0 }, 40, NOW);
   await one.leaveMark({ name: 'decisions', shard: 1 }, 50, NOW);
-  expect([await other.readMark(DECISIONS), await highestMark(path, DECISIONS)]).toEqual([12, 12]);
-  expect(await one.readMark({ name: 'writes', shard: 0 })).toBe(40);
-  expect(await one.readMark({ name: 'decisions', shard: 1 })).toBe(50);
-  expect(await one.readMark({ name: 'managed', shard: 0 })).toBe(0);
+  const mark = { counter: 12, at: NOW + DAY_MS };
+  expect([await other.readMark(DECISIONS), await highestMark(path, DECISIONS)]).toEqual([mark, mark]);
+  expect((await one.readMark({ name: 'writes', shard: 0 })).counter).toBe(40);
+  expect((await one.readMark({ name: 'decisions', shard: 1 })).counter).toBe(50);
+  expect((await one.readMark({ name: 'managed', shard: 0 })).counter).toBe(0);
 });
 
 test('marks of three days remain when the directory is opened again, and its files are private', async () => {
@@ -32,7 +33,7 @@ test('marks of three days remain when the directory is opened again, and its fil
   const again = await openDataDirectory(path);
   const files = await readdir(path);
   expect(files.filter((name) => name.startsWith('marks'))).toHaveLength(3);
-  expect(await again.readMark(DECISIONS)).toBe(5);
+  expect((await again.readMark(DECISIONS)).counter).toBe(5);
   for (const name of files) expect((await stat(join(path, name))).mode & 0o077).toBe(0);
 });
 
@@ -62,9 +63,9 @@ test('an incomplete line after a crash damages neither the lines before it nor t
   await directory.leaveMark(DECISIONS, 7, NOW);
   for (const name of await readdir(path)) await appendFile(join(path, name), name.startsWith('marks') ? '99' : '{"ten');
   await directory.beginSafeguards(ROSSI);
-  expect(await directory.readMark(DECISIONS)).toBe(7);
+  expect((await directory.readMark(DECISIONS)).counter).toBe(7);
   await directory.leaveMark(DECISIONS, 8, NOW);
-  expect(await directory.readMark(DECISIONS)).toBe(8);
+  expect((await directory.readMark(DECISIONS)).counter).toBe(8);
   expect(await directory.readIdentity()).toBe('first');
   expect(await directory.readSafeguards(ROSSI)).not.toBeNull();
 });

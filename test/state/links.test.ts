@@ -145,6 +145,19 @@ describe('links', () => {
     expect(await links.read('doctor')).toEqual(new Map(expected.map((link) => [link.recordId, link])));
   });
 
+  test('that were rebuilt from an object without marks are known with the time of their record', async () => {
+    const { links, lease } = await open();
+    const rebuilt = { unmarked: true, isRebuilt: true } as const;
+    const stored = [linkOf('a', rebuilt), linkOf('b', rebuilt), linkOf('c', { versionTag: 'r' })];
+    await links.writeAll('doctor', stored, lease);
+    expect([...(await links.read('doctor')).values()]).toEqual(stored);
+    const { fingerprint, startAt, endAt } = stored[0]!;
+    const told = ['a', 'c'].map((recordId) => ({ recordId, fingerprint, startAt, endAt }));
+    await links.recordTimes('doctor', told, lease);
+    const { isRebuilt: _, ...known } = stored[0]!;
+    expect([...(await links.read('doctor')).values()]).toEqual([known, stored[1], stored[2]]);
+  });
+
   test('that are released are deleted, the others remain', async () => {
     const { links, lease } = await open();
     await links.writeAll('doctor', many(1_200), lease);

@@ -127,6 +127,13 @@ describe('a Redis that answers but refuses writes', () => {
     await world.tester.call('CLIENT', 'KILL', 'USER', 'mirror');
     await waitFor(() => watch.failure()?.error.code === 'redis-login-refused', { what: 'the failure' });
     const { message } = watch.failure()?.error ?? {};
+    // Each command names the fault at once, and none waits for an attempt of the connection.
+    const begunAt = performance.now();
+    for (let attempt = 0; attempt < 20; attempt += 1) {
+      const { code } = await world.client.get('cm:key').then(() => asMirrorError(null), asMirrorError);
+      expect(code).toBe('redis-login-refused');
+    }
+    expect(performance.now() - begunAt).toBeLessThan(paced(1_000));
     await expect(checkRedis(world.client, AbortSignal.timeout(paced(10_000)))).rejects.toMatchObject({
       code: 'redis-login-refused',
       message,

@@ -44,6 +44,17 @@ describe('a Redis that was emptied', () => {
     expect(await counter.view()).toMatchObject({ wentBackAt: NOW + 1_000, directory: 'kept', writesLostAt: null });
   });
 
+  test.each([
+    ['this process saw', false],
+    ['another process left in the directory', true],
+  ])('lost its state not before the newest decision that %s, even if the clock is set back', async (_, isOther) => {
+    const { connection, clock, counter, openCounter } = open(isOther ? {} : { path: null });
+    await counter.confirm();
+    await connection.flushall();
+    clock.now -= 60_000;
+    expect(await (isOther ? openCounter() : counter).check()).toBe(NOW);
+  });
+
   test('is new to a process that has no directory and saw nothing', async () => {
     const { connection, counter, openCounter } = open({ path: null });
     await counter.confirm();

@@ -118,7 +118,7 @@ test('an object without marks is linked by its name, if the record is known', ()
   const names = () => namesOf(identity, [second], ['1', '3']);
   expect(adopted(items, { identity, unreadableStartAt: 0, names })).toMatchObject({
     links: [
-      { recordId: '1', idAttempt: 0, unmarked: true },
+      { recordId: '1', idAttempt: 0, unmarked: true, isRebuilt: true },
       { recordId: '2', idAttempt: 2, unmarked: true },
       { recordId: '3', unmarked: true },
     ],

@@ -248,6 +248,8 @@ describe('the window', () => {
       compare([appointment], { links: new Map([['1', { ...link, ...changes }]]), ...state }, input).timed;
     const told = [{ recordId: '1', fingerprint: link.fingerprint, startAt, endAt }];
     expect(timedOf({})).toEqual([]);
+    expect(timedOf({ unmarked: true })).toEqual([]);
+    expect(timedOf({ unmarked: true, isRebuilt: true })).toMatchObject([{ recordId: '1' }]);
     expect(timedOf({ startAt: startAt + 999, endAt: endAt - 999 })).toEqual([]);
     expect(timedOf({ endAt: startAt })).toEqual(told);
     expect(timedOf({ endAt: endAt - 1_000 })).toEqual(told);

@@ -1,6 +1,7 @@
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import { badId } from '../../model/path-segment.ts';
 import type { Clock } from '../../model/time.ts';
+import { mayHoldTheirs } from '../event-content.ts';
 import { isTagOfAnother, KEY_FORM, withRevision } from '../owner.ts';
 import { proveThere } from './calendars.ts';
 import { MARK_PROPERTY_NAME, type ObjectContent } from './from-model.ts';
@@ -101,7 +102,7 @@ export function versionTagOf(
   etag: string | null,
   { userText, descriptionParts, presets }: Pick<ObjectContent, 'userText' | 'descriptionParts' | 'presets'>,
 ): string | null {
-  const isOursAlone = userText === '' && descriptionParts.theirs === '' && presets.theirs.size === 0;
+  const isOursAlone = userText === '' && !mayHoldTheirs(descriptionParts) && presets.theirs.size === 0;
   return etag === null || isOursAlone ? etag : `W/${etag}`;
 }
 

@@ -1,6 +1,6 @@
 import type { MirrorError } from '../../model/errors.ts';
 import type { Operation, Outcome } from '../../model/operations.ts';
-import { BLANK_ITEM, NO_DESCRIPTION, NO_PRESETS } from '../event-content.ts';
+import { BLANK_ITEM, NO_DESCRIPTION, NO_PRESETS, recoveredParts } from '../event-content.ts';
 import { supersededBy } from '../owner.ts';
 import { checked, mayWrite, proveThere } from './calendars.ts';
 import {
@@ -138,8 +138,12 @@ async function overwrite(
     const versionTag = versionTagOf(etag, content);
     return { outcome: { recordId, result: 'written', effect, versionTag, remoteId: foreignName(url, key) }, url };
   }
-  const answer = await put(collection, operation, url, { condition: ifMatch(etag), stored: content });
-  if (isDone(answer)) return written(collection, operation, effect, { url, answer, before: content });
+  const before = content && {
+    ...content,
+    descriptionParts: recoveredParts(content.descriptionParts, 'plain', operation),
+  };
+  const answer = await put(collection, operation, url, { condition: ifMatch(etag), stored: before });
+  if (isDone(answer)) return written(collection, operation, effect, { url, answer, before });
   if (content !== null && content.uid !== key && isUidConflict(answer.status, readProblem(answer.body))) {
     // A server may refuse another UID under an existing name (RFC 4791 section 5.3.2.1).
     if (isDone(await sendDelete(collection, url, etag))) return await create(collection, operation, 'recreated');

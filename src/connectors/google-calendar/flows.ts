@@ -1,6 +1,7 @@
 import type { MirrorError } from '../../model/errors.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operations.ts';
 import { pathSegment } from '../../model/path-segment.ts';
+import { recoveredParts } from '../event-content.ts';
 import type { Flow } from '../flow.ts';
 import { failed } from '../outcomes.ts';
 import { supersededBy } from '../owner.ts';
@@ -236,7 +237,9 @@ type EventVersion = Pick<OwnEvent, 'etag' | 'sequence'>;
 
 /** Changes the fields of clinic-mirror and keeps all others. */
 function patchCall(scope: FlowScope, operation: Write, id: string, event: EventVersion & Touched): WireCall {
-  const body = { ...toPatch(operation.item, stampOf(scope, operation), event), ...sequenceOf(event) };
+  const descriptionParts = recoveredParts(event.descriptionParts, 'html', operation);
+  const touched = { ...event, descriptionParts };
+  const body = { ...toPatch(operation.item, stampOf(scope, operation), touched), ...sequenceOf(event) };
   return { method: 'PATCH', path: eventPath(scope, id, WRITE_QUERY), ifMatch: event.etag, body };
 }
 

@@ -10,6 +10,7 @@ import {
   hasPresets,
   joinDescription,
   lengthOfTheirs,
+  mayHoldTheirs,
   NO_DESCRIPTION,
   NO_PRESETS,
   type PresetsThere,
@@ -185,7 +186,7 @@ function unreadEvent(event: unknown): OwnEvent | null {
  */
 export function toRemoteItem(event: OwnEvent): RemoteItem {
   const { id, sealedRecordId, etag, descriptionParts, presets, item, revision, marksLost, unreadable } = event;
-  const versionTag = descriptionParts.theirs !== '' || hasPresets(presets.last) ? null : etag;
+  const versionTag = mayHoldTheirs(descriptionParts) || hasPresets(presets.last) ? null : etag;
   const flags = { ...(marksLost ? { marksLost } : {}), ...(unreadable ? { unreadable } : {}) };
   return { key: id, sealedRecordId, remoteId: id, versionTag, item, ...withRevision(revision), ...flags };
 }

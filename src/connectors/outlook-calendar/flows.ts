@@ -2,7 +2,7 @@ import type { MirrorError } from '../../model/errors.ts';
 import type { ItemTime } from '../../model/items.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operations.ts';
 import { pathSegment } from '../../model/path-segment.ts';
-import { BLANK_ITEM } from '../event-content.ts';
+import { BLANK_ITEM, recoveredParts } from '../event-content.ts';
 import type { Flow } from '../flow.ts';
 import { supersededBy } from '../owner.ts';
 import { guardWalk, isSuccess, type WireCall, type WireResponse } from '../wire.ts';
@@ -295,7 +295,8 @@ function insertCall(scope: FlowScope, operation: Write): WireCall {
 type EventVersion = Pick<OwnEvent, 'id' | 'etag'>;
 
 function patchCall(scope: FlowScope, operation: Write, event: EventVersion & Touched): WireCall {
-  const body = toPatch(operation.item, stampOf(scope, operation), scope, event);
+  const descriptionParts = recoveredParts(event.descriptionParts, 'plain', operation);
+  const body = toPatch(operation.item, stampOf(scope, operation), scope, { ...event, descriptionParts });
   return { method: 'PATCH', path: eventPath(scope, event.id), ifMatch: event.etag, body };
 }
 

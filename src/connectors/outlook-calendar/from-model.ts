@@ -9,6 +9,7 @@ import {
   fromPresetsText,
   hasPresets,
   joinDescription,
+  mayHoldTheirs,
   NO_DESCRIPTION,
   NO_PRESETS,
   type PresetsThere,
@@ -195,7 +196,7 @@ export function readProperties(properties: readonly { id: string; value: string 
  */
 export function toRemoteItem(event: OwnEvent): RemoteItem {
   const { id, etag, key, transactionId, sealedRecordId, item, revision, marksLost, unreadable } = event;
-  const mustLook = event.hasGuests || event.descriptionParts.theirs !== '' || hasPresets(event.presets.last);
+  const mustLook = event.hasGuests || mayHoldTheirs(event.descriptionParts) || hasPresets(event.presets.last);
   const versionTag = mustLook ? null : etag;
   const base = { key: key ?? transactionId ?? '', sealedRecordId, remoteId: id, versionTag, item };
   const flags = { ...(marksLost ? { marksLost } : {}), ...(unreadable ? { unreadable } : {}) };

@@ -258,13 +258,14 @@ describe('an update', () => {
     });
   });
 
-  test('of an event from before notes were distinguished clears the existing text', () => {
+  test('of an event without a stamp clears the text of the last write, and no other text', () => {
     const stamped = event({ item: OLD, description: 'Status: booked' }) as unknown as {
       extendedProperties: { private: Record<string, string> };
     };
     delete stamped.extendedProperties.private[DESCRIPTION_STAMP_PROPERTY];
-    const { calls } = play(update(null), answered(200, stamped), shown());
-    expect(calls[1]?.body).toMatchObject({ description: null });
+    const known = { ...update(null), hadDescription: (text: string) => text === 'Status: booked' };
+    expect(play(known, answered(200, stamped), shown()).calls[1]?.body).toMatchObject({ description: null });
+    expect(play(update(null), answered(200, stamped), shown()).calls[1]?.body).not.toHaveProperty('description');
   });
 
   test('of a deleted event sends its sequence number, which must not be lower than the stored one', () => {

@@ -1,5 +1,7 @@
+import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { Presets } from '../../../src/model/items.ts';
+import type { RemoteItem } from '../../../src/model/operations.ts';
 import { group } from '../contract-case.ts';
 import {
   allDay,
@@ -9,6 +11,8 @@ import {
   describeOutcome,
   failure,
   itemWith,
+  keyOf,
+  signal,
   updateOperation,
   type Written,
   written,
@@ -79,6 +83,68 @@ async function createA(kit: OwnKit, changes: Parameters<typeof itemWith>[0] = {}
   return { created: written(outcome), remoteId: (await kit.object('a')).remoteId };
 }
 
+/** What happens to an event before a write. */
+interface Step {
+  /** The user's new note; undefined for no edit. */
+  note: string | undefined;
+  isAbove: boolean;
+  losesMarks: boolean;
+  /** The event is read before the write, as by an audit. */
+  isRead: boolean;
+  description: string | null;
+}
+
+const words = fc.stringMatching(/^[a-z]{1,9}( [a-z]{1,9})?$/);
+const noted = fc.array(words, { minLength: 1, maxLength: 3 }).map((lines) => lines.join('\n'));
+const ours = fc.array(words, { minLength: 1, maxLength: 3 }).map((lines) => ['Dr. Verdi', ...lines].join('\nStatus: '));
+
+const steps: fc.Arbitrary<Step> = fc.record({
+  note: fc.option(noted, { nil: undefined, freq: 2 }),
+  isAbove: fc.boolean(),
+  losesMarks: fc.boolean(),
+  isRead: fc.boolean(),
+  description: fc.option(ours, { nil: null, freq: 4 }),
+});
+
+/** Finds an event of a record, as an audit does. */
+async function foundAt(kit: OwnKit, recordId: string, { remoteId }: Written): Promise<RemoteItem> {
+  const ids = new Map([[keyOf(recordId), remoteId]]);
+  const [found] = await kit.connector.find(kit.target.container, [keyOf(recordId)], signal(), ids);
+  return found!;
+}
+
+/** Writes an event after each step, and expects both texts once. */
+async function passThrough(kit: OwnKit, recordId: string, history: Step[]): Promise<void> {
+  let before: string | null = 'Dr. Verdi\nStatus: booked';
+  let last = written((await kit.attempt([createOperation(recordId, itemWith({ description: before }))]))[0]);
+  const remoteId = last.remoteId ?? keyOf(recordId);
+  let note = '';
+  for (const [index, step] of history.entries()) {
+    if (step.note !== undefined) {
+      // A user who adds a note knows no separator.
+      const hasOurs = before !== null;
+      const parts = step.isAbove
+        ? [step.note, before]
+        : [before, ...(hasOurs && note !== '' ? ['--------'] : []), step.note];
+      note = step.note;
+      await kit.target.own.set(remoteId, { note: parts.filter((part) => part !== null).join('\n') });
+    }
+    if (step.losesMarks) await kit.target.server.loseMarks(remoteId);
+    const { versionTag } = step.isRead ? await foundAt(kit, recordId, last) : last;
+    const known = before;
+    const update = {
+      ...updateOperation(recordId, itemWith({ title: `${index}`, description: step.description }), versionTag),
+      remoteId: last.remoteId,
+      revision: index + 2,
+      hadDescription: (text: string) => text === known,
+    };
+    last = written((await kit.attempt([update]))[0]);
+    before = step.description;
+    const expected = [before, ...(before !== null && note !== '' ? ['--------'] : []), note];
+    expect((await kit.target.own.shown(remoteId)).note).toBe(expected.filter((part) => part).join('\n'));
+  }
+}
+
 /** clinic-mirror owns only the properties it sets: a user's additions to a managed event stay. */
 export const personsOwn = group<OwnKit>('a user’s own settings', {
   'a colour and a reminder stay through ten updates': async (kit) => {
@@ -146,6 +212,51 @@ export const personsOwn = group<OwnKit>('a user’s own settings', {
     const [cleared] = await kit.attempt([{ ...updateOperation('a', itemWith(), versionTag, id), revision: 3 }]);
     written(cleared);
     expect((await kit.target.own.shown(remoteId)).note).toBe('Bring the keys\n, by the side door');
+  },
+  'a note of a user in an event that lost its marks stays': async (kit) => {
+    const texts = ['Dr. Verdi\nStatus: booked', 'Dr. Verdi\nStatus: arrived', 'Dr. Bianchi', null, 'Status: paid'];
+    const { created, remoteId } = await createA(kit, { description: texts[0]! });
+    await kit.target.own.set(remoteId, { note: `${texts[0]}\n${NOTE}` });
+    let { versionTag } = created;
+    for (const [index, description] of texts.entries()) {
+      await kit.target.server.loseMarks(remoteId);
+      // The version tag of a read does not permit a write that clears the note.
+      if (index > 1) ({ versionTag } = await foundAt(kit, 'a', created));
+      const update = {
+        ...updateOperation('a', itemWith({ title: `Version ${index}`, description }), versionTag, created.remoteId),
+        revision: index + 2,
+        hadDescription: (text: string) => text === texts[Math.max(0, index - 1)],
+      };
+      const [outcome] = await kit.attempt([update]);
+      expect(describeOutcome(outcome)).toBe('written updated');
+      ({ versionTag } = written(outcome));
+      const above = description === null ? '' : `${description}\n--------\n`;
+      expect((await kit.target.own.shown(remoteId)).note).toBe(`${above}${NOTE}`);
+    }
+  },
+  'a user’s note and the managed text each stay once through random edits, changes and losses of the marks': async (
+    kit,
+  ) => {
+    let count = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(steps, { minLength: 1, maxLength: 6 }), async (history) => {
+        count += 1;
+        await passThrough(kit, `r${count}`, history);
+      }),
+      { numRuns: 12 },
+    );
+  },
+  'a note in an event that lost its marks stays when nothing shows which text is whose': async (kit) => {
+    const { remoteId } = await createA(kit, { description: 'Status: booked' });
+    await kit.target.own.set(remoteId, { note: `Status: booked\n${NOTE}` });
+    for (const [index, description] of ['Status: booked', 'Status: arrived', 'Status: arrived'].entries()) {
+      await kit.target.server.loseMarks(remoteId);
+      const create = { ...createOperation('a', itemWith({ title: `Version ${index}`, description })), mayExist: true };
+      const [outcome] = await kit.attempt([{ ...create, revision: index + 2 }]);
+      expect(describeOutcome(outcome)).toBe('written adopted');
+      const below = index === 0 ? NOTE : `Status: booked\n--------\n${NOTE}`;
+      expect((await kit.target.own.shown(remoteId)).note).toBe(`${description}\n--------\n${below}`);
+    }
   },
   'managed values are removed when no longer wanted, except those that a user changed': async (kit) => {
     const { created, remoteId } = await createA(kit, { description: 'Status: booked' });

@@ -3,6 +3,7 @@ import { stopsInstallation } from '../../../src/control/installation-problems.ts
 import { openStatuses } from '../../../src/control/statuses.ts';
 import type { Problem } from '../../../src/model/problems.ts';
 import { type Health, SYNC_HEALTH_WORDS, type SyncStatus } from '../../../src/model/sync-state.ts';
+import { type Fault, INSTALLATION_FAULTS } from '../../../tools/fault-table.ts';
 import { runProgram } from '../../cli/run-program.ts';
 import { openSkins, type Skins } from './surfaces.ts';
 
@@ -46,14 +47,23 @@ const sorted = (codes: readonly string[]) => [...new Set(codes)].sort();
 const codesOf = (problems: readonly Pick<Problem, 'code'>[]) => sorted(problems.map(({ code }) => code));
 const matches = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, found = '']) => found);
 
-/** Reads every surface. */
-export async function readSurfaces({ composition, tenant, operator, skins }: Views): Promise<Told> {
+/** Reads the surfaces that need no daemon. */
+export async function readCommands({ composition, tenant }: Pick<Views, 'composition' | 'tenant'>) {
   const { installation } = composition;
-  const { app, assistant } = skins ?? (await openSkins(composition, openStatuses()));
   const [table, json] = [
     await runProgram(['status'], { installation }),
     await runProgram(['status', '--json'], { installation }),
   ];
+  return {
+    status: { ...ofTable(table.out, tenant), result: table.code },
+    'status --json': { ...ofJson(json.out, tenant), result: json.code },
+  };
+}
+
+/** Reads every surface. */
+export async function readSurfaces({ composition, tenant, operator, skins }: Views): Promise<Told> {
+  const { app, assistant } = skins ?? (await openSkins(composition, openStatuses()));
+  const commands = await readCommands({ composition, tenant });
   const [overview, page] = [await app.inject('/'), await app.inject(`/tenants/${tenant}`)];
   const listed = (await app.inject('/api/v1/problems')).json() as { problems: Problem[] };
   const one = (await app.inject(`/api/v1/tenants/${tenant}`)).json() as { sync: string; health: string };
@@ -65,8 +75,7 @@ export async function readSurfaces({ composition, tenant, operator, skins }: Vie
   );
   const [ready, metrics] = [await operator('/readyz'), await operator('/metrics')];
   return {
-    status: { ...ofTable(table.out, tenant), result: table.code },
-    'status --json': { ...ofJson(json.out, tenant), result: json.code },
+    ...commands,
     Overview: ofPage(overview, tenant),
     'tenant page': ofPage(page, tenant),
     API: { sync: one.sync, health: one.health, codes: codesOf(listed.problems) },
@@ -82,8 +91,19 @@ export async function readSurfaces({ composition, tenant, operator, skins }: Vie
   };
 }
 
+/** What the table of faults in docs/runbook.md says of a fault of the installation; hosts and numbers vary. */
+export function tabled(code: string): Pick<Fault, 'code' | 'health' | 'sentence' | 'next'> | undefined {
+  const fault: Fault | undefined = Object.values(INSTALLATION_FAULTS).find((one) => one.code === code);
+  return fault && shapeOf(fault);
+}
+
+/** The part of a problem that the table of faults states. */
+export function shapeOf({ code, health, sentence, next }: Pick<Fault, 'code' | 'health' | 'sentence' | 'next'>) {
+  return { code, health, sentence: sentence.replace(/: .*\(pid.*/, ': <daemons>').replace(/\b\d+ s\b/, '<n> s'), next };
+}
+
 /** Surfaces that differ from the status as JSON, each with what it says. Empty: all agree. */
-export function disagreements(told: Told): string[] {
+export function disagreements(told: Pick<Told, 'status --json'> & Partial<Told>): string[] {
   const truth = told['status --json'];
   const stops = truth.codes.some((code) => stopsInstallation({ tenant: null, code }));
   return Object.entries(told).flatMap(([surface, said]) => {
