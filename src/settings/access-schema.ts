@@ -196,6 +196,12 @@ const documentApprovals = z
   .object({ approvals: tenantApprovals.partial().catch({}).default({}) })
   .catch({ approvals: {} });
 
+/** Decides whether a document requires a second operator for any command. */
+export function hasApprovals(document: unknown): boolean {
+  const { configuration, forget, restore, holdsAbove } = documentApprovals.parse(document).approvals;
+  return configuration === true || forget === true || restore === true || holdsAbove !== undefined;
+}
+
 /** Returns the stricter of both rules, for a tenant document that can contain faults. */
 export function approvalsWith(all: ApprovalSettings, document: unknown): ApprovalSettings {
   return strictestApprovals(all, documentApprovals.parse(document).approvals);

@@ -26,6 +26,8 @@ export interface ManagedTenant {
   isForged?: boolean;
   /** The document is missing everywhere. */
   isMissing?: boolean;
+  /** The last document required a second operator for some commands. */
+  isGuarded?: boolean;
   /**
    * @throws MirrorError `settings`, code `sealing-key-unknown`; `contract`, code `seal-broken` or `record-forged`, after a foreign change
    */

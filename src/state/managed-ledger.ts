@@ -12,9 +12,11 @@ export interface ManagedHead {
   /** Grows with each change, even after a complete loss. */
   counter: number;
   revisions: ReadonlyMap<string, string>;
+  /** Tenants whose documents require a second operator for some commands. */
+  guarded: ReadonlySet<string>;
 }
 
-type StoredHead = { counter: number; revisions: Record<string, string> };
+type StoredHead = { counter: number; revisions: Record<string, string>; guarded?: readonly string[] };
 
 /** Mark of the counter outside Redis: all tenants of an installation are in one part. */
 export const MANAGED_MARK: Counter = { name: 'managed', shard: 0 };
@@ -55,6 +57,8 @@ export interface Looked {
 export interface ManagedStep {
   id: string;
   next: { revision: string; sealed: string } | null;
+  /** Whether the document requires a second operator for some commands; absent: as before. */
+  isGuarded?: boolean;
 }
 
 export interface ManagedLedgerParts {
@@ -72,13 +76,13 @@ export type ManagedLedger = ReturnType<typeof openManagedLedger>;
 /** Reads Redis, and remembers the last trustworthy head of this process. */
 function openReader({ redis, mark }: Pick<ManagedLedgerParts, 'redis' | 'mark'>, sealer: Sealer) {
   const revisions = keys.managedRevisions();
-  let last: ManagedHead = { counter: 0, revisions: new Map() };
+  let last: ManagedHead = { counter: 0, revisions: new Map(), guarded: new Set() };
 
   function trusted(sealed: string | null, marked: number): ManagedHead {
     const head = sealed === null ? null : openSealed<StoredHead>(sealer, sealed, HEAD);
     if (head !== null && head.counter >= Math.max(last.counter, marked))
-      last = { ...head, revisions: new Map(Object.entries(head.revisions)) };
-    return last.counter >= marked ? last : { counter: marked, revisions: new Map() };
+      last = { ...head, revisions: new Map(Object.entries(head.revisions)), guarded: new Set(head.guarded) };
+    return last.counter >= marked ? last : { counter: marked, revisions: new Map(), guarded: new Set() };
   }
 
   function looked(fields: Map<string, string>, marked: number): Looked {
@@ -128,10 +132,12 @@ export function openManagedLedger(parts: ManagedLedgerParts) {
   async function write(now: Looked, changes: Iterable<[string, string | null]>, steps: readonly ManagedStep[]) {
     const counter = Math.max(now.marked, last().counter, clock() * COUNTS_A_MS) + 1;
     const next = revisionsAfter(now, changes);
-    const sealed = sealer.seal(JSON.stringify({ counter, revisions: Object.fromEntries(next) }), HEAD);
+    const guarded = guardedAfter(now, steps);
+    const head: StoredHead = { counter, revisions: Object.fromEntries(next), guarded: [...guarded] };
+    const sealed = sealer.seal(JSON.stringify(head), HEAD);
     const { expected, written } = valuesOf(now, sealed, steps);
     if ((await compareAndSet(writer, expected, written)) !== null) return false;
-    wrote({ counter, revisions: next });
+    wrote({ counter, revisions: next, guarded });
     return true;
   }
 
@@ -191,6 +197,16 @@ function revisionsAfter(now: Looked, changes: Iterable<[string, string | null]>)
     else next.set(id, revision);
   }
   return next;
+}
+
+/** Returns the guarded tenants after changes. */
+function guardedAfter({ head }: Looked, steps: readonly ManagedStep[]): Set<string> {
+  const guarded = new Set(head.guarded);
+  for (const { id, next, isGuarded } of steps) {
+    if (next !== null && (isGuarded ?? guarded.has(id))) guarded.add(id);
+    else guarded.delete(id);
+  }
+  return guarded;
 }
 
 /** Returns the values to compare, and the values to write: head, version, revisions and documents. */

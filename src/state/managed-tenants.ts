@@ -13,6 +13,7 @@ import {
   type Looked,
   type ManagedLedger,
   type ManagedLedgerParts,
+  type ManagedStep,
   meantBy,
   openManagedLedger,
   revisionShown,
@@ -52,10 +53,10 @@ export function createManagedTenants(parts: ManagedTenantParts) {
   let last: (ManagedSnapshot & { marked: number }) | null = null;
   let lost: ManagedTenants = new Map();
 
-  const change = (id: string, expected: string | null, next: Sealed | null) =>
+  const change = (id: string, expected: string | null, step: Omit<ManagedStep, 'id'>) =>
     ledger.forGood(
       (now) => meantBy(now, id).includes(expected ?? ''),
-      (now) => ledger.change(now, [{ id, next }]),
+      (now) => ledger.change(now, [{ id, ...step }]),
     );
 
   async function read(): Promise<ManagedSnapshot> {
@@ -97,14 +98,15 @@ export function createManagedTenants(parts: ManagedTenantParts) {
     /**
      * Stores an encrypted tenant. Durable on return if Redis supports confirmation.
      * @param expected replaced revision, as read or last written; null: absent
+     * @param isGuarded whether the document requires a second operator for some commands
      * @returns the revision; null if a different revision is stored
      */
-    async put(id: string, content: ManagedContent, expected: string | null): Promise<string | null> {
+    async put(id: string, content: ManagedContent, expected: string | null, isGuarded = false): Promise<string | null> {
       const next = seal(id, content);
-      return (await change(id, expected, next)) ? next.revision : null;
+      return (await change(id, expected, { next, isGuarded })) ? next.revision : null;
     },
     /** @returns false if a different revision is stored */
-    remove: (id: string, expected: string) => change(id, expected, null),
+    remove: (id: string, expected: string) => change(id, expected, { next: null }),
     /** Accepts a tenant as stored or missing in Redis, after an operator restored an older Redis. @returns false if the revision differs */
     accept: (id: string, expected: string) =>
       ledger.forGood(
@@ -177,7 +179,7 @@ function forgedTenant(id: string, now: Looked): ManagedTenant {
     ? message('managed-forged.all')
     : message(isMissing ? 'managed-forged.missing' : 'managed-forged');
   return {
-    ...{ id, revision: revisionShown(now, id), isForged: true, isMissing },
+    ...{ id, revision: revisionShown(now, id), isForged: true, isMissing, isGuarded: now.head.guarded.has(id) },
     open() {
       throw new MirrorError(text, {
         actor: 'contract',

@@ -136,7 +136,7 @@ describe('a restored older state', () => {
 describe('a check of the ledger', () => {
   const look = (stored: Record<string, string>, counted: Record<string, string>): Looked => ({
     ...{ version: 'v', sealed: 's', marked: 0, revisions: new Map(Object.entries(stored)) },
-    head: { counter: 1, revisions: new Map(Object.entries(counted)) },
+    head: { guarded: new Set(), counter: 1, revisions: new Map(Object.entries(counted)) },
   });
 
   test('distinguishes unchanged tenants, changed tenants and forged tenants', () => {

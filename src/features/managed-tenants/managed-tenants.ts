@@ -4,10 +4,16 @@ import { type ActAbout, type Acting, recordAct } from '../../control/recording.t
 import { message, type Text, withRemedy } from '../../messages/message.ts';
 import type { ActVerb } from '../../model/acts.ts';
 import { NAME, NAME_REMEDY } from '../../model/text.ts';
-import { type ApprovalSettings, approvalsWith, loosensApprovals } from '../../settings/access-schema.ts';
+import { type ApprovalSettings, approvalsWith, hasApprovals, loosensApprovals } from '../../settings/access-schema.ts';
 import type { ConfigurationFiles } from '../../settings/configuration-files.ts';
 import { ConfigurationError, type ConfigurationFault, faultIn, faultsAsSeen } from '../../settings/faults.ts';
-import { type ManagedContent, type ManagedTenant, managedName, withVariables } from '../../settings/managed-tenant.ts';
+import {
+  ALL_MANAGED,
+  type ManagedContent,
+  type ManagedTenant,
+  managedName,
+  withVariables,
+} from '../../settings/managed-tenant.ts';
 import { EMPTY_SECRET_REMEDY, sealedNamesIn } from '../../settings/secret-reference.ts';
 import { tenantVariable } from '../../settings/tenant-secrets.ts';
 import { readBytes, readYaml } from '../../settings/yaml-file.ts';
@@ -130,10 +136,12 @@ export interface TenantChange {
   tenant: string;
   /** Null: the tenant is removed. */
   content: ManagedContent | null;
-  /** Null: the tenant is new. */
+  /** Null: the tenant is new, or its document is unreadable. */
   before: ManagedContent | null;
   /** Revision that the change replaces; null: the tenant is new. */
   revision: string | null;
+  /** Rules of a replaced document that cannot be read: `required` by the last document, `possible`, or none. */
+  hiddenRules: 'required' | 'possible' | 'none';
 }
 
 /**
@@ -145,10 +153,12 @@ export async function planAddition(
   tenant: string,
   wanted: WantedDocument,
 ): Promise<TenantChange> {
-  const { stored } = await managedNow(services, tenant);
+  const { stored, before, hiddenRules } = await managedNow(services, tenant);
   if (stored !== null && stored.isMissing !== true) throw tenantExists(tenant);
   requireNoFile(services, tenant);
-  return { tenant, content: await requireContent(services, tenant, wanted, null), before: null, revision: null };
+  // An addition over a lost record replaces the record, with its rules.
+  const content = await requireContent(services, tenant, wanted, null);
+  return { tenant, content, before, revision: stored?.revision ?? null, hiddenRules };
 }
 
 /**
@@ -164,7 +174,7 @@ export async function planReplacement(
   wanted: WantedDocument | null,
   revision: string | null,
 ): Promise<TenantChange> {
-  const { stored, before } = await managedNow(services, tenant);
+  const { stored, before, hiddenRules } = await managedNow(services, tenant);
   if (stored === null) {
     requireNoFile(services, tenant);
     throw noSuchTenant(tenant);
@@ -172,7 +182,7 @@ export async function planReplacement(
   if (revision === null) throw revisionMissing(tenant);
   if (stored.revision !== revision) throw revisionChanged(tenant);
   const content = wanted === null ? null : await requireContent(services, tenant, wanted, before);
-  return { tenant, content, before, revision };
+  return { tenant, content, before, revision, hiddenRules };
 }
 
 /**
@@ -180,13 +190,15 @@ export async function planReplacement(
  * @throws ConfigurationError with all faults of the file; MirrorError `settings`, code `no-such-tenant`, `tenant-exists`
  */
 export async function planAdoption(services: ConfigurationServices, tenant: string): Promise<TenantChange> {
-  if ((await managedNow(services, tenant)).stored !== null) throw tenantExists(tenant);
+  const { stored, before, hiddenRules } = await managedNow(services, tenant);
+  if (stored !== null) throw tenantExists(tenant);
   const file = services.files.fileOf(tenant);
   if (file === null) throw noSuchTenant(tenant);
   const read = readBytes(file);
   if ('faults' in read) throw new ConfigurationError(read.faults);
   const wanted = { yaml: read.bytes.toString('utf8'), secrets: {} };
-  return { tenant, content: await requireContent(services, tenant, wanted, null), before: null, revision: null };
+  const content = await requireContent(services, tenant, wanted, null);
+  return { tenant, content, before, revision: null, hiddenRules };
 }
 
 /** Result of a change. */
@@ -222,11 +234,10 @@ export function changeTenant(
 }
 
 /** @param policy of the running tenant. For a tenant that does not run, only the stored content has the policy. */
-function needsSecond({ content, before, revision }: TenantChange, policy: ApprovalSettings): boolean {
+function needsSecond({ content, before, hiddenRules }: TenantChange, policy: ApprovalSettings): boolean {
   if (before === null) {
-    // Undecryptable content may contain any policy.
-    const mayHide = revision !== null && (policy.forget || policy.restore || policy.holdsAbove !== undefined);
-    return policy.configuration || mayHide;
+    const hasRules = policy.forget || policy.restore || policy.holdsAbove !== undefined;
+    return policy.configuration || hiddenRules === 'required' || (hiddenRules === 'possible' && hasRules);
   }
   const document: unknown = JSON.parse(before.json);
   const strict = approvalsWith(policy, document);
@@ -240,7 +251,10 @@ async function makeChange(
   { tenant, content, revision }: TenantChange,
 ): Promise<TenantChanged> {
   const file = services.files.fileOf(tenant);
-  const next = content === null ? null : await services.store.put(tenant, content, revision);
+  const next =
+    content === null
+      ? null
+      : await services.store.put(tenant, content, revision, hasApprovals(JSON.parse(content.json)));
   const isDone = content === null ? await services.store.remove(tenant, revision ?? '') : next !== null;
   if (!isDone) throw revision === null ? tenantExists(tenant) : revisionChanged(tenant);
   await services.follow();
@@ -318,13 +332,17 @@ function faultsOf(
   return files.faultsOf({ id: tenant, revision: '', open: () => content });
 }
 
-/** Returns the stored content of a tenant; null if unmanaged or undecryptable. */
+/** Returns the stored tenant, and its content and rules, also of a tenant that Redis lost. */
 async function managedNow(
   { store }: ConfigurationServices,
   tenant: string,
-): Promise<{ stored: ManagedTenant | null; before: ManagedContent | null }> {
-  const stored = (await store.read()).tenants.get(tenant) ?? null;
-  return { stored, before: stored === null ? null : contentOf(stored) };
+): Promise<{ stored: ManagedTenant | null } & Pick<TenantChange, 'before' | 'hiddenRules'>> {
+  const { tenants, lost } = await store.read();
+  const stored = tenants.get(tenant) ?? null;
+  const existing = stored ?? lost.get(tenant) ?? tenants.get(ALL_MANAGED);
+  const before = existing === undefined ? null : contentOf(existing);
+  const isHidden = existing !== undefined && before === null;
+  return { stored, before, hiddenRules: !isHidden ? 'none' : existing.isGuarded === true ? 'required' : 'possible' };
 }
 
 function requireNoFile({ files }: ConfigurationServices, tenant: string): void {

@@ -13,6 +13,7 @@ import {
 import { CONFIGURATION_OPERATIONS } from '../../../src/features/managed-tenants/operations.ts';
 import type { ApprovalSettings } from '../../../src/settings/access-schema.ts';
 import { faultIn } from '../../../src/settings/faults.ts';
+import { keys } from '../../../src/state/keys.ts';
 import { openActing } from '../../control/acting.ts';
 import {
   type ConfigurationsChoice,
@@ -24,7 +25,7 @@ import { openInstallation } from '../../control/open-installation.ts';
 import { contextWith } from '../../operations/run-operation.ts';
 import { useRedis } from '../../support/redis.ts';
 
-const { removeTenant, replaceConfiguration } = CONFIGURATION_OPERATIONS;
+const { addTenant, removeTenant, replaceConfiguration } = CONFIGURATION_OPERATIONS;
 const redis = useRedis();
 const WANTED = { yaml: 'name: Studio\n', secrets: {} };
 const SEALED = 'name: Nuova\nconnections: { dav: { password: { sealed: dav } } }\n';
@@ -79,6 +80,48 @@ describe('a disabled tenant', () => {
 
   test('without its own rule requires one operator', async () => {
     expect(await changed({})).toMatchObject({ replaced: 'done' });
+  });
+});
+
+describe('an addition over a lost record', () => {
+  /** Adds a managed tenant anew after its record was damaged in Redis, by one operator. @returns the code of the refusal */
+  async function addedAnew(
+    damage: (tenant: string, connection: ReturnType<typeof redis.connect>) => unknown,
+    rule = {},
+  ) {
+    const connection = redis.connect();
+    const desk = openConfigurations(connection);
+    const tenant = nextName('lost');
+    const context = contextWith({
+      installation: openInstallation({ tenants: [] }),
+      acting: openActing({ policy: {} }),
+      configurations: async () => desk,
+    });
+    const yaml = JSON.stringify({ name: 'Studio', approvals: rule });
+    await addTenant.run({ tenant, yaml, secrets: {} }, context);
+    await damage(tenant, connection);
+    return addTenant.run({ tenant, ...WANTED }, context).then(
+      () => 'done',
+      ({ code }: { code: string }) => code,
+    );
+  }
+
+  test.each([{ configuration: true }, { forget: true }, { restore: true }, { holdsAbove: 5 }])(
+    'needs two operators if the lost document did: %o',
+    async (rule) => {
+      const removed = (tenant: string, connection: ReturnType<typeof redis.connect>) =>
+        Promise.all([keys.managedTenants(), keys.managedRevisions()].map((key) => connection.hdel(key, tenant)));
+      expect(await addedAnew(removed, rule)).toBe('second-person-needed');
+      expect(await addedAnew((tenant, connection) => connection.hdel(keys.managedRevisions(), tenant), rule)).toBe(
+        'second-person-needed',
+      );
+    },
+  );
+
+  test('needs one operator if neither the lost document nor the settings have a rule', async () => {
+    const removed = (tenant: string, connection: ReturnType<typeof redis.connect>) =>
+      connection.hdel(keys.managedRevisions(), tenant);
+    expect(await addedAnew(removed)).toBe('done');
   });
 });
 
