@@ -119,6 +119,7 @@ test('the unit runs the daemon as its own user, reloads by SIGHUP, and grants no
     'ExecReload=/bin/kill -HUP $MAINPID',
     'CapabilityBoundingSet=',
     'Restart=always',
+    'LimitCORE=0',
   ])
     expect(unit.split('\n')).toContain(line);
   expect(unit).toMatch(/^ExecStart=.*clinic-mirror\.js run$/m);

@@ -225,8 +225,8 @@ function ofLogin({ tenant, targets }: TenantStatus, connection: ConnectionStatus
   switch (state) {
     case 'needs-login':
       if (reason?.startsWith('seal') === true) {
-        const text = message('sealing-key-changed');
-        return report(reason, text, message('sealing-key-changed.remedy'));
+        const key = reason === 'seal-broken' ? reason : 'sealing-key-changed';
+        return report(reason, message(key), message(`${key}.remedy`));
       }
       return report(reason ?? 'login-ended', message('login-ended'), again);
     case 'never':

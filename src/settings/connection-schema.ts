@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { issueText, message } from '../messages/message.ts';
+import { HEADER_NAME, isTransportHeader } from '../model/header-names.ts';
 import { parseJson } from '../model/json.ts';
 import { name, text } from './common-schemas.ts';
 import type { SecretSchemas } from './secret-reference.ts';
@@ -72,11 +73,6 @@ function isServiceAccountKey(content: string): boolean {
 
 /** Token syntax after the word Bearer (RFC 6750 section 2.1). */
 const BEARER_TOKEN = /^[A-Za-z0-9._~+/!$-]+=*$/;
-/** Header name syntax (RFC 9110 section 5.1). */
-const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
-/** Headers of the request itself. */
-const REQUEST_HEADERS =
-  /^(accept|connection|content-.*|cookie|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade)$/i;
 /** Header value syntax: visible characters with spaces between (RFC 9110 section 5.5). */
 const HEADER_VALUE = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/;
 
@@ -116,7 +112,10 @@ function crmConnections(secrets: SecretSchemas) {
       header: z
         .string()
         .regex(HEADER_NAME, issueText(message('settings.header-name')))
-        .refine((header) => !REQUEST_HEADERS.test(header), issueText(message('settings.header-refused')))
+        .refine(
+          (header) => !isTransportHeader(header) && !/^accept$/i.test(header),
+          issueText(message('settings.header-refused')),
+        )
         .transform((header) => header.toLowerCase())
         .meta({ description: 'Name of the header that contains the key.', examples: ['X-Api-Key'] }),
       key: secrets.text

@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { issueText, message } from '../messages/message.ts';
+import { HEADER_NAME, isTransportHeader } from '../model/header-names.ts';
 import { mapOf, text } from './common-schemas.ts';
 import type { SecretSchemas } from './secret-reference.ts';
 
-/** HTTP field name (RFC 9110 section 5.6.2). */
-const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** One line of visible characters (RFC 9110 section 5.5). */
 const HEADER_VALUE = /^[\x20-\x7e]+$/;
 /** https://opentelemetry.io/docs/specs/semconv/general/naming/ */
@@ -31,7 +30,13 @@ export function telemetrySection(secrets: SecretSchemas) {
         .default(false)
         .describe('Allows private IP addresses and http, for a collector in your own network.'),
       protocol: z.enum(['http/protobuf', 'http/json']).default('http/protobuf').describe('OTLP encoding.'),
-      headers: mapOf(headerValue, z.string().regex(HEADER_NAME, issueText(message('settings.header-name'))))
+      headers: mapOf(
+        headerValue,
+        z
+          .string()
+          .regex(HEADER_NAME, issueText(message('settings.header-name')))
+          .refine((name) => !isTransportHeader(name), issueText(message('settings.header-refused'))),
+      )
         .prefault({})
         .describe('Additional request headers by name, such as an API key.'),
       traces: z.boolean().default(true).describe('Sends traces.'),

@@ -132,7 +132,7 @@ function unreadable(): MirrorError {
     actor: 'contract',
     code: 'seal-broken',
     retry: 'never',
-    remedy: message('sealing-key-changed.remedy'),
+    remedy: message('seal-broken.remedy'),
   });
 }
 

@@ -67,6 +67,14 @@ describe('a connection', () => {
     ]);
   });
 
+  test.each([
+    ['seal-broken', 'was changed, moved or encrypted with another key'],
+    ['sealing-key-unknown', 'the encryption key has changed'],
+  ])('whose stored credential does not open has the cause: %s', (reason, sentence) => {
+    const [problem] = problems({ connections: [loginOf('needs-login', { reason })] });
+    expect(problem).toMatchObject({ code: reason, sentence: expect.stringContaining(sentence) });
+  });
+
   test('without tokens is not reported', () => {
     expect(problems({ connections: [loginOf('static')] })).toEqual([]);
   });

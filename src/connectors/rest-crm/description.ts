@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { issueText, message, type Text } from '../../messages/message.ts';
+import { isTransportHeader } from '../../model/header-names.ts';
 import type { StreamName } from '../../model/items.ts';
 import { TEXT_FORMS } from '../fitting.ts';
 import { BATCH_SIZE } from './limits.ts';
@@ -19,12 +20,12 @@ const field = z.string().regex(/^[A-Za-z][A-Za-z0-9_.]{0,99}$/, issueText(messag
 const whole = (least: number, most: number) => z.int().min(least).max(most);
 
 /** Headers that the connector or the transport sets. */
-const OWN_HEADERS = /^(authorization|content-type|content-length|host|connection|transfer-encoding|cookie)$/i;
+const isOwnHeader = (name: string) => isTransportHeader(name) || /^authorization$/i.test(name);
 const headers = z.record(
   z
     .string()
     .regex(/^[A-Za-z][A-Za-z0-9-]*$/)
-    .refine((name) => !OWN_HEADERS.test(name), issueText(message('description.header'))),
+    .refine((name) => !isOwnHeader(name), issueText(message('description.header'))),
   z.string().regex(/^[\x20-\x7e]*$/),
 );
 

@@ -282,6 +282,16 @@ function openReads(redis: RedisClient, tenant: string): Reads {
   };
 }
 
+/** Only the code is text, and a text of another program is never shown. */
+function reportIn(value: string): DeliveryReport {
+  const { state, code, at } = JSON.parse(value) as DeliveryReport;
+  return {
+    state: state === 'delivered' ? state : 'failed',
+    code: code === null ? null : codeIn(String(code)),
+    at: Number(at) || 0,
+  };
+}
+
 type Channels = Pick<ReminderLedger, 'report' | 'reports' | 'closeChannel' | 'reopenChannel' | 'closingOf'>;
 
 /** Opens delivery reports and closings of channels. */
@@ -298,7 +308,7 @@ function openChannels(redis: RedisClient, tenant: string, retentionMs: number): 
       return new Map(
         references.flatMap((reference, index) => {
           const value = values[index];
-          return value == null ? [] : [[reference, JSON.parse(value) as DeliveryReport] as const];
+          return value == null ? [] : [[reference, reportIn(value)] as const];
         }),
       );
     },

@@ -44,6 +44,11 @@ describe('a description', () => {
       { erase: { call: { method: 'DELETE', path: '/x/{{id}}', headers: { Cookie: 'x' } } } },
       'erase.call.headers.Cookie',
     ],
+    [
+      'a header of the connection to a proxy',
+      { erase: { call: { method: 'DELETE', path: '/x/{{id}}', headers: { 'Proxy-Authorization': 'x' } } } },
+      'erase.call.headers.Proxy-Authorization',
+    ],
     ['a page by another scheme than http', { page: 'javascript:{{id}}' }, 'page'],
     ['a path with a query', { erase: { call: { method: 'DELETE', path: '/x?{{id}}' } } }, 'erase.call.path'],
   ])('is at fault for %s', (_, change, path) => {

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { remind } from '../../../src/features/reminders/job.ts';
+import { createReminderLedger } from '../../../src/features/reminders/store.ts';
 import { DAY_MS, HOUR_MS } from '../../../src/model/time.ts';
+import { keys } from '../../../src/state/keys.ts';
+import { createProofSealer } from '../../../src/state/sealing.ts';
 import { crashingRedis } from '../../jobs/crashing-redis.ts';
 import { pull } from '../../jobs/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
@@ -63,4 +66,13 @@ test('a cycle that dies at any command leaves the plan to the next one', async (
       expect(await world.fate('two')).toBe('dropped vanished');
     }
   }
+});
+
+test('a delivery report that another program wrote shows none of its texts', async () => {
+  const connection = shared();
+  const sealer = createProofSealer(Buffer.alloc(32, 7), 'foreign');
+  const ledger = createReminderLedger(connection, 'foreign', { retentionMs: HOUR_MS, sealer });
+  const foreign = { state: '<b>', code: 'Call +39 06 1, https://evil.example', at: 'now' };
+  await connection.set(keys.reminderReport('foreign', 'r1'), JSON.stringify(foreign));
+  expect((await ledger.reports(['r1'])).get('r1')).toEqual({ state: 'failed', code: 'record-forged', at: 0 });
 });
