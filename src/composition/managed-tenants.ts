@@ -38,10 +38,8 @@ export async function readManagedTenants(
 
 /** Reads only: the service for the directory is composed later, and reports an unusable directory. */
 function markIn({ dataDirectory }: Settings): HeadMark {
-  const read = async () => {
-    const mark = dataDirectory === undefined ? null : await highestMark(dataDirectory, MANAGED_MARK).catch(() => null);
-    return mark?.counter ?? 0;
-  };
+  const counterIn = (directory: string) => highestMark(directory, MANAGED_MARK).then(({ counter }) => counter);
+  const read = async () => (dataDirectory === undefined ? 0 : counterIn(dataDirectory).catch(() => 0));
   return { read, leave: async () => {} };
 }
 
