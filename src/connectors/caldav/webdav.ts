@@ -52,10 +52,10 @@ function onSite(asked: URL, target: URL): URL {
 }
 
 /** Returns a path for comparison, with uniform spelling for `%40` and `@`, case of escapes, and doubled or trailing slashes. */
-export function comparablePath(url: URL): string {
-  const path = url.pathname.replaceAll(/\/{2,}/g, '/').replace(/\/$/, '');
+export function comparablePath({ pathname }: { pathname: string }): string {
+  const path = pathname.replaceAll(/\/{2,}/g, '/').replace(/\/$/, '');
   try {
-    return decodeURIComponent(path).normalize();
+    return path.includes('%') ? decodeURIComponent(path).normalize() : path;
   } catch {
     return path;
   }
@@ -77,7 +77,11 @@ export function nameOf(url: URL): string {
 
 /** Checks whether a URL is a direct member of a collection. */
 export function isMember(collection: URL, url: URL): boolean {
-  return nameOf(url) !== '' && comparablePath(new URL('.', url)) === comparablePath(collection);
+  const name = nameOf(url);
+  const pathname = url.pathname.slice(0, url.pathname.length - name.length);
+  return (
+    name !== '' && (pathname === collection.pathname || comparablePath({ pathname }) === comparablePath(collection))
+  );
 }
 
 export interface DavRequest {

@@ -52,13 +52,13 @@ function* readInto(tree: TreeBuilder, document: string): Pieces<void> {
     if (tree.isDue()) yield;
     const next = document.indexOf('<', at);
     const end = next < 0 ? document.length : next;
-    if (end - at > LONGEST_PIECE) yield* readLong(tree, document, at, end, decodeEntities);
+    if (end - at > LONGEST_PIECE) yield* readLong(tree, document, [at, end], decodeEntities);
     else if (end > at) tree.text(decodeEntities(withLineFeeds(document.slice(at, end)), tree));
     if (next < 0) break;
     if (document.startsWith('<![CDATA[', next)) {
       tree.count();
       at = yield* endOfCdata(tree, document, next + 9);
-      yield* readLong(tree, document, next + 9, at - 3, (text) => text);
+      yield* readLong(tree, document, [next + 9, at - 3], (text) => text);
     } else at = readMarkup(document, next, tree);
   }
 }
@@ -77,8 +77,7 @@ function* endOfCdata(tree: TreeBuilder, document: string, from: number): Pieces<
 function* readLong(
   tree: TreeBuilder,
   document: string,
-  from: number,
-  to: number,
+  [from, to]: readonly [from: number, to: number],
   decode: (text: string, tree: TreeBuilder) => string,
 ): Pieces<void> {
   for (let [at, end] = [from, from]; at < to; at = end) {
