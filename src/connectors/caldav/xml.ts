@@ -59,7 +59,10 @@ function* readInto(tree: TreeBuilder, document: string): Pieces<void> {
       tree.count();
       at = yield* endOfCdata(tree, document, next + 9);
       yield* readLong(tree, document, [next + 9, at - 3], (text) => text);
-    } else at = readMarkup(document, next, tree);
+    } else {
+      at = readMarkup(document, next, tree);
+      tree.addWork(at - next);
+    }
   }
 }
 
