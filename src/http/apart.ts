@@ -5,7 +5,7 @@ import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
 
 /** Resource limits of a thread for one answer. */
 interface ApartLimits {
-  /** Processor time. Parsing 24 MiB takes one second for XML and a third of a second for JSON. */
+  /** Processor time. Parsing 24 MiB of JSON takes a third of a second. */
   processorMs: number;
   /** Wall-clock time, for a thread without processor time. */
   elapsedMs: number;

@@ -105,6 +105,8 @@ export const VENDORS_EN = {
     'set the new URL of the server, with the path of the calendars, or home: discover',
   'caldav.bad-xml': 'the response is not the expected XML',
   'caldav.too-many-elements': 'the response contains more than {count} elements, attributes and references',
+  'caldav.too-many-members': 'the response contains more than {count} resources, or URLs that are too long together',
+  'caldav.too-long-url': 'the server redirects to a URL of more than {count} characters',
   'caldav.record-refused': 'the server refused the event',
   'caldav.record-too-large': 'the event is too large for the server',
   'caldav.record-locked': 'the event is locked',

@@ -105,6 +105,8 @@ export const VENDORS_IT = {
     'impostare il nuovo URL del server, con il percorso dei calendari, oppure home: discover',
   'caldav.bad-xml': 'la risposta non è l’XML previsto',
   'caldav.too-many-elements': 'la risposta contiene più di {count} elementi, attributi e riferimenti',
+  'caldav.too-many-members': 'la risposta contiene più di {count} risorse, o URL troppo lunghi nel complesso',
+  'caldav.too-long-url': 'il server reindirizza a un URL di più di {count} caratteri',
   'caldav.record-refused': 'il server ha rifiutato l’evento',
   'caldav.record-too-large': 'l’evento è troppo grande per il server',
   'caldav.record-locked': 'l’evento è bloccato',

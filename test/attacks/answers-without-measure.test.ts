@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { fromCalendarObject } from '../../src/connectors/caldav/from-model.ts';
-import { MOST_ELEMENTS } from '../../src/connectors/caldav/limits.ts';
+import { LONGEST_TAG, MOST_ELEMENTS } from '../../src/connectors/caldav/limits.ts';
 import { DavSession, isMultistatus } from '../../src/connectors/caldav/webdav.ts';
 import { parseXml } from '../../src/connectors/caldav/xml.ts';
 import { htmlToText } from '../../src/connectors/outlook-calendar/html.ts';
@@ -85,16 +85,18 @@ describe('XML', () => {
     ['4 MiB of empty elements', () => `<a>${'<a/>'.repeat(MEBIBYTE)}</a>`],
     ['elements within elements', () => `${'<a>'.repeat(100)}${'</a>'.repeat(100)}`],
     ['elements that never end', () => '<a>'.repeat(1_000_000)],
-    ['attributes', () => `<a${Array.from({ length: MOST_ELEMENTS }, (_, index) => ` a${index}=""`).join('')}/>`],
+    ['attributes', () => `<a>${'<b a="" b=""/>'.repeat(MOST_ELEMENTS / 3 + 1)}</a>`],
+    ['attributes of one element', () => `<a${' b=""'.repeat(LONGEST_TAG / 4)}/>`],
+    ['a name', () => `<${'a'.repeat(LONGEST_TAG)}/>`],
+    ['a comment', () => `<!--${'-'.repeat(LONGEST_TAG)} --><a/>`],
     ['references', () => `<a>${'&amp;'.repeat(MOST_ELEMENTS)}</a>`],
-    ['references in attributes', () => `<a b="${'&#65;'.repeat(MOST_ELEMENTS)}"/>`],
-    ['a long name in every name', () => `<a xmlns="${'u'.repeat(2_000)}">${'<a/>'.repeat(100)}</a>`],
+    ['references in attributes', () => `<a>${`<b c="${'&#65;'.repeat(1_000)}"/>`.repeat(MOST_ELEMENTS / 1_000)}</a>`],
   ])('of %s is refused at the limit', (_, document) => {
     expect(() => parseXml(document())).toThrow(expect.objectContaining(TOO_LARGE));
   });
 
   test('of the maximum number of elements is read, and one more is refused', () => {
-    const children = (count: number) => `<a>${'<b/>'.repeat(count)}</a>`;
+    const children = (count: number) => `<a>${'<href/>'.repeat(count)}</a>`;
     expect(parseXml(children(MOST_ELEMENTS - 1)).children).toHaveLength(MOST_ELEMENTS - 1);
     expect(() => parseXml(children(MOST_ELEMENTS))).toThrow(expect.objectContaining(TOO_LARGE));
   });

@@ -16,7 +16,8 @@ import {
   resolveHref,
   unexpectedStatus,
 } from './webdav.ts';
-import { CALDAV, child, childrenOf, DAV, escapeXml, NAMESPACES, type XmlElement } from './xml.ts';
+import { child, childrenOf, escapeXml, type XmlElement } from './xml.ts';
+import { CALDAV, CALENDAR_SERVER, DAV, NAMESPACES } from './xml-names.ts';
 
 export interface CalendarSearch {
   session: DavSession;
@@ -191,9 +192,6 @@ const CALENDAR_PROPERTIES =
   `<D:propfind ${NAMESPACES}><D:prop><D:resourcetype/><D:current-user-privilege-set/><D:owner/><D:current-user-principal/>` +
   '<C:supported-calendar-component-set/><C:calendar-description/><S:getctag xmlns:S="http://calendarserver.org/ns/"/></D:prop></D:propfind>';
 
-/** The property of Apple's extension, which most servers have. */
-const CALENDAR_TAG = '{http://calendarserver.org/ns/}getctag';
-
 /** Fetches the resource at a URL, or null if the URL has no resource. */
 export async function describe({ session, signal }: Asking, url: URL): Promise<DavMember | null> {
   const request = { method: 'PROPFIND', url, headers: { depth: '0' }, body: CALENDAR_PROPERTIES } as const;
@@ -229,7 +227,7 @@ export async function proveThere(asking: Asking & { url: URL; isOwn: boolean }):
  */
 export async function readTag(asking: Parameters<typeof proveThere>[0]): Promise<string | null> {
   const { properties } = await proveThere(asking);
-  return properties.get(CALENDAR_TAG)?.text.trim() || null;
+  return properties.get(`${CALENDAR_SERVER}getctag`)?.text.trim() || null;
 }
 
 /**
@@ -249,7 +247,8 @@ export function checked(member: DavMember): URL {
 function isOfAnother({ url, properties }: DavMember): boolean {
   const [owner, own] = [`${DAV}owner`, `${DAV}current-user-principal`].map((name) => {
     const href = child(properties.get(name), `${DAV}href`)?.text.trim() ?? '';
-    return href === '' ? null : comparablePath(asCollection(resolveHref(url, href)));
+    const principal = href === '' ? null : resolveHref(url, href);
+    return principal === null ? null : comparablePath(asCollection(principal));
   });
   return owner != null && own != null && owner !== own;
 }

@@ -18,7 +18,8 @@ import {
   readProblem,
   readRefused,
 } from './webdav.ts';
-import { escapeXml, NAMESPACES } from './xml.ts';
+import { escapeXml } from './xml.ts';
+import { NAMESPACES } from './xml-names.ts';
 
 /** Calendar collection, with the data for one call. */
 export interface Collection {

@@ -32,5 +32,26 @@ export const MAX_SYNC_PAGES = 1_000;
  */
 export const SEQUENCE_START_AT = Date.UTC(2020, 0, 1);
 
-/** Larger XML responses are parsed in a worker thread. Smaller responses block the thread for all tenants for at most 30 ms. */
-export const LARGE_XML_LENGTH = 128 * 1_024;
+/** Longest body of a refusal that is parsed, without a break of at most 30 ms. */
+export const LONGEST_PROBLEM = 128 * 1_024;
+
+/** Longest tag with its attributes: servers declare a few namespaces. */
+export const LONGEST_TAG = 16 * 1_024;
+
+/** Characters of text that are decoded without a break. */
+export const LONGEST_PIECE = 32 * 1_024;
+
+/** Elements, attributes and references that are parsed without a break, which takes about a millisecond. */
+export const ELEMENTS_AT_ONCE = 2_000;
+
+/** Work for a character of text, in elements. */
+export const WORK_PER_CHARACTER = ELEMENTS_AT_ONCE / LONGEST_PIECE;
+
+/** Members of one 207: as many as {@link MOST_ELEMENTS} permits, with eight elements each. */
+export const MOST_MEMBERS = 62_500;
+
+/** Longest URL of a resource, also after redirects. RFC 9110 section 4.1 recommends support for 8,000; a calendar's URL has about 100. */
+export const LONGEST_URL = 2_048;
+
+/** Characters in all URLs of one 207: a short href also takes the path of the requested URL. */
+export const MOST_URL_CHARACTERS = LARGEST_ANSWER_BYTES;

@@ -33,7 +33,8 @@ import {
   readRefused,
   strongTag,
 } from './webdav.ts';
-import { CALDAV, DAV, escapeXml, NAMESPACES } from './xml.ts';
+import { escapeXml } from './xml.ts';
+import { CALDAV, DAV, NAMESPACES } from './xml-names.ts';
 
 /**
  * Fetches one object, or null if an existing calendar no longer contains the object.

@@ -1,11 +1,21 @@
 import { setImmediate } from 'node:timers/promises';
 import { getDomain } from 'tldts';
 import type { HttpResponse } from '../../http/client.ts';
+import { answerTooLarge } from '../../http/transport.ts';
+import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { ConnectorContext } from '../connector.ts';
 import { errors } from './errors.ts';
-import { LARGE_XML_LENGTH, LARGEST_ANSWER_BYTES, MAX_REDIRECTS } from './limits.ts';
-import { child, childrenOf, DAV, multistatusOf, parseXml, type XmlElement } from './xml.ts';
+import {
+  LARGEST_ANSWER_BYTES,
+  LONGEST_PROBLEM,
+  LONGEST_URL,
+  MAX_REDIRECTS,
+  MOST_MEMBERS,
+  MOST_URL_CHARACTERS,
+} from './limits.ts';
+import { child, childrenOf, multistatusOf, parseXml, type XmlElement } from './xml.ts';
+import { DAV, SABRE } from './xml-names.ts';
 
 /** Includes the private part of the list: suffixes under which a company provides names to customers. */
 const WITH_HOSTERS = { allowPrivateDomains: true };
@@ -25,10 +35,14 @@ export function isSameSite(from: URL, to: URL): boolean {
 
 /**
  * Resolves a DAV href, relative or absolute. If the href has a host on a different site (a proxy that exposes an internal name), only its
- * path is used, on the requested host.
+ * path is used, on the requested host. Returns null if the href or its URL has more than 2,048 characters.
  */
-export function resolveHref(asked: URL, href: string): URL {
-  const target = URL.parse(href.trim(), asked.href) ?? asked;
+export function resolveHref(asked: URL, href: string): URL | null {
+  const url = href.length > LONGEST_URL ? null : onSite(asked, URL.parse(href.trim(), asked.href) ?? asked);
+  return url === null || url.href.length > LONGEST_URL ? null : url;
+}
+
+function onSite(asked: URL, target: URL): URL {
   if (isSameSite(asked, target)) return target;
   const onHost = new URL(asked);
   onHost.search = '';
@@ -38,10 +52,10 @@ export function resolveHref(asked: URL, href: string): URL {
 }
 
 /** Returns a path for comparison, with uniform spelling for `%40` and `@`, case of escapes, and doubled or trailing slashes. */
-export function comparablePath(url: URL): string {
-  const path = url.pathname.replaceAll(/\/{2,}/g, '/').replace(/\/$/, '');
+export function comparablePath({ pathname }: { pathname: string }): string {
+  const path = pathname.replaceAll(/\/{2,}/g, '/').replace(/\/$/, '');
   try {
-    return decodeURIComponent(path).normalize();
+    return path.includes('%') ? decodeURIComponent(path).normalize() : path;
   } catch {
     return path;
   }
@@ -63,7 +77,11 @@ export function nameOf(url: URL): string {
 
 /** Checks whether a URL is a direct member of a collection. */
 export function isMember(collection: URL, url: URL): boolean {
-  return nameOf(url) !== '' && comparablePath(new URL('.', url)) === comparablePath(collection);
+  const name = nameOf(url);
+  const pathname = url.pathname.slice(0, url.pathname.length - name.length);
+  return (
+    name !== '' && (pathname === collection.pathname || comparablePath({ pathname }) === comparablePath(collection))
+  );
 }
 
 export interface DavRequest {
@@ -133,6 +151,7 @@ export class DavSession {
       const location = response.headers.get('location');
       if (response.status < 300 || response.status >= 400 || location === null) return judged(request, url, response);
       url = URL.parse(location, url.href) ?? url;
+      if (url.href.length > LONGEST_URL) throw tooLongUrl();
     }
     throw errors.make('redirected-elsewhere');
   }
@@ -169,6 +188,10 @@ export class DavSession {
   }
 }
 
+function tooLongUrl(): MirrorError {
+  return answerTooLarge(message('caldav.too-long-url', { count: LONGEST_URL }));
+}
+
 /** Checks whether `ask` returned a 207. */
 export function isMultistatus(answer: Multistatus | DavResponse): answer is Multistatus {
   return 'members' in answer;
@@ -184,10 +207,15 @@ function judged(request: DavRequest, url: URL, response: HttpResponse): DavRespo
   if (status === 429) throw errors.make('rate-limited', { status, retryAfterMs });
   if (status >= 502 && status <= 504) throw errors.make('server-unavailable', { status, retryAfterMs, ambiguous });
   const body = response.body.toString('utf8');
-  if (status === 200 && /^\s*<(!doctype html|html)/i.test(body)) {
+  if (status === 200 && /^\s*<(!doctype html|html)/i.test(startOf(body))) {
     throw errors.make('not-a-caldav-answer', { status, ambiguous });
   }
   return { url, status, headers, body };
+}
+
+/** Returns the part of a body that shows its kind. */
+function startOf(body: string): string {
+  return body.slice(0, LONGEST_URL);
 }
 
 /**
@@ -197,7 +225,7 @@ function judged(request: DavRequest, url: URL, response: HttpResponse): DavRespo
  */
 export async function withOwnStatus(answer: DavResponse): Promise<DavResponse> {
   const { status, body } = answer;
-  if (status !== 207 && !(status === 200 && /<([a-z]+:)?multistatus[\s>]/i.test(body))) return answer;
+  if (status !== 207 && !(status === 200 && /<([a-z]+:)?multistatus[\s>]/i.test(startOf(body)))) return answer;
   const { members } = await readMultistatus(answer);
   const worst = members.reduce((status, member) => Math.max(status, member.status ?? 0), 0);
   if (worst === 0) return { ...answer, status: 207 };
@@ -205,30 +233,34 @@ export async function withOwnStatus(answer: DavResponse): Promise<DavResponse> {
 }
 
 /**
- * Parses a 207. Other work can run in between, since a calendar may contain tens of thousands of objects.
+ * Parses a 207. Other work can run in between, since a calendar may contain tens of thousands of objects. A member whose URL is too long is
+ * left out, as if the server had omitted it.
  * @throws MirrorError `contract`, codes `bad-xml` and `answer-too-large`
  * @see RFC 4918 section 13
  */
-async function readMultistatus(answer: DavResponse): Promise<Multistatus> {
-  const members: DavMember[] = [];
-  let syncToken: string | null = null;
-  for await (const part of multistatusOf(answer.body, answer.url.host)) {
-    syncToken ??= part.syncToken;
-    for (const { hrefs, status, found } of part.responses) {
+async function readMultistatus({ url: asked, body }: DavResponse): Promise<Multistatus> {
+  const answer: Multistatus = { url: asked, members: [], syncToken: null, truncated: false };
+  const collectionPath = comparablePath(asked);
+  let [read, characters] = [0, 0];
+  for (const { syncToken, responses } of multistatusOf(body)) {
+    answer.syncToken ??= syncToken;
+    for (const { hrefs, status, found } of responses) {
       const properties = new Map(found.map((property) => [property.name, property]));
       for (const href of hrefs) {
-        members.push({ url: resolveHref(answer.url, href), status, properties });
-        if (members.length % MEMBERS_AT_ONCE === 0) await setImmediate();
+        read += 1;
+        if (read % MEMBERS_AT_ONCE === 0) await setImmediate();
+        const url = resolveHref(asked, href);
+        if (url === null) continue;
+        characters += url.href.length;
+        if (answer.members.length >= MOST_MEMBERS || characters > MOST_URL_CHARACTERS)
+          throw answerTooLarge(message('caldav.too-many-members', { count: MOST_MEMBERS }));
+        answer.members.push({ url, status, properties });
+        answer.truncated ||= status === 507 && comparablePath(url) === collectionPath;
       }
     }
+    await setImmediate();
   }
-  const collectionPath = comparablePath(answer.url);
-  return {
-    url: answer.url,
-    members,
-    syncToken,
-    truncated: members.some(({ status, url }) => status === 507 && comparablePath(url) === collectionPath),
-  };
+  return answer;
 }
 
 /**
@@ -254,8 +286,6 @@ export interface DavProblem {
   /** Class and text of the exception from servers built on sabre/dav. */
   detail: string;
 }
-
-const SABRE = '{http://sabredav.org/ns}';
 
 /**
  * Conditions for a UID in use: in this calendar, or in the whole account with Cyrus (Fastmail), Open-Xchange and Apple's server. Cyrus also
@@ -301,7 +331,7 @@ function errorIn(root: XmlElement | null): XmlElement | undefined {
 }
 
 function tryParse(body: string): XmlElement | null {
-  if (body.length > LARGE_XML_LENGTH || !body.trimStart().startsWith('<')) return null;
+  if (body.length > LONGEST_PROBLEM || !body.trimStart().startsWith('<')) return null;
   try {
     return parseXml(body);
   } catch {

@@ -293,7 +293,7 @@ function written(
 function namedByServer(asked: URL, answer: DavResponse, collection: URL): URL {
   const location = answer.status === 201 ? answer.headers.get('location') : null;
   const url = location === null ? asked : resolveHref(asked, location);
-  return isMember(collection, url) ? url : asked;
+  return url !== null && isMember(collection, url) ? url : asked;
 }
 
 function foreignName(url: URL, key: string): string | null {

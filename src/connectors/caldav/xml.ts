@@ -1,23 +1,31 @@
-import { Apart } from '../../http/apart.ts';
 import { answerTooLarge } from '../../http/transport.ts';
 import { message } from '../../messages/message.ts';
+import type { MirrorError } from '../../model/errors.ts';
+import { atOnce, type Pieces } from '../../model/pieces.ts';
 import { errors } from './errors.ts';
-import { DEEPEST_ELEMENT, LARGE_XML_LENGTH, MOST_ELEMENTS } from './limits.ts';
+import {
+  DEEPEST_ELEMENT,
+  ELEMENTS_AT_ONCE,
+  LONGEST_PIECE,
+  LONGEST_TAG,
+  MOST_ELEMENTS,
+  WORK_PER_CHARACTER,
+} from './limits.ts';
+import { DAV, NAMES, NO_NAMESPACE } from './xml-names.ts';
 
-/** Element with a resolved namespace: `{DAV:}href`. `text` is the text directly in the element, including CDATA. */
+/**
+ * Element with a resolved namespace: `{DAV:}href`. Only the names and namespaces in {@link NAMES} leave the parser; of any other name its
+ * namespace is left, or `{}`. No name is therefore as long as a server wants.
+ */
 export interface XmlElement {
   name: string;
+  /** Text directly in the element, including CDATA. */
   text: string;
-  /** By name as written, including prefixes. */
-  attributes: Readonly<Record<string, string>>;
+  /** The only attribute in use. */
+  attributes: { readonly name?: string };
+  /** Children of an element with another name are left out. */
   children: XmlElement[];
 }
-
-export const DAV = '{DAV:}';
-export const CALDAV = '{urn:ietf:params:xml:ns:caldav}';
-
-/** Namespaces of each request body. */
-export const NAMESPACES = 'xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav"';
 
 const ENTITIES: ReadonlyMap<string, string> = new Map([
   ['amp', '&'],
@@ -33,38 +41,81 @@ const ENTITIES: ReadonlyMap<string, string> = new Map([
  * @throws MirrorError `contract`, codes `bad-xml` and `answer-too-large`
  */
 export function parseXml(document: string): XmlElement {
-  const tree = new TreeBuilder();
-  let at = document.startsWith('\uFEFF') ? 1 : 0;
-  while (at < document.length) {
-    const next = document.indexOf('<', at);
-    if (next !== at) tree.text(decodeEntities(withLineFeeds(document.slice(at, next < 0 ? undefined : next)), tree));
-    if (next < 0) break;
-    at = readMarkup(document, next, tree);
-  }
+  const tree = new TreeBuilder(document.length, null);
+  atOnce(readInto(tree, document));
   return tree.end();
 }
 
-/** @returns the end of the markup that starts at a `<` */
-function readMarkup(document: string, at: number, tree: TreeBuilder): number {
-  if (document.startsWith('<!--', at)) return after(document, '-->', at + 4);
-  if (document.startsWith('<?', at)) return after(document, '?>', at + 2);
-  if (document.startsWith('<![CDATA[', at)) {
-    const end = after(document, ']]>', at + 9);
-    tree.text(withLineFeeds(document.slice(at + 9, end - 3)));
-    return end;
+function* readInto(tree: TreeBuilder, document: string): Pieces<void> {
+  let at = document.startsWith('\uFEFF') ? 1 : 0;
+  while (at < document.length) {
+    if (tree.isDue()) yield;
+    const next = document.indexOf('<', at);
+    const end = next < 0 ? document.length : next;
+    if (end - at > LONGEST_PIECE) yield* readLong(tree, document, [at, end], decodeEntities);
+    else if (end > at) tree.text(decodeEntities(withLineFeeds(document.slice(at, end)), tree));
+    if (next < 0) break;
+    if (document.startsWith('<![CDATA[', next)) {
+      tree.count();
+      at = yield* endOfCdata(tree, document, next + 9);
+      yield* readLong(tree, document, [next + 9, at - 3], (text) => text);
+    } else {
+      at = readMarkup(document, next, tree);
+      tree.addWork(at - next);
+    }
   }
+}
+
+function* endOfCdata(tree: TreeBuilder, document: string, from: number): Pieces<number> {
+  for (let at = from; at < document.length; at += LONGEST_PIECE) {
+    const end = document.slice(at, at + LONGEST_PIECE + 2).indexOf(']]>');
+    if (end >= 0) return at + end + 3;
+    tree.addWork(LONGEST_PIECE);
+    yield;
+  }
+  throw errors.make('bad-xml');
+}
+
+/** Reads a text in pieces, of which none splits a reference or a line end. */
+function* readLong(
+  tree: TreeBuilder,
+  document: string,
+  [from, to]: readonly [from: number, to: number],
+  decode: (text: string, tree: TreeBuilder) => string,
+): Pieces<void> {
+  for (let [at, end] = [from, from]; at < to; at = end) {
+    end = Math.min(at + LONGEST_PIECE, to);
+    if (end < to) {
+      const reference = document.slice(end - LONGEST_REFERENCE, end).lastIndexOf('&');
+      if (reference >= 0) end += reference - LONGEST_REFERENCE;
+      if (document[end - 1] === '\r') end -= 1;
+    }
+    tree.text(decode(withLineFeeds(document.slice(at, end)), tree));
+    if (tree.isDue()) yield;
+  }
+}
+
+/** @returns the end of the markup that starts at a `<`, except CDATA */
+function readMarkup(document: string, at: number, tree: TreeBuilder): number {
   if (document.startsWith('</', at)) {
     const end = after(document, '>', at + 2);
     tree.endElement(document.slice(at + 2, end - 1).trimEnd());
     return end;
   }
+  tree.count();
+  if (document.startsWith('<!--', at)) return after(document, '-->', at + 4);
+  if (document.startsWith('<?', at)) return after(document, '?>', at + 2);
   return readOpening(document, at + 1, tree);
 }
 
 function after(document: string, delimiter: string, from: number): number {
-  const at = document.indexOf(delimiter, from);
-  if (at < 0) throw errors.make('bad-xml');
-  return at + delimiter.length;
+  const at = document.slice(from, from + LONGEST_TAG).indexOf(delimiter);
+  if (at < 0) throw unended(document, from);
+  return from + at + delimiter.length;
+}
+
+function unended(document: string, from: number): MirrorError {
+  return document.length > from + LONGEST_TAG ? answerTooLarge() : errors.make('bad-xml');
 }
 
 /** A name ends at white space or at the end of its tag. DAV's names are plain, and parsed names are compared with DAV's names. */
@@ -75,85 +126,136 @@ const TAG_END = /\s*(\/?)>/y;
 const BARE_TAG = /([^\s<>/=!?"'&]+)\s*(\/?)>/y;
 
 function readOpening(document: string, from: number, tree: TreeBuilder): number {
-  let at = from;
+  const part = document.slice(from, from + LONGEST_TAG);
+  let at = 0;
   const take = (pattern: RegExp): RegExpExecArray | null => {
     pattern.lastIndex = at;
-    const found = pattern.exec(document);
+    const found = pattern.exec(part);
     if (found !== null) at = pattern.lastIndex;
     return found;
   };
   const bare = take(BARE_TAG);
   const tag = bare?.[1] ?? take(NAME)?.[0];
-  const attributes: [name: string, value: string][] = [];
+  let declared: Map<string, string> | null = null;
+  let attributes: XmlElement['attributes'] = NO_ATTRIBUTES;
   for (let found = bare === null ? take(ATTRIBUTE) : null; found !== null; found = take(ATTRIBUTE)) {
     tree.count();
-    attributes.push([found[1] ?? '', decodeEntities(found[2] ?? found[3] ?? '', tree)]);
+    const [, name = '', quoted, value = quoted ?? ''] = found;
+    if (name === 'name') attributes = { name: decodeEntities(value, tree) };
+    else if (/^xmlns(:|$)/.test(name)) {
+      const namespace = `{${decodeEntities(value, tree)}}`;
+      declared ??= new Map();
+      declared.set(name.slice(6), NAMES.has(namespace) ? namespace : NO_NAMESPACE);
+    } else countReferences(value, tree);
   }
   const end = bare?.[2] ?? take(TAG_END)?.[1];
-  if (tag === undefined || end === undefined) throw errors.make('bad-xml');
-  tree.beginElement(tag, attributes);
+  if (tag === undefined || end === undefined)
+    throw part.includes('>') ? errors.make('bad-xml') : unended(document, from);
+  tree.beginElement(tag, declared, attributes);
   if (end === '/') tree.endElement(tag);
-  return at;
+  return from + at;
 }
 
 /** Prefixes that an element and its ancestors declare. */
 interface Namespaces {
   declared: ReadonlyMap<string, string>;
   outer: Namespaces | null;
-  /** Element names by tag: each name is stored once, however often it occurs. */
+  /** Names in use by tag. */
   names: Map<string, string>;
 }
 
 interface OpenElement {
   tag: string;
   namespaces: Namespaces | null;
-  element: XmlElement;
+  /** Null in an element with another name. */
+  element: XmlElement | null;
 }
 
 const NO_ATTRIBUTES: XmlElement['attributes'] = {};
 const NO_CHILDREN: XmlElement[] = [];
-/** Longest namespace name, since each element's name contains its namespace. */
-const LONGEST_NAMESPACE = 1_000;
+/** The element for all others of a namespace. */
+const OTHERS: ReadonlyMap<string, XmlElement> = new Map(
+  [...NAMES.keys()].map((name) => [name, { name, text: '', attributes: NO_ATTRIBUTES, children: NO_CHILDREN }]),
+);
 
 /** Builds the element tree during parsing. */
 class TreeBuilder {
   readonly #open: OpenElement[] = [];
+  readonly #length: number;
+  /** Receives the responses of a 207, which then do not stay in the tree. */
+  readonly #responses: ParsedResponse[] | null;
   #root: XmlElement | null = null;
   #count = 0;
+  #work = 0;
+
+  /** @param length characters of the document */
+  constructor(length: number, responses: ParsedResponse[] | null) {
+    this.#length = length;
+    this.#responses = responses;
+  }
 
   /** @throws MirrorError `answer-too-large` above the limit of elements, attributes and references */
   count(): void {
     this.#count += 1;
+    this.#work += 1;
     if (this.#count > MOST_ELEMENTS)
       throw answerTooLarge(message('caldav.too-many-elements', { count: MOST_ELEMENTS }));
   }
 
-  beginElement(tag: string, attributes: readonly [name: string, value: string][]): void {
-    this.count();
+  /** Adds the work of reading text. */
+  addWork(characters: number): void {
+    this.#work += characters * WORK_PER_CHARACTER;
+  }
+
+  /** Returns whether a piece of work is done, and starts the next. */
+  isDue(): boolean {
+    if (this.#work < ELEMENTS_AT_ONCE) return false;
+    this.#work = 0;
+    return true;
+  }
+
+  beginElement(tag: string, declared: ReadonlyMap<string, string> | null, attributes: XmlElement['attributes']): void {
     const parent = this.#open.at(-1);
     if (this.#open.length >= DEEPEST_ELEMENT) throw answerTooLarge();
     if (parent === undefined && this.#root !== null) throw errors.make('bad-xml');
-    const namespaces = withDeclared(attributes, parent?.namespaces ?? null);
-    const element: XmlElement = {
-      name: qualified(tag, namespaces),
-      text: '',
-      attributes: attributes.length === 0 ? NO_ATTRIBUTES : Object.fromEntries(attributes),
-      children: NO_CHILDREN,
-    };
-    if (parent === undefined) this.#root = element;
-    else if (parent.element.children === NO_CHILDREN) parent.element.children = [element];
-    else parent.element.children.push(element);
-    this.#open.push({ tag, namespaces, element });
+    const outer = parent?.namespaces ?? null;
+    const namespaces = declared === null ? outer : { declared, outer, names: new Map<string, string>() };
+    this.#open.push({ tag, namespaces, element: this.#elementOf(parent, tag, namespaces, attributes) });
+  }
+
+  #elementOf(
+    parent: OpenElement | undefined,
+    tag: string,
+    namespaces: Namespaces | null,
+    attributes: XmlElement['attributes'],
+  ): XmlElement | null {
+    if (parent?.element === null) return null;
+    const name = qualified(tag, namespaces);
+    const other = OTHERS.get(name);
+    if (other !== undefined) append(parent?.element, other);
+    // The children of a root with any name are read.
+    if (other !== undefined && parent !== undefined) return null;
+    const element: XmlElement = { name, text: '', attributes, children: NO_CHILDREN };
+    this.#root ??= element;
+    return element;
   }
 
   text(text: string): void {
-    const inner = this.#open.at(-1)?.element;
-    if (inner !== undefined) inner.text += text;
-    else if (text.trim() !== '') throw errors.make('bad-xml');
+    this.addWork(text.length);
+    const inner = this.#open.at(-1);
+    if (inner === undefined && text.trim() !== '') throw errors.make('bad-xml');
+    if (inner?.element != null) inner.element.text += text;
   }
 
   endElement(tag: string): void {
-    if (this.#open.pop()?.tag !== tag) throw errors.make('bad-xml');
+    const ended = this.#open.pop();
+    if (ended?.tag !== tag) throw errors.make('bad-xml');
+    const { element } = ended;
+    if (element === null) return;
+    element.text = withoutDocument(element.text, this.#length);
+    const isResponse = this.#open.length === 1 && element.name === `${DAV}response`;
+    if (isResponse && this.#responses !== null) this.#responses.push(parseResponse(element));
+    else append(this.#open.at(-1)?.element, element);
   }
 
   end(): XmlElement {
@@ -162,43 +264,52 @@ class TreeBuilder {
   }
 }
 
-function withDeclared(
-  attributes: readonly [name: string, value: string][],
-  outer: Namespaces | null,
-): Namespaces | null {
-  const declarations = attributes.filter(([name]) => /^xmlns(:|$)/.test(name));
-  if (declarations.length === 0) return outer;
-  if (declarations.some(([, uri]) => uri.length > LONGEST_NAMESPACE)) throw answerTooLarge();
-  return { declared: new Map(declarations.map(([name, uri]) => [name.slice(6), uri])), outer, names: new Map() };
+function append(parent: XmlElement | null | undefined, element: XmlElement): void {
+  if (parent == null) return;
+  if (parent.children === NO_CHILDREN) parent.children = [element];
+  else parent.children.push(element);
+}
+
+/** Longest text that V8 copies out of a document; a longer part of a text keeps the whole text in memory. */
+const LONGEST_COPY = 12;
+
+/** Copies a short text of a long document, so that a stored ETag does not keep an answer of many MiB in memory. */
+function withoutDocument(text: string, length: number): string {
+  const isShare = text.length <= LONGEST_COPY || length <= LONGEST_PIECE || text.length * 4 > length;
+  return isShare ? text : Buffer.from(text, 'utf16le').toString('utf16le');
 }
 
 function qualified(tag: string, namespaces: Namespaces | null): string {
   const cached = namespaces?.names.get(tag);
   if (cached !== undefined) return cached;
-  const name = nameOf(tag, namespaces);
-  namespaces?.names.set(tag, name);
-  return name;
-}
-
-function nameOf(tag: string, namespaces: Namespaces | null): string {
   const colon = tag.indexOf(':');
   const prefix = colon < 0 ? '' : tag.slice(0, colon);
   let around = namespaces;
   while (around !== null && !around.declared.has(prefix)) around = around.outer;
-  return `{${around?.declared.get(prefix) ?? ''}}${tag.slice(colon + 1)}`;
+  const namespace = around?.declared.get(prefix) ?? NO_NAMESPACE;
+  const name = NAMES.get(namespace)?.get(tag.slice(colon + 1));
+  if (name !== undefined) namespaces?.names.set(tag, name);
+  return name ?? namespace;
 }
 
-/** Converts line ends to XML's form (section 2.11). */
+/** Converts line ends to XML's form (section 2.11). `replaceAll` would keep 32 bytes for each line end until the text is read. */
 function withLineFeeds(text: string): string {
-  return text.includes('\r') ? text.replaceAll(/\r\n?/g, '\n') : text;
+  return text.includes('\r') ? text.split('\r\n').join('\n').split('\r').join('\n') : text;
 }
 
 const REFERENCE = /&(?:#(\d{1,7})|#x([\da-f]{1,6})|(\w+));/gi;
+/** Length of `&#1114111;`. */
+const LONGEST_REFERENCE = 10;
 
-/** Decodes XML's five entities and character references once. Each reference adds to the element limit. */
-function decodeEntities(text: string, tree: TreeBuilder): string {
+/** Each reference adds to the element limit. */
+function countReferences(text: string, tree: TreeBuilder): void {
   for (let at = text.indexOf('&'); at >= 0; at = text.indexOf('&', at + 1)) tree.count();
+}
+
+/** Decodes XML's five entities and character references once. */
+function decodeEntities(text: string, tree: TreeBuilder): string {
   if (!text.includes('&')) return text;
+  countReferences(text, tree);
   return text.replaceAll(REFERENCE, (whole, decimal, hex, name) => {
     if (name !== undefined) return ENTITIES.get(name) ?? whole;
     const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
@@ -229,47 +340,20 @@ interface ParsedResponse {
 }
 
 interface ParsedPart {
-  /** Present in the first part. */
+  /** Present in the last part. */
   syncToken: string | null;
   responses: ParsedResponse[];
 }
 
-/** Responses per part: processing a part of a list takes about a millisecond. */
-const RESPONSES_AT_ONCE = 256;
-/** Elements per part. */
-const ELEMENTS_AT_ONCE = 2_000;
-
-const threads = new Apart(new URL('./multistatus-entry.ts', import.meta.url));
-
 /**
- * Parses a 207 in parts. Large responses are parsed in a thread with limits on time and memory.
- * @param host source of the response
+ * Parses a 207 in parts, of which each takes about a millisecond. A part is not kept.
  * @throws MirrorError `contract`, codes `bad-xml` and `answer-too-large`
  */
-export async function* multistatusOf(body: string, host: string): AsyncGenerator<ParsedPart, void> {
-  if (body.length <= LARGE_XML_LENGTH) yield* partsOf(body);
-  else for await (const part of threads.ask(body, host)) yield JSON.parse(String(part)) as ParsedPart;
-}
-
-/** Runs in the thread. Parts are sent as JSON, which the receiving thread parses several times faster than it copies objects. */
-export function* partsInThread(body: string): Generator<string, void> {
-  for (const part of partsOf(body)) yield JSON.stringify(part);
-}
-
-function* partsOf(body: string): Generator<ParsedPart, void> {
-  const root = parseXml(body);
-  let part: ParsedPart = { syncToken: child(root, `${DAV}sync-token`)?.text.trim() || null, responses: [] };
-  let elements = 0;
-  for (const response of childrenOf(root, `${DAV}response`)) {
-    const parsed = parseResponse(response);
-    part.responses.push(parsed);
-    elements += parsed.hrefs.length + parsed.found.reduce((sum, property) => sum + sizeOf(property), 0);
-    if (part.responses.length < RESPONSES_AT_ONCE && elements < ELEMENTS_AT_ONCE) continue;
-    yield part;
-    part = { syncToken: null, responses: [] };
-    elements = 0;
-  }
-  yield part;
+export function* multistatusOf(body: string): Generator<ParsedPart, void> {
+  const responses: ParsedResponse[] = [];
+  const tree = new TreeBuilder(body.length, responses);
+  for (const _ of readInto(tree, body)) yield { syncToken: null, responses: responses.splice(0) };
+  yield { syncToken: child(tree.end(), `${DAV}sync-token`)?.text.trim() || null, responses };
 }
 
 /**
@@ -280,7 +364,7 @@ function parseResponse(response: XmlElement): ParsedResponse {
   const found = new Map<string, XmlElement>();
   for (const propstat of childrenOf(response, `${DAV}propstat`)) {
     if (statusOf(propstat) !== 200) continue;
-    for (const property of child(propstat, `${DAV}prop`)?.children ?? []) found.set(property.name, trimmed(property));
+    for (const property of child(propstat, `${DAV}prop`)?.children ?? []) found.set(property.name, property);
   }
   return {
     hrefs: childrenOf(response, `${DAV}href`).map(({ text }) => text),
@@ -289,17 +373,10 @@ function parseResponse(response: XmlElement): ParsedResponse {
   };
 }
 
-/** Keeps only the attribute in use; transfer of other attributes would be wasted work. */
-function trimmed({ name, text, attributes, children }: XmlElement): XmlElement {
-  const retained: XmlElement['attributes'] = attributes.name === undefined ? {} : { name: attributes.name };
-  return { name, text, attributes: retained, children: children.map(trimmed) };
-}
-
-function sizeOf({ children }: XmlElement): number {
-  return children.reduce((sum, inner) => sum + sizeOf(inner), 1);
-}
+/** Characters of a status line that are read. */
+const LONGEST_STATUS = 200;
 
 function statusOf(element: XmlElement): number | null {
-  const match = /^\s*HTTP\/[\d.]+\s+(\d{3})/.exec(child(element, `${DAV}status`)?.text ?? '');
+  const match = /^\s*HTTP\/[\d.]+\s+(\d{3})/.exec(child(element, `${DAV}status`)?.text.slice(0, LONGEST_STATUS) ?? '');
   return match === null ? null : Number(match[1]);
 }

@@ -59,7 +59,7 @@ describe('hrefs', () => {
     'a.ics',
     '\n  /dav/me%40home/cal/a.ics  ',
   ])('compare equal in every spelling: %j', (href) => {
-    const url = resolveHref(asked, href);
+    const url = resolveHref(asked, href)!;
     expect(comparablePath(url)).toBe('/dav/me@home/cal/a.ics');
     expect(url.host).toBe('cloud.example.com');
     expect(isMember(asked, url)).toBe(true);
@@ -67,8 +67,18 @@ describe('hrefs', () => {
 
   test('keep to the members of the collection', () => {
     for (const href of ['/dav/me@home/cal/', '/dav/me@home/cal', '/dav/me@home/other/a.ics', 'sub/a.ics', '../a.ics']) {
-      expect(isMember(asked, resolveHref(asked, href))).toBe(false);
+      expect(isMember(asked, resolveHref(asked, href)!)).toBe(false);
     }
+  });
+
+  test.each([
+    ['relative, to a long path', new URL(`https://cloud.example.com/${'b'.repeat(2_000)}/`), 'c'.repeat(30)],
+    ['longer than the limit', asked, `/${'c'.repeat(2_048)}`],
+    ['longer with escapes', asked, `/${'é'.repeat(400)}`],
+    ['on another site', asked, `https://inner.example/${'é'.repeat(400)}`],
+  ])('whose URL is too long are no URL: %s', (_, from, href) => {
+    expect(resolveHref(from, href)).toBeNull();
+    expect(resolveHref(from, href.slice(0, 10))).not.toBeNull();
   });
 
   test('a name with a broken escape is compared as it stands', () => {

@@ -305,6 +305,12 @@ describe('waits and other servers', () => {
     expect(elsewhere.requests).toEqual([]);
   });
 
+  test('a redirect to a URL of more than 2,048 characters is not followed', async () => {
+    const server = await serve(() => ({ status: 307, headers: { location: `/${'a'.repeat(2_048)}/x.ics` } }));
+    await expect(applyOn(server, create)).rejects.toMatchObject({ actor: 'contract', code: 'answer-too-large' });
+    expect(server.requests).toHaveLength(1);
+  });
+
   test('a redirect that leads in circles ends', async () => {
     const server = await serve(({ path }) => ({ status: 302, headers: { location: path } }));
     await expect(applyOn(server, create)).rejects.toMatchObject({ code: 'redirected-elsewhere' });

@@ -1,36 +1,42 @@
 import fc from 'fast-check';
 import { XMLParser } from 'fast-xml-parser';
 import { describe, expect, test } from 'vitest';
-import { LARGE_XML_LENGTH } from '../../../src/connectors/caldav/limits.ts';
-import {
-  CALDAV,
-  child,
-  DAV,
-  escapeXml,
-  multistatusOf,
-  parseXml,
-  type XmlElement,
-} from '../../../src/connectors/caldav/xml.ts';
+import { ELEMENTS_AT_ONCE, LONGEST_PIECE } from '../../../src/connectors/caldav/limits.ts';
+import { child, escapeXml, multistatusOf, parseXml, type XmlElement } from '../../../src/connectors/caldav/xml.ts';
+import { CALDAV, DAV } from '../../../src/connectors/caldav/xml-names.ts';
 
 describe('reading XML', () => {
   test.each([
-    ['prefix D', '<D:a xmlns:D="DAV:"><D:b>1</D:b></D:a>'],
-    ['no prefix', '<a xmlns="DAV:"><b>1</b></a>'],
-    ['another prefix further in', '<a xmlns="DAV:"><ns0:b xmlns:ns0="DAV:">1</ns0:b></a>'],
-    ['CDATA', '<a xmlns="DAV:"><b><![CDATA[1]]></b></a>'],
+    ['prefix D', '<D:prop xmlns:D="DAV:"><D:href>1</D:href></D:prop>'],
+    ['no prefix', '<prop xmlns="DAV:"><href>1</href></prop>'],
+    ['another prefix further in', '<prop xmlns="DAV:"><ns0:href xmlns:ns0="DAV:">1</ns0:href></prop>'],
+    ['CDATA', '<prop xmlns="DAV:"><href><![CDATA[1]]></href></prop>'],
     [
       'a declaration, a comment and a byte order mark',
-      '\uFEFF<?xml version="1.0"?><!-- x --><a xmlns="DAV:"><b>1</b></a>',
+      '\uFEFF<?xml version="1.0"?><!-- x --><prop xmlns="DAV:"><href>1</href></prop>',
     ],
   ])('names elements by namespace, whatever the spelling: %s', (_name, document) => {
     const root = parseXml(document);
-    expect(root.name).toBe(`${DAV}a`);
-    expect(child(root, `${DAV}b`)?.text).toBe('1');
+    expect(root.name).toBe(`${DAV}prop`);
+    expect(child(root, `${DAV}href`)?.text).toBe('1');
   });
 
   test('distinguishes elements with the same name in two namespaces', () => {
     const root = parseXml('<a xmlns="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav"><calendar/><C:calendar/></a>');
     expect(root.children.map(({ name }) => name)).toEqual([`${DAV}calendar`, `${CALDAV}calendar`]);
+  });
+
+  test('keeps no name that is not compared, and nothing in such an element', () => {
+    const root = parseXml('<a xmlns="u"><D:b xmlns:D="DAV:" c="1"><D:href/></D:b><href name="n" x="1"/><e>1</e></a>');
+    const empty = { text: '', attributes: {}, children: [] };
+    expect(root).toEqual({
+      ...{ name: '{}', text: '', attributes: {} },
+      children: [
+        { name: DAV, ...empty },
+        { name: '{}href', ...empty, attributes: { name: 'n' } },
+        { name: '{}', ...empty },
+      ],
+    });
   });
 
   test('decodes the five entities and character references, once, and keeps white space', () => {
@@ -40,8 +46,8 @@ describe('reading XML', () => {
 
   test('writes what it reads back', () => {
     const text = `<&>"' ]]> é😀`;
-    const root = parseXml(`<a b="${escapeXml(text)}">${escapeXml(text)}</a>`);
-    expect(root).toMatchObject({ text, attributes: { b: text } });
+    const root = parseXml(`<a name="${escapeXml(text)}">${escapeXml(text)}</a>`);
+    expect(root).toMatchObject({ text, attributes: { name: text } });
   });
 
   test.each([
@@ -58,22 +64,24 @@ describe('reading XML', () => {
 });
 
 describe('as another parser reads it', () => {
-  const name = fc.constantFrom('a', 'D:b', 'C:c', 'href');
+  const name = fc.constantFrom('prop', 'D:status', 'C:comp', 'href');
   const text = fc.string({ unit: fc.constantFrom('x', ' ', '\n', '\r\n', '&amp;', '&#233;', 'é', '"', "'", ']', '-') });
   const { document } = fc.letrec<{ document: string }>((tie) => ({
     document: fc
       .tuple(
         name,
-        fc.array(fc.tuple(fc.constantFrom('p', 'q:r'), text), { maxLength: 2 }),
+        fc.array(fc.tuple(fc.constantFrom('name', 'q:r'), text), { maxLength: 2 }),
         fc.array(tie('piece') as never),
       )
       .map(([tag, attributes, pieces]) => {
-        const written = attributes.map(([key, value], index) => ` ${key}${index}="${value.replaceAll('"', '')}"`);
+        const written = attributes.map(
+          ([key, value], index) => ` ${key}${index === 0 ? '' : index}="${value.replaceAll('"', '')}"`,
+        );
         return `<${tag}${written.join('')}>${(pieces as string[]).join('')}</${tag}>`;
       }),
     piece: fc.oneof(
       { weight: 2, arbitrary: text },
-      fc.constantFrom('<!-- no -->', '<?no?>', '<e/>', '<e f="1" />'),
+      fc.constantFrom('<!-- no -->', '<?no?>', '<all/>', '<all name="1" />'),
       text.map((inner) => `<![CDATA[${inner.replaceAll(']', '')}]]>`),
       tie('document'),
     ),
@@ -95,7 +103,13 @@ describe('as another parser reads it', () => {
         const tag = Object.keys(node).find((key) => key !== ':@' && !key.startsWith('#'));
         return tag === undefined
           ? []
-          : [[tag.replace(/^\w+:/, ''), Object.keys(node[':@'] ?? {}), ...namesIn(node[tag] as never)]];
+          : [
+              [
+                tag.replace(/^\w+:/, ''),
+                Object.keys(node[':@'] ?? {}).filter((key) => key === 'name'),
+                ...namesIn(node[tag] as never),
+              ],
+            ];
       });
     const ours = ({ name, attributes, children }: XmlElement): unknown[] => [
       name.slice(2),
@@ -130,23 +144,59 @@ const member = fc
       `<response><href>/a</href><href>/b</href><propstat><prop>${properties.join('')}</prop><status>HTTP/1.1 ${status}</status></propstat></response>`,
   );
 
-test('a 207 is the same whether a thread parses it or not', async () => {
-  const padding = `<!--${' '.repeat(LARGE_XML_LENGTH)}-->`;
-  await fc.assert(
-    fc.asyncProperty(fc.array(fc.oneof(member, element), { maxLength: 8 }), async (responses) => {
-      const document = `<multistatus xmlns="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav">${responses.join('')}<sync-token> t </sync-token></multistatus>`;
-      const here = await Array.fromAsync(multistatusOf(document, 'dav.example'));
-      expect(await Array.fromAsync(multistatusOf(document + padding, 'dav.example'))).toEqual(here);
+test('a 207 is the same whether it is read in one part or in many', () => {
+  const pause = '<!---->'.repeat(ELEMENTS_AT_ONCE);
+  const long = '<!-- -->'.repeat(LONGEST_PIECE / 8 + 1);
+  fc.assert(
+    fc.property(fc.array(fc.oneof(member, element), { maxLength: 8 }), (responses) => {
+      const whole = (between: string) => {
+        const inner = [...responses, '<sync-token> t </sync-token>'].join(between);
+        const parts = [
+          ...multistatusOf(
+            `<multistatus xmlns="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav">${inner}${between}</multistatus>`,
+          ),
+        ];
+        return {
+          count: parts.length,
+          token: parts.at(-1)?.syncToken,
+          members: parts.flatMap((part) => part.responses),
+        };
+      };
+      const { count, ...once } = whole('');
+      expect(count).toBe(1);
+      expect(whole(pause)).toEqual({ ...once, count: expect.toSatisfy((parts) => parts > responses.length) });
+      expect(whole(long)).toMatchObject(once);
     }),
+    { numRuns: 20 },
   );
 });
 
-test('a 207 that is no XML is refused with the same code', async () => {
-  const read = (text: string) => Array.fromAsync(multistatusOf(text, 'dav.example'));
-  for (const length of [1, LARGE_XML_LENGTH]) {
-    await expect(read(`<multistatus>${' '.repeat(length)}`)).rejects.toMatchObject({
-      code: 'bad-xml',
-      actor: 'contract',
-    });
+test('a long text is the same as its parts, wherever a reference or a line end is cut', () => {
+  const piece = fc.constantFrom('&amp;', '&#x10FFFF;', '&#10;', '\r\n', '\r', '\n', 'a', 'é', '😀', '&', '&unknown;');
+  fc.assert(
+    fc.property(
+      fc.array(piece, { minLength: 1, maxLength: 30 }),
+      fc.nat({ max: 12 }),
+      fc.boolean(),
+      (pieces, shift, isPlain) => {
+        const padding = 'x'.repeat(LONGEST_PIECE - shift);
+        const read = (text: string) => parseXml(`<a>${isPlain ? text : `<![CDATA[${text}]]>`}</a>`).text;
+        expect(read(padding + pieces.join(''))).toBe(padding + read(pieces.join('')));
+      },
+    ),
+  );
+});
+
+test('a short text of a long document keeps its content', () => {
+  const text = '"an ETag of some length 😀"';
+  const padding = ' '.repeat(4 * LONGEST_PIECE);
+  const parts = multistatusOf(`<multistatus xmlns="DAV:"><sync-token>${text}</sync-token>${padding}</multistatus>`);
+  expect([...parts].at(-1)).toMatchObject({ syncToken: text });
+});
+
+test('a 207 that is no XML is refused', () => {
+  const read = (text: string) => [...multistatusOf(text)];
+  for (const rest of [' ', ' '.repeat(5 * LONGEST_PIECE), '<![CDATA[', `<![CDATA[${' '.repeat(LONGEST_PIECE)}`]) {
+    expect(() => read(`<multistatus>${rest}`)).toThrow(expect.objectContaining({ code: 'bad-xml', actor: 'contract' }));
   }
 });
