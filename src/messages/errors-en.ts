@@ -363,7 +363,6 @@ export const ERRORS_EN = {
   'same-signing-secret': 'set the same signing secret on both sides',
   'answer-too-large.time': 'reading the answer takes more than {count:ms|ms}',
   'answer-too-large.memory': 'reading the answer takes more than {count:MiB|MiB} of memory',
-  'too-many-layouts': 'the answer has more than {count} different names and orders of members',
   'address-kind.public': 'a URL of the public internet without TLS',
   'address-kind.private': 'in a private network',
   'address-kind.loopback': 'on this host (loopback)',

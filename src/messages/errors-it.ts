@@ -374,7 +374,6 @@ export const ERRORS_IT = {
   'same-signing-secret': 'impostare lo stesso segreto di firma da entrambe le parti',
   'answer-too-large.time': 'la lettura della risposta richiede più di {count:ms|ms}',
   'answer-too-large.memory': 'la lettura della risposta richiede più di {count:MiB|MiB} di memoria',
-  'too-many-layouts': 'la risposta contiene più di {count} nomi e ordini diversi di membri',
   'address-kind.public': 'un URL di internet pubblico senza TLS',
   'address-kind.private': 'in una rete privata',
   'address-kind.loopback': 'su questo host (loopback)',
