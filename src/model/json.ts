@@ -236,12 +236,12 @@ class Layouts {
       this.found = before;
     } else {
       hash ^= hash >>> 15;
-      this.found = this.#known(hash, before, from, to) || this.#add(hash, before, from, to);
+      this.found = this.#existing(hash, before, from, to) || this.#add(hash, before, from, to);
     }
     return to;
   }
 
-  #known(hash: number, before: number, from: number, to: number): number {
+  #existing(hash: number, before: number, from: number, to: number): number {
     const fields = this.#fields;
     let steps = 0;
     let layout = this.#first[hash & (LISTS - 1)] ?? 0;
