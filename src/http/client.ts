@@ -1,11 +1,12 @@
 import { type OpenSpan, type SpanStart, type Spans, spanned } from '../log/logger.ts';
+import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
+import { isModestJson, MOST_VALUES } from '../model/json.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { OPERATORS_REACH, PUBLIC_REACH, type Reach } from '../settings/outbound-schema.ts';
-import { checkJson } from './json-check.ts';
 import { type Resolve, wayTo } from './pinned.ts';
 import { retryAfterMs } from './retry.ts';
-import { stopped, transmit } from './transport.ts';
+import { answerTooLarge, stopped, transmit } from './transport.ts';
 
 /** Interval for recording that timers fire. */
 const BEAT_MS = 100;
@@ -240,9 +241,7 @@ async function openOnce(request: HttpRequest, options: HttpClientOptions): Promi
   return {
     ...{ ...head, body },
     async whole() {
-      const pieces = await Array.fromAsync(body);
-      await checkJson(pieces, new URL(url).host);
-      return joinedLater(head, pieces);
+      return joinedLater(head, await Array.fromAsync(body));
     },
   };
 }
@@ -274,6 +273,15 @@ function fetchThrough(
       signal: request.signal,
       ...(body === undefined ? {} : { body }),
     });
+    // A library may parse the body itself.
+    if (!isModestJson(answer.body)) {
+      throw answerTooLarge(
+        message('about', {
+          cause: message('too-many-values', { values: MOST_VALUES }),
+          names: new URL(request.url).host,
+        }),
+      );
+    }
     const bodyless = answer.status === 204 || answer.status === 304 || request.method === 'HEAD';
     return new Response(bodyless ? null : (answer.body as Uint8Array<ArrayBuffer>), {
       status: answer.status,

@@ -196,7 +196,7 @@ export const EN = {
     'add the word to "words" of the resource in the clinic profile, or use one of the words there',
   'empty-answer': 'the answer is empty',
   'not-utf8': 'the answer is not UTF-8',
-  'too-many-values': 'the answer has more than {values} values, or too many levels',
+  'too-many-values': 'the answer has more than {values} values, or too many levels or names',
   'not-json': 'the answer of {bytes} bytes is not JSON, or is truncated',
   'name-unknown.remedy': 'correct the host name, or check the DNS server of this host',
   'certificate-refused.remedy':

@@ -18,7 +18,6 @@ export const ERRORS_IT = {
   'answer-missing.remedy': 'aggiungere {id} a {file} ed eseguire di nuovo lo stesso comando',
   'answer-timeout': 'nessuna risposta entro 10 secondi',
   'answer-timeout.remedy': 'verificare che il server sia attivo, e il suo URL',
-  'answer-too-costly.remedy': 'richiedere pagine più piccole, o verificare le risposte dell’host',
   'answer-unusable': 'la risposta a {id} non è utilizzabile',
   'answers-unreadable': 'il file delle risposte non è YAML',
   'answers-unreadable.remedy': 'scrivere il file come in docs/quickstart.md',
@@ -372,9 +371,6 @@ export const ERRORS_IT = {
   'mail.tls-failed.remedy':
     'correggere host, porta e security, o impostare certificateAuthority per un certificato privato',
   'same-signing-secret': 'impostare lo stesso segreto di firma da entrambe le parti',
-  'answer-too-large.time': 'la lettura della risposta richiede più di {count:ms|ms}',
-  'answer-too-large.memory': 'la lettura della risposta richiede più di {count:MiB|MiB} di memoria',
-  'too-many-layouts': 'la risposta contiene più di {count} nomi e ordini diversi di membri',
   'address-kind.public': 'un URL di internet pubblico senza TLS',
   'address-kind.private': 'in una rete privata',
   'address-kind.loopback': 'su questo host (loopback)',

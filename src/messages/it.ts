@@ -212,7 +212,7 @@ export const IT = {
     'aggiungere la parola a "words" della risorsa nel profilo della clinica, oppure usare una delle parole presenti',
   'empty-answer': 'la risposta è vuota',
   'not-utf8': 'la risposta non è in UTF-8',
-  'too-many-values': 'la risposta contiene più di {values} valori, o troppi livelli',
+  'too-many-values': 'la risposta contiene più di {values} valori, o troppi livelli o nomi',
   'not-json': 'la risposta di {bytes} byte non è JSON, o è troncata',
   'name-unknown.remedy': 'correggere il nome dell’host, o verificare il server DNS di questo host',
   'certificate-refused.remedy':

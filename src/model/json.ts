@@ -1,5 +1,8 @@
-/** Maximum number of values in a text. The smallest values take 3 bytes of text, 60 bytes of memory and a tenth of a microsecond each. */
-export const MOST_VALUES = 500_000;
+/**
+ * Maximum cost of a text. A value costs 1: a tenth of a microsecond to parse and 60 bytes of memory. A new name or order of members costs
+ * more, see {@link costOf}.
+ */
+export const MOST_VALUES = 600_000;
 /** Maximum nesting. No known API nests deeper than ten, and each level costs a recursive call. */
 const DEEPEST = 100;
 
@@ -9,7 +12,8 @@ const [LIST, LIST_END] = [0x5b, 0x5d];
 const CURLED = 0x20;
 
 /**
- * Parses JSON (RFC 8259) with or without a byte order mark; undefined for malformed or too large text. A whole number that JavaScript would
+ * Parses JSON (RFC 8259) with or without a byte order mark; undefined for malformed or too costly text. All foreign JSON is parsed here,
+ * since the check and the parser must not be separated. A whole number that JavaScript would
  * round (an id above 2^53) becomes a string of digits.
  * @param mostValues usually {@link MOST_VALUES}
  */
@@ -34,7 +38,7 @@ const LEAST_ROUNDED = 16;
  * Parses like `JSON.parse`, but returns whole numbers that would be rounded as strings.
  * @throws SyntaxError for malformed JSON
  */
-export function parseExactly(text: string): unknown {
+function parseExactly(text: string): unknown {
   return JSON.parse(mayHoldLongNumber(text) ? withLongNumbersQuoted(text) : text);
 }
 
@@ -53,7 +57,7 @@ export function exactNumber(digits: string): number | object {
   return Number.isSafeInteger(Number(digits)) ? Number(digits) : exactJson.rawJSON(digits);
 }
 
-/** Lists the numbers in a JSON text that {@link parseExactly} returns as strings. */
+/** Lists the numbers in a JSON text that {@link parseJson} returns as strings. */
 export function longNumbersIn(text: string): LongNumbers {
   const found = new Set<string>();
   if (!mayHoldLongNumber(text)) return found;
@@ -65,7 +69,7 @@ export function longNumbersIn(text: string): LongNumbers {
   return found;
 }
 
-/** Restores strings from {@link parseExactly} to numbers before a value returns to its source. */
+/** Restores strings from {@link parseJson} to numbers before a value returns to its source. */
 export function withLongNumbers(value: unknown, numbers: LongNumbers, name = ''): unknown {
   if (numbers.size === 0) return value;
   if (typeof value === 'string') return numbers.has(keyOf(name, value)) ? exactNumber(value) : value;
@@ -81,21 +85,21 @@ function keyOf(name: string, digits: string): string {
 /** Checks each sixteenth character, because every run of sixteen digits contains one. The first check of a run decides. */
 function mayHoldLongNumber(text: string): boolean {
   for (let at = LEAST_ROUNDED - 1; at < text.length; at += LEAST_ROUNDED) {
-    if (!isDigit(text, at)) continue;
+    if (!isDigit(text.charCodeAt(at))) continue;
     let from = at;
-    while (at - from < LEAST_ROUNDED && isDigit(text, from - 1)) from -= 1;
+    while (at - from < LEAST_ROUNDED && isDigit(text.charCodeAt(from - 1))) from -= 1;
     let to = at + 1;
-    while (to - from < LEAST_ROUNDED && isDigit(text, to)) to += 1;
+    while (isDigit(text.charCodeAt(to))) to += 1;
     if (to - from >= LEAST_ROUNDED && BEFORE_NUMBER.has(text[from - 1] ?? '')) return true;
+    at += Math.floor((to - at) / LEAST_ROUNDED) * LEAST_ROUNDED;
   }
   return false;
 }
 
 const BEFORE_NUMBER = new Set(['', '-', ':', ',', '[', ' ', '\t', '\n', '\r']);
 
-function isDigit(text: string, at: number): boolean {
-  const code = text.charCodeAt(at);
-  return code >= 0x30 && code <= 0x39;
+function isDigit(code: number | undefined): boolean {
+  return code !== undefined && code >= 0x30 && code <= 0x39;
 }
 
 /** Copies whole stretches between numbers: a copy per quote would create too many parts of a text. */
@@ -135,32 +139,142 @@ function afterString(text: string, quote: number): number {
   return text.length;
 }
 
-/** Decides whether a JSON text is safe to parse. One pass counts values and depth before any memory is allocated. */
+/** Decides whether a JSON text is safe to parse. */
 export function isModestJson(text: Uint8Array, mostValues = MOST_VALUES): boolean {
-  return valuesIn(text, mostValues) <= mostValues;
+  return costOf(text, mostValues) <= mostValues;
 }
 
-/** Counts the values of a JSON text; Infinity above the limit or if nested too deep. */
-export function valuesIn(text: Uint8Array, mostValues: number): number {
+/**
+ * Measures what parsing a JSON text costs, in values: Infinity above the limit or if nested too deep. One pass over the bytes, which keeps
+ * only the sequences of names it has met. The text may be malformed: then the cost is that of the part before the fault, or more.
+ */
+export function costOf(text: Uint8Array, mostValues: number): number {
   const { length } = text;
+  const layouts = new Layouts(text);
+  /** For each level, the layout of the open object so far; -1 for a list. */
+  const open = new Int32Array(DEEPEST + 1).fill(-1);
   let values = 1;
   let depth = 0;
+  let isName = false;
   for (let at = 0; at < length; at += 1) {
     const byte = text[at] ?? 0;
     if (byte === QUOTE) {
-      at += 1;
-      while (at < length && text[at] !== QUOTE) at += text[at] === BACKSLASH ? 2 : 1;
+      const end = isName ? layouts.endOfName(at + 1, open[depth] ?? 0) : afterText(text, at) - 1;
+      if (isName) open[depth] = layouts.found;
+      else if (end - at <= LONGEST_SHARED) values += 1;
+      isName = false;
+      at = end;
     } else if (byte === COMMA) {
       values += 1;
+      isName = (open[depth] ?? -1) >= 0;
+      if (values + layouts.cost > mostValues) return Infinity;
     } else if ((byte | CURLED) === OPENING) {
       values += 1;
       depth += 1;
-      if (depth > DEEPEST || values > mostValues) return Infinity;
+      isName = byte === OPENING;
+      if (depth > DEEPEST) return Infinity;
+      open[depth] = isName ? 0 : -1;
     } else if ((byte | CURLED) === CLOSING) {
-      depth -= 1;
+      depth = Math.max(depth - 1, 0);
+      isName = false;
+    } else if (isDigit(byte)) {
+      const from = at;
+      while (isDigit(text[at + 1])) at += 1;
+      const digits = at + 1 - from;
+      if (digits >= LEAST_ROUNDED) values += Math.floor(digits / DIGITS_PER_VALUE);
     }
   }
-  return values > mostValues ? Infinity : values;
+  return values + layouts.cost > mostValues ? Infinity : values + layouts.cost;
+}
+
+/** Digits that cost as much as one value in a number that may be read as a string. */
+const DIGITS_PER_VALUE = 8;
+/** V8 looks up strings of up to ten characters in its table of strings, at the cost of a second value. */
+const LONGEST_SHARED = 11;
+
+/** V8 creates a hidden class for each new sequence of names, measured at 1 to 2 µs: as much as this number of values. */
+const NEW_LAYOUT = 10;
+/** Number of earlier names in an object that cost as much as one value, for a new sequence. */
+const NAMES_PER_VALUE = 10;
+/** V8 stores an object with more members as a table, at half a microsecond per member. */
+const WIDE = 250;
+const WIDE_MEMBER = 5;
+
+/** Lists of layouts with the same last bits of their hash. */
+const LISTS = 4_096;
+/** Steps in such a list, or compared bytes, that cost as much as one value: names with equal hashes gain nothing. */
+const STEPS_PER_VALUE = 16;
+/** Numbers per layout: the next one in its list, the layout without the last name, the hash, the name's place, and the number of names. */
+const [NEXT, BEFORE, HASH, FROM, TO, NAMES, FIELDS] = [0, 1, 2, 3, 4, 5, 6];
+
+/** The sequences of names in a text. Layout 0 is the object without a name. Rows with known names cost nothing. */
+class Layouts {
+  /** Cost of all names so far, in values. */
+  cost = 0;
+  /** Layout after the last name. */
+  found = 0;
+  readonly #text: Uint8Array;
+  readonly #first = new Int32Array(LISTS);
+  readonly #fields: number[] = [0, 0, 0, 0, 0, 0];
+
+  constructor(text: Uint8Array) {
+    this.#text = text;
+  }
+
+  /** Reads the name from this position on, as the next of an object with this layout, and returns the position of its closing quote. */
+  endOfName(from: number, before: number): number {
+    const text = this.#text;
+    const { length } = text;
+    let hash = before;
+    let to = from;
+    for (; to < length && text[to] !== QUOTE; to += 1) {
+      if (text[to] === BACKSLASH) to += 1;
+      hash = Math.imul(hash ^ (text[to] ?? 0), 0x01_00_01_93);
+    }
+    if ((this.#fields[before * FIELDS + NAMES] ?? 0) >= WIDE) {
+      this.cost += WIDE_MEMBER;
+      this.found = before;
+    } else {
+      hash ^= hash >>> 15;
+      this.found = this.#existing(hash, before, from, to) || this.#add(hash, before, from, to);
+    }
+    return to;
+  }
+
+  #existing(hash: number, before: number, from: number, to: number): number {
+    const fields = this.#fields;
+    let steps = 0;
+    let layout = this.#first[hash & (LISTS - 1)] ?? 0;
+    for (; layout !== 0; layout = fields[layout * FIELDS + NEXT] ?? 0) {
+      const at = layout * FIELDS;
+      steps += 1;
+      if (fields[at + HASH] !== hash || fields[at + BEFORE] !== before) continue;
+      const same = this.#equalBytes(fields[at + FROM] ?? 0, fields[at + TO] ?? 0, from, to);
+      if (same === to - from) break;
+      steps += same;
+    }
+    this.cost += Math.floor(steps / STEPS_PER_VALUE);
+    return layout;
+  }
+
+  /** Returns the number of equal bytes at the beginning of two names; -1 for names of different length. */
+  #equalBytes(otherFrom: number, otherTo: number, from: number, to: number): number {
+    const text = this.#text;
+    if (otherTo - otherFrom !== to - from) return -1;
+    let at = from;
+    while (at < to && text[at] === text[otherFrom + at - from]) at += 1;
+    return at - from;
+  }
+
+  #add(hash: number, before: number, from: number, to: number): number {
+    const bucket = hash & (LISTS - 1);
+    const names = (this.#fields[before * FIELDS + NAMES] ?? 0) + 1;
+    this.#fields.push(this.#first[bucket] ?? 0, before, hash, from, to, names);
+    const layout = this.#fields.length / FIELDS - 1;
+    this.#first[bucket] = layout;
+    this.cost += NEW_LAYOUT + Math.floor(names / NAMES_PER_VALUE);
+    return layout;
+  }
 }
 
 /** Position of a list of objects in a JSON text. */
@@ -268,76 +382,4 @@ function afterSpace(text: Uint8Array, from: number): number {
 /** RFC 8259 section 2. */
 function isSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
-}
-
-/**
- * Maximum parser work for member names. Each new sequence of names creates a V8 hidden class, measured at 1 to 2 µs. 490,000 members stay
- * below a tenth of a second.
- */
-export const MOST_LAYOUT_WORK = 50_000;
-/** Number of earlier names in an object that cost as much as one new name. */
-const NAMES_PER_WORK = 20;
-/** V8 stores an object with more members as a table, at half a microsecond per member. */
-const WIDE = 250;
-
-interface OpenObject {
-  /** Number of the current sequence of names. */
-  layout: number;
-  names: number;
-}
-
-/** Estimates the parser work for the member names of a JSON text; Infinity above the limit. The text may be malformed. */
-export function layoutWorkIn(text: Uint8Array, mostWork = MOST_LAYOUT_WORK): number {
-  const bytes = Buffer.from(text.buffer, text.byteOffset, text.byteLength);
-  const layouts = new Map<string, number>();
-  const open: (OpenObject | null)[] = [];
-  let work = 0;
-  let from = 0;
-  let to = 0;
-  for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes[at] ?? 0;
-    if (byte === QUOTE) {
-      from = at + 1;
-      at += 1;
-      while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
-      to = at;
-    } else if ((byte | CURLED) === OPENING) {
-      open.push(byte === OPENING ? { layout: 0, names: 0 } : null);
-    } else if ((byte | CURLED) === CLOSING) {
-      open.pop();
-    } else if (byte === COLON) {
-      const object = open.at(-1);
-      if (object == null) continue;
-      work += workOf(object, bytes.toString('latin1', from, to), layouts);
-      if (work > mostWork) return Infinity;
-    }
-  }
-  return work;
-}
-
-function workOf(object: OpenObject, name: string, layouts: Map<string, number>): number {
-  const key = `${object.layout} ${name}`;
-  const existing = layouts.get(key);
-  const { names } = object;
-  object.names += 1;
-  object.layout = existing ?? layouts.size + 1;
-  if (existing === undefined) layouts.set(key, object.layout);
-  return (names > WIDE ? 0.5 : 0) + (existing === undefined ? 1 + Math.min(names, WIDE) / NAMES_PER_WORK : 0);
-}
-
-/** More members than a page of usual size. Smaller texts are parsed at once. */
-const FEW_MEMBERS = 10_000;
-/** Smallest size of a member with its comma. */
-const LEAST_MEMBER_BYTES = 5;
-
-/** Decides quickly whether a text in pieces can hold many members. Colons in strings also count. */
-export function mayHoldManyNames(pieces: readonly Uint8Array[]): boolean {
-  const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
-  if (bytes < FEW_MEMBERS * LEAST_MEMBER_BYTES) return false;
-  let colons = 0;
-  for (const piece of pieces) {
-    for (let at = piece.indexOf(COLON); at !== -1; at = piece.indexOf(COLON, at + 1)) colons += 1;
-    if (colons > FEW_MEMBERS) return true;
-  }
-  return false;
 }

@@ -8,7 +8,7 @@ const LOOK_EVERY_MS = 250;
 const LOADING_GIVEN_UP_MS = 60_000;
 const LOADING = -1;
 /**
- * Heap limit of a thread. Above the limit the thread ends and the process continues, except after a single large allocation (`apart.ts`).
+ * Heap limit of a thread. Above the limit the thread ends and the process continues, except after a single large allocation.
  */
 const THREAD_MIB = 512;
 

@@ -21,7 +21,6 @@ const ENDING_LOOPS: Readonly<Record<string, readonly [count: number, why: string
   'src/connectors/hubspot/rows.ts': [1, 'each round settles rows or halves their batch'],
   'src/connectors/rest-crm/writing.ts': [2, 'each call has half of the rows'],
   'src/connectors/salesforce/writing.ts': [1, 'each call takes rows off the list, and puts each back once'],
-  'src/http/apart.ts': [1, 'it asks a thread of this process, whose time for one answer is limited'],
   'src/oauth/device-login.ts': [1, 'a code expires'],
 };
 

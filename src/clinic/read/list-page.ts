@@ -4,7 +4,7 @@ import { isHtml, readJson } from '../../http/answer.ts';
 import type { HttpResponse } from '../../http/client.ts';
 import { message, type Text } from '../../messages/message.ts';
 import type { MirrorError } from '../../model/errors.ts';
-import { objectsIn, parseExactly, parseJson } from '../../model/json.ts';
+import { objectsIn, parseJson } from '../../model/json.ts';
 import { clinicError } from '../http/errors.ts';
 import type { ReceivedPage } from '../http/paging.ts';
 import { ITSELF, isJsonObject, valueAt } from '../http/rows.ts';
@@ -109,6 +109,7 @@ function cutPage<Row>(
     body,
     list.bounds,
     stretches.filter((_, index) => made[index] === undefined),
+    form.mostValues,
   );
   if (fresh === null) return null;
   const rows: Row[] = [];
@@ -123,14 +124,15 @@ function cutPage<Row>(
   return { body: envelope, rows, ids, stretches };
 }
 
-/** Parses the rows of some stretches at once; null for invalid JSON. */
-function freshRows(body: Buffer, bounds: readonly number[], stretches: readonly Stretch[]): unknown[] | null {
+/** Parses the rows of some stretches at once; null for invalid or too costly JSON. */
+function freshRows(
+  body: Buffer,
+  bounds: readonly number[],
+  stretches: readonly Stretch[],
+  mostValues: number,
+): unknown[] | null {
   const texts = stretches.map(({ from, to }) => body.toString('utf8', bounds[2 * from], bounds[2 * to - 1]));
-  try {
-    return parseExactly(`[${texts.join(',')}]`) as unknown[];
-  } catch {
-    return null;
-  }
+  return (parseJson(`[${texts.join(',')}]`, mostValues) as unknown[] | undefined) ?? null;
 }
 
 /** Average number of rows in a stretch. */

@@ -1,6 +1,6 @@
 import { message, type Text } from '../../messages/message.ts';
 import type { MirrorError } from '../../model/errors.ts';
-import { exactNumber, parseExactly } from '../../model/json.ts';
+import { exactNumber, parseJson } from '../../model/json.ts';
 import { clinicError } from '../http/errors.ts';
 import { APART, asId, compilePaths, isJsonObject, type JsonObject, valueAt } from '../http/rows.ts';
 import type { RowZone } from '../read/place-zones.ts';
@@ -61,7 +61,7 @@ export function compileWriter<Described extends Shape>(
     );
     writeInto(target, where, rest ?? {}, rules);
     // Parsed like a received row: ids beyond 2^53 become text.
-    rowZone.begin(parseExactly(JSON.stringify(target)), sites);
+    rowZone.begin(parseJson(JSON.stringify(target)), sites);
     return writeInto(target, where, times ?? {}, rules);
   };
 }

@@ -13,8 +13,8 @@ export const BATCH_SIZE = 50;
 /** Largest page of `events.list` (reference of events.list, `maxResults`). */
 export const EVENTS_PAGE_SIZE = 2_500;
 
-/** Largest response: a page of events that all have the longest description, doubled. */
-export const LARGEST_ANSWER_BYTES = 32 * MEBIBYTE;
+/** Largest response: a page of own events, 6 KiB each. A larger one would block the daemon's other work for more than 0.1 s. */
+export const LARGEST_ANSWER_BYTES = 16 * MEBIBYTE;
 
 /**
  * Changed events that are fetched one by one. Above this number, as after a first sync, listing all own events costs less, since each call

@@ -16,8 +16,11 @@ export const BATCH_SIZE = 20;
  */
 export const CONCURRENCY = 1;
 
-/** Largest response: a page of a delta round contains the HTML bodies of all users' events. */
-export const LARGEST_ANSWER_BYTES = 32 * MEBIBYTE;
+/**
+ * Largest response: a page of a delta round contains the HTML bodies of all users' events. A larger one would block the daemon's other work
+ * for more than 0.1 s.
+ */
+export const LARGEST_ANSWER_BYTES = 16 * MEBIBYTE;
 
 /** Events in a page of a list. Graph allows up to 1,000 (`$top`), but large pages with expanded properties time out. */
 export const EVENTS_PAGE_SIZE = 500;

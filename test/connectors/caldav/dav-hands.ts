@@ -86,7 +86,8 @@ export class DavHands {
     const { url, login } = this.#account;
     return await fetch(`${url}${path}`, {
       method,
-      headers: { authorization: login, ...headers },
+      // A server may close an idle connection at the moment of the next request.
+      headers: { authorization: login, connection: 'close', ...headers },
       ...(body === undefined ? {} : { body }),
     });
   }

@@ -62,9 +62,9 @@ export const changes = group<CalendarKit>('changes', {
   '50 events edited by hand are reported by the next request for changes': async (kit) => {
     const recordIds = Array.from({ length: 50 }, (_, index) => `r${index}`);
     const cursor = await begin(kit, 'a', ...recordIds);
-    for (const recordId of recordIds) {
-      await kit.target.server.editByHand((await kit.object(recordId)).remoteId, { title: 'By hand' });
-    }
+    const objects = await kit.connector.find(kit.target.container, recordIds.map((recordId) => keyOf(recordId)), signal());
+    expect(objects).toHaveLength(recordIds.length);
+    for (const { remoteId } of objects) await kit.target.server.editByHand(remoteId, { title: 'By hand' });
     const { items } = await ask(kit, cursor);
     const edited = items.filter(({ item }) => item?.title === 'By hand').map(({ key }) => key);
     expect(edited.sort()).toEqual(recordIds.map((recordId) => keyOf(recordId)).sort());
