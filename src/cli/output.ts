@@ -5,8 +5,8 @@ import type * as CliProgress from 'cli-progress';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Installation } from '../control/installation.ts';
 import { render, type Text } from '../messages/message.ts';
+import { DISGUISES } from '../messages/shown.ts';
 import type { Progress } from '../model/tasks.ts';
-import { DISGUISES } from '../model/text.ts';
 import { toJson } from '../operations/schemas.ts';
 
 /** Layout of output for a terminal, a file or a pipe. */

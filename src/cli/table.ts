@@ -1,4 +1,4 @@
-import { shown } from '../model/text.ts';
+import { shown } from '../messages/shown.ts';
 import { toZonedIso } from '../model/time.ts';
 import { outputOptions, stateWord, zoneOfTimes } from './output.ts';
 

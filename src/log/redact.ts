@@ -1,4 +1,4 @@
-import { shown } from '../model/text.ts';
+import { shown } from '../messages/shown.ts';
 
 const REDACTED = '[redacted]';
 const DEEPEST = 8;

@@ -1,4 +1,4 @@
-import { shown } from './text.ts';
+import { shown } from '../messages/shown.ts';
 
 /** Separators of cells; spreadsheets choose by country. */
 const SEPARATORS = [',', ';', '\t'] as const;

@@ -1,4 +1,4 @@
-import { shown } from './text.ts';
+import { shown } from '../messages/shown.ts';
 
 const ESCAPES: Readonly<Record<string, string>> = {
   '&': '&amp;',

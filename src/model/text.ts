@@ -1,4 +1,5 @@
 import { message, type Text } from '../messages/message.ts';
+import { shown } from '../messages/shown.ts';
 
 /** Format characters such as U+200B, U+FEFF and direction marks. */
 const INVISIBLE = /\p{Cf}/gu;
@@ -8,32 +9,6 @@ const DASHES = /[\u2010-\u2015\u2212]/g;
 /** Returns visible text: without invisible characters, with single spaces and ASCII hyphens and digits. */
 export function plainText(text: string): string {
   return text.normalize('NFKC').replace(INVISIBLE, '').replace(DASHES, '-').replace(/\s+/g, ' ').trim();
-}
-
-/**
- * Characters that act or hide instead of showing: controls except tab and line feed, direction marks, overrides and isolates (Unicode
- * Standard Annex 9), zero-width spaces and operators, annotation marks, tags, byte order marks and noncharacters.
- */
-export const DISGUISES =
-  /[^\P{Cc}\t\n]|[\u061C\u180E\u200B\u200E\u200F\u202A-\u202E\u2060-\u206F\uFEFF\uFFF0-\uFFFB\uFFFE\uFFFF\u{E0000}-\u{E0FFF}]/gu;
-/** Joiners shape letters of Arabic and Indian scripts, and emoji; next to other characters they only hide a difference. */
-const JOINERS =
-  /(?<![^\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{N}\p{P}\p{Z}\s\u200C\u200D])[\u200C\u200D]+/gu;
-/** Text that needs no change, the most frequent form. */
-const PLAIN = /^[\t\n\x20-\x7E\u00A0-\u0377]*$/;
-
-/**
- * Returns a text of another party as every output shows it (messages, mails, calendars, CRMs, pages, terminals, logs): without characters
- * that disguise the text or control the reader. Line breaks become line feeds; half a surrogate pair becomes U+FFFD. A second call changes
- * nothing.
- */
-export function shown(text: string): string {
-  if (PLAIN.test(text)) return text;
-  return text
-    .toWellFormed()
-    .replace(/\r\n?|[\u0085\u2028\u2029]/g, '\n')
-    .replace(DISGUISES, '')
-    .replace(JOINERS, '');
 }
 
 /** Returns a text of another party on one line, with single spaces. */

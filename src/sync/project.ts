@@ -1,4 +1,5 @@
 import { type Language, message, render } from '../messages/message.ts';
+import { shown } from '../messages/shown.ts';
 import {
   type CalendarItem,
   type Colour,
@@ -19,7 +20,7 @@ import {
   type Location,
   type Treatment,
 } from '../model/records.ts';
-import { isVisible, shown, shownName } from '../model/text.ts';
+import { isVisible, shownName } from '../model/text.ts';
 import { formatText, valuesOf } from '../model/text-format.ts';
 import { toZonedIso } from '../model/time.ts';
 

@@ -1,4 +1,4 @@
-import { shown } from '../../model/text.ts';
+import { shown } from '../../messages/shown.ts';
 
 /** Separators of words: tabs and every kind of space. */
 const SPACES = /[\t\v\f\p{Zs}]+/gu;

@@ -62,7 +62,11 @@ export const changes = group<CalendarKit>('changes', {
   '50 events edited by hand are reported by the next request for changes': async (kit) => {
     const recordIds = Array.from({ length: 50 }, (_, index) => `r${index}`);
     const cursor = await begin(kit, 'a', ...recordIds);
-    const objects = await kit.connector.find(kit.target.container, recordIds.map((recordId) => keyOf(recordId)), signal());
+    const objects = await kit.connector.find(
+      kit.target.container,
+      recordIds.map((recordId) => keyOf(recordId)),
+      signal(),
+    );
     expect(objects).toHaveLength(recordIds.length);
     for (const { remoteId } of objects) await kit.target.server.editByHand(remoteId, { title: 'By hand' });
     const { items } = await ask(kit, cursor);
