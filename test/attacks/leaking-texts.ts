@@ -3,8 +3,8 @@ import { registerHooks } from 'node:module';
 
 const TEXTS = new URL('../../src/features/reminders/content.ts', import.meta.url).href;
 const LEAKS: readonly (readonly [written: string, leak: string])[] = [
-  ["oneLine(patient?.firstName ?? '')", "oneLine([patient?.firstName, patient?.lastName].join(' '))"],
-  ["oneLine(file.phone ?? '')", "oneLine(patient?.taxCode ?? '')"],
+  ["shownName(patient?.firstName ?? '')", "shownName([patient?.firstName, patient?.lastName].join(' '))"],
+  ["shownLine(file.phone ?? '')", "shownLine(patient?.taxCode ?? '')"],
 ];
 
 registerHooks({

@@ -123,7 +123,7 @@ describe('against the authorization endpoint of the Graph sandbox', () => {
     const { sandbox, worker, newWorker, login, reads } = await openGraph();
     await login();
     const before = await worker.credentials.read('clinic');
-    sandbox.faults.add({ match: { path: '/token' }, times: 1, fault: { kind: 'latency', ms: 1_000 } });
+    sandbox.faults.add({ match: { path: '/token' }, times: 1, fault: { kind: 'latency', ms: 3_000 } });
     sandbox.recording.record(true);
     let given: string | null = null;
     const renewing = worker.authorizer.renew(NEVER).then((header) => {
