@@ -130,5 +130,8 @@ export const DAEMON_IT = {
   'connection.slow': 'il server non apre una connessione in tempo',
   'connection.certificate-expired': 'il certificato del server è scaduto',
   'connection.certificate-refused': 'il certificato del server non è accettato',
+  'clinic.too-many-records': '{label}: l’elenco ha più di {most} record e vale come non letto',
+  'clinic.too-many-records.raise':
+    'chiedere alla clinica perché l’elenco è così lungo; se tutti i record servono, aumentare limits.maxRecords in {file}',
   'server-away.cause': 'il server non risponde, o rifiuta ogni richiesta: {code}, {cause}',
 } as const satisfies Record<keyof typeof DAEMON_EN, string>;
