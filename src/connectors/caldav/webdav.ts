@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { getDomain } from 'tldts';
 import type { HttpResponse } from '../../http/client.ts';
 import { MirrorError } from '../../model/errors.ts';
+import { storableTag } from '../../model/stored-limits.ts';
 import type { ConnectorContext } from '../connector.ts';
 import { errors } from './errors.ts';
 import { LARGE_XML_LENGTH, LARGEST_ANSWER_BYTES, MAX_REDIRECTS } from './limits.ts';
@@ -233,12 +234,12 @@ async function readMultistatus(answer: DavResponse): Promise<Multistatus> {
 
 /**
  * Returns an ETag for If-Match: strong, with the quotes that RFC 9110 section 8.8.3 requires (some servers omit the quotes). Returns null
- * for a weak ETag, which never matches in If-Match.
+ * for a weak ETag, which never matches in If-Match, and for one that is too long.
  */
 export function strongTag(text: string | null | undefined): string | null {
   const tag = text?.trim() ?? '';
   if (tag === '' || /^W\//i.test(tag)) return null;
-  return tag.startsWith('"') ? tag : `"${tag}"`;
+  return storableTag(tag.startsWith('"') ? tag : `"${tag}"`);
 }
 
 /** Decisive content of a refusal's body. Texts are only matched, never passed on. */
