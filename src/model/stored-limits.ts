@@ -27,6 +27,8 @@ export const STORED_LIMITS = {
   token: 16_384,
   /** Granted scopes of a connection, together. The rest is cut. */
   scopes: 8_192,
+  /** Gateway's id of a message. A message with a longer one gets no report of its delivery. */
+  reference: 128,
   /** Text in a report or a problem. A longer one is shortened. */
   sentence: 1_024,
 } as const;

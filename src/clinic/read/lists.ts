@@ -157,9 +157,8 @@ export function readList<Row>(
 function requireFewRecords({ profile, profileFile }: ClinicContext, label: string, pageSizes: readonly number[]): void {
   const most = profile.limits.maxRecords;
   if (pageSizes.reduce((sum, size) => sum + size, 0) <= most) return;
-  throw clinicError('too-many-records', message('clinic.too-many-records', { label, most }), {
-    remedy: message('clinic.too-many-records.raise', { file: profileFile }),
-  });
+  const remedy = message('clinic.too-many-records.raise', { file: profileFile });
+  throw clinicError('too-many-records', message('clinic.too-many-records', { label, most }), { remedy });
 }
 
 /** Returns a row's identity: its id, or otherwise its required fields. */
