@@ -3,25 +3,20 @@ import { z } from 'zod';
 import type { Item } from '../model/items.ts';
 import { parseJson } from '../model/json.ts';
 import type { RemoteItem } from '../model/operations.ts';
+import { STORED_LIMITS } from '../model/stored-limits.ts';
 import type { RemoteChanges } from './connector.ts';
-
-/**
- * Longest stored cursor, in characters. Vendors document no limit; Graph's links have one or two thousand characters. With a longer cursor,
- * the next fetch is complete, as without a feed.
- */
-export const MAX_CURSOR_LENGTH = 8_192;
 
 const envelopeSchema = z.object({ container: z.string(), position: z.unknown() });
 
 /**
  * Creates a cursor from the vendor's position in the feed of one container.
  * @param position JSON without patient data
- * @returns null if the cursor is longer than {@link MAX_CURSOR_LENGTH}
+ * @returns null if the cursor is longer than the limit for cursors
  */
 export function toCursor(container: string, position: unknown): string | null {
   const envelope: z.infer<typeof envelopeSchema> = { container: nameOf(container), position };
   const cursor = Buffer.from(JSON.stringify(envelope)).toString('base64url');
-  return cursor.length > MAX_CURSOR_LENGTH ? null : cursor;
+  return cursor.length > STORED_LIMITS.cursor ? null : cursor;
 }
 
 /** Returns the position in a cursor. Returns null without a cursor, for a different container, and for an invalid cursor. */
@@ -30,7 +25,7 @@ export function fromCursor<Position>(
   cursor: string | null,
   schema: z.ZodType<Position>,
 ): Position | null {
-  if (cursor === null || cursor.length > MAX_CURSOR_LENGTH) return null;
+  if (cursor === null || cursor.length > STORED_LIMITS.cursor) return null;
   const envelope = envelopeSchema.safeParse(parseJson(Buffer.from(cursor, 'base64url').toString('utf8')));
   if (!envelope.success || envelope.data.container !== nameOf(container)) return null;
   return schema.safeParse(envelope.data.position).data ?? null;

@@ -2,6 +2,7 @@ import type { Logger } from '../log/logger.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { CalendarItem, Item } from '../model/items.ts';
 import type { Operation, Outcome } from '../model/operations.ts';
+import { boundedBy } from './bounded.ts';
 import type { Connector } from './connector.ts';
 import { shared, type VendorErrors } from './errors.ts';
 
@@ -102,30 +103,32 @@ const ENOUGH_REFUSED = 3;
 
 /**
  * Wraps a connector and verifies its errors. A container is absent only if a request to only the container confirms the absence. Operations
- * that a vendor refuses together are repeated in halves, so that only the invalid operation fails.
+ * that a vendor refuses together are repeated in halves, so that only the invalid operation fails. Values for storage are bounded
+ * (`bounded.ts`).
  */
 export function askedAlone<Wanted extends Item>(connector: Connector<Wanted>, judge: Judge): Connector<Wanted> {
-  const asking = { connector, judge };
+  const bounded = boundedBy(connector);
+  const asking = { connector: bounded, judge };
   return {
-    ...connector,
+    ...bounded,
     apply: (container, operations, signal) => applyApart(asking, container, operations, signal),
     async find(container, keys, signal, remoteIds) {
       try {
-        return await connector.find(container, keys, signal, remoteIds);
+        return await bounded.find(container, keys, signal, remoteIds);
       } catch (error) {
         throw await provedReading(judge, container, error, signal);
       }
     },
     async *read(container, window, signal) {
       try {
-        yield* connector.read(container, window, signal);
+        yield* bounded.read(container, window, signal);
       } catch (error) {
         throw await provedReading(judge, container, error, signal);
       }
     },
     async changes(container, query, signal) {
       try {
-        return await connector.changes(container, query, signal);
+        return await bounded.changes(container, query, signal);
       } catch (error) {
         throw await provedReading(judge, container, error, signal);
       }

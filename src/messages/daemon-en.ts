@@ -125,6 +125,11 @@ export const DAEMON_EN = {
   'connection.slow': 'the server opens no connection in time',
   'connection.certificate-expired': 'the certificate of the server has expired',
   'connection.certificate-refused': 'the certificate of the server is not accepted',
+  'value-too-long': 'another server sent a {kind} with more than {most} characters, which clinic-mirror does not store',
+  'value-too-long.remedy': 'report the length to the operator of that server; other objects are not affected',
+  'clinic.too-many-records': '{label}: the list has more than {most} records and counts as not read',
+  'clinic.too-many-records.raise':
+    'ask the clinic why the list is so long; if all its records are needed, raise limits.maxRecords in {file}',
   'server-away.cause': 'the server does not answer, or fails each request: {code}, {cause}',
   'seal-broken.remedy':
     'restore a backup or sign in again; if no stored value can be decrypted, restore the previous key in secrets.sealingKeys in clinic-mirror.yaml',

@@ -130,6 +130,11 @@ export const DAEMON_IT = {
   'connection.slow': 'il server non apre una connessione in tempo',
   'connection.certificate-expired': 'il certificato del server è scaduto',
   'connection.certificate-refused': 'il certificato del server non è accettato',
+  'value-too-long': 'un altro server ha inviato un {kind} con più di {most} caratteri, che clinic-mirror non memorizza',
+  'value-too-long.remedy': 'segnalare la lunghezza al gestore di quel server; gli altri oggetti non ne risentono',
+  'clinic.too-many-records': '{label}: l’elenco ha più di {most} record e vale come non letto',
+  'clinic.too-many-records.raise':
+    'chiedere alla clinica perché l’elenco è così lungo; se tutti i record servono, aumentare limits.maxRecords in {file}',
   'server-away.cause': 'il server non risponde, o rifiuta ogni richiesta: {code}, {cause}',
   'seal-broken.remedy':
     'ripristinare un backup o accedere di nuovo; se nessun valore conservato può essere decifrato, ripristinare la chiave precedente in secrets.sealingKeys in clinic-mirror.yaml',

@@ -2,6 +2,7 @@ import * as openid from 'openid-client';
 import { message, type Text } from '../messages/message.ts';
 import type { Account } from '../model/credentials.ts';
 import { MirrorError } from '../model/errors.ts';
+import { STORED_LIMITS } from '../model/stored-limits.ts';
 import { HOUR_MS, type Instant } from '../model/time.ts';
 import { accountOfNames, type Claims } from './accounts.ts';
 import { readAccount, readClaims } from './ask-account.ts';
@@ -128,7 +129,7 @@ export function readTokens(answer: openid.TokenEndpointResponse, sentAt: Instant
     refreshToken: answer.refresh_token ?? null,
     accessLifeMs: secondsToMs(answer.expires_in),
     refreshLifeMs: refreshLifeMs(answer),
-    scopes: answer.scope === undefined ? null : splitScopes(answer.scope),
+    scopes: answer.scope === undefined ? null : splitScopes(answer.scope.slice(0, STORED_LIMITS.scopes)),
     baseUrl: readBaseUrl(answer.instance_url),
     account: null,
     sentAt,

@@ -2,6 +2,7 @@ import type { Logger } from '../log/logger.ts';
 import { message } from '../messages/message.ts';
 import type { Credential, CredentialState } from '../model/credentials.ts';
 import { MirrorError, redisFaultOf } from '../model/errors.ts';
+import { storable } from '../model/stored-limits.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { AwaitDurable, RedisClient } from './redis.ts';
@@ -143,6 +144,8 @@ export function createCredentialStore(options: CredentialStoreOptions): Credenti
 function encode(credential: Credential, sealer: Sealer, connection: string): CredentialFields {
   const { version, state, reason, since, unansweredSince, refusedAt, ...login } = credential;
   const context = contextOf(connection, version);
+  storable('token', login.tokens.accessToken);
+  storable('token', login.tokens.refreshToken);
   return {
     version: String(version),
     sealed: sealer.seal(JSON.stringify(login), context),

@@ -5,6 +5,7 @@ import { derivedKey } from '../model/hashes.ts';
 import type { Item } from '../model/items.ts';
 import type { Link, ReasonCode } from '../model/operations.ts';
 import type { PendingChange, PlannedChange } from '../model/plan.ts';
+import { storable, storableTag } from '../model/stored-limits.ts';
 import { type Instant, MINUTE_MS, SECOND_MS, type TimeSpan } from '../model/time.ts';
 import type { JournalEffect } from './journal.ts';
 import { codeIn, type Sealer } from './sealing.ts';
@@ -14,6 +15,7 @@ const TRAILING_SEPARATORS = /\t+$/;
 
 /** Storage format of one tenant's links. */
 export interface LinkFormat {
+  /** @throws MirrorError `contract`, code `value-too-long`, for an id that its reader had to refuse */
   encode(target: string, link: Link): string;
   /** Decodes a stored link. */
   decode(target: string, recordId: string, value: string): Link;
@@ -41,6 +43,8 @@ export function createLinkFormat(identityKey: Uint8Array, tenant: string): LinkF
       .slice(0, PROOF_LENGTH);
   return {
     encode(target, link) {
+      storable('recordId', link.recordId);
+      storable('remoteId', link.remoteId);
       const follows = link.remoteId === null && link.idAttempt === 0;
       return encodeLink(link, follows ? null : proofOf(target, link) + (link.remoteId ?? ''));
     },
@@ -81,7 +85,8 @@ const NUMBER = 1;
  * Encodes the epoch as one digit, followed by the revision in base 36 if known. A letter instead of the digit means that the quotes of the
  * version tag are omitted (a to j), or that the tag is also a number in base 36 (k to t).
  */
-function encodeWrite({ idAttempt, revision, versionTag }: Link): { write: string; tag: string | null } {
+function encodeWrite({ idAttempt, revision, ...link }: Link): { write: string; tag: string | null } {
+  const versionTag = storableTag(link.versionTag);
   const bare = /^"([^"]+)"$/.exec(versionTag ?? '')?.[1];
   const isNumber = bare !== undefined && Number.isSafeInteger(Number(bare)) && String(Number(bare)) === bare;
   const kind = isNumber ? NUMBER : BARE;

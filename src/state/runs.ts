@@ -1,5 +1,6 @@
 import type { StoredError } from '../model/errors.ts';
 import type { ReadingRemark } from '../model/snapshots.ts';
+import { storedJson } from '../model/stored-limits.ts';
 import { HOUR_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
@@ -163,7 +164,7 @@ const CONTEXT = 'run';
 /** Opens the reports of a tenant. @param sealer encrypts with the identity key, because texts are shown and sent */
 export function createRunStore(redis: RedisClient, tenant: string, sealer: Sealer): RunStore {
   const key = keys.runs(tenant);
-  const sealed = (report: RunReport) => sealer.seal(JSON.stringify(report), CONTEXT);
+  const sealed = (report: RunReport) => sealer.seal(storedJson(report), CONTEXT);
   const opened = (value: string) => openSealed<RunReport>(sealer, value, CONTEXT);
   return {
     async add(report) {

@@ -1,4 +1,5 @@
 import { hash, timingSafeEqual } from 'node:crypto';
+import { storable } from '../model/stored-limits.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { Lease } from './leases.ts';
@@ -78,6 +79,7 @@ export function createSubscriptionStore(redis: RedisClient, tenant: string, seal
     /** @throws MirrorError `conflict`, code `lease-lost`, if a different process manages the subscriptions */
     async write(target: string, subscriptions: TargetSubscriptions, lease: Lease): Promise<void> {
       const { current, closing, failure } = subscriptions;
+      for (const one of current === null ? closing : [current, ...closing]) storable('remoteId', one.handle);
       const isEmpty = current === null && closing.length === 0 && failure === null;
       await stored.setFenced(target, isEmpty ? null : subscriptions, lease);
     },

@@ -1,5 +1,6 @@
 import type { StoredError } from '../model/errors.ts';
 import type { RefusedThere } from '../model/items.ts';
+import { storable, storedJson } from '../model/stored-limits.ts';
 import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
@@ -295,8 +296,9 @@ type NumberName = (typeof NUMBERS)[number];
 /** Returns the stored form of a value; null for none. @param context target and sealer */
 export function fieldOf(name: string, value: unknown, context: FieldContext): string | number | null {
   if (value === null) return null;
-  if (SEALED_FIELDS.has(name)) return context.sealer.seal(JSON.stringify(value), contextOf(context.target, name));
-  return typeof value === 'object' ? JSON.stringify(value) : (value as string | number);
+  if (SEALED_FIELDS.has(name)) return context.sealer.seal(storedJson(value), contextOf(context.target, name));
+  if (name === 'cursor') return storable('cursor', value as string);
+  return typeof value === 'object' ? storedJson(value) : (value as string | number);
 }
 
 interface FieldContext {

@@ -1,5 +1,6 @@
 import type { StreamName } from '../model/items.ts';
 import { slices } from '../model/pieces.ts';
+import { storable } from '../model/stored-limits.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { Lease } from './leases.ts';
@@ -184,7 +185,7 @@ function openWrites(
         Object.entries(fields).map(([name, value]) => [name, fieldOf(name, value, { target, sealer })]),
       );
       if (container !== undefined || firstRunApprovedAt !== undefined) {
-        const containerChange = container === undefined ? {} : { container };
+        const containerChange = container === undefined ? {} : { container: storable('container', container) };
         const approved = firstRunApprovedAt === undefined ? {} : { firstRunApprovedAt };
         await proofs.change(target, (before) => ({ ...before, ...containerChange, ...approved }), others);
         return;

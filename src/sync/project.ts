@@ -20,7 +20,8 @@ import {
   type Location,
   type Treatment,
 } from '../model/records.ts';
-import { isVisible, shownName } from '../model/text.ts';
+import { STORED_LIMITS } from '../model/stored-limits.ts';
+import { isVisible, shortened, shownName } from '../model/text.ts';
 import { formatText, valuesOf } from '../model/text-format.ts';
 import { toZonedIso } from '../model/time.ts';
 
@@ -187,10 +188,15 @@ function textsWith(
   const description = descriptionOf(appointment, policy, directory, links);
   const location = policy.fields.includes('location') ? locationText(appointment, directory) : null;
   return {
-    title: shown(wholeTitle(appointment, policy, directory, key)),
-    description: description === null ? null : shown(description),
-    location: location === null ? null : shown(location),
+    title: storedText(wholeTitle(appointment, policy, directory, key)),
+    description: description === null ? null : storedText(description),
+    location: location === null ? null : storedText(location),
   };
+}
+
+/** Returns a text as calendars show it, and the outbox stores it. */
+function storedText(text: string): string {
+  return shortened(shown(text), STORED_LIMITS.eventText);
 }
 
 const LINK_NAMES = ['teleVisitUrl', 'pageUrl'] as const;

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { fromCursor, MAX_CURSOR_LENGTH, toCursor } from '../../src/connectors/cursor.ts';
+import { fromCursor, toCursor } from '../../src/connectors/cursor.ts';
+import { STORED_LIMITS } from '../../src/model/stored-limits.ts';
 
 const anyText = z.string();
 
@@ -32,8 +33,8 @@ describe('a cursor', () => {
   });
 
   test('is not given when it would be longer than the limit', () => {
-    expect(toCursor('calendar', 'x'.repeat(4_000))?.length).toBeLessThanOrEqual(MAX_CURSOR_LENGTH);
-    expect(toCursor('calendar', 'x'.repeat(MAX_CURSOR_LENGTH))).toBeNull();
+    expect(toCursor('calendar', 'x'.repeat(4_000))?.length).toBeLessThanOrEqual(STORED_LIMITS.cursor);
+    expect(toCursor('calendar', 'x'.repeat(STORED_LIMITS.cursor))).toBeNull();
   });
 
   test('does not show the container, which can be an e-mail address', () => {

@@ -52,6 +52,18 @@ function credential(changes: Partial<Credential> = {}): Credential {
 }
 
 describe('a stored credential', () => {
+  test('has no token that is too long', async () => {
+    const connection = redis.connect();
+    const store = openStore(connection);
+    const lease = await takeLease(connection);
+    for (const name of ['accessToken', 'refreshToken']) {
+      const tokens = { ...credential().tokens, [name]: 't'.repeat(16_385) };
+      const written = store.write(lease, 'clinic', null, credential({ tokens }));
+      await expect(written).rejects.toMatchObject({ code: 'value-too-long' });
+    }
+    expect(await store.read('clinic')).toBeNull();
+  });
+
   test('is read unchanged', async () => {
     const connection = redis.connect();
     const store = openStore(connection);

@@ -97,3 +97,12 @@ describe('the location of a link’s object', () => {
     expect(format.decode('doctor', '1', before)).toMatchObject({ ...UNPLACED, versionTag: '"3"', drift: 'edited' });
   });
 });
+
+test('a link with an id that its reader had to refuse is not stored, and a tag too long to be stored is left out', () => {
+  const tooLong = { code: 'value-too-long' };
+  const encode = (changes: Partial<Link>) => format.encode('doctor', linkOf(changes));
+  expect(() => encode({ remoteId: 'x'.repeat(1_025) })).toThrow(expect.objectContaining(tooLong));
+  expect(() => encode({ recordId: 'x'.repeat(201) })).toThrow(expect.objectContaining(tooLong));
+  expect(() => encode({ remoteId: 'a\tb' })).toThrow(expect.objectContaining(tooLong));
+  expect(encode({ versionTag: `"${'t'.repeat(800_000)}"` })).toBe(encode({ versionTag: null }));
+});

@@ -329,3 +329,10 @@ describe('the links of an item', () => {
     expect(item).not.toHaveProperty('presets');
   });
 });
+
+test('a text that is too long to be stored is shortened', () => {
+  const name = 'n'.repeat(1_000_000);
+  const long = { ...DIRECTORY, treatments: new Map([['t1', { id: 't1', name }]]) };
+  const { title } = itemOf({}, { titleFormat: parseTitleFormat('{treatment}') ?? undefined }, long);
+  expect(title).toBe(`${'n'.repeat(8_191)}…`);
+});

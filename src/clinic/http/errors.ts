@@ -129,6 +129,7 @@ const CLINIC_ERRORS = {
   'status-unmapped': { actor: 'settings', retry: 'never' },
   'tenants-not-found': { actor: 'contract', retry: 'later' },
   'token-refused': { actor: 'authorization', retry: 'never' },
+  'too-many-records': { actor: 'settings', retry: 'later' },
   'transition-refused': { actor: 'conflict', retry: 'never' },
   'unasked-not-modified': { actor: 'contract', retry: 'later' },
   unavailable: { actor: 'remote', retry: 'later' },

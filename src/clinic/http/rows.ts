@@ -1,5 +1,6 @@
 import { nextLink, parseLinks } from '../../http/answer.ts';
 import type { InvalidRow } from '../../model/records.ts';
+import { STORED_LIMITS } from '../../model/stored-limits.ts';
 import { VISIT_SEPARATOR } from '../../model/visits.ts';
 import type { Paging } from '../schema/paging.ts';
 import { followPath, parsePath } from '../schema/paths.ts';
@@ -21,8 +22,6 @@ export const ITSELF = '.';
 /** Separator between a date and its time, in paths and in values. */
 export const APART = ' + ';
 const NEGATIVE = /^-\d+$/;
-/** Maximum length of an id. */
-const LONGEST_ID = 200;
 
 /** Returns whether a JSON value is an object, not an array. */
 export function isJsonObject(value: unknown): value is JsonObject {
@@ -98,7 +97,8 @@ export function asFlag(value: unknown): boolean | null {
  */
 export function asId(value: unknown): string | null {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : null;
-  if (typeof value !== 'string' || value.length > LONGEST_ID || value.includes(VISIT_SEPARATOR)) return null;
+  if (typeof value !== 'string' || value.length > STORED_LIMITS.recordId || value.includes(VISIT_SEPARATOR))
+    return null;
   return value.trim() === '' || value === '.' || value === '..' ? null : value;
 }
 

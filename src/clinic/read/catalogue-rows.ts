@@ -1,4 +1,6 @@
 import type { Agenda, Location, Patient, PostalAddress, Treatment } from '../../model/records.ts';
+import { STORED_LIMITS } from '../../model/stored-limits.ts';
+import { shortened } from '../../model/text.ts';
 import type { Report } from '../../model/triggers.ts';
 import { ianaZone } from '../../model/zone-names.ts';
 import { asFlag, asId, compilePaths, isJsonObject, type JsonObject, type RowMapper } from '../http/rows.ts';
@@ -20,7 +22,7 @@ export function compileLocationRows(profile: ClinicProfile): RowMapper<Location>
   const read = compileFields(location, profile.locations.fields, profile);
   return compileRows(read.id, (row) => ({
     id: read.id(row),
-    name: read.name(row),
+    name: shortened(read.name(row), STORED_LIMITS.name),
     ...zoneOf(read.zone(row)),
     address: joined(
       [read.street(row), joined([read.postalCode(row), read.city(row), inBrackets(read.province(row))], ' ')],
@@ -35,7 +37,7 @@ export function compileAgendaRows(profile: ClinicProfile): RowMapper<Agenda> {
   const zoneOf = tolerant(read.zone);
   return compileRows(read.id, (row) => ({
     id: read.id(row),
-    name: read.name(row),
+    name: shortened(read.name(row), STORED_LIMITS.name),
     locationId: read.locationId(row),
     isActive: read.isActive(row) ?? true,
     ...statedZone(zoneOf(row)),
@@ -44,7 +46,12 @@ export function compileAgendaRows(profile: ClinicProfile): RowMapper<Agenda> {
 
 /** Compiles the mapping of treatment rows. */
 export function compileTreatmentRows(profile: ClinicProfile): RowMapper<Treatment> {
-  return compileSome(treatment, ['id', 'name'], profile.treatments, profile);
+  const map = compileSome(treatment, ['id', 'name'], profile.treatments, profile);
+  return (row) => {
+    const mapped = map(row);
+    if ('record' in mapped) mapped.record.name = shortened(mapped.record.name, STORED_LIMITS.name);
+    return mapped;
+  };
 }
 
 /** Compiles the mapping of report rows, without their medical content. */

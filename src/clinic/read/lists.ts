@@ -99,6 +99,7 @@ export function readList<Row>(
   const form: PageForm<Row> = { label, list: call.list, path: listPath ?? profile.listPath, mostValues, map, idOf };
   let url = addressOf(context, segments, parameters);
   const seen: PagesSeen = { pages: 0, fullest: 0 };
+  const { pageSizes = [] } = call;
   /** Records that the previous page has a successor. */
   let follow = () => {};
 
@@ -106,6 +107,7 @@ export function readList<Row>(
     follow();
     follow = () => {};
     const page = await loadPage(target);
+    requireFewRecords(context, label, [...pageSizes, page.rows.length]);
     seen.pages += 1;
     seen.fullest = Math.max(seen.fullest, page.rows.length);
     return page;
@@ -146,9 +148,17 @@ export function readList<Row>(
     repeats,
     maxPages: profile.limits.maxPages,
     memory: pagingMemoryOf(context, call.list),
-    pageSizes: call.pageSizes ?? [],
+    pageSizes,
     load,
   });
+}
+
+/** @throws MirrorError `settings`, code `too-many-records`, before the rows of the last page are added to those of the earlier pages */
+function requireFewRecords({ profile, profileFile }: ClinicContext, label: string, pageSizes: readonly number[]): void {
+  const most = profile.limits.maxRecords;
+  if (pageSizes.reduce((sum, size) => sum + size, 0) <= most) return;
+  const remedy = message('clinic.too-many-records.raise', { file: profileFile });
+  throw clinicError('too-many-records', message('clinic.too-many-records', { label, most }), { remedy });
 }
 
 /** Returns a row's identity: its id, or otherwise its required fields. */
@@ -253,8 +263,8 @@ export async function readWhole<Model extends { id: string }>(
   try {
     for await (const page of list(signal)) {
       for (const record of page.records) records.set(record.id, record);
-      invalidRows.push(...page.unusable);
-      unread.push(...(page.unread ?? []));
+      for (const row of page.unusable) invalidRows.push(row);
+      for (const name of page.unread ?? []) unread.push(name);
     }
   } catch (error) {
     if (!(error instanceof MirrorError) || error.code !== 'incomplete-list') throw error;
@@ -267,7 +277,7 @@ export async function readWhole<Model extends { id: string }>(
 /** Returns all usable records of a list. */
 export async function recordsOf<Model>(pages: AsyncIterable<ListPage<Model>>): Promise<Model[]> {
   const records: Model[] = [];
-  for await (const page of pages) records.push(...page.records);
+  for await (const page of pages) for (const record of page.records) records.push(record);
   return records;
 }
 
@@ -330,6 +340,7 @@ export async function readRows(
   how: Rows,
 ): Promise<ReadRows> {
   const earlier: Mapped<Appointment>[] = [];
+  const pagesBefore = call.pageSizes?.length ?? 0;
   let asked = how;
   for (let remainingRereads = context.profile.limits.rereads; ; remainingRereads -= 1) {
     const { rows, reason } = await readOnce(context, call, gathered, asked);
@@ -341,7 +352,9 @@ export async function readRows(
       { label: 'clinic.appointments.list', reason },
       'list changed during the read: reading the list again',
     );
-    earlier.push(...rows);
+    for (const row of rows) earlier.push(row);
+    // The new read replaces these pages.
+    call.pageSizes?.splice(pagesBefore);
     if (how.pages !== undefined) asked = { ...how, pages: { ...how.pages, etagOf: () => null } };
   }
 }

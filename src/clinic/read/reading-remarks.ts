@@ -13,6 +13,8 @@ import { severalValuesIn } from './several-values.ts';
 
 /** Maximum depth of objects within a row that are searched for zones. */
 const DEEPEST = 3;
+/** Maximum paths, and zones of one path, in remarks. */
+const MOST_REMARKED = 20;
 /** Only zones of a region, and UTC, are certain to be zones: country names such as "Japan" are IANA names too. */
 const ZONE = /^(?:UTC|[A-Z][A-Za-z]+(?:\/[A-Z][\w+-]*){1,2})$/;
 
@@ -39,8 +41,10 @@ export class UnreadZones {
       )
         continue;
       const found = this.#found.get(path) ?? { zones: new Set<string>(), rows: 0 };
+      // Paths and zones are the clinic's texts, and the report stores them.
+      if (this.#found.size >= MOST_REMARKED && !this.#found.has(path)) continue;
       this.#found.set(path, found);
-      found.zones.add(zone);
+      if (found.zones.size < MOST_REMARKED) found.zones.add(zone);
       found.rows += 1;
     }
   }

@@ -124,6 +124,13 @@ const limits = z.strictObject({
       "Maximum size of a response, in bytes. A response of the default maximum blocks the daemon's other work for 0.1 s.",
     ),
   maxPages: z.int().min(1).default(10_000).describe('Maximum number of pages of one list.'),
+  maxRecords: z
+    .int()
+    .min(1)
+    .default(500_000)
+    .describe(
+      'Maximum number of rows of one list. A longer list counts as not read: nothing is changed or deleted, and a problem names the list.',
+    ),
   rereads: z.int().min(0).max(5).default(1).describe('Number of restarts of a list that changes during the read.'),
   fileTimeoutMs: z
     .int()

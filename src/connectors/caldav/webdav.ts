@@ -4,6 +4,7 @@ import type { HttpResponse } from '../../http/client.ts';
 import { answerTooLarge } from '../../http/transport.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
+import { storableTag } from '../../model/stored-limits.ts';
 import type { ConnectorContext } from '../connector.ts';
 import { errors } from './errors.ts';
 import {
@@ -265,12 +266,12 @@ async function readMultistatus({ url: asked, body }: DavResponse): Promise<Multi
 
 /**
  * Returns an ETag for If-Match: strong, with the quotes that RFC 9110 section 8.8.3 requires (some servers omit the quotes). Returns null
- * for a weak ETag, which never matches in If-Match.
+ * for a weak ETag, which never matches in If-Match, and for one that is too long.
  */
 export function strongTag(text: string | null | undefined): string | null {
   const tag = text?.trim() ?? '';
   if (tag === '' || /^W\//i.test(tag)) return null;
-  return tag.startsWith('"') ? tag : `"${tag}"`;
+  return storableTag(tag.startsWith('"') ? tag : `"${tag}"`);
 }
 
 /** Decisive content of a refusal's body. Texts are only matched, never passed on. */

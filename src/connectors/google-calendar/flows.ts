@@ -1,6 +1,7 @@
 import type { MirrorError } from '../../model/errors.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operations.ts';
 import { pathSegment } from '../../model/path-segment.ts';
+import { storableTag } from '../../model/stored-limits.ts';
 import { recoveredParts } from '../event-content.ts';
 import type { Flow } from '../flow.ts';
 import { failed } from '../outcomes.ts';
@@ -221,7 +222,7 @@ function written(
 
 function etagOf({ body }: WireResponse): string | null {
   if (typeof body !== 'object' || body === null || !('etag' in body)) return null;
-  return typeof body.etag === 'string' ? body.etag : null;
+  return typeof body.etag === 'string' ? storableTag(body.etag) : null;
 }
 
 /** Suppresses e-mails to guests. The response contains the stored event, limited to the fields in use. */

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type CalendarItem, COLOURS, type ItemTime, type Presets } from '../../model/items.ts';
 import type { RemoteItem } from '../../model/operations.ts';
+import { storableTag } from '../../model/stored-limits.ts';
 import { shortened } from '../../model/text.ts';
 import { isZone, toZonedIso } from '../../model/time.ts';
 import {
@@ -154,7 +155,7 @@ export function readOwnEvent(event: unknown, ownerTag: string): OwnEvent | null 
   const presets = readPresets(head.data, properties[PRESETS_PROPERTY]);
   return {
     id,
-    etag: etag ?? null,
+    etag: storableTag(etag),
     cancelled: status === 'cancelled',
     ...(tag === ownerTag ? {} : { marksLost: true }),
     sealedRecordId: properties[LOCATOR_PROPERTY] ?? null,

@@ -2,6 +2,7 @@ import type { MirrorError } from '../../model/errors.ts';
 import type { ItemTime } from '../../model/items.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operations.ts';
 import { pathSegment } from '../../model/path-segment.ts';
+import { storableTag } from '../../model/stored-limits.ts';
 import { BLANK_ITEM, recoveredParts } from '../event-content.ts';
 import type { Flow } from '../flow.ts';
 import { supersededBy } from '../owner.ts';
@@ -199,7 +200,7 @@ function* removeEmptied(scope: FlowScope, { recordId, key }: Deletion, event: Ow
   const blank = yield* write(scope, BLANK_ITEM.time, (zoned) => blankCall(zoned, key, event));
   if (!isSuccess(blank)) throw meanwhileOr(blank);
   const head = eventHeadSchema.safeParse(blank.body).data;
-  const answer = yield deleteCall(scope, false, { id: event.id, etag: head?.['@odata.etag'] ?? null });
+  const answer = yield deleteCall(scope, false, { id: event.id, etag: storableTag(head?.['@odata.etag']) });
   if (isSuccess(answer)) return { recordId, result: 'deleted', effect: 'deleted' };
   throw meanwhileOr(answer);
 }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { CalendarItem, ItemTime, Presets } from '../../model/items.ts';
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
+import { storableTag } from '../../model/stored-limits.ts';
 import { isVisible, shortened } from '../../model/text.ts';
 import { type Instant, isZone, meansOnly, offsetMs, toZonedIso } from '../../model/time.ts';
 import {
@@ -157,7 +158,7 @@ export function readOwnEvent(
   const sealedRecordId = values.sealedRecordId === NO_RECORD ? null : (values.sealedRecordId ?? null);
   return {
     id,
-    etag: head.data['@odata.etag'] ?? null,
+    etag: storableTag(head.data['@odata.etag']),
     key: isMarked ? (values.key ?? storedKey) : key,
     ...(isMarked ? {} : { marksLost: true }),
     transactionId: transactionId ?? null,

@@ -1,6 +1,7 @@
 import type { Logger } from '../../log/logger.ts';
 import type { CrmItem, MappedProperty, PropertyValue, StreamName } from '../../model/items.ts';
 import type { ItemKey, Operation, RemoteItem } from '../../model/operations.ts';
+import { storableTag } from '../../model/stored-limits.ts';
 import type { ContactStamp } from '../connector.ts';
 import type { Choices, PropertyRule } from '../fitting.ts';
 import { belongingOf, fromStamp, isStampOfAnother, toStamp, withRevision } from '../owner.ts';
@@ -80,7 +81,7 @@ export function readRow(scope: Scope, resource: CrmResource, row: unknown): CrmR
     remote: {
       sealedRecordId: stamp?.sealedRecordId ?? null,
       remoteId: id,
-      versionTag: tag === null ? null : String(tag),
+      versionTag: storableTag(tag === null ? null : String(tag)),
       item: isReadable
         ? {
             properties: propertiesIn(scope, read),

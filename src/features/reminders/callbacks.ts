@@ -1,4 +1,5 @@
 import type { Installation } from '../../control/installation.ts';
+import { isStorable } from '../../model/stored-limits.ts';
 import type { Instant } from '../../model/time.ts';
 import type { ChannelCallback, ChannelEvent } from './channels/channel.ts';
 import type { OpenReminders } from './ports.ts';
@@ -8,9 +9,6 @@ export interface ReminderCallback extends ChannelCallback {
   tenant: string;
   channel: string;
 }
-
-/** Longest message reference. Longer references are unknown. */
-const LONGEST_REFERENCE = 128;
 
 /**
  * Receives reports of a gateway or replies of a patient. The URL is public: the channel verifies requests, and invalid requests change
@@ -33,7 +31,7 @@ export async function takeReminderCallback(
 
 async function apply({ ledger, optOuts, replies }: OpenReminders, event: ChannelEvent, at: Instant): Promise<void> {
   if (event.kind === 'delivered' || event.kind === 'failed') {
-    if (event.reference.length > LONGEST_REFERENCE) return;
+    if (!isStorable('reference', event.reference)) return;
     const code = event.kind === 'failed' ? event.code : null;
     return ledger.report(event.reference, { state: event.kind, code, at });
   }

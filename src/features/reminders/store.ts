@@ -9,6 +9,7 @@ import type {
   ReminderState,
   Withdrawal,
 } from '../../model/reminders.ts';
+import { isStorable } from '../../model/stored-limits.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
 import { keys } from '../../state/keys.ts';
 import type { RedisClient } from '../../state/redis.ts';
@@ -190,7 +191,8 @@ export function createReminderLedger(
       const { state } = settlement;
       const reason = state === 'dropped' ? settlement.reason : '';
       const code = state === 'sent' ? '' : (settlement.code ?? '');
-      const reference = state === 'sent' ? (settlement.reference ?? '') : '';
+      const sentAs = state === 'sent' ? (settlement.reference ?? '') : '';
+      const reference = isStorable('reference', sentAs) ? sentAs : '';
       const scriptKeys = claims.flatMap(({ entry: { id } }) => [entryKey(id), claimKey(id)]);
       const facts = claims.flatMap(({ entry: { id }, token }) => [id, token]);
       const shared = [now, retentionMs, state, reason, code, reference].map(String);

@@ -1,5 +1,6 @@
 import { guardFormula } from '../../model/csv.ts';
 import type { PropertyKind, PropertyValue } from '../../model/items.ts';
+import { STORED_LIMITS } from '../../model/stored-limits.ts';
 import { formatText, type TextFormat, valuesOf } from '../../model/text-format.ts';
 import type { CrmCondition, CrmFile, CrmRule } from '../../settings/crm-schema.ts';
 import { type CrmTransform, crmSourceOf, kindAfter, type SourceKind } from '../../settings/crm-schema.ts';
@@ -13,9 +14,6 @@ import {
   phoneReader,
   transformed,
 } from './fields.ts';
-
-/** Longest text of a property, in UTF-16 code units: HubSpot's limit; Salesforce allows 131,072. */
-const LONGEST_TEXT = 65_536;
 
 /** Value of a property. */
 interface Written {
@@ -234,7 +232,10 @@ function converter(
     const { isPhoneUnusable } = done;
     if (values !== undefined) return { value: values.get(String(property)) ?? null, isPhoneUnusable };
     const isFree = declared === 'text' && typeof property === 'string';
-    return { value: isFree ? guardFormula(property.slice(0, LONGEST_TEXT).toWellFormed()) : property, isPhoneUnusable };
+    return {
+      value: isFree ? guardFormula(property.slice(0, STORED_LIMITS.property).toWellFormed()) : property,
+      isPhoneUnusable,
+    };
   };
 }
 

@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { compileAgendaRows, compilePatientRows } from '../../../src/clinic/read/catalogue-rows.ts';
+import {
+  compileAgendaRows,
+  compileLocationRows,
+  compilePatientRows,
+  compileTreatmentRows,
+} from '../../../src/clinic/read/catalogue-rows.ts';
 import { committedProfile, profileOf } from '../open-client.ts';
 
 const ROW = {
@@ -81,4 +86,11 @@ test('a patient merged into another one is a tombstone with the id of the remain
   expect(map(rest)).toEqual({ unusable: tombstone });
   for (const mergedInto of [null, '', '9']) expect(map({ ...rest, mergedInto })).toMatchObject({ record: { id: '9' } });
   expect(compilePatientRows(profileOf({ patients: { fields } }))(rest)).toMatchObject({ record: { id: '9' } });
+});
+
+test('a name that is too long to be stored is shortened', () => {
+  const name = 'n'.repeat(1_000_000);
+  const shorter = `${'n'.repeat(199)}…`;
+  for (const compile of [compileAgendaRows, compileLocationRows, compileTreatmentRows])
+    expect(compile(profileOf())({ id: 'a', name })).toMatchObject({ record: { id: 'a', name: shorter } });
 });

@@ -421,3 +421,38 @@ function essential({
 }: Awaited<ReturnType<Awaited<ReturnType<typeof openRememberingClinic>>['read']>>) {
   return { ...snapshot, unusable: [...snapshot.unusable].map(({ code, recordId }) => `${recordId} ${code}`).sort() };
 }
+
+describe('a list with more rows than the profile allows', () => {
+  const most = (maxRecords: number): WrittenProfile => ({ limits: { maxRecords } });
+
+  test('counts as not read, and its error names the list, the limit and the setting', async () => {
+    await using clinic = await openRememberingClinic(most(4));
+    clinic.world.rows = [...FIVE];
+    const failure = await failureOf(clinic.read());
+    expect(failure).toMatchObject({ code: 'too-many-records', actor: 'settings', retry: 'later' });
+    expect(failure.message).toContain('clinic.appointments.list');
+    expect(failure.message).toContain('4');
+    expect(JSON.stringify(failure.remedy)).toContain('profiles/test.yaml');
+    clinic.world.rows = FIVE.slice(0, 4);
+    expect((await clinic.read()).records.size).toBe(4);
+  });
+
+  test('is counted over all calls of a read', async () => {
+    await using clinic = await openRememberingClinic({ ...most(5), appointments: { window: { maxDays: 1 } } });
+    clinic.world.rows = [...FIVE];
+    const failure = await failureOf(clinic.read());
+    expect(failure.code).toBe('too-many-records');
+  });
+
+  test('is not mistaken for a list that is read again because it changed', async () => {
+    await using clinic = await openRememberingClinic(most(5));
+    clinic.world.rows = [...FIVE];
+    let answers = 0;
+    clinic.world.answer = (usual) => {
+      answers += 1;
+      return answers === 2 ? { json: { ...(usual.json as object), total: 6, data: [] } } : usual;
+    };
+    const { completeness, records } = await clinic.read();
+    expect([completeness, records.size]).toEqual(['complete', 5]);
+  });
+});

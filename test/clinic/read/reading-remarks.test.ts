@@ -191,3 +191,12 @@ test('dates of unknown order are reported with the setting, until it is set', as
     for (const one of remarks) expect(render(sentenceOfRemark(one))).toContain('set dateOrder');
   }
 });
+
+test('remarks name at most twenty paths and zones, whatever the clinic sends', () => {
+  const found = new UnreadZones('appointments', []);
+  for (let at = 0; at < 200; at += 1) found.look({ [`tz${at}`]: 'Asia/Tokyo' }, 'Europe/Rome');
+  for (let at = 0; at < 200; at += 1) found.look({ tz0: `Zone/Z${at}` }, 'Europe/Rome');
+  const remarks = found.remarks();
+  expect(remarks).toHaveLength(20);
+  for (const { zones = [] } of remarks) expect(zones.length).toBeLessThanOrEqual(20);
+});

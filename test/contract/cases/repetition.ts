@@ -1,6 +1,15 @@
 import { expect } from 'vitest';
+import type { ProxiedAnswer } from '../../../sandbox/kit/fault-proxy.ts';
 import { group } from '../contract-case.ts';
-import { type CalendarKit, deleteOperation, describeOutcome, updateOperation, written } from '../contract-kit.ts';
+import {
+  type CalendarKit,
+  deleteOperation,
+  describeOutcome,
+  keyOf,
+  signal,
+  updateOperation,
+  written,
+} from '../contract-kit.ts';
 
 /** A repeated operation has the same result as a single one. */
 export const repetition = group('repetition', {
@@ -24,7 +33,34 @@ export const repetition = group('repetition', {
     expect(outcomes.map(describeOutcome)).toEqual(['written updated', 'deleted deleted']);
     expect((await kit.objects()).map((object) => object.title)).toEqual(['New']);
   },
+  'a version tag that is too long to be stored counts as none and is never sent': async (kit) => {
+    const { proxy } = kit.target;
+    proxy.add({ times: Number.POSITIVE_INFINITY, fault: { kind: 'rewrite', answer: withLongTags } });
+    const [created, other] = await kit.create('a', 'b');
+    const found = await kit.connector.find(kit.target.container, [keyOf('a')], signal());
+    for (const { versionTag } of [created!, other!, ...found])
+      expect((versionTag ?? '').length).toBeLessThanOrEqual(256);
+    const outcomes = await kit.attempt([
+      updateOperation('a', kit.item('New'), created!.versionTag, created!.remoteId),
+      deleteOperation('b', other!.versionTag, other!.remoteId),
+    ]);
+    expect(outcomes.map(describeOutcome)).toEqual(['written updated', 'deleted deleted']);
+    for (const { headers, body } of proxy.requests) expect(JSON.stringify(headers) + body).not.toContain(LONG_TAG);
+    proxy.clear();
+    expect((await kit.objects()).map((object) => object.title)).toEqual(['New']);
+  },
 });
+
+const LONG_TAG = 'long'.repeat(2_500);
+
+/** Every ETag of an answer, in a header, in JSON and in XML, begins with ten thousand more characters. */
+function withLongTags({ status, headers, body }: ProxiedAnswer): ProxiedAnswer {
+  const text = String(body)
+    .replaceAll(/("(?:@odata\.)?etag"\s*:\s*"(?:W\/)?\\")/gi, `$1${LONG_TAG}`)
+    .replaceAll(/(getetag[^>]*>(?:W\/)?(?:&quot;|"))/gi, `$1${LONG_TAG}`);
+  const etag = headers.etag?.replace('"', `"${LONG_TAG}`);
+  return { status, headers: { ...headers, ...(etag === undefined ? {} : { etag }) }, body: text };
+}
 
 /** What a calendar shows of it; a write that would change nothing isn't made. */
 export const calendarRepetition = group<CalendarKit>('repetition', {
