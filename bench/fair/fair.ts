@@ -49,6 +49,7 @@ export async function measureFair(size: FairSize, say: (text: string) => void): 
 function crowd(appointments: number, dueAt: number): Group[] {
   return [
     { name: 'large', tenants: 1, appointments, targets: 20, sink: 'good' },
+    { name: 'eighty', tenants: 1, appointments: 1_600, targets: 80, ownConnections: true, sink: 'silent' },
     { name: 'throttled', tenants: 1, appointments: 1_000, targets: 20, sink: 'throttled' },
     {
       name: 'dead',
@@ -87,7 +88,12 @@ async function lagsOf(
       ...(crowded ? crowd(first, dueAt) : []),
     ],
     sinks: {
-      ...{ good: { latencyMs: 50 }, other: { latencyMs: 50 }, throttled: { retryAfterSeconds: 1 } },
+      ...{
+        good: { latencyMs: 50 },
+        other: { latencyMs: 50 },
+        throttled: { retryAfterSeconds: 1 },
+        silent: { latencyMs: SLOW_MS },
+      },
       ...{ reminded: { latencyMs: 0 }, dead: 'dead' },
     },
     settings: { schedule: { pullEverySeconds: PULL_EVERY_SECONDS, auditEverySeconds: 604_800 } },

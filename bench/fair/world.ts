@@ -34,6 +34,8 @@ export interface Group {
   appointments: number;
   /** Calendars of a tenant, each with as many agendas as the others. Default 1. */
   targets?: number;
+  /** Each of these has a connection of its own; by default one connection has all. */
+  ownConnections?: boolean;
   /** Which of the sinks they write to. */
   sink: string;
   /** The last so many of its tenants get each answer of the clinic so much later, once `slow` was called. */
@@ -189,20 +191,25 @@ function tenantFile(
   group: OpenGroup,
   { name, index, sinkUrl, connector }: { name: string; index: number; sinkUrl: string; connector: string },
 ): object {
-  const { clinic, targets = 1, sink, reminders } = group;
+  const { clinic, targets = 1, ownConnections = false, sink, reminders } = group;
   const source = clinic.tenants[index];
   if (source === undefined) throw new Error('the clinic has too few tenants');
   const calendars = Array.from({ length: targets }, (_, nth) => [
     `calendar-${nth}`,
     {
-      ...{ connector, connection: 'sink', window: { pastDays: 60, futureDays: 400 } },
+      ...{ connector, connection: ownConnections ? `sink-${nth}` : 'sink', window: { pastDays: 60, futureDays: 400 } },
       agendas: source.agendas.filter((_agenda, at) => at % targets === nth).map(({ id }) => id),
       settings: { url: `${sinkUrl}/${sink}/${name}` },
     },
   ]);
   return {
     ...{ name: 'A clinic', language: 'it', zone: 'Europe/Rome', clinic: { client: group.name, tenantId: source.id } },
-    connections: { sink: { kind: 'bearer', token: { env: tenantVariable(name, 'NOWHERE') } } },
+    connections: Object.fromEntries(
+      (ownConnections ? calendars.map((_, nth) => `sink-${nth}`) : ['sink']).map((connection) => [
+        connection,
+        { kind: 'bearer', token: { env: tenantVariable(name, 'NOWHERE') } },
+      ]),
+    ),
     targets: Object.fromEntries(calendars),
     ...(reminders === undefined ? {} : { reminders: reminders(`${sinkUrl}/${group.name}/${name}`, name) }),
   };

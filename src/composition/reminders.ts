@@ -116,8 +116,7 @@ function openAnswers(
     },
     isOurs: secrets.isOurs,
     proof: secrets.proof,
-    callerName: secrets.caller,
-    store: createAnswerStore(redis, name),
+    store: createAnswerStore(redis, name, secrets.caller),
   };
 }
 

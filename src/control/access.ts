@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { message, type Text } from '../messages/message.ts';
 import type { AccessRights } from '../model/acts.ts';
+import { clientShares } from '../model/client-shares.ts';
 import { MirrorError } from '../model/errors.ts';
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../model/time.ts';
 import type { Claims } from '../oauth/accounts.ts';
@@ -104,8 +105,11 @@ export async function heldBackMs(
 ): Promise<number | null> {
   const settings = services.settings();
   if (settings === null) return null;
-  const { waitMs } = await services.requests.count(`${what} ${by} ${who}`, settings.requestsPerMinute[by]);
-  return waitMs;
+  for (const { name, most } of clientShares(who, settings.requestsPerMinute[by])) {
+    const { waitMs } = await services.requests.count(`${what} ${by} ${name}`, most);
+    if (waitMs !== null) return waitMs;
+  }
+  return null;
 }
 
 /** Lifetimes of a requested sign-in link, and of the link from first startup, which an operator may read later. */

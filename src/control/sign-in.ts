@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { type Message, message } from '../messages/message.ts';
 import type { Principal } from '../model/acts.ts';
+import { clientShares } from '../model/client-shares.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import { DAY_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import type { Claims } from '../oauth/accounts.ts';
@@ -251,7 +252,7 @@ async function beginSession(services: AccessServices, who: SignedIn): Promise<Om
  * - The narrower limit is checked first, so that blocked attempts do not use the account's budget.
  * - A known browser of the account has one separate budget instead of both limits, so that strangers cannot lock the owner out.
  * - A budget belongs to one account: frequent sign-ins to a different account give no additional attempts on the passphrase.
- * - A sign-in resets the narrower limit, but never the account's limit. Otherwise an attacker would profit from each sign-in of the owner.
+ * - A sign-in resets the narrowest limit, but never the account's limit or that of a larger block. Otherwise an attacker would profit from each sign-in of the owner.
  */
 async function limited<Result>(
   services: AccessServices,
@@ -261,12 +262,14 @@ async function limited<Result>(
   // With a provider, the account is unknown before the sign-in, and passwords cannot be guessed here.
   const isRemembered = rememberedBrowser !== null && (account === null || rememberedBrowser.account === account);
   const nearest = isRemembered ? `browser ${rememberedBrowser.id}` : `address ${caller}`;
-  const counters: [name: string, limit: number][] = [[nearest, PER_ADDRESS]];
-  if (!isRemembered && account !== null) counters.push([`account ${account}`, PER_ACCOUNT]);
+  const counters = isRemembered
+    ? [{ name: nearest, most: PER_ADDRESS }]
+    : clientShares(caller, PER_ADDRESS).map(({ name, most }) => ({ name: `address ${name}`, most }));
+  if (!isRemembered && account !== null) counters.push({ name: `account ${account}`, most: PER_ACCOUNT });
   let attempts = 0;
   try {
-    for (const [name, limit] of counters) {
-      const { counted, waitMs } = await services.attempts.count(name, limit);
+    for (const { name, most } of counters) {
+      const { counted, waitMs } = await services.attempts.count(name, most);
       attempts = counted;
       if (waitMs !== null) throw tooOften(waitMs);
     }

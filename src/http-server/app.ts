@@ -3,6 +3,7 @@ import helmet from '@fastify/helmet';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Logger, OpenSpan, Spans } from '../log/logger.ts';
 import { message, type Text } from '../messages/message.ts';
+import { clientShares } from '../model/client-shares.ts';
 import { MirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { addCaller, type IsTrusted, networkOf, peerOf, plainAddress, trustedBy } from './caller.ts';
@@ -174,9 +175,12 @@ function notFound(reply: FastifyReply): FastifyReply {
 interface ConnectionShares {
   /** Further connections are closed at once, so that memory and file handles remain for the daemon's work. */
   mostConnections: number;
-  /** Limit per peer other than trusted proxies, and limit of active requests per client behind a trusted proxy. */
+  /**
+   * Limit per peer other than trusted proxies, and limit of active requests per client behind a trusted proxy. Larger blocks of IPv6
+   * addresses have larger limits, see {@link clientShares}.
+   */
   mostOfPeer: number;
-  /** Extra connections above `mostConnections` for peers without one, so that probes and scrapes succeed on a full port. */
+  /** Extra connections above `mostConnections` for peers whose /48 or address has none, so that probes and scrapes succeed on a full port. */
   reserved: number;
 }
 
@@ -186,24 +190,23 @@ const RETRY_AFTER_SECONDS = 1;
 /** Limits the use of a port by one peer, or by one client behind a trusted proxy. */
 function shareConnections(app: FastifyInstance, shares: ConnectionShares, isTrusted: IsTrusted): void {
   const { mostConnections, mostOfPeer, reserved } = shares;
-  const connections = createCounts();
+  const connections = createCounts(mostOfPeer);
   // The purpose of a request is unknown before it is read, so connections are refused by peer, before Node's own listener. Node's
   // `maxConnections` counts refused connections until the system has closed them, so a persistent refused client would block others.
   app.server.prependListener('connection', (socket: Socket) => {
     const address = plainAddress(socket.remoteAddress ?? '');
     const peer = networkOf(address);
-    const held = connections.of(peer);
-    const isFull = connections.all() >= mostConnections + (held > 0 ? 0 : reserved);
-    if (isFull || (held >= mostOfPeer && !isTrusted(address))) return void socket.destroy();
+    const isFull = connections.all() >= mostConnections + (connections.isKnown(peer) ? 0 : reserved);
+    if (isFull || (connections.isAtLimit(peer) && !isTrusted(address))) return void socket.destroy();
     connections.add(peer);
     socket.once('close', () => connections.remove(peer));
   });
-  const requests = createCounts();
+  const requests = createCounts(mostOfPeer);
   // A direct peer is already limited by its connections.
   app.addHook('onRequest', async (request, reply) => {
     if (!isTrusted(peerOf(request.raw))) return;
     const { caller } = request;
-    if (requests.of(caller) >= mostOfPeer) {
+    if (requests.isAtLimit(caller)) {
       return reply.code(503).header('retry-after', RETRY_AFTER_SECONDS).send({ error: 'too-many-requests' });
     }
     requests.add(caller);
@@ -211,22 +214,24 @@ function shareConnections(app: FastifyInstance, shares: ConnectionShares, isTrus
   });
 }
 
-function createCounts() {
+/** Counts what clients hold now. @param mostOfClient see {@link clientShares} */
+function createCounts(mostOfClient: number) {
   const counts = new Map<string, number>();
   let all = 0;
   const of = (name: string) => counts.get(name) ?? 0;
-  return {
-    of,
-    all: () => all,
-    add(name: string): void {
-      all += 1;
-      counts.set(name, of(name) + 1);
-    },
-    remove(name: string): void {
-      all -= 1;
-      if (of(name) > 1) counts.set(name, of(name) - 1);
+  const change = (client: string, by: 1 | -1) => {
+    all += by;
+    for (const { name } of clientShares(client, mostOfClient)) {
+      if (of(name) + by > 0) counts.set(name, of(name) + by);
       else counts.delete(name);
-    },
+    }
+  };
+  return {
+    all: () => all,
+    isAtLimit: (client: string) => clientShares(client, mostOfClient).some(({ name, most }) => of(name) >= most),
+    isKnown: (client: string) => clientShares(client, mostOfClient).some(({ name }) => of(name) > 0),
+    add: (client: string) => change(client, 1),
+    remove: (client: string) => change(client, -1),
   };
 }
 

@@ -8,6 +8,8 @@ export interface Share {
   most: number;
   /** Maximum running jobs that queue for a request budget: at the limit no other job starts. Unlimited if absent. */
   mostInLine?: number;
+  /** Part of one tenant: a job that waits for it reserves nothing of what tenants share. */
+  isOwn?: boolean;
 }
 
 /** A job that requests admission. */
@@ -144,7 +146,7 @@ export class Turns {
       const full = waiter.shares.find((one) => !waiter.holds.has(one.name) && this.#isFull(one));
       if (full === undefined) this.#call(waiter);
       else {
-        this.#passOver(waiter, share);
+        if (!full.isOwn || share.isOwn) this.#passOver(waiter, share);
         this.#line(full, waiter);
       }
     }

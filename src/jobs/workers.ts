@@ -283,20 +283,49 @@ const LARGE_AT_ONCE = 4;
 /** Number of cycles searched for a tenant's size; failed cycles have none. */
 const RUNS_LOOKED_AT = 5;
 
+/**
+ * One tenant uses at most a quarter of all jobs of a kind and of each resource that tenants share: its servers may never answer, and a job
+ * in progress cannot be taken back for another tenant.
+ */
+const QUARTER = 4;
+
+/** The tenants of an installation, with the properties that determine the resources of a job. */
+interface SharingTenants {
+  size: number;
+  get(id: string): Pick<OpenTenant, 'configuration' | 'id' | 'links' | 'reminders' | 'runs' | 'targets'> | undefined;
+}
+
 /** Returns resources that prevent one tenant, clinic client, vendor or gateway from using all capacity. */
-export function sharesOf(
-  tenants: {
-    get(id: string): Pick<OpenTenant, 'configuration' | 'id' | 'links' | 'reminders' | 'runs' | 'targets'> | undefined;
-  },
-  inFlight: Record<JobName, number>,
-): SharesOf {
+export function sharesOf(tenants: SharingTenants, inFlight: Record<JobName, number>): SharesOf {
+  const ofTenant = (tenant: string, { name, most, mostInLine }: Share): Share => ({
+    ...{ name: `${name} of ${tenant}`, most: Math.ceil(most / QUARTER), isOwn: true },
+    ...(mostInLine !== undefined && { mostInLine: Math.ceil(mostInLine / QUARTER) }),
+  });
+  const fairly = async <Name extends JobName>(kind: Name, find: SharesOf[Name], data: JobData<Name>) => {
+    const shares = await find(data);
+    // No other tenant waits.
+    if (tenants.size <= 1) return shares;
+    const common = shares.filter(({ isOwn }) => !isOwn);
+    const parts = [{ name: kind, most: inFlight[kind] }, ...common].map((share) => ofTenant(data.tenant, share));
+    return [...shares.filter(({ isOwn }) => isOwn), ...parts, ...common];
+  };
+  const all = resourcesOf(tenants, inFlight);
+  const entries = (Object.keys(all) as JobName[]).map((kind) => [
+    kind,
+    (data: JobData<typeof kind>) => fairly(kind, all[kind] as SharesOf[typeof kind], data),
+  ]);
+  return Object.fromEntries(entries);
+}
+
+/** Returns the resources of each kind of job, those of one tenant first. */
+function resourcesOf(tenants: SharingTenants, inFlight: Record<JobName, number>): SharesOf {
   const half = (kind: JobName, name: string): Share => ({ name: `${kind} ${name}`, most: inFlight[kind] / HALF });
   const ofClient = (kind: JobName, tenant: Pick<OpenTenant, 'configuration'>) =>
     half(kind, `client ${tenant.configuration.clinic.client}`);
   const ofTarget = (kind: 'push' | 'check-target', tenant: Pick<OpenTenant, 'id' | 'targets'>, id: string): Share[] => {
     const target = tenant.targets.get(id)?.configuration;
     if (target === undefined) return [];
-    const login = { name: `${kind} connection ${tenant.id}/${target.connection}`, most: PER_CONNECTION };
+    const login = { name: `${kind} connection ${tenant.id}/${target.connection}`, most: PER_CONNECTION, isOwn: true };
     return [login, half(kind, `vendor ${target.connector}`)];
   };
   const ofReading = async (kind: 'pull' | 'read-streams', id: string): Promise<Share[]> => {
@@ -322,7 +351,7 @@ export function sharesOf(
       const channel = (await tenant?.reminders?.ledger.read(reminder))?.channel;
       if (tenant === undefined || channel === undefined) return [];
       const kind = tenant.configuration.reminders?.channels.get(channel)?.kind ?? 'gone';
-      const own = { name: `remind channel ${id}/${channel}`, most: PER_CHANNEL };
+      const own = { name: `remind channel ${id}/${channel}`, most: PER_CHANNEL, isOwn: true };
       return [own, ofClient('remind', tenant), half('remind', `gateway ${kind}`)];
     },
     triggers({ tenant: id }) {

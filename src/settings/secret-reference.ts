@@ -1,4 +1,16 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
 import { resolve } from 'node:path';
 import { inspect } from 'node:util';
 import { z } from 'zod';
@@ -82,7 +94,7 @@ export interface SecretScope {
   variable(name: string): Unusable | null;
   /** @param fileName absolute path as written, before following links */
   file(fileName: string): Unusable | null;
-  /** @param realName path after following all links */
+  /** @param realName path of the opened file, without links */
   realFile(realName: string): Unusable | null;
 }
 
@@ -216,37 +228,52 @@ function fromFile(name: string, { dir, seen, scope }: SecretSource): FoundSecret
   // Recorded before the read, so that the next check detects another file.
   seen?.isAsBefore(fileName);
   try {
-    const realName = realpathSync.native(fileName);
-    const refusal = scope?.realFile(realName) ?? null;
-    if (refusal !== null) return refusal;
-    // The stamp uses the written name, because its link can change; the read uses the checked real name.
-    return readSecret(realName, { mayBeLinked: scope === undefined });
+    return opened(fileName, (descriptor, stat) => readSecret(descriptor, stat, fileName, scope));
   } catch (error) {
     return unreadable(error);
   }
 }
 
-/** @param mayBeLinked allows further hard links. A user with write access to a directory can hard-link a file without read access to it. */
-function readSecret(realName: string, { mayBeLinked }: { mayBeLinked: boolean }): FoundSecret {
-  let descriptor: number;
+/** Works on an open file. Opening does not wait for a pipe without a writer. @throws errors of the file system, also by `work` */
+function opened<Result>(fileName: string, work: (descriptor: number, stat: Stats) => Result): Result {
+  const descriptor = openSync(fileName, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    // Refuses a new link, and does not wait for a pipe without a writer.
-    descriptor = openSync(realName, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  } catch (error) {
-    return unreadable(error);
-  }
-  try {
-    const stat = fstatSync(descriptor);
-    if (!stat.isFile()) return unusable(withRemedy('secret.no-file'));
-    if (stat.nlink > 1 && !mayBeLinked) return unusable(withRemedy('secret.hard-link'));
-    if (stat.size > LARGEST_SECRET_BYTES) return unusable(withRemedy('secret.file-too-large'));
-    const value = readFileSync(descriptor, 'utf8').trim();
-    return value === '' ? unusable(withRemedy('secret.file-empty')) : { value };
-  } catch (error) {
-    return unreadable(error);
+    // The links are counted first: a hard link removed before the count is no longer a location.
+    return work(descriptor, fstatSync(descriptor));
   } finally {
     closeSync(descriptor);
   }
+}
+
+/**
+ * Decides by the opened file, because a name can lead to another file at each use. A user with write access to a directory can also
+ * hard-link a file without read access to it, so a tenant's secret must have one link.
+ */
+function readSecret(descriptor: number, stat: Stats, fileName: string, scope: SecretScope | undefined): FoundSecret {
+  const refusal = scope === undefined ? null : scope.realFile(locationOf(descriptor, stat, fileName));
+  if (refusal !== null) return refusal;
+  if (!stat.isFile()) return unusable(withRemedy('secret.no-file'));
+  if (stat.nlink > 1 && scope !== undefined) return unusable(withRemedy('secret.hard-link'));
+  if (stat.size > LARGEST_SECRET_BYTES) return unusable(withRemedy('secret.file-too-large'));
+  const value = readFileSync(descriptor, 'utf8').trim();
+  return value === '' ? unusable(withRemedy('secret.file-empty')) : { value };
+}
+
+/** Linux names each open file here, and adds this ending to the name of a removed file (proc_pid_fd(5)). */
+const OPEN_FILES = '/proc/self/fd';
+const REMOVED = ' (deleted)';
+
+/**
+ * Returns the path of an open file without links. Without `/proc`, the path is that of the name, if the same file is still there. Three
+ * swaps at exact moments can deceive that comparison.
+ * @throws an error with code `ESTALE` if the file was removed or replaced after it was opened
+ */
+function locationOf(descriptor: number, stat: Pick<Stats, 'dev' | 'ino'>, fileName: string): string {
+  const isKnown = existsSync(OPEN_FILES);
+  const location = isKnown ? readlinkSync(`${OPEN_FILES}/${descriptor}`) : realpathSync.native(fileName);
+  const there = isKnown ? stat : lstatSync(location);
+  if (!location.endsWith(REMOVED) && there.dev === stat.dev && there.ino === stat.ino) return location;
+  throw Object.assign(new Error('file was replaced'), { code: 'ESTALE' });
 }
 
 function unreadable(error: unknown): Unusable {
@@ -297,10 +324,11 @@ export function closingOf({ file }: OpenSecret): string {
 
 /** Returns whether a file contains public certificates only (PEM, RFC 7468): a certificate authority is no secret, its key is. */
 function isCertificate(fileName: string): boolean {
-  const { size } = statSync(fileName);
-  if (size > LARGEST_CERTIFICATES_BYTES) return false;
   try {
-    const labels = [...readFileSync(fileName, 'latin1').matchAll(/-----BEGIN ([^-]+)-----/g)].map(([, label]) => label);
+    const text = opened(fileName, (descriptor, stat) =>
+      stat.isFile() && stat.size <= LARGEST_CERTIFICATES_BYTES ? readFileSync(descriptor, 'latin1') : '',
+    );
+    const labels = [...text.matchAll(/-----BEGIN ([^-]+)-----/g)].map(([, label]) => label);
     return labels.length > 0 && labels.every((label) => label === 'CERTIFICATE' || label === 'TRUSTED CERTIFICATE');
   } catch {
     // Not readable for this user: nothing is known of the content.

@@ -200,7 +200,7 @@ const push = z
     targetConcurrency: wholeNumber(1, 1_000)
       .default(128)
       .describe(
-        'Maximum number of targets that the daemon writes at the same time. Targets of one vendor use at most half of this number.',
+        'Maximum number of targets that the daemon writes at the same time. Targets of one vendor use at most half of this number, targets of one of several tenants a quarter.',
       ),
   })
   .prefault({});

@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { clientShares } from '../model/client-shares.ts';
 import type { Answer } from '../model/reminders.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
@@ -41,7 +42,7 @@ export interface AnswerStore {
   /**
    * Counts a request in this minute for its reminder, its caller and the tenant. Requests refused by one limit are not counted by the
    * following limits, so that one caller's excess does not affect others.
-   * @param caller a name that reveals no caller
+   * @param caller client of the request
    * @returns false if a limit is exceeded
    */
   admit(reminder: string, caller: string, now: Instant): Promise<boolean>;
@@ -58,14 +59,15 @@ const PER_REMINDER = 20;
 const PER_CALLER = 100;
 const PER_TENANT = 300;
 
-/** Opens a tenant's answers, which are part of the ledger. */
-export function createAnswerStore(redis: RedisClient, tenant: string): AnswerStore {
+/** Opens a tenant's answers, which are part of the ledger. @param nameOf returns a name that reveals no caller */
+export function createAnswerStore(redis: RedisClient, tenant: string, nameOf: (caller: string) => string): AnswerStore {
   const claimKey = (reminder: string) => keys.answerClaim(tenant, reminder);
   return {
     async admit(reminder, caller, now) {
       const minute = Math.floor(now / MINUTE_MS);
       const limit = (name: string, most: number) => ({ key: keys.answersMinute(tenant, minute, name), most });
-      const limits = [limit(reminder, PER_REMINDER), limit(`by-${caller}`, PER_CALLER), limit('all', PER_TENANT)];
+      const ofCaller = clientShares(caller, PER_CALLER).map(({ name, most }) => limit(`by-${nameOf(name)}`, most));
+      const limits = [limit(reminder, PER_REMINDER), ...ofCaller, limit('all', PER_TENANT)];
       return (await countOne(redis, 2 * MINUTE_MS, limits)).waitMs === null;
     },
     async begin(reminder) {

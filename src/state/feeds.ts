@@ -1,4 +1,5 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { clientShares } from '../model/client-shares.ts';
 import type { FeedEntry, FeedStore, StoodThere } from '../model/feeds.ts';
 import { derivedKey } from '../model/hashes.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
@@ -139,8 +140,10 @@ export function createFeedDirectory(redis: RedisClient): FeedDirectory {
       return value === null ? null : (JSON.parse(value) as { tenant: string; target: string });
     },
     async admit(token, caller, now) {
-      const isAllowed = await isWithin(`by-${hashOf(caller)}`, now, PER_CALLER);
-      return isAllowed && (await isWithin(hashOf(token), now, PER_TOKEN));
+      for (const { name, most } of clientShares(caller, PER_CALLER)) {
+        if (!(await isWithin(`by-${hashOf(name)}`, now, most))) return false;
+      }
+      return isWithin(hashOf(token), now, PER_TOKEN);
     },
   };
 }

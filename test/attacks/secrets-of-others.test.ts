@@ -1,12 +1,14 @@
-import { linkSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import fs, { linkSync, mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { join, sep } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { atOnce } from '../../src/model/pieces.ts';
 import { NAME } from '../../src/model/text.ts';
 import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';
 import { isSameStamps } from '../../src/settings/list-files.ts';
-import { secretSchemas } from '../../src/settings/secret-reference.ts';
+import { type SecretScope, secretSchemas } from '../../src/settings/secret-reference.ts';
 import { tenantSecretFile, tenantSecrets, tenantVariable } from '../../src/settings/tenant-secrets.ts';
 import {
   CHANNELS,
@@ -29,6 +31,8 @@ const PASSWORDS = {
   ...{ TENANT_UNO__DAV: 'of uno', TENANT_DUE__DAV: CANARY, TENANT_UNO_ZWEI__DAV: CANARY },
   ...{ HOME: '/root', REDIS_URL: `redis://:${CANARY}@redis` },
 };
+/** The unsafe order of check and open read another tenant’s secret in about one of a thousand. */
+const RACES = 2_000;
 const ENVIRONMENT = { ...ENV, ...PASSWORDS };
 const connectors = new Map([...CONNECTORS].filter(([name]) => name === 'dav'));
 
@@ -177,6 +181,101 @@ describe('a tenant’s file is refused', () => {
     rmSync(join(dir, 'secrets/uno/dav-link'));
     symlinkSync('../due/dav', join(dir, 'secrets/uno/dav-link'));
     expect(refused(dir)).toMatch(/outside the folder of this tenant/);
+  });
+});
+
+describe('a name that leads to another tenant’s file at one moment', () => {
+  const name = 'secrets/uno/nested/dav';
+  /** Swaps the tenant’s folder for a link to another tenant’s, and back. */
+  const swapIn = (dir: string) => {
+    const [folder, away] = [join(dir, 'secrets/uno/nested'), join(dir, 'secrets/uno/away')];
+    let isLink = false;
+    return () => {
+      if (isLink) {
+        unlinkSync(folder);
+        renameSync(away, folder);
+      } else {
+        renameSync(folder, away);
+        symlinkSync('../due', folder);
+      }
+      isLink = !isLink;
+    };
+  };
+  /** Swaps at some of the two checks, as the real scope decides. */
+  const readWithSwaps = (dir: string, atName: boolean, atLocation: boolean): string | null => {
+    const swap = swapIn(dir);
+    const refusal = { fault: 'refused', remedy: 'none' } as unknown as ReturnType<SecretScope['file']>;
+    const scope: SecretScope = {
+      variable: () => refusal,
+      file() {
+        if (atName) swap();
+        return null;
+      },
+      realFile(realName) {
+        if (atLocation) swap();
+        return realName.startsWith(join(dir, 'secrets/uno') + sep) ? null : refusal;
+      },
+    };
+    return secretSchemas({ env: {}, dir, scope }).secretAt({ file: name });
+  };
+
+  afterEach(() => {
+    vi.restoreAllMocks();
+    syncBuiltinESMExports();
+  });
+
+  const moments: [string, boolean, boolean, string | null][] = [
+    ['never', false, false, 'of uno, nested'],
+    ['after the name is checked', true, false, null],
+    ['after the location is checked', false, true, 'of uno, nested'],
+    ['at both', true, true, null],
+  ];
+
+  test.each(moments)('is read as what was opened: swapped %s', (_, atName, atLocation, expected) => {
+    expect(readWithSwaps(directory('{ env: TENANT_UNO__DAV }'), atName, atLocation)).toBe(expected);
+  });
+
+  test.each(moments)('is so on a system without /proc too: swapped %s', (_, atName, atLocation, expected) => {
+    const dir = directory('{ env: TENANT_UNO__DAV }');
+    vi.spyOn(fs, 'existsSync').mockReturnValue(false);
+    vi.spyOn(fs, 'readlinkSync').mockImplementation(() => {
+      throw new Error('this system has no /proc');
+    });
+    syncBuiltinESMExports();
+    expect(readWithSwaps(dir, atName, atLocation)).toBe(expected);
+  });
+
+  test('is refused if the opened file was removed, as a hard link is before the links are counted', () => {
+    const dir = directory('{ env: TENANT_UNO__DAV }');
+    const scope: SecretScope = { variable: () => null, file: () => null, realFile: () => null };
+    const { secretAt } = secretSchemas({ env: {}, dir, scope });
+    writeFileSync(join(dir, 'secrets/uno/dav (deleted)'), 'of uno');
+    expect(secretAt({ file: 'secrets/uno/dav (deleted)' })).toBeNull();
+  });
+
+  test('gives nothing of the other tenant while another thread swaps without end', async () => {
+    const dir = directory('{ env: TENANT_UNO__DAV }');
+    const folders = [join(dir, 'secrets/uno/nested'), join(dir, 'secrets/uno/away')];
+    const code = `
+      const { renameSync, symlinkSync, unlinkSync } = require('node:fs');
+      const { parentPort, workerData: [folder, away] } = require('node:worker_threads');
+      parentPort.postMessage('begins');
+      for (;;) {
+        renameSync(folder, away); symlinkSync('../due', folder);
+        unlinkSync(folder); renameSync(away, folder);
+      }`;
+    const swapper = new Worker(code, { eval: true, workerData: folders });
+    await new Promise((resolve) => swapper.once('message', resolve));
+    const found = new Map<string | null, number>();
+    const scoped = () => tenantSecrets({ env: {}, dir }, []);
+    for (let at = 0; at < RACES; at += 1) {
+      const secrets = scoped();
+      const value = secrets.as('uno', () => secrets.secretAt({ file: name }));
+      found.set(value, (found.get(value) ?? 0) + 1);
+    }
+    await swapper.terminate();
+    expect([...found.keys()].every((value) => value === null || value === 'of uno, nested')).toBe(true);
+    expect(found.size).toBe(2);
   });
 });
 

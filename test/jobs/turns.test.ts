@@ -281,8 +281,8 @@ const CASES: Record<string, Case> = {
   'writes of another vendor': {
     ...{ name: 'push', stuck: { vendor: 'slow' }, stuckTenants: MANY, underWay: 8, ask: wake },
   },
-  "writes into one tenant's calendars": { name: 'push', stuck: {}, stuckTenants: 1, underWay: 4, ask: wake },
-  "audits of one tenant's calendars": { name: 'check-target', stuck: {}, stuckTenants: 1, underWay: 4, ask: check },
+  "writes into one tenant's calendars": { name: 'push', stuck: {}, stuckTenants: 1, underWay: 2, ask: wake },
+  "audits of one tenant's calendars": { name: 'check-target', stuck: {}, stuckTenants: 1, underWay: 2, ask: check },
   'audits of large calendars': {
     name: 'check-target',
     stuck: { records: 50_000 },
@@ -290,7 +290,7 @@ const CASES: Record<string, Case> = {
     underWay: 4,
     ask: check,
   },
-  "reminders at one tenant's gateway": { name: 'remind', stuck: {}, stuckTenants: 1, underWay: 8, ask: ring },
+  "reminders at one tenant's gateway": { name: 'remind', stuck: {}, stuckTenants: 1, underWay: 4, ask: ring },
   'reminders at another gateway': {
     ...{ name: 'remind', stuck: { gateway: 'webhook', client: 'other' }, stuckTenants: MANY, underWay: 16, ask: ring },
   },

@@ -21,7 +21,7 @@ test('the link of a reminder is found by its token only, which Redis does not co
 
 describe('the requests of a minute', () => {
   async function admitted(count: number, choose: (index: number) => [reminder: string, caller: string]) {
-    const store = createAnswerStore(redis.connect(), 'rossi');
+    const store = createAnswerStore(redis.connect(), 'rossi', (caller) => caller);
     let all = 0;
     for (let index = 0; index < count; index += 1) if (await store.admit(...choose(index), NOW)) all += 1;
     return { all, store };
@@ -46,7 +46,7 @@ describe('the requests of a minute', () => {
 describe('an answer', () => {
   test('is carried out by one request at a time, and the first one stays', async () => {
     const connection = redis.connect();
-    const store = createAnswerStore(connection, 'rossi');
+    const store = createAnswerStore(connection, 'rossi', (caller) => caller);
     const reminder = keys.reminder('rossi', 'r1');
     await connection.hset(reminder, 'state', 'sent');
     const claim = (await store.begin('r1')) ?? '';

@@ -135,7 +135,7 @@ async function find(
   const now = installation.clock();
   // Links stay in mailboxes for years, so an expired link shows no patient or appointment data.
   if (now >= entry.startAt) return bare('expired');
-  if (!(await answers.store.admit(entry.id, answers.callerName(caller), now))) return bare('limited');
+  if (!(await answers.store.admit(entry.id, caller, now))) return bare('limited');
   const { configuration } = tenant;
   const { file } = reminders;
   const { startAt, zone } = entry;

@@ -35,8 +35,6 @@ export interface OpenAnswers {
   isOurs(token: string, link: AnswerLink): boolean;
   /** Returns a proof of a page shown for a reminder at a time. */
   proof(reminder: string, at: Instant): string;
-  /** Returns a confidential name of a client IP address. */
-  callerName(address: string): string;
   store: AnswerStore;
 }
 

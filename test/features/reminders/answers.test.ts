@@ -255,7 +255,7 @@ describe('a clinic that does not take the answer', () => {
   test('died with the worker: another request takes over when the claim is over', async () => {
     const bed = await reminded();
     const id = (await bed.world.entries())[0]?.id ?? '';
-    const store = createAnswerStore(bed.connection, ID);
+    const store = createAnswerStore(bed.connection, ID, (caller) => caller);
     const claim = (await store.begin(id)) ?? '';
     expect((await press(bed, 'confirmed')).says).toBe('busy');
     await bed.connection.del(`cm:{${ID}}:answer-claim:${id}`);

@@ -278,8 +278,7 @@ export function answersOver(connection: RedisClient): OpenAnswers {
     },
     isOurs: secrets.isOurs,
     proof: secrets.proof,
-    callerName: secrets.caller,
-    store: createAnswerStore(connection, ID),
+    store: createAnswerStore(connection, ID, secrets.caller),
   };
 }
 
