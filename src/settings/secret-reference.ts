@@ -269,9 +269,9 @@ const REMOVED = ' (deleted)';
  * @throws an error with code `ESTALE` if the file was removed or replaced after it was opened
  */
 function locationOf(descriptor: number, stat: Pick<Stats, 'dev' | 'ino'>, fileName: string): string {
-  const isKnown = existsSync(OPEN_FILES);
-  const location = isKnown ? readlinkSync(`${OPEN_FILES}/${descriptor}`) : realpathSync.native(fileName);
-  const there = isKnown ? stat : lstatSync(location);
+  const hasOpenFiles = existsSync(OPEN_FILES);
+  const location = hasOpenFiles ? readlinkSync(`${OPEN_FILES}/${descriptor}`) : realpathSync.native(fileName);
+  const there = hasOpenFiles ? stat : lstatSync(location);
   if (!location.endsWith(REMOVED) && there.dev === stat.dev && there.ino === stat.ino) return location;
   throw Object.assign(new Error('file was replaced'), { code: 'ESTALE' });
 }
