@@ -14,6 +14,7 @@ import { type DecisionRecord, renderDecisions } from './decision-table.ts';
 import { ANY, renderErrors, renderSamples, writtenCodes } from './error-table.ts';
 import { FAULTS, INSTALLATION_FAULTS, renderFaults } from './fault-table.ts';
 import { AMBIGUOUS_WORDS, renderTerms, renderWords, TERMS } from './house/words.ts';
+import { renderLimits, SOURCE_LIMITS } from './limits-table.ts';
 import { renderMetrics } from './metrics-table.ts';
 import { renderProfile } from './profile-table.ts';
 import { renderRoutes } from './route-table.ts';
@@ -22,6 +23,7 @@ import { keysOfSchema, renderKeys, renderSettings, type SchemaKey } from './sche
 const docs = join(import.meta.dirname, '../docs');
 const decisions = join(docs, '../decisions');
 const FILES = [
+  '../SECURITY.md',
   '../decisions/README.md',
   'api.md',
   'configuration.md',
@@ -94,6 +96,7 @@ function referenceTables(): Map<string, string> {
     ['error-samples', renderSamples(writtenCodes(readFileSync(join(docs, 'errors.md'), 'utf8')))],
     ['api', renderRoutes(openApiDocument(ROUTES))],
     ['faults', renderFaults({ ...FAULTS, ...INSTALLATION_FAULTS })],
+    ['limits', renderLimits(SOURCE_LIMITS)],
     ['metrics', metricsTable()],
     ['terms', renderTerms(TERMS)],
     ['words', renderWords(AMBIGUOUS_WORDS)],

@@ -1,6 +1,6 @@
 /**
  * Characters that act or hide instead of showing: controls except tab and line feed, direction marks, overrides and isolates (Unicode
- * Standard Annex 9), zero-width spaces and operators, annotation marks, tags, byte order marks and noncharacters.
+ * Standard Annex 9), zero-width spaces and operators, annotation marks, tags, byte order marks and characters that Unicode reserves.
  */
 export const DISGUISES =
   /[^\P{Cc}\t\n]|[\u061C\u180E\u200B\u200E\u200F\u202A-\u202E\u2060-\u206F\uFEFF\uFFF0-\uFFFB\uFFFE\uFFFF\u{E0000}-\u{E0FFF}]/gu;

@@ -4,7 +4,7 @@
  */
 export const MOST_VALUES = 600_000;
 /** Maximum nesting. No known API nests deeper than ten, and each level costs a recursive call. */
-const DEEPEST = 100;
+export const DEEPEST = 100;
 
 const [QUOTE, COMMA, COLON, BACKSLASH, OPENING, CLOSING] = [0x22, 0x2c, 0x3a, 0x5c, 0x7b, 0x7d];
 const [LIST, LIST_END] = [0x5b, 0x5d];

@@ -32,15 +32,15 @@ export const CONSENT_PREFIX = 'consents.';
 const PATIENTS: Readonly<Record<string, CrmSource>> = {
   firstName: open('text', 'First name'),
   lastName: open('text', 'Last name'),
-  fullName: open('text', 'First and last name with a space between; one of them where the other is missing'),
+  fullName: open('text', 'First and last name with a space between; only the existing one if the other is missing'),
   email: open('text', 'E-mail address'),
-  phone: open('text', 'Telephone number, in E.164 where it is a valid number'),
-  mobilePhone: open('text', 'Mobile number, in E.164 where it is a valid number'),
-  language: open('text', 'Language as the clinic tells it, such as it or en-GB'),
+  phone: open('text', 'Telephone number, in E.164 if the number is valid'),
+  mobilePhone: open('text', 'Mobile number, in E.164 if the number is valid'),
+  language: open('text', 'Language as the clinic writes it, such as it or en-GB'),
   isActive: open('boolean', 'false for a patient that the clinic has closed'),
   gender: sensitive('text', '`M`, `F`, `Other`, `Unknown`, or the word of the clinic'),
   birthDate: sensitive('date', 'Date of birth'),
-  taxCode: sensitive('text', 'Tax code; it tells the date and place of birth'),
+  taxCode: sensitive('text', 'Tax code; reveals the date and place of birth'),
   'address.street': open('text', 'Street and number; the one field that may have several lines'),
   'address.postalCode': open('text', 'Postal code'),
   'address.city': open('text', 'City'),
@@ -56,7 +56,7 @@ const PATIENTS: Readonly<Record<string, CrmSource>> = {
   'derived.firstSeenOn': open('date', "Day of the first visit that is known, in the clinic's zone"),
   'derived.standing': open('text', '`new`, `active` or `lapsed`'),
   'derived.invoiced': open('number', 'Sum of the invoices'),
-  'derived.paid': open('number', 'Sum of what was paid of them'),
+  'derived.paid': open('number', 'Sum of the paid amounts'),
   'derived.open': open('number', 'What is left to pay: invoiced less paid'),
 };
 
@@ -70,7 +70,7 @@ const APPOINTMENTS: Readonly<Record<string, CrmSource>> = {
     '`booked`, `confirmed`, `arrived`, `in_progress`, `completed`, `cancelled`, `no_show` or `unknown`',
   ),
   location: open('text', 'Name of the location'),
-  agenda: sensitive('text', "Name of the agenda; a doctor's or a department's name can tell of health"),
+  agenda: sensitive('text', "Name of the agenda; a doctor's or a department's name can reveal health"),
   treatment: sensitive('text', 'Name of the treatment'),
 };
 
@@ -78,12 +78,12 @@ const INVOICES: Readonly<Record<string, CrmSource>> = {
   number: open('text', 'Number of the invoice'),
   date: open('date', 'Date of the invoice'),
   total: open('number', 'Total'),
-  paid: open('number', 'What was paid of it'),
+  paid: open('number', 'Paid amount'),
   open: open('number', 'What is left to pay: total less paid'),
   currency: open('text', 'Currency, such as EUR'),
-  doctors: sensitive('text', "Names of the doctors, with commas between; a doctor's name can tell of health"),
+  doctors: sensitive('text', "Names of the doctors, with commas between; a doctor's name can reveal health"),
   isPaid: open('boolean', 'true when nothing is left to pay'),
-  status: open('text', 'Status as the clinic tells it'),
+  status: open('text', 'Status as the clinic writes it'),
 };
 
 /**
@@ -98,7 +98,7 @@ export const CRM_SOURCES: Readonly<Record<CrmStream, Readonly<Record<string, Crm
 
 const CONSENT = open(
   'boolean',
-  'What the patient agreed to, by the names of the clinic profile; empty where it is not told',
+  'What the patient agreed to, by the names of the clinic profile; empty if the clinic has no answer',
 );
 
 /** Returns the source of a path, or null. Any consent name is valid. */
@@ -150,7 +150,7 @@ export const TRANSFORMS = Object.keys(CRM_TRANSFORMS) as CrmTransform[];
 const constant = z.union([z.string(), z.number(), z.boolean()], { error: issueText(message('mapping.value')) });
 
 /** Longest template of a mapping, in characters; with its fields, far below the longest property of a CRM. */
-const LONGEST_TEMPLATE = 1_000;
+export const LONGEST_TEMPLATE = 1_000;
 
 /** Parses a template; null if malformed. Its fields are checked with the stream. */
 export function parseTemplate(template: string): TextFormat | null {

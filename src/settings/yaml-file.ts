@@ -34,16 +34,19 @@ export interface YamlFile {
 /** A readable file, or its faults. */
 export type YamlRead = { file: YamlFile } | { faults: ConfigurationFault[] };
 
-/** More aliases are treated as an attack on memory: each can stand for all previous content. */
-const MAX_ALIASES = 100;
-/** One file must not block all others; a file of a hundred targets has a tenth of this size. */
-const LARGEST_FILE_BYTES = 512 * 1024;
-/** Maximum number of grammar tokens. Each can be a fault that takes the library two microseconds. A file of a hundred targets has 9,000. */
-const MOST_TOKENS = 50_000;
+/** Limits of one file. */
+export const FILE_LIMITS = {
+  /** One file must not block all others; a file of a hundred targets has a tenth of this size. */
+  bytes: 512 * 1_024,
+  /** Grammar tokens. Each can be a fault that takes the library two microseconds. A file of a hundred targets has 9,000. */
+  tokens: 50_000,
+  /** More aliases are treated as an attack on memory: each can stand for all previous content. */
+  aliases: 100,
+  /** Nesting: the library copies the path of each level. */
+  levels: 100,
+} as const;
 /** Maximum number of faults per file, because a non-YAML file can have a fault at each character. */
 const MOST_FAULTS = 100;
-/** Maximum nesting: the library copies the path of each level. */
-const DEEPEST = 100;
 
 /** Returns the keys of a mapping; empty if not a mapping. */
 export function keysAt(file: YamlFile, path: ValuePath): string[] {
@@ -68,13 +71,13 @@ export function readBytes(fileName: string): { bytes: Buffer } | { faults: Confi
 
 /** Parses bytes like {@link readYamlFile}. */
 export function readYaml(fileName: string, bytes: Buffer): YamlRead {
-  if (bytes.length > LARGEST_FILE_BYTES) {
-    return { faults: [faultIn(fileName, ...withRemedy('yaml.too-large', { size: LARGEST_FILE_BYTES / 1024 }))] };
+  if (bytes.length > FILE_LIMITS.bytes) {
+    return { faults: [faultIn(fileName, ...withRemedy('yaml.too-large', { size: FILE_LIMITS.bytes / 1024 }))] };
   }
   const text = bytes.toString('utf8');
   // A character is at most four tokens.
-  if (text.length > MOST_TOKENS / 4 && hasMoreTokens(text, MOST_TOKENS)) {
-    return { faults: [faultIn(fileName, ...withRemedy('yaml.too-many-tokens', { count: MOST_TOKENS }))] };
+  if (text.length > FILE_LIMITS.tokens / 4 && hasMoreTokens(text, FILE_LIMITS.tokens)) {
+    return { faults: [faultIn(fileName, ...withRemedy('yaml.too-many-tokens', { count: FILE_LIMITS.tokens }))] };
   }
   const parsed = parseNested(text);
   if (parsed === null) return { faults: [tooDeep(fileName)] };
@@ -82,14 +85,14 @@ export function readYaml(fileName: string, bytes: Buffer): YamlRead {
   const problem = firstProblem(document, lines);
   if (problem !== null) return { faults: [yamlFault(fileName, problem, lines, openedBefore(document, problem))] };
   const nodes = [...nodesOf(document)];
-  if (nodes.some(({ depth }) => depth > DEEPEST)) {
+  if (nodes.some(({ depth }) => depth > FILE_LIMITS.levels)) {
     return { faults: [tooDeep(fileName)] };
   }
   const repeated = repeatedKeys(nodes);
   if (repeated.length > 0)
     return { faults: repeated.slice(0, MOST_FAULTS).map((problem) => yamlFault(fileName, problem, lines)) };
   const aliases = nodes.map(({ node }) => node).filter((node) => isAlias(node));
-  if (aliases.length > MAX_ALIASES) return { faults: [tooManyAliases(fileName)] };
+  if (aliases.length > FILE_LIMITS.aliases) return { faults: [tooManyAliases(fileName)] };
   const dangling = aliases.filter((alias) => alias.resolve(document) === undefined);
   if (dangling.length > 0) return { faults: dangling.map((alias) => withoutAnchor(fileName, alias, lines)) };
   return readDocument(fileName, text, document);
@@ -136,7 +139,7 @@ function parseNested(text: string): ParsedYaml | null {
 function readDocument(name: string, text: string, document: Document): YamlRead {
   let value: unknown;
   try {
-    value = document.toJS({ maxAliasCount: MAX_ALIASES });
+    value = document.toJS({ maxAliasCount: FILE_LIMITS.aliases });
   } catch {
     return { faults: [tooManyAliases(name)] };
   }

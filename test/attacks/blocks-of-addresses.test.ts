@@ -13,7 +13,7 @@ import { useRedis } from '../support/redis.ts';
 import { NOW } from '../sync/arbitraries.ts';
 
 /*
- * Attack: one customer of a provider owns a whole /56, and sends from sixty or more of its /64 networks. Limits per /64 alone let it use
+ * Attack: one customer of a provider owns a whole /56, and sends from sixty or more of its /64 networks. Limits only per /64 let it use
  * all that the clients of a port, a clinic or an account share.
  */
 

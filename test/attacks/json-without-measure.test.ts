@@ -73,7 +73,7 @@ function costMs(work: () => unknown): number {
   return Math.min(once(), once(), once());
 }
 
-/** The least work of any check: one look at each byte. */
+/** The least work of any check: reading each byte. */
 function scan(text: Uint8Array): number {
   let quotes = 0;
   for (let at = 0; at < text.length; at += 1) {

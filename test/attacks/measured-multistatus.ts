@@ -8,7 +8,7 @@ export interface Asked {
   path: string;
 }
 
-/** What became of it. */
+/** Result of the parser. */
 export interface Measured {
   /** Code of the refusal, or null. */
   code: string | null;
@@ -16,7 +16,7 @@ export interface Measured {
   longestUrl: number;
   /** Longest processor time of the main thread without a break. */
   pauseMs: number;
-  /** Most memory of the process so far, above that at its start. */
+  /** Most memory of the process so far, above the memory before. */
   grownMebibytes: number;
 }
 

@@ -5,8 +5,8 @@ import { type Share, Turns } from '../../src/jobs/turns.ts';
 import { type SharesOf, sharesOf } from '../../src/jobs/workers.ts';
 
 /*
- * Places of all kinds of jobs, for tenants with any numbers of connections, arrivals and ends in any order. Real shares and real turns;
- * only the work itself ends when the test says so.
+ * Capacity of all kinds of jobs, for tenants with any numbers of connections, arrivals and ends in any order. Real shares and a real queue;
+ * only the work itself ends by command of the test.
  */
 
 const PLACES = 32;
@@ -15,7 +15,7 @@ const IN_FLIGHT = {
   ...{ subscriptions: PLACES, remind: PLACES, triggers: PLACES, 'refresh-tokens': PLACES },
 };
 const QUARTER = PLACES / 4;
-/** Places of one vendor or gateway, half of all. */
+/** Jobs of one vendor or gateway, half of all. */
 const HALF = PLACES / 2;
 const VENDORS = ['caldav', 'google', 'outlook'] as const;
 const CONNECTIONS = 80;
@@ -48,7 +48,7 @@ interface Work {
   shares: readonly Share[];
 }
 
-/** Turns that tell what runs and what waits. */
+/** A queue that lists running and waiting jobs. */
 function openTurns(ids: readonly string[]) {
   const tenants = new Map(ids.map((id) => [id, tenantOf(id)]));
   const all: SharesOf = sharesOf(tenants, IN_FLIGHT);
@@ -81,7 +81,7 @@ function openTurns(ids: readonly string[]) {
       chosen.end();
       await new Promise((resolve) => setImmediate(resolve));
     },
-    /** Whether a waiting job could begin: each of its shares has a free place, besides the one that an overtaken job may have reserved. */
+    /** Whether a waiting job could begin: each of its shares has free capacity, in addition to one reservation of an overtaken job. */
     couldBegin({ shares }: Work) {
       const used = (name: string) =>
         [...running.values()].filter((work) => work.shares.some((share) => share.name === name));

@@ -1,0 +1,116 @@
+import { clinicProfileSchema } from '../src/clinic/schema/profile.ts';
+import * as caldav from '../src/connectors/caldav/limits.ts';
+import * as google from '../src/connectors/google-calendar/limits.ts';
+import { MEBIBYTE } from '../src/http/client.ts';
+import { DEEPEST, MOST_VALUES } from '../src/model/json.ts';
+import { STORED_LIMITS } from '../src/model/stored-limits.ts';
+import { LONGEST_TEMPLATE } from '../src/settings/crm-schema.ts';
+import { FILE_LIMITS } from '../src/settings/yaml-file.ts';
+
+/** Limits of a source of content that the operator does not control. */
+interface SourceLimits {
+  source: string;
+  /** What is accepted. */
+  input: string;
+  /** What leaves the parser, or is stored. */
+  output: string;
+  /** Longest pause of other tenants. */
+  pause: string;
+  /** Who waits, or loses, if the source exceeds a limit. */
+  pays: string;
+  /** Tests that drive the source to its limits, below `test/`. */
+  tests: readonly string[];
+}
+
+const count = (value: number) => value.toLocaleString('en');
+const mebibytes = (bytes: number) => `${bytes / MEBIBYTE} MiB`;
+const PROFILE = clinicProfileSchema.parse({}).limits;
+
+/** The limits that attacks by content meet, with the figures of the code. */
+export const SOURCE_LIMITS: readonly SourceLimits[] = [
+  {
+    source: 'XML of a CalDAV server',
+    input: `${mebibytes(caldav.LARGEST_ANSWER_BYTES)}, decompressed`,
+    output: `${count(caldav.MOST_ELEMENTS)} elements, attributes and references; ${caldav.DEEPEST_ELEMENT} levels; ${count(caldav.MOST_MEMBERS)} members; URLs of ${count(caldav.LONGEST_URL)} characters, also after redirects; only names that the code compares`,
+    pause: `pieces of ${count(caldav.ELEMENTS_AT_ONCE)} elements, about a millisecond`,
+    pays: 'the target; of an object with a long URL, the object',
+    tests: ['attacks/xml-without-measure', 'connectors/caldav/xml'],
+  },
+  {
+    source: 'JSON of a clinic',
+    input: `\`limits.maxAnswerBytes\` of the profile, default ${mebibytes(PROFILE.maxAnswerBytes)}`,
+    output: `${count(MOST_VALUES)} values, with more than one for a new sequence of names, a short text and long digits; ${DEEPEST} levels`,
+    pause: 'one pass and one parse, below 100 ms',
+    pays: 'the tenant',
+    tests: ['attacks/json-without-measure', 'model/json'],
+  },
+  {
+    source: 'JSON of Google, Microsoft and CRMs',
+    input: mebibytes(google.LARGEST_ANSWER_BYTES),
+    output: 'as JSON of a clinic, also in each part of a batch',
+    pause: 'as JSON of a clinic',
+    pays: 'the target',
+    tests: ['attacks/json-without-measure'],
+  },
+  {
+    source: 'List of a clinic',
+    input: `\`limits.maxPages\`, default ${count(PROFILE.maxPages)}; \`limits.maxRecords\`, default ${count(PROFILE.maxRecords)}`,
+    output: 'checked page by page, before the rows of the page are kept',
+    pause: 'a page',
+    pays: 'the tenant: the list is not used, and nothing is removed',
+    tests: ['attacks/lists-without-end', 'clinic/read/lists'],
+  },
+  {
+    source: 'Tenant file',
+    input: `${FILE_LIMITS.bytes / 1_024} KiB, ${count(FILE_LIMITS.tokens)} tokens, ${FILE_LIMITS.aliases} aliases, ${FILE_LIMITS.levels} levels`,
+    output: 'values that the schema names',
+    pause: 'a file',
+    pays: 'the tenant',
+    tests: ['attacks/answers-without-measure'],
+  },
+  {
+    source: 'CRM mapping',
+    input: `a template of ${count(LONGEST_TEMPLATE)} characters`,
+    output: `a text of ${count(STORED_LIMITS.property)} characters; no expressions`,
+    pause: 'the fields of a record',
+    pays: 'the property',
+    tests: ['sync/mapping/compile'],
+  },
+  {
+    source: 'Strings that are stored',
+    input: 'any length',
+    output: Object.entries(STORED_LIMITS)
+      .map(([kind, most]) => `\`${kind}\` ${count(most)}`)
+      .join(', '),
+    pause: 'none',
+    pays: 'the object, the name or the tag',
+    tests: ['model/stored-limits', 'connectors/bounded'],
+  },
+  {
+    source: 'Jobs of a tenant',
+    input: 'any number of connections and requests',
+    output: 'a quarter of each pool that tenants share',
+    pause: 'none',
+    pays: 'the tenant',
+    tests: ['jobs/fair-shares'],
+  },
+  {
+    source: 'Clients of the public port',
+    input: 'any number of IP addresses',
+    output: 'a share for each IP address, /64, /56 and /48',
+    pause: 'none',
+    pays: 'the network',
+    tests: ['attacks/blocks-of-addresses', 'model/client-shares'],
+  },
+];
+
+/** Returns a Markdown table with one line per source. */
+export function renderLimits(limits: readonly SourceLimits[]): string {
+  const rows = limits.map(({ source, input, output, pause, pays, tests }) => {
+    const named = tests.map((test) => `\`${test}\``).join(', ');
+    return `| ${[source, input, output, pause, pays, named].join(' | ')} |`;
+  });
+  return ['| source | accepted | output | pause of others | cost | test |', '|---|---|---|---|---|---|', ...rows].join(
+    '\n',
+  );
+}
