@@ -206,7 +206,7 @@ const IN_FLIGHT = {
   'refresh-tokens': 4,
 };
 
-/** Data that determines the shares of a turn, of a clinic whose targets, channels and client have the given names. */
+/** Data that determines the shares of a job, of a clinic whose targets, channels and client have the given names. */
 function clinicOf(id: string, { client = 'main', vendor = 'google', gateway = 'sms', records = 10 } = {}): OpenTenant {
   const target = (id: string) => [id, { configuration: { connector: vendor, connection: vendor } }] as const;
   const known = {

@@ -93,7 +93,7 @@ describe('the guard against formulas', () => {
 });
 
 describe('a cell', () => {
-  /** Cells as a spreadsheet with this list separator reads the file, quotes only at the start of a cell. */
+  /** Cells as a spreadsheet with this list separator reads the file, quotes only as the first character of a cell. */
   function cellsWith(separator: string, text: string): string[] {
     return text.split(/\r?\n/).flatMap((line) => line.split(separator).map((one) => one.replace(/^"/, '').trimStart()));
   }

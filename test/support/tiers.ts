@@ -58,7 +58,7 @@ const FOLDERS: ReadonlyMap<string, Tier> = new Map(
 const TIER_LINE = /^\/\/ Tier: (quick|full)(, at each change)?\. \S/;
 
 /**
- * Returns the tier of a test file, from its first line or else from its folder.
+ * Returns the tier of a test file, from its first line; without a tier there, from its folder.
  * @param file path from the project's folder, for example `test/sync/diff.test.ts`
  * @returns null for a file in an unlisted folder, or with a malformed line
  */

@@ -112,7 +112,7 @@ describe('a path of the profile that finds nothing', () => {
 });
 
 describe('an unpaged list that says outside its rows that there are more', () => {
-  /** Answers with two rows, and other values beside them or around them. */
+  /** Answers with two rows, and other values next to or around the rows. */
   async function listWith(around: () => object, paging: WrittenProfile['paging'] = { style: 'none' }) {
     const rows = [LOCAL, { ...LOCAL, id: 'b' }];
     const server = await startScriptedServer(({ url }) => {

@@ -84,7 +84,7 @@ describe('a disabled tenant', () => {
 });
 
 describe('an addition over a lost record', () => {
-  /** Adds a managed tenant anew after its record was damaged in Redis, by one operator. @returns the code of the refusal */
+  /** Adds a managed tenant again after its record was damaged in Redis, by one operator. @returns the code of the refusal */
   async function addedAnew(
     damage: (tenant: string, connection: ReturnType<typeof redis.connect>) => unknown,
     rule = {},

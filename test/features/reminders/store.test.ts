@@ -18,7 +18,7 @@ const shared = () => {
   return connection;
 };
 
-// More of them: worker-deaths.test.ts.
+// More deaths of workers: worker-deaths.test.ts.
 describe.each(GATEWAYS)('workers that die anywhere, before %s', (_, deduplicates) => {
   test('never hand a reminder over twice, and never leave one open', () =>
     tryWorkerDeaths(shared(), deduplicates, { least: 20, most: 20, forMs: 60_000 }));
