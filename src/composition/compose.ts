@@ -103,6 +103,7 @@ export function compose(options: CompositionOptions): Composition {
     removed,
     reloads,
     managedTenants,
+    damaged: stores.damaged,
     alerts,
     certificates,
     queues,
@@ -112,6 +113,7 @@ export function compose(options: CompositionOptions): Composition {
       await tenants.whenIdle();
       await queues.close();
       await stores.processes.leave();
+      stores.damaged.close();
       for (const connection of [redis, writer]) connection.disconnect();
       log.debug({}, 'closed');
     },
@@ -136,13 +138,13 @@ async function wakeAfterOutage(
 function installationOf(
   current: () => Configuration,
   parts: Pick<Composition, 'composed' | 'queues'> &
-    Pick<Stores, 'alerts' | 'certificates' | 'stateCounter' | 'redis' | 'reloads' | 'removed'> & {
+    Pick<Stores, 'alerts' | 'certificates' | 'damaged' | 'stateCounter' | 'redis' | 'reloads' | 'removed'> & {
       acts: ActServices;
       clock: Clock;
       outages: Outages;
     },
 ): Installation {
-  const { composed, queues, stateCounter, alerts, reloads, removed, acts, clock, outages, redis } = parts;
+  const { composed, queues, stateCounter, alerts, damaged, reloads, removed, acts, clock, outages, redis } = parts;
   return {
     tenants: tenantsOf(composed),
     get outlines() {
@@ -168,6 +170,7 @@ function installationOf(
       ),
     stateCounter,
     alerts,
+    damaged,
     redis: () => readRedis(redis, clock),
     reloads: () => reloads.list(),
     forecast: () => readForecast(current().settings, parts, clock),

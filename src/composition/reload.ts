@@ -18,6 +18,7 @@ import {
 import type { ConfigurationFiles } from '../settings/configuration-files.ts';
 import { type FileStamps, isSameStamps } from '../settings/list-files.ts';
 import type { ManagedTenants } from '../settings/managed-tenant.ts';
+import { reportDamaged } from '../state/damaged.ts';
 import type { ManagedSnapshot } from '../state/managed-tenants.ts';
 import type { RefusedFiles, RunningConfiguration } from '../state/reports.ts';
 import { principalOfDaemon } from './acts.ts';
@@ -140,7 +141,7 @@ class ReloadSteps {
     this.#stableStamps = new StableStamps((stamps) => parts.files.isAsRead(stamps));
     this.#readAt = this.#clock();
     // A start identifies managed tenants by revisions; the version is unknown.
-    this.#managed = { version: null, tenants: parts.files.managed, lost: new Map(), forged: [] };
+    this.#managed = { version: null, tenants: parts.files.managed, lost: new Map(), damaged: [] };
     this.#managedRead = this.#managed;
   }
 
@@ -193,11 +194,11 @@ class ReloadSteps {
   /** Keeps the known managed tenants while Redis is unreachable or has lost them: a partial restore must not remove tenants. */
   async #lookAtManaged(): Promise<void> {
     const { managedTenants, log } = this.#parts.composition;
-    const before = this.#managed.forged;
+    const before = this.#managed.damaged;
     try {
       this.#managed = await managedTenants.read();
       this.#isUnreadable = false;
-      this.#reportForged(before);
+      this.#reportDamaged(before);
       const { size } = this.#managed.lost;
       if (size > 0 === (this.#lostAt !== null)) return;
       this.#lostAt = size > 0 ? this.#clock() : null;
@@ -217,14 +218,12 @@ class ReloadSteps {
     }
   }
 
-  #reportForged(before: readonly string[]): void {
-    const { forged } = this.#managed;
-    if (forged.join() === before.join()) return;
-    const { log } = this.#parts.composition;
-    if (forged.length > 0) {
-      const details = { code: 'record-forged', tenants: forged.slice(0, MOST_NAMED), count: forged.length };
-      log.error(details, 'managed tenants in Redis differ from the last write of clinic-mirror: none is applied');
-    } else log.info({}, 'managed tenants in Redis match the last write of clinic-mirror again');
+  #reportDamaged(before: readonly string[]): void {
+    const { damaged } = this.#managed;
+    if (damaged.join() === before.join()) return;
+    for (const id of damaged.filter((each) => !before.includes(each))) reportDamaged(id, 'managed-tenants');
+    if (damaged.length === 0)
+      this.#parts.composition.log.info({}, 'managed tenants in Redis match the last write of clinic-mirror again');
   }
 
   async #readAgain(stamps: FileStamps): Promise<void> {
@@ -263,7 +262,7 @@ class ReloadSteps {
       by: isSure ? 'SIGHUP' : 'files',
       ...tenants,
       refused: next.refused.length,
-      forged: this.#managed.forged.slice(0, MOST_NAMED).join(' ') || null,
+      damaged: this.#managed.damaged.slice(0, MOST_NAMED).join(' ') || null,
       awaitsRestart: next.awaitsRestart.join(' ') || null,
       // Names are listed for few changes only.
       names: [...added, ...changed, ...removed].slice(0, MOST_NAMED).join(' ') || null,

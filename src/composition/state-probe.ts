@@ -6,7 +6,11 @@ import { hostsIn } from '../settings/outbound-checks.ts';
 import { proveWrites } from '../state/redis.ts';
 import { requireRights } from '../state/redis-check.ts';
 import { timeOf } from '../state/redis-readings.ts';
+import { DAMAGED } from '../state/sealing.ts';
 import type { Composition } from './compose.ts';
+
+/** Codes of stored logins that do not open. */
+const SEALED: ReadonlySet<string> = new Set([DAMAGED.code, 'sealing-key-unknown']);
 
 /** Returns the checks of Redis, keys and host names for `doctor`. @param check as `checkRedis`, with a short timeout for interactive use */
 export function stateProbe(
@@ -23,7 +27,7 @@ export function stateProbe(
       const { connections, credentials } = composed.get(tenant) ?? {};
       const logins = [...(connections?.values() ?? [])].filter(({ tokens }) => tokens !== null);
       const read = logins.map(({ id }) => credentials?.read(id).then(() => null, asMirrorError) ?? null);
-      return (await Promise.all(read)).flatMap((error) => (error?.code.startsWith('seal') === true ? [error] : []));
+      return (await Promise.all(read)).flatMap((error) => (error !== null && SEALED.has(error.code) ? [error] : []));
     },
     time: () => timeOf(redis),
     async view() {

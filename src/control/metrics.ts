@@ -81,6 +81,15 @@ export function createMetrics(installation: () => Installation | null, options: 
   });
   const reloads = createReloadMetrics(registry);
   createTelemetryMetrics(registry, telemetry);
+  countsOf(
+    registry,
+    {
+      name: 'clinic_mirror_state_damaged_total',
+      help: 'Stored values that did not open (state-damaged), by kind of data',
+      labelNames: ['kind'],
+    },
+    () => installation()?.damaged.counts ?? [],
+  );
   const gauges = createGauges(registry);
   const features: FeatureMetrics[] = [];
   let filled: Status | null = null;
@@ -164,18 +173,29 @@ function createReloadMetrics(registry: Registry): Metrics['observeReload'] {
   };
 }
 
+/** Creates a counter whose values are read at each scrape, by its only label. */
+function countsOf(
+  registry: Registry,
+  { name, help, labelNames }: { name: string; help: string; labelNames: [string] },
+  read: () => Iterable<readonly [label: string, count: number]>,
+): void {
+  new Counter({
+    ...{ name, help, labelNames, registers: [registry] },
+    collect() {
+      this.reset();
+      for (const [label, count] of read()) this.inc({ [labelNames[0]]: label }, count);
+    },
+  });
+}
+
 /** Counts of traces and log lines sent to a collector, by kind. */
 type HandedCounts = Readonly<Record<string, { sent: number; dropped: number }>>;
 
 function createTelemetryMetrics(registry: Registry, handed: HandedCounts): void {
   const reported = (name: string, help: string, which: 'sent' | 'dropped') =>
-    new Counter({
-      ...{ name, help, labelNames: ['signal'], registers: [registry] },
-      collect() {
-        this.reset();
-        for (const [signal, counts] of Object.entries(handed)) this.inc({ signal }, counts[which]);
-      },
-    });
+    countsOf(registry, { name, help, labelNames: ['signal'] }, () =>
+      Object.entries(handed).map(([signal, counts]) => [signal, counts[which]] as const),
+    );
   reported(
     'clinic_mirror_telemetry_sent_total',
     'Spans (traces) and log lines (logs) that the collector accepted',
@@ -257,7 +277,7 @@ function fill(gauges: Gauges, { at, tenants, problems, incidents, outageAfterMs 
       if (each.soonAsOf !== null) gauges.targets.nearAge.set(labels, (at - each.soonAsOf) / 1_000);
       const waitedMs = each.oldestPendingAt === null ? 0 : Math.max(0, at - each.oldestPendingAt);
       gauges.targets.lag.set(labels, waitedMs / 1_000);
-      for (const name of ['pending', 'failing', 'held', 'unconfirmed', 'links', 'ambiguous', 'forged'] as const) {
+      for (const name of ['pending', 'failing', 'held', 'unconfirmed', 'links', 'ambiguous'] as const) {
         gauges.targets[name].set(labels, each[name]);
       }
       for (const name of ['edited', 'removed', 'churning'] as const) {

@@ -126,6 +126,4 @@ export const DAEMON_EN = {
   'connection.certificate-expired': 'the certificate of the server has expired',
   'connection.certificate-refused': 'the certificate of the server is not accepted',
   'server-away.cause': 'the server does not answer, or fails each request: {code}, {cause}',
-  'seal-broken.remedy':
-    'restore a backup or sign in again; if no stored value can be decrypted, restore the previous key in secrets.sealingKeys in clinic-mirror.yaml',
 } as const;

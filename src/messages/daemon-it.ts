@@ -131,6 +131,4 @@ export const DAEMON_IT = {
   'connection.certificate-expired': 'il certificato del server è scaduto',
   'connection.certificate-refused': 'il certificato del server non è accettato',
   'server-away.cause': 'il server non risponde, o rifiuta ogni richiesta: {code}, {cause}',
-  'seal-broken.remedy':
-    'ripristinare un backup o accedere di nuovo; se nessun valore conservato può essere decifrato, ripristinare la chiave precedente in secrets.sealingKeys in clinic-mirror.yaml',
 } as const satisfies Record<keyof typeof DAEMON_EN, string>;

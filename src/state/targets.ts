@@ -63,9 +63,9 @@ export interface TargetStore {
    */
   recordIdle(looked: ReadonlyMap<string, string>, idleRecord: IdleRecord, lease: Lease): Promise<void>;
   /** Sets the given fields; null clears a field. */
-  write(target: string, fields: Partial<Omit<StoredTarget, TargetCounter | 'isForged'>>): Promise<void>;
+  write(target: string, fields: Partial<Omit<StoredTarget, TargetCounter | 'isDamaged'>>): Promise<void>;
   /**
-   * Removes a forged record and counts the removal: the next cycle finds the calendar and fetches the target again. Concurrent genuine
+   * Removes a damaged record: the next cycle finds the calendar and fetches the target again. Concurrent genuine
    * writes, such as an approval, stay.
    * @returns whether a record was removed
    */
@@ -203,7 +203,7 @@ function openWrites(
 function openGone(redis: RedisClient, tenant: string, proofs: TargetProofs): Gone {
   const read = async (target: string) => {
     const proof = proofs.of(target, await redis.hgetall(keys.target(tenant, target)));
-    return proof === null || proof === 'forged' ? {} : proof.gone;
+    return proof === null || proof === 'damaged' ? {} : proof.gone;
   };
   return {
     async recordGone(target, counts, now) {
@@ -217,9 +217,10 @@ function openGone(redis: RedisClient, tenant: string, proofs: TargetProofs): Gon
 
 /** Counts missing records and restorations while relevant. */
 function openTallies(redis: RedisClient, tenant: string, sealer: Sealer): Tallies {
-  const missesOf = (stream: StreamName) => sealedTable<Instant>(keys.misses(tenant, stream), { redis, sealer });
+  const missesOf = (stream: StreamName) =>
+    sealedTable<Instant>(keys.misses(tenant, stream), { redis, sealer, kind: 'misses' });
   return {
-    // Forged misses are ignored: the record must be missed again.
+    // Damaged misses are ignored: the record must be missed again.
     misses: (stream) => missesOf(stream).all(),
     async storeMisses(stream, misses) {
       const { key, seal } = missesOf(stream);

@@ -35,9 +35,8 @@ const UNTOUCHED: StoredTarget = {
   updated: 0,
   deleted: 0,
   adopted: 0,
-  forged: 0,
   overtaken: 0,
-  isForged: false,
+  isDamaged: false,
   ambiguous: 0,
   copies: [],
   refusedThere: {},
@@ -78,14 +77,14 @@ describe('the record of a target', () => {
 });
 
 describe('a record that differs from the written one', () => {
-  test('is skipped and counted once', async () => {
+  test('is skipped and removed once', async () => {
     const connection = redis.connect();
     const targets = createTargetStore(connection, 'studio-rossi', PROOFS);
     await connection.hset('cm:{studio-rossi}:target:doctor', { container: 'c1', adoptedAt: 1 });
-    expect(await targets.read('doctor')).toMatchObject({ isForged: true });
+    expect(await targets.read('doctor')).toMatchObject({ isDamaged: true });
     expect(await targets.invalidate('doctor')).toBe(true);
     expect(await targets.invalidate('doctor')).toBe(false);
-    expect(await targets.read('doctor')).toEqual({ ...UNTOUCHED, forged: 1 });
+    expect(await targets.read('doctor')).toEqual(UNTOUCHED);
   });
 
   test('keeps an approval given between the check and the skip', async () => {
@@ -94,9 +93,9 @@ describe('a record that differs from the written one', () => {
     await connection.hset('cm:{studio-rossi}:target:doctor', { proof: 'not ours', container: 'c1' });
     const looked = (await targets.summarize(['doctor'])).get('doctor');
     await targets.write('doctor', { firstRunApprovedAt: NOW });
-    expect(looked?.record.isForged).toBe(true);
+    expect(looked?.record.isDamaged).toBe(true);
     expect(await targets.invalidate('doctor')).toBe(false);
-    expect(await targets.read('doctor')).toMatchObject({ firstRunApprovedAt: NOW, isForged: false, forged: 0 });
+    expect(await targets.read('doctor')).toMatchObject({ firstRunApprovedAt: NOW, isDamaged: false });
   });
 
   test('keeps an approval given at the moment of the skip', async () => {
@@ -110,7 +109,7 @@ describe('a record that differs from the written one', () => {
       return before;
     });
     expect(await targets.invalidate('doctor')).toBe(false);
-    expect(await targets.read('doctor')).toMatchObject({ firstRunApprovedAt: NOW, isForged: false });
+    expect(await targets.read('doctor')).toMatchObject({ firstRunApprovedAt: NOW, isDamaged: false });
   });
 });
 
