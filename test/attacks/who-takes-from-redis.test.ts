@@ -4,8 +4,6 @@ import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createOptOuts } from '../../src/features/reminders/opt-outs.ts';
-import type { Logger } from '../../src/log/logger.ts';
-import { silentLogger } from '../../src/log/logger.ts';
 import { keys } from '../../src/state/keys.ts';
 import { cycle } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';

@@ -21,7 +21,7 @@ function openWorld(...unusable: string[]) {
   const backups: AllBackups = {
     backup: async (id) => `copy of ${id}`,
     async restore(id) {
-      if (broken.has(id)) throw new MirrorError('x', { actor: 'contract', code: 'state-damaged', retry: 'never' });
+      if (broken.has(id)) throw new MirrorError('x', { actor: 'settings', code: 'state-damaged', retry: 'never' });
       return {
         restored: ['clinic', 'google'],
         unchanged: ['hubspot'],

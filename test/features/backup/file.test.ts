@@ -19,7 +19,7 @@ function openWorld() {
     backup: async (id) => `sealed ${id}`,
     async restore(id, text) {
       if (text !== `sealed ${id}`)
-        throw new MirrorError('x', { actor: 'contract', code: 'state-damaged', retry: 'never' });
+        throw new MirrorError('x', { actor: 'settings', code: 'state-damaged', retry: 'never' });
       restored.push(id);
       return { restored: [], unchanged: [], protections: 0, pins: 0, rejections: 0, at: NOW };
     },

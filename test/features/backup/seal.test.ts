@@ -35,7 +35,7 @@ describe('a backup', () => {
 
   test('is of use to its own tenant only', () => {
     const other = createSealer(RING, 'other');
-    const refused = expect.objectContaining({ actor: 'contract', code: 'state-damaged' });
+    const refused = expect.objectContaining({ actor: 'settings', code: 'state-damaged' });
     expect(() => openBackup(other, sealBackup(sealer, backup), IDENTITY)).toThrow(refused);
   });
 
