@@ -18,7 +18,6 @@ import {
 import type { ConfigurationFiles } from '../settings/configuration-files.ts';
 import { type FileStamps, isSameStamps } from '../settings/list-files.ts';
 import type { ManagedTenants } from '../settings/managed-tenant.ts';
-import { reportDamaged } from '../state/damaged.ts';
 import type { ManagedSnapshot } from '../state/managed-tenants.ts';
 import type { RefusedFiles, RunningConfiguration } from '../state/reports.ts';
 import { principalOfDaemon } from './acts.ts';
@@ -194,11 +193,9 @@ class ReloadSteps {
   /** Keeps the known managed tenants while Redis is unreachable or has lost them: a partial restore must not remove tenants. */
   async #lookAtManaged(): Promise<void> {
     const { managedTenants, log } = this.#parts.composition;
-    const before = this.#managed.damaged;
     try {
       this.#managed = await managedTenants.read();
       this.#isUnreadable = false;
-      this.#reportDamaged(before);
       const { size } = this.#managed.lost;
       if (size > 0 === (this.#lostAt !== null)) return;
       this.#lostAt = size > 0 ? this.#clock() : null;
@@ -216,14 +213,6 @@ class ReloadSteps {
       this.#reportedAt = null;
       log.error({ code, remedy }, message);
     }
-  }
-
-  #reportDamaged(before: readonly string[]): void {
-    const { damaged } = this.#managed;
-    if (damaged.join() === before.join()) return;
-    for (const id of damaged.filter((each) => !before.includes(each))) reportDamaged(id, 'managed-tenants');
-    if (damaged.length === 0)
-      this.#parts.composition.log.info({}, 'managed tenants in Redis match the last write of clinic-mirror again');
   }
 
   async #readAgain(stamps: FileStamps): Promise<void> {

@@ -81,15 +81,15 @@ export function createMetrics(installation: () => Installation | null, options: 
   });
   const reloads = createReloadMetrics(registry);
   createTelemetryMetrics(registry, telemetry);
-  countsOf(
-    registry,
-    {
-      name: 'clinic_mirror_state_damaged_total',
-      help: 'Stored values that did not open (state-damaged), by kind of data',
-      labelNames: ['kind'],
+  new Counter({
+    name: 'clinic_mirror_state_damaged_total',
+    help: 'Stored values that did not open (state-damaged), by kind of data',
+    ...{ labelNames: ['kind'], registers: [registry] },
+    collect() {
+      this.reset();
+      for (const [kind, count] of installation()?.damaged.counts ?? []) this.inc({ kind }, count);
     },
-    () => installation()?.damaged.counts ?? [],
-  );
+  });
   const gauges = createGauges(registry);
   const features: FeatureMetrics[] = [];
   let filled: Status | null = null;
@@ -173,29 +173,18 @@ function createReloadMetrics(registry: Registry): Metrics['observeReload'] {
   };
 }
 
-/** Creates a counter whose values are read at each scrape, by its only label. */
-function countsOf(
-  registry: Registry,
-  { name, help, labelNames }: { name: string; help: string; labelNames: [string] },
-  read: () => Iterable<readonly [label: string, count: number]>,
-): void {
-  new Counter({
-    ...{ name, help, labelNames, registers: [registry] },
-    collect() {
-      this.reset();
-      for (const [label, count] of read()) this.inc({ [labelNames[0]]: label }, count);
-    },
-  });
-}
-
 /** Counts of traces and log lines sent to a collector, by kind. */
 type HandedCounts = Readonly<Record<string, { sent: number; dropped: number }>>;
 
 function createTelemetryMetrics(registry: Registry, handed: HandedCounts): void {
   const reported = (name: string, help: string, which: 'sent' | 'dropped') =>
-    countsOf(registry, { name, help, labelNames: ['signal'] }, () =>
-      Object.entries(handed).map(([signal, counts]) => [signal, counts[which]] as const),
-    );
+    new Counter({
+      ...{ name, help, labelNames: ['signal'], registers: [registry] },
+      collect() {
+        this.reset();
+        for (const [signal, counts] of Object.entries(handed)) this.inc({ signal }, counts[which]);
+      },
+    });
   reported(
     'clinic_mirror_telemetry_sent_total',
     'Spans (traces) and log lines (logs) that the collector accepted',

@@ -87,18 +87,12 @@ export async function* statusByAndBy(
 
 /** Returns damaged data by current tenant ids. @param only null: of all tenants, and shared data */
 async function damagedOf({ damaged, outlines }: Installation, only: readonly string[] | null): Promise<DamagedState[]> {
-  const current = new Map(
-    [...outlines].flatMap(
-      ([id, { formerly }]) =>
-        [
-          [id, id],
-          [formerly ?? id, id],
-        ] as const,
-    ),
-  );
-  return (await damaged.list())
-    .map((state) => ({ ...state, tenant: state.tenant === null ? null : (current.get(state.tenant) ?? '') }))
-    .filter(({ tenant }) => (tenant === null ? only === null : tenant !== '' && (only?.includes(tenant) ?? true)));
+  const formerly = new Map(Array.from(outlines, ([id, outline]) => [outline.formerly ?? id, id]));
+  return (await damaged.list()).flatMap(({ tenant: stored, ...state }) => {
+    const tenant = stored === null ? null : (formerly.get(stored) ?? stored);
+    const isShown = tenant === null ? only === null : (only?.includes(tenant) ?? outlines.has(tenant));
+    return isShown ? [{ tenant, ...state }] : [];
+  });
 }
 
 /** Returns the part of the status outside of tenants. @param isWhole all tenants are requested */

@@ -9,7 +9,7 @@ import { type RunReport, runIdOf } from '../state/runs.ts';
 import { fencedError } from '../state/script.ts';
 import { type CycleCommitter, commitCycle, reportRun } from './commit.ts';
 import type { Cycle } from './cycle.ts';
-import { discardDamaged, endImpossibleWaits } from './lanes.ts';
+import { endImpossibleWaits } from './lanes.ts';
 import { type CyclePlanner, planCycle } from './plan-cycle.ts';
 import { findDueStreams, readStreams } from './streams.ts';
 import { activeTargets, type OpenTenant } from './tenant.ts';
@@ -107,7 +107,6 @@ async function runCycle(
     if (activeTargets(tenant).length === 0 && tenant.followers.length === 0)
       return await reportRun(tenant, startedAt, null, null);
     const summaries = await tenant.targetStore.summarize([...tenant.targets.keys()]);
-    await discardDamaged(tenant, summaries);
     await endImpossibleWaits(tenant, summaries);
     const paced = isPaced ? { pacedAt: startedAt } : {};
     const cycle = await planCycle(tenant, { lease, progress, justRead, ...paced }, guarded);

@@ -45,9 +45,7 @@ const TREATMENTS = {
 export type DamagedKind = keyof typeof TREATMENTS;
 
 /** Returns the treatment of a kind of data. */
-export function treatmentOf(kind: DamagedKind): Treatment {
-  return TREATMENTS[kind];
-}
+export const treatmentOf = (kind: DamagedKind): Treatment => TREATMENTS[kind];
 
 /** Damaged values of the process. A channel of Node, because values are opened in every part of the state. */
 const found = channel('clinic-mirror:state-damaged');
@@ -96,24 +94,22 @@ export function openDamagedStore({ redis, clock, log }: { redis: RedisClient; cl
   return {
     /** Number of values that this process found, by kind. */
     counts: counts as ReadonlyMap<DamagedKind, number>,
-    /** Returns the data found by all processes in the last day. */
+    /** Returns the data found by all processes in the last day. Anyone who can write to Redis can write the record: only known kinds count. */
     async list(): Promise<DamagedState[]> {
-      const recorded = Object.entries(await redis.hgetall(keys.damaged())).map(
-        ([field, at]) => [field, Number(at)] as const,
-      );
-      const states = new Map<string, DamagedState>();
-      for (const [field, at] of [...recorded, ...times]) {
+      const recorded = Object.entries(await redis.hgetall(keys.damaged()));
+      const recent = [...recorded, ...times].flatMap(([field, at]) => {
         const [owner = '', kind = ''] = field.split(' ');
-        if (!isRebuilt(kind) || !(Math.abs(clock() - at) < DAY_MS)) continue;
-        const tenant = tenantOf(owner);
-        const { kinds, sinceAt } = states.get(tenant ?? '') ?? { kinds: [], sinceAt: 0 };
-        states.set(tenant ?? '', {
+        const isShown = isRebuilt(kind) && Math.abs(clock() - Number(at)) < DAY_MS;
+        return isShown ? [{ tenant: tenantOf(owner), kind, at: Number(at) }] : [];
+      });
+      return Array.from(
+        Map.groupBy(recent, ({ tenant }) => tenant),
+        ([tenant, all]) => ({
           tenant,
-          kinds: [...new Set([...kinds, kind])].sort(),
-          sinceAt: Math.max(sinceAt, at),
-        });
-      }
-      return [...states.values()];
+          kinds: [...new Set(all.map(({ kind }) => kind))].sort(),
+          sinceAt: Math.max(...all.map(({ at }) => at)),
+        }),
+      );
     },
     close: () => void found.unsubscribe(take),
   };
@@ -124,7 +120,6 @@ function tenantOf(owner: string): string | null {
   return owner.startsWith('{') ? null : owner;
 }
 
-/** Anyone who can write to Redis can write the record: only known kinds are shown. */
 function isRebuilt(kind: string): kind is DamagedKind {
   return Object.hasOwn(TREATMENTS, kind) && treatmentOf(kind as DamagedKind) === 'rebuild';
 }

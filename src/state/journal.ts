@@ -340,8 +340,7 @@ export function openPins(redis: RedisClient, tenant: string, identityKey: Uint8A
     const [pinned, proof] = (await redis.pipeline().get(key).hget(keys.target(tenant, target), 'proof').exec()) ?? [];
     if (proof?.[0]) throw proof[0];
     const stored = proof?.[1] as string | null;
-    const proved = stored === null ? null : proofs.of(target, { proof: stored });
-    const newest = proved === null || proved === 'damaged' ? undefined : proved.pins;
+    const newest = stored === null ? undefined : proofs.of(target, { proof: stored })?.pins;
     if (pinned?.[0]) {
       if (!pinned[0].message.startsWith('WRONGTYPE')) throw pinned[0];
       reportDamaged(tenant, 'pins');

@@ -7,6 +7,7 @@ import {
   type ManagedTenant,
   type ManagedTenants,
 } from '../settings/managed-tenant.ts';
+import { reportDamaged } from './damaged.ts';
 import {
   comparedWith,
   firstOf,
@@ -173,6 +174,7 @@ function openDocuments({ ring }: ManagedTenantParts, ledger: ManagedLedger) {
 
 /** Replaces a tenant that differs from clinic-mirror's last write. */
 function damagedTenant(id: string, now: Looked): ManagedTenant {
+  reportDamaged(id, 'managed-tenants');
   const isMissing = !now.revisions.has(id);
   const isOfAll = id === ALL_MANAGED;
   const text = message(isOfAll ? 'managed-damaged.all' : 'managed-damaged');

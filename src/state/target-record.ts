@@ -36,8 +36,8 @@ export type StoredFields = Readonly<Record<string, string>>;
 
 /** Proved facts of one tenant's targets, encrypted in one field of each record, so that no part can be changed or removed separately. */
 export interface TargetProofs {
-  /** @param fields stored fields. @returns `damaged` if this version did not write the fields in this form */
-  of(target: string, fields: StoredFields): TargetProof | 'damaged' | null;
+  /** @param fields stored fields. @returns null if there are none, or they are damaged */
+  of(target: string, fields: StoredFields): TargetProof | null;
   /**
    * Changes proved facts and other fields in one step. Unreadable facts are replaced.
    * @param others null clears a field
@@ -49,41 +49,21 @@ export interface TargetProofs {
     others?: Readonly<Record<string, string | number | null>>,
     extra?: ExtraValue,
   ): Promise<boolean>;
-  /**
-   * Removes a damaged record. A concurrent genuine proof stays.
-   * @returns whether a record was removed
-   */
-  invalidate(target: string): Promise<boolean>;
 }
 
 const NOTHING: TargetProof = { container: null, firstRunApprovedAt: null, gone: {} };
 const GONE_RETENTION_MS = 7 * DAY_MS;
-
-/** The proof, and the fields that require a proof. Removed from a damaged record: the target is then fetched again. */
-const PROVED_FIELDS: readonly string[] = [FIELD, 'adoptedAt'];
 
 /** Opens the proved facts of a tenant's targets. @param proofs encrypts with the identity key */
 export function openTargetProofs(redis: RedisClient, tenant: string, proofs: Sealer): TargetProofs {
   const contextOf = (target: string) => `target/${target}`;
   const read = (target: string, sealed: string | null) =>
     sealed === null ? null : openSealed<TargetProof>(proofs, sealed, contextOf(target), 'targets');
-  const proofOf = (target: string, fields: StoredFields) => {
-    const proof = read(target, fields[FIELD] ?? null);
-    if (proof !== null || PROVED_FIELDS.every((name) => fields[name] === undefined)) return proof;
-    if (fields[FIELD] === undefined) reportDamaged(tenant, 'targets');
-    return 'damaged';
-  };
   return {
-    of: proofOf,
-    async invalidate(target) {
-      const key = keys.target(tenant, target);
-      for (;;) {
-        const fields = await redis.hgetall(key);
-        if (proofOf(target, fields) !== 'damaged') return false;
-        const gone = PROVED_FIELDS.map((field) => ({ key, field, value: null }));
-        if ((await compareAndSet(redis, [{ key, field: FIELD, value: fields[FIELD] ?? null }], gone)) === null)
-          return true;
-      }
+    of(target, fields) {
+      // A calendar was fetched, but its name was removed.
+      if (fields[FIELD] === undefined && fields.adoptedAt !== undefined) reportDamaged(tenant, 'targets');
+      return read(target, fields[FIELD] ?? null);
     },
     async change(target, change, others = {}, extra) {
       const key = keys.target(tenant, target);
@@ -226,8 +206,6 @@ export interface StoredTarget {
   adopted: number;
   /** Number of times the target differed from the plan. */
   overtaken: number;
-  /** Whether the record is damaged: calendar and approval are ignored, and the target is treated as never fetched. */
-  isDamaged: boolean;
   /** Objects with the owner tag that match no record for certain, at the last complete fetch. */
   ambiguous: number;
   /** Ids of records with a second object at that time, for example a user's copy; at most a thousand. */
@@ -280,8 +258,6 @@ export type TargetCounter = 'created' | 'updated' | 'deleted' | 'adopted' | 'ove
 type SealedField = 'failure' | 'gaps' | 'outage';
 const SEALED_FIELDS: ReadonlySet<string> = new Set<SealedField>(['failure', 'gaps', 'outage']);
 
-const NOT_PROVED = { container: null, firstRunApprovedAt: null };
-
 const COUNTERS: readonly TargetCounter[] = ['created', 'updated', 'deleted', 'adopted', 'overtaken'];
 
 const NUMBERS = [
@@ -308,12 +284,8 @@ function contextOf(target: string, name: string): string {
 }
 
 /** Returns the record of stored fields. */
-export function recordOf(
-  fields: StoredFields,
-  proof: TargetProof | 'damaged' | null,
-  context: FieldContext,
-): StoredTarget {
-  const { container, firstRunApprovedAt } = proof === null || proof === 'damaged' ? NOT_PROVED : proof;
+export function recordOf(fields: StoredFields, proof: TargetProof | null, context: FieldContext): StoredTarget {
+  const { container, firstRunApprovedAt } = proof ?? NOTHING;
   const number = (name: string) => (fields[name] === undefined ? null : Number(fields[name]));
   const numbers = Object.fromEntries(NUMBERS.map((name) => [name, number(name)])) as Record<NumberName, number | null>;
   const counters = Object.fromEntries(COUNTERS.map((name) => [name, Number(fields[name] ?? 0)]));
@@ -327,7 +299,6 @@ export function recordOf(
   return {
     container,
     firstRunApprovedAt,
-    isDamaged: proof === 'damaged',
     ...numbers,
     // Without its calendar, the target was not fetched.
     adoptedAt: container === null ? null : number('adoptedAt'),

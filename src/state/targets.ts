@@ -63,13 +63,7 @@ export interface TargetStore {
    */
   recordIdle(looked: ReadonlyMap<string, string>, idleRecord: IdleRecord, lease: Lease): Promise<void>;
   /** Sets the given fields; null clears a field. */
-  write(target: string, fields: Partial<Omit<StoredTarget, TargetCounter | 'isDamaged'>>): Promise<void>;
-  /**
-   * Removes a damaged record: the next cycle finds the calendar and fetches the target again. Concurrent genuine
-   * writes, such as an approval, stay.
-   * @returns whether a record was removed
-   */
-  invalidate(target: string): Promise<boolean>;
+  write(target: string, fields: Partial<Omit<StoredTarget, TargetCounter>>): Promise<void>;
   /** Records that the target differs from the plan: the plan, and plans that started earlier, no longer prove freshness. */
   recordOvertaken(target: string): Promise<void>;
   /**
@@ -176,7 +170,7 @@ function openWrites(
   tenant: string,
   proofs: TargetProofs,
   sealer: Sealer,
-): Pick<TargetStore, 'write' | 'invalidate'> {
+): Pick<TargetStore, 'write'> {
   return {
     async write(target, { container, firstRunApprovedAt, ...fields }) {
       const key = keys.target(tenant, target);
@@ -195,16 +189,13 @@ function openWrites(
         Object.entries(others).map(([field, value]) => ({ key, field, value })),
       );
     },
-    invalidate: (target) => proofs.invalidate(target),
   };
 }
 
 /** Records departures of each target, which the guard uses to judge planned removals. */
 function openGone(redis: RedisClient, tenant: string, proofs: TargetProofs): Gone {
-  const read = async (target: string) => {
-    const proof = proofs.of(target, await redis.hgetall(keys.target(tenant, target)));
-    return proof === null || proof === 'damaged' ? {} : proof.gone;
-  };
+  const read = async (target: string) =>
+    proofs.of(target, await redis.hgetall(keys.target(tenant, target)))?.gone ?? {};
   return {
     async recordGone(target, counts, now) {
       if (Object.values(counts).every((count) => count === 0)) return;

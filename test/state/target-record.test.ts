@@ -26,7 +26,7 @@ describe('a stored target', () => {
   test('contains the failure, the gaps and the outage that were encrypted for it', () => {
     expect(recordOf(fieldsOf('doctor'), PROOF, HERE)).toMatchObject({
       ...{ failure: FAILURE, gaps: [], outage: 'crm.example', pausedUntil: 6 },
-      ...{ container: 'c1', firstRunApprovedAt: 4, isDamaged: false },
+      ...{ container: 'c1', firstRunApprovedAt: 4 },
     });
   });
 
@@ -37,15 +37,12 @@ describe('a stored target', () => {
     expect([...damage]).toEqual(['studio-rossi targets']);
   });
 
-  test.each([null, 'damaged'] as const)(
-    'with the proof %s has no calendar, no approval, and was never read',
-    (proof) => {
-      expect(recordOf({ adoptedAt: '1' }, proof, HERE)).toMatchObject({
-        ...{ container: null, firstRunApprovedAt: null, adoptedAt: null, isDamaged: proof === 'damaged' },
-      });
-      expect(recordOf({ adoptedAt: '1' }, PROOF, HERE).adoptedAt).toBe(1);
-    },
-  );
+  test('without its encrypted record has no calendar, no approval, and was never read', () => {
+    expect(recordOf({ adoptedAt: '1' }, null, HERE)).toMatchObject({
+      ...{ container: null, firstRunApprovedAt: null, adoptedAt: null },
+    });
+    expect(recordOf({ adoptedAt: '1' }, PROOF, HERE).adoptedAt).toBe(1);
+  });
 });
 
 describe('the removals from a target', () => {

@@ -127,18 +127,11 @@ function fieldOf({ endpoint, event }: TriggerKey): string {
 /** Opens the store of a tenant's triggers. */
 export function createTriggerStore(redis: RedisClient, tenant: string, sealer: Sealer): TriggerStore {
   const readings = keys.triggerReadings(tenant);
+  const options = { redis, sealer, kind: 'triggers' } as const;
   const waitingOf = (triggerKey: TriggerKey) =>
-    sealedTable<Omit<WaitingTrigger, 'id'>>(keys.triggersWaiting(tenant, fieldOf(triggerKey)), {
-      redis,
-      sealer,
-      kind: 'triggers',
-    });
+    sealedTable<Omit<WaitingTrigger, 'id'>>(keys.triggersWaiting(tenant, fieldOf(triggerKey)), options);
   const appointmentsOf = (triggerKey: TriggerKey) =>
-    sealedTable<StoredAppointment>(keys.triggersAppointments(tenant, fieldOf(triggerKey)), {
-      redis,
-      sealer,
-      kind: 'triggers',
-    });
+    sealedTable<StoredAppointment>(keys.triggersAppointments(tenant, fieldOf(triggerKey)), options);
   const written = (triggerKey: TriggerKey, { id, ...entry }: WaitingTrigger) => waitingOf(triggerKey).seal(id, entry);
   const { run, inBatches } = openScripts(redis, tenant);
 
@@ -281,16 +274,8 @@ function writtenReading(sealer: Sealer, triggerKey: string, { off, ...reading }:
 function readingIn(sealer: Sealer, triggerKey: string, stored: string): TriggerReading {
   const { off, ...reading } = JSON.parse(stored) as Omit<TriggerReading, 'off'> & { off: unknown };
   if (off === null) return { ...reading, off };
-  const opened = openSealed<NonNullable<TriggerReading['off']>>(
-    sealer,
-    String(off),
-    offContext(triggerKey),
-    'triggers',
-  );
-  return {
-    ...reading,
-    off: opened ?? { code: DAMAGED.code, remedy: DAMAGED.remedy, texts: DAMAGED.texts, at: reading.readAt ?? 0 },
-  };
+  const opened = openSealed<TriggerReading['off']>(sealer, String(off), offContext(triggerKey), 'triggers');
+  return { ...reading, off: opened ?? { ...DAMAGED, at: reading.readAt ?? 0 } };
 }
 
 async function readCounts(redis: RedisClient, key: string): Promise<TriggerCount[]> {
