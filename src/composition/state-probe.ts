@@ -9,9 +9,6 @@ import { timeOf } from '../state/redis-readings.ts';
 import { DAMAGED } from '../state/sealing.ts';
 import type { Composition } from './compose.ts';
 
-/** Codes of stored logins that do not open. */
-const SEALED: ReadonlySet<string> = new Set([DAMAGED.code, 'sealing-key-unknown']);
-
 /** Returns the checks of Redis, keys and host names for `doctor`. @param check as `checkRedis`, with a short timeout for interactive use */
 export function stateProbe(
   { redis, stateCounter, configuration, composed }: Composition,
@@ -27,7 +24,9 @@ export function stateProbe(
       const { connections, credentials } = composed.get(tenant) ?? {};
       const logins = [...(connections?.values() ?? [])].filter(({ tokens }) => tokens !== null);
       const read = logins.map(({ id }) => credentials?.read(id).then(() => null, asMirrorError) ?? null);
-      return (await Promise.all(read)).flatMap((error) => (error !== null && SEALED.has(error.code) ? [error] : []));
+      return (await Promise.all(read)).flatMap((error) =>
+        error?.code === DAMAGED.code || error?.code === 'sealing-key-unknown' ? [error] : [],
+      );
     },
     time: () => timeOf(redis),
     async view() {

@@ -139,8 +139,7 @@ export async function maintainSubscriptions(
   if (lease === null) return null;
   try {
     const work: Work = { tenant, lease, signal: AbortSignal.any([abort, lease.signal]), opened: [] };
-    await tenant.notifications.store.dropDamaged();
-    const all = await tenant.notifications.store.read();
+    const all = await tenant.notifications.store.readReadable();
     const calendars = await wantedCalendars(tenant);
     for (const target of new Set([...calendars.keys(), ...all.keys()])) {
       if (stop.aborted) break;

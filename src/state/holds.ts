@@ -97,7 +97,7 @@ function openUpkeep(holds: Holds) {
      * next plan creates a new hold; so do damaged holds, which approve nothing. @returns the rejected holds
      */
     async expire(now: Instant, rejectionExpiresAt: Instant): Promise<Hold[]> {
-      await holds.dropDamaged();
+      await holds.prune();
       const expired: Hold[] = [];
       for (const { field, value: hold, sealed } of await holds.entries()) {
         if (hold === null || hold.expiresAt > now) continue;

@@ -341,18 +341,13 @@ export function openPins(redis: RedisClient, tenant: string, identityKey: Uint8A
     if (proof?.[0]) throw proof[0];
     const stored = proof?.[1] as string | null;
     const newest = stored === null ? undefined : proofs.of(target, { proof: stored })?.pins;
-    if (pinned?.[0]) {
-      if (!pinned[0].message.startsWith('WRONGTYPE')) throw pinned[0];
-      reportDamaged(tenant, 'pins');
-      return damaged(null);
-    }
-    const sealed = pinned?.[1] as string | null;
+    const isOtherType = pinned?.[0]?.message.startsWith('WRONGTYPE') === true;
+    if (pinned?.[0] && !isOtherType) throw pinned[0];
+    const sealed = isOtherType ? null : (pinned?.[1] as string | null);
     const pins = sealed === null ? [] : pinsOf(target).open(sealed).value;
-    if (pins === null) return damaged(sealed);
-    if (newest !== undefined && newest !== markOf(sealed)) {
-      reportDamaged(tenant, 'pins');
-      return damaged(sealed);
-    }
+    const isLast = !isOtherType && (newest === undefined || newest === markOf(sealed));
+    if (!isLast) reportDamaged(tenant, 'pins');
+    if (pins === null || !isLast) return { ends: new Map(), state: 'damaged', sealed };
     return { ends: new Map(pins), state: newest === undefined ? 'new' : 'proved', sealed };
   }
 
@@ -370,11 +365,6 @@ export function openPins(redis: RedisClient, tenant: string, identityKey: Uint8A
       }
     },
   };
-}
-
-/** The stored value differs from clinic-mirror's last write. */
-function damaged(sealed: string | null): PinLook {
-  return { ends: new Map(), state: 'damaged', sealed };
 }
 
 /** Returns the name of an encrypted value in a target's proof; null if absent. */

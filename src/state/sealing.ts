@@ -26,6 +26,8 @@ export interface Sealer {
   open(sealed: string, context: string): string;
   /** Returns whether the value was encrypted with a key other than the active key. */
   isStale(sealed: string): boolean;
+  /** Returns whether the value names a key that is not configured. */
+  lacksKey(sealed: string): boolean;
 }
 
 /**
@@ -53,6 +55,7 @@ export function createSealer(ring: readonly SealingKey[], tenant: string): Seale
     },
     open: (sealed, context) => open(sealed, derived, `${tenant}/${context}`),
     isStale: (sealed) => !sealed.startsWith(`${FORMAT}.${active.id}.`),
+    lacksKey: (sealed) => sealed.startsWith(`${FORMAT}.`) && !derived.has(sealed.split('.')[1] ?? ''),
   };
 }
 
@@ -85,17 +88,10 @@ export function openSealed<Content>(
     return JSON.parse(sealer.open(sealed, context)) as Content;
   } catch (error) {
     if (!(error instanceof MirrorError)) throw error;
-    reportDamage(error, sealer.owner, kind);
+    if (error.code === DAMAGED.code) reportDamaged(sealer.owner, kind);
     if (treatmentOf(kind) === 'stop') throw error;
     return null;
   }
-}
-
-/** @returns whether the value does not open although its key is configured */
-function reportDamage(error: unknown, owner: string, kind: DamagedKind): boolean {
-  if (!(error instanceof MirrorError) || error.code !== DAMAGED.code) return false;
-  reportDamaged(owner, kind);
-  return true;
 }
 
 function requireKey(derived: ReadonlyMap<string, () => KeyObject>, id: string): KeyObject {
@@ -189,11 +185,10 @@ function sealedFields<Value>(key: string, { redis, sealer, kind }: SealedStoreOp
   const contextOf = (field: string) => `${key} ${field}`;
   const open = (field: string, sealed: string) => openSealed<Value>(sealer, sealed, contextOf(field), kind);
   return {
-    contextOf,
     open,
     seal: (field: string, value: Value) => sealer.seal(JSON.stringify(value), contextOf(field)),
     /** Returns all fields. */
-    async entries(): Promise<({ field: string } & SealedRead<Value>)[]> {
+    async entries(): Promise<{ field: string; value: Value | null; sealed: string }[]> {
       const all = Object.entries(await redis.hgetall(key));
       return all.map(([field, sealed]) => ({ field, value: open(field, sealed), sealed }));
     },
@@ -207,16 +202,8 @@ function sealedFields<Value>(key: string, { redis, sealer, kind }: SealedStoreOp
 
 /** Opens a hash with JSON values, each encrypted under the hash's key and its field: a value cannot be moved. */
 export function sealedTable<Value>(key: string, options: SealedStoreOptions) {
-  const { redis, sealer, kind } = options;
-  const { contextOf, open, seal, entries, read, remove } = sealedFields<Value>(key, options);
-  function isDamaged(field: string, sealed: string): boolean {
-    try {
-      sealer.open(sealed, contextOf(field));
-      return false;
-    } catch (error) {
-      return reportDamage(error, sealer.owner, kind);
-    }
-  }
+  const { redis, sealer } = options;
+  const { open, seal, entries, read, remove } = sealedFields<Value>(key, options);
   return {
     key,
     seal,
@@ -236,12 +223,12 @@ export function sealedTable<Value>(key: string, options: SealedStoreOptions) {
       const opened = fields.map((field, index) => [field, stored[index] == null ? null : open(field, stored[index])]);
       return new Map(opened.filter((pair): pair is [string, Value] => pair[1] !== null));
     },
-    /** Removes expired and unreadable values. @returns the remaining values */
-    async prune(isOver: (value: Value) => boolean): Promise<Map<string, Value>> {
+    /** Removes expired and damaged values; a value whose key is not configured stays. @returns the remaining readable values */
+    async prune(isOver: (value: Value) => boolean = () => false): Promise<Map<string, Value>> {
       const [current, over] = [new Map<string, Value>(), [] as string[]];
-      for (const { field, value } of await entries()) {
-        if (value === null || isOver(value)) over.push(field);
-        else current.set(field, value);
+      for (const { field, value, sealed } of await entries()) {
+        if (value === null ? !sealer.lacksKey(sealed) : isOver(value)) over.push(field);
+        else if (value !== null) current.set(field, value);
       }
       await remove(over);
       return current;
@@ -269,11 +256,6 @@ export function sealedTable<Value>(key: string, options: SealedStoreOptions) {
         value: value === null ? null : seal(name, value),
       }));
       return (await compareAndSet(redis, [{ key, field, value: before }], values)) === null;
-    },
-    /** Removes damaged values, so that they are reported once; a value whose key is not configured stays. */
-    async dropDamaged(): Promise<void> {
-      const all = Object.entries(await redis.hgetall(key));
-      await remove(all.flatMap(([field, sealed]) => (isDamaged(field, sealed) ? [field] : [])));
     },
   };
 }

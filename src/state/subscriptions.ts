@@ -70,8 +70,8 @@ export function createSubscriptionStore(redis: RedisClient, tenant: string, seal
   return {
     /** Returns subscriptions by target, including targets that are no longer configured; damaged data is ignored. */
     read: stored.all,
-    /** Removes damaged data: a new subscription is opened, and the old subscription expires at the vendor. */
-    dropDamaged: stored.dropDamaged,
+    /** Reads after removing damaged data: a new subscription is opened, and the old subscription expires at the vendor. */
+    readReadable: () => stored.prune(),
     /** @throws MirrorError `conflict`, code `lease-lost`, if a different process manages the subscriptions */
     async write(target: string, subscriptions: TargetSubscriptions, lease: Lease): Promise<void> {
       const { current, closing, failure } = subscriptions;
