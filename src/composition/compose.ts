@@ -5,7 +5,7 @@ import type { ActServices } from '../control/recording.ts';
 import { createNeedless, type IsNeedless } from '../jobs/job-catalogue.ts';
 import { endWait, Outages, wakeOther } from '../jobs/outages.ts';
 import { openQueues, type WorkQueues } from '../jobs/queues.ts';
-import type { Logger } from '../log/logger.ts';
+import { type Logger, silentLogger } from '../log/logger.ts';
 import { CacheBudget, type SmallThings } from '../model/cache.ts';
 import { type Clock, DAY_MS, MINUTE_MS, SECOND_MS, watchClock } from '../model/time.ts';
 import type { Configuration } from '../settings/configuration.ts';
@@ -55,7 +55,9 @@ export function compose(options: CompositionOptions): Composition {
   // A given clock is treated as steady.
   const { clock, elapsedBetween } = watchClock(options.clock ?? Date.now, options.clock ?? (() => performance.now()));
   let { configuration } = options;
-  const stores = openStores(() => configuration.settings, clock, log);
+  // A command shows damaged state itself, as a problem or an error.
+  const damageLog = options.priority === 'interactive' ? silentLogger : log;
+  const stores = openStores(() => configuration.settings, clock, log, damageLog);
   const { redis, writer, stateCounter, removed, reloads, managedTenants, alerts, certificates, logins, loginLinks } =
     stores;
   const acts = openActServices(() => configuration, stores, clock, options.actLines ?? process.stderr);

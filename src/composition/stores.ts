@@ -49,7 +49,7 @@ export function sealingRing({ secrets }: Pick<Settings, 'secrets'>): SealingKey[
 }
 
 /** Connects to Redis and opens the shared stores. Reads and writes nothing. @param current returns the current settings */
-export function openStores(current: () => Settings, clock: Clock, log: Logger): Stores {
+export function openStores(current: () => Settings, clock: Clock, log: Logger, damageLog = log): Stores {
   const settings = current();
   const { replicas } = settings.redis;
   const { dataDirectory: directory } = settings;
@@ -78,7 +78,7 @@ export function openStores(current: () => Settings, clock: Clock, log: Logger): 
     removed: createRemovedStore(redis),
     reloads: createReloadReports(redis, clock, identityKey),
     processes: openProcesses(redis, settings.leases.silentMs),
-    damaged: openDamagedStore({ redis, clock, log }),
+    damaged: openDamagedStore({ redis, clock, log: damageLog }),
     alerts: createAlertStore({ redis, identityKey, clock }),
     certificates: createCertificateStore(redis, identityKey),
     logins: createLoginStore<PendingLogin>(redis, ring),

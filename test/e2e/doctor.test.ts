@@ -211,7 +211,7 @@ test('a Redis user with too few rights, a wrong password and another encryption 
   // No message asks for a sign-in, which would be needless.
   const status = await runHere({ configDir: world.configDir, env: { ...world.env, ...otherKey } }, ['status']);
   expect(status.out.replaceAll(/\s+/g, ' ')).toContain(
-    'connection clinic: cannot decrypt the stored data: the encryption key has changed (state-damaged)',
+    'connection clinic: a stored value does not open: it was changed, moved or encrypted with another key (state-damaged)',
   );
   expect(status.out).not.toContain('clinic-mirror login');
   expect((await told()).first).toBeUndefined();
