@@ -58,7 +58,7 @@ export function renderDocument(document: ResultOf<Operations['readConfiguration'
 
 /** Renders the tenants whose Redis records the operator accepted. */
 export function renderAccepted({ accepted }: ResultOf<Operations['acceptTenants']>): string {
-  if (accepted.length === 0) return 'No tenant is record-forged: nothing was changed.';
+  if (accepted.length === 0) return 'No tenant is state-damaged: nothing was changed.';
   return accepted
     .map(({ tenant, revision }) =>
       wrap(

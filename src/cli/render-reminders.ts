@@ -82,7 +82,7 @@ const REASONS: Readonly<Record<string, string>> = {
   'egress-stopped': 'the text contained more patient data than allowed',
   'other-patient': 'the previous message was sent to another patient',
   outdated: 'the message was outdated, or another message had the same content',
-  'record-forged': 'the record in Redis was not written by clinic-mirror: check who else can write to Redis',
+  'state-damaged': 'the record in Redis was not written by clinic-mirror: check who else can write to Redis',
   'hourly-limit': 'the tenant reached the hourly limit',
 };
 

@@ -129,10 +129,6 @@ function renderTenant(tenant: TenantStatus, now: Instant): string {
       const next = `"clinic-mirror audit ${tenant.tenant}" removes copies of events; "clinic-mirror health ${tenant.tenant} ${target.target}" lists copies of contacts`;
       lines.push(wrap(`${target.target}: ${what}; ${next}`, '  '));
     }
-    if (target.forged > 0) {
-      const what = `${target.forged} records in Redis were not written by clinic-mirror and are ignored (record-forged)`;
-      lines.push(wrap(`${target.target}: ${what}; check who else can write to Redis`, '  '));
-    }
   }
   lines.push(...renderRemoved(tenant.removed, '  '));
   const rules = Object.entries(tenant.lastRun?.gaps ?? {}).filter(([owner]) => owner.startsWith('reminders/'));

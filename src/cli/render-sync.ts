@@ -5,7 +5,6 @@ import { SYNC_HEALTH_WORDS, syncWords } from '../model/sync-state.ts';
 import { withSimilarIds } from '../model/text.ts';
 import type { Instant } from '../model/time.ts';
 import type { RunReport } from '../state/runs.ts';
-import { FORGED } from '../state/sealing.ts';
 import type { TargetGap } from '../state/target-record.ts';
 import { renderTable, renderTime, wrap } from './table.ts';
 
@@ -140,8 +139,6 @@ function sentenceOf({ code, count, what, soon }: TargetGap): string {
       return `${count} missing ${count === 1 ? 'record' : 'records'} unreadable when read individually: ${ids}`;
     case 'values-unused':
       return `${count} ${count === 1 ? 'record' : 'records'} with several values of which only the first is used: ${ids}`;
-    case 'record-forged':
-      return FORGED.message;
     case 'egress-stopped':
       return `${count} on hold, because the change contains more patient data than allowed: ${what.join(', ')}`;
     case 'agenda-unknown':

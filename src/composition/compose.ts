@@ -5,7 +5,7 @@ import type { ActServices } from '../control/recording.ts';
 import { createNeedless, type IsNeedless } from '../jobs/job-catalogue.ts';
 import { endWait, Outages, wakeOther } from '../jobs/outages.ts';
 import { openQueues, type WorkQueues } from '../jobs/queues.ts';
-import type { Logger } from '../log/logger.ts';
+import { type Logger, silentLogger } from '../log/logger.ts';
 import { CacheBudget, type SmallThings } from '../model/cache.ts';
 import { type Clock, DAY_MS, MINUTE_MS, SECOND_MS, watchClock } from '../model/time.ts';
 import type { Configuration } from '../settings/configuration.ts';
@@ -55,7 +55,9 @@ export function compose(options: CompositionOptions): Composition {
   // A given clock is treated as steady.
   const { clock, elapsedBetween } = watchClock(options.clock ?? Date.now, options.clock ?? (() => performance.now()));
   let { configuration } = options;
-  const stores = openStores(() => configuration.settings, clock, log);
+  // A command shows damaged state itself, as a problem or an error.
+  const damageLog = options.priority === 'interactive' ? silentLogger : log;
+  const stores = openStores(() => configuration.settings, clock, log, damageLog);
   const { redis, writer, stateCounter, removed, reloads, managedTenants, alerts, certificates, logins, loginLinks } =
     stores;
   const acts = openActServices(() => configuration, stores, clock, options.actLines ?? process.stderr);
@@ -103,6 +105,7 @@ export function compose(options: CompositionOptions): Composition {
     removed,
     reloads,
     managedTenants,
+    damaged: stores.damaged,
     alerts,
     certificates,
     queues,
@@ -112,6 +115,7 @@ export function compose(options: CompositionOptions): Composition {
       await tenants.whenIdle();
       await queues.close();
       await stores.processes.leave();
+      stores.damaged.close();
       for (const connection of [redis, writer]) connection.disconnect();
       log.debug({}, 'closed');
     },
@@ -136,13 +140,13 @@ async function wakeAfterOutage(
 function installationOf(
   current: () => Configuration,
   parts: Pick<Composition, 'composed' | 'queues'> &
-    Pick<Stores, 'alerts' | 'certificates' | 'stateCounter' | 'redis' | 'reloads' | 'removed'> & {
+    Pick<Stores, 'alerts' | 'certificates' | 'damaged' | 'stateCounter' | 'redis' | 'reloads' | 'removed'> & {
       acts: ActServices;
       clock: Clock;
       outages: Outages;
     },
 ): Installation {
-  const { composed, queues, stateCounter, alerts, reloads, removed, acts, clock, outages, redis } = parts;
+  const { composed, queues, stateCounter, alerts, damaged, reloads, removed, acts, clock, outages, redis } = parts;
   return {
     tenants: tenantsOf(composed),
     get outlines() {
@@ -168,6 +172,7 @@ function installationOf(
       ),
     stateCounter,
     alerts,
+    damaged,
     redis: () => readRedis(redis, clock),
     reloads: () => reloads.list(),
     forecast: () => readForecast(current().settings, parts, clock),

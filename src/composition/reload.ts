@@ -140,7 +140,7 @@ class ReloadSteps {
     this.#stableStamps = new StableStamps((stamps) => parts.files.isAsRead(stamps));
     this.#readAt = this.#clock();
     // A start identifies managed tenants by revisions; the version is unknown.
-    this.#managed = { version: null, tenants: parts.files.managed, lost: new Map(), forged: [] };
+    this.#managed = { version: null, tenants: parts.files.managed, lost: new Map(), damaged: [] };
     this.#managedRead = this.#managed;
   }
 
@@ -193,11 +193,9 @@ class ReloadSteps {
   /** Keeps the known managed tenants while Redis is unreachable or has lost them: a partial restore must not remove tenants. */
   async #lookAtManaged(): Promise<void> {
     const { managedTenants, log } = this.#parts.composition;
-    const before = this.#managed.forged;
     try {
       this.#managed = await managedTenants.read();
       this.#isUnreadable = false;
-      this.#reportForged(before);
       const { size } = this.#managed.lost;
       if (size > 0 === (this.#lostAt !== null)) return;
       this.#lostAt = size > 0 ? this.#clock() : null;
@@ -215,16 +213,6 @@ class ReloadSteps {
       this.#reportedAt = null;
       log.error({ code, remedy }, message);
     }
-  }
-
-  #reportForged(before: readonly string[]): void {
-    const { forged } = this.#managed;
-    if (forged.join() === before.join()) return;
-    const { log } = this.#parts.composition;
-    if (forged.length > 0) {
-      const details = { code: 'record-forged', tenants: forged.slice(0, MOST_NAMED), count: forged.length };
-      log.error(details, 'managed tenants in Redis differ from the last write of clinic-mirror: none is applied');
-    } else log.info({}, 'managed tenants in Redis match the last write of clinic-mirror again');
   }
 
   async #readAgain(stamps: FileStamps): Promise<void> {
@@ -263,7 +251,7 @@ class ReloadSteps {
       by: isSure ? 'SIGHUP' : 'files',
       ...tenants,
       refused: next.refused.length,
-      forged: this.#managed.forged.slice(0, MOST_NAMED).join(' ') || null,
+      damaged: this.#managed.damaged.slice(0, MOST_NAMED).join(' ') || null,
       awaitsRestart: next.awaitsRestart.join(' ') || null,
       // Names are listed for few changes only.
       names: [...added, ...changed, ...removed].slice(0, MOST_NAMED).join(' ') || null,

@@ -6,6 +6,7 @@ import { hostsIn } from '../settings/outbound-checks.ts';
 import { proveWrites } from '../state/redis.ts';
 import { requireRights } from '../state/redis-check.ts';
 import { timeOf } from '../state/redis-readings.ts';
+import { DAMAGED } from '../state/sealing.ts';
 import type { Composition } from './compose.ts';
 
 /** Returns the checks of Redis, keys and host names for `doctor`. @param check as `checkRedis`, with a short timeout for interactive use */
@@ -23,7 +24,9 @@ export function stateProbe(
       const { connections, credentials } = composed.get(tenant) ?? {};
       const logins = [...(connections?.values() ?? [])].filter(({ tokens }) => tokens !== null);
       const read = logins.map(({ id }) => credentials?.read(id).then(() => null, asMirrorError) ?? null);
-      return (await Promise.all(read)).flatMap((error) => (error?.code.startsWith('seal') === true ? [error] : []));
+      return (await Promise.all(read)).flatMap((error) =>
+        error?.code === DAMAGED.code || error?.code === 'sealing-key-unknown' ? [error] : [],
+      );
     },
     time: () => timeOf(redis),
     async view() {

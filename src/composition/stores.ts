@@ -3,6 +3,7 @@ import type { Clock } from '../model/time.ts';
 import type { PendingLogin } from '../oauth/credential.ts';
 import type { Settings } from '../settings/settings-schema.ts';
 import { type AuditLog, createAuditLog } from '../state/audit-log.ts';
+import { type DamagedStore, openDamagedStore } from '../state/damaged.ts';
 import { createLoginLinks, createLoginStore, type LoginLinks, type LoginStore } from '../state/logins.ts';
 import { type HeadMark, MANAGED_MARK } from '../state/managed-ledger.ts';
 import { createManagedTenants, type ManagedTenantStore } from '../state/managed-tenants.ts';
@@ -30,6 +31,8 @@ export interface Stores {
   removed: RemovedStore;
   reloads: ReloadReports;
   processes: Processes;
+  /** Reports damaged data from now on, until it is closed. */
+  damaged: DamagedStore;
   alerts: AlertStore;
   certificates: CertificateStore;
   logins: LoginStore<PendingLogin>;
@@ -46,7 +49,7 @@ export function sealingRing({ secrets }: Pick<Settings, 'secrets'>): SealingKey[
 }
 
 /** Connects to Redis and opens the shared stores. Reads and writes nothing. @param current returns the current settings */
-export function openStores(current: () => Settings, clock: Clock, log: Logger): Stores {
+export function openStores(current: () => Settings, clock: Clock, log: Logger, damageLog = log): Stores {
   const settings = current();
   const { replicas } = settings.redis;
   const { dataDirectory: directory } = settings;
@@ -75,7 +78,8 @@ export function openStores(current: () => Settings, clock: Clock, log: Logger): 
     removed: createRemovedStore(redis),
     reloads: createReloadReports(redis, clock, identityKey),
     processes: openProcesses(redis, settings.leases.silentMs),
-    alerts: createAlertStore({ redis, identityKey, clock, log }),
+    damaged: openDamagedStore({ redis, clock, log: damageLog }),
+    alerts: createAlertStore({ redis, identityKey, clock }),
     certificates: createCertificateStore(redis, identityKey),
     logins: createLoginStore<PendingLogin>(redis, ring),
     loginLinks: createLoginLinks(redis, ring, clock),

@@ -11,6 +11,7 @@ import {
   type TenantOutline,
   uncheckedError,
 } from '../settings/configuration.ts';
+import type { DamagedStore } from '../state/damaged.ts';
 import type { RedisReadings } from '../state/redis-readings.ts';
 import type { RemovedStore } from '../state/removed.ts';
 import type { AlertStore, ReloadReport } from '../state/reports.ts';
@@ -95,6 +96,8 @@ export interface Installation {
   redis(): Promise<RedisReadings>;
   /** Returns changed files that running daemons refused. */
   reloads(): Promise<ReloadReport[]>;
+  /** Damaged data that any process found, and the counts of this process. */
+  damaged: Pick<DamagedStore, 'counts' | 'list'>;
   /** State and last failures of alert channels. */
   alerts: Pick<AlertStore, 'read'>;
   /** Returns known future risks. */

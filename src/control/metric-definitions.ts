@@ -27,10 +27,6 @@ export const TARGET_GAUGES = {
     'clinic_mirror_target_ambiguous',
     'Objects with the owner tag of clinic-mirror that match no single record',
   ],
-  forged: [
-    'clinic_mirror_target_forged',
-    'Stored records of the target, or its waiting changes, that another program altered in Redis (record-forged), since the state began; the daemon ignores them',
-  ],
   edited: ['clinic_mirror_target_manual_edits', 'Objects that differ because of an edit by hand'],
   removed: ['clinic_mirror_target_manual_deletions', 'Objects that were deleted by hand and are not restored'],
   churning: [

@@ -81,6 +81,15 @@ export function createMetrics(installation: () => Installation | null, options: 
   });
   const reloads = createReloadMetrics(registry);
   createTelemetryMetrics(registry, telemetry);
+  new Counter({
+    name: 'clinic_mirror_state_damaged_total',
+    help: 'Stored values that did not open (state-damaged), by kind of data',
+    ...{ labelNames: ['kind'], registers: [registry] },
+    collect() {
+      this.reset();
+      for (const [kind, count] of installation()?.damaged.counts ?? []) this.inc({ kind }, count);
+    },
+  });
   const gauges = createGauges(registry);
   const features: FeatureMetrics[] = [];
   let filled: Status | null = null;
@@ -257,7 +266,7 @@ function fill(gauges: Gauges, { at, tenants, problems, incidents, outageAfterMs 
       if (each.soonAsOf !== null) gauges.targets.nearAge.set(labels, (at - each.soonAsOf) / 1_000);
       const waitedMs = each.oldestPendingAt === null ? 0 : Math.max(0, at - each.oldestPendingAt);
       gauges.targets.lag.set(labels, waitedMs / 1_000);
-      for (const name of ['pending', 'failing', 'held', 'unconfirmed', 'links', 'ambiguous', 'forged'] as const) {
+      for (const name of ['pending', 'failing', 'held', 'unconfirmed', 'links', 'ambiguous'] as const) {
         gauges.targets[name].set(labels, each[name]);
       }
       for (const name of ['edited', 'removed', 'churning'] as const) {

@@ -4,7 +4,7 @@ import { shellWord } from '../model/text.ts';
 import type { Instant } from '../model/time.ts';
 import { ALL_MANAGED } from '../settings/managed-tenant.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
-import { FORGED } from '../state/sealing.ts';
+import { DAMAGED } from '../state/sealing.ts';
 import { forecastsOfInstallation, forecastsOfLogin, forecastsOfTarget } from './forecasts.ts';
 import { isFolded, problemOf } from './incidents.ts';
 import type { ConnectionStatus } from './installation.ts';
@@ -56,6 +56,7 @@ function ofInstallation({
   refused,
   awaitsRestart,
   alertFailures,
+  damaged,
   unkept,
 }: Omit<Status, 'problems'>): Problem[] {
   const check = 'clinic-mirror config check';
@@ -91,13 +92,17 @@ function ofInstallation({
     );
   }
   for (const { channel, code, remedy, sinceAt } of alertFailures) {
-    const isForged = code === 'record-forged';
-    const report = isForged ? message('alerts-forged') : message('alerts-failing');
-    const next = isForged ? message('record-forged.remedy') : (remedy ?? message('alerts-failing.remedy'));
+    const report = message('alerts-failing');
+    const next = remedy ?? message('alerts-failing.remedy');
     problems.push({
       ...needsPerson({ tenant: null, subject: message('subject.alerts', { channel }), code, sentence: report, next }),
       sinceAt,
     });
+  }
+  for (const { tenant, kinds, sinceAt } of damaged) {
+    const sentence = message('state-damaged.kinds', { kinds: kinds.join(', ') });
+    const next = DAMAGED.texts.remedy;
+    problems.push({ ...needsPerson({ tenant, subject: STATE, code: DAMAGED.code, sentence, next }), sinceAt });
   }
   if (unkept !== null)
     problems.push(
@@ -123,13 +128,13 @@ function ofInstallation({
 function managedLost(): Problem {
   const report = message('managed-lost');
   const next = message('restore-or', { command: 'clinic-mirror tenants accept --all' });
-  return needsPerson({ tenant: null, subject: CONFIGURATION, code: FORGED.code, sentence: report, next });
+  return needsPerson({ tenant: null, subject: CONFIGURATION, code: DAMAGED.code, sentence: report, next });
 }
 
 function ofTenant(tenant: TenantStatus, now: Instant, incidents: readonly Incident[], source: Source): Problem[] {
   const { tenant: id, uncertainty, loss, configuration, connections, targets } = tenant;
   const problems: Problem[] = [];
-  if (uncertainty?.code === FORGED.code) {
+  if (uncertainty?.code === DAMAGED.code) {
     const report = message('people-unknown');
     const next = message('restore-or', { command: `clinic-mirror accept-loss ${id}` });
     problems.push({
@@ -224,8 +229,8 @@ function ofLogin({ tenant, targets }: TenantStatus, connection: ConnectionStatus
   ];
   switch (state) {
     case 'needs-login':
-      if (reason?.startsWith('seal') === true) {
-        const key = reason === 'seal-broken' ? reason : 'sealing-key-changed';
+      if (reason === DAMAGED.code || reason === 'sealing-key-unknown') {
+        const key = reason === DAMAGED.code ? reason : 'sealing-key-changed';
         return report(reason, message(key), message(`${key}.remedy`));
       }
       return report(reason ?? 'login-ended', message('login-ended'), again);
@@ -273,8 +278,7 @@ function ofClinic({ tenant, lastRun }: TenantStatus, logins: readonly Problem[])
   if (lastRun?.error == null || logins.some(({ subject }) => subject === CLINIC_LOGIN)) return [];
   const { code, actor, texts } = lastRun.error;
   const health = isForPerson(actor) ? 'action-required' : 'retrying';
-  // A forged record of the cycle does not show whether the cycle failed.
-  const report = code === FORGED.code ? texts.message : message('cycle-failed', { cause: texts.message });
+  const report = message('cycle-failed', { cause: texts.message });
   return [
     {
       ...needsPerson({ tenant, subject: CLINIC, code, sentence: report, next: forTenant(texts.remedy, tenant) }),

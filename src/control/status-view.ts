@@ -7,6 +7,7 @@ import type { SyncState } from '../model/sync-state.ts';
 import type { Instant } from '../model/time.ts';
 import type { TriggerStatus } from '../model/triggers.ts';
 import type { TargetConfiguration } from '../settings/configuration.ts';
+import type { DamagedState } from '../state/damaged.ts';
 import type { FeedAccess } from '../state/feeds.ts';
 import type { Uncertainty } from '../state/protection.ts';
 import type { RedisReadings } from '../state/redis-readings.ts';
@@ -106,8 +107,6 @@ export interface TargetStatus extends SyncState {
   dropsMarks: boolean;
   /** Objects with clinic-mirror's owner tag but without a certain record. They remain unchanged until an administrator decides. */
   ambiguous: number;
-  /** Forged target records or outbox records since the state began. Forged data is never applied. */
-  forged: number;
 }
 
 /** Configuration generation of a tenant. */
@@ -195,8 +194,10 @@ export interface Status extends Forecast {
   unchecked: number;
   /** Changed files refused by running daemons. The previous content remains active. */
   refused: RefusedFiles[];
-  /** Failing alert channels, and channels whose Redis record was forged (`record-forged`) in the last day. */
+  /** Failing alert channels. */
   alertFailures: (AlertFailure & { channel: string })[];
+  /** Damaged data of the last day. */
+  damaged: DamagedState[];
   /** Names of changed settings that require a daemon restart. */
   awaitsRestart: string[];
   /** Tenants removed from the configuration, with retained data. */

@@ -8,11 +8,12 @@ import { type FirstSync, type SyncHealth, worseHealth, worstOf } from '../model/
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import type { RefusedChange } from '../settings/configuration.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
+import type { DamagedState } from '../state/damaged.ts';
 import { FEED_CONNECTOR } from '../state/feeds.ts';
 import type { Uncertainty } from '../state/protection.ts';
 import type { RefusedFiles } from '../state/reports.ts';
 import type { RunReport } from '../state/runs.ts';
-import { FORGED } from '../state/sealing.ts';
+import { DAMAGED } from '../state/sealing.ts';
 import type { StoredTarget, TargetFailure } from '../state/targets.ts';
 import { unacceptedDrift } from '../sync/restorations.ts';
 import { withoutFuture } from './as-of.ts';
@@ -65,12 +66,14 @@ export async function* statusByAndBy(
   const outages = await installation.outages.list();
   let tenants: TenantStatus[] = [];
   const now = () => installation.clock() - others.redis.clockAheadMs;
-  const current = () => {
+  const current = async () => {
     const at = now();
     const incidents = incidentsOf(outages, tenants, at, { isAlone: installation.tenants.size === 1 });
-    return withProblems({ at, state, tenants, incidents, ...others }, installation);
+    // Reading the tenants may have found some.
+    const damaged = await damagedOf(installation, only === undefined ? null : ids);
+    return withProblems({ at, state, tenants, incidents, damaged, ...others }, installation);
   };
-  yield current();
+  yield await current();
   for (const some of slices(ids, TENANTS_AT_ONCE)) {
     // A tenant deleted meanwhile is skipped, unless the caller requested the tenant by name.
     const open = some.flatMap((id) =>
@@ -78,15 +81,25 @@ export async function* statusByAndBy(
     );
     const found = await Promise.all(open.map((tenant) => tenantStatus(installation, tenant)));
     tenants = [...tenants, ...found.map((tenant) => withoutFuture(tenant, now()))];
-    yield current();
+    yield await current();
   }
+}
+
+/** Returns damaged data by current tenant ids. @param only null: of all tenants, and shared data */
+async function damagedOf({ damaged, outlines }: Installation, only: readonly string[] | null): Promise<DamagedState[]> {
+  const formerly = new Map(Array.from(outlines, ([id, outline]) => [outline.formerly ?? id, id]));
+  return (await damaged.list()).flatMap(({ tenant: stored, ...state }) => {
+    const tenant = stored === null ? null : (formerly.get(stored) ?? stored);
+    const isShown = tenant === null ? only === null : (only?.includes(tenant) ?? outlines.has(tenant));
+    return isShown ? [{ tenant, ...state }] : [];
+  });
 }
 
 /** Returns the part of the status outside of tenants. @param isWhole all tenants are requested */
 async function statusOfAll(
   installation: Installation,
   isWhole: boolean,
-): Promise<Omit<Status, 'at' | 'incidents' | 'problems' | 'tenants'>> {
+): Promise<Omit<Status, 'at' | 'damaged' | 'incidents' | 'problems' | 'tenants'>> {
   const reloads = await installation.reloads();
   // A daemon reports the begin of a refusal. This process may have read newer files than the daemon.
   const current = [
@@ -102,10 +115,9 @@ async function statusOfAll(
     unusable: invalidTenants.map(({ id, faults }) => ({ tenant: id, faults: faults.length })),
     unchecked: installation.unchecked.size,
     refused: [...refused.values()],
-    alertFailures: [...(await installation.alerts.read())].flatMap(([channel, { failure, forgedAt }]) => [
-      ...(failure === null ? [] : [{ channel, ...failure }]),
-      ...(forgedAt === null ? [] : [{ channel, code: 'record-forged', sinceAt: forgedAt }]),
-    ]),
+    alertFailures: [...(await installation.alerts.read())].flatMap(([channel, { failure }]) =>
+      failure === null ? [] : [{ channel, ...failure }],
+    ),
     ...(await installation.forecast()),
     awaitsRestart: [...new Set(reloads.flatMap((report) => report.awaitsRestart))],
     removed: isWhole ? removedStatus(await installation.removed.tenants(), installation) : [],
@@ -221,7 +233,7 @@ async function lossOf(
   uncertainty: Uncertainty | null,
   connections: readonly ConnectionStatus[],
 ): Promise<Uncertainty | null> {
-  if (uncertainty !== null) return uncertainty.code === FORGED.code ? null : uncertainty;
+  if (uncertainty !== null) return uncertainty.code === DAMAGED.code ? null : uncertainty;
   return connections.some(({ state }) => state === 'never') ? protection.unresolvedLoss() : null;
 }
 
@@ -263,7 +275,7 @@ export async function targetStatus(
   const open = holds.filter((hold) => hold.target === target.id && hold.state === 'open');
   const held = heldIds.length;
   const restorations = open.find(({ kind }) => kind === 'manual-changes')?.recordIds.length ?? 0;
-  const { failure, created, updated, deleted, adopted, ambiguous, forged } = record;
+  const { failure, created, updated, deleted, adopted, ambiguous } = record;
   const isPart = target.stream === 'appointments' && lastRun?.snapshot?.completeness === 'partial';
   const isSkipped = lastRun !== null && !lastRun.targets.some((run) => run.target === target.id);
   const readFailed = isPart || (isSkipped && !isAwaiting(tenant, target, lastRun, record));
@@ -308,7 +320,7 @@ export async function targetStatus(
     ...{ policy, drift, isDriftUnrepaired: drifted },
     ...(target.configuration.connector === FEED_CONNECTOR && { feed: await tenant.feeds.access(target.id) }),
     notifications: notificationStatus(tenant, target, record.container, subscriptions),
-    ...{ created, updated, deleted, adopted, ambiguous, forged, dropsMarks: record.readBack?.marks === 'dropped' },
+    ...{ created, updated, deleted, adopted, ambiguous, dropsMarks: record.readBack?.marks === 'dropped' },
   };
 }
 

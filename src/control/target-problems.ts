@@ -2,7 +2,6 @@ import { forTenant, type Message, message, type Text } from '../messages/message
 import { needsPerson, type Problem } from '../model/problems.ts';
 import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
-import { FORGED } from '../state/sealing.ts';
 import type { TargetGap } from '../state/target-record.ts';
 import { type Installation, settingsLocation } from './installation.ts';
 import type { TargetStatus } from './status-view.ts';
@@ -154,8 +153,6 @@ function sentenceOf({ code, count, what }: TargetGap): Message {
       return message('records-unconfirmable', { count, codes: ids });
     case 'values-unused':
       return message('values-unused', { count, fields: ids });
-    case 'record-forged':
-      return FORGED.texts.message;
     case 'egress-stopped':
       return message('egress-stopped', { count, codes: ids });
   }
@@ -164,7 +161,6 @@ function sentenceOf({ code, count, what }: TargetGap): Message {
 function nextOf({ code, what }: TargetGap, tenant: string, target: string, location: string): Text {
   if (code === 'agenda-unknown') return message('agenda-unknown.remedy', { target, place: location });
   if (code === 'treatment-unknown') return message('treatment-unknown.remedy', { target, place: location });
-  if (code === 'record-forged') return FORGED.texts.remedy;
   if (code.endsWith('-unconfirmed')) return `clinic-mirror login ${tenant} ${CLINIC_CONNECTION}`;
   if (code === 'records-unlisted') return message('records-unlisted.remedy');
   if (code === 'values-unused') return message('values-unused.remedy', { fields: what.join(', ') });

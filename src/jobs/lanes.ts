@@ -125,23 +125,6 @@ export async function endImpossibleWaits(
 }
 
 /**
- * Deletes target records that clinic-mirror did not write. The next cycle finds each calendar by its owner tag and reads the calendar
- * again.
- */
-export async function discardForged(
-  tenant: Pick<OpenTenant, 'log' | 'targetStore'>,
-  summaries: ReadonlyMap<string, TargetSummary>,
-): Promise<void> {
-  for (const [target, { record }] of summaries) {
-    if (!record.isForged || !(await tenant.targetStore.invalidate(target))) continue;
-    tenant.log.error(
-      { code: 'record-forged', target },
-      'record of a target in Redis was not written by this version: daemon searches and reads the calendar again',
-    );
-  }
-}
-
-/**
  * Returns whether the location of some links' objects is unknown. The links are then unusable, and the next plan first reads the target's
  * objects.
  */
@@ -196,8 +179,7 @@ export async function openCalendar(
   lease: Lease,
   signal: AbortSignal,
 ): Promise<string | null> {
-  const { container: storedContainer, isForged } = await targetStore.read(target.id);
-  if (isForged) return null;
+  const { container: storedContainer } = await targetStore.read(target.id);
   if (storedContainer !== null && target.preparedContainer === storedContainer) return storedContainer;
   const container = await prepareCalendar(links, target, storedContainer, signal);
   target.preparedContainer = container;

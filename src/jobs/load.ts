@@ -222,28 +222,12 @@ export async function openAll(
   const { states, skippedTargets } = await openStates(tenant, targets, { clinicReading, lease, wentBackAt }, signal);
   const opened: Opened[] = [];
   for (const [target, state] of states) {
-    const pinned = await pinnedIn(tenant, target.id, lease);
+    // Records that an administrator restored. The planner removes damaged pins.
+    const { journal, clock } = tenant;
+    const pinned = await (lease === null ? journal.pinned : journal.confirmPins)(target.id, clock());
     opened.push({ target, state, pinned, absent: [], missing: [] });
   }
   return { opened, skippedTargets };
-}
-
-/** Returns records that an administrator restored. The planner removes, counts and logs forged pins. */
-async function pinnedIn(
-  { journal, targetStore, clock, log }: Pick<OpenTenant, 'journal' | 'targetStore' | 'clock' | 'log'>,
-  target: string,
-  lease: Lease | null,
-): Promise<ReadonlySet<string>> {
-  if (lease === null) return journal.pinned(target, clock());
-  const { pinned, wereForged } = await journal.confirmPins(target, clock());
-  if (wereForged) {
-    await targetStore.count(target, { forged: 1 });
-    log.error(
-      { code: 'record-forged', target },
-      'restored objects in Redis differ from the last write of clinic-mirror: target rules apply again',
-    );
-  }
-  return pinned;
 }
 
 /** Adds absent records by target: missing from lists, and due for individual fetches. */

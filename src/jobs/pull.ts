@@ -9,7 +9,7 @@ import { type RunReport, runIdOf } from '../state/runs.ts';
 import { fencedError } from '../state/script.ts';
 import { type CycleCommitter, commitCycle, reportRun } from './commit.ts';
 import type { Cycle } from './cycle.ts';
-import { discardForged, endImpossibleWaits } from './lanes.ts';
+import { endImpossibleWaits } from './lanes.ts';
 import { type CyclePlanner, planCycle } from './plan-cycle.ts';
 import { findDueStreams, readStreams } from './streams.ts';
 import { activeTargets, type OpenTenant } from './tenant.ts';
@@ -97,12 +97,6 @@ async function runCycle(
   try {
     const guarded = AbortSignal.any([signal, lease.signal]);
     const now = tenant.clock();
-    const forged = await tenant.holds.dropForged();
-    if (forged > 0)
-      tenant.log.error(
-        { code: 'record-forged', holds: forged },
-        'holds in Redis were not written by clinic-mirror: they approve nothing',
-      );
     for (const hold of await tenant.holds.expire(now, now + REJECTION_MS)) {
       tenant.log.warn(
         { hold: hold.id, target: hold.target, kind: hold.kind },
@@ -113,7 +107,6 @@ async function runCycle(
     if (activeTargets(tenant).length === 0 && tenant.followers.length === 0)
       return await reportRun(tenant, startedAt, null, null);
     const summaries = await tenant.targetStore.summarize([...tenant.targets.keys()]);
-    await discardForged(tenant, summaries);
     await endImpossibleWaits(tenant, summaries);
     const paced = isPaced ? { pacedAt: startedAt } : {};
     const cycle = await planCycle(tenant, { lease, progress, justRead, ...paced }, guarded);

@@ -139,13 +139,7 @@ export async function maintainSubscriptions(
   if (lease === null) return null;
   try {
     const work: Work = { tenant, lease, signal: AbortSignal.any([abort, lease.signal]), opened: [] };
-    const forged = await tenant.notifications.store.dropForged();
-    if (forged > 0)
-      tenant.log.error(
-        { code: 'record-forged', subscriptions: forged },
-        'subscriptions in Redis were not written by clinic-mirror: daemon opens new subscriptions',
-      );
-    const all = await tenant.notifications.store.read();
+    const all = await tenant.notifications.store.readReadable();
     const calendars = await wantedCalendars(tenant);
     for (const target of new Set([...calendars.keys(), ...all.keys()])) {
       if (stop.aborted) break;

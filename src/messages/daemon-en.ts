@@ -131,6 +131,4 @@ export const DAEMON_EN = {
   'clinic.too-many-records.raise':
     'ask the clinic why the list is so long; if all its records are needed, raise limits.maxRecords in {file}',
   'server-away.cause': 'the server does not answer, or fails each request: {code}, {cause}',
-  'seal-broken.remedy':
-    'restore a backup or sign in again; if no stored value can be decrypted, restore the previous key in secrets.sealingKeys in clinic-mirror.yaml',
 } as const;

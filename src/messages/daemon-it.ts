@@ -136,6 +136,4 @@ export const DAEMON_IT = {
   'clinic.too-many-records.raise':
     'chiedere alla clinica perché l’elenco è così lungo; se tutti i record servono, aumentare limits.maxRecords in {file}',
   'server-away.cause': 'il server non risponde, o rifiuta ogni richiesta: {code}, {cause}',
-  'seal-broken.remedy':
-    'ripristinare un backup o accedere di nuovo; se nessun valore conservato può essere decifrato, ripristinare la chiave precedente in secrets.sealingKeys in clinic-mirror.yaml',
 } as const satisfies Record<keyof typeof DAEMON_EN, string>;

@@ -23,10 +23,9 @@ export const EN = {
   'restart-awaited.remedy': 'restart the daemon',
   'alerts-failing': 'alerts cannot be delivered',
   'alerts-failing.remedy': 'check "alerts" in clinic-mirror.yaml, and the server named there',
-  'alerts-forged': 'the record of sent alerts in Redis was forged: clinic-mirror reports problems again',
-  'record-forged':
-    'the record in Redis was written by another program or an older version: the next attempt reports the problem again',
-  'record-forged.remedy': 'check which other programs can write to Redis',
+  'state-damaged.kinds': 'stored data does not open, and is created again: {kinds}',
+  'state-damaged.remedy':
+    'check which other programs can write to Redis; if data is still missing, sign in again or restore a backup; if nothing opens, restore the previous key in secrets.sealingKeys in clinic-mirror.yaml',
   'problem-over': 'the problem is resolved',
   'redis-late': 'Redis did not confirm the last decision in time: reminders wait for the confirmation',
   'calendar-replaced':
@@ -235,7 +234,7 @@ export const EN = {
   'connection-login-ended': 'the connection "{connection}" has expired or was revoked',
   'instance-unknown': 'the API URL of the connection "{connection}" is unknown',
   'instance-unknown.remedy': 'sign in again: {command}; for a connection without a user, check loginUrl of the client',
-  'seal-broken': 'cannot decrypt a stored value: the value was changed, moved or encrypted with another key',
+  'state-damaged': 'a stored value does not open: it was changed, moved or encrypted with another key',
   'account-changed': 'another account of the provider has already signed in with this e-mail address',
   'account-changed.remedy':
     'if the user has a new account, ask an owner to run: clinic-mirror access release-account <address>',

@@ -370,12 +370,11 @@ export const ERRORS_EN = {
   'hold-changed': 'hold "{id}" has changed since your last view: the hold has {count:record|records}',
   'hold-changed.missing': 'hold "{id}" lacks {count:chosen record|chosen records}',
   'hold-whole-only': 'hold "{id}" ({kind}) can only be decided as a whole',
-  'managed-forged': 'the record in Redis differs from the last record of clinic-mirror (record-forged)',
-  'managed-forged.missing': 'the record is missing in Redis, and clinic-mirror did not remove it (record-forged)',
-  'managed-forged.all': 'all records are missing in Redis, and clinic-mirror did not remove them (record-forged)',
-  'managed-forged.remedy':
+  'managed-damaged': 'the record in Redis is missing or is not the last one of clinic-mirror (state-damaged)',
+  'managed-damaged.all': 'all records are missing in Redis, and clinic-mirror did not remove them (state-damaged)',
+  'managed-damaged.remedy':
     'check which other programs can write to Redis, and replace or remove the tenant; if an older Redis was restored: clinic-mirror tenants accept {id}',
-  'managed-forged.all-remedy':
+  'managed-damaged.all-remedy':
     'restore the tenants with: clinic-mirror restore --all <file>; if no tenants should exist: clinic-mirror tenants accept --all',
   'redis-rights.keys': 'use keys such as {names}',
   'redis-rights.commands': 'run {names}',

@@ -381,12 +381,11 @@ export const ERRORS_IT = {
   'hold-changed': 'la sospensione "{id}" è cambiata dall’ultima lettura: contiene {count:record|record}',
   'hold-changed.missing': 'alla sospensione "{id}" {count:manca un record scelto|mancano record scelti}',
   'hold-whole-only': 'la sospensione "{id}" ({kind}) può essere decisa solo per intero',
-  'managed-forged': 'il record in Redis è diverso dall’ultimo scritto da clinic-mirror (record-forged)',
-  'managed-forged.missing': 'il record manca in Redis, e clinic-mirror non l’ha rimosso (record-forged)',
-  'managed-forged.all': 'tutti i record mancano in Redis, e clinic-mirror non li ha rimossi (record-forged)',
-  'managed-forged.remedy':
+  'managed-damaged': 'il record in Redis manca o non è l’ultimo scritto da clinic-mirror (state-damaged)',
+  'managed-damaged.all': 'tutti i record mancano in Redis, e clinic-mirror non li ha rimossi (state-damaged)',
+  'managed-damaged.remedy':
     'verificare quali altri programmi possono scrivere in Redis, e sostituire o rimuovere la clinica; se è stato ripristinato un Redis precedente: clinic-mirror tenants accept {id}',
-  'managed-forged.all-remedy':
+  'managed-damaged.all-remedy':
     'ripristinare le cliniche con: clinic-mirror restore --all <file>; se non deve esserci alcuna clinica: clinic-mirror tenants accept --all',
   'redis-rights.keys': 'usare chiavi come {names}',
   'redis-rights.commands': 'eseguire {names}',

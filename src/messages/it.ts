@@ -25,11 +25,9 @@ export const IT = {
   'restart-awaited.remedy': 'riavviare il servizio',
   'alerts-failing': 'impossibile consegnare gli avvisi',
   'alerts-failing.remedy': 'verificare "alerts" in clinic-mirror.yaml e il server che vi è indicato',
-  'alerts-forged':
-    'il registro degli avvisi inviati in Redis è stato falsificato: i problemi vengono segnalati di nuovo',
-  'record-forged':
-    'il record in Redis è stato scritto da un altro programma o da una versione precedente: il prossimo tentativo segnala di nuovo il problema',
-  'record-forged.remedy': 'verificare quali altri programmi possono scrivere in Redis',
+  'state-damaged.kinds': 'alcuni dati conservati non si aprono e vengono creati di nuovo: {kinds}',
+  'state-damaged.remedy':
+    'verificare quali altri programmi possono scrivere in Redis; se mancano ancora dati, accedere di nuovo o ripristinare un backup; se non si apre nulla, ripristinare la chiave precedente in secrets.sealingKeys in clinic-mirror.yaml',
   'problem-over': 'problema risolto',
   'redis-late': 'Redis non ha confermato in tempo l’ultima decisione: i promemoria attendono la conferma',
   'calendar-replaced':
@@ -257,8 +255,7 @@ export const IT = {
   'instance-unknown': 'l’URL dell’API del collegamento "{connection}" è sconosciuto',
   'instance-unknown.remedy':
     'rifare l’accesso: {command}; per un collegamento senza utente verificare loginUrl del client',
-  'seal-broken':
-    'impossibile decifrare un valore conservato: è stato modificato, spostato o cifrato con un’altra chiave',
+  'state-damaged': 'un valore conservato non si apre: è stato modificato, spostato o cifrato con un’altra chiave',
   'account-changed': 'con questo indirizzo e-mail ha già effettuato l’accesso un altro account del provider',
   'account-changed.remedy':
     'se l’utente ha un nuovo account, chiedere a un titolare di eseguire: clinic-mirror access release-account <indirizzo>',

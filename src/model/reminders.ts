@@ -34,7 +34,7 @@ export type Withdrawal = (typeof WITHDRAWALS)[number];
  * - `refused`: the vendor rejects the message; `channel-gone`: the vendor rejects all messages;
  * - `channel-failed`: the vendor was unavailable for the whole grace period;
  * - `egress-stopped`: the text would reveal more patient data than permitted;
- * - `record-forged`: the ledger's record was not written by clinic-mirror;
+ * - `state-damaged`: the ledger's record was not written by clinic-mirror;
  * - `hourly-limit`: the tenant's limit was reached until the grace period ended.
  */
 export type DropReason =
@@ -57,7 +57,7 @@ export type DropReason =
   | 'channel-gone'
   | 'channel-failed'
   | 'egress-stopped'
-  | 'record-forged'
+  | 'state-damaged'
   | 'hourly-limit';
 
 /**

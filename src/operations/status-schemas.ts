@@ -109,7 +109,6 @@ export const targetStatus = z.object({
   adopted: z.number(),
   dropsMarks: z.boolean().describe('True if the server drops the marks of events'),
   ambiguous: z.number(),
-  forged: z.number(),
 });
 
 export const connectionStatus = z.object({
@@ -340,6 +339,9 @@ export const statusReply = z.object({
       more: z.number(),
     }),
   ),
+  damaged: z
+    .array(z.object({ tenant: z.string().nullable(), kinds: z.array(z.string()), sinceAt: instant }))
+    .describe('Data in Redis that did not open in the last day; null: shared by all clinics'),
   alertFailures: z.array(
     z.object({ channel: z.string(), code: z.string(), remedy: z.string().optional(), sinceAt: instant }),
   ),

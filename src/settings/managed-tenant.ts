@@ -22,14 +22,14 @@ export interface ManagedTenant {
   id: string;
   /** Changes with each edit, even back to an earlier content, so that cached facts of a revision remain valid without opening. */
   revision: string;
-  /** The document was forged or removed from outside, and does not open. */
-  isForged?: boolean;
+  /** The document was damaged or removed from outside, and does not open. */
+  isDamaged?: boolean;
   /** The document is missing everywhere. */
   isMissing?: boolean;
   /** The last document required a second operator for some commands. */
   isGuarded?: boolean;
   /**
-   * @throws MirrorError `settings`, code `sealing-key-unknown`; `contract`, code `seal-broken` or `record-forged`, after a foreign change
+   * @throws MirrorError `settings`, code `sealing-key-unknown`; or `state-damaged` after a foreign change
    */
   open(): ManagedContent;
 }

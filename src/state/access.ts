@@ -58,7 +58,7 @@ export type AccessTokenStore = ReturnType<typeof createAccessTokenStore>;
 /** Opens the tokens. Only hashes are stored, and encryption prevents tokens by an attacker with mere write access to Redis. */
 export function createAccessTokenStore(redis: RedisClient, sealer: Sealer, clock: Clock) {
   type Stored = AccessToken & { hash: string };
-  const stored = sealedTable<Stored>(keys.accessTokens(), { redis, sealer, throwsForged: true });
+  const stored = sealedTable<Stored>(keys.accessTokens(), { redis, sealer, kind: 'access' });
   /** Returns tokens by name, without expired tokens. */
   async function list(): Promise<AccessToken[]> {
     const all = await stored.prune(({ endsAt }) => endsAt <= clock());
@@ -113,7 +113,7 @@ export type SessionStore<Who> = ReturnType<typeof createSessionStore<Who>>;
 /** Opens the sessions of an installation. Keys are hashes of the browsers' secrets; values are encrypted because they identify users. */
 export function createSessionStore<Who>(redis: RedisClient, sealer: Sealer, clock: Clock) {
   const keyOf = (session: string) => keys.session(digestOf(session));
-  const storedAt = (key: string) => sealedValue<StoredSession<Who>>(key, { redis, sealer, throwsForged: true });
+  const storedAt = (key: string) => sealedValue<StoredSession<Who>>(key, { redis, sealer, kind: 'access' });
   const eraOf = async (account: string) => (await redis.get(keys.sessionsEra(digestOf(account)))) ?? '';
   /** Returns the user of a session without extending the session. */
   async function look(session: string, { mostMs }: SessionLife): Promise<Who | null> {
@@ -156,7 +156,7 @@ export type AccountRegistry = ReturnType<typeof createAccountRegistry>;
 
 /** Opens the accounts, encrypted per field. E-mail addresses are stored as hashes. */
 export function createAccountRegistry(redis: RedisClient, sealer: Sealer) {
-  const subjects = sealedTable<string>(keys.knownAccounts(), { redis, sealer, throwsForged: true });
+  const subjects = sealedTable<string>(keys.knownAccounts(), { redis, sealer, kind: 'access' });
   const fieldOf = (issuer: string, address: string) => digestOf(JSON.stringify([issuer, address]));
   return {
     /** Returns the accounts of known e-mail addresses. @param addresses in lower case */
@@ -200,7 +200,7 @@ export type PassphraseStore = ReturnType<typeof createPassphraseStore>;
 /** Opens the passphrase; an attacker with mere write access to Redis cannot set one. @param ownCost cost of new hashes */
 export function createPassphraseStore(redis: RedisClient, sealer: Sealer, ownCost: HashCost = COST) {
   const key = keys.passphrase();
-  const stored = sealedValue<StoredPassphrase>(key, { redis, sealer, throwsForged: true });
+  const stored = sealedValue<StoredPassphrase>(key, { redis, sealer, kind: 'access' });
   return {
     isSet: async () => (await redis.exists(key)) === 1,
     /** Also false if no passphrase is set. */

@@ -7,7 +7,7 @@ import { SECOND_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { AwaitDurable, RedisClient } from './redis.ts';
 import { compareAndSet, fencedScript, type LeaseToken, type LocatedValue } from './script.ts';
-import type { Sealer } from './sealing.ts';
+import { openSealed, type Sealer } from './sealing.ts';
 
 const writeCredential = fencedScript<number>(import.meta.url, 'credential-write');
 
@@ -160,8 +160,11 @@ function decode(
   connection: string,
 ) {
   const context = contextOf(connection, version);
-  const login = JSON.parse(sealer.open(sealed, context)) as Omit<Credential, 'version' | keyof CredentialState>;
-  const currentState = JSON.parse(sealer.open(state, `${context}/standing`)) as CredentialState;
+  const login = openSealed(sealer, sealed, context, 'credentials') as Omit<
+    Credential,
+    'version' | keyof CredentialState
+  >;
+  const currentState = openSealed(sealer, state, `${context}/standing`, 'credentials') as CredentialState;
   return { version: Number(version), ...login, ...currentState } satisfies Credential;
 }
 

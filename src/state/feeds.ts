@@ -6,7 +6,7 @@ import { type Instant, MINUTE_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { countOne, redisScript } from './script.ts';
-import type { Sealer } from './sealing.ts';
+import { openSealed, type Sealer } from './sealing.ts';
 
 const changeFeed = redisScript<StoodThere>(import.meta.url, 'feed-change');
 /** Connector name of feed targets. */
@@ -106,7 +106,7 @@ function createTargetFeedStore(redis: RedisClient, feedKey: string, sealer: Seal
   const contextOf = (key: string) => `feed/${target}/${key}`;
   function opened(key: string, stored: string): FeedEntry {
     const at = stored.indexOf(' ');
-    const entry = JSON.parse(sealer.open(stored.slice(at + 1), contextOf(key))) as Omit<FeedEntry, 'revision'>;
+    const entry = openSealed(sealer, stored.slice(at + 1), contextOf(key), 'feeds') as Omit<FeedEntry, 'revision'>;
     return { ...entry, revision: Number(stored.slice(0, at)) };
   }
   return {

@@ -318,7 +318,7 @@ export function readableEntry(
   try {
     return entryOf(recordId, parseEntry(value), sealer, context);
   } catch (error) {
-    if (error instanceof MirrorError && error.code !== 'seal-broken') throw error;
+    if (error instanceof MirrorError && error.code !== 'state-damaged') throw error;
     // Includes invalid data.
     return null;
   }

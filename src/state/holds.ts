@@ -38,7 +38,7 @@ type Holds = ReturnType<typeof sealedTable<Hold>>;
 /** Opens the holds of a tenant. Holds are encrypted, so that an attacker with mere write access to Redis cannot approve changes. */
 export function createHoldStore(redis: RedisClient, tenant: string, sealer: Sealer) {
   // A hold that cannot be decrypted approves nothing, and the next plan creates a new hold.
-  const holds: Holds = sealedTable<Hold>(keys.holds(tenant), { redis, sealer });
+  const holds: Holds = sealedTable<Hold>(keys.holds(tenant), { redis, sealer, kind: 'holds' });
   return {
     list: async () => [...(await holds.all()).values()],
     /**
@@ -94,9 +94,10 @@ function openUpkeep(holds: Holds) {
   return {
     /**
      * Rejects expired open holds and removes expired decisions. An undecided hold of a first run or of CRM contacts is removed too, and the
-     * next plan creates a new hold. @returns the rejected holds
+     * next plan creates a new hold; so do damaged holds, which approve nothing. @returns the rejected holds
      */
     async expire(now: Instant, rejectionExpiresAt: Instant): Promise<Hold[]> {
+      await holds.prune();
       const expired: Hold[] = [];
       for (const { field, value: hold, sealed } of await holds.entries()) {
         if (hold === null || hold.expiresAt > now) continue;
@@ -108,8 +109,6 @@ function openUpkeep(holds: Holds) {
       }
       return expired;
     },
-    /** Removes forged holds, which approve nothing; the next plan creates new holds. @returns their number */
-    dropForged: holds.dropForged,
     /** Restores earlier decisions, unless expired or replaced. @returns their number */
     async putBack(decided: readonly Hold[], now: Instant): Promise<number> {
       const current = decided.filter(({ state, expiresAt }) => state !== 'open' && expiresAt > now);

@@ -2,10 +2,11 @@ import { hash } from 'node:crypto';
 import type { ReasonCode } from '../model/operations.ts';
 import { slices } from '../model/pieces.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
+import { reportDamaged } from './damaged.ts';
 import { keys } from './keys.ts';
 import { type RedisClient, refusalOf } from './redis.ts';
 import { askEach, keysLike, scoresOf, sendAll } from './script.ts';
-import { createProofSealer, opens, type Sealer, sealedValue } from './sealing.ts';
+import { createProofSealer, openSealed, type Sealer, sealedValue } from './sealing.ts';
 import { openTargetProofs } from './target-record.ts';
 
 /** Effect of a run on an existing object; creations are not recorded. */
@@ -47,8 +48,8 @@ export interface Journal {
   pinned(target: string, now: Instant): Promise<ReadonlySet<string>>;
   /** Returns pinned records of a target with their end. */
   pins(target: string, now: Instant): Promise<Record<string, Instant>>;
-  /** Returns a target's pins for the planner, after migrating pins of former ids and removing expired and forged pins. */
-  confirmPins(target: string, now: Instant): Promise<{ pinned: ReadonlySet<string>; wereForged: boolean }>;
+  /** Returns a target's pins for the planner, after migrating pins of former ids and removing expired and damaged pins. */
+  confirmPins(target: string, now: Instant): Promise<ReadonlySet<string>>;
   /**
    * Removes records from every run's journal and ends their pins.
    * @param recordsOf the records of a target, by any of its ids
@@ -152,7 +153,7 @@ function openPinned(redis: RedisClient, tenant: string, identityKey: Uint8Array,
       const { ends, state } = await look(target);
       const remaining = unexpired(ends, now);
       if (state !== 'proved' || remaining.size < ends.size) await change(target, (before) => unexpired(before, now));
-      return { pinned: new Set(remaining.keys()), wereForged: state === 'forged' };
+      return new Set(remaining.keys());
     },
   };
 }
@@ -287,7 +288,7 @@ function entriesOf(proofs: Sealer, run: string, stored: Record<string, string>):
     const location = locationOf(field);
     const [effect, reason, at, seal = ''] = line.split(SEPARATOR);
     const said = [effect, reason, at].join(SEPARATOR);
-    if (!opens(proofs, seal, contextOf({ run, ...location }, said))) return [];
+    if (openSealed(proofs, seal, contextOf({ run, ...location }, said), 'journals') === null) return [];
     return [{ ...location, effect: effect as JournalEffect, reason: reason as ReasonCode, at: Number(at) }];
   });
 }
@@ -308,8 +309,8 @@ type Pins = ReadonlyMap<string, Instant>;
 /** State of a target's pins in Redis. */
 interface PinLook {
   ends: Pins;
-  /** `new`: the target's proof does not name pins yet; `forged`: the pins differ from clinic-mirror's last write and are ignored. */
-  state: 'proved' | 'new' | 'forged';
+  /** `new`: the target's proof does not name pins yet; `damaged`: the pins differ from clinic-mirror's last write and are ignored. */
+  state: 'proved' | 'new' | 'damaged';
   /** Stored value, or null. */
   sealed: string | null;
 }
@@ -331,24 +332,22 @@ const MARK_LENGTH = 16;
 export function openPins(redis: RedisClient, tenant: string, identityKey: Uint8Array): PinStore {
   const sealer = createProofSealer(identityKey, tenant);
   const proofs = openTargetProofs(redis, tenant, sealer);
-  const pinsOf = (target: string) => sealedValue<[string, Instant][]>(keys.pins(tenant, target), { redis, sealer });
+  const pinsOf = (target: string) =>
+    sealedValue<[string, Instant][]>(keys.pins(tenant, target), { redis, sealer, kind: 'pins' });
 
   async function look(target: string): Promise<PinLook> {
     const key = keys.pins(tenant, target);
     const [pinned, proof] = (await redis.pipeline().get(key).hget(keys.target(tenant, target), 'proof').exec()) ?? [];
     if (proof?.[0]) throw proof[0];
     const stored = proof?.[1] as string | null;
-    const proved = stored === null ? null : proofs.of(target, { proof: stored });
-    const newest = proved === null || proved === 'forged' ? undefined : proved.pins;
-    if (pinned?.[0]) {
-      if (!pinned[0].message.startsWith('WRONGTYPE')) throw pinned[0];
-      return forged(null);
-    }
-    const sealed = pinned?.[1] as string | null;
+    const newest = stored === null ? undefined : proofs.of(target, { proof: stored })?.pins;
+    const isOtherType = pinned?.[0]?.message.startsWith('WRONGTYPE') === true;
+    if (pinned?.[0] && !isOtherType) throw pinned[0];
+    const sealed = isOtherType ? null : (pinned?.[1] as string | null);
     const pins = sealed === null ? [] : pinsOf(target).open(sealed).value;
-    if (pins === null || (newest !== undefined && newest !== markOf(sealed))) {
-      return forged(sealed);
-    }
+    const isLast = !isOtherType && (newest === undefined || newest === markOf(sealed));
+    if (!isLast) reportDamaged(tenant, 'pins');
+    if (pins === null || !isLast) return { ends: new Map(), state: 'damaged', sealed };
     return { ends: new Map(pins), state: newest === undefined ? 'new' : 'proved', sealed };
   }
 
@@ -366,11 +365,6 @@ export function openPins(redis: RedisClient, tenant: string, identityKey: Uint8A
       }
     },
   };
-}
-
-/** The stored value differs from clinic-mirror's last write. */
-function forged(sealed: string | null): PinLook {
-  return { ends: new Map(), state: 'forged', sealed };
 }
 
 /** Returns the name of an encrypted value in a target's proof; null if absent. */

@@ -71,6 +71,7 @@
  * | `cm:{clinic-mirror}:alerts`          | hash   | while configured  | alerts            | alerts, status        |
  * | `cm:{clinic-mirror}:certificates`    | hash   | seven days        | certificates      | status                |
  * | `cm:{clinic-mirror}:processes`       | hash   | 15 minutes after a death | every process | every process      |
+ * | `cm:{clinic-mirror}:damaged`         | hash   | a day             | who finds damage  | status                |
  * | `cm:{clinic-mirror}:reloads`         | hash   | while files are refused | reload      | status                |
  * | `cm:{clinic-mirror}:managed-tenants` | hash   | until removed     | operator          | all processes |
  * | `cm:{clinic-mirror}:managed-revisions` | hash | permanent         | operator          | all processes |
@@ -201,6 +202,7 @@ export const keys = {
   removedTenants: shared('removed-tenants'),
   alerts: shared('alerts'),
   certificates: shared('certificates'),
+  damaged: shared('damaged'),
   processes: shared('processes'),
   reloads: shared('reloads'),
   managedTenants: shared('managed-tenants'),

@@ -23,7 +23,7 @@ export function createLoginStore<Login>(
   ring: readonly SealingKey[],
   keyOf: (hash: string) => string = keys.login,
 ) {
-  const options = { redis, sealer: createSealer(ring, NO_TENANT), throwsForged: true };
+  const options = { redis, sealer: createSealer(ring, NO_TENANT), kind: 'logins' } as const;
   const loginOf = (state: string) => sealedValue<Login>(keyOf(digestOf(state)), options);
   return {
     /** @param lifeMs default: ten minutes */
@@ -58,11 +58,11 @@ export type LoginLinks = ReturnType<typeof createLoginLinks>;
  * atomically, so only one caller succeeds.
  */
 export function createLoginLinks(redis: RedisClient, ring: readonly SealingKey[], clock: Clock) {
-  const tickets = { redis, sealer: createSealer(ring, NO_TENANT), throwsForged: true };
+  const tickets = { redis, sealer: createSealer(ring, NO_TENANT), kind: 'logins' } as const;
   const ticketOf = (ticket: string) =>
     sealedValue<Pick<LoginLink, 'tenant' | 'id'>>(keys.loginLink(digestOf(ticket)), tickets);
   const linksOf = (tenant: string) =>
-    sealedTable<LoginLink>(keys.loginLinks(tenant), { redis, sealer: createSealer(ring, tenant), throwsForged: true });
+    sealedTable<LoginLink>(keys.loginLinks(tenant), { redis, sealer: createSealer(ring, tenant), kind: 'logins' });
   const isOver = ({ endsAt }: LoginLink) => endsAt <= clock();
 
   /** Returns the link without consuming it. */
@@ -106,9 +106,9 @@ export function createLoginLinks(redis: RedisClient, ring: readonly SealingKey[]
  * clinic
  */
 export function createClinicTenantStore(redis: RedisClient, tenant: string, sealer: Sealer) {
-  const bound = sealedValue<string>(keys.clinicTenant(tenant), { redis, sealer });
+  const bound = sealedValue<string>(keys.clinicTenant(tenant), { redis, sealer, kind: 'clinic-tenant' });
   return {
-    /** Null if unbound or forged. */
+    /** Null if unbound or damaged. */
     read: bound.get,
     /**
      * Binds the tenant.

@@ -79,7 +79,7 @@ function openReader({ redis, mark }: Pick<ManagedLedgerParts, 'redis' | 'mark'>,
   let last: ManagedHead = { counter: 0, revisions: new Map(), guarded: new Set() };
 
   function trusted(sealed: string | null, marked: number): ManagedHead {
-    const head = sealed === null ? null : openSealed<StoredHead>(sealer, sealed, HEAD);
+    const head = sealed === null ? null : openSealed<StoredHead>(sealer, sealed, HEAD, 'managed-tenants');
     if (head !== null && head.counter >= Math.max(last.counter, marked))
       last = { ...head, revisions: new Map(Object.entries(head.revisions)), guarded: new Set(head.guarded) };
     return last.counter >= marked ? last : { counter: marked, revisions: new Map(), guarded: new Set() };
@@ -226,25 +226,25 @@ function valuesOf(now: Looked, head: string, steps: readonly ManagedStep[]) {
   return { expected, written };
 }
 
-/** Splits tenants into unchanged, forged and changed ones; changed documents must be read. */
+/** Splits tenants into unchanged, damaged and changed ones; changed documents must be read. */
 export function comparedWith(before: ManagedTenants | undefined, now: Looked) {
   const same = new Map<string, ManagedTenant>();
-  const [forged, others]: [string[], string[]] = [[], []];
+  const [damaged, others]: [string[], string[]] = [[], []];
   const wanted = now.head.revisions;
   for (const id of new Set([...now.revisions.keys(), ...wanted.keys()])) {
     const there = now.revisions.get(id);
     const previous = before?.get(id);
-    if (there !== wanted.get(id)) forged.push(id);
+    if (there !== wanted.get(id)) damaged.push(id);
     else if (previous !== undefined && previous.revision === there) same.set(id, previous);
     else others.push(id);
   }
-  return { same, forged, others };
+  return { same, damaged, others };
 }
 
-/** Returns the displayed revision of a forged tenant. */
+/** Returns the displayed revision of a damaged tenant. */
 export function revisionShown(now: Looked, id: string): string {
   // No document has this revision: a seen revision of an earlier document must not match.
-  return hash('sha256', `forged ${now.revisions.get(id)} ${wantedOf(now, id)}`, 'base64url').slice(0, 22);
+  return hash('sha256', `damaged ${now.revisions.get(id)} ${wantedOf(now, id)}`, 'base64url').slice(0, 22);
 }
 
 /** Returns the revisions that an operator may have seen: the stored revision, the last written revision, or a missing tenant. */

@@ -7,6 +7,7 @@ import {
   type ManagedTenant,
   type ManagedTenants,
 } from '../settings/managed-tenant.ts';
+import { reportDamaged } from './damaged.ts';
 import {
   comparedWith,
   firstOf,
@@ -18,17 +19,17 @@ import {
   openManagedLedger,
   revisionShown,
 } from './managed-ledger.ts';
-import { createSealer, type SealingKey } from './sealing.ts';
+import { createSealer, DAMAGED, type SealingKey } from './sealing.ts';
 
 export interface ManagedSnapshot {
   /** Changes with every tenant; null before the first. */
   version: string | null;
-  /** A tenant that differs from clinic-mirror's last write cannot be opened (`record-forged`). */
+  /** A tenant that differs from clinic-mirror's last write cannot be opened (`state-damaged`). */
   tenants: ManagedTenants;
   /** Tenants that Redis lost since the store was opened: no operator removed them. */
   lost: ManagedTenants;
   /** Tenants that cannot be opened because of a foreign write. */
-  forged: readonly string[];
+  damaged: readonly string[];
 }
 
 /** Managed tenants of an installation. Of two concurrent changes of a tenant, one succeeds. */
@@ -71,10 +72,10 @@ export function createManagedTenants(parts: ManagedTenantParts) {
     const missing = isEmptied ? new Map([...lost, ...before.tenants]) : lost;
     lost = new Map([...missing].filter(([id]) => !next.has(id)));
     // The mark outside Redis proves that tenants existed, without their names.
-    if (now.version === null && now.marked > 0) next.set(ALL_MANAGED, forgedTenant(ALL_MANAGED, now));
+    if (now.version === null && now.marked > 0) next.set(ALL_MANAGED, damagedTenant(ALL_MANAGED, now));
     last = {
       ...{ version: now.version, tenants: next, lost, marked: await ledger.raiseMark(marked) },
-      forged: [...next.values()].flatMap(({ id, isForged = false }) => (isForged ? [id] : [])),
+      damaged: [...next.values()].flatMap(({ id, isDamaged = false }) => (isDamaged ? [id] : [])),
     };
     return last;
   }
@@ -153,16 +154,16 @@ function openDocuments({ ring }: ManagedTenantParts, ledger: ManagedLedger) {
 
   /** Returns the current tenants. @param documents changed documents */
   async function readCurrent(now: Looked, documents: ReadonlyMap<string, string>, before: ManagedTenants | undefined) {
-    const { same, forged, others } = comparedWith(before, now);
+    const { same, damaged, others } = comparedWith(before, now);
     const next = new Map(same);
-    for (const id of forged) next.set(id, forgedTenant(id, now));
+    for (const id of damaged) next.set(id, damagedTenant(id, now));
     const read = new Map<string, string>();
     for (const id of others) {
       const sealed = documents.get(id) ?? '';
       const tenant = stored(id, sealed);
       const isWhole = tenant.revision === now.revisions.get(id);
       if (isWhole) read.set(id, sealed);
-      next.set(id, isWhole ? tenant : forgedTenant(id, now));
+      next.set(id, isWhole ? tenant : damagedTenant(id, now));
     }
     await sealAnew(now, read, next);
     return next;
@@ -172,20 +173,19 @@ function openDocuments({ ring }: ManagedTenantParts, ledger: ManagedLedger) {
 }
 
 /** Replaces a tenant that differs from clinic-mirror's last write. */
-function forgedTenant(id: string, now: Looked): ManagedTenant {
+function damagedTenant(id: string, now: Looked): ManagedTenant {
+  reportDamaged(id, 'managed-tenants');
   const isMissing = !now.revisions.has(id);
   const isOfAll = id === ALL_MANAGED;
-  const text = isOfAll
-    ? message('managed-forged.all')
-    : message(isMissing ? 'managed-forged.missing' : 'managed-forged');
+  const text = message(isOfAll ? 'managed-damaged.all' : 'managed-damaged');
   return {
-    ...{ id, revision: revisionShown(now, id), isForged: true, isMissing, isGuarded: now.head.guarded.has(id) },
+    ...{ id, revision: revisionShown(now, id), isDamaged: true, isMissing, isGuarded: now.head.guarded.has(id) },
     open() {
       throw new MirrorError(text, {
-        actor: 'contract',
-        code: 'record-forged',
+        actor: DAMAGED.actor,
+        code: DAMAGED.code,
         retry: 'never',
-        remedy: isOfAll ? message('managed-forged.all-remedy') : message('managed-forged.remedy', { id }),
+        remedy: isOfAll ? message('managed-damaged.all-remedy') : message('managed-damaged.remedy', { id }),
       });
     },
   };

@@ -89,12 +89,12 @@ const FACT = ':';
 export function createOutageStore(redis: RedisClient, identityKey: Uint8Array): OutageStore {
   const sealer = createProofSealer(identityKey, '{outages}');
 
-  /** @returns null for a missing or forged outage */
+  /** @returns null for a missing or damaged outage */
   function outageIn(id: string, stored: Readonly<Record<string, string>>): HostOutage | null {
     const [first, last] = [stored['incident:'], stored['cause:']].map((sealed) =>
       sealed === undefined
         ? null
-        : openSealed<Pick<HostOutage, 'host' | 'code' | 'sinceAt' | 'texts'>>(sealer, sealed, id),
+        : openSealed<Pick<HostOutage, 'host' | 'code' | 'sinceAt' | 'texts'>>(sealer, sealed, id, 'outages'),
     );
     if (first == null) return null;
     const { host, sinceAt } = first;

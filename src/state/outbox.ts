@@ -1,6 +1,7 @@
 import { slices } from '../model/pieces.ts';
 import type { PendingChange, PlannedChange } from '../model/plan.ts';
 import type { Instant } from '../model/time.ts';
+import { reportDamaged } from './damaged.ts';
 import {
   type KeyPositions,
   type LinkVersions,
@@ -20,7 +21,6 @@ import { changeName, type LinkStore } from './links.ts';
 import type { RedisClient } from './redis.ts';
 import { fencedScript, KeyIndex, redisScript, sendAll } from './script.ts';
 import type { Sealer } from './sealing.ts';
-import type { TargetCounter } from './targets.ts';
 
 const scripts = {
   put: fencedScript<number>(import.meta.url, 'outbox-put'),
@@ -101,8 +101,6 @@ export interface Outbox {
   nextDueAt(target: string): Promise<Instant | null>;
 }
 
-/** Counter of forged outbox changes in a target's record. */
-const FORGED = 'forged' satisfies TargetCounter;
 /** Changes per script: a script blocks Redis. */
 const LOOKED_AT_IN_ONE_GO = 1_000;
 /** Changes that are read together: parsing blocks the main thread. */
@@ -188,9 +186,8 @@ class RedisOutbox implements Outbox {
    */
   async #quarantine(target: string, id: string, isThere: boolean): Promise<void> {
     const { outbox, due, failing } = this.#keysOf(target);
-    const pipeline = this.#redis.pipeline().hdel(outbox, id).zrem(due, id).zrem(failing, id);
-    if (isThere) pipeline.hincrby(keys.target(this.#tenant, target), FORGED, 1);
-    await sendAll(pipeline);
+    if (isThere) reportDamaged(this.#tenant, 'outbox');
+    await sendAll(this.#redis.pipeline().hdel(outbox, id).zrem(due, id).zrem(failing, id));
   }
 
   async markSent(target: string, entries: readonly OutboxEntry[], now: Instant, lease: Lease): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Logger } from '../log/logger.ts';
 import { type Clock, type Instant, MINUTE_MS } from '../model/time.ts';
+import { reportDamaged } from './damaged.ts';
 import type { DataDirectory, SafeguardChange, Safeguards } from './data-directory.ts';
 import type { RedisClient } from './redis.ts';
 import {
@@ -14,10 +15,10 @@ import type { TenantStateCounter } from './state-counter.ts';
 /** Reason why the lists of erased patients and opt-outs are uncertain. */
 export interface Uncertainty {
   /**
-   * `state-went-back`: Redis is older than before; `state-lost`: Redis was emptied; `record-forged`: a foreign writer added or removed
+   * `state-went-back`: Redis is older than before; `state-lost`: Redis was emptied; `state-damaged`: a foreign writer added or removed
    * data.
    */
-  code: 'state-went-back' | 'state-lost' | 'record-forged';
+  code: 'state-went-back' | 'state-lost' | 'state-damaged';
   sinceAt: Instant;
 }
 
@@ -125,17 +126,17 @@ function openWatch({ redis, tenant, identityKey, stateCounter, clock, log }: Pro
       await tables.believe((before) => before ?? begun);
       return begun;
     }
-    const current = record === 'forged' ? FIRST_RECORD : record;
+    const current = record === 'damaged' ? FIRST_RECORD : record;
     // Safeguards that are already known to be lost need no comparison.
-    if (uncertainSince(current, wentBackAt) > current.resolvedAt && record !== 'forged') return current;
+    if (uncertainSince(current, wentBackAt) > current.resolvedAt && record !== 'damaged') return current;
     const isNew = current.version >= seen || isBegunAgain(current, begunAt);
     // Read again, because a removal changes the copy first: a record removed meanwhile is not missing.
     const isWhole = !isFirst || !lacksSome(look.safeguards, copy) || !lacksSome(look.safeguards, await readCopy());
-    if (record !== 'forged' && look.isAsProved && isNew && isWhole) return current;
-    log.error({ code: 'record-forged' }, 'erasures and opt-outs in Redis were changed by a foreign writer');
-    const forgedAt = Math.max(clock(), current.resolvedAt + 1);
-    await tables.record((before) => changed(before, { lostAt: forgedAt, forgedAt }));
-    return changed(current, { lostAt: forgedAt, forgedAt });
+    if (record !== 'damaged' && look.isAsProved && isNew && isWhole) return current;
+    if (record !== 'damaged') reportDamaged(tenant, 'safeguards');
+    const damagedAt = Math.max(clock(), current.resolvedAt + 1);
+    await tables.record((before) => changed(before, { lostAt: damagedAt, damagedAt }));
+    return changed(current, { lostAt: damagedAt, damagedAt });
   }
 
   async function findUncertainty({
@@ -196,18 +197,18 @@ export function createProtection(parts: ProtectionParts): Protection {
     const { record } = await tables.look(false);
     // An emptied state must be recorded as lost before its record is changed.
     if (record === null) await uncertainty();
-    return record === null || record === 'forged' ? { confirmedAt: 0, resolvedAt: 0 } : record;
+    return record === null || record === 'damaged' ? { confirmedAt: 0, resolvedAt: 0 } : record;
   };
   return {
     uncertainty,
     async unresolvedLoss() {
       const { record } = await tables.look(false);
-      if (record === 'forged') return null;
+      if (record === 'damaged') return null;
       const wentBackAt = await stateCounter.check();
       if (record === null)
         return wentBackAt > clock() - UNRECORDED_LOSS_MS ? { code: 'state-lost', sinceAt: wentBackAt } : null;
       const sinceAt = uncertainSince(record, wentBackAt);
-      return sinceAt > record.confirmedAt && sinceAt !== record.forgedAt ? uncertaintyOf(record, sinceAt) : null;
+      return sinceAt > record.confirmedAt && sinceAt !== record.damagedAt ? uncertaintyOf(record, sinceAt) : null;
     },
     wentBackAt: async () => (await stateCounter.lostAt()) || null,
     recordWriting: stateCounter.recordWriting,
@@ -241,14 +242,14 @@ export function createProtection(parts: ProtectionParts): Protection {
   };
 }
 
-/** Returns when the tables were last lost, reverted or forged. @param wentBackAt of the whole state */
+/** Returns when the tables were last lost, reverted or damaged. @param wentBackAt of the whole state */
 function uncertainSince({ beganAt, lostAt }: ProtectionRecord, wentBackAt: Instant | 0): Instant | 0 {
   return Math.max(lostAt, wentBackAt >= beganAt ? wentBackAt : 0);
 }
 
-function uncertaintyOf({ lostAt, forgedAt }: ProtectionRecord, sinceAt: Instant): Uncertainty {
+function uncertaintyOf({ lostAt, damagedAt }: ProtectionRecord, sinceAt: Instant): Uncertainty {
   if (sinceAt !== lostAt) return { code: 'state-went-back', sinceAt };
-  return { code: sinceAt === forgedAt ? 'record-forged' : 'state-lost', sinceAt };
+  return { code: sinceAt === damagedAt ? 'state-damaged' : 'state-lost', sinceAt };
 }
 
 /** Returns whether the copy has records that Redis lacks. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Logger } from '../log/logger.ts';
 import type { Ending } from '../model/problems.ts';
 import { type Clock, DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
+import { reportDamaged } from './damaged.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { createProofSealer, sealedTable } from './sealing.ts';
@@ -18,15 +18,12 @@ export interface AlertFailure {
 export interface StoredAlerts {
   memory: string | null;
   failure: AlertFailure | null;
-  /** Last time when a forged record was found; null after more than a day. */
-  forgedAt: Instant | null;
 }
 
 export interface AlertStoreParts {
   redis: RedisClient;
   identityKey: Uint8Array;
   clock: Clock;
-  log: Logger;
 }
 
 type Sealed = StoredAlerts & { version: number; writtenAt: Instant };
@@ -41,26 +38,24 @@ const MEMORY_BELIEVED_MS = 2 * HOUR_MS;
 export type AlertStore = ReturnType<typeof createAlertStore>;
 
 /** Opens the shared memory of alerts. Each record is encrypted, and is never older than the last record that this process saw. */
-export function createAlertStore({ redis, identityKey, clock, log }: AlertStoreParts) {
-  const records = sealedTable<Sealed>(keys.alerts(), { redis, sealer: createProofSealer(identityKey, '{alerts}') });
+export function createAlertStore({ redis, identityKey, clock }: AlertStoreParts) {
+  const sealer = createProofSealer(identityKey, '{alerts}');
+  const records = sealedTable<Sealed>(keys.alerts(), { redis, sealer, kind: 'alerts' });
   const seen = new Map<string, number>();
 
   function believed(channel: string, record: Sealed | null): StoredAlerts {
-    const now = clock();
-    if (record === null || record.version < (seen.get(channel) ?? 0)) {
-      log.error({ code: 'record-forged', channel }, 'alert state in Redis was not written by clinic-mirror');
-      return { memory: null, failure: null, forgedAt: now };
-    }
-    const { failure, forgedAt, version, writtenAt } = record;
+    const isReverted = record !== null && record.version < (seen.get(channel) ?? 0);
+    if (isReverted) reportDamaged(sealer.owner, 'alerts');
+    if (record === null || isReverted) return { memory: null, failure: null };
+    const { failure, version, writtenAt } = record;
     seen.set(channel, version);
-    const memory = now - writtenAt < MEMORY_BELIEVED_MS ? record.memory : null;
-    return { memory, failure, forgedAt: forgedAt !== null && now - forgedAt < DAY_MS ? forgedAt : null };
+    return { memory: clock() - writtenAt < MEMORY_BELIEVED_MS ? record.memory : null, failure };
   }
 
   return {
     /**
-     * Reads the records. A forged or reverted record is treated as absent, so problems are reported again; the record is logged and sets
-     * `forgedAt`. A record without updates for two hours is also treated as absent, without a log message: no daemon may have run.
+     * Reads the records. A damaged or reverted record is treated as absent, so problems are reported again. A record without updates for two
+     * hours is also treated as absent, without a report: no daemon may have run.
      */
     async read(): Promise<Map<string, StoredAlerts>> {
       return new Map((await records.entries()).map(({ field, value }) => [field, believed(field, value)]));
@@ -81,10 +76,14 @@ const CERTIFICATE_RETENTION_MS = 7 * DAY_MS;
 /** Expiry of server certificates by `<host>:<port>`, from the last check of any process. */
 export type CertificateStore = ReturnType<typeof createCertificateStore>;
 
-/** Opens the shared certificate data. @param identityKey seals the data, which is shown and sent; forged data is ignored */
+/** Opens the shared certificate data. @param identityKey seals the data, which is shown and sent; damaged data is ignored */
 export function createCertificateStore(redis: RedisClient, identityKey: Uint8Array) {
   const sealer = createProofSealer(identityKey, '{certificates}');
-  const stored = sealedTable<Pick<Ending, 'beganAt' | 'endsAt'>>(keys.certificates(), { redis, sealer });
+  const stored = sealedTable<Pick<Ending, 'beganAt' | 'endsAt'>>(keys.certificates(), {
+    redis,
+    sealer,
+    kind: 'certificates',
+  });
   return {
     async read(): Promise<Ending[]> {
       return Array.from(await stored.all(), ([of, seen]) => ({ kind: 'certificate', of, ...seen }));
@@ -137,13 +136,13 @@ const REPORT_BELIEVED_MS = MINUTE_MS;
 export type ReloadReports = ReturnType<typeof createReloadReports>;
 
 /**
- * Opens the reports under a random name of this process. Forged reports are ignored, because a process with refused files reports again.
+ * Opens the reports under a random name of this process. Damaged reports are ignored, because a process with refused files reports again.
  * @param identityKey seals the reports, which are shown and sent
  */
 export function createReloadReports(redis: RedisClient, clock: Clock, identityKey: Uint8Array) {
   const own = randomUUID();
   const sealer = createProofSealer(identityKey, '{reloads}');
-  const reports = sealedTable<ReloadReport>(keys.reloads(), { redis, sealer });
+  const reports = sealedTable<ReloadReport>(keys.reloads(), { redis, sealer, kind: 'reloads' });
   const isSilent = ({ at }: ReloadReport) => at <= clock() - REPORT_BELIEVED_MS;
   return {
     /** Writes this process's report, which must be repeated within a minute. Null removes the report. */

@@ -5,7 +5,7 @@ import { HOUR_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { redisScript, sendAll } from './script.ts';
-import { FORGED, openSealed, type Sealer } from './sealing.ts';
+import { openSealed, type Sealer } from './sealing.ts';
 import type { TargetGap } from './target-record.ts';
 
 /** Number of changes in each hour. */
@@ -153,7 +153,7 @@ export function runIdOf(startedAt: Instant): string {
 /** Reports of one tenant, newest first. */
 export interface RunStore {
   add(report: RunReport): Promise<void>;
-  /** Lists genuine reports. If the newest report is forged, the previous report is returned as failed (`record-forged`). */
+  /** Lists genuine reports; damaged reports count as absent. */
   list(limit: number): Promise<RunReport[]>;
   /** Removes record ids from the examples of every report. @returns the number of removed examples */
   erase(recordIds: ReadonlySet<string>): Promise<number>;
@@ -165,7 +165,7 @@ const CONTEXT = 'run';
 export function createRunStore(redis: RedisClient, tenant: string, sealer: Sealer): RunStore {
   const key = keys.runs(tenant);
   const sealed = (report: RunReport) => sealer.seal(storedJson(report), CONTEXT);
-  const opened = (value: string) => openSealed<RunReport>(sealer, value, CONTEXT);
+  const opened = (value: string) => openSealed<RunReport>(sealer, value, CONTEXT, 'runs');
   return {
     async add(report) {
       await sendAll(
@@ -176,11 +176,13 @@ export function createRunStore(redis: RedisClient, tenant: string, sealer: Seale
       );
     },
     async list(limit) {
-      const [newest, ...others] = await redis.lrange(key, 0, limit - 1);
-      const isForged = newest !== undefined && opened(newest) === null;
-      const all = isForged ? await redis.lrange(key, 1, limit) : [newest ?? [], ...others].flat();
-      const own = all.flatMap((value) => opened(value) ?? []);
-      return isForged ? [{ ...(own[0] ?? NEVER_RUN), error: FORGED }, ...own].slice(0, limit) : own;
+      const reports: RunReport[] = [];
+      // One more, in place of a damaged one.
+      for (const value of await redis.lrange(key, 0, limit)) {
+        const report = reports.length < limit ? opened(value) : null;
+        if (report !== null) reports.push(report);
+      }
+      return reports;
     },
     async erase(recordIds) {
       let removed = 0;
@@ -203,10 +205,3 @@ export function createRunStore(redis: RedisClient, tenant: string, sealer: Seale
     },
   };
 }
-
-/** Used if no report is genuine. */
-const NEVER_RUN: RunReport = {
-  ...{ id: runIdOf(0), startedAt: 0, finishedAt: 0, snapshot: null, soon: null, pace: FIRST_PACE },
-  ...{ unusable: {}, unusableExamples: [], unknownStatuses: [], withheld: [], gaps: {}, clinic: null, read: {} },
-  ...{ crmPlanner: null, targets: [], hourly: NO_CHANGES, awaiting: [], error: FORGED },
-};

@@ -26,15 +26,15 @@ export interface ProtectionRecord {
   lostAt: Instant | 0;
   resolvedAt: Instant | 0;
   confirmedAt: Instant | 0;
-  /** Last time when tables or this record were found to be forged. */
-  forgedAt: Instant | 0;
+  /** Last time when tables or this record were found to be damaged. */
+  damagedAt: Instant | 0;
   sums: Readonly<Record<SafeguardTable, TableSum>>;
 }
 
 /** The record and the tables at one moment. */
 export interface ProtectionLook {
-  /** `forged`: written by a foreign writer. */
-  record: ProtectionRecord | 'forged' | null;
+  /** `damaged`: written by a foreign writer. */
+  record: ProtectionRecord | 'damaged' | null;
   /** Whether the tables match the record; for counted tables, whether the numbers match. */
   isAsProved: boolean;
   /** Null if the tables were only counted. */
@@ -45,7 +45,7 @@ export interface ProtectionLook {
 export interface SafeguardStore {
   /** Reads both with one command. @param whole reads the tables; otherwise counts their records */
   look(whole: boolean): Promise<ProtectionLook>;
-  /** Changes the record. @param before null: first record, or replacement of a forged record */
+  /** Changes the record. @param before null: first record, or replacement of a damaged record */
   record(change: (before: ProtectionRecord | null) => ProtectionRecord): Promise<void>;
   /** Changes the record and accepts the current tables. */
   believe(change: (before: ProtectionRecord | null) => ProtectionRecord): Promise<void>;
@@ -66,7 +66,7 @@ const EMPTY: TableSum = { count: 0, digest: '0'.repeat(2 * DIGEST_BYTES) };
 
 /** All tables are empty. */
 export const FIRST_RECORD: ProtectionRecord = {
-  ...{ version: 0, beganAt: 0, lostAt: 0, resolvedAt: 0, confirmedAt: 0, forgedAt: 0 },
+  ...{ version: 0, beganAt: 0, lostAt: 0, resolvedAt: 0, confirmedAt: 0, damagedAt: 0 },
   sums: { tombstones: EMPTY, receipts: EMPTY, optOuts: EMPTY },
 };
 
@@ -76,7 +76,7 @@ interface SafeguardParts {
   key: string;
   keys: Readonly<Record<SafeguardTable, string>>;
   digests: ReturnType<typeof createDigests>;
-  recordIn(sealed: string | null): ProtectionRecord | 'forged' | null;
+  recordIn(sealed: string | null): ProtectionRecord | 'damaged' | null;
 }
 
 async function lookAt(
@@ -92,7 +92,7 @@ async function lookAt(
       : { count: Number(tableAnswers[index]) };
   const isAsProved =
     record === null ||
-    record === 'forged' ||
+    record === 'damaged' ||
     SAFEGUARD_TABLES.every((table, index) => {
       const [is, must] = [sumOf(index), record.sums[table]];
       return is.count === must.count && (is.digest ?? must.digest) === must.digest;
@@ -116,7 +116,7 @@ export function openSafeguards(redis: RedisClient, tenant: string, identityKey: 
   const sealer = createProofSealer(identityKey, tenant);
   const digests = createDigests(identityKey, tenant);
   const recordIn = (sealed: string | null) =>
-    sealed === null ? null : (openSealed<ProtectionRecord>(sealer, sealed, CONTEXT) ?? 'forged');
+    sealed === null ? null : (openSealed<ProtectionRecord>(sealer, sealed, CONTEXT, 'safeguards') ?? 'damaged');
 
   const look = (whole: boolean) => lookAt({ redis, key, keys: tableKeys, digests, recordIn }, whole);
 
@@ -145,7 +145,7 @@ export function openSafeguards(redis: RedisClient, tenant: string, identityKey: 
     for (;;) {
       const sealed = await redis.hget(key, FIELD);
       const record = recordIn(sealed);
-      const next = { ...decide(record === 'forged' ? null : record), ...(await sums()) };
+      const next = { ...decide(record === 'damaged' ? null : record), ...(await sums()) };
       if (await change(sealed, next)) return;
     }
   }
@@ -163,7 +163,7 @@ export function openSafeguards(redis: RedisClient, tenant: string, identityKey: 
         const [sealed, before] = [await redis.hget(key, FIELD), await redis.hget(tableKeys[table], name)];
         if ((before === null) === (value === null)) return null;
         const record = recordIn(sealed);
-        const current = record === null || record === 'forged' ? FIRST_RECORD : record;
+        const current = record === null || record === 'damaged' ? FIRST_RECORD : record;
         const sum = digests.changed(current.sums[table], { table, name, before, value });
         const next = { ...current, sums: { ...current.sums, [table]: sum } };
         const location = { key: tableKeys[table], field: name };

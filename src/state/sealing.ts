@@ -2,6 +2,7 @@ import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from 'n
 import { message, render } from '../messages/message.ts';
 import { MirrorError, type StoredError } from '../model/errors.ts';
 import { derivedKey } from '../model/hashes.ts';
+import { type DamagedKind, reportDamaged, treatmentOf } from './damaged.ts';
 import type { RedisClient } from './redis.ts';
 import { compareAndSet, fencedScript, type LeaseToken } from './script.ts';
 
@@ -18,11 +19,15 @@ export interface SealingKey {
 
 /** Seals and opens values of one tenant. `context` identifies the location of a value: the value opens only with an equal context. */
 export interface Sealer {
+  /** Tenant, or for shared data a name in braces, which no tenant's id contains. */
+  owner: string;
   seal(plaintext: string, context: string): string;
-  /** @throws MirrorError `settings` if the key is unknown, `contract` if the value was modified or moved */
+  /** @throws MirrorError `settings`, code `sealing-key-unknown`, or `state-damaged` if the value was modified or moved */
   open(sealed: string, context: string): string;
   /** Returns whether the value was encrypted with a key other than the active key. */
   isStale(sealed: string): boolean;
+  /** Returns whether the value names a key that is not configured. */
+  lacksKey(sealed: string): boolean;
 }
 
 /**
@@ -42,6 +47,7 @@ export function createSealer(ring: readonly SealingKey[], tenant: string): Seale
     });
   }
   return {
+    owner: tenant,
     seal(plaintext, context) {
       const associated = `${active.id}/${tenant}/${context}`;
       const payload = encrypt(plaintext, requireKey(derived, active.id), nonce(), associated);
@@ -49,13 +55,14 @@ export function createSealer(ring: readonly SealingKey[], tenant: string): Seale
     },
     open: (sealed, context) => open(sealed, derived, `${tenant}/${context}`),
     isStale: (sealed) => !sealed.startsWith(`${FORMAT}.${active.id}.`),
+    lacksKey: (sealed) => sealed.startsWith(`${FORMAT}.`) && !derived.has(sealed.split('.')[1] ?? ''),
   };
 }
 
 /**
  * Creates a sealer for data behind the daemon's decisions, with a key derived from the constant identity key. An attacker with mere write
  * access to Redis cannot create such values, and a new encryption key invalidates none.
- * @param owner a tenant; for shared data a name in braces, which no tenant's id contains
+ * @param owner see {@link Sealer.owner}
  */
 export function createProofSealer(identityKey: Uint8Array, owner: string): Sealer {
   return createSealer([{ id: 'identity', key: identityKey }], owner);
@@ -66,19 +73,25 @@ export function createProofSealer(identityKey: Uint8Array, owner: string): Seale
  */
 export const createAccessSealer = (identityKey: Uint8Array) => createProofSealer(identityKey, '{access}');
 
-/** Returns the content of an encrypted value; null if the value is forged, modified or moved, or its key is not configured. */
-export function openSealed<Content>(sealer: Sealer, sealed: string, context: string): Content | null {
+/**
+ * Returns the content of a stored value, the only way to read sealed state. A damaged value is reported, and is null or throws as its kind
+ * demands ({@link treatmentOf}). The same applies without a report to a value whose key is not configured.
+ * @throws MirrorError as {@link Sealer.open}, for kinds with the treatment `stop`
+ */
+export function openSealed<Content>(
+  sealer: Sealer,
+  sealed: string,
+  context: string,
+  kind: DamagedKind,
+): Content | null {
   try {
     return JSON.parse(sealer.open(sealed, context)) as Content;
   } catch (error) {
-    if (error instanceof MirrorError) return null;
-    throw error;
+    if (!(error instanceof MirrorError)) throw error;
+    if (error.code === DAMAGED.code) reportDamaged(sealer.owner, kind);
+    if (treatmentOf(kind) === 'stop') throw error;
+    return null;
   }
-}
-
-/** Decides whether a value was encrypted for this context, with any content. */
-export function opens(sealer: Sealer, sealed: string, context: string): boolean {
-  return openSealed<unknown>(sealer, sealed, context) !== null;
 }
 
 function requireKey(derived: ReadonlyMap<string, () => KeyObject>, id: string): KeyObject {
@@ -128,19 +141,15 @@ function open(sealed: string, derived: ReadonlyMap<string, () => KeyObject>, ass
 }
 
 function unreadable(): MirrorError {
-  return new MirrorError(message('seal-broken'), {
-    actor: 'contract',
-    code: 'seal-broken',
-    retry: 'never',
-    remedy: message('seal-broken.remedy'),
-  });
+  const { message: text, remedy } = DAMAGED.texts;
+  return new MirrorError(text, { actor: DAMAGED.actor, code: DAMAGED.code, retry: 'never', remedy });
 }
 
-const TEXTS = { message: message('record-forged'), remedy: message('record-forged.remedy') };
+const TEXTS = { message: message('state-damaged'), remedy: message('state-damaged.remedy') };
 
-/** Replaces a text in Redis that this version did not write, or that was moved: forged words are never shown. */
-export const FORGED = {
-  code: 'record-forged',
+/** The error of every value that does not open. Its text replaces the value's words, which are never shown. */
+export const DAMAGED = {
+  code: 'state-damaged',
   // Write access to Redis is the operator's responsibility.
   actor: 'settings',
   message: render(TEXTS.message),
@@ -150,9 +159,9 @@ export const FORGED = {
 
 const CODE = /^[a-z][a-z0-9-]{0,63}$/;
 
-/** Validates a plain-text code from Redis: a code that could contain a sentence or a URL is forged. */
+/** Validates a plain-text code from Redis: a code that could contain a sentence or a URL is damaged. */
 export function codeIn(text: string): string {
-  return CODE.test(text) ? text : FORGED.code;
+  return CODE.test(text) ? text : DAMAGED.code;
 }
 
 const setFields = fencedScript<number>(import.meta.url, 'fenced-set');
@@ -160,8 +169,8 @@ const setFields = fencedScript<number>(import.meta.url, 'fenced-set');
 interface SealedStoreOptions {
   redis: RedisClient;
   sealer: Sealer;
-  /** Whether a value that cannot be opened throws the sealer's error; otherwise the value is treated as absent. */
-  throwsForged?: boolean;
+  /** Decides the treatment of values that do not open. */
+  kind: DamagedKind;
 }
 
 interface SealedRead<Value> {
@@ -172,15 +181,14 @@ interface SealedRead<Value> {
 }
 
 /** Reads and removes fields of a hash with encrypted values. */
-function sealedFields<Value>(key: string, { redis, sealer, throwsForged = false }: SealedStoreOptions) {
+function sealedFields<Value>(key: string, { redis, sealer, kind }: SealedStoreOptions) {
   const contextOf = (field: string) => `${key} ${field}`;
-  const open = (field: string, sealed: string) => openedBy<Value>(sealer, sealed, contextOf(field), throwsForged);
+  const open = (field: string, sealed: string) => openSealed<Value>(sealer, sealed, contextOf(field), kind);
   return {
-    contextOf,
     open,
     seal: (field: string, value: Value) => sealer.seal(JSON.stringify(value), contextOf(field)),
     /** Returns all fields. */
-    async entries(): Promise<({ field: string } & SealedRead<Value>)[]> {
+    async entries(): Promise<{ field: string; value: Value | null; sealed: string }[]> {
       const all = Object.entries(await redis.hgetall(key));
       return all.map(([field, sealed]) => ({ field, value: open(field, sealed), sealed }));
     },
@@ -195,7 +203,7 @@ function sealedFields<Value>(key: string, { redis, sealer, throwsForged = false 
 /** Opens a hash with JSON values, each encrypted under the hash's key and its field: a value cannot be moved. */
 export function sealedTable<Value>(key: string, options: SealedStoreOptions) {
   const { redis, sealer } = options;
-  const { contextOf, open, seal, entries, read, remove } = sealedFields<Value>(key, options);
+  const { open, seal, entries, read, remove } = sealedFields<Value>(key, options);
   return {
     key,
     seal,
@@ -215,12 +223,12 @@ export function sealedTable<Value>(key: string, options: SealedStoreOptions) {
       const opened = fields.map((field, index) => [field, stored[index] == null ? null : open(field, stored[index])]);
       return new Map(opened.filter((pair): pair is [string, Value] => pair[1] !== null));
     },
-    /** Removes expired and unreadable values. @returns the remaining values */
-    async prune(isOver: (value: Value) => boolean): Promise<Map<string, Value>> {
+    /** Removes expired and damaged values; a value whose key is not configured stays. @returns the remaining readable values */
+    async prune(isOver: (value: Value) => boolean = () => false): Promise<Map<string, Value>> {
       const [current, over] = [new Map<string, Value>(), [] as string[]];
-      for (const { field, value } of await entries()) {
-        if (value === null || isOver(value)) over.push(field);
-        else current.set(field, value);
+      for (const { field, value, sealed } of await entries()) {
+        if (value === null ? !sealer.lacksKey(sealed) : isOver(value)) over.push(field);
+        else if (value !== null) current.set(field, value);
       }
       await remove(over);
       return current;
@@ -249,19 +257,14 @@ export function sealedTable<Value>(key: string, options: SealedStoreOptions) {
       }));
       return (await compareAndSet(redis, [{ key, field, value: before }], values)) === null;
     },
-    /** Removes forged values; a value whose key is not configured stays. @returns the number of removed values */
-    async dropForged(): Promise<number> {
-      const all = Object.entries(await redis.hgetall(key));
-      return remove(all.flatMap(([field, sealed]) => (isForged(sealer, sealed, contextOf(field)) ? [field] : [])));
-    },
   };
 }
 
 /** Opens a string key with a JSON value, encrypted under the key. */
-export function sealedValue<Value>(key: string, { redis, sealer, throwsForged = false }: SealedStoreOptions) {
+export function sealedValue<Value>(key: string, { redis, sealer, kind }: SealedStoreOptions) {
   const seal = (value: Value) => sealer.seal(JSON.stringify(value), key);
   const open = (sealed: string | null): SealedRead<Value> => ({
-    value: sealed === null ? null : openedBy<Value>(sealer, sealed, key, throwsForged),
+    value: sealed === null ? null : openSealed<Value>(sealer, sealed, key, kind),
     sealed,
   });
   const read = async () => open(await redis.get(key));
@@ -282,19 +285,4 @@ export function sealedValue<Value>(key: string, { redis, sealer, throwsForged = 
     replace: async (before: string | null, value: Value) =>
       (await compareAndSet(redis, [{ key, value: before }], [{ key, value: seal(value) }])) === null,
   };
-}
-
-function openedBy<Value>(sealer: Sealer, sealed: string, context: string, throwsForged: boolean): Value | null {
-  return throwsForged
-    ? (JSON.parse(sealer.open(sealed, context)) as Value)
-    : openSealed<Value>(sealer, sealed, context);
-}
-
-function isForged(sealer: Sealer, sealed: string, context: string): boolean {
-  try {
-    sealer.open(sealed, context);
-    return false;
-  } catch (error) {
-    return !(error instanceof MirrorError && error.code === 'sealing-key-unknown');
-  }
 }

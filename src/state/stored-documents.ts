@@ -28,7 +28,7 @@ export function createStoredDocuments<Content>(
 ) {
   const index = keys.documents(tenant, kind);
   const keyOf = (id: string) => keys.document(tenant, kind, id);
-  const documentOf = (id: string) => sealedValue<Content>(keyOf(id), { redis, sealer });
+  const documentOf = (id: string) => sealedValue<Content>(keyOf(id), { redis, sealer, kind: 'documents' });
   const remove = async (ids: readonly string[]) => {
     if (ids.length > 0)
       await sendAll(
@@ -52,7 +52,7 @@ export function createStoredDocuments<Content>(
       );
       await remove(await redis.zrange(index, '0', `${-MOST_DOCUMENTS[kind] - 1}`));
     },
-    /** Null for a missing or forged document, or if the encryption key is missing. */
+    /** Null for a missing or damaged document, or if the encryption key is missing. */
     read: (id: string) => documentOf(id).get(),
     /** Lists ids, last written first. */
     async ids(): Promise<string[]> {
@@ -98,7 +98,7 @@ export type ApprovalStore = ReturnType<typeof createApprovalStore>;
  */
 export function createApprovalStore(redis: RedisClient, tenant: string, identityKey: Uint8Array, clock: Clock) {
   const sealer = createProofSealer(identityKey, tenant);
-  const requests = sealedTable<ApprovalRequest>(keys.approvals(tenant), { redis, sealer });
+  const requests = sealedTable<ApprovalRequest>(keys.approvals(tenant), { redis, sealer, kind: 'approvals' });
   return {
     /** Lists genuine, unexpired requests, oldest first. */
     async list(): Promise<ApprovalRequest[]> {

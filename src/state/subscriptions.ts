@@ -67,15 +67,12 @@ export type SubscriptionStore = ReturnType<typeof createSubscriptionStore>;
  * data
  */
 export function createSubscriptionStore(redis: RedisClient, tenant: string, sealer: Sealer) {
-  const stored = sealedTable<TargetSubscriptions>(keys.subscriptions(tenant), { redis, sealer });
+  const stored = sealedTable<TargetSubscriptions>(keys.subscriptions(tenant), { redis, sealer, kind: 'subscriptions' });
   return {
-    /** Returns subscriptions by target, including targets that are no longer configured; forged data is ignored. */
+    /** Returns subscriptions by target, including targets that are no longer configured; damaged data is ignored. */
     read: stored.all,
-    /**
-     * Removes forged data: a new subscription is opened, and the old subscription expires at the vendor.
-     * @returns the number of targets
-     */
-    dropForged: stored.dropForged,
+    /** Reads after removing damaged data: a new subscription is opened, and the old subscription expires at the vendor. */
+    readReadable: () => stored.prune(),
     /** @throws MirrorError `conflict`, code `lease-lost`, if a different process manages the subscriptions */
     async write(target: string, subscriptions: TargetSubscriptions, lease: Lease): Promise<void> {
       const { current, closing, failure } = subscriptions;
@@ -95,7 +92,8 @@ export type SubscriptionDirectory = ReturnType<typeof createSubscriptionDirector
  */
 export function createSubscriptionDirectory(redis: RedisClient, identityKey: Uint8Array, clock: () => Instant) {
   const sealer = createProofSealer(identityKey, '{subscriptions}');
-  const addresseeOf = (id: string) => sealedValue<SubscriptionAddressee>(keys.subscription(id), { redis, sealer });
+  const addresseeOf = (id: string) =>
+    sealedValue<SubscriptionAddressee>(keys.subscription(id), { redis, sealer, kind: 'subscriptions' });
   return {
     /** Reads with one GET. @returns null for an unknown or ended subscription */
     find: (id: string) => addresseeOf(id).get(),

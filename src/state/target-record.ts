@@ -2,10 +2,11 @@ import type { StoredError } from '../model/errors.ts';
 import type { RefusedThere } from '../model/items.ts';
 import { storable, storedJson } from '../model/stored-limits.ts';
 import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
+import { reportDamaged } from './damaged.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { compareAndSet, type LocatedValue } from './script.ts';
-import { FORGED, openSealed, type Sealer } from './sealing.ts';
+import { openSealed, type Sealer } from './sealing.ts';
 
 /** Reason why a record left a target; `released`: outdated, the object stays; `restored`: removed by hand and created again. */
 export type GoneReason = 'cancelled' | 'excluded' | 'vanished' | 'released' | 'restored';
@@ -36,8 +37,8 @@ export type StoredFields = Readonly<Record<string, string>>;
 
 /** Proved facts of one tenant's targets, encrypted in one field of each record, so that no part can be changed or removed separately. */
 export interface TargetProofs {
-  /** @param fields stored fields. @returns `forged` if this version did not write the fields in this form */
-  of(target: string, fields: StoredFields): TargetProof | 'forged' | null;
+  /** @param fields stored fields. @returns null if there are none, or they are damaged */
+  of(target: string, fields: StoredFields): TargetProof | null;
   /**
    * Changes proved facts and other fields in one step. Unreadable facts are replaced.
    * @param others null clears a field
@@ -49,42 +50,21 @@ export interface TargetProofs {
     others?: Readonly<Record<string, string | number | null>>,
     extra?: ExtraValue,
   ): Promise<boolean>;
-  /**
-   * Removes a forged record and counts the removal. A concurrent genuine proof stays.
-   * @returns whether a record was removed
-   */
-  invalidate(target: string): Promise<boolean>;
 }
 
 const NOTHING: TargetProof = { container: null, firstRunApprovedAt: null, gone: {} };
 const GONE_RETENTION_MS = 7 * DAY_MS;
 
-/** The proof, and the fields that require a proof. Removed from a forged record: the target is then fetched again. */
-const PROVED_FIELDS: readonly string[] = [FIELD, 'adoptedAt'];
-
 /** Opens the proved facts of a tenant's targets. @param proofs encrypts with the identity key */
 export function openTargetProofs(redis: RedisClient, tenant: string, proofs: Sealer): TargetProofs {
   const contextOf = (target: string) => `target/${target}`;
   const read = (target: string, sealed: string | null) =>
-    sealed === null ? null : openSealed<TargetProof>(proofs, sealed, contextOf(target));
-  const proofOf = (target: string, fields: StoredFields) => {
-    const proof = read(target, fields[FIELD] ?? null);
-    if (proof !== null) return proof;
-    return PROVED_FIELDS.some((name) => fields[name] !== undefined) ? 'forged' : null;
-  };
+    sealed === null ? null : openSealed<TargetProof>(proofs, sealed, contextOf(target), 'targets');
   return {
-    of: proofOf,
-    async invalidate(target) {
-      const key = keys.target(tenant, target);
-      for (;;) {
-        const fields = await redis.hgetall(key);
-        if (proofOf(target, fields) !== 'forged') return false;
-        const gone = PROVED_FIELDS.map((field) => ({ key, field, value: null }));
-        if ((await compareAndSet(redis, [{ key, field: FIELD, value: fields[FIELD] ?? null }], gone)) !== null)
-          continue;
-        await redis.hincrby(key, 'forged', 1);
-        return true;
-      }
+    of(target, fields) {
+      // A calendar was fetched, but its name was removed.
+      if (fields[FIELD] === undefined && fields.adoptedAt !== undefined) reportDamaged(tenant, 'targets');
+      return read(target, fields[FIELD] ?? null);
     },
     async change(target, change, others = {}, extra) {
       const key = keys.target(tenant, target);
@@ -225,12 +205,8 @@ export interface StoredTarget {
   updated: number;
   deleted: number;
   adopted: number;
-  /** Number of forged records or outbox changes, which had no effect. */
-  forged: number;
   /** Number of times the target differed from the plan. */
   overtaken: number;
-  /** Whether the record is forged: calendar and approval are ignored, and the target is treated as never fetched. */
-  isForged: boolean;
   /** Objects with the owner tag that match no record for certain, at the last complete fetch. */
   ambiguous: number;
   /** Ids of records with a second object at that time, for example a user's copy; at most a thousand. */
@@ -277,15 +253,13 @@ export interface DriftReport {
   calendarReplaced?: boolean;
 }
 
-export type TargetCounter = 'created' | 'updated' | 'deleted' | 'adopted' | 'forged' | 'overtaken';
+export type TargetCounter = 'created' | 'updated' | 'deleted' | 'adopted' | 'overtaken';
 
 /** Fields with texts that are shown and sent, each encrypted under its target and name. */
 type SealedField = 'failure' | 'gaps' | 'outage';
 const SEALED_FIELDS: ReadonlySet<string> = new Set<SealedField>(['failure', 'gaps', 'outage']);
 
-const NOT_PROVED = { container: null, firstRunApprovedAt: null };
-
-const COUNTERS: readonly TargetCounter[] = ['created', 'updated', 'deleted', 'adopted', 'forged', 'overtaken'];
+const COUNTERS: readonly TargetCounter[] = ['created', 'updated', 'deleted', 'adopted', 'overtaken'];
 
 const NUMBERS = [
   ...(['wentBackAt', 'plannedAsOf', 'soonAsOf', 'idleAsOf', 'lastPlannedAt', 'plannedUnder'] as const),
@@ -312,43 +286,33 @@ function contextOf(target: string, name: string): string {
 }
 
 /** Returns the record of stored fields. */
-export function recordOf(
-  fields: StoredFields,
-  proof: TargetProof | 'forged' | null,
-  context: FieldContext,
-): StoredTarget {
-  const { container, firstRunApprovedAt } = proof === null || proof === 'forged' ? NOT_PROVED : proof;
+export function recordOf(fields: StoredFields, proof: TargetProof | null, context: FieldContext): StoredTarget {
+  const { container, firstRunApprovedAt } = proof ?? NOTHING;
   const number = (name: string) => (fields[name] === undefined ? null : Number(fields[name]));
   const numbers = Object.fromEntries(NUMBERS.map((name) => [name, number(name)])) as Record<NumberName, number | null>;
   const counters = Object.fromEntries(COUNTERS.map((name) => [name, Number(fields[name] ?? 0)]));
-  function sealed<Value>(name: SealedField): Value | 'forged' | null {
+  function sealed<Value>(name: SealedField): Value | null {
     const stored = fields[name];
     return stored === undefined
       ? null
-      : (openSealed<Value>(context.sealer, stored, contextOf(context.target, name)) ?? 'forged');
+      : openSealed<Value>(context.sealer, stored, contextOf(context.target, name), 'targets');
   }
-  const [failure, gaps, outage] = [
-    sealed<TargetFailure>('failure'),
-    sealed<TargetGap[]>('gaps'),
-    sealed<string>('outage'),
-  ];
-  const isUnknown = failure === 'forged';
+  const failure = sealed<TargetFailure>('failure');
   return {
     container,
     firstRunApprovedAt,
-    isForged: proof === 'forged',
     ...numbers,
     // Without its calendar, the target was not fetched.
     adoptedAt: container === null ? null : number('adoptedAt'),
     // The reason of the wait is unknown: an attempt reveals the reason.
-    pausedUntil: isUnknown ? null : numbers.pausedUntil,
+    pausedUntil: failure === null && fields.failure !== undefined ? null : numbers.pausedUntil,
     drift: fields.drift === undefined ? null : (JSON.parse(fields.drift) as DriftReport),
     cursor: fields.cursor ?? null,
     readBack: fields.readBack === undefined ? null : (JSON.parse(fields.readBack) as ReadBack),
-    outage: outage === 'forged' ? null : outage,
+    outage: sealed<string>('outage'),
     lookedOutsideTo: fields.lookedOutsideTo ?? null,
-    failure: isUnknown ? { ...FORGED, sinceAt: numbers.pausedAt ?? 0 } : failure,
-    gaps: gaps === 'forged' ? [{ code: FORGED.code, count: 0, what: [], soon: [] }] : gaps,
+    failure,
+    gaps: sealed<TargetGap[]>('gaps'),
     unconfirmed: number('unconfirmed') ?? 0,
     ambiguous: number('ambiguous') ?? 0,
     ...recordListsIn(fields),
@@ -372,13 +336,11 @@ export function recordListsIn(fields: StoredFields): Pick<StoredTarget, 'copies'
  * - `values-unused`: records name several agendas or patients, and the profile uses only the first;
  * - `agenda-unknown`, `treatment-unknown`: the clinic has no id from the target's configuration;
  * - `egress-stopped`: a write would have disclosed more of a patient than allowed;
- * - `record-forged`: this version did not write the data in Redis; the next cycle determines the state;
  * - `agenda-unconfirmed`, `treatment-unconfirmed`: unknown, because the catalogue is not readable and no data contains the id.
  */
 export interface TargetGap {
   code:
     | 'records-unreadable'
-    | 'record-forged'
     | 'records-unlisted'
     | 'records-unconfirmable'
     | 'values-unused'

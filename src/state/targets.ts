@@ -64,13 +64,7 @@ export interface TargetStore {
    */
   recordIdle(looked: ReadonlyMap<string, string>, idleRecord: IdleRecord, lease: Lease): Promise<void>;
   /** Sets the given fields; null clears a field. */
-  write(target: string, fields: Partial<Omit<StoredTarget, TargetCounter | 'isForged'>>): Promise<void>;
-  /**
-   * Removes a forged record and counts the removal: the next cycle finds the calendar and fetches the target again. Concurrent genuine
-   * writes, such as an approval, stay.
-   * @returns whether a record was removed
-   */
-  invalidate(target: string): Promise<boolean>;
+  write(target: string, fields: Partial<Omit<StoredTarget, TargetCounter>>): Promise<void>;
   /** Records that the target differs from the plan: the plan, and plans that started earlier, no longer prove freshness. */
   recordOvertaken(target: string): Promise<void>;
   /**
@@ -177,7 +171,7 @@ function openWrites(
   tenant: string,
   proofs: TargetProofs,
   sealer: Sealer,
-): Pick<TargetStore, 'write' | 'invalidate'> {
+): Pick<TargetStore, 'write'> {
   return {
     async write(target, { container, firstRunApprovedAt, ...fields }) {
       const key = keys.target(tenant, target);
@@ -196,16 +190,13 @@ function openWrites(
         Object.entries(others).map(([field, value]) => ({ key, field, value })),
       );
     },
-    invalidate: (target) => proofs.invalidate(target),
   };
 }
 
 /** Records departures of each target, which the guard uses to judge planned removals. */
 function openGone(redis: RedisClient, tenant: string, proofs: TargetProofs): Gone {
-  const read = async (target: string) => {
-    const proof = proofs.of(target, await redis.hgetall(keys.target(tenant, target)));
-    return proof === null || proof === 'forged' ? {} : proof.gone;
-  };
+  const read = async (target: string) =>
+    proofs.of(target, await redis.hgetall(keys.target(tenant, target)))?.gone ?? {};
   return {
     async recordGone(target, counts, now) {
       if (Object.values(counts).every((count) => count === 0)) return;
@@ -218,9 +209,10 @@ function openGone(redis: RedisClient, tenant: string, proofs: TargetProofs): Gon
 
 /** Counts missing records and restorations while relevant. */
 function openTallies(redis: RedisClient, tenant: string, sealer: Sealer): Tallies {
-  const missesOf = (stream: StreamName) => sealedTable<Instant>(keys.misses(tenant, stream), { redis, sealer });
+  const missesOf = (stream: StreamName) =>
+    sealedTable<Instant>(keys.misses(tenant, stream), { redis, sealer, kind: 'misses' });
   return {
-    // Forged misses are ignored: the record must be missed again.
+    // Damaged misses are ignored: the record must be missed again.
     misses: (stream) => missesOf(stream).all(),
     async storeMisses(stream, misses) {
       const { key, seal } = missesOf(stream);

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { status } from '../../src/control/status.ts';
 import { createAlertWatch } from '../../src/features/alerts/alerts.ts';
 import { type AlertMemory, type Digest, NOTHING_REPORTED } from '../../src/features/alerts/digest.ts';
@@ -9,6 +9,7 @@ import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { message } from '../../src/messages/message.ts';
 import { needsPerson, type Problem } from '../../src/model/problems.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
+import { openDamagedStore } from '../../src/state/damaged.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createLeases } from '../../src/state/leases.ts';
 import { createAlertStore, createCertificateStore, createReloadReports } from '../../src/state/reports.ts';
@@ -23,6 +24,9 @@ import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis();
+/** Ended after each test: the next one has its own. */
+let ended = () => {};
+afterEach(() => ended());
 const IDENTITY_KEY = Buffer.alloc(32, 7);
 const CHANNEL = 'webhook';
 const LURE = 'your account is locked: https://clinic-mirror.example.net/unlock';
@@ -39,8 +43,10 @@ async function open() {
   const errors: unknown[] = [];
   const log: Logger = { ...silentLogger, error: (data) => void errors.push(data), child: () => log };
   const clock = { now: NOW };
+  const damaged = openDamagedStore({ redis: connection, clock: () => clock.now, log });
+  ended = damaged.close;
   const restarted = () => {
-    const store = createAlertStore({ redis: connection, identityKey: IDENTITY_KEY, clock: () => clock.now, log });
+    const store = createAlertStore({ redis: connection, identityKey: IDENTITY_KEY, clock: () => clock.now });
     const watch = createAlertWatch();
     const told: Digest[] = [];
     const channels = new Map([[CHANNEL, async (digest: Digest) => void told.push(digest)]]);
@@ -51,33 +57,34 @@ async function open() {
     return { store, told, check };
   };
   const stored = () => connection.hget(keys.alerts(), CHANNEL);
-  return { connection, clock, errors, stored, restarted, ...restarted() };
+  return { connection, clock, errors, damaged, stored, restarted, ...restarted() };
 }
 
 const idOf = ({ tenant, texts, code }: Problem) => JSON.stringify([tenant, texts.subject, code]);
 /** Attack: a forged record in Redis claims that all six problems were reported often enough. */
 const SILENCING: AlertMemory = { open: Object.fromEntries(PROBLEMS.map((each) => [idOf(each), TOLD])), lastSentAt: 1 };
+const DAMAGED = { code: 'state-damaged', kind: 'alerts', tenant: null, treatment: 'rebuild' };
 const PLAIN = JSON.stringify({ memory: JSON.stringify(SILENCING), failure: null });
 
 test('a plaintext memory of alerts silences none of six problems', async () => {
-  const { connection, clock, told, errors, check, store } = await open();
+  const { connection, clock, told, errors, check, damaged } = await open();
   await connection.hset(keys.alerts(), CHANNEL, PLAIN);
   for (let look = 0; look < 2; look += 1) {
     await check(PROBLEMS);
     clock.now += HOUR_MS;
   }
   expect(told.map(({ begun }) => begun.length)).toEqual([6]);
-  expect(errors).toEqual([{ code: 'record-forged', channel: CHANNEL }]);
-  expect((await store.read()).get(CHANNEL)?.forgedAt).toBe(NOW);
+  expect(errors).toEqual([DAMAGED]);
+  expect(await damaged.list()).toEqual([{ tenant: null, kinds: ['alerts'], sinceAt: NOW }]);
   clock.now += DAY_MS;
-  expect((await store.read()).get(CHANNEL)?.forgedAt).toBeNull();
+  expect(await damaged.list()).toEqual([]);
 });
 
 test('a forged sentence reaches no one, in plain text or encrypted with another key', async () => {
   const { connection, clock, told, check } = await open();
   const id = JSON.stringify(['aurora', LURE, 'login-ended']);
   const memory: AlertMemory = { open: { [id]: { ...TOLD, goneAt: 1 } }, lastSentAt: null };
-  const record = { memory: JSON.stringify(memory), failure: null, forgedAt: null, version: 9 };
+  const record = { memory: JSON.stringify(memory), failure: null, version: 9 };
   const foreign = createProofSealer(Buffer.alloc(32, 8), '{alerts}');
   for (const forged of [JSON.stringify(record), foreign.seal(JSON.stringify(record), `${keys.alerts()} ${CHANNEL}`)]) {
     await connection.hset(keys.alerts(), CHANNEL, forged);
@@ -106,7 +113,7 @@ test('a restored older memory of alerts does not silence a recurring problem', a
     await check(PROBLEMS);
   }
   expect(told.slice(before).map(({ begun }) => begun.length)).toEqual([6]);
-  expect(errors).toEqual([{ code: 'record-forged', channel: CHANNEL }]);
+  expect(errors).toEqual([DAMAGED]);
 });
 
 test('a restored older memory of alerts silences nothing after a restart either', async () => {
@@ -161,12 +168,12 @@ test('ids, codes and times are kept, and the text about solved problems is built
 /** A clinic with two calendars that were written to, and the alerts of its daemon. */
 async function openClinic() {
   const alerts = await open();
-  const { connection, clock, told, check } = alerts;
+  const { connection, clock, damaged, told, check } = alerts;
   const clinic = createModelClinic();
   clinic.appointments.set('1', appointmentOf('1', { inHours: 24 }));
   const targets = ['doctor', 'other'].map((id) => ({ id, model: createModelTarget() }));
   const tenant = openTenant({ redis: connection, clinic, targets, clock: () => clock.now });
-  const installation = openInstallation({ tenants: [tenant] });
+  const installation = openInstallation({ tenants: [tenant], damaged });
   const cycle = () => runCycle(tenant);
   await cycle();
   /** Returns the pages and the alerts of two checks. */
@@ -208,8 +215,10 @@ test.each(Object.keys(TEXTS))('a forged %s of a calendar is neither shown nor se
   const { problems, all } = await shown();
   expect(all).not.toContain(LURE);
   if (name === 'failure' || name === 'gaps') {
-    expect(problems).toContainEqual(expect.objectContaining({ subject: 'target doctor', code: 'record-forged' }));
-    expect(all).toContain('record-forged');
+    expect(problems).toContainEqual(
+      expect.objectContaining({ tenant: tenant.id, subject: 'state', code: 'state-damaged' }),
+    );
+    expect(all).toContain('state-damaged');
   }
   await cycle();
   await cycle();
@@ -222,7 +231,7 @@ test('the failure of one calendar is not valid for another one', async () => {
   await connection.hset(keyOf('doctor'), 'failure', (await connection.hget(keyOf('other'), 'failure')) ?? '');
   const { problems } = await shown();
   expect(problems.map(({ subject, code }) => [subject, code])).toEqual([
-    ['target doctor', 'record-forged'],
+    ['state', 'state-damaged'],
     ['target other', 'locked'],
   ]);
 });
@@ -235,7 +244,7 @@ test('a forged cycle is neither shown nor sent, and hides no earlier problem', a
   await connection.lpush(keys.runs(tenant.id), JSON.stringify({ ...last, error, withheld, unknownStatuses: [LURE] }));
   const { problems, all } = await shown();
   expect(all).not.toContain(LURE);
-  expect(problems).toContainEqual(expect.objectContaining({ subject: 'clinic', code: 'record-forged' }));
+  expect(problems).toContainEqual(expect.objectContaining({ subject: 'state', code: 'state-damaged' }));
   await cycle();
   expect((await tenant.runs.list(1))[0]?.error).toBeNull();
   expect((await tenant.runs.list(50)).length).toBe(2);
@@ -274,9 +283,9 @@ test('a forged sentence is ignored in the other views of the installation, of tr
   expect(JSON.stringify(read)).not.toContain(LURE);
   // Genuine fields next to a forged sentence stay valid: an event is not new, and a closed hold stays closed.
   expect(read).toMatchObject({
-    reading: { sinceAt: 1, readAt: 2, off: { code: 'record-forged' } },
-    endpoint: { closed: { code: 'record-forged', at: NOW } },
-    closing: { code: 'record-forged', at: NOW },
+    reading: { sinceAt: 1, readAt: 2, off: { code: 'state-damaged' } },
+    endpoint: { closed: { code: 'state-damaged', at: NOW } },
+    closing: { code: 'state-damaged', at: NOW },
     wrong: [],
   });
 });

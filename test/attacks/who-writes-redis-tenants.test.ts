@@ -2,6 +2,7 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { readManagedTenants } from '../../src/composition/managed-tenants.ts';
 import { connectors } from '../../src/connectors/registry.ts';
@@ -67,7 +68,8 @@ async function open() {
   return { connection, world, document, given, begin, state, putBack, errors };
 }
 
-const FAULT = { file: `managed tenant ${ID}`, message: expect.stringContaining('record-forged') };
+const DAMAGED = { code: 'state-damaged', kind: 'managed-tenants', treatment: 'ask' };
+const FAULT = { file: `managed tenant ${ID}`, message: expect.stringContaining('state-damaged') };
 
 test('a restored older document neither resumes a paused tenant nor returns a removed one', async () => {
   const { world, document, given, begin, state, putBack, errors } = await open();
@@ -84,11 +86,11 @@ test('a restored older document neither resumes a paused tenant nor returns a re
   await until('the refusal', () => configuration().refused.length === 1);
   expect(outline()?.paused).toBe(true);
   expect(configuration().refused).toMatchObject([{ tenant: ID, faults: [FAULT] }]);
-  expect(errors).toContainEqual({ code: 'record-forged', tenants: [ID], count: 1 });
+  expect(errors).toContainEqual({ ...DAMAGED, tenant: ID });
   // A process that never saw the pause knows the head.
   const again = await begin();
   expect([again.outline(), again.configuration().unusable]).toMatchObject([undefined, [{ id: ID, faults: [FAULT] }]]);
-  expect((await world.cli('status')).out).toContain('record-forged');
+  expect((await world.cli('status')).out).toContain('state-damaged');
 
   expect(await world.cli('tenants', 'remove', ID)).toMatchObject({ code: 0 });
   await until('the removal', () => outline() === undefined && configuration().unusable.length === 0);
@@ -98,7 +100,7 @@ test('a restored older document neither resumes a paused tenant nor returns a re
   const told = JSON.parse((await world.cli('audit-log', '--json')).out) as {
     entries: { verb: string; what: Record<string, unknown> }[];
   };
-  expect(told.entries.filter(({ what }) => what.forged === ID).length).toBeGreaterThan(0);
+  expect(told.entries.filter(({ what }) => what.damaged === ID).length).toBeGreaterThan(0);
   const counters = told.entries.map(({ what }) => what.counter).filter((counter) => counter !== undefined);
   expect(new Set(counters).size).toBe(3);
 }, 120_000);
@@ -124,17 +126,16 @@ test('the next start notices that all managed tenants are gone, until an operato
   await world.cli('tenants', 'add', ID, await given(document));
   await connection.del(keys.managedRevisions(), keys.managedTenants());
   const { configuration, until } = await begin();
-  const fault = { file: 'managed tenant *', message: expect.stringContaining('record-forged') };
+  const fault = { file: 'managed tenant *', message: expect.stringContaining('state-damaged') };
   expect(configuration().unusable).toMatchObject([{ id: '*', faults: [fault] }]);
-  const line = JSON.stringify({ code: 'record-forged', tenants: ['*'], count: 1 });
-  await until('the log', () => errors.some((each) => JSON.stringify(each) === line));
+  await until('the log', () => errors.some((each) => isDeepStrictEqual(each, { ...DAMAGED, tenant: '*' })));
   const told = await world.cli('status');
-  expect(told.out).toContain('record-forged');
+  expect(told.out).toContain('state-damaged');
   expect(JSON.parse((await world.cli('status', '--json')).out).problems).toContainEqual(
     expect.objectContaining({
       tenant: null,
       subject: 'configuration',
-      code: 'record-forged',
+      code: 'state-damaged',
       health: 'action-required',
     }),
   );

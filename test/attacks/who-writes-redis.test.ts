@@ -16,10 +16,12 @@ import { cycle, drain, pull, targetOf } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
+import { useDamage } from '../support/damage.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis();
+const damage = useDamage();
 const TENANT = 'studio-rossi';
 
 /** A calendar that shows three appointments, as a cycle left it. */
@@ -56,7 +58,8 @@ describe('a forged entry of the outbox', () => {
     await plant(connection, '1', entry);
     await drain(tenant, doctor);
     expect(model.objects()).toHaveLength(3);
-    expect(await tenant.targetStore.read('doctor')).toMatchObject({ forged: 1 });
+    expect(await tenant.targetStore.read('doctor')).toMatchObject({ deleted: 0 });
+    expect([...damage]).toEqual([`${TENANT} outbox`]);
     expect(await tenant.outbox.counts('doctor')).toEqual({ pending: 0, failing: 0 });
   });
 
@@ -76,7 +79,8 @@ describe('a forged entry of the outbox', () => {
     await plant(connection, '2', parseEntry(own ?? ''));
     await drain(tenant, doctor);
     expect(model.objects()).toHaveLength(2);
-    expect(await tenant.targetStore.read('doctor')).toMatchObject({ forged: 1, deleted: 1 });
+    expect(await tenant.targetStore.read('doctor')).toMatchObject({ deleted: 1 });
+    expect([...damage]).toEqual([`${TENANT} outbox`]);
   });
 
   test('changed in any decided field does nothing', async () => {
@@ -233,6 +237,6 @@ describe('a forged reminder', () => {
     await world.advance(72 * 3_600_000);
     expect(world.gateway.delivered.map(({ appointment }) => appointment.id)).toEqual(['two']);
     const fates = (await world.entries()).map(({ state, reason }) => `${state} ${reason}`).sort();
-    expect(fates).toEqual(['dropped record-forged', 'dropped record-forged', 'sent null']);
+    expect(fates).toEqual(['dropped state-damaged', 'dropped state-damaged', 'sent null']);
   });
 });

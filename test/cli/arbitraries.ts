@@ -110,7 +110,6 @@ export const targets: fc.Arbitrary<TargetStatus> = fc.record({
   adopted: counts,
   ambiguous: counts,
   dropsMarks: fc.boolean(),
-  forged: counts,
 });
 
 export const connections: fc.Arbitrary<ConnectionStatus> = fc.record({

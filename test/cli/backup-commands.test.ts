@@ -21,7 +21,7 @@ function openWorld(...unusable: string[]) {
   const backups: AllBackups = {
     backup: async (id) => `copy of ${id}`,
     async restore(id) {
-      if (broken.has(id)) throw new MirrorError('x', { actor: 'contract', code: 'seal-broken', retry: 'never' });
+      if (broken.has(id)) throw new MirrorError('x', { actor: 'settings', code: 'state-damaged', retry: 'never' });
       return {
         restored: ['clinic', 'google'],
         unchanged: ['hubspot'],
@@ -84,7 +84,7 @@ test('a failed tenant does not stop the restore of the others; the command exits
   const ran = await run(['restore', '--all', 'all.jsonl', '--json'], files);
   expect([ran.code, JSON.parse(ran.out)]).toMatchObject([
     1,
-    { restored: [{ tenant: 'verdi' }], failed: [{ tenant: 'rossi', code: 'seal-broken' }] },
+    { restored: [{ tenant: 'verdi' }], failed: [{ tenant: 'rossi', code: 'state-damaged' }] },
   ]);
 });
 

@@ -56,7 +56,7 @@ describe('the configuration of tenants', () => {
     expect(text.indexOf('is no zone')).toBeLessThan(text.indexOf('name: Aurora'));
   });
 
-  test('shows the accepted state of forged tenants in Redis: a revision, or removed (record-forged)', () => {
+  test('shows the accepted state of forged tenants in Redis: a revision, or removed (state-damaged)', () => {
     const accepted = [
       { tenant: 'aurora', revision: '3', file: null },
       { tenant: 'belvedere', revision: null, file: null },

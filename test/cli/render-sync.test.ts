@@ -93,7 +93,6 @@ function resultOf(planned: Record<string, number>): SyncResult {
         ...{ created: 0, updated: 0, deleted: 0, adopted: 0 },
         ambiguous: 0,
         dropsMarks: false,
-        forged: 0,
       },
     ],
   };

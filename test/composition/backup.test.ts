@@ -26,13 +26,13 @@ describe('a backup', () => {
     expect(Object.keys(await tenant.journal.pins('verdi', at))).toEqual(['c']);
   });
 
-  test('that was changed is refused with seal-broken, and no data is restored', async () => {
+  test('that was changed is refused with state-damaged, and no data is restored', async () => {
     const { tenant, backups } = open();
     await tenant.journal.pin('rossi', ['a'], tenant.clock() + DAY_MS);
     const text = await backups.backup('uno');
     await redis.connect().flushall();
     const changed = `${text.slice(0, -6)}${text.endsWith('AAAAAA') ? 'BBBBBB' : 'AAAAAA'}`;
-    await expect(backups.restore('uno', changed)).rejects.toMatchObject({ code: 'seal-broken' });
+    await expect(backups.restore('uno', changed)).rejects.toMatchObject({ code: 'state-damaged' });
     expect(await tenant.journal.pins('rossi', tenant.clock())).toEqual({});
   });
 
@@ -47,9 +47,9 @@ test('a file of all tenants opens as encrypted, and is no backup of a single ten
   const { backups } = open();
   const sealed = backups.seal('all');
   expect(backups.open(sealed)).toBe('all');
-  await expect(backups.restore('uno', sealed)).rejects.toMatchObject({ code: 'seal-broken' });
+  await expect(backups.restore('uno', sealed)).rejects.toMatchObject({ code: 'state-damaged' });
   const own = await backups.backup('uno');
-  expect(() => backups.open(own)).toThrow(expect.objectContaining({ code: 'seal-broken' }));
+  expect(() => backups.open(own)).toThrow(expect.objectContaining({ code: 'state-damaged' }));
 });
 
 test('a restore adds tenants only where configurations can be changed', () => {

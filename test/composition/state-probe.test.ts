@@ -24,17 +24,17 @@ describe('unreadable connections', () => {
 
   test('are reported by the cause of the decryption failure, one error each', async () => {
     const errors = await unopened({
-      changed: failing('seal-broken'),
+      changed: failing('state-damaged'),
       old: failing('sealing-key-unknown'),
       away: failing('redis-unreachable'),
       sound: async () => ({}),
       fixed: null,
     });
-    expect(errors.map(({ code }) => code)).toEqual(['seal-broken', 'sealing-key-unknown']);
+    expect(errors.map(({ code }) => code)).toEqual(['state-damaged', 'sealing-key-unknown']);
   });
 
   test('are not reported for a tenant that is not open', async () => {
-    expect(await unopened({ changed: failing('seal-broken') }, 'bianchi')).toEqual([]);
+    expect(await unopened({ changed: failing('state-damaged') }, 'bianchi')).toEqual([]);
   });
 });
 

@@ -52,7 +52,6 @@ function openWatch(world: OutageWorld) {
     redis: connection,
     identityKey: Buffer.alloc(32, 3),
     clock: () => world.clock.now,
-    log: silentLogger,
   });
   const parts = {
     problems: async () => (await status(installation)).problems,

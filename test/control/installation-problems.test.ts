@@ -237,8 +237,8 @@ describe('a lost state', () => {
     expect(found(lost('aurora', 'state-lost'))[0]?.next).toBe(
       'restore a backup, or run: clinic-mirror accept-loss aurora',
     );
-    const forged = tenantOf({ connections: [never], uncertainty: { code: 'record-forged', sinceAt: NOW } });
-    expect(found(forged).map(({ code }) => code)).toEqual(['record-forged', 'not-connected']);
+    const forged = tenantOf({ connections: [never], uncertainty: { code: 'state-damaged', sinceAt: NOW } });
+    expect(found(forged).map(({ code }) => code)).toEqual(['state-damaged', 'not-connected']);
   });
 
   test.each(Object.entries(SURFACES))('has no line about a sign-in on the surface %s', async (_name, show) => {

@@ -146,3 +146,12 @@ test('an unreachable server is reported by host, with its begin, the waiting wor
   expect([...back.keys()].filter((name) => name.includes(AWAY))).toEqual([]);
   expect(back.get(`clinic_mirror_target_server_outage${target}`)).toBe(0);
 });
+
+test('damaged state is counted by kind', async () => {
+  const tenant = openTenant({ redis: redis.connect(), clinic: createModelClinic(), targets: [], clock: () => NOW });
+  const damaged = { counts: new Map([['holds', 2] as const]), list: async () => [] };
+  const metrics = createMetrics(() => openInstallation({ tenants: [tenant], damaged }));
+  for (let scrape = 0; scrape < 2; scrape += 1) {
+    expect(samplesOf(await metrics.render()).get('clinic_mirror_state_damaged_total{kind="holds"}')).toBe(2);
+  }
+});

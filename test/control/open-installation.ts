@@ -13,6 +13,7 @@ export interface InstallationChoice {
   connections?: readonly ConnectionStatus[];
   /** Ids of those that no file configures. */
   managed?: readonly string[];
+  damaged?: Installation['damaged'];
   unusable?: readonly InvalidTenant[];
   refused?: readonly RefusedChange[];
 }
@@ -44,6 +45,7 @@ export function openInstallation(choice: InstallationChoice): Installation & { p
     },
     redis: async () => ({ refusal: null, clockAheadMs: 0, daemonSeenAgoMs: 0 }),
     reloads: async () => [],
+    damaged: choice.damaged ?? { counts: new Map(), list: async () => [] },
     alerts: { read: async () => new Map() },
     forecast: async () => ({ endings: [], quotas: [], unkept: null }),
     approvals: async () => [],

@@ -68,7 +68,7 @@ describe('a connection', () => {
   });
 
   test.each([
-    ['seal-broken', 'was changed, moved or encrypted with another key'],
+    ['state-damaged', 'was changed, moved or encrypted with another key'],
     ['sealing-key-unknown', 'the encryption key has changed'],
   ])('whose stored credential does not open has the cause: %s', (reason, sentence) => {
     const [problem] = problems({ connections: [loginOf('needs-login', { reason })] });
@@ -112,7 +112,7 @@ test('problems of configuration, state and alerts are reported too, required act
       awaitsRestart: ['redis'],
       alertFailures: [
         { channel: 'email', code: 'smtp-busy', sinceAt: NOW },
-        { channel: 'email', code: 'record-forged', sinceAt: NOW },
+        { channel: 'email', code: 'state-damaged', sinceAt: NOW },
       ],
     },
   );
@@ -122,7 +122,7 @@ test('problems of configuration, state and alerts are reported too, required act
     'configuration: file-refused, action-required',
     'configuration: restart-awaited, action-required',
     'alerts by email: smtp-busy, action-required',
-    'alerts by email: record-forged, action-required',
+    'alerts by email: state-damaged, action-required',
     'reminders by sms: webhook-gone, action-required',
     'triggers to erp: webhook-gone, action-required',
     'triggers to portal: webhook-unauthorized, action-required',

@@ -273,6 +273,27 @@ describe('status', () => {
     expect((await status(installation, 'studio-bianchi')).tenants).toHaveLength(1);
   });
 
+  test('shows damaged data under the present id of a tenant, shared data of all tenants only, and no other ids', async () => {
+    const connection = redis.connect();
+    const tenantOf = (id: string, formerly?: string) => {
+      const tenant = openTenant({ redis: connection, id, clinic: createModelClinic(), targets: [], clock: () => NOW });
+      return { ...tenant, configuration: { ...tenant.configuration, formerly } };
+    };
+    const stateOf = (tenant: string | null) => ({ tenant, kinds: ['holds' as const], sinceAt: NOW });
+    const list = async () => ['before', 'borea', 'removed', null].map(stateOf);
+    const damaged = { counts: new Map(), list };
+    const installation = openInstallation({ tenants: [tenantOf('aurora', 'before'), tenantOf('borea')], damaged });
+    const all = await status(installation);
+    expect(all.damaged).toEqual([stateOf('aurora'), stateOf('borea'), stateOf(null)]);
+    expect(
+      all.problems
+        .filter(({ code }) => code === 'state-damaged')
+        .map(({ tenant }) => tenant)
+        .toSorted(),
+    ).toEqual(['aurora', 'borea', null]);
+    expect((await status(installation, 'aurora')).damaged).toEqual([stateOf('aurora')]);
+  });
+
   test('of an unknown tenant lists the existing ones', () => {
     const installation = openInstallation({
       tenants: [openBooked(redis).tenant],

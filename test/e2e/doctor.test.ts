@@ -204,14 +204,14 @@ test('a Redis user with too few rights, a wrong password and another encryption 
   const otherKey = { CLINIC_MIRROR_SEALING_KEY: Buffer.alloc(32, 9).toString('base64') };
   const other = await told(otherKey);
   expect(other.first).toMatchObject({
-    ...{ tenant: null, subject: 'sealing keys', code: 'seal-broken' },
+    ...{ tenant: null, subject: 'sealing keys', code: 'state-damaged' },
     what: expect.stringMatching(/^cannot decrypt 3 stored connections: /),
     next: expect.stringContaining('restore the previous key in secrets.sealingKeys'),
   });
   // No message asks for a sign-in, which would be needless.
   const status = await runHere({ configDir: world.configDir, env: { ...world.env, ...otherKey } }, ['status']);
   expect(status.out.replaceAll(/\s+/g, ' ')).toContain(
-    'connection clinic: cannot decrypt the stored data: the encryption key has changed (seal-broken)',
+    'connection clinic: a stored value does not open: it was changed, moved or encrypted with another key (state-damaged)',
   );
   expect(status.out).not.toContain('clinic-mirror login');
   expect((await told()).first).toBeUndefined();

@@ -452,7 +452,6 @@ const PLAYS: Record<keyof typeof FAULTS, Play> = {
     induce: ({ composition }) =>
       composition.alerts.write('webhook', {
         memory: null,
-        forgedAt: null,
         failure: { code: 'webhook-gone', sinceAt: Date.now() },
       }),
     mend: ({ composition }) => composition.alerts.retainOnly([]),

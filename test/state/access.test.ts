@@ -38,5 +38,5 @@ test('the value in Redis does not reveal the password, and another value is refu
   expect(await connection.get(key)).not.toContain('canary');
   const forged = createAccessSealer(Buffer.alloc(32, 8));
   await connection.set(key, forged.seal(JSON.stringify({ salt: '', hash: '', cost: CHEAP }), key));
-  await expect(store.fits('')).rejects.toMatchObject({ code: 'seal-broken' });
+  await expect(store.fits('')).rejects.toMatchObject({ code: 'state-damaged' });
 });

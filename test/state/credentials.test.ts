@@ -107,12 +107,12 @@ describe('a stored credential', () => {
     const fields = await connection.hgetall(`cm:{${TENANT}}:credential:clinic`);
     await connection.hset(`cm:{${TENANT}}:credential:google`, fields);
     await connection.hset('cm:{other}:credential:clinic', fields);
-    await expect(store.read('google')).rejects.toMatchObject({ code: 'seal-broken' });
+    await expect(store.read('google')).rejects.toMatchObject({ code: 'state-damaged' });
     await expect(openStore(connection, [OLD_KEY], 'other').read('clinic')).rejects.toMatchObject({
-      code: 'seal-broken',
+      code: 'state-damaged',
     });
     await connection.hset(`cm:{${TENANT}}:credential:clinic`, 'version', '999');
-    await expect(store.read('clinic')).rejects.toMatchObject({ code: 'seal-broken' });
+    await expect(store.read('clinic')).rejects.toMatchObject({ code: 'state-damaged' });
   });
 
   test('is not there before it is written and after it is removed', async () => {

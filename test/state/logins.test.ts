@@ -109,6 +109,6 @@ describe('a sign-in link', () => {
     }
     const sealed = await connection.hget(keys.loginLinks('belvedere'), other.id);
     await connection.hset(keys.loginLinks('aurora'), mine.id, sealed ?? '');
-    await expect(links.take('ticket-canary')).rejects.toMatchObject({ code: 'seal-broken' });
+    await expect(links.take('ticket-canary')).rejects.toMatchObject({ code: 'state-damaged' });
   });
 });

@@ -26,7 +26,7 @@ function openMark() {
 }
 
 describe('a restored older state', () => {
-  const FORGED = expect.objectContaining({ code: 'record-forged' });
+  const DAMAGED = expect.objectContaining({ code: 'state-damaged' });
   const stateOf = async (connection: Redis) =>
     [await connection.hgetall(keys.managedRevisions()), await connection.hgetall(keys.managedTenants())] as const;
 
@@ -58,17 +58,17 @@ describe('a restored older state', () => {
 
   /** Lists documents that open, and documents that are refused. */
   async function readBy(store: ManagedTenantStore) {
-    const { tenants, forged } = await store.read();
-    for (const id of forged) expect(() => tenants.get(id)?.open()).toThrow(FORGED);
-    const open = [...tenants.values()].filter(({ id }) => !forged.includes(id));
-    return { open: open.map((each) => each.open().yaml).toSorted(), forged: forged.toSorted() };
+    const { tenants, damaged } = await store.read();
+    for (const id of damaged) expect(() => tenants.get(id)?.open()).toThrow(DAMAGED);
+    const open = [...tenants.values()].filter(({ id }) => !damaged.includes(id));
+    return { open: open.map((each) => each.open().yaml).toSorted(), damaged: damaged.toSorted() };
   }
 
   test('of single tenants opens nowhere: of the one that was changed, and of the one that was removed', async () => {
     const { store, openStore, putBack } = await changed();
     await store.read();
     await putBack(['uno', 'due']);
-    const found = { open: ['name: C\n'], forged: ['due', 'uno'] };
+    const found = { open: ['name: C\n'], damaged: ['due', 'uno'] };
     expect(await readBy(store)).toEqual(found);
     expect(await readBy(openStore())).toEqual(found);
   });
@@ -77,10 +77,10 @@ describe('a restored older state', () => {
     const { store, openStore, putBack, mark } = await changed();
     await store.read();
     await putBack();
-    expect(await readBy(store)).toEqual({ open: ['name: C\n'], forged: ['due', 'uno'] });
-    expect(await readBy(openStore())).toEqual({ open: [], forged: ['due', 'tre', 'uno'] });
+    expect(await readBy(store)).toEqual({ open: ['name: C\n'], damaged: ['due', 'uno'] });
+    expect(await readBy(openStore())).toEqual({ open: [], damaged: ['due', 'tre', 'uno'] });
     mark.at = 0;
-    expect(await readBy(store)).toEqual({ open: ['name: C\n'], forged: ['due', 'uno'] });
+    expect(await readBy(store)).toEqual({ open: ['name: C\n'], damaged: ['due', 'uno'] });
   });
 
   test('is noticed although its version is the one that was read last', async () => {
@@ -94,17 +94,17 @@ describe('a restored older state', () => {
     await connection.hset(keys.managedRevisions(), before[0]);
     await connection.hset(keys.managedTenants(), before[1]);
     expect(mark.at).toBe(store.counter());
-    expect((await late.read()).forged).toContain('uno');
+    expect((await late.read()).damaged).toContain('uno');
   });
 
   test('without a head, or with a document only, is refused', async () => {
     const { connection, openStore, store } = await changed();
     const now = await stateOf(connection);
     await connection.hdel(keys.managedRevisions(), '*head');
-    expect((await readBy(openStore())).forged).toEqual(['tre', 'uno']);
+    expect((await readBy(openStore())).damaged).toEqual(['tre', 'uno']);
     await connection.hset(keys.managedRevisions(), { ...now[0], '*': 'another' });
     await connection.hset(keys.managedTenants(), 'uno', now[1].tre ?? '');
-    expect(await readBy(store)).toEqual({ open: ['name: C\n'], forged: ['uno'] });
+    expect(await readBy(store)).toEqual({ open: ['name: C\n'], damaged: ['uno'] });
   });
 
   test('is replaced, removed, added again or accepted', async () => {
@@ -118,7 +118,7 @@ describe('a restored older state', () => {
     expect(await store.accept('uno', await shown('uno'))).toBe(true);
     expect(await store.remove('due', await shown('due'))).toBe(true);
     expect(await store.put('tre', contentOf('E'), null)).not.toBeNull();
-    const found = { open: ['name: A\n', 'name: E\n'], forged: [] };
+    const found = { open: ['name: A\n', 'name: E\n'], damaged: [] };
     expect(await readBy(store)).toEqual(found);
     expect(await readBy(openStore())).toEqual(found);
     expect(await store.accept('uno', await shown('uno'))).toBe(false);
@@ -128,7 +128,7 @@ describe('a restored older state', () => {
     const { connection } = await changed();
     await connection.hdel(keys.managedRevisions(), '*head');
     expect(await readBy(openManagedStore(connection, RING, openMark().given))).toEqual({
-      ...{ open: [], forged: expect.arrayContaining(['tre', 'uno']) },
+      ...{ open: [], damaged: expect.arrayContaining(['tre', 'uno']) },
     });
   });
 });
@@ -139,20 +139,20 @@ describe('a check of the ledger', () => {
     head: { guarded: new Set(), counter: 1, revisions: new Map(Object.entries(counted)) },
   });
 
-  test('distinguishes unchanged tenants, changed tenants and forged tenants', () => {
+  test('distinguishes unchanged tenants, changed tenants and damaged tenants', () => {
     const now = look(
       { same: 'r1', changed: 'r2', added: 'r3', forged: 'x' },
       { same: 'r1', changed: 'r2', added: 'r3', lost: 'r4' },
     );
     const tenantOf = (id: string, revision: string) => ({ id, revision, open: () => contentOf(id) });
     const before = new Map([tenantOf('same', 'r1'), tenantOf('changed', 'r0')].map((one) => [one.id, one]));
-    const { same, forged, others } = comparedWith(before, now);
-    expect({ same: [...same.keys()], forged: forged.toSorted(), others }).toEqual({
-      ...{ same: ['same'], forged: ['forged', 'lost'], others: ['changed', 'added'] },
+    const { same, damaged, others } = comparedWith(before, now);
+    expect({ same: [...same.keys()], damaged: damaged.toSorted(), others }).toEqual({
+      ...{ same: ['same'], damaged: ['forged', 'lost'], others: ['changed', 'added'] },
     });
   });
 
-  test('shows a forged tenant with a revision that no document has, another for each state', () => {
+  test('shows a damaged tenant with a revision that no document has, another for each state', () => {
     const states = [
       look({ a: 'x' }, { a: 'r' }),
       look({ a: 'y' }, { a: 'r' }),
@@ -165,8 +165,8 @@ describe('a check of the ledger', () => {
 
   test('interprets a change as the shown value, the effective value, or none if Redis has no value', () => {
     expect(meantBy(look({}, {}), 'a')).toEqual(['']);
-    const [forged, lost] = [look({ a: 'x' }, { a: 'r' }), look({}, { a: 'r' })];
-    expect(meantBy(forged, 'a')).toEqual([revisionShown(forged, 'a'), 'r']);
+    const [damaged, lost] = [look({ a: 'x' }, { a: 'r' }), look({}, { a: 'r' })];
+    expect(meantBy(damaged, 'a')).toEqual([revisionShown(damaged, 'a'), 'r']);
     expect(meantBy(lost, 'a')).toEqual([revisionShown(lost, 'a'), 'r', '']);
   });
 });

@@ -63,7 +63,7 @@ test('a changed document, or one under the key of another, cannot be decrypted',
   const sealed = (await connection.hget(keys.managedTenants(), 'uno')) ?? '';
   await connection.hset(keys.managedTenants(), 'due', sealed);
   const { tenants } = await other.read();
-  expect(() => tenants.get('due')?.open()).toThrow(expect.objectContaining({ code: 'record-forged' }));
+  expect(() => tenants.get('due')?.open()).toThrow(expect.objectContaining({ code: 'state-damaged' }));
   expect(tenants.get('uno')?.open()).toEqual(CONTENT);
 });
 
@@ -151,8 +151,8 @@ test('a change is no forgery, though another one comes before each command of a 
   });
   const reader = openManagedStore(interrupted);
   for (let turn = 0; turn < 20; turn += 1) {
-    const { forged, tenants } = await reader.read();
-    expect({ forged, yaml: tenants.get('uno')?.open().yaml }).toEqual({ forged: [], yaml: `name: ${changes}\n` });
+    const { damaged, tenants } = await reader.read();
+    expect({ damaged, yaml: tenants.get('uno')?.open().yaml }).toEqual({ damaged: [], yaml: `name: ${changes}\n` });
   }
   expect(changes).toBeGreaterThanOrEqual(20);
 });
@@ -162,6 +162,6 @@ test('two processes that change different tenants at once both do', async () => 
   const ids = Array.from({ length: 10 }, (_, index) => `t${index}`);
   const done = await Promise.all(ids.map((id, index) => (index % 2 ? one : other).put(id, contentOf(id), null)));
   expect(done).not.toContain(null);
-  expect(await one.read()).toMatchObject({ forged: [] });
+  expect(await one.read()).toMatchObject({ damaged: [] });
   expect((await other.read()).tenants.size).toBe(10);
 });

@@ -96,11 +96,11 @@ describe('the state of the safeguards', () => {
     expect(await protection.restore(backup)).toBe(0);
   });
 
-  test('that another program changed is record-forged, until an administrator accepts it', async () => {
+  test('that another program changed is state-damaged, until an administrator accepts it', async () => {
     const { connection, protection, openProcess } = open(null);
     await protection.store(ENTRY);
     await connection.hset(keys.optOuts(TENANT), 'made-up', '1');
-    expect(await protection.uncertainty()).toMatchObject({ code: 'record-forged' });
+    expect(await protection.uncertainty()).toMatchObject({ code: 'state-damaged' });
     await protection.accept();
     expect(await openProcess().uncertainty({ whole: true })).toBeNull();
   });

@@ -1,23 +1,23 @@
 import { describe, expect, test } from 'vitest';
-import { silentLogger } from '../../src/log/logger.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createAlertStore, createCertificateStore, createReloadReports } from '../../src/state/reports.ts';
+import { useDamage } from '../support/damage.ts';
 import { useRedis } from '../support/redis.ts';
 import { NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis({ appendOnly: false });
 const IDENTITY_KEY = Buffer.alloc(32, 7);
+const damage = useDamage();
 
 describe('the memory of an alert channel', () => {
   function open() {
     const connection = redis.connect();
     const clock = { now: NOW };
-    const openStore = () =>
-      createAlertStore({ redis: connection, identityKey: IDENTITY_KEY, clock: () => clock.now, log: silentLogger });
+    const openStore = () => createAlertStore({ redis: connection, identityKey: IDENTITY_KEY, clock: () => clock.now });
     return { connection, clock, store: openStore(), openStore };
   }
-  const stored = { memory: 'm', failure: null, forgedAt: null };
+  const stored = { memory: 'm', failure: null };
 
   test('is read unchanged, in another process too, and is removed with its channel', async () => {
     const { store, openStore } = open();
@@ -36,33 +36,25 @@ describe('the memory of an alert channel', () => {
     clock.now = NOW + 2 * HOUR_MS - 1;
     expect((await store.read()).get('mail')?.memory).toBe('m');
     clock.now += 1;
-    expect((await store.read()).get('mail')).toMatchObject({
-      memory: null,
-      failure: { code: 'refused' },
-      forgedAt: null,
-    });
+    expect((await store.read()).get('mail')).toMatchObject({ memory: null, failure: { code: 'refused' } });
+    expect([...damage]).toEqual([]);
   });
 
-  test('that is older than this process saw, or not encrypted, is record-forged', async () => {
+  test('that is older than this process saw, or not encrypted, is state-damaged', async () => {
     const { store, connection, openStore } = open();
     await store.write('mail', stored);
     const before = (await connection.hget(keys.alerts(), 'mail')) ?? '';
     await store.write('mail', { ...stored, memory: 'newer' });
     await connection.hset(keys.alerts(), 'mail', before);
-    const forged = { memory: null, failure: null, forgedAt: NOW };
-    expect((await store.read()).get('mail')).toEqual(forged);
+    const nothing = { memory: null, failure: null };
+    expect((await store.read()).get('mail')).toEqual(nothing);
+    expect([...damage]).toEqual(['{alerts} alerts']);
+    damage.clear();
     expect((await openStore().read()).get('mail')).toEqual(stored);
+    expect([...damage]).toEqual([]);
     await connection.hset(keys.alerts(), 'mail', 'made up');
-    expect((await openStore().read()).get('mail')).toEqual(forged);
-  });
-
-  test('reports a forgery for a day', async () => {
-    const { store, clock } = open();
-    await store.write('mail', { ...stored, forgedAt: NOW });
-    clock.now = NOW + DAY_MS - 1;
-    expect((await store.read()).get('mail')?.forgedAt).toBe(NOW);
-    clock.now += 1;
-    expect((await store.read()).get('mail')?.forgedAt).toBeNull();
+    expect((await openStore().read()).get('mail')).toEqual(nothing);
+    expect([...damage]).toEqual(['{alerts} alerts']);
   });
 });
 

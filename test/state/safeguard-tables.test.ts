@@ -63,11 +63,11 @@ describe('the safeguard tables', () => {
     const { connection, tables } = open();
     expect(await tables.look(true)).toEqual({ record: null, isAsProved: true, safeguards: NONE });
     await connection.hset(keys.protection(TENANT), 'proof', 'made up');
-    expect((await tables.look(false)).record).toBe('forged');
+    expect((await tables.look(false)).record).toBe('damaged');
     await tables.record((before) => ({ ...(before ?? FIRST_RECORD), lostAt: NOW }));
     expect((await tables.look(false)).record).toMatchObject({ version: 1, lostAt: NOW });
     const other = openSafeguards(connection, TENANT, Buffer.alloc(32, 8));
-    expect((await other.look(false)).record).toBe('forged');
+    expect((await other.look(false)).record).toBe('damaged');
   });
 
   test('restore missing entries, and keep existing ones', async () => {

@@ -2,10 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { MirrorError } from '../../src/model/errors.ts';
 import { createSealer, openSealed, type SealingKey } from '../../src/state/sealing.ts';
+import { useDamage } from '../support/damage.ts';
 
 const OLD: SealingKey = { id: 'k1', key: Buffer.alloc(32, 1) };
 const NEW: SealingKey = { id: 'k2', key: Buffer.alloc(32, 2) };
 const sealer = createSealer([OLD], 'studio-rossi');
+const damage = useDamage();
 
 function failure(open: () => unknown): MirrorError {
   try {
@@ -36,10 +38,10 @@ describe('an encrypted value', () => {
   test('opens in no other place and for no other tenant', () => {
     const sealed = sealer.seal('x', 'outbox/doctor/1');
     for (const context of ['outbox/doctor/2', 'outbox/nurse/1', '']) {
-      expect(failure(() => sealer.open(sealed, context))).toMatchObject({ actor: 'contract', code: 'seal-broken' });
+      expect(failure(() => sealer.open(sealed, context))).toMatchObject({ actor: 'settings', code: 'state-damaged' });
     }
     const other = createSealer([OLD], 'studio-bianchi');
-    expect(failure(() => other.open(sealed, 'outbox/doctor/1'))).toMatchObject({ code: 'seal-broken' });
+    expect(failure(() => other.open(sealed, 'outbox/doctor/1'))).toMatchObject({ code: 'state-damaged' });
   });
 
   test('that was changed in one place does not open', () => {
@@ -50,36 +52,49 @@ describe('an encrypted value', () => {
         const index = place % bytes.length;
         bytes[index] = (bytes[index] ?? 0) ^ difference;
         const changed = [format, id, bytes.toString('base64url')].join('.');
-        expect(failure(() => sealer.open(changed, 'x')).code).toBe('seal-broken');
+        expect(failure(() => sealer.open(changed, 'x')).code).toBe('state-damaged');
       }),
     );
   });
 
   test.each(['', 's1', 's1.k1', 's1.k1.', 's1.k1.AAAA', 's2.k1.AAAA', 'Mario Rossi'])('is not %j', (text) => {
     const error = failure(() => sealer.open(text, 'x'));
-    expect(error).toMatchObject({ actor: 'contract', code: 'seal-broken', retry: 'never' });
+    expect(error).toMatchObject({ actor: 'settings', code: 'state-damaged', retry: 'never' });
     expect(error.message).not.toContain('Rossi');
   });
 
   test('that claims another key of the ring does not open', () => {
     const both = createSealer([OLD, NEW], 'studio-rossi');
     const sealed = both.seal('x', 'x').replace('.k1.', '.k2.');
-    expect(failure(() => both.open(sealed, 'x')).code).toBe('seal-broken');
+    expect(failure(() => both.open(sealed, 'x')).code).toBe('state-damaged');
   });
 });
 
 describe('optional encrypted content', () => {
   test('is decrypted, and null if it was moved, has another origin, or its key is gone', () => {
     const sealed = sealer.seal(JSON.stringify({ a: 1 }), 'c');
-    expect(openSealed(sealer, sealed, 'c')).toEqual({ a: 1 });
-    expect(openSealed(sealer, sealed, 'd')).toBeNull();
-    expect(openSealed(createSealer([NEW], 'studio-rossi'), sealed, 'c')).toBeNull();
+    expect(openSealed(sealer, sealed, 'c', 'holds')).toEqual({ a: 1 });
+    expect(openSealed(sealer, sealed, 'd', 'holds')).toBeNull();
+    expect(openSealed(createSealer([NEW], 'studio-rossi'), sealed, 'c', 'holds')).toBeNull();
     for (const other of ['', '{"a":1}', 's1', 's1.k1', 's2.k1.AAAA', 's1.k1.AAAA', `x${sealed}`])
-      expect(openSealed(sealer, other, 'c')).toBeNull();
+      expect(openSealed(sealer, other, 'c', 'holds')).toBeNull();
+  });
+
+  test('is reported with its owner and kind if damaged, but not if its key is gone', () => {
+    const sealed = sealer.seal('1', 'c');
+    openSealed(createSealer([NEW], 'studio-rossi'), sealed, 'c', 'holds');
+    expect([...damage]).toEqual([]);
+    openSealed(sealer, sealed, 'd', 'holds');
+    expect([...damage]).toEqual(['studio-rossi holds']);
+  });
+
+  test('throws for data whose reading must stop, and is reported too', () => {
+    expect(failure(() => openSealed(sealer, 'made up', 'c', 'credentials')).code).toBe('state-damaged');
+    expect([...damage]).toEqual(['studio-rossi credentials']);
   });
 
   test('does not hide a defect of the program', () => {
-    expect(() => openSealed(sealer, sealer.seal('no JSON', 'c'), 'c')).toThrow(SyntaxError);
+    expect(() => openSealed(sealer, sealer.seal('no JSON', 'c'), 'c', 'holds')).toThrow(SyntaxError);
   });
 });
 

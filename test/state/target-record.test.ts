@@ -3,10 +3,12 @@ import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
 import { fieldOf, recordOf } from '../../src/state/target-record.ts';
 import { createTargetStore } from '../../src/state/targets.ts';
+import { useDamage } from '../support/damage.ts';
 import { useRedis } from '../support/redis.ts';
 import { NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis();
+const damage = useDamage();
 const PROOFS = createProofSealer(Buffer.alloc(32, 7), 'studio-rossi');
 const HERE = { target: 'doctor', sealer: PROOFS };
 const PROOF = { container: 'c1', firstRunApprovedAt: 4, gone: {} };
@@ -24,27 +26,23 @@ describe('a stored target', () => {
   test('contains the failure, the gaps and the outage that were encrypted for it', () => {
     expect(recordOf(fieldsOf('doctor'), PROOF, HERE)).toMatchObject({
       ...{ failure: FAILURE, gaps: [], outage: 'crm.example', pausedUntil: 6 },
-      ...{ container: 'c1', firstRunApprovedAt: 4, isForged: false },
+      ...{ container: 'c1', firstRunApprovedAt: 4 },
     });
   });
 
-  test('with encrypted fields of another target fails as record-forged since its pause, and is tried at once', () => {
+  test('with encrypted fields of another target has none of them, and is tried at once', () => {
     expect(recordOf(fieldsOf('nurse'), PROOF, HERE)).toMatchObject({
-      failure: { code: 'record-forged', sinceAt: 5 },
-      gaps: [{ code: 'record-forged' }],
-      ...{ outage: null, pausedUntil: null },
+      ...{ failure: null, gaps: null, outage: null, pausedUntil: null },
     });
+    expect([...damage]).toEqual(['studio-rossi targets']);
   });
 
-  test.each([null, 'forged'] as const)(
-    'with the proof %s has no calendar, no approval, and was never read',
-    (proof) => {
-      expect(recordOf({ adoptedAt: '1' }, proof, HERE)).toMatchObject({
-        ...{ container: null, firstRunApprovedAt: null, adoptedAt: null, isForged: proof === 'forged' },
-      });
-      expect(recordOf({ adoptedAt: '1' }, PROOF, HERE).adoptedAt).toBe(1);
-    },
-  );
+  test('without its encrypted record has no calendar, no approval, and was never read', () => {
+    expect(recordOf({ adoptedAt: '1' }, null, HERE)).toMatchObject({
+      ...{ container: null, firstRunApprovedAt: null, adoptedAt: null },
+    });
+    expect(recordOf({ adoptedAt: '1' }, PROOF, HERE).adoptedAt).toBe(1);
+  });
 });
 
 describe('the removals from a target', () => {

@@ -1,12 +1,14 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { DAY_MS } from '../../src/model/time.ts';
 import { createRunStore, FIRST_PACE, NO_CHANGES, type RunReport } from '../../src/state/runs.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
 import { createTargetStore, type StoredTarget } from '../../src/state/targets.ts';
+import { useDamage } from '../support/damage.ts';
 import { useRedis } from '../support/redis.ts';
 import { NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis();
+const damage = useDamage();
 const PROOFS = createProofSealer(Buffer.alloc(32, 7), 'studio-rossi');
 const UNTOUCHED: StoredTarget = {
   container: null,
@@ -35,9 +37,7 @@ const UNTOUCHED: StoredTarget = {
   updated: 0,
   deleted: 0,
   adopted: 0,
-  forged: 0,
   overtaken: 0,
-  isForged: false,
   ambiguous: 0,
   copies: [],
   refusedThere: {},
@@ -78,39 +78,27 @@ describe('the record of a target', () => {
 });
 
 describe('a record that differs from the written one', () => {
-  test('is skipped and counted once', async () => {
+  test.each([
+    ['with plain fields', { container: 'c1', adoptedAt: 1 }],
+    ['with another proof', { proof: 'not ours', container: 'c1', adoptedAt: 1 }],
+  ])('%s counts as never fetched, and is reported until its calendar is written', async (_, fields) => {
     const connection = redis.connect();
     const targets = createTargetStore(connection, 'studio-rossi', PROOFS);
-    await connection.hset('cm:{studio-rossi}:target:doctor', { container: 'c1', adoptedAt: 1 });
-    expect(await targets.read('doctor')).toMatchObject({ isForged: true });
-    expect(await targets.invalidate('doctor')).toBe(true);
-    expect(await targets.invalidate('doctor')).toBe(false);
-    expect(await targets.read('doctor')).toEqual({ ...UNTOUCHED, forged: 1 });
+    await connection.hset('cm:{studio-rossi}:target:doctor', fields);
+    expect(await targets.read('doctor')).toEqual(UNTOUCHED);
+    expect([...damage]).toEqual(['studio-rossi targets']);
+    await targets.write('doctor', { container: 'c2', adoptedAt: null });
+    damage.clear();
+    expect(await targets.read('doctor')).toMatchObject({ container: 'c2', adoptedAt: null });
+    expect([...damage]).toEqual([]);
   });
 
-  test('keeps an approval given between the check and the skip', async () => {
+  test('keeps an approval given meanwhile, without the calendar', async () => {
     const connection = redis.connect();
     const targets = createTargetStore(connection, 'studio-rossi', PROOFS);
-    await connection.hset('cm:{studio-rossi}:target:doctor', { proof: 'not ours', container: 'c1' });
-    const looked = (await targets.summarize(['doctor'])).get('doctor');
+    await connection.hset('cm:{studio-rossi}:target:doctor', { proof: 'not ours', container: 'c1', adoptedAt: 1 });
     await targets.write('doctor', { firstRunApprovedAt: NOW });
-    expect(looked?.record.isForged).toBe(true);
-    expect(await targets.invalidate('doctor')).toBe(false);
-    expect(await targets.read('doctor')).toMatchObject({ firstRunApprovedAt: NOW, isForged: false, forged: 0 });
-  });
-
-  test('keeps an approval given at the moment of the skip', async () => {
-    const connection = redis.connect();
-    const targets = createTargetStore(connection, 'studio-rossi', PROOFS);
-    await connection.hset('cm:{studio-rossi}:target:doctor', { proof: 'not ours', container: 'c1' });
-    const read = connection.hgetall.bind(connection);
-    vi.spyOn(connection, 'hgetall').mockImplementationOnce(async (key: unknown) => {
-      const before = await read(key as string);
-      await targets.write('doctor', { firstRunApprovedAt: NOW });
-      return before;
-    });
-    expect(await targets.invalidate('doctor')).toBe(false);
-    expect(await targets.read('doctor')).toMatchObject({ firstRunApprovedAt: NOW, isForged: false });
+    expect(await targets.read('doctor')).toMatchObject({ firstRunApprovedAt: NOW, container: null, adoptedAt: null });
   });
 });
 

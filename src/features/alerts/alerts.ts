@@ -81,18 +81,18 @@ async function checkOnce(parts: AlertParts, signal: AbortSignal): Promise<boolea
     const [problems, stored] = [await parts.problems(), await store.read()];
     await store.retainOnly([...channels.keys()]);
     for (const [channel, send] of channels) {
-      const { memory, failure, forgedAt } = stored.get(channel) ?? { memory: null, failure: null, forgedAt: null };
+      const { memory, failure } = stored.get(channel) ?? { memory: null, failure: null };
       const before = memory === null ? NOTHING_REPORTED : (JSON.parse(memory) as AlertMemory);
       const now = clock();
       const { digest, sent, untold } = nextDigest(before, problems, now, parts.outageAfterMs);
       isAwaited ||= awaitsEnd(sent);
-      await store.write(channel, { memory: JSON.stringify(untold), failure, forgedAt });
+      await store.write(channel, { memory: JSON.stringify(untold), failure });
       if (digest === null) continue;
       const ended = AbortSignal.any([signal, lease.signal]);
       try {
         await send(digest, now, ended);
         // Stored after sending: a crash between the two steps sends the alert twice, but never loses the alert.
-        await store.write(channel, { memory: JSON.stringify(sent), failure: null, forgedAt });
+        await store.write(channel, { memory: JSON.stringify(sent), failure: null });
       } catch (error) {
         if (ended.aborted) return false;
         const { code, remedy } = asMirrorError(error);
@@ -100,7 +100,6 @@ async function checkOnce(parts: AlertParts, signal: AbortSignal): Promise<boolea
         await store.write(channel, {
           memory: JSON.stringify(untold),
           failure: { code, remedy, sinceAt: failure?.sinceAt ?? now },
-          forgedAt,
         });
       }
     }

@@ -23,7 +23,7 @@ export interface Backups {
   backup(tenant: string): Promise<string>;
   /**
    * Restores missing data. Existing data is never replaced or removed. Ends the uncertainty after a lost state.
-   * @throws MirrorError `contract`, code `seal-broken`; `settings`, code `identity-key-changed`
+   * @throws MirrorError `settings`, code `state-damaged` or `identity-key-changed`
    */
   restore(tenant: string, backup: string): Promise<Restored>;
   /** Functions for managed tenants; absent in a process whose configuration did not come from files. */
@@ -37,9 +37,9 @@ export interface Backups {
 
 /** Backups, and the encryption of a file of all tenants. */
 export interface AllBackups extends Backups {
-  /** Encrypts a part of a file of all tenants, so that forged or changed parts are detected. */
+  /** Encrypts a part of a file of all tenants, so that damaged or changed parts are detected. */
   seal(text: string): string;
-  /** @throws MirrorError `contract`, code `seal-broken` */
+  /** @throws MirrorError `settings`, code `state-damaged` */
   open(sealed: string): string;
 }
 

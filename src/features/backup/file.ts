@@ -57,7 +57,7 @@ export async function* backUpAll(
  * tenant does not affect other tenants.
  * @param lines reads the file, each time from the beginning
  * @param only the requested tenants; null for every tenant of the file
- * @throws MirrorError `contract`, code `backup-damaged`, `seal-broken`; `settings`, code `backup-unknown`
+ * @throws MirrorError `contract`, code `backup-damaged`; `settings`, code `backup-unknown`, `state-damaged`
  */
 export async function restoreAll(
   acting: Acting,

@@ -32,7 +32,7 @@ export function sealBackup(sealer: Sealer, backup: TenantBackup): string {
 
 /**
  * @param identity fingerprint of the present identity key
- * @throws MirrorError `contract`, code `seal-broken`, for a changed text or a different tenant; `settings`, code `identity-key-changed`
+ * @throws MirrorError `settings`, code `state-damaged` for a changed text or a different tenant, or `identity-key-changed`
  */
 export function openBackup(sealer: Sealer, text: string, identity: string): TenantBackup {
   const backup = JSON.parse(sealer.open(text, CONTEXT)) as TenantBackup;

@@ -1,5 +1,5 @@
 import type { TargetAuditor } from '../../jobs/audit.ts';
-import { discardForged, laneLease, openCalendar, recordFailure } from '../../jobs/lanes.ts';
+import { laneLease, openCalendar, recordFailure } from '../../jobs/lanes.ts';
 import type { OpenTarget, OpenTenant, PreparedTarget } from '../../jobs/tenant.ts';
 import { message } from '../../messages/message.ts';
 import { asMirrorError } from '../../model/errors.ts';
@@ -93,17 +93,15 @@ export async function eraseRecords(
 }
 
 /**
- * Returns targets that may contain data, with or without a known calendar. A forged target record does not show whether the target was
- * written. Forged records are removed, even in paused targets, so that the calendars are searched again.
+ * Returns targets that may contain data, with or without a known calendar: a damaged record names none.
  */
 async function writtenTargets(
   tenant: Pick<OpenTenant, 'log' | 'targetStore' | 'targets'>,
 ): Promise<ReadonlySet<string>> {
   const summaries = await tenant.targetStore.summarize([...tenant.targets.keys()]);
-  await discardForged(tenant, summaries);
   const written = [...summaries].filter(
     ([, { record, linksVersion }]) =>
-      record.container !== null || record.isForged || linksVersion !== null || record.lastPlannedAt !== null,
+      record.container !== null || linksVersion !== null || record.lastPlannedAt !== null,
   );
   return new Set(written.map(([id]) => id));
 }

@@ -261,7 +261,7 @@ async function makeChange(
   return { tenant, revision: next, file };
 }
 
-/** Accepts the Redis record of a tenant that is `record-forged`. */
+/** Accepts the Redis record of a tenant that is `state-damaged`. */
 async function acceptAsStored(
   services: ConfigurationServices,
   { tenant, revision }: TenantChange,
@@ -273,9 +273,11 @@ async function acceptAsStored(
 }
 
 /** Lists managed tenants that were changed or deleted directly in Redis, with their revisions. */
-export async function forgedTenants({ store }: ConfigurationServices): Promise<{ tenant: string; revision: string }[]> {
-  const { tenants, forged } = await store.read();
-  return forged.map((tenant) => ({ tenant, revision: tenants.get(tenant)?.revision ?? '' }));
+export async function damagedTenants({
+  store,
+}: ConfigurationServices): Promise<{ tenant: string; revision: string }[]> {
+  const { tenants, damaged } = await store.read();
+  return damaged.map((tenant) => ({ tenant, revision: tenants.get(tenant)?.revision ?? '' }));
 }
 
 /** Returns the content to store for a document with secrets. @throws ConfigurationError with all faults */

@@ -221,11 +221,11 @@ export const CONFIGURATION_OPERATIONS = {
       }),
   }),
   acceptTenants: operation({
-    summary: 'accept a record-forged managed tenant after Redis was restored',
+    summary: 'accept a state-damaged managed tenant after Redis was restored',
     level: 'owner',
     input: z.strictObject({
       tenant: tenant.optional(),
-      all: z.boolean().default(false).describe('Accept every record-forged tenant'),
+      all: z.boolean().default(false).describe('Accept every state-damaged tenant'),
     }),
     output: z.object({ accepted: z.array(changed) }),
     // Only an administrator of the host can investigate who wrote to Redis.
@@ -233,10 +233,10 @@ export const CONFIGURATION_OPERATIONS = {
     commands: [{ words: 'tenants accept [tenant]' }],
     audit: 'itself',
     async run({ tenant, all }, context) {
-      const { forgedTenants, planReplacement } = await import('./managed-tenants.ts');
-      const forged = await forgedTenants(await context.services.configurations());
+      const { damagedTenants, planReplacement } = await import('./managed-tenants.ts');
+      const damaged = await damagedTenants(await context.services.configurations());
       const accepted: TenantChanged[] = [];
-      for (const each of forged.filter((each) => all || each.tenant === tenant)) {
+      for (const each of damaged.filter((each) => all || each.tenant === tenant)) {
         // Requires approval like a removal, because the replaced configuration is unknown.
         const plan = (configurations: ConfigurationServices) =>
           planReplacement(configurations, each.tenant, null, each.revision);

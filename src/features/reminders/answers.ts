@@ -8,6 +8,7 @@ import type { Lookup } from '../../model/snapshots.ts';
 import { HOUR_MS, type Instant, SECOND_MS } from '../../model/time.ts';
 import { isShared } from '../../model/visits.ts';
 import type { AnswerDirectory, AnswerLink } from '../../state/answers.ts';
+import { reportDamaged } from '../../state/damaged.ts';
 import type { OpenAnswers, OpenReminders } from './ports.ts';
 
 /**
@@ -126,10 +127,7 @@ async function find(
   const entry = await ledger.read(link.reminder);
   if (entry === null || answers === null) return bare('unknown');
   if (!answers.isOurs(token, link) || reminders.name(entry) !== link.reminder) {
-    tenant.log.error(
-      { code: 'record-forged' },
-      'answer link or reminder in Redis was not written by clinic-mirror: link is ignored',
-    );
+    reportDamaged(link.tenant, 'reminders');
     return bare('unknown');
   }
   const now = installation.clock();

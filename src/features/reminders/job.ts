@@ -3,6 +3,7 @@ import type { Logger } from '../../log/logger.ts';
 import { exponentialBackoffMs } from '../../model/backoff.ts';
 import { asMirrorError, MirrorError, STATE_WENT_BACK } from '../../model/errors.ts';
 import { type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
+import { reportDamaged } from '../../state/damaged.ts';
 import type { Delivery } from './channels/channel.ts';
 import { recordOutcome } from './corrections.ts';
 import { gather, type Member } from './group.ts';
@@ -54,7 +55,10 @@ async function take(tenant: ReminderStep, reminders: OpenReminders, claim: Claim
   const { entry } = claim;
   const alone = (step: Step): Taken => ({ step, claims: [claim] });
   // The name is a keyed hash, so that an attacker with only Redis access cannot send messages.
-  if (reminders.name(entry) !== entry.id) return alone(dropped('record-forged'));
+  if (reminders.name(entry) !== entry.id) {
+    reportDamaged(tenant.id, 'reminders');
+    return alone(dropped('state-damaged'));
+  }
   const channel = reminders.channels.get(entry.channel);
   // The worker stopped during delivery, so the result is unknown.
   if (entry.state === 'sending' && channel?.deduplicates !== true) return alone(unclear('worker-died'));
@@ -182,7 +186,7 @@ async function finish(
   const reason = state === 'dropped' ? step.finish.reason : null;
   const code = state === 'sent' ? null : step.finish.code;
   const level =
-    state === 'unknown' || reason === 'record-forged' || reason === 'channel-failed' || reason === 'hourly-limit'
+    state === 'unknown' || reason === 'state-damaged' || reason === 'channel-failed' || reason === 'hourly-limit'
       ? 'warn'
       : 'info';
   for (const { entry } of claims) {

@@ -34,7 +34,7 @@ const COVERAGE = '';
 export function openMessageLedger(redis: RedisClient, tenant: string, sealer: Sealer) {
   const announced = keys.remindersTold(tenant);
   const observed = keys.remindersKnown(tenant);
-  const wrong = sealedTable<WrongInformation>(keys.remindersWrong(tenant), { redis, sealer });
+  const wrong = sealedTable<WrongInformation>(keys.remindersWrong(tenant), { redis, sealer, kind: 'reminders' });
   const fieldOf = ({ appointmentId, channel }: Pick<WrongInformation, 'appointmentId' | 'channel'>) =>
     JSON.stringify([appointmentId, channel]);
   return {

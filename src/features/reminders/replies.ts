@@ -35,7 +35,7 @@ export interface PatientReplies {
 
 /** Opens the replies of a tenant. The field contains the hash of the recipient, so that `forget` finds the replies of a patient. */
 export function createPatientReplies(redis: RedisClient, tenant: string, sealer: Sealer): PatientReplies {
-  const table = sealedTable<PatientReply>(keys.reminderReplies(tenant), { redis, sealer });
+  const table = sealedTable<PatientReply>(keys.reminderReplies(tenant), { redis, sealer, kind: 'reminders' });
   return {
     async add({ message, recipient, ...reply }) {
       if ((await redis.hlen(table.key)) >= MOST_REPLIES) return;

@@ -123,7 +123,7 @@ export interface ReminderLedger extends MessageLedger {
   storeRecipient(id: string, recipient: string): Promise<void>;
   /** Returns the reminders with an expected recipient. */
   ofRecipient(recipient: string): Promise<LedgerEntry[]>;
-  /** Returns the patient of a message without a recipient; null for other messages, or if the value is forged. */
+  /** Returns the patient of a message without a recipient; null for other messages, or if the value is damaged. */
   patientIdOf(id: string): Promise<string | null>;
   /** Stores hash and, for a message without a recipient, id of the present patient, if the record is unchanged. */
   storePatient(id: string, change: { before: string; proof: string; patientId: string | null }): Promise<void>;
@@ -226,7 +226,9 @@ function openRecipients(redis: RedisClient, tenant: string, sealer: Sealer) {
     },
     async patientIdOf(id) {
       const sealed = await redis.hget(entryKey(id), 'sealedPatient');
-      return sealed === null || sealed === '' ? null : openSealed<string>(sealer, sealed, patientContext(id));
+      return sealed === null || sealed === ''
+        ? null
+        : openSealed<string>(sealer, sealed, patientContext(id), 'reminders');
     },
     async storePatient(id, { before, proof, patientId }) {
       const key = entryKey(id);

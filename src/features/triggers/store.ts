@@ -12,7 +12,7 @@ import { keys } from '../../state/keys.ts';
 import type { Lease } from '../../state/leases.ts';
 import type { RedisClient } from '../../state/redis.ts';
 import { type FencedScript, fencedScript, scoresOf } from '../../state/script.ts';
-import { codeIn, FORGED, openSealed, type Sealer, sealedTable } from '../../state/sealing.ts';
+import { codeIn, DAMAGED, openSealed, type Sealer, sealedTable } from '../../state/sealing.ts';
 
 const scripts = {
   setFields: fencedScript<number>(import.meta.url, '../../../state/scripts/fenced-set'),
@@ -127,10 +127,11 @@ function fieldOf({ endpoint, event }: TriggerKey): string {
 /** Opens the store of a tenant's triggers. */
 export function createTriggerStore(redis: RedisClient, tenant: string, sealer: Sealer): TriggerStore {
   const readings = keys.triggerReadings(tenant);
+  const options = { redis, sealer, kind: 'triggers' } as const;
   const waitingOf = (triggerKey: TriggerKey) =>
-    sealedTable<Omit<WaitingTrigger, 'id'>>(keys.triggersWaiting(tenant, fieldOf(triggerKey)), { redis, sealer });
+    sealedTable<Omit<WaitingTrigger, 'id'>>(keys.triggersWaiting(tenant, fieldOf(triggerKey)), options);
   const appointmentsOf = (triggerKey: TriggerKey) =>
-    sealedTable<StoredAppointment>(keys.triggersAppointments(tenant, fieldOf(triggerKey)), { redis, sealer });
+    sealedTable<StoredAppointment>(keys.triggersAppointments(tenant, fieldOf(triggerKey)), options);
   const written = (triggerKey: TriggerKey, { id, ...entry }: WaitingTrigger) => waitingOf(triggerKey).seal(id, entry);
   const { run, inBatches } = openScripts(redis, tenant);
 
@@ -269,15 +270,12 @@ function writtenReading(sealer: Sealer, triggerKey: string, { off, ...reading }:
   });
 }
 
-/** Forged data switches the event off until the next read. */
+/** Damaged data switches the event off until the next read. */
 function readingIn(sealer: Sealer, triggerKey: string, stored: string): TriggerReading {
   const { off, ...reading } = JSON.parse(stored) as Omit<TriggerReading, 'off'> & { off: unknown };
   if (off === null) return { ...reading, off };
-  const opened = openSealed<NonNullable<TriggerReading['off']>>(sealer, String(off), offContext(triggerKey));
-  return {
-    ...reading,
-    off: opened ?? { code: FORGED.code, remedy: FORGED.remedy, texts: FORGED.texts, at: reading.readAt ?? 0 },
-  };
+  const opened = openSealed<TriggerReading['off']>(sealer, String(off), offContext(triggerKey), 'triggers');
+  return { ...reading, off: opened ?? { ...DAMAGED, at: reading.readAt ?? 0 } };
 }
 
 async function readCounts(redis: RedisClient, key: string): Promise<TriggerCount[]> {

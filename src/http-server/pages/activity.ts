@@ -72,7 +72,7 @@ function activityTable(context: PageContext, lines: readonly ActivityLine[]): Ht
   const rows = lines.map(({ chain, sequence, entry }) => {
     const id = `act-${chain}-${sequence}`;
     if (entry === null)
-      return { id, cells: [html`<code>${sequence}</code>`, null, html`<span class="act">${words.forged}</span>`] };
+      return { id, cells: [html`<code>${sequence}</code>`, null, html`<span class="act">${words.damaged}</span>`] };
     const { verb, tenant, who, what, why } = entry;
     const clinic = tenant === null ? words.all : html`<a href="${clinicAddress(tenant)}">${tenant}</a>`;
     const reason = why === null ? null : html` <span class="quiet">${words.why}: ${why}</span>`;
@@ -114,7 +114,7 @@ const en = {
   why: 'Reason',
   outcome: 'Result',
   all: 'all',
-  forged: 'This record of the audit log was modified.',
+  damaged: 'This record of the audit log was modified.',
   none: 'No activity yet. This page lists actions by command, page and API.',
   noLog: 'The audit log is off: clinic-mirror does not record actions.',
   noLogNext: 'Set dataDirectory in clinic-mirror.yaml to record actions.',
@@ -133,7 +133,7 @@ const ACTIVITY: Texts<typeof en> = {
     why: 'Motivo',
     outcome: 'Esito',
     all: 'tutte',
-    forged: 'Questo record del registro è stato modificato.',
+    damaged: 'Questo record del registro è stato modificato.',
     none: 'Nessuna attività. Questa pagina elenca le azioni eseguite con comandi, pagine e API.',
     noLog: 'Il registro delle operazioni è disattivato: clinic-mirror non registra le azioni.',
     noLogNext: 'Impostare dataDirectory in clinic-mirror.yaml per registrare le azioni.',

@@ -35,7 +35,7 @@ async function open() {
     world.sent.push(digest);
   };
   const leases = createLeases(connection, 'clinic-mirror', 30_000);
-  const store = createAlertStore({ redis: connection, identityKey: Buffer.alloc(32, 7), clock, log: silentLogger });
+  const store = createAlertStore({ redis: connection, identityKey: Buffer.alloc(32, 7), clock });
   const parts: Omit<AlertParts, 'problems'> = {
     ...{ channels: new Map([['mail', send]]), outageAfterMs: 15 * MINUTE_MS },
     ...{ store, leases, clock, log: silentLogger },

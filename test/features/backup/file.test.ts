@@ -19,7 +19,7 @@ function openWorld() {
     backup: async (id) => `sealed ${id}`,
     async restore(id, text) {
       if (text !== `sealed ${id}`)
-        throw new MirrorError('x', { actor: 'contract', code: 'seal-broken', retry: 'never' });
+        throw new MirrorError('x', { actor: 'settings', code: 'state-damaged', retry: 'never' });
       restored.push(id);
       return { restored: [], unchanged: [], protections: 0, pins: 0, rejections: 0, at: NOW };
     },
@@ -80,7 +80,7 @@ describe('a file of all tenants', () => {
     world.backups.backup = async (id) => (id === 'rossi' ? 'encrypted by another' : backup(id));
     expect(await world.restore(await world.lines())).toMatchObject({
       restored: [{ tenant: 'verdi' }],
-      failed: [{ tenant: 'rossi', code: 'seal-broken' }],
+      failed: [{ tenant: 'rossi', code: 'state-damaged' }],
     });
   });
 

@@ -35,7 +35,7 @@ describe('a backup', () => {
 
   test('is of use to its own tenant only', () => {
     const other = createSealer(RING, 'other');
-    const refused = expect.objectContaining({ actor: 'contract', code: 'seal-broken' });
+    const refused = expect.objectContaining({ actor: 'settings', code: 'state-damaged' });
     expect(() => openBackup(other, sealBackup(sealer, backup), IDENTITY)).toThrow(refused);
   });
 
@@ -51,7 +51,7 @@ describe('a backup', () => {
 
   test('does not accept another encrypted text of the tenant', () => {
     const text = sealer.seal(JSON.stringify(backup), 'outbox/doctor/1');
-    expect(() => openBackup(sealer, text, IDENTITY)).toThrow(expect.objectContaining({ code: 'seal-broken' }));
+    expect(() => openBackup(sealer, text, IDENTITY)).toThrow(expect.objectContaining({ code: 'state-damaged' }));
   });
 
   test('can be decrypted after a newer encryption key was added, but not after its own key was removed', () => {

@@ -205,7 +205,6 @@ describe('a target that can’t be reached', () => {
 
     test('is reported while it is unreachable, and its erasures wait', async () => {
       const world = await forged();
-      if (!paused) await world.tenant.targetStore.invalidate('doctor');
       world.calendar.wholeTargetError = new MirrorError('away', {
         actor: 'remote',
         code: 'server-error',

@@ -74,5 +74,5 @@ test('a delivery report that another program wrote shows none of its texts', asy
   const ledger = createReminderLedger(connection, 'foreign', { retentionMs: HOUR_MS, sealer });
   const foreign = { state: '<b>', code: 'Call +39 06 1, https://evil.example', at: 'now' };
   await connection.set(keys.reminderReport('foreign', 'r1'), JSON.stringify(foreign));
-  expect((await ledger.reports(['r1'])).get('r1')).toEqual({ state: 'failed', code: 'record-forged', at: 0 });
+  expect((await ledger.reports(['r1'])).get('r1')).toEqual({ state: 'failed', code: 'state-damaged', at: 0 });
 });
