@@ -56,8 +56,8 @@ export const MECHANISMS: Readonly<Record<string, Safety>> = {
       { module: 'state/scripts/state-counter-advance.lua', find: 'if counter < mark then', replace: 'if false then' },
       {
         module: 'state/scripts/state-counter-advance.lua',
-        find: "redis.call('HGET', stateCounter, 'wentBackAt') or '0', redis.call('HGET', stateCounter, 'wentBackTo') or '0'}",
-        replace: "'0', '0'}",
+        find: "redis.call('HGET', stateCounter, 'wentBackAt') or '0', redis.call('HGET', stateCounter, 'wentBackTo') or '0', isLost}",
+        replace: "'0', '0', 0}",
       },
     ],
   },
