@@ -17,6 +17,7 @@ import {
   sessionLifeOf,
   signedInBy,
 } from './access.ts';
+import { isGuessable } from './guessable.ts';
 import { type Acting, recordAct, recordEntry } from './recording.ts';
 
 /** Lifetime of the cookie; each sign-in renews it. */
@@ -193,7 +194,7 @@ export async function describeSignInLink(
 /**
  * Uses a sign-in link: sets the passphrase and ends all sessions of the owner, or only signs in.
  * @param passphrase null: unchanged
- * @throws MirrorError `authorization`, code `login-unknown`; `settings`, code `passphrase-unusable`
+ * @throws MirrorError `authorization`, code `login-unknown`, `passphrase-unusable` or `passphrase-guessable`
  */
 export async function useSignInLink(
   services: AccessServices,
@@ -204,6 +205,7 @@ export async function useSignInLink(
   if (link === null) throw loginUnknown();
   const isLong = passphrase !== null && [...passphrase].length >= SHORTEST_PASSPHRASE;
   if (passphrase === null ? link.mustSet : !isLong || passphrase.length > LONGEST_PASSPHRASE) throw unusable();
+  if (passphrase !== null && (await isGuessable(passphrase))) throw guessable();
   if ((await services.links.take(ticket)) === null) throw loginUnknown();
   if (passphrase !== null) {
     await recordAct(acting(services, STRANGER), { verb: 'set-passphrase', tenant: null }, async () => {
@@ -321,6 +323,11 @@ function unusable(): MirrorError {
   const lengths = { shortest: SHORTEST_PASSPHRASE, longest: LONGEST_PASSPHRASE };
   const remedy = message('passphrase-unusable.remedy', lengths);
   return signInRefused('passphrase-unusable', message('passphrase-unusable'), remedy);
+}
+
+function guessable(): MirrorError {
+  const remedy = message('passphrase-guessable.remedy');
+  return signInRefused('passphrase-guessable', message('passphrase-guessable'), remedy);
 }
 
 function tooOften(retryAfterMs: number): MirrorError {

@@ -128,4 +128,6 @@ export const DAEMON_EN = {
   'server-away.cause': 'the server does not answer, or fails each request: {code}, {cause}',
   'seal-broken.remedy':
     'restore a backup or sign in again; if no stored value can be decrypted, restore the previous key in secrets.sealingKeys in clinic-mirror.yaml',
+  'passphrase-guessable': 'the passphrase is easy to guess',
+  'passphrase-guessable.remedy': 'choose four random words, without names, dates, repetitions and rows of the keyboard',
 } as const;

@@ -133,4 +133,6 @@ export const DAEMON_IT = {
   'server-away.cause': 'il server non risponde, o rifiuta ogni richiesta: {code}, {cause}',
   'seal-broken.remedy':
     'ripristinare un backup o accedere di nuovo; se nessun valore conservato può essere decifrato, ripristinare la chiave precedente in secrets.sealingKeys in clinic-mirror.yaml',
+  'passphrase-guessable': 'la passphrase è facile da indovinare',
+  'passphrase-guessable.remedy': 'scegliere quattro parole a caso, senza nomi, date, ripetizioni e file di tasti',
 } as const satisfies Record<keyof typeof DAEMON_EN, string>;

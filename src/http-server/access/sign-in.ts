@@ -178,6 +178,7 @@ async function attempt(
 const FAILURE_OF_CODE: Readonly<Record<string, SignInFailure>> = {
   'passphrase-wrong': 'passphrase',
   'passphrase-unusable': 'unusable',
+  'passphrase-guessable': 'guessable',
   'sign-in-too-often': 'often',
   'sign-in-not-allowed': 'account',
   'login-refused': 'denied',
@@ -219,6 +220,7 @@ function show(
 type SignInFailure =
   | 'passphrase'
   | 'unusable'
+  | 'guessable'
   | 'different'
   | 'often'
   | 'busy'
@@ -275,6 +277,7 @@ const FAILURES: Record<Language, Record<SignInFailure, string>> = {
   en: {
     passphrase: 'That is not the passphrase.',
     unusable: 'This passphrase is too short or too long.',
+    guessable: 'This passphrase is easy to guess. Choose four words by chance.',
     different: 'The two passphrases are not the same.',
     often: 'Too many attempts. Wait 15 minutes.',
     busy: 'Too many requests in a short time. Try again in a minute.',
@@ -286,6 +289,7 @@ const FAILURES: Record<Language, Record<SignInFailure, string>> = {
   it: {
     passphrase: 'Non è la passphrase giusta.',
     unusable: 'Questa passphrase è troppo corta o troppo lunga.',
+    guessable: 'Questa passphrase è facile da indovinare. Scegliere quattro parole a caso.',
     different: 'Le due passphrase non sono uguali.',
     often: 'Troppi tentativi. Attendere un quarto d’ora.',
     busy: 'Troppe richieste in poco tempo. Riprovare tra un minuto.',
