@@ -130,4 +130,9 @@ export const DAEMON_EN = {
     'restore a backup or sign in again; if no stored value can be decrypted, restore the previous key in secrets.sealingKeys in clinic-mirror.yaml',
   'passphrase-guessable': 'the passphrase is easy to guess',
   'passphrase-guessable.remedy': 'choose four random words, without names, dates, repetitions and rows of the keyboard',
+  'sign-in-again': 'the last sign-in is too old for this action',
+  'sign-in-again.remedy': 'sign in again, then repeat the action',
+  'sign-in-too-weak': 'the provider did not confirm the demanded sign-in: claim {claim}',
+  'sign-in-too-weak.remedy':
+    'correct acrValues, amr or maxAgeMinutes in operator.access.oidc, or the rules of the provider for this client',
 } as const;

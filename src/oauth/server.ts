@@ -4,7 +4,7 @@ import type { Account } from '../model/credentials.ts';
 import { MirrorError } from '../model/errors.ts';
 import { HOUR_MS, type Instant } from '../model/time.ts';
 import { accountOfNames, type Claims } from './accounts.ts';
-import { readAccount, readClaims } from './ask-account.ts';
+import { readAccount, readClaims, type SignInDemands } from './ask-account.ts';
 import { type AnswerFacts, refreshError, toMirrorError } from './errors.ts';
 import { isPlainHttp, isSecureUrl, mayBeNamedBy, type Provider, readBaseUrl } from './providers.ts';
 import {
@@ -31,7 +31,11 @@ export interface AuthorizationServer {
   /** Returns the account of an authorization, see {@link readAccount}. */
   accountOf(answer: LoginAnswer, nonce: string | null, signal: AbortSignal): Promise<Account | null>;
   /** Returns the claims of a user, see {@link readClaims}. */
-  claimsOf(answer: LoginAnswer, nonce: string, signal: AbortSignal): Promise<Claims>;
+  claimsOf(
+    answer: LoginAnswer,
+    checks: { nonce: string; demands: SignInDemands },
+    signal: AbortSignal,
+  ): Promise<Claims>;
   /** Sends one refresh request without retries. */
   refresh(refreshToken: string, signal: AbortSignal): Promise<TokenAnswer>;
   /** Starts an authorization by device code (RFC 8628 section 3.1). */
@@ -90,7 +94,7 @@ export function createAuthorizationServer(reach: Reach): AuthorizationServer {
   return {
     provider,
     accountOf: async (answer, nonce, signal) => readAccount(await asked(signal), answer, nonce),
-    claimsOf: async (answer, nonce, signal) => readClaims(await asked(signal), answer, nonce),
+    claimsOf: async (answer, checks, signal) => readClaims(await asked(signal), answer, checks),
     async authorizationUrl(parameters) {
       const configuration = configure(await metadata(), provider);
       return openid.buildAuthorizationUrl(configuration, { ...provider.loginParameters, ...parameters });
