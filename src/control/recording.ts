@@ -45,7 +45,7 @@ export const SIGN_IN_AGAIN = 'sign-in-again';
 export function requireRecentSignIn({ isStale = false }: Pick<Acting, 'isStale'>): void {
   if (!isStale) return;
   throw new MirrorError(message('sign-in-again'), {
-    ...{ actor: 'guard', code: SIGN_IN_AGAIN, retry: 'never' },
+    ...{ actor: 'guard', code: 'sign-in-again', retry: 'never' },
     remedy: message('sign-in-again.remedy'),
   });
 }
