@@ -76,7 +76,7 @@ function oidcSection(secrets: SecretSchemas) {
       maxAgeMinutes: wholeNumber(1, 10_080)
         .optional()
         .describe(
-          'Requests a sign-in at the provider within these minutes (`max_age`), and refuses an id_token with an older `auth_time`, or without it. Without a value any age is allowed.',
+          'Requests a sign-in with the provider within these minutes (`max_age`), and refuses an id_token with an older `auth_time`, or without it. Without a value any age is allowed.',
         ),
       groupsClaim: text.default('groups').describe("Claim of the id_token that contains the user's groups."),
       people: z
