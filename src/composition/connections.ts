@@ -85,6 +85,7 @@ function clinicConnection(parts: ConnectionParts): OpenConnection {
     authUrl: client.authUrl,
     clientId: client.clientId,
     clientSecret: client.clientSecret?.reveal() ?? null,
+    certificate: client.certificate?.reveal() ?? null,
     discovery: client.discovery,
     deviceEndpoint: client.deviceEndpoint ?? null,
   });

@@ -94,6 +94,7 @@ function oauthConnection(parts: ConnectionParts, id: string, connection: Persons
     issuer: client.issuer ?? null,
     clientId: client.clientId,
     clientSecret: client.clientSecret?.reveal() ?? null,
+    certificate: client.certificate?.reveal() ?? null,
     loginParameters: client.loginParameters,
   });
   const scopes = unique([...client.scopes, ...parts.targetScopes(id)]);

@@ -1,3 +1,4 @@
+import { mustSignInAgain } from '../control/access.ts';
 import { requireTenant } from '../control/installation.ts';
 import type { LoginPurpose, LoginServices, RemoteLoginUrls } from '../control/logins.ts';
 import { resumeTargets } from '../control/resume.ts';
@@ -94,7 +95,11 @@ export function openOperatorServices(
     loginServices: () => createLoginServices(composition),
     backups: openBackups(composition, configurations),
     configurations,
-    acting: (visitor, why) => ({ who: principalOf(visitor), why, actServices: acts }),
+    acting(visitor, why) {
+      const access = composition.configuration.settings.operator.access ?? null;
+      const isStale = mustSignInAgain(access, visitor, installation.clock());
+      return { who: principalOf(visitor), why, isStale, actServices: acts };
+    },
     log,
   };
 }

@@ -61,14 +61,15 @@ export async function readForecast(
 }
 
 /** Returns the certificates that authenticate applications. */
-function ownCertificates({ microsoftClients, salesforceClients }: Settings): Ending[] {
-  return Object.entries({ microsoftClients, salesforceClients }).flatMap(([section, clients]) =>
-    [...clients].flatMap(([name, client]): Ending[] => {
-      const read = client.certificate === undefined ? null : readCertificate(client.certificate.reveal());
-      return read === null
-        ? []
-        : [{ kind: 'secret', of: `${section} ${name}`, beganAt: read.beganAt, endsAt: read.endsAt }];
-    }),
+function ownCertificates({ clinicClients, microsoftClients, oauthClients, salesforceClients }: Settings): Ending[] {
+  return Object.entries({ clinicClients, microsoftClients, oauthClients, salesforceClients }).flatMap(
+    ([section, clients]) =>
+      [...clients].flatMap(([name, client]): Ending[] => {
+        const read = client.certificate === undefined ? null : readCertificate(client.certificate.reveal());
+        return read === null
+          ? []
+          : [{ kind: 'secret', of: `${section} ${name}`, beganAt: read.beganAt, endsAt: read.endsAt }];
+      }),
   );
 }
 

@@ -3,7 +3,7 @@ import { message, type Text } from '../messages/message.ts';
 import type { AccessRights } from '../model/acts.ts';
 import { clientShares } from '../model/client-shares.ts';
 import { MirrorError } from '../model/errors.ts';
-import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../model/time.ts';
+import { type Clock, DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import type { Claims } from '../oauth/accounts.ts';
 import type { AuthorizationServer } from '../oauth/server.ts';
 import type { AccessSettings, OidcSettings } from '../settings/access-schema.ts';
@@ -13,6 +13,7 @@ import type {
   AccessTokenStore,
   AccountRegistry,
   PassphraseStore,
+  SessionDevice,
   SessionLife,
   SessionStore,
 } from '../state/access.ts';
@@ -53,6 +54,8 @@ export interface Entrant extends AccessRights {
   id: string;
   /** Display name. */
   name: string;
+  /** When the user of a session last authenticated; 0 if unknown. Absent for a token, which has no user. */
+  signedInAt?: Instant;
 }
 
 /** Path of every sign-in page. */
@@ -74,10 +77,46 @@ export async function entrantBySession(
 ): Promise<Entrant | null> {
   const settings = services.settings();
   if (settings === null) return null;
-  const who = await services.sessions[how](session, sessionLifeOf(settings));
-  const rights = who === null ? null : rightsOf(who, settings);
-  if (who === null || rights === null) return null;
-  return { id: accountIdOf(who), name: who.way === 'passphrase' ? 'owner' : who.name, ...rights };
+  const open = await services.sessions[how](session, sessionLifeOf(settings));
+  if (open === null) return null;
+  const { who, authenticatedAt: signedInAt } = open;
+  const rights = rightsOf(who, settings);
+  if (rights === null) return null;
+  return { id: accountIdOf(who), name: who.way === 'passphrase' ? 'owner' : who.name, signedInAt, ...rights };
+}
+
+/** Families by a mark in `User-Agent`, most specific first: Edge and Opera also name Chrome, and Chrome names Safari. */
+const FAMILIES = [
+  ['Edg', 'Edge'],
+  ['OPR/', 'Opera'],
+  ['Firefox/', 'Firefox'],
+  ['Chrome/', 'Chrome'],
+  ['Safari/', 'Safari'],
+] as const;
+
+/** Returns what a user recognises a session by. The address is shortened, so that the list reveals no exact place. */
+export function deviceOf({
+  caller,
+  userAgent = '',
+}: {
+  caller: string;
+  userAgent?: string | undefined;
+}): SessionDevice {
+  const network = caller === '' ? null : caller.replace(/^(\d+\.\d+\.\d+)\.\d+$/, '$1.0/24');
+  return { network, browser: FAMILIES.find(([mark]) => userAgent.includes(mark))?.[1] ?? null };
+}
+
+/**
+ * Decides whether the user must sign in again before a sensitive action, so that a stolen session or an unattended browser is not enough
+ * (OWASP ASVS 5.0, 7.5.1 and 7.5.3). A token has no user who could sign in.
+ */
+export function mustSignInAgain(
+  settings: AccessSettings | null,
+  { signedInAt }: Pick<Entrant, 'signedInAt'>,
+  now: Instant,
+): boolean {
+  if (signedInAt === undefined) return false;
+  return now >= signedInAt + (settings?.reauthenticateAfterMinutes ?? 0) * MINUTE_MS;
 }
 
 /** Returns the owner of a token; null if access is refused. */

@@ -26,7 +26,28 @@ export interface Acting {
   who: Principal;
   /** Reason typed by the user, or null. */
   why: string | null;
+  /** The user's sign-in is too old for sensitive actions (`mustSignInAgain`); absent without a session. */
+  isStale?: boolean;
   actServices: ActServices;
+}
+
+/** Actions that require a recent sign-in: they change rights, access or tenants, or cannot be undone. */
+const SENSITIVE: ReadonlySet<AuditVerb> = new Set([
+  ...(['add-tenant', 'replace-tenant', 'remove-tenant', 'adopt-tenant', 'accept-tenant'] as const),
+  ...(['access-token', 'revoke-access-token', 'release-account', 'sign-in-link'] as const),
+  ...(['forget', 'backup', 'restore', 'accept-loss'] as const),
+]);
+
+/** Code of {@link requireRecentSignIn}; pages lead to the sign-in, and back. */
+export const SIGN_IN_AGAIN = 'sign-in-again';
+
+/** @throws MirrorError `guard`, code `sign-in-again` */
+export function requireRecentSignIn({ isStale = false }: Pick<Acting, 'isStale'>): void {
+  if (!isStale) return;
+  throw new MirrorError(message('sign-in-again'), {
+    ...{ actor: 'guard', code: 'sign-in-again', retry: 'never' },
+    remedy: message('sign-in-again.remedy'),
+  });
 }
 
 /** Subject of an action. */
@@ -46,7 +67,7 @@ const MOST_CHARACTERS = 200;
  * Performs an action between two audit records. An action that cannot be recorded does not begin.
  * @param factsOf returns facts of the result for the audit log
  * @throws MirrorError `settings`, code `reason-missing`, `reason-unusable` or `audit-log-unwritable`; `guard`, code `second-person-needed`,
- * `second-person-same` or `name-missing`; and errors of `work`
+ * `second-person-same`, `name-missing` or `sign-in-again`; and errors of `work`
  */
 export async function recordAct<Result>(
   acting: Acting,
@@ -112,6 +133,7 @@ async function admit(acting: Acting, about: ActAbout): Promise<ActFacts> {
   checkWords(acting);
   try {
     checkReason(acting, about);
+    if (SENSITIVE.has(about.verb)) requireRecentSignIn(acting);
     return await secondOf(acting, about);
   } catch (error) {
     const { code } = asMirrorError(error);
@@ -145,6 +167,7 @@ async function secondOf(acting: Acting, about: ActAbout): Promise<ActFacts> {
   const { actServices, who } = acting;
   const { policy, store } = actServices.approvalsOf(tenant);
   if (!second.isNeeded(policy)) return {};
+  requireRecentSignIn(acting);
   const person = personOf(who, policy);
   const id = actServices.keyed(tenant, `${verb} ${second.subject}`);
   const request = (await store.list()).find((each) => each.id === id);

@@ -4,20 +4,23 @@ import { type Message, message } from '../messages/message.ts';
 import type { Principal } from '../model/acts.ts';
 import { clientShares } from '../model/client-shares.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
-import { DAY_MS, type Instant, MINUTE_MS } from '../model/time.ts';
+import { DAY_MS, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { Claims } from '../oauth/accounts.ts';
+import type { SignInDemands } from '../oauth/ask-account.ts';
 import { loginUnknown } from '../oauth/login.ts';
 import { beginSignIn, completeSignIn, type PendingSignIn } from '../oauth/sign-in.ts';
 import type { OidcSettings } from '../settings/access-schema.ts';
 import {
   type AccessServices,
   accountIdOf,
+  deviceOf,
   rightsOf,
   SIGN_IN_PATH,
   type SignedIn,
   sessionLifeOf,
   signedInBy,
 } from './access.ts';
+import { isGuessable } from './guessable.ts';
 import { type Acting, recordAct, recordEntry } from './recording.ts';
 
 /** Lifetime of the cookie; each sign-in renews it. */
@@ -92,6 +95,8 @@ export interface Trier {
   caller: string;
   /** Known browser, or null. */
   rememberedBrowser: RememberedBrowser | null;
+  /** Header of the request; for the list of own sessions. */
+  userAgent?: string | undefined;
 }
 
 /** A new session and the values for the browser. */
@@ -106,16 +111,19 @@ export interface NewSession {
 /**
  * Begins a sign-in at the provider without storing data on the server. The browser keeps the encrypted values that the answer must match.
  * @param to next path after the sign-in
+ * @param isAgain the last sign-in is too old for a sensitive action, so the provider must not answer from its own session
  * @throws MirrorError `settings`, code `oidc-off`; as {@link beginSignIn}
  */
 export async function beginOidcSignIn(
   services: AccessServices,
   to: string,
+  isAgain = false,
 ): Promise<{ url: URL; sealedState: string }> {
   const oidc = requireOidc(services);
   const redirectUri = `${services.publicUrl() ?? ''}${SIGN_IN_PATH}/callback`;
-  const { url, pending } = await beginSignIn(services.serverOf(oidc), oidc.scopes, redirectUri);
-  const stored: StoredSignIn = { ...pending, to, endsAt: services.clock() + PENDING_LIFE_MS };
+  const demands = demandsOf(oidc, isAgain ? (services.settings()?.reauthenticateAfterMinutes ?? null) : null);
+  const { url, pending } = await beginSignIn(services.serverOf(oidc), oidc.scopes, redirectUri, demands);
+  const stored: StoredSignIn = { ...pending, demands, to, endsAt: services.clock() + PENDING_LIFE_MS };
   return { url, sealedState: services.sealer.seal(JSON.stringify(stored), PENDING_CONTEXT) };
 }
 
@@ -132,14 +140,25 @@ export async function endOidcSignIn(
 ): Promise<NewSession> {
   return limited(services, { ...callback.trier, account: null }, async () => {
     const oidc = requireOidc(services);
-    const { to, endsAt, ...pending } = openStored(services, callback.sealedState);
+    const { to, endsAt, demands, ...pending } = openStored(services, callback.sealedState);
     if (endsAt <= services.clock()) throw loginUnknown();
     const address = new URL(pending.redirectUri);
     address.search = callback.search;
-    const claims = await completeSignIn(services.serverOf(oidc), address, pending, signal);
+    const claims = await completeSignIn(services.serverOf(oidc), address, { ...pending, demands }, signal);
     const who = await requirePerson(services, oidc, claims);
-    return { ...(await beginSession(services, who)), to };
+    // Without `max_age`, a provider without `auth_time` possibly answers from an old session of its own.
+    const saidAt = typeof claims.auth_time === 'number' ? claims.auth_time * SECOND_MS : null;
+    const now = services.clock();
+    const authenticatedAt = Math.min(now, saidAt ?? (demands.maxAgeSeconds === null ? 0 : now));
+    return { ...(await beginSession(services, who, { ...deviceOf(callback.trier), authenticatedAt })), to };
   });
+}
+
+/** @param againMinutes longest age of the sign-in for a sensitive action; null: none is planned */
+function demandsOf({ acrValues, amr, maxAgeMinutes }: OidcSettings, againMinutes: number | null): SignInDemands {
+  const minutes = [maxAgeMinutes, againMinutes].filter((each) => typeof each === 'number');
+  const maxAgeSeconds = minutes.length === 0 ? null : Math.min(...minutes) * (MINUTE_MS / SECOND_MS);
+  return { acrValues, amr, maxAgeSeconds, needsAuthTime: maxAgeMinutes !== undefined };
 }
 
 /**
@@ -177,7 +196,7 @@ export async function signInByPassphrase(
   return limited(services, { ...trier, account: OWNER }, async () => {
     const isOn = services.settings()?.passphrase === true && passphrase.length <= LONGEST_PASSPHRASE;
     if (!isOn || !(await services.passphrase.fits(passphrase))) throw wrongPassphrase();
-    return beginSession(services, { way: 'passphrase' });
+    return beginSession(services, { way: 'passphrase' }, deviceOf(trier));
   });
 }
 
@@ -194,17 +213,20 @@ export async function describeSignInLink(
 /**
  * Uses a sign-in link: sets the passphrase and ends all sessions of the owner, or only signs in.
  * @param passphrase null: unchanged
- * @throws MirrorError `authorization`, code `login-unknown`; `settings`, code `passphrase-unusable`
+ * @param trier browser of the request; null if unknown
+ * @throws MirrorError `authorization`, code `login-unknown`, `passphrase-unusable` or `passphrase-guessable`
  */
 export async function useSignInLink(
   services: AccessServices,
   ticket: string,
   passphrase: string | null,
+  trier: Trier | null = null,
 ): Promise<Omit<NewSession, 'to'>> {
   const link = await describeSignInLink(services, ticket);
   if (link === null) throw loginUnknown();
   const isLong = passphrase !== null && [...passphrase].length >= SHORTEST_PASSPHRASE;
   if (passphrase === null ? link.mustSet : !isLong || passphrase.length > LONGEST_PASSPHRASE) throw unusable();
+  if (passphrase !== null && (await isGuessable(passphrase))) throw guessable();
   if ((await services.links.take(ticket)) === null) throw loginUnknown();
   if (passphrase !== null) {
     await recordAct(acting(services, STRANGER), { verb: 'set-passphrase', tenant: null }, async () => {
@@ -212,7 +234,7 @@ export async function useSignInLink(
       await services.sessions.endAll(accountIdOf({ way: 'passphrase' }));
     });
   }
-  return beginSession(services, { way: 'passphrase' });
+  return beginSession(services, { way: 'passphrase' }, trier === null ? {} : deviceOf(trier));
 }
 
 /** Ends one session of a user, or every session. @param who user of the session */
@@ -235,7 +257,11 @@ export function principalOf({ id, name }: { id: string; name: string }): Princip
   return { kind: id.startsWith('account:') ? 'account' : 'holder', name, id, claimed: null };
 }
 
-async function beginSession(services: AccessServices, who: SignedIn): Promise<Omit<NewSession, 'to'>> {
+async function beginSession(
+  services: AccessServices,
+  who: SignedIn,
+  start: Parameters<AccessServices['sessions']['begin']>[3],
+): Promise<Omit<NewSession, 'to'>> {
   const settings = services.settings();
   const rights = settings === null ? null : rightsOf(who, settings);
   if (settings === null || rights === null) throw notAllowed();
@@ -244,7 +270,7 @@ async function beginSession(services: AccessServices, who: SignedIn): Promise<Om
   // Recorded first: a sign-in that cannot be recorded is refused.
   const what = { way: who.way, level: rights.level, tenants: rights.tenants?.size ?? null };
   await recordEntry(acting(services, principalOf({ id, name })), about('sign-in', what), { outcome: 'done' });
-  return { session: await services.sessions.begin(id, who, sessionLifeOf(settings)), account: id };
+  return { session: await services.sessions.begin(id, who, sessionLifeOf(settings), start), account: id };
 }
 
 /**
@@ -324,6 +350,11 @@ function unusable(): MirrorError {
   const lengths = { shortest: SHORTEST_PASSPHRASE, longest: LONGEST_PASSPHRASE };
   const remedy = message('passphrase-unusable.remedy', lengths);
   return signInRefused('passphrase-unusable', message('passphrase-unusable'), remedy);
+}
+
+function guessable(): MirrorError {
+  const remedy = message('passphrase-guessable.remedy');
+  return signInRefused('passphrase-guessable', message('passphrase-guessable'), remedy);
 }
 
 function tooOften(retryAfterMs: number): MirrorError {

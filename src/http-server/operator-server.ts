@@ -7,6 +7,7 @@ import type { Problem } from '../model/problems.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { accessBy, addAccess, bearerIn } from './access/access.ts';
 import { isOfThisMachine } from './access/own-address.ts';
+import { addSessionsPage } from './access/sessions.ts';
 import { addSignIn } from './access/sign-in.ts';
 import { addApi } from './api/api.ts';
 import { type AppOptions, openApp, PAGES_POLICY } from './app.ts';
@@ -79,7 +80,7 @@ async function addAdministrators(app: FastifyInstance, { services, access, publi
   addAccess(app, accessBy(access, publicUrl));
   await addSignIn(app, access, { publicUrl, log: services.log });
   addApi(app, services);
-  addPages(app, services);
+  addPages(app, services, (pages) => addSessionsPage(pages, access, services, publicUrl));
 }
 
 /** @param problems null for callers who may see only the status */

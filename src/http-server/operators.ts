@@ -10,6 +10,8 @@ import { ACCESS_LEVELS, type AccessLevel, type AccessRights } from '../model/act
 import type { Services } from '../operations/operation.ts';
 
 export const SIGN_OUT_PATH = '/sign-out';
+/** Own sessions of the visitor. */
+export const SESSIONS_PATH = '/sessions';
 
 /** An administrator on the pages or the API. */
 export interface Visitor extends AccessRights {
@@ -17,6 +19,8 @@ export interface Visitor extends AccessRights {
   id: string;
   /** Displayed name: an e-mail address, or the name of a token. */
   name: string;
+  /** When the user of a session last authenticated; 0 if unknown, absent for a token. */
+  signedInAt?: number;
   /** CSRF proof in every form and every call that changes data. */
   csrf: string;
 }

@@ -131,4 +131,11 @@ export const DAEMON_EN = {
   'clinic.too-many-records.raise':
     'ask the clinic why the list is so long; if all its records are needed, raise limits.maxRecords in {file}',
   'server-away.cause': 'the server does not answer, or fails each request: {code}, {cause}',
+  'passphrase-guessable': 'the passphrase is easy to guess',
+  'passphrase-guessable.remedy': 'choose four random words, without names, dates, repetitions and rows of the keyboard',
+  'sign-in-again': 'the last sign-in is too old for this action',
+  'sign-in-again.remedy': 'sign in again, then repeat the action',
+  'sign-in-too-weak': 'the provider did not confirm the demanded sign-in: claim {claim}',
+  'sign-in-too-weak.remedy':
+    'correct acrValues, amr or maxAgeMinutes in operator.access.oidc, or the rules of the provider for this client',
 } as const;

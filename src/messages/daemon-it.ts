@@ -136,4 +136,11 @@ export const DAEMON_IT = {
   'clinic.too-many-records.raise':
     'chiedere alla clinica perché l’elenco è così lungo; se tutti i record servono, aumentare limits.maxRecords in {file}',
   'server-away.cause': 'il server non risponde, o rifiuta ogni richiesta: {code}, {cause}',
+  'passphrase-guessable': 'la passphrase è facile da indovinare',
+  'passphrase-guessable.remedy': 'scegliere quattro parole a caso, senza nomi, date, ripetizioni e file di tasti',
+  'sign-in-again': 'l’ultimo accesso è troppo vecchio per questa azione',
+  'sign-in-again.remedy': 'accedere di nuovo, poi ripetere l’azione',
+  'sign-in-too-weak': 'il provider non ha confermato l’accesso richiesto: claim {claim}',
+  'sign-in-too-weak.remedy':
+    'correggere acrValues, amr o maxAgeMinutes in operator.access.oidc, o le regole del provider per questo client',
 } as const satisfies Record<keyof typeof DAEMON_EN, string>;

@@ -16,6 +16,18 @@ type CallServer = <Result>(
   run: (configuration: openid.Configuration) => Promise<Result>,
 ) => Promise<Result>;
 
+/** What the provider must confirm in the id_token, beyond the identity (OpenID Connect Core sections 2 and 3.1.2.1). */
+export interface SignInDemands {
+  /** Requested, and one of them must be the claim `acr`; empty: any. */
+  acrValues: readonly string[];
+  /** All of them must be in the claim `amr`; no parameter requests them. */
+  amr: readonly string[];
+  /** Requested as `max_age`, and compared with `auth_time`; null: any age. */
+  maxAgeSeconds: number | null;
+  /** Whether an answer without `auth_time` is refused even from a provider that announces no such claim. */
+  needsAuthTime: boolean;
+}
+
 /** Authorization server for a request, with its signal. */
 interface AskedServer {
   reach: Reach;
@@ -54,22 +66,49 @@ export async function readAccount(
 
 /**
  * Returns the claims of an id_token, combined with the userinfo endpoint: some providers report e-mail addresses and groups only there.
- * @throws MirrorError `authorization`, code `id-token-rejected`, also without an id_token; `remote` if the keys cannot be fetched at the
- * moment
+ * @throws MirrorError `authorization`, code `id-token-rejected`, also without an id_token, or `sign-in-too-weak`; `remote` if the keys cannot
+ * be fetched at the moment
  */
-export async function readClaims(server: AskedServer, answer: LoginAnswer, nonce: string): Promise<Claims> {
+export async function readClaims(
+  server: AskedServer,
+  answer: LoginAnswer,
+  { nonce, demands }: { nonce: string; demands: SignInDemands },
+): Promise<Claims> {
   const { metadata, call, signal } = server;
   const { names, skewMs, accessToken } = answer;
   const claims = await validateIdToken(server, names.idToken ?? '', { nonce, skewMs });
+  const isTimeAnnounced = metadata.claims_supported?.includes('auth_time') === true;
+  const unmet = unmetDemand(claims, demands, isTimeAnnounced, server.reach.clock() + skewMs);
+  if (unmet !== null) throw tooWeak(unmet);
   if (metadata.userinfo_endpoint === undefined) return claims;
   const asked = call('userinfo', signal, (configuration) =>
     openid.fetchUserInfo(configuration, accessToken, String(claims.sub)),
   );
   // The id_token identifies the user. A failed userinfo request only reduces the known data, and never admits a user.
-  const { email, email_verified, ...others } = (await asked.catch(() => null)) ?? {};
+  const fromUserinfo: Claims = (await asked.catch(() => null)) ?? {};
+  // Only the id_token proves when the user authenticated.
+  const { email, email_verified, auth_time: _, ...others } = fromUserinfo;
   // `email_verified` applies only to the e-mail address from the same source.
   const ofAddress = 'email' in claims || 'email_verified' in claims ? {} : { email, email_verified };
   return { ...others, ...ofAddress, ...claims };
+}
+
+/**
+ * Returns the name of a claim of the id_token that does not meet the demands; null if all do. A provider that announces `auth_time` must
+ * send it for `max_age` (OpenID Connect Core section 3.1.3.7): otherwise the user removed `max_age` from the request in the browser.
+ */
+function unmetDemand(
+  { acr, amr, auth_time: authTime }: Claims,
+  { acrValues, amr: methods, maxAgeSeconds, needsAuthTime }: SignInDemands,
+  isTimeAnnounced: boolean,
+  now: number,
+): string | null {
+  if (acrValues.length > 0 && !acrValues.some((value) => value === acr)) return 'acr';
+  const used: readonly unknown[] = Array.isArray(amr) ? amr : [];
+  if (!methods.every((method) => used.includes(method))) return 'amr';
+  if (maxAgeSeconds === null || (authTime === undefined && !needsAuthTime && !isTimeAnnounced)) return null;
+  const ageSeconds = typeof authTime === 'number' ? now / SECOND_MS - authTime : Number.POSITIVE_INFINITY;
+  return ageSeconds <= maxAgeSeconds + TOLERANCE_SECONDS && ageSeconds >= -TOLERANCE_SECONDS ? null : 'auth_time';
 }
 
 async function askAccount(
@@ -142,6 +181,13 @@ function issuerOf(issuers: readonly string[], { iss, tid }: Claims): string {
   const directory = typeof tid === 'string' && DIRECTORY.test(tid) ? tid : '';
   const filled = issuers.map((issuer) => issuer.replace('{tid}', directory));
   return filled.find((issuer) => issuer === iss) ?? filled[0] ?? '';
+}
+
+function tooWeak(claim: string): MirrorError {
+  return new MirrorError(message('sign-in-too-weak', { claim }), {
+    ...{ actor: 'authorization', code: 'sign-in-too-weak', retry: 'never' },
+    remedy: message('sign-in-too-weak.remedy'),
+  });
 }
 
 function rejected(cause?: unknown): MirrorError {

@@ -1,11 +1,11 @@
 import { createPrivateKey, type KeyObject, sign, X509Certificate } from 'node:crypto';
 import * as openid from 'openid-client';
+import { message } from '../messages/message.ts';
+import { MirrorError } from '../model/errors.ts';
 import { type Instant, SECOND_MS } from '../model/time.ts';
-import type { TokenOutcome } from './authorizer.ts';
 import { toMirrorError } from './errors.ts';
 import { isPlainHttp } from './providers.ts';
-import { readTokens } from './server.ts';
-import { type Reach, recordingFetch } from './token-requests.ts';
+import { type Reach, readTokens, recordingFetch, type TokenOutcome } from './token-requests.ts';
 
 /** Key and certificate that authenticate an application. */
 export interface Certificate {
@@ -30,6 +30,33 @@ export function readCertificate(pem: string): Certificate | null {
     // The error may quote the key.
     return null;
   }
+}
+
+/** Parses as {@link readCertificate}. @param connection names the certificate in the error. @throws MirrorError `settings`, code `client-certificate` */
+export function requireCertificate(pem: string, connection: string): Certificate {
+  const read = readCertificate(pem);
+  if (read !== null) return read;
+  throw new MirrorError(message('client-certificate', { connection }), {
+    ...{ actor: 'settings', code: 'client-certificate', retry: 'never' },
+    remedy: message('client-certificate.remedy'),
+  });
+}
+
+/**
+ * Creates the authentication `private_key_jwt` of a client (RFC 7523, OpenID Connect Core section 9), with a new assertion per request.
+ * Microsoft finds the registered certificate by `x5t`.
+ * @see https://learn.microsoft.com/entra/identity-platform/certificate-credentials
+ */
+export function signedProof({ key, thumbprint }: Certificate): (tokenEndpoint: string) => openid.ClientAuth {
+  const algorithm = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
+  const signingKey = key.toCryptoKey(algorithm, false, ['sign']);
+  return (tokenEndpoint) =>
+    openid.PrivateKeyJwt(signingKey, {
+      [openid.modifyAssertion]: (header, payload) => {
+        header.x5t = thumbprint;
+        payload.aud = tokenEndpoint;
+      },
+    });
 }
 
 /** Content of an assertion with its signing key. */

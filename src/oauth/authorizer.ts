@@ -10,7 +10,7 @@ import { accessRefreshAt, dueForRefresh, isUsable, type RefreshRules } from './d
 import { loginEnded, notConnected, REFUSAL_UNCONFIRMED } from './errors.ts';
 import { baseUrlOf, requireBaseUrl } from './providers.ts';
 import type { Refresher } from './refresh.ts';
-import type { TokenAnswer } from './token-requests.ts';
+import type { TokenOutcome } from './token-requests.ts';
 
 /** Provides the Authorization header of a connection to connectors and the clinic's client. */
 export interface ConnectionAuthorizer {
@@ -271,11 +271,6 @@ async function refuseKey(connection: string, what: 'token' | 'key'): Promise<nev
     remedy: message('key-refused.remedy', { what }),
   });
 }
-
-/** Result of a token request; `skewMs` is server clock minus local clock, 0 without a Date header. */
-export type TokenOutcome =
-  | { error: null; tokens: TokenAnswer; skewMs: number }
-  | { error: MirrorError; skewMs: number };
 
 /** Requests a token once, with proofs dated `now`. Never throws. */
 type TokenRequest = (now: Instant) => Promise<TokenOutcome>;

@@ -2,13 +2,12 @@ import * as openid from 'openid-client';
 import { message, type Text } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { type Instant, SECOND_MS } from '../model/time.ts';
-import { type Certificate, readCertificate } from './assertion.ts';
+import { requireCertificate, signedProof } from './assertion.ts';
 import type { ConnectionAuthorizer } from './authorizer.ts';
-import { createHeldTokenAuthorizer, type TokenOutcome } from './authorizer.ts';
+import { createHeldTokenAuthorizer } from './authorizer.ts';
 import { oauthErrorCode, toMirrorError } from './errors.ts';
 import { isPlainHttp, type Provider } from './providers.ts';
-import { readTokens } from './server.ts';
-import { type Reach, recordingFetch } from './token-requests.ts';
+import { type Reach, readTokens, recordingFetch, type TokenOutcome } from './token-requests.ts';
 
 /**
  * Application that authenticates as itself, with a client secret or a certificate.
@@ -49,18 +48,12 @@ export function createClientCredentialsAuthorizer(
 }
 
 /** Creates the client authentication of one request. */
-type Proof = (tokenEndpoint: string) => Promise<openid.ClientAuth>;
+type Proof = (tokenEndpoint: string) => openid.ClientAuth;
 
 function proofOf({ connection, certificate }: ClientCredentialsSettings, provider: Provider): Proof {
-  if (certificate !== null) {
-    const read = readCertificate(certificate);
-    if (read !== null) return (tokenEndpoint) => signedProof(read, tokenEndpoint);
-    throw settingsError('client-certificate', message('client-certificate', { connection }), {
-      remedy: message('client-certificate.remedy'),
-    });
-  }
+  if (certificate !== null) return signedProof(requireCertificate(certificate, connection));
   const secret = provider.clientSecret;
-  if (secret !== null) return async () => openid.ClientSecretPost(secret);
+  if (secret !== null) return () => openid.ClientSecretPost(secret);
   throw settingsError('client-proof-missing', message('oauth.client-proof-missing', { connection }), {
     remedy: message('oauth.client-proof-missing.remedy'),
   });
@@ -75,7 +68,7 @@ async function requestToken(proof: Proof, scope: string | null, reach: Reach, no
       { issuer: provider.issuer, token_endpoint: tokenEndpoint },
       provider.clientId,
       { [openid.clockSkew]: Math.round((now - clock()) / SECOND_MS) },
-      await proof(tokenEndpoint),
+      proof(tokenEndpoint),
     );
     if (isPlainHttp(tokenEndpoint)) openid.allowInsecureRequests(configuration);
     configuration[openid.customFetch] = recording.fetch;
@@ -85,18 +78,6 @@ async function requestToken(proof: Proof, scope: string | null, reach: Reach, no
     const facts = recording.facts();
     return { error: toMirrorError(error, facts), skewMs: facts?.skewMs ?? 0 };
   }
-}
-
-/** @see https://learn.microsoft.com/entra/identity-platform/certificate-credentials */
-async function signedProof({ key, thumbprint }: Certificate, tokenEndpoint: string): Promise<openid.ClientAuth> {
-  const algorithm = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
-  const signingKey = key.toCryptoKey(algorithm, false, ['sign']);
-  return openid.PrivateKeyJwt(signingKey, {
-    [openid.modifyAssertion]: (header, payload) => {
-      header.x5t = thumbprint;
-      payload.aud = tokenEndpoint;
-    },
-  });
 }
 
 /**

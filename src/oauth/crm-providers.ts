@@ -32,6 +32,7 @@ export interface OAuthProviderSettings {
   issuer: string | null;
   clientId: string;
   clientSecret: string | null;
+  certificate?: string | null;
   loginParameters: Readonly<Record<string, string>>;
 }
 
@@ -99,6 +100,7 @@ export function oauthProvider(settings: OAuthProviderSettings): Provider {
     issuer: issuer ?? new URL(authorization).origin,
     clientId,
     clientSecret,
+    certificate: settings.certificate ?? null,
     endpoints: {
       authorization,
       token: requireSecureUrl(settings.tokenEndpoint, 'the tokenEndpoint'),

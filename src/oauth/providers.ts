@@ -14,6 +14,8 @@ export interface Provider {
   clientId: string;
   /** Null for a client without a secret, authenticated only by PKCE. */
   clientSecret: string | null;
+  /** PEM that authenticates the client by `private_key_jwt` instead of the secret; absent or null: the secret. */
+  certificate?: string | null;
   /** Null: the discovery document of the issuer names the endpoints. */
   endpoints: ProviderEndpoints | null;
   /** Overrides the discovery document; the clinic's specification names no device endpoint. */
@@ -41,6 +43,7 @@ interface ClinicProviderSettings {
   authUrl: string;
   clientId: string;
   clientSecret: string | null;
+  certificate?: string | null;
   /** Whether the discovery document names the endpoints; otherwise the endpoints of the specification are used. Default true. */
   discovery?: boolean;
   deviceEndpoint?: string | null;
@@ -82,6 +85,7 @@ export function clinicProvider(settings: ClinicProviderSettings): Provider {
     issuer,
     clientId: settings.clientId,
     clientSecret: settings.clientSecret,
+    certificate: settings.certificate ?? null,
     endpoints: discovery
       ? null
       : { authorization: `${base}/connect/authorize`, token: `${base}/connect/token`, revocation: null },

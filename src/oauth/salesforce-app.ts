@@ -1,7 +1,6 @@
 import { message } from '../messages/message.ts';
-import { MirrorError } from '../model/errors.ts';
 import { MINUTE_MS } from '../model/time.ts';
-import { readCertificate, requestByAssertion, signAssertion } from './assertion.ts';
+import { requestByAssertion, requireCertificate, signAssertion } from './assertion.ts';
 import type { ConnectionAuthorizer } from './authorizer.ts';
 import { createHeldTokenAuthorizer } from './authorizer.ts';
 import { applicationError, createClientCredentialsAuthorizer } from './client-credentials.ts';
@@ -57,12 +56,5 @@ export function audienceOf(loginUrl: string): string {
 }
 
 function keyOf({ connection, certificate }: SalesforceAppSettings) {
-  const read = certificate === null ? null : readCertificate(certificate);
-  if (read !== null) return read.key;
-  throw new MirrorError(message('client-certificate', { connection }), {
-    actor: 'settings',
-    code: 'client-certificate',
-    retry: 'never',
-    remedy: message('client-certificate.remedy'),
-  });
+  return requireCertificate(certificate ?? '', connection).key;
 }

@@ -2,19 +2,18 @@ import * as openid from 'openid-client';
 import { message, type Text } from '../messages/message.ts';
 import type { Account } from '../model/credentials.ts';
 import { MirrorError } from '../model/errors.ts';
-import { STORED_LIMITS } from '../model/stored-limits.ts';
 import { HOUR_MS, type Instant } from '../model/time.ts';
 import { accountOfNames, type Claims } from './accounts.ts';
-import { readAccount, readClaims } from './ask-account.ts';
+import { readAccount, readClaims, type SignInDemands } from './ask-account.ts';
+import { requireCertificate, signedProof } from './assertion.ts';
 import { type AnswerFacts, refreshError, toMirrorError } from './errors.ts';
-import { isPlainHttp, isSecureUrl, mayBeNamedBy, type Provider, readBaseUrl } from './providers.ts';
+import { isPlainHttp, isSecureUrl, mayBeNamedBy, type Provider } from './providers.ts';
 import {
   type LoginAnswer,
   type Reach,
   readNames,
+  readTokens,
   recordingFetch,
-  refreshLifeMs,
-  secondsToMs,
   type TokenAnswer,
 } from './token-requests.ts';
 
@@ -32,7 +31,11 @@ export interface AuthorizationServer {
   /** Returns the account of an authorization, see {@link readAccount}. */
   accountOf(answer: LoginAnswer, nonce: string | null, signal: AbortSignal): Promise<Account | null>;
   /** Returns the claims of a user, see {@link readClaims}. */
-  claimsOf(answer: LoginAnswer, nonce: string, signal: AbortSignal): Promise<Claims>;
+  claimsOf(
+    answer: LoginAnswer,
+    checks: { nonce: string; demands: SignInDemands },
+    signal: AbortSignal,
+  ): Promise<Claims>;
   /** Sends one refresh request without retries. */
   refresh(refreshToken: string, signal: AbortSignal): Promise<TokenAnswer>;
   /** Starts an authorization by device code (RFC 8628 section 3.1). */
@@ -54,6 +57,7 @@ interface CallOptions {
 export function createAuthorizationServer(reach: Reach): AuthorizationServer {
   const { provider, clock } = reach;
   const metadata = createMetadata(reach);
+  const configured = configuring(provider, metadata);
 
   async function call<Result>(
     label: string,
@@ -61,7 +65,7 @@ export function createAuthorizationServer(reach: Reach): AuthorizationServer {
     run: (configuration: openid.Configuration) => Promise<Result>,
     { onFacts, toError = toMirrorError }: CallOptions = {},
   ): Promise<Result> {
-    const configuration = configure(await metadata(), provider);
+    const configuration = await configured();
     const recording = recordingFetch(reach, label, signal);
     configuration[openid.customFetch] = recording.fetch;
     try {
@@ -91,10 +95,9 @@ export function createAuthorizationServer(reach: Reach): AuthorizationServer {
   return {
     provider,
     accountOf: async (answer, nonce, signal) => readAccount(await asked(signal), answer, nonce),
-    claimsOf: async (answer, nonce, signal) => readClaims(await asked(signal), answer, nonce),
+    claimsOf: async (answer, checks, signal) => readClaims(await asked(signal), answer, checks),
     async authorizationUrl(parameters) {
-      const configuration = configure(await metadata(), provider);
-      return openid.buildAuthorizationUrl(configuration, { ...provider.loginParameters, ...parameters });
+      return openid.buildAuthorizationUrl(await configured(), { ...provider.loginParameters, ...parameters });
     },
     exchangeCode: (response, { state, codeVerifier }, signal) =>
       requestTokens(signal, (configuration) =>
@@ -122,32 +125,20 @@ export function createAuthorizationServer(reach: Reach): AuthorizationServer {
   };
 }
 
-/** Converts the answer of openid-client. */
-export function readTokens(answer: openid.TokenEndpointResponse, sentAt: Instant): TokenAnswer {
-  return {
-    accessToken: answer.access_token,
-    refreshToken: answer.refresh_token ?? null,
-    accessLifeMs: secondsToMs(answer.expires_in),
-    refreshLifeMs: refreshLifeMs(answer),
-    scopes: answer.scope === undefined ? null : splitScopes(answer.scope.slice(0, STORED_LIMITS.scopes)),
-    baseUrl: readBaseUrl(answer.instance_url),
-    account: null,
-    sentAt,
+/** Returns a function that configures one request. @throws MirrorError `settings`, code `client-certificate` */
+function configuring(provider: Provider, metadata: () => Promise<openid.ServerMetadata>) {
+  const { certificate = null, clientSecret } = provider;
+  const prove = certificate === null ? null : signedProof(requireCertificate(certificate, provider.name));
+  return async () => {
+    const server = await metadata();
+    const { token_endpoint: tokenEndpoint = provider.issuer } = server;
+    const secret = clientSecret === null ? openid.None() : openid.ClientSecretPost(clientSecret);
+    const authentication = prove?.(tokenEndpoint) ?? secret;
+    const configuration = new openid.Configuration(server, provider.clientId, undefined, authentication);
+    // Plain http endpoints were checked to be on this host.
+    if (isPlainHttp(provider.issuer) || isPlainHttp(tokenEndpoint)) openid.allowInsecureRequests(configuration);
+    return configuration;
   };
-}
-
-function splitScopes(scope: string): string[] {
-  return scope.split(/[\s,]+/).filter((each) => each !== '');
-}
-
-function configure(server: openid.ServerMetadata, provider: Provider): openid.Configuration {
-  const authentication =
-    provider.clientSecret === null ? openid.None() : openid.ClientSecretPost(provider.clientSecret);
-  const configuration = new openid.Configuration(server, provider.clientId, undefined, authentication);
-  // Plain http endpoints were checked to be on this host.
-  const { token_endpoint: tokenEndpoint = provider.issuer } = server;
-  if (isPlainHttp(provider.issuer) || isPlainHttp(tokenEndpoint)) openid.allowInsecureRequests(configuration);
-  return configuration;
 }
 
 const METADATA_LIFE_MS = HOUR_MS;

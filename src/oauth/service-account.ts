@@ -5,10 +5,10 @@ import { MirrorError } from '../model/errors.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import { requestByAssertion, signAssertion } from './assertion.ts';
 import type { ConnectionAuthorizer } from './authorizer.ts';
-import { createHeldTokenAuthorizer, type TokenOutcome } from './authorizer.ts';
+import { createHeldTokenAuthorizer } from './authorizer.ts';
 import { oauthErrorCode } from './errors.ts';
 import { isSecureUrl, type Provider } from './providers.ts';
-import type { Reach } from './token-requests.ts';
+import type { Reach, TokenOutcome } from './token-requests.ts';
 
 /** Google service account that acts for a user of its organisation (domain-wide delegation). */
 export interface ServiceAccountSettings {

@@ -1,5 +1,6 @@
 import { calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client';
 import type { Claims } from './accounts.ts';
+import type { SignInDemands } from './ask-account.ts';
 import { callbackError } from './errors.ts';
 import { codeRefused, loginUnknown } from './login.ts';
 import type { AuthorizationServer } from './server.ts';
@@ -11,6 +12,7 @@ export interface PendingSignIn {
   state: string;
   nonce: string;
   codeVerifier: string;
+  demands: SignInDemands;
 }
 
 /**
@@ -21,25 +23,28 @@ export async function beginSignIn(
   server: AuthorizationServer,
   scopes: readonly string[],
   redirectUri: string,
+  demands: SignInDemands,
 ): Promise<{ url: URL; pending: PendingSignIn }> {
   const [state, nonce, codeVerifier] = [randomState(), randomNonce(), randomPKCECodeVerifier()];
   const url = await server.authorizationUrl({
     ...{ redirect_uri: redirectUri, scope: scopes.join(' '), state, nonce },
     code_challenge: await calculatePKCECodeChallenge(codeVerifier),
     code_challenge_method: 'S256',
+    ...(demands.acrValues.length === 0 ? {} : { acr_values: demands.acrValues.join(' ') }),
+    ...(demands.maxAgeSeconds === null ? {} : { max_age: String(demands.maxAgeSeconds) }),
   });
-  return { url, pending: { issuer: server.provider.issuer, redirectUri, state, nonce, codeVerifier } };
+  return { url, pending: { issuer: server.provider.issuer, redirectUri, state, nonce, codeVerifier, demands } };
 }
 
 /**
  * Completes a sign-in with the provider's redirect. Tokens are only used to identify the administrator.
  * @throws MirrorError `authorization`: `login-unknown` after a change of the provider, `login-refused`, `login-code-refused`,
- * `login-answer-rejected`, `id-token-rejected`; `remote` if the provider is unavailable
+ * `login-answer-rejected`, `id-token-rejected`, `sign-in-too-weak`; `remote` if the provider is unavailable
  */
 export async function completeSignIn(
   server: AuthorizationServer,
   callback: URL,
-  { issuer, redirectUri, state, nonce, codeVerifier }: PendingSignIn,
+  { issuer, redirectUri, state, nonce, codeVerifier, demands }: PendingSignIn,
   signal: AbortSignal,
 ): Promise<Claims> {
   if (server.provider.issuer !== issuer) throw loginUnknown();
@@ -49,5 +54,5 @@ export async function completeSignIn(
   const refusal = callbackError(response);
   if (refusal !== null) throw refusal;
   const answer = await server.exchangeCode(response, { state, codeVerifier }, signal).catch(codeRefused);
-  return server.claimsOf(answer, nonce, signal);
+  return server.claimsOf(answer, { nonce, demands }, signal);
 }

@@ -1,11 +1,13 @@
-import type { CustomFetch } from 'openid-client';
+import type { CustomFetch, TokenEndpointResponse } from 'openid-client';
 import type { Budget, HttpClient } from '../http/client.ts';
 import { retryAfterMs, serverNow } from '../http/retry.ts';
 import type { Account } from '../model/credentials.ts';
+import type { MirrorError } from '../model/errors.ts';
 import { parseJson } from '../model/json.ts';
+import { STORED_LIMITS } from '../model/stored-limits.ts';
 import { type Clock, type Instant, SECOND_MS } from '../model/time.ts';
 import type { AnswerFacts } from './errors.ts';
-import type { Provider } from './providers.ts';
+import { type Provider, readBaseUrl } from './providers.ts';
 
 /** Data for reaching an authorization server. */
 export interface Reach {
@@ -172,3 +174,26 @@ function parseObject(text: string): Record<string, unknown> | null {
     ? (value as Record<string, unknown>)
     : null;
 }
+
+/** Converts the answer of openid-client. */
+export function readTokens(answer: TokenEndpointResponse, sentAt: Instant): TokenAnswer {
+  return {
+    accessToken: answer.access_token,
+    refreshToken: answer.refresh_token ?? null,
+    accessLifeMs: secondsToMs(answer.expires_in),
+    refreshLifeMs: refreshLifeMs(answer),
+    scopes: answer.scope === undefined ? null : splitScopes(answer.scope.slice(0, STORED_LIMITS.scopes)),
+    baseUrl: readBaseUrl(answer.instance_url),
+    account: null,
+    sentAt,
+  };
+}
+
+function splitScopes(scope: string): string[] {
+  return scope.split(/[\s,]+/).filter((each) => each !== '');
+}
+
+/** Result of a token request; `skewMs` is server clock minus local clock, 0 without a Date header. */
+export type TokenOutcome =
+  | { error: null; tokens: TokenAnswer; skewMs: number }
+  | { error: MirrorError; skewMs: number };

@@ -58,6 +58,26 @@ function oidcSection(secrets: SecretSchemas) {
         .default(['openid', 'email', 'profile'])
         .refine((scopes) => scopes.includes('openid'), issueText(message('settings.openid')))
         .describe('Scopes of the sign-in request.'),
+      acrValues: z
+        .array(text)
+        .default([])
+        .meta({
+          description:
+            'Requests one of these authentication levels (`acr_values`), and refuses an id_token with another `acr`. Empty: any.',
+          examples: [['urn:example:mfa']],
+        }),
+      amr: z
+        .array(text)
+        .default([])
+        .meta({
+          description: 'Refuses an id_token whose claim `amr` does not contain all of these methods (RFC 8176).',
+          examples: [['mfa']],
+        }),
+      maxAgeMinutes: wholeNumber(1, 10_080)
+        .optional()
+        .describe(
+          'Requests a sign-in with the provider within these minutes (`max_age`), and refuses an id_token with an older `auth_time`, or without it. Without a value any age is allowed.',
+        ),
       groupsClaim: text.default('groups').describe("Claim of the id_token that contains the user's groups."),
       people: z
         .array(person)
@@ -96,6 +116,11 @@ export function accessSection(secrets: SecretSchemas) {
       idleMinutes: wholeNumber(5, 1_440)
         .default(60)
         .describe('Minutes without activity after which a session expires.'),
+      reauthenticateAfterMinutes: wholeNumber(1, 1_440)
+        .default(15)
+        .describe(
+          'Minutes after a sign-in within which a user can do sensitive actions: add, change or remove tenants, forget, back up, restore, approve where two people must approve. Later the user must sign in again.',
+        ),
       requestsPerMinute: z
         .strictObject({
           token: perMinute(1_200).describe('Limit for a program with an access token.'),

@@ -54,6 +54,15 @@ export function certificate(secrets: SecretSchemas) {
   );
 }
 
+/** A key with certificate that authenticates a client at its authorization server instead of a secret. */
+export function clientKey(secrets: SecretSchemas) {
+  return certificate(secrets)
+    .optional()
+    .describe(
+      'PEM file with an RSA private key and the certificate, for a registration with `private_key_jwt` (RS256). Replaces `clientSecret`.',
+    );
+}
+
 /** This host by IP address or name: the only destination of secrets over plain http (RFC 8252 section 8.3). */
 const THIS_MACHINE = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
@@ -177,6 +186,7 @@ export function oauthClient(secrets: SecretSchemas) {
     clientId: registrationId(),
     clientSecret: optionalClientSecret(secrets),
     clientSecretEndsOn: secretEndsOn,
+    certificate: clientKey(secrets),
     budget: budget({ requestsPerMinute: 120, burst: 20 }),
   });
 }

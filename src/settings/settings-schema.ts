@@ -5,6 +5,7 @@ import { baseAddress, mapOf, name, network, text, wholeNumber } from './common-s
 import {
   budget,
   certificate,
+  clientKey,
   hubSpotClient,
   oauthClient,
   optionalClientSecret,
@@ -37,6 +38,7 @@ function clinicClient(secrets: SecretSchemas) {
     clientId: registrationId(),
     clientSecret: optionalClientSecret(secrets),
     clientSecretEndsOn: secretEndsOn,
+    certificate: clientKey(secrets),
     discovery: z
       .boolean()
       .default(true)

@@ -99,10 +99,36 @@ export interface SessionLife {
 /** Longer than the longest session (`operator.access.sessionHours`). */
 const LONGEST_MS = 8 * DAY_MS;
 
-interface StoredSession<Who> {
+/** Browser of a session, for the user's list of own sessions. */
+export interface SessionDevice {
+  /** Network of the client, such as `192.0.2.0/24`; null if unknown. */
+  network: string | null;
+  /** Family of the browser; null if unknown. */
+  browser: string | null;
+}
+
+/** Start of a session. */
+interface SessionStart extends SessionDevice {
+  /** When the user authenticated; 0 if unknown. */
+  authenticatedAt: Instant;
+}
+
+/** An open session. */
+export interface OpenSession<Who> extends SessionStart {
   account: string;
   who: Who;
   beganAt: Instant;
+}
+
+/** A session in its user's list. */
+export interface ListedSession extends SessionDevice {
+  /** Hash of the browser's secret. */
+  id: string;
+  beganAt: Instant;
+  lastUsedAt: Instant;
+}
+
+interface StoredSession<Who> extends OpenSession<Who> {
   /** Era of the account when the session started: a different era means that all sessions were ended. */
   era: string;
 }
@@ -110,35 +136,77 @@ interface StoredSession<Who> {
 /** Sessions of browsers. `Who` is plain data. */
 export type SessionStore<Who> = ReturnType<typeof createSessionStore<Who>>;
 
-/** Opens the sessions of an installation. Keys are hashes of the browsers' secrets; values are encrypted because they identify users. */
-export function createSessionStore<Who>(redis: RedisClient, sealer: Sealer, clock: Clock) {
-  const keyOf = (session: string) => keys.session(digestOf(session));
+/** Reads stored sessions; an ended session is removed. */
+function createSessionReader<Who>(redis: RedisClient, sealer: Sealer, clock: Clock) {
   const storedAt = (key: string) => sealedValue<StoredSession<Who>>(key, { redis, sealer, kind: 'access' });
   const eraOf = async (account: string) => (await redis.get(keys.sessionsEra(digestOf(account)))) ?? '';
-  /** Returns the user of a session without extending the session. */
-  async function look(session: string, { mostMs }: SessionLife): Promise<Who | null> {
-    const stored = await storedAt(keyOf(session)).get();
+  async function openAt(key: string, { mostMs }: SessionLife): Promise<OpenSession<Who> | null> {
+    const stored = await storedAt(key).get();
     if (stored === null) return null;
-    const { account, who, beganAt, era } = stored;
-    const isOver = clock() >= beganAt + mostMs || era !== (await eraOf(account));
-    if (isOver) await redis.del(keyOf(session));
-    return isOver ? null : who;
+    const { era, ...session } = stored;
+    const isOver = clock() >= session.beganAt + mostMs || era !== (await eraOf(session.account));
+    if (isOver) await redis.del(key);
+    return isOver ? null : session;
+  }
+  return { storedAt, eraOf, openAt };
+}
+
+/** Opens the sessions of an installation. Keys are hashes of the browsers' secrets; values are encrypted because they identify users. */
+export function createSessionStore<Who>(redis: RedisClient, sealer: Sealer, clock: Clock) {
+  const { storedAt, eraOf, openAt } = createSessionReader<Who>(redis, sealer, clock);
+  const keyOf = (session: string) => keys.session(digestOf(session));
+  const listOf = (account: string) => keys.sessionsOf(digestOf(account));
+  /** Returns a session without extending the session; null if absent or expired. */
+  const look = (session: string, life: SessionLife) => openAt(keyOf(session), life);
+  /** Returns the open sessions of an account, newest first. Ids of ended sessions are removed. */
+  async function list(account: string, life: SessionLife): Promise<ListedSession[]> {
+    const listed: ListedSession[] = [];
+    for (const id of await redis.smembers(listOf(account))) {
+      const session = await openAt(keys.session(id), life);
+      // The ids in Redis are not encrypted: another user's session is not listed.
+      if (session?.account !== account) {
+        await redis.srem(listOf(account), id);
+        continue;
+      }
+      const { beganAt, network, browser } = session;
+      const unusedMs = Math.max(0, life.idleMs - (await redis.pttl(keys.session(id))));
+      listed.push({ id, beganAt, lastUsedAt: Math.max(beganAt, clock() - unusedMs), network, browser });
+    }
+    return listed.sort((one, other) => other.beganAt - one.beganAt);
   }
   return {
     look,
-    /** Starts a session. @param account account for ending all sessions of a user. @returns 256 random bits, kept by the browser */
-    async begin(account: string, who: Who, { idleMs }: SessionLife): Promise<string> {
+    list,
+    /** Returns the id of a session in the list. */
+    idOf: digestOf,
+    /**
+     * Starts a session.
+     * @param account account for ending all sessions of a user
+     * @param start default: the user authenticated now, in an unknown browser
+     * @returns 256 random bits, kept by the browser
+     */
+    async begin(account: string, who: Who, life: SessionLife, start: Partial<SessionStart> = {}): Promise<string> {
       const session = randomBytes(32).toString('base64url');
-      const era = await eraOf(account);
+      const [era, beganAt] = [await eraOf(account), clock()];
       await redis.pexpire(keys.sessionsEra(digestOf(account)), LONGEST_MS);
-      await storedAt(keyOf(session)).setFor(idleMs, { account, who, beganAt: clock(), era });
+      const started = { authenticatedAt: beganAt, network: null, browser: null, ...start };
+      await storedAt(keyOf(session)).setFor(life.idleMs, { account, who, beganAt, era, ...started });
+      await list(account, life);
+      await redis.sadd(listOf(account), digestOf(session));
+      await redis.pexpire(listOf(account), LONGEST_MS);
       return session;
     },
-    /** Returns the user of a session and extends the session; null if absent or expired. */
-    async use(session: string, life: SessionLife): Promise<Who | null> {
-      const who = await look(session, life);
+    /** Returns a session and extends the session; null if absent or expired. */
+    async use(session: string, life: SessionLife): Promise<OpenSession<Who> | null> {
+      const open = await look(session, life);
       // A session that was ended meanwhile is absent and stays absent.
-      return who !== null && (await redis.pexpire(keyOf(session), life.idleMs)) === 1 ? who : null;
+      return open !== null && (await redis.pexpire(keyOf(session), life.idleMs)) === 1 ? open : null;
+    },
+    /** Ends sessions from the list of an account. @returns how many were open */
+    async endListed(account: string, ids: readonly string[], life: SessionLife): Promise<number> {
+      const own = (await list(account, life)).filter(({ id }) => ids.includes(id));
+      await Promise.all(own.map(({ id }) => redis.del(keys.session(id))));
+      return own.length;
     },
     async end(session: string): Promise<void> {
       await redis.del(keyOf(session));

@@ -77,6 +77,7 @@
  * | `cm:{clinic-mirror}:managed-revisions` | hash | permanent         | operator          | all processes |
  * | `cm:{clinic-mirror}:audit-log`       | hash   | permanent         | audit log         | audit log             |
  * | `cm:{clinic-mirror}:session:<hash>`  | string | idle time         | sign-in, pages    | pages, API            |
+ * | `cm:{clinic-mirror}:sessions-of:<hash of account>` | set | longest session | sign-in        | list of own sessions  |
  * | `cm:{clinic-mirror}:sessions-era:<hash of account>` | string | longest session | "sign out everywhere" | pages, API  |
  * | `cm:{clinic-mirror}:sign-in-link:<ticket hash>` | string | an hour   | daemon, operator  | sign-in, once         |
  * | `cm:{clinic-mirror}:sign-in-attempts:<who>` | string | quarter of an hour | sign-in      | sign-in               |
@@ -209,6 +210,7 @@ export const keys = {
   managedRevisions: shared('managed-revisions'),
   auditLog: shared('audit-log'),
   session: sharedEach('session'),
+  sessionsOf: sharedEach('sessions-of'),
   sessionsEra: sharedEach('sessions-era'),
   signInLink: sharedEach('sign-in-link'),
   signInAttempts: sharedEach('sign-in-attempts'),

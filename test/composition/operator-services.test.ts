@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { createLoginServices } from '../../src/composition/operator-services.ts';
+import { createLoginServices, openOperatorServices } from '../../src/composition/operator-services.ts';
+import { openStatuses } from '../../src/control/statuses.ts';
+import { MINUTE_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
 import { openComposition } from './open-composition.ts';
 
@@ -18,6 +20,17 @@ const errorOf = (work: () => unknown) => {
   }
   return null;
 };
+
+test('a session is too old for sensitive actions after the minutes of the settings; a token never is', () => {
+  const access = 'operator: { port: 0, access: { reauthenticateAfterMinutes: 20 } }';
+  const { composition } = open(access);
+  const { acting } = openOperatorServices(composition, openStatuses(), null);
+  const now = composition.installation.clock();
+  const visitor = { id: 'owner', name: 'owner', level: 'owner', tenants: null, csrf: '' } as const;
+  const ages = [19 * MINUTE_MS, 20 * MINUTE_MS + 60_000, now].map((ageMs) => now - ageMs);
+  const isStale = ages.map((signedInAt) => acting({ ...visitor, signedInAt }, null).isStale);
+  expect([...isStale, acting(visitor, null).isStale]).toEqual([false, true, true, false]);
+});
 
 describe('a connection', () => {
   test('at the clinic is verified before it is stored; others are not', () => {

@@ -42,6 +42,28 @@ async function outcomeOf(acting: Acting, about: ActAbout): Promise<string> {
   return recordAct(acting, about, async () => 'done').catch(({ code }: MirrorError) => code);
 }
 
+describe('with a session whose sign-in is old', () => {
+  const stale = (acting: ReturnType<typeof openActing>) => Object.assign(acting, { isStale: true });
+
+  test.each(['forget', 'restore', 'add-tenant', 'replace-tenant', 'remove-tenant', 'access-token'] as const)(
+    'the sensitive action %s does not begin, and the refusal is recorded',
+    async (verb) => {
+      const acting = stale(openActing());
+      expect(await outcomeOf(acting, { verb, tenant: 'studio-rossi' })).toBe('sign-in-again');
+      expect(acting.recorded).toMatchObject([{ verb, outcome: 'refused', code: 'sign-in-again' }]);
+    },
+  );
+
+  test('everyday actions continue, but no approval where two people must approve', async () => {
+    expect(await outcomeOf(stale(openActing()), SYNC)).toBe('done');
+    const { as } = openDesk();
+    const approving = { ...forgetting('12'), verb: 'approve' } as const;
+    expect(await outcomeOf(as('anna'), approving)).toBe('second-person-needed');
+    expect(await outcomeOf(stale(as('bruno')), approving)).toBe('sign-in-again');
+    expect(await outcomeOf(as('bruno'), approving)).toBe('done');
+  });
+});
+
 describe('an action', () => {
   test('is recorded before its begin and after its end, with its result', async () => {
     const acting = openActing({ why: 'INC-7' });

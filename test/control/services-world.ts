@@ -152,6 +152,8 @@ export const BROKEN = 'broken';
 /** What a test chooses. */
 export interface ApiChoice {
   policy?: Partial<ApprovalSettings>;
+  /** Sign-ins are too old for sensitive actions. */
+  isStale?: boolean;
   loginServices?: LoginServices;
   backups?: Partial<OperatorServices['backups']>;
   /** What is wrong with documents of managed tenants. Default: nothing. */
@@ -188,7 +190,10 @@ export async function openApiWorld(redis: Redis, choice: ApiChoice = {}) {
       ...(faultsOf === undefined ? {} : { faultsOf }),
       ...(refused === undefined ? {} : { refused }),
     }),
-    acting: ({ name }, why) => openActing({ who: person(name), why, store, policy, log }),
+    acting: ({ name }, why) => {
+      const { isStale = false } = choice;
+      return { ...openActing({ who: person(name), why, store, policy, log }), isStale };
+    },
   });
   const app = await openApp({ log: silentLogger });
   const access = {

@@ -97,7 +97,8 @@ describe('a remembered browser', () => {
 });
 
 describe('a link to sign in', () => {
-  const LONG = 'x'.repeat(SHORTEST_PASSPHRASE);
+  // 15 characters.
+  const LONG = 'lampada, verdi9';
 
   test('stays valid after a passphrase that is refused as passphrase-unusable', async () => {
     const { desk, codeOf } = await open();
@@ -107,6 +108,19 @@ describe('a link to sign in', () => {
     }
     expect(await codeOf(useSignInLink(desk, 'ticket', LONG))).toBe('done');
     expect(await codeOf(useSignInLink(desk, 'ticket', LONG))).toBe('login-unknown');
+  });
+
+  test('stays valid after a passphrase that is easy to guess, which no record or error repeats', async () => {
+    const { desk, codeOf, recorded } = await open();
+    await desk.links.put('ticket', { mustSet: false }, 60_000);
+    for (const passphrase of ['x'.repeat(SHORTEST_PASSPHRASE), 'passwordpassword', 'P@ssw0rd123456789']) {
+      const failure = await useSignInLink(desk, 'ticket', passphrase).catch((error: unknown) => error);
+      expect(failure).toMatchObject({ code: 'passphrase-guessable' });
+      expect(JSON.stringify([recorded, { ...(failure as Error) }, String(failure)])).not.toContain(passphrase);
+    }
+    expect(await desk.passphrase.isSet()).toBe(true);
+    expect(await codeOf(signInByPassphrase(desk, PASSPHRASE, STRANGER))).toBe('done');
+    expect(await codeOf(useSignInLink(desk, 'ticket', LONG))).toBe('done');
   });
 
   test('that sets the passphrase ends the owner’s sessions; one that only signs in ends none', async () => {

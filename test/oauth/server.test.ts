@@ -1,8 +1,11 @@
-import { expect, test } from 'vitest';
+import { verify, X509Certificate } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { createCertificate } from '../../sandbox/kit/certificate.ts';
 import { createHttpClient } from '../../src/http/client.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
-import { clinicProvider } from '../../src/oauth/providers.ts';
+import { oauthProvider } from '../../src/oauth/crm-providers.ts';
+import { clinicProvider, type Provider } from '../../src/oauth/providers.ts';
 import { createAuthorizationServer } from '../../src/oauth/server.ts';
 import { paced } from '../support/pace.ts';
 import { NEVER } from './connection.ts';
@@ -100,4 +103,54 @@ test('a configured device endpoint goes before what the discovery document says'
     clock: Date.now,
   });
   expect(await server.beginDevice(['svc.agenda'], NEVER)).toMatchObject({ user_code: 'u', expires_in: 600 });
+});
+
+describe('a client with a certificate', () => {
+  const { certificate, privateKey } = createCertificate();
+  const pem = privateKey + certificate;
+  const shared = { clientId: 'client-1', clientSecret: 'unused-secret', certificate: pem };
+  const providers: Readonly<Record<string, (url: string) => Provider>> = {
+    'of the clinic': (url) => clinicProvider({ authUrl: url, ...shared }),
+    'of a generic server': (url) =>
+      oauthProvider({
+        ...{ authorizationEndpoint: `${url}/authorize`, tokenEndpoint: `${url}/token`, issuer: null, ...shared },
+        ...{ revocationEndpoint: `${url}/revoke`, deviceEndpoint: null, userinfoEndpoint: null, loginParameters: {} },
+      }),
+  };
+
+  test.each(Object.entries(providers))(
+    '%s signs a new assertion per request (private_key_jwt), and sends no secret',
+    async (_, of) => {
+      const scripted = await startTokenServer();
+      const forms: URLSearchParams[] = [];
+      scripted.onToken = (form) => {
+        forms.push(form);
+        return { body: { ...tokensNamed(forms.length), expires_in: 3_600 } };
+      };
+      const http = createHttpClient({ userAgent: 'test', clock: Date.now });
+      const server = createAuthorizationServer({ provider: of(scripted.url), http, clock: Date.now });
+      for (const token of ['refresh-0', 'refresh-1']) await server.refresh(token, NEVER);
+      const ids = forms.map((form) => {
+        expect(form.get('client_assertion_type')).toBe('urn:ietf:params:oauth:client-assertion-type:jwt-bearer');
+        expect(String(form)).not.toContain('unused-secret');
+        const [header = '', payload = '', signature = ''] = (form.get('client_assertion') ?? '').split('.');
+        const { publicKey } = new X509Certificate(certificate);
+        const signed = Buffer.from(`${header}.${payload}`);
+        expect(verify('RSA-SHA256', signed, publicKey, Buffer.from(signature, 'base64url'))).toBe(true);
+        const claims = JSON.parse(Buffer.from(payload, 'base64url').toString());
+        expect(claims).toMatchObject({ iss: 'client-1', sub: 'client-1', aud: `${scripted.url}/token` });
+        expect(claims.exp - claims.iat).toBeLessThanOrEqual(300);
+        return claims.jti;
+      });
+      expect(new Set(ids).size).toBe(2);
+    },
+  );
+
+  test('that is unreadable is refused before any request, and not repeated in the error', () => {
+    const http = createHttpClient({ userAgent: 'test', clock: Date.now });
+    const provider = clinicProvider({ authUrl: 'https://id.test', ...shared, certificate: privateKey });
+    const opening = () => createAuthorizationServer({ provider, http, clock: Date.now });
+    expect(opening).toThrow(expect.objectContaining({ code: 'client-certificate' }));
+    expect(opening).not.toThrow(/PRIVATE KEY/);
+  });
 });

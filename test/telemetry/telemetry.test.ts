@@ -1,5 +1,8 @@
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import type { FastifyRequest } from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
@@ -14,6 +17,7 @@ import { render, textOfIssue } from '../../src/messages/message.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { secretSchemas } from '../../src/settings/secret-reference.ts';
 import { telemetrySection } from '../../src/settings/telemetry-schema.ts';
+import { createAuditLog } from '../../src/state/audit-log.ts';
 import { type Handed, HandOver, openTelemetry, type Telemetry } from '../../src/telemetry/telemetry.ts';
 import { startSomeWorkers } from '../jobs/some-workers.ts';
 import { useFakeTime } from '../support/fake-time.ts';
@@ -51,6 +55,38 @@ async function open(choice: object = {}): Promise<Opened> {
   const log = createLogger({ level: 'info', destination, mirror: telemetry.lines });
   return { receiver, telemetry, log, lines };
 }
+
+test('each record of the audit log reaches the collector as it is written, with its MAC and without an e-mail address', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'audit-lines-'));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const { receiver, telemetry, log } = await open();
+  const auditLog = createAuditLog({
+    ...{ redis: redis.connect(), directory, log, clock: () => Date.UTC(2026, 0, 5), retentionMonths: () => 60 },
+    identityKey: Buffer.alloc(32, 7),
+  });
+  const id = 'account:https://id.test#248289761001';
+  const who = { kind: 'account', name: 'olga@clinic.example', id, claimed: null } as const;
+  const what = { patient: 'Zk3v8yq0Xw1uB5rT2mN7pA', erased: 14 };
+  const draft = { verb: 'forget', tenant: 'rossi', who, what, why: 'INC-4711', code: null, act: null } as const;
+  const { chain, sequence } = await auditLog.append({ ...draft, outcome: 'begun' });
+  await telemetry.close(1_000);
+  const { chains } = await auditLog.verify(new Set());
+  const line = receiver.lines.find(({ attributes }) => attributes.verb === 'forget');
+  expect(line).toMatchObject({
+    body: 'audit log record',
+    attributes: {
+      chain,
+      sequence,
+      outcome: 'begun',
+      tenant: 'rossi',
+      why: 'INC-4711',
+      who: { id },
+      what: { patient: '[redacted]', erased: 14 },
+    },
+  });
+  expect(line?.attributes.mac).toBe(chains[0]?.mac);
+  expect(receiver.text()).not.toContain('olga@');
+});
 
 test.each(['http/protobuf', 'http/json'] as const)(
   'spans and log lines reach a collector over %s, and belong together',

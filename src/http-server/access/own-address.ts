@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import { SIGN_IN_PATH } from '../../control/access.ts';
 
 /** Loopback names used by local programs. A web page with DNS rebinding sends its own host name instead. */
 const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i;
@@ -38,6 +39,11 @@ export function ownPath(requested: unknown): string {
   const url = URL.parse(requested, 'http://own.invalid');
   if (url === null || url.origin !== 'http://own.invalid' || /[\\\p{Cc}]|^\/\//u.test(url.pathname)) return '/';
   return /^\/(sign-in|sign-out)(\/|$)/.test(url.pathname) ? '/' : `${url.pathname}${url.search}`;
+}
+
+/** Returns the URL of a new sign-in before a sensitive action. @param to local path of the action's page */
+export function signInAgainAddress(to: string, path = SIGN_IN_PATH): string {
+  return `${path}?again=1&to=${encodeURIComponent(ownPath(to))}`;
 }
 
 function isLoopback(publicUrl: string): boolean {

@@ -23,7 +23,7 @@ import { SIGN_OUT_PATH, visitorOf } from '../operators.ts';
 import { strangerContext } from '../pages/context.ts';
 import { type Page, sendPage } from '../pages/layout.ts';
 import { rememberedBrowserIn, sayTooMany, strangerOf } from './access.ts';
-import { isFromHere, isOwnHost, ownPath } from './own-address.ts';
+import { isFromHere, isOwnHost, ownPath, signInAgainAddress } from './own-address.ts';
 
 /** Enough for a passphrase and a path. */
 const BODY_BYTES = 4_096;
@@ -69,10 +69,16 @@ export async function addSignIn(app: FastifyInstance, services: AccessServices, 
 
 const route = { bodyLimit: BODY_BYTES };
 
+/** `again`: the last sign-in is too old for a sensitive action. */
+interface SignInRoute {
+  Querystring: { to?: unknown; again?: unknown };
+}
+
 function addPassphrase(app: FastifyInstance, services: AccessServices, options: SignInOptions): void {
-  app.get<{ Querystring: { to?: unknown } }>(SIGN_IN_PATH, route, async (request, reply) =>
-    show({ reply, request, accessServices: services }, { to: ownPath(request.query.to) }),
-  );
+  app.get<SignInRoute>(SIGN_IN_PATH, route, async (request, reply) => {
+    const { to, again } = request.query;
+    return show({ reply, request, accessServices: services }, { to: ownPath(to), isAgain: again !== undefined });
+  });
   app.post(SIGN_IN_PATH, route, async (request, reply) => {
     const to = ownPath(formOf(request).get('to'));
     return attempt(request, reply, { accessServices: services, options, to }, async () => {
@@ -86,10 +92,10 @@ function addProvider(app: FastifyInstance, services: AccessServices, options: Si
   const { publicUrl } = options;
   const slow = { ...route, handlerTimeout: LOGIN_TIMEOUT_MS };
   // A link instead of a form: `form-action` limits forms, including redirects, to this port.
-  app.get<{ Querystring: { to?: unknown } }>(`${SIGN_IN_PATH}/provider`, slow, async (request, reply) => {
+  app.get<SignInRoute>(`${SIGN_IN_PATH}/provider`, slow, async (request, reply) => {
     const to = ownPath(request.query.to);
     try {
-      const { url, sealedState } = await beginOidcSignIn(services, to);
+      const { url, sealedState } = await beginOidcSignIn(services, to, request.query.again !== undefined);
       setBrowserKey(reply, publicUrl(), { key: 'sign-in', value: sealedState });
       return reply.redirect(url.href, 303);
     } catch (error) {
@@ -125,7 +131,7 @@ function addLinks(app: FastifyInstance, services: AccessServices, options: SignI
     if (passphrase !== again)
       return show({ reply, request, accessServices: services }, { ...context, failure: 'different' }, 400);
     return attempt(request, reply, context, async () => ({
-      ...(await useSignInLink(services, ticket, passphrase)),
+      ...(await useSignInLink(services, ticket, passphrase, trierOf(request, services, options))),
       to: '/',
     }));
   });
@@ -141,7 +147,8 @@ function addSignOut(app: FastifyInstance, services: AccessServices, { publicUrl 
 }
 
 function trierOf(request: FastifyRequest, services: AccessServices, { publicUrl }: SignInOptions): Trier {
-  return { caller: request.caller, rememberedBrowser: rememberedBrowserIn(services, request, publicUrl()) };
+  const rememberedBrowser = rememberedBrowserIn(services, request, publicUrl());
+  return { caller: request.caller, rememberedBrowser, userAgent: request.headers['user-agent'] };
 }
 
 interface SignInContext extends SignInView {
@@ -178,9 +185,11 @@ async function attempt(
 const FAILURE_OF_CODE: Readonly<Record<string, SignInFailure>> = {
   'passphrase-wrong': 'passphrase',
   'passphrase-unusable': 'unusable',
+  'passphrase-guessable': 'guessable',
   'sign-in-too-often': 'often',
   'sign-in-not-allowed': 'account',
   'login-refused': 'denied',
+  'sign-in-too-weak': 'weak',
   'login-unknown': 'link',
 };
 
@@ -219,11 +228,13 @@ function show(
 type SignInFailure =
   | 'passphrase'
   | 'unusable'
+  | 'guessable'
   | 'different'
   | 'often'
   | 'busy'
   | 'account'
   | 'denied'
+  | 'weak'
   | 'link'
   | 'failed';
 
@@ -231,6 +242,8 @@ type SignInFailure =
 interface SignInView {
   /** Local path after the sign-in. */
   to: string;
+  /** The last sign-in is too old for a sensitive action. */
+  isAgain?: boolean;
   failure?: SignInFailure;
   /** The opened single-use sign-in link. */
   link?: { mustSet: boolean };
@@ -248,6 +261,7 @@ const TEXTS = {
     passphrase: 'Passphrase',
     again: 'The same once more',
     signIn: 'Sign in',
+    askAgain: 'Sign in again: your last sign-in is too old for this action. Then repeat the action.',
     provider: 'Continue with',
     first: 'Choose the passphrase with which you sign in from now on.',
     rule: `At least ${SHORTEST_PASSPHRASE} characters, such as four words by chance.`,
@@ -261,6 +275,7 @@ const TEXTS = {
     passphrase: 'Passphrase',
     again: 'Ancora una volta la stessa',
     signIn: 'Accedi',
+    askAgain: 'Accedere di nuovo: l’ultimo accesso è troppo vecchio per questa azione. Poi ripetere l’azione.',
     provider: 'Continua con',
     first: 'Scegliere la passphrase con cui accedere da ora in poi.',
     rule: `Almeno ${SHORTEST_PASSPHRASE} caratteri, per esempio quattro parole a caso.`,
@@ -275,22 +290,26 @@ const FAILURES: Record<Language, Record<SignInFailure, string>> = {
   en: {
     passphrase: 'That is not the passphrase.',
     unusable: 'This passphrase is too short or too long.',
+    guessable: 'This passphrase is easy to guess. Choose four words by chance.',
     different: 'The two passphrases are not the same.',
     often: 'Too many attempts. Wait 15 minutes.',
     busy: 'Too many requests in a short time. Try again in a minute.',
     account: 'Your account has no access. An owner can add it.',
     denied: 'The provider did not let you in.',
+    weak: 'The provider did not confirm the sign-in that the settings demand.',
     link: 'This URL was already used or has expired. The command “clinic-mirror access sign-in” creates a new one.',
     failed: 'Something went wrong on the way. Try again in a few minutes.',
   },
   it: {
     passphrase: 'Non è la passphrase giusta.',
     unusable: 'Questa passphrase è troppo corta o troppo lunga.',
+    guessable: 'Questa passphrase è facile da indovinare. Scegliere quattro parole a caso.',
     different: 'Le due passphrase non sono uguali.',
     often: 'Troppi tentativi. Attendere un quarto d’ora.',
     busy: 'Troppe richieste in poco tempo. Riprovare tra un minuto.',
     account: 'Questo account non è autorizzato. Può aggiungerlo un responsabile.',
     denied: 'L’accesso non è stato concesso.',
+    weak: 'Il provider non ha confermato l’accesso richiesto dalle impostazioni.',
     link: 'Questo indirizzo è già stato usato o è scaduto. Il comando «clinic-mirror access sign-in» ne dà un altro.',
     failed: 'Qualcosa è andato storto. Riprovare tra qualche minuto.',
   },
@@ -306,11 +325,12 @@ function signInPage(language: Language, ways: SignInWays, view: SignInView): Pag
   return { title: texts.title, main: html`${shown}${ask}` };
 }
 
-function askWho(language: Language, { passphrase, provider }: SignInWays, { to }: SignInView): Html {
+function askWho(language: Language, { passphrase, provider }: SignInWays, { to, isAgain = false }: SignInView): Html {
   const texts = TEXTS[language];
   if (!passphrase && provider === null) return html`<p>${texts.none}</p>`;
-  const onward = `${SIGN_IN_PATH}/provider?to=${encodeURIComponent(to)}`;
-  return html`${provider === null ? null : html`<p><a class="button main" href="${onward}">${texts.provider} ${provider}</a></p>`}
+  const path = `${SIGN_IN_PATH}/provider`;
+  const onward = isAgain ? signInAgainAddress(to, path) : `${path}?to=${encodeURIComponent(to)}`;
+  return html`${isAgain ? html`<p class="notice" role="status">${texts.askAgain}</p>` : null}${provider === null ? null : html`<p><a class="button main" href="${onward}">${texts.provider} ${provider}</a></p>`}
 ${
   passphrase
     ? html`<form class="stack" method="post" action="${SIGN_IN_PATH}"><input type="hidden" name="to" value="${to}">

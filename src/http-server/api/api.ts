@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { requireTenant } from '../../control/installation.ts';
+import { SIGN_IN_AGAIN } from '../../control/recording.ts';
 import { openTasks, type Tasks } from '../../control/tasks.ts';
 import type { Logger } from '../../log/logger.ts';
 import { type Message, message, render, type Text } from '../../messages/message.ts';
@@ -156,6 +157,10 @@ function speakJson(api: FastifyInstance, log: Logger): void {
     if (mirrorError.code === 'unexpected') log.error({ error }, 'API request failed');
     const seconds = retryAfterSeconds(mirrorError);
     if (seconds !== null) reply.header('retry-after', seconds);
+    // RFC 9470 section 3.
+    if (mirrorError.code === SIGN_IN_AGAIN) {
+      reply.header('www-authenticate', 'Bearer error="insufficient_user_authentication"');
+    }
     sendProblem(reply, problemOfError(mirrorError));
   });
 }

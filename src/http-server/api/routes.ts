@@ -136,6 +136,7 @@ const STATUS_OF_CODE: Readonly<Record<string, number>> = {
   'request-invalid': 400,
   'request-too-large': 413,
   'not-allowed': 403,
+  'sign-in-again': 401,
   'revision-changed': 412,
   'revision-missing': 428,
   'too-many-tasks': 429,

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { requireRecentSignIn, SIGN_IN_AGAIN } from '../../control/recording.ts';
 import { clinicAddress } from '../../documents/document.ts';
 import { neededSecrets, type TenantDocument } from '../../features/managed-tenants/managed-tenants.ts';
 import { CONFIGURATION_OPERATIONS } from '../../features/managed-tenants/operations.ts';
@@ -8,7 +9,7 @@ import { type Html, html } from '../../model/html.ts';
 import { ConfigurationError, type ConfigurationFault } from '../../settings/faults.ts';
 import { formOf } from '../browser-request.ts';
 import { type OperatorServices, visitorOf } from '../operators.ts';
-import { contextOf, operationContext, type PageContext, type PageVisit, reasonField } from './context.ts';
+import { actingOf, contextOf, operationContext, type PageContext, type PageVisit, reasonField } from './context.ts';
 import { ADD_CLINIC_PATH, sendPage } from './layout.ts';
 import { copyable, csrfField, failureNotice, hiddenFields, notice, said, section, table } from './parts.ts';
 import { CONFIGURATION } from './texts/configuration.ts';
@@ -40,6 +41,8 @@ export function addConfigurationPages(app: FastifyInstance, services: OperatorSe
   });
   app.get(ADD_CLINIC_PATH, { config }, async (request, reply) => {
     requireAllTenants(visitorOf(request));
+    // Before the user types the document.
+    requireRecentSignIn(actingOf(request, services));
     return sendEditor({ request, reply, services }, { document: null, tenant: '', yaml: '' });
   });
   app.post(ADD_CLINIC_PATH, { config, bodyLimit: FORM_BYTES }, async (request, reply) => {
@@ -56,6 +59,9 @@ export function addConfigurationPages(app: FastifyInstance, services: OperatorSe
 function writtenIn(request: FastifyRequest): string | null {
   return formOf(request).get('yaml')?.replaceAll('\r\n', '\n') ?? null;
 }
+
+/** Errors without a draft to correct. */
+const LEAVES_EDITOR = new Set(['no-such-tenant', SIGN_IN_AGAIN]);
 
 async function step(visit: PageVisit, draft: Draft): Promise<FastifyReply> {
   const { request, reply, services } = visit;
@@ -80,7 +86,7 @@ async function step(visit: PageVisit, draft: Draft): Promise<FastifyReply> {
     if (error instanceof ConfigurationError) {
       return sendEditor(visit, draft, renderFaults(context, error.faults), 422);
     }
-    if (!(error instanceof MirrorError) || error.code === 'no-such-tenant') throw error;
+    if (!(error instanceof MirrorError) || LEAVES_EDITOR.has(error.code)) throw error;
     const isRequested = error.code === 'second-person-needed';
     const feedback = isRequested ? notice(words.noted) : failureNotice(context, words.refused, error);
     return sendEditor(visit, draft, feedback, isRequested ? 200 : 409);

@@ -4,7 +4,7 @@ import type { Language } from '../../messages/message.ts';
 import type { AccessLevel } from '../../model/acts.ts';
 import { type Html, type HtmlPart, html } from '../../model/html.ts';
 import type { Instant } from '../../model/time.ts';
-import { mayDo, SIGN_OUT_PATH, type Visitor } from '../operators.ts';
+import { mayDo, SESSIONS_PATH, SIGN_OUT_PATH, type Visitor } from '../operators.ts';
 import { type AssetName, assetAddress } from './assets.ts';
 import { type OperationPage, type PageContext, PREFERENCES_PATH } from './context.ts';
 import { csrfField, hiddenFields } from './parts.ts';
@@ -76,7 +76,7 @@ function bar(context: PageContext): Html {
 }
 
 function whoLooks({ language }: PageContext, visitor: Visitor): Html {
-  return html`<form class="preferences" method="post" action="${SIGN_OUT_PATH}">${csrfField(visitor)}<span class="visitor">${visitor.name}</span><button>${FRAME[language].signOut}</button></form>`;
+  return html`<form class="preferences" method="post" action="${SIGN_OUT_PATH}">${csrfField(visitor)}${visitor.signedInAt === undefined ? html`<span class="visitor">${visitor.name}</span>` : html`<a class="visitor" href="${SESSIONS_PATH}">${visitor.name}</a>`}<button>${FRAME[language].signOut}</button></form>`;
 }
 
 function links(label: string, entries: readonly NavigationLink[]): Html | null {

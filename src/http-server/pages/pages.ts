@@ -1,11 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { requireTenant } from '../../control/installation.ts';
+import { SIGN_IN_AGAIN } from '../../control/recording.ts';
 import { openOverview } from '../../control/tenant-list.ts';
 import { OPERATIONS } from '../../features/operations.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import { html } from '../../model/html.ts';
 import type { AnyOperation } from '../../operations/operation.ts';
-import { ownPath } from '../access/own-address.ts';
+import { ownPath, signInAgainAddress } from '../access/own-address.ts';
 import { formOf } from '../browser-request.ts';
 import type { OperatorServices } from '../operators.ts';
 import { addActivityPages } from './activity.ts';
@@ -36,8 +37,12 @@ import { showRefusals } from './refusals.ts';
 import { FRAME } from './texts/frame.ts';
 import { addWeekPage } from './week/week-page.ts';
 
-/** Adds the pages for operators and their assets. */
-export function addPages(app: FastifyInstance, services: OperatorServices): void {
+/** Adds the pages for operators and their assets. @param addOthers adds pages that need more than `services` */
+export function addPages(
+  app: FastifyInstance,
+  services: OperatorServices,
+  addOthers: (pages: FastifyInstance) => void = () => {},
+): void {
   addAssets(app);
   showRefusals(app, services.installation.clock);
   // A separate scope, so that page errors are rendered as pages.
@@ -60,6 +65,7 @@ export function addPages(app: FastifyInstance, services: OperatorServices): void
     addWeekPage(pages, services);
     addOperationPages(pages, services);
     addQueuesPage(pages, services);
+    addOthers(pages);
     done();
   });
 }
@@ -71,6 +77,7 @@ function showErrors(app: FastifyInstance, services: OperatorServices): void {
     if (request.visitor === null || (!(thrown instanceof MirrorError) && isRefusal(thrown))) throw thrown;
     const error = asMirrorError(thrown);
     if (error.code === 'unexpected') services.log.error({ error: thrown }, 'page could not be rendered');
+    if (error.code === SIGN_IN_AGAIN) return reply.redirect(signInAgainAddress(request.url), 303);
     const context = contextOf(request, services);
     return sendPage(reply, context, errorPage(context, error), statusOf(error));
   });

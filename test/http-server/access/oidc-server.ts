@@ -12,6 +12,8 @@ export interface Person {
   groups?: readonly string[];
   /** Claims of the e-mail address in the id_token, if they differ from those of the userinfo endpoint. */
   inIdToken?: { email?: string; email_verified?: boolean };
+  /** How the user signed in at the provider; `ts`: when, in seconds since 1970. Default: now, in an unnamed way. */
+  login?: { acr?: string; amr?: readonly string[]; ts?: number };
 }
 
 /** An OpenID provider of administrators, which has one client. */
@@ -41,7 +43,14 @@ export async function startOidcServer(redirectUri: string): Promise<OidcServer> 
     jwks: { keys: [{ ...newSigningKey().privateKey.export({ format: 'jwk' }), alg: 'RS256', use: 'sig' }] },
     cookies: { keys: ['of the tests'] },
     conformIdTokenClaims: false,
-    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['groups'] },
+    acrValues: ['urn:example:hardware', 'urn:example:mfa', 'urn:example:mfa2'],
+    claims: {
+      openid: ['sub', 'amr'],
+      acr: null,
+      auth_time: null,
+      email: ['email', 'email_verified'],
+      profile: ['groups'],
+    },
     features: { devInteractions: { enabled: false } },
     interactions: { url: (_: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
     findAccount: async (_: unknown, sub: string) => ({
@@ -57,7 +66,7 @@ export async function startOidcServer(redirectUri: string): Promise<OidcServer> 
     const { prompt, params, session } = await provider.interactionDetails(request, response);
     if (person === null) return provider.interactionFinished(request, response, { error: 'access_denied' });
     if (prompt.name === 'login') {
-      return provider.interactionFinished(request, response, { login: { accountId: person.sub } });
+      return provider.interactionFinished(request, response, { login: { ...person.login, accountId: person.sub } });
     }
     const grant = new provider.Grant({ accountId: session?.accountId ?? '', clientId: params.client_id });
     grant.addOIDCScope(params.scope ?? '');

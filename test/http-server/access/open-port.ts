@@ -2,7 +2,8 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { FastifyInstance, InjectOptions, RouteOptions } from 'fastify';
 import type { Redis } from 'ioredis';
 import { onTestFinished } from 'vitest';
-import { accountIdOf, type SignedIn } from '../../../src/control/access.ts';
+import { accountIdOf, mustSignInAgain, type SignedIn } from '../../../src/control/access.ts';
+import { principalOf } from '../../../src/control/sign-in.ts';
 import { createOperatorServer } from '../../../src/http-server/operator-server.ts';
 import { createLogger } from '../../../src/log/create-logger.ts';
 import { type AccessChoice, accessSettings, openAccessWorld } from '../../control/acting.ts';
@@ -60,7 +61,13 @@ export async function openPort(redis: Redis, choice: AccessChoice & { trustedPro
   const publicUrl = choice.publicUrl ?? 'https://mirror.test';
   const lines: string[] = [];
   const log = createLogger({ level: 'debug', destination: { write: (line) => lines.push(line) } });
-  const desk = openServices(openInstallation({ tenants: [] }), { log });
+  const desk = openServices(openInstallation({ tenants: [] }), {
+    log,
+    acting: (visitor, why) => ({
+      ...{ who: principalOf(visitor), why, actServices: world.desk.acts },
+      isStale: mustSignInAgain(world.state.access, visitor, world.state.now),
+    }),
+  });
   const routes: RouteOptions[] = [];
   const seen = (told: unknown) => {
     const { fastify } = told as { fastify: FastifyInstance };

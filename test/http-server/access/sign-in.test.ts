@@ -3,7 +3,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { accountIdOf, entrantBySession, releaseAccount } from '../../../src/control/access.ts';
 import { createHttpClient } from '../../../src/http/client.ts';
-import { MINUTE_MS } from '../../../src/model/time.ts';
+import { MINUTE_MS, SECOND_MS } from '../../../src/model/time.ts';
 import { administratorsProvider } from '../../../src/oauth/providers.ts';
 import { createAuthorizationServer } from '../../../src/oauth/server.ts';
 import { keys } from '../../../src/state/keys.ts';
@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => provider.close());
 
 /** Opens the port, with a provider and three rules that authorize users, and a page for viewers that shows the visitor. */
-async function open() {
+async function open(demanded: object = {}) {
   const { issuer, clientId, clientSecret } = provider;
   const oidc = {
     ...{ issuer, clientId, clientSecret: { env: 'CLIENT_SECRET' } },
@@ -32,6 +32,7 @@ async function open() {
       { subject: 'subject-of-otto', level: 'operator', tenants: ['studio-rossi'] },
     ],
     groups: [{ value: 'front-desk', level: 'viewer' }],
+    ...demanded,
   };
   const http = createHttpClient({ userAgent: 'test', clock: Date.now });
   const told = administratorsProvider({ issuer, clientId, clientSecret });
@@ -42,13 +43,19 @@ async function open() {
     tenants: visitor?.tenants === null ? null : [...(visitor?.tenants ?? [])],
   }));
   /** Signs in as far as the provider, and comes back. */
-  const signIn = async (person: Person | null, browser = port.browser()) => {
-    const begun = await browser.get('/sign-in/provider?to=/test/studio-rossi');
+  const signIn = async (
+    person: Person | null,
+    browser = port.browser(),
+    { query = '', change = (_: URL) => {} }: { query?: string; change?: (request: URL) => void } = {},
+  ) => {
+    const begun = await browser.get(`/sign-in/provider?to=/test/studio-rossi${query}`);
     expect(begun.statusCode).toBe(303);
-    const back = await provider.signIn(String(begun.headers.location), person);
+    const request = new URL(String(begun.headers.location));
+    change(request);
+    const back = await provider.signIn(request.href, person);
     expect(`${back.origin}${back.pathname}`).toBe(CALLBACK);
     const answer = await browser.get(`${back.pathname}${back.search}`);
-    return { browser, back, answer };
+    return { browser, back, answer, asked: new URL(String(begun.headers.location)).searchParams };
   };
   return { ...port, signIn };
 }
@@ -166,6 +173,75 @@ describe('at a provider', () => {
     // Begun at one provider, it is not ended at another one.
     expect((await get('/sign-in/callback?code=c&state=s')).statusCode).toBe(400);
     expect(lines.join('')).not.toContain('code=c');
+  });
+});
+
+describe('at a provider that must confirm the way of the sign-in', () => {
+  const nowSeconds = () => Math.floor(Date.now() / SECOND_MS);
+  const MFA = { acr: 'urn:example:mfa', amr: ['pwd', 'otp', 'mfa'] };
+  const weak = { outcome: 'refused', code: 'sign-in-too-weak' };
+
+  test('the demands are in the request, and an id_token that meets them signs in', async () => {
+    const { signIn } = await open({
+      acrValues: ['urn:example:hardware', 'urn:example:mfa'],
+      amr: ['otp', 'mfa'],
+      maxAgeMinutes: 60,
+    });
+    const { answer, asked } = await signIn({ ...OLGA, login: MFA });
+    expect(answer.headers.location).toBe('/test/studio-rossi');
+    expect([asked.get('acr_values'), asked.get('max_age')]).toEqual(['urn:example:hardware urn:example:mfa', '3600']);
+    const { asked: usual } = await (await open()).signIn(OLGA);
+    expect([usual.has('acr_values'), usual.has('max_age')]).toEqual([false, false]);
+  });
+
+  test.each<[string, object, Person['login']]>([
+    ['no level', { acrValues: ['urn:example:mfa'] }, {}],
+    ['a level with nearly the name', { acrValues: ['urn:example:mfa'] }, { acr: 'urn:example:mfa2' }],
+    ['no method', { amr: ['mfa'] }, {}],
+    ['only one of two methods', { amr: ['mfa', 'hwk'] }, MFA],
+    ['an old sign-in', { maxAgeMinutes: 60 }, { ts: nowSeconds() - 3_600 - 90 }],
+    ['a sign-in in the future', { maxAgeMinutes: 60 }, { ts: nowSeconds() + 600 }],
+  ])('an id_token is refused that names %s', async (_, demanded, login = {}) => {
+    const { signIn, recorded } = await open(demanded);
+    const { answer, browser } = await signIn({ ...OLGA, login });
+    expect([answer.statusCode, [...browser.cookies.keys()]]).toEqual([400, []]);
+    expect(answer.body).toContain('did not confirm the sign-in');
+    expect(recorded).toMatchObject([weak]);
+  });
+
+  test('userinfo does not replace a claim that the id_token lacks', async () => {
+    const { signIn, recorded } = await open({ acrValues: ['urn:example:mfa'], amr: ['mfa'], maxAgeMinutes: 60 });
+    const told = { ...MFA, auth_time: nowSeconds() } as object;
+    expect((await signIn({ ...OLGA, ...told })).answer.statusCode).toBe(400);
+    expect(recorded).toMatchObject([weak]);
+  });
+
+  test.each<[string, object, string]>([
+    ['that the settings demand', { maxAgeMinutes: 60 }, ''],
+    ['of a new sign-in for a sensitive action', {}, '&again=1'],
+  ])(
+    'a user who removes max_age from the request in the browser is refused: the age %s',
+    async (_, demanded, query) => {
+      const { signIn, recorded } = await open(demanded);
+      const change = ({ searchParams }: URL) => searchParams.delete('max_age');
+      expect((await signIn(OLGA, undefined, { query, change })).answer.statusCode).toBe(400);
+      expect(recorded).toMatchObject([weak]);
+    },
+  );
+
+  test('a new sign-in for a sensitive action counts from auth_time; one without a known time does not count', async () => {
+    const { signIn, state } = await open();
+    state.now = Date.now();
+    const statusOf = async (login: Person['login'], query: string) => {
+      const { browser, asked } = await signIn({ ...OLGA, login: login ?? {} }, undefined, { query });
+      return [asked.get('max_age'), (await browser.get('/add-clinic')).statusCode];
+    };
+    expect(await statusOf({}, '')).toEqual([null, 303]);
+    expect(await statusOf({}, '&again=1')).toEqual(['900', 200]);
+    const almost = nowSeconds() - 14 * 60;
+    expect(await statusOf({ ts: almost }, '&again=1')).toEqual(['900', 200]);
+    state.now += 2 * MINUTE_MS;
+    expect(await statusOf({ ts: almost }, '&again=1')).toEqual(['900', 303]);
   });
 });
 

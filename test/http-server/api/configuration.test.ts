@@ -9,11 +9,12 @@ const SECRETS = { dav: 'correct-horse' };
 const PATH = '/tenants/nuova/configuration';
 
 /** The API over two tenants of files; a document with the word "broken" has faults. */
-async function open(policy = {}) {
+async function open(policy = {}, isStale = false) {
   const connection = redis.connect();
   await connection.flushall();
   const world = await openApiWorld(connection, {
     policy,
+    isStale,
     faultsOf: ({ id, open: read }) =>
       read().yaml.includes('broken')
         ? [faultIn(`managed tenant ${id}`, 'is broken', 'mend it', { line: 1, path: 'name' })]
@@ -54,6 +55,16 @@ describe('a managed tenant', () => {
     );
     const told = JSON.stringify([read.body, replaced.body, again.body, removed.body, entries]);
     expect(told).not.toContain(SECRETS.dav);
+    await app.close();
+  });
+
+  test('is not changed in an old session: the answer asks for a new sign-in (RFC 9470)', async () => {
+    const { app, owner, entries } = await open({}, true);
+    const refused = await owner('POST', '/tenants', { tenant: 'nuova', yaml: YAML, secrets: SECRETS });
+    expect(refused).toEqual(problemLike(401, 'sign-in-again'));
+    expect(refused.headers['www-authenticate']).toBe('Bearer error="insufficient_user_authentication"');
+    expect(entries).toMatchObject([{ verb: 'add-tenant', outcome: 'refused', code: 'sign-in-again' }]);
+    expect(await owner('GET', PATH)).toEqual(problemLike(404, 'no-such-tenant'));
     await app.close();
   });
 

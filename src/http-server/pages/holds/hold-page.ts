@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { SIGN_IN_AGAIN } from '../../../control/recording.ts';
 import type { HeldItem } from '../../../control/target-objects.ts';
 import { holdAddress } from '../../../documents/document.ts';
 import { decideHold } from '../../../features/holds/decide.ts';
@@ -127,7 +128,7 @@ async function decide(visit: PageVisit, view: HoldView, choice: Choice): Promise
     );
     return reply.redirect(holdAddress(hold.tenant, decided.hold.id), 303);
   } catch (error) {
-    if (!(error instanceof MirrorError)) throw error;
+    if (!(error instanceof MirrorError) || error.code === SIGN_IN_AGAIN) throw error;
     const failure = asMirrorError(error);
     // The page must be rebuilt if the hold changed since it was displayed.
     if (failure.actor !== 'guard' && !failure.code.startsWith('reason-')) {

@@ -1,0 +1,57 @@
+import type { FastifyInstance } from 'fastify';
+import type { AccessServices } from '../../control/access.ts';
+import { endOtherSessions, listOwnSessions, type OwnSession } from '../../control/sessions.ts';
+import { type Html, html } from '../../model/html.ts';
+import { browserKeyOf, formOf } from '../browser-request.ts';
+import type { OperatorServices } from '../operators.ts';
+import { SESSIONS_PATH, visitorOf } from '../operators.ts';
+import { contextOf, type PageContext } from '../pages/context.ts';
+import { sendPage } from '../pages/layout.ts';
+import { csrfField, hiddenFields, table } from '../pages/parts.ts';
+import { SESSIONS } from '../pages/texts/sessions.ts';
+
+/** Adds the page of the visitor's own sessions, with buttons that end one other session, or all others. A token has no sessions. */
+export function addSessionsPage(
+  app: FastifyInstance,
+  access: AccessServices,
+  services: OperatorServices,
+  publicUrl: () => string,
+): void {
+  const config = { level: 'viewer' } as const;
+  app.get(SESSIONS_PATH, { config }, async (request, reply) => {
+    const context = contextOf(request, services);
+    const session = browserKeyOf(request, 'session', publicUrl());
+    const sessions = await listOwnSessions(access, visitorOf(request), session);
+    return sendPage(reply, context, {
+      title: SESSIONS[context.language].title,
+      main: renderSessions(context, sessions),
+    });
+  });
+  app.post(SESSIONS_PATH, { config }, async (request, reply) => {
+    const session = browserKeyOf(request, 'session', publicUrl());
+    await endOtherSessions(access, visitorOf(request), session, formOf(request).get('session'));
+    return reply.redirect(SESSIONS_PATH, 303);
+  });
+}
+
+function renderSessions(context: PageContext, sessions: readonly OwnSession[]): Html {
+  const words = SESSIONS[context.language];
+  const { times } = context;
+  const rows = sessions.map(({ id, beganAt, lastUsedAt, network, browser, isThis }) => ({
+    cells: [
+      browser ?? words.unknown,
+      network ?? words.unknown,
+      times.both(beganAt),
+      times.both(lastUsedAt),
+      isThis ? words.here : endButton(context, words.end, { session: id }),
+    ],
+  }));
+  const columns = [words.browser, words.network, words.began, words.lastUsed, { title: words.end, isPlain: true }];
+  const isAlone = sessions.every(({ isThis }) => isThis);
+  const endAll = isAlone ? null : html`<div class="buttons">${endButton(context, words.endOthers, {})}</div>`;
+  return html`<div class="stack"><p class="quiet">${words.intro}</p>${table(words.title, columns, rows)}${endAll}</div>`;
+}
+
+function endButton({ visitor }: PageContext, text: string, fields: Readonly<Record<string, string>>): Html {
+  return html`<form method="post" action="${SESSIONS_PATH}">${csrfField(visitor)}${hiddenFields(fields)}<button class="button plain">${text}</button></form>`;
+}
