@@ -10,7 +10,7 @@ import { isFolded, problemOf } from './incidents.ts';
 import type { ConnectionStatus } from './installation.ts';
 import { ofLoss, problemsOfHost } from './installation-problems.ts';
 import type { Incident, Status, TenantStatus } from './status-view.ts';
-import { ofReplaced, ofTarget, type Source } from './target-problems.ts';
+import { ofReplaced, ofStorage, ofTarget, type Source } from './target-problems.ts';
 
 const STATE = message('subject.state');
 const CLINIC = message('subject.clinic');
@@ -187,7 +187,14 @@ function ofTenant(tenant: TenantStatus, now: Instant, incidents: readonly Incide
     problems.push(...ofTarget(id, target, { now, source, isReportedElsewhere: isReported }));
     if (!isOfLogin) problems.push(...ofReplaced(id, target, now), ...forecastsOfTarget(id, target, now));
   }
-  return [...problems, ...ofErasures(tenant), ...ofReminders(tenant), ...ofWrong(tenant), ...ofTriggers(tenant)];
+  return [
+    ...problems,
+    ...ofErasures(tenant),
+    ...ofReminders(tenant),
+    ...ofWrong(tenant),
+    ...ofTriggers(tenant),
+    ...ofStorage(tenant, source),
+  ];
 }
 
 /** Reports data of forgotten patients in paused targets or tenants, where no other problem is reported. */
