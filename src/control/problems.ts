@@ -128,7 +128,7 @@ function managedLost(): Problem {
 
 function ofTenant(tenant: TenantStatus, now: Instant, incidents: readonly Incident[], source: Source): Problem[] {
   const { tenant: id, uncertainty, loss, configuration, connections, targets } = tenant;
-  const problems: Problem[] = [];
+  const problems = ofStorage(tenant, source);
   if (uncertainty?.code === FORGED.code) {
     const report = message('people-unknown');
     const next = message('restore-or', { command: `clinic-mirror accept-loss ${id}` });
@@ -187,14 +187,7 @@ function ofTenant(tenant: TenantStatus, now: Instant, incidents: readonly Incide
     problems.push(...ofTarget(id, target, { now, source, isReportedElsewhere: isReported }));
     if (!isOfLogin) problems.push(...ofReplaced(id, target, now), ...forecastsOfTarget(id, target, now));
   }
-  return [
-    ...problems,
-    ...ofErasures(tenant),
-    ...ofReminders(tenant),
-    ...ofWrong(tenant),
-    ...ofTriggers(tenant),
-    ...ofStorage(tenant, source),
-  ];
+  return [...problems, ...ofErasures(tenant), ...ofReminders(tenant), ...ofWrong(tenant), ...ofTriggers(tenant)];
 }
 
 /** Reports data of forgotten patients in paused targets or tenants, where no other problem is reported. */

@@ -32,17 +32,9 @@ import { activeTargets, type Learned, type OpenTarget, type OpenTenant } from '.
 /** Stores that receive a plan. */
 type Committed = Pick<
   OpenTenant,
-  | 'clock'
-  | 'configVersion'
-  | 'holds'
-  | 'journal'
-  | 'links'
-  | 'log'
-  | 'outbox'
-  | 'sharedTime'
-  | 'storage'
-  | 'targetStore'
->;
+  'clock' | 'configVersion' | 'holds' | 'journal' | 'links' | 'log' | 'outbox' | 'sharedTime' | 'targetStore'
+> &
+  Pick<OpenTenant, 'storage'>;
 
 /** Members of a tenant that a cycle's commit uses. */
 export type CycleCommitter = Committed & Pick<OpenTenant, 'followers' | 'protection' | 'targets'>;

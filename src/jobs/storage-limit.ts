@@ -37,11 +37,7 @@ export function* withinStorage(plans: readonly TargetPlan[], use: StorageUse): P
       passed.push(change);
     });
     usedBytes += addedBytes;
-    if (left.length === 0) {
-      kept.push({ ...plan, addedBytes });
-      continue;
-    }
-    const omitted = { ...plan.omitted, [TENANT_TOO_LARGE]: left.length };
+    const omitted = left.length === 0 ? plan.omitted : { ...plan.omitted, [TENANT_TOO_LARGE]: left.length };
     const omittedRecords = new Map([...plan.omittedRecords, ...left.map((id) => [id, TENANT_TOO_LARGE] as const)]);
     kept.push({ ...plan, passed, addedBytes, omitted, omittedRecords });
   }

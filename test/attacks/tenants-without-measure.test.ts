@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { pullTenant } from '../../src/jobs/pull.ts';
-import { MirrorError } from '../../src/model/errors.ts';
 import { MINUTE_MS } from '../../src/model/time.ts';
 import { keysOfTenant } from '../../src/state/keys.ts';
 import { keysLike } from '../../src/state/script.ts';
@@ -31,7 +30,7 @@ const families = fc.record({
 });
 type Family = typeof families extends fc.Arbitrary<infer Value> ? Value : never;
 
-function openAttacker({ records, targets, textLength, accepts }: Family) {
+function openAttacker({ records, targets, textLength }: Family) {
   const clinic = createModelClinic();
   clinic.locationList.push({ id: 'l1', name: 'x'.repeat(textLength) } as never);
   const book = (length: number) => {
@@ -46,8 +45,6 @@ function openAttacker({ records, targets, textLength, accepts }: Family) {
     model: createModelTarget(),
     configuration: { fields: ['location' as const], firstRun: 'apply' as const },
   }));
-  for (const { model } of choices)
-    if (!accepts) model.wholeTargetError = new MirrorError('away', { actor: 'remote', code: 'away', retry: 'later' });
   return { ...openTenantWorld(redis, clinic, choices, { id: 'attacker', limitBytes: LIMIT }), book };
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { renderStatus } from '../../src/cli/render-status.ts';
+import { createMetrics } from '../../src/control/metrics.ts';
 import { status } from '../../src/control/status.ts';
 import { countAgain, TENANT_TOO_LARGE, withinStorage } from '../../src/jobs/storage-limit.ts';
 import { atOnce } from '../../src/model/pieces.ts';
@@ -152,5 +153,7 @@ describe('a tenant above its limit', () => {
     await redis.connect().set(keys.pins('aurora', 'other'), 'x'.repeat(3 * KIB * KIB));
     await large.tenant.storage.count(NOW);
     expect(await shown()).toMatch(/memory in Redis: [34] MiB of at most 0 MiB/);
+    const metrics = createMetrics(() => openInstallation({ tenants: [large.tenant] }));
+    expect(await metrics.render()).toMatch(/^clinic_mirror_tenant_redis_bytes\{tenant="aurora"\} [34]\d{6}$/m);
   });
 });
