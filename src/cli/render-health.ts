@@ -14,6 +14,7 @@ const INDENT = '  ';
 /** Words for rule codes. */
 const WHY: Readonly<Record<string, string>> = {
   agenda: render(DECISIONS.agenda),
+  'tenant-too-large': 'the tenant uses too much memory in Redis: change left out until there is room',
   'several-values': 'the clinic names several agendas, and the profile uses only the first: record unchanged',
   'several-patients': 'several patients: each of them has a record instead',
   treatment: 'the target excludes the treatment',

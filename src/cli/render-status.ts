@@ -4,6 +4,7 @@ import {
   DURABILITY_UNSUPPORTED,
   type RemovedStatus,
   type Status,
+  storageText,
   type TargetStatus,
   type TenantStatus,
 } from '../control/status-view.ts';
@@ -113,7 +114,7 @@ function renderTenant(tenant: TenantStatus, now: Instant): string {
     const says = `${verb}${which} WAITS FOR A SECOND ADMINISTRATOR: requested by ${who}; until ${renderTime(expiresAt)}`;
     lines.push(wrap(says, '  '));
   }
-  lines.push(...renderRun(tenant, now));
+  lines.push(...renderRun(tenant, now), wrap(render(storageText(tenant.storage)), '  '));
   lines.push('', renderTargets(tenant.targets));
   lines.push(...renderReasons(tenant.targets, '  '));
   for (const target of tenant.targets) {

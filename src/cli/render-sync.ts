@@ -1,6 +1,6 @@
 import type { TargetStatus } from '../control/status-view.ts';
 import type { SyncResult } from '../control/sync.ts';
-import { render } from '../messages/message.ts';
+import { message, render } from '../messages/message.ts';
 import { SYNC_HEALTH_WORDS, syncWords } from '../model/sync-state.ts';
 import { withSimilarIds } from '../model/text.ts';
 import type { Instant } from '../model/time.ts';
@@ -141,6 +141,8 @@ function sentenceOf({ code, count, what, soon }: TargetGap): string {
       return `${count} ${count === 1 ? 'record' : 'records'} with several values of which only the first is used: ${ids}`;
     case 'egress-stopped':
       return `${count} on hold, because the change contains more patient data than allowed: ${what.join(', ')}`;
+    case 'tenant-too-large':
+      return render(message('tenant-too-large.target', { count }));
     case 'agenda-unknown':
       return `the clinic has no agenda ${asked}`;
     case 'treatment-unknown':

@@ -19,6 +19,7 @@ import type { Sealer } from '../state/sealing.ts';
 import type { StateCounter } from '../state/state-counter.ts';
 import { createStoredDocuments } from '../state/stored-documents.ts';
 import { createTargetStore } from '../state/targets.ts';
+import { createTenantStorage } from '../state/tenant-storage.ts';
 import { createTombstoneStore } from '../state/tombstones.ts';
 import { FingerprintMemory } from '../sync/identity.ts';
 import type { OpenConnection } from './open-connection.ts';
@@ -32,6 +33,7 @@ type TenantStores = Pick<
   | 'outbox'
   | 'unanswered'
   | 'journal'
+  | 'storage'
   | 'targetStore'
   | 'holds'
   | 'runs'
@@ -50,6 +52,8 @@ interface TenantStoreParts {
   proofs: Sealer;
   identityKey: Uint8Array;
   journalRetentionDays: number;
+  /** Most memory of the tenant in Redis. */
+  limitBytes: number;
   clock: Clock;
   /** Cached knowledge from an earlier opening. */
   sharedCaches: Pick<TenantCache, 'links' | 'protection'>;
@@ -69,6 +73,7 @@ export function openTenantStores(parts: TenantStoreParts): TenantStores {
       retentionMs: journalRetentionMs,
       formerly: { tenant: tenant.formerly, target: (id) => tenant.targets.get(id)?.formerly },
     }),
+    storage: createTenantStorage(redis, tenant.id, parts.limitBytes),
     targetStore: createTargetStore(redis, tenant.id, proofs),
     holds: createHoldStore(redis, tenant.id, sealer),
     runs: createRunStore(redis, tenant.id, proofs),

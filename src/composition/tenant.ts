@@ -12,7 +12,7 @@ import { reminderFollower } from '../features/reminders/plan.ts';
 import type { ObserveLag } from '../features/reminders/ports.ts';
 import { openTriggers } from '../features/triggers/open.ts';
 import type { TriggerSource } from '../features/triggers/ports.ts';
-import { createHttpClient, type HttpClient, type HttpObserver } from '../http/client.ts';
+import { createHttpClient, type HttpClient, type HttpObserver, MEBIBYTE } from '../http/client.ts';
 import type { Outages } from '../jobs/outages.ts';
 import type { WorkQueues } from '../jobs/queues.ts';
 import type { ClinicSource, OpenTenant } from '../jobs/tenant.ts';
@@ -228,6 +228,7 @@ export function composeTenant(tenant: TenantConfiguration, cache: TenantCache, s
   const stores = openTenantStores({
     ...{ tenant, redis, sealer, proofs, identityKey, sharedCaches: cache, clock },
     journalRetentionDays: settings.journal.keepDays,
+    limitBytes: Math.min(settings.limits.tenantMebibytes, tenant.limits.tenantMebibytes ?? Infinity) * MEBIBYTE,
   });
   const clinic = openTenantClinic({
     ...shared,

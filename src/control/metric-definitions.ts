@@ -117,6 +117,11 @@ export const GAUGES = {
     '1 while another process has a newer configuration; this process then does no work for the tenant',
     ['tenant'],
   ],
+  tenantRedisBytes: [
+    'clinic_mirror_tenant_redis_bytes',
+    'Memory of the tenant in Redis at the last count, at most an hour ago; absent if unknown',
+    ['tenant'],
+  ],
   lastRunFailed: ['clinic_mirror_last_cycle_failed', '1 if the last cycle ended early', ['tenant']],
   stateAge: ['clinic_mirror_state_age_seconds', 'Age of the metrics that are computed from the state', []],
 } as const satisfies Record<string, readonly [name: string, help: string, labels: readonly string[]]>;

@@ -255,7 +255,7 @@ function fill(gauges: Gauges, { at, tenants, problems, incidents, outageAfterMs 
   for (const { tenant, code, breaksAt } of coming) {
     gauges.breaksIn.set({ tenant: tenant ?? '', code }, ((breaksAt ?? at) - at) / 1_000);
   }
-  for (const { tenant, targets, connections, lastRun, configuration, ...syncHealth } of tenants) {
+  for (const { tenant, targets, connections, lastRun, configuration, storage, ...syncHealth } of tenants) {
     gauges.tenantState.set({ tenant, ...syncHealthOf(syncHealth) }, 1);
     const unread = incidents.some((incident) => incident.unread.includes(tenant));
     for (const each of targets) {
@@ -296,6 +296,7 @@ function fill(gauges: Gauges, { at, tenants, problems, incidents, outageAfterMs 
     for (const [field, count] of Object.entries(lastRun?.unread ?? {})) gauges.unread.set({ tenant, field }, count);
     for (const { part } of lastRun?.withheld ?? []) gauges.withheld.set({ tenant, part }, 1);
     gauges.superseded.set({ tenant }, configuration.isOurs ? 0 : 1);
+    if (storage.bytes !== null) gauges.tenantRedisBytes.set({ tenant }, storage.bytes);
     gauges.lastRunFailed.set({ tenant }, lastRun?.error == null ? 0 : 1);
   }
 }

@@ -10,7 +10,7 @@ import { isFolded, problemOf } from './incidents.ts';
 import type { ConnectionStatus } from './installation.ts';
 import { ofLoss, problemsOfHost } from './installation-problems.ts';
 import type { Incident, Status, TenantStatus } from './status-view.ts';
-import { ofReplaced, ofTarget, type Source } from './target-problems.ts';
+import { ofReplaced, ofStorage, ofTarget, type Source } from './target-problems.ts';
 
 const STATE = message('subject.state');
 const CLINIC = message('subject.clinic');
@@ -133,7 +133,7 @@ function managedLost(): Problem {
 
 function ofTenant(tenant: TenantStatus, now: Instant, incidents: readonly Incident[], source: Source): Problem[] {
   const { tenant: id, uncertainty, loss, configuration, connections, targets } = tenant;
-  const problems: Problem[] = [];
+  const problems = ofStorage(tenant, source);
   if (uncertainty?.code === DAMAGED.code) {
     const report = message('people-unknown');
     const next = message('restore-or', { command: `clinic-mirror accept-loss ${id}` });

@@ -1,5 +1,6 @@
+import { MEBIBYTE } from '../http/client.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
-import { message } from '../messages/message.ts';
+import { type Message, message } from '../messages/message.ts';
 import type { ErrorTexts } from '../model/errors.ts';
 import type { Problem } from '../model/problems.ts';
 import type { ReminderStatus } from '../model/reminders.ts';
@@ -18,6 +19,7 @@ import type { ApprovalRequest } from '../state/stored-documents.ts';
 import type { StoredSubscription, TargetSubscriptions } from '../state/subscriptions.ts';
 import type { TargetGap } from '../state/target-record.ts';
 import type { DriftReport, TargetFailure } from '../state/targets.ts';
+import type { StorageUse } from '../state/tenant-storage.ts';
 import type { ConnectionStatus, Forecast } from './installation.ts';
 
 /** Meaning and remedy of the durability `unsupported`. */
@@ -156,6 +158,8 @@ export interface TenantStatus extends SyncState {
   reminders: ReminderStatus | null;
   /** Null without configured triggers. */
   triggers: TriggerStatus | null;
+  /** Memory in Redis. */
+  storage: StorageUse;
 }
 
 /** An unreachable server, with every clinic that waits for the server. */
@@ -248,4 +252,10 @@ function whyNot(tenant: Pick<OpenTenant, 'configuration' | 'notifications'>, tar
   if (target.connector.subscriptions === undefined) return 'not-offered';
   if (tenant.notifications.url === null) return 'no-public-address';
   return tenant.configuration.paused || target.configuration.paused ? 'paused' : null;
+}
+
+/** Describes the memory of a tenant in Redis. */
+export function storageText({ bytes, limitBytes }: StorageUse): Message {
+  const [used, limit] = [bytes ?? 0, limitBytes].map((each) => (each / MEBIBYTE).toFixed(0));
+  return bytes === null ? message('storage.unknown') : message('storage', { used: used ?? '', limit: limit ?? '' });
 }

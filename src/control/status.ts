@@ -179,7 +179,7 @@ interface StatusSource
   extends TargetStatusSource,
     Pick<
       OpenTenant,
-      'configVersion' | 'holds' | 'id' | 'protection' | 'pullEveryMs' | 'reminders' | 'targets' | 'triggers'
+      'configVersion' | 'holds' | 'id' | 'protection' | 'pullEveryMs' | 'reminders' | 'storage' | 'targets' | 'triggers'
     > {}
 
 /** Returns the state of a tenant, without the problems of the installation. */
@@ -224,6 +224,7 @@ export async function tenantStatus(installation: Installation, tenant: StatusSou
     approvals: await installation.approvals(tenant.id),
     reminders: (await tenant.reminders?.status(holds, tenant.clock())) ?? null,
     triggers: (await tenant.triggers?.status()) ?? null,
+    storage: await tenant.storage.read(),
   };
 }
 

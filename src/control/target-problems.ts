@@ -1,10 +1,11 @@
+import { MEBIBYTE } from '../http/client.ts';
 import { forTenant, type Message, message, type Text } from '../messages/message.ts';
 import { needsPerson, type Problem } from '../model/problems.ts';
 import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import type { TargetGap } from '../state/target-record.ts';
 import { type Installation, settingsLocation } from './installation.ts';
-import type { TargetStatus } from './status-view.ts';
+import type { TargetStatus, TenantStatus } from './status-view.ts';
 
 /** Duration after which a failing change requires an administrator, because most temporary failures end earlier. Project choice. */
 const FAILING_LONG_MS = HOUR_MS;
@@ -55,6 +56,8 @@ export function ofTarget(
     found.push(problem('manual-changes', report, `clinic-mirror audit ${tenant}`));
   }
   for (const gap of gaps) {
+    // The tenant reports it, once for all targets.
+    if (gap.code === 'tenant-too-large') continue;
     found.push(problem(gap.code, sentenceOf(gap), nextOf(gap, tenant, id, settingsLocation(source, tenant))));
   }
   // The first problem carries the number of waiting changes.
@@ -133,6 +136,19 @@ function ofWriting(tenant: string, target: TargetStatus, now: Instant): Problem[
   return [{ ...report('first-sync-slow', text, `clinic-mirror health ${tenant} ${id}`), sinceAt }];
 }
 
+/** Reports a tenant above its limit of memory in Redis, or with left-out changes because of it. */
+export function ofStorage({ tenant, storage, targets }: TenantStatus, source: Source): Problem[] {
+  const { bytes, addedBytes, limitBytes } = storage;
+  const left = targets.flatMap(({ gaps }) => gaps.filter(({ code }) => code === 'tenant-too-large'));
+  if (left.length === 0 && (bytes ?? 0) <= limitBytes) return [];
+  const count = left.reduce((sum, gap) => sum + gap.count, 0);
+  const [used, limit] = [(bytes ?? 0) + addedBytes, limitBytes].map((each) => Math.round(each / MEBIBYTE));
+  const sentence = message('tenant-too-large', { used: String(used), limit: String(limit), count });
+  const next = message('tenant-too-large.remedy', { place: settingsLocation(source, tenant) });
+  const problem = { tenant, subject: message('subject.state'), code: 'tenant-too-large', sentence, next };
+  return [{ ...needsPerson(problem), waiting: count }];
+}
+
 /** Describes an unknown part of a target, with ids of the tenant file. */
 function sentenceOf({ code, count, what }: TargetGap): Message {
   const ids = what.join(', ');
@@ -155,6 +171,8 @@ function sentenceOf({ code, count, what }: TargetGap): Message {
       return message('values-unused', { count, fields: ids });
     case 'egress-stopped':
       return message('egress-stopped', { count, codes: ids });
+    case 'tenant-too-large':
+      return message('tenant-too-large.target', { count });
   }
 }
 

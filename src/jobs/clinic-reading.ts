@@ -17,6 +17,7 @@ import { commonWindow, computesFromHistory, next48hWindow, streamsOf, windowOf }
 import type { Directory } from '../sync/project.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
 import { cutFor, cutIn } from './cut-values.ts';
+import { TENANT_TOO_LARGE } from './storage-limit.ts';
 import type { Streams } from './streams.ts';
 import type { CycleFollower, NamedIds, OpenTarget, OpenTenant, ReadingScope } from './tenant.ts';
 
@@ -308,7 +309,7 @@ export function gapsConfirmed(
   return all;
 }
 
-/** Returns each target's gaps after planning: earlier gaps, and records withheld by the egress check. */
+/** Returns each target's gaps after planning: earlier gaps, and records withheld by the egress check or the limit of memory. */
 export function gapsAfter(
   existing: ReadonlyMap<string, readonly TargetGap[]>,
   plans: readonly Pick<TargetPlan, 'target' | 'omitted'>[],
@@ -316,10 +317,13 @@ export function gapsAfter(
   const all = new Map(existing);
   for (const { target, omitted } of plans) {
     const found = egressStopped(omitted);
-    if (found.length === 0) continue;
     const count = found.reduce((sum, [, each]) => sum + each, 0);
-    const gap: TargetGap = { code: 'egress-stopped', count, what: found.map(([code]) => code), soon: [] };
-    all.set(target.id, [...(existing.get(target.id) ?? []), gap]);
+    const gaps = [
+      { code: 'egress-stopped', count, what: found.map(([code]) => code), soon: [] },
+      { code: TENANT_TOO_LARGE, count: omitted[TENANT_TOO_LARGE] ?? 0, what: [], soon: [] },
+    ] satisfies TargetGap[];
+    const added = gaps.filter((gap) => gap.count > 0);
+    if (added.length > 0) all.set(target.id, [...(existing.get(target.id) ?? []), ...added]);
   }
   return all;
 }

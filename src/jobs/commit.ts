@@ -25,6 +25,7 @@ import { type Cycle, recordIdle } from './cycle.ts';
 import { paceOf } from './next-48h.ts';
 import { AWAITING, differsByHand } from './open-states.ts';
 import { OUTAGE_CODES } from './outages.ts';
+import { countAgain } from './storage-limit.ts';
 import { asOf, streamsRead } from './streams.ts';
 import { activeTargets, type Learned, type OpenTarget, type OpenTenant } from './tenant.ts';
 
@@ -32,7 +33,8 @@ import { activeTargets, type Learned, type OpenTarget, type OpenTenant } from '.
 type Committed = Pick<
   OpenTenant,
   'clock' | 'configVersion' | 'holds' | 'journal' | 'links' | 'log' | 'outbox' | 'sharedTime' | 'targetStore'
->;
+> &
+  Pick<OpenTenant, 'storage'>;
 
 /** Members of a tenant that a cycle's commit uses. */
 export type CycleCommitter = Committed & Pick<OpenTenant, 'followers' | 'protection' | 'targets'>;
@@ -54,6 +56,7 @@ export async function commitCycle(
     await commitPlan(tenant, plan, lease, run);
     if (plan.passed.length > 0) await wake(plan.target.id);
   }
+  await countAgain(tenant, moving);
   await recordIdle(tenant, cycle, lease);
   await recordMisses(tenant.targetStore, cycle);
   await (cycle.clinicReading.reach === 'near' ? recordNext48h : recordFreshness)(tenant, cycle, moving);
@@ -90,6 +93,8 @@ async function commitPlan(tenant: Committed, plan: TargetPlan, lease: Lease, run
     await tenant.holds.cover(id, kind, recordIds, { linkCount: plan.linkCount, exceededIn, now, expiresAt });
   }
   await tenant.targetStore.recordGone(id, goneBy(plan), now);
+  const { addedBytes = 0 } = plan;
+  if (addedBytes > 0) await tenant.storage.add(addedBytes);
   await tenant.outbox.put(id, plan.passed, { now, lease, run });
   const plannedUnder = await tenant.configVersion.join();
   // Withheld changes of patients still differ as they did when links were rebuilt, so contents are not comparable yet.

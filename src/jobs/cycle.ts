@@ -12,6 +12,7 @@ import { idleUntil } from '../sync/idle-target.ts';
 import { windowOf } from '../sync/mapping-sources.ts';
 import { NOTHING_PLANNED, type TargetPlan } from '../sync/target-plan.ts';
 import type { ClinicReading } from './clinic-reading.ts';
+import { TENANT_TOO_LARGE } from './storage-limit.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** Data of a cycle before it opens the targets' states. */
@@ -166,6 +167,7 @@ function hasWork(plan: TargetPlan): boolean {
   const lists = [passed, ...Object.values(held), refused, postponed, released, timed, abandoned, outlived];
   return (
     egressStopped(plan.omitted).length > 0 ||
+    plan.omitted[TENANT_TOO_LARGE] !== undefined ||
     plan.hasPins ||
     plan.replaced ||
     plan.distrustsReading ||

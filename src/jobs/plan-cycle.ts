@@ -12,6 +12,7 @@ import { inPieces } from './in-pieces.ts';
 import { type CycleLoader, type Loaded, loadCycle, type Stores, saysMore, withResting } from './load.ts';
 import { canStand, loadNext48h, type Next48hOptions, next48hCalendars } from './next-48h.ts';
 import type { Opener } from './open-states.ts';
+import { withinStorage } from './storage-limit.ts';
 import { findDueStreams, readAllStreams, type StreamReader } from './streams.ts';
 import type { ReadingScope } from './tenant.ts';
 import { activeTargets, type OpenTarget, type OpenTenant } from './tenant.ts';
@@ -34,7 +35,7 @@ export interface PlanOptions {
 export type CyclePlanner = CycleLoader &
   ClinicReader &
   StreamReader &
-  Pick<OpenTenant, 'planLifeMs' | 'pullEveryMs' | 'spans'>;
+  Pick<OpenTenant, 'planLifeMs' | 'pullEveryMs' | 'spans' | 'storage'>;
 
 /**
  * Reads the clinic and plans every target, or at the pace's choice only calendars over the next two days. A separate job reads the CRMs'
@@ -93,7 +94,7 @@ async function planNext48h(
 
 /** Plans targets with possible changes, and all targets if a plan makes the read suspect. */
 async function planWhole(
-  tenant: Opener & Stores & Pick<OpenTenant, 'memory' | 'spans'>,
+  tenant: Opener & Stores & Pick<OpenTenant, 'memory' | 'spans' | 'storage'>,
   targets: readonly OpenTarget[],
   { some, lease }: { some: Loaded; lease: Lease | null },
   signal: AbortSignal,
@@ -122,11 +123,14 @@ interface Planned {
 
 /** Plans the loaded input, and stores patients found gone for the next cycle. */
 async function planInput(
-  { log, spans }: Pick<OpenTenant, 'log' | 'spans'>,
+  { log, spans, storage }: Pick<OpenTenant, 'log' | 'spans' | 'storage'>,
   { input, loadContext }: Loaded,
   signal: AbortSignal,
 ): Promise<Planned> {
-  const { plans, failed, gone } = await spanned(spans, 'cycle plan', {}, () => inPieces(planTargets(input), signal));
+  const planned = await spanned(spans, 'cycle plan', {}, () => inPieces(planTargets(input), signal));
+  const { failed, gone } = planned;
+  const isQuiet = planned.plans.every(({ passed }) => passed.length === 0);
+  const plans = isQuiet ? planned.plans : await inPieces(withinStorage(planned.plans, await storage.read()), signal);
   for (const [contacts, patients] of gone) loadContext.clinicReading.streams.patients?.gone.set(contacts, patients);
   for (const [target, { code, actor }] of failed) log.warn({ target, code, actor }, 'target could not be planned');
   return { plans, failed: [...failed].map(([target, { code }]) => ({ target, code })) };

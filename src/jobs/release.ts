@@ -7,6 +7,7 @@ import { PLAN_LEASE, SUPERSEDED } from '../state/config-version.ts';
 import { READ_UNDER_FORMER_IDS, type RemovablePart } from '../state/keys.ts';
 import type { Leases } from '../state/leases.ts';
 import type { KeyHolders, RemovedStore } from '../state/removed.ts';
+import { KeySizes } from '../state/tenant-storage.ts';
 import type { OpenTenant } from './tenant.ts';
 
 /** Dependencies of releasing removed targets, connections and tenants. */
@@ -60,11 +61,13 @@ export function releaseRegularly(parts: () => ReleaseParts): Releasing {
 }
 
 /**
- * Records unconfigured parts with keys, and deletes the keys after the retention period. Remote calendars and CRMs are unchanged. A process
+ * Counts the memory of tenants, records unconfigured parts with keys, and deletes the keys after the retention period. Remote calendars and CRMs are unchanged. A process
  * with an older configuration does nothing. One failure does not prevent other releases.
  */
 export async function releaseRemoved(parts: ReleaseParts, signal: AbortSignal): Promise<void> {
-  const holders = await parts.removed.holders();
+  const sizes = new KeySizes();
+  const holders = await parts.removed.holders(sizes);
+  await parts.removed.recordSizes(parts.tenants.keys(), sizes, parts.clock());
   for (const tenant of parts.tenants.values()) {
     await attempt(parts, tenant.id, () => releaseParts(parts, tenant, holders.get(tenant.id) ?? new Map(), signal));
   }

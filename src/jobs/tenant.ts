@@ -20,6 +20,7 @@ import type { RunStore } from '../state/runs.ts';
 import type { StoredDocuments } from '../state/stored-documents.ts';
 import type { StoredSubscription, SubscriptionDirectory, SubscriptionStore } from '../state/subscriptions.ts';
 import type { TargetStore } from '../state/targets.ts';
+import type { TenantStorage } from '../state/tenant-storage.ts';
 import type { TombstoneStore } from '../state/tombstones.ts';
 import type { PatientHistory } from '../sync/derive.ts';
 import type { FingerprintMemory, TargetIdentity } from '../sync/identity.ts';
@@ -145,6 +146,7 @@ export interface OpenTenant {
   links: LinkStore;
   outbox: Outbox;
   unanswered: UnansweredStore;
+  storage: TenantStorage;
   targetStore: TargetStore;
   holds: HoldStore;
   runs: RunStore;

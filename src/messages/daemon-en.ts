@@ -24,6 +24,13 @@ export const DAEMON_EN = {
   'redis-full': 'Redis has reached its memory limit and refuses every write',
   'redis-full.remedy':
     'raise "maxmemory" in redis.conf, then run: redis-cli CONFIG SET maxmemory <bytes> (docs/redis.md)',
+  storage: 'memory in Redis: {used} MiB of at most {limit} MiB',
+  'storage.unknown': 'memory in Redis: unknown, not counted yet or without the permission memory|usage',
+  'tenant-too-large':
+    'the data of the tenant in Redis needs {used} MiB of at most {limit} MiB: {count:change|changes} left out, and no new objects are created',
+  'tenant-too-large.target': '{count:change|changes} left out, because the tenant uses too much memory in Redis',
+  'tenant-too-large.remedy':
+    'compare the links of the targets in "status --json"; reduce windows or targets in {place}, or raise limits.tenantMebibytes in clinic-mirror.yaml',
   'redis-read-only': 'this Redis is a replica and refuses every write',
   'redis-read-only.remedy':
     'run "redis-cli ROLE" on each server, and set the address of the master in "redis" in clinic-mirror.yaml',

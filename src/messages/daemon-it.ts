@@ -26,6 +26,14 @@ export const DAEMON_IT = {
   'redis-full': 'Redis ha raggiunto il limite di memoria e rifiuta ogni scrittura',
   'redis-full.remedy':
     'aumentare "maxmemory" in redis.conf, poi eseguire: redis-cli CONFIG SET maxmemory <byte> (docs/redis.md)',
+  storage: 'memoria in Redis: {used} MiB su un massimo di {limit} MiB',
+  'storage.unknown': 'memoria in Redis: sconosciuta, non ancora misurata o senza il permesso memory|usage',
+  'tenant-too-large':
+    'i dati della clinica in Redis occupano {used} MiB su un massimo di {limit} MiB: {count:modifica esclusa|modifiche escluse}, e non si creano nuovi oggetti',
+  'tenant-too-large.target':
+    '{count:modifica esclusa|modifiche escluse}, perché la clinica occupa troppa memoria in Redis',
+  'tenant-too-large.remedy':
+    'confrontare il numero di collegamenti delle destinazioni in "status --json"; ridurre finestre o destinazioni in {place}, oppure aumentare limits.tenantMebibytes in clinic-mirror.yaml',
   'redis-read-only': 'questo Redis è una replica e rifiuta ogni scrittura',
   'redis-read-only.remedy':
     'eseguire "redis-cli ROLE" su ogni server, e indicare l’indirizzo del master in "redis" in clinic-mirror.yaml',

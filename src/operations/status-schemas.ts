@@ -277,6 +277,14 @@ export const tenantStatus = z.object({
         .describe('Receivers that refuse the message signature'),
     })
     .nullable(),
+  storage: z
+    .object({
+      bytes: z.number().nullable().describe('At the last count; null: not counted yet, or not permitted'),
+      addedBytes: z.number().describe('Estimate of changes planned since the count'),
+      countedAt: instant.nullable(),
+      limitBytes: z.number().describe('Above it, the daemon creates no more objects'),
+    })
+    .describe('Memory of the tenant in Redis'),
   problems: z.array(problem),
 });
 

@@ -220,3 +220,28 @@ function isSocket(url: string): boolean {
 function isThisMachine(host: string): boolean {
   return /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(host);
 }
+
+/** MiB of one tenant. The links of 10,000 events need 0.6, and their first writes 8 while they wait. */
+const tenantMebibytes = wholeNumber(1, 1_048_576);
+
+/** Limits of each tenant. */
+export const limits = z
+  .strictObject({
+    tenantMebibytes: tenantMebibytes
+      .default(1_024)
+      .describe(
+        'Maximum memory of one tenant in Redis, in MiB. Above the limit, the daemon creates no more objects for the tenant (`tenant-too-large`). Above twice the limit, the daemon also changes no objects. Deletions continue.',
+      ),
+  })
+  .prefault({});
+
+/** A tenant's own limits. */
+export const tenantLimits = z
+  .strictObject({
+    tenantMebibytes: tenantMebibytes
+      .optional()
+      .describe(
+        'Maximum memory of this tenant in Redis, in MiB, if lower than `limits.tenantMebibytes` in the settings. A higher value has no effect.',
+      ),
+  })
+  .prefault({});

@@ -15,7 +15,7 @@ import {
 } from './crm-clients.ts';
 import { alertsSection } from './delivery-schema.ts';
 import { outboundSection } from './outbound-schema.ts';
-import { redisSection } from './redis-schema.ts';
+import { limits, redisSection } from './redis-schema.ts';
 import type { SecretSchemas } from './secret-reference.ts';
 import { telemetrySection } from './telemetry-schema.ts';
 
@@ -371,6 +371,7 @@ export function settingsSchema(secrets: SecretSchemas) {
     auditLog,
     approvals,
     removed,
+    limits,
     alerts: alertsSection(secrets),
     telemetry: telemetrySection(secrets),
     push,

@@ -8,6 +8,7 @@ import { AT_LEAST_ONE, distinctList, mapOf, name, text, wholeNumber, zone } from
 import { connection, expectedAccount } from './connection-schema.ts';
 import { crmSchema } from './crm-schema.ts';
 import { webhookKeys } from './delivery-schema.ts';
+import { tenantLimits } from './redis-schema.ts';
 import { reminderSchema } from './reminder-schema.ts';
 import type { SecretSchemas } from './secret-reference.ts';
 import { guardOverrides } from './settings-schema.ts';
@@ -235,6 +236,7 @@ export function tenantSchema(secrets: SecretSchemas) {
     approvals: tenantApprovals
       .optional()
       .describe('Stricter approval rules for this tenant, in addition to the settings.'),
+    limits: tenantLimits,
     connections: mapOf(connection(secrets), connectionName).prefault({}),
     targets: mapOf(target).prefault({}),
     reminders: reminderSchema.optional(),

@@ -17,6 +17,7 @@
  * | `cm:{T}:restorations:<target>:<day>`  | hash   | two days          | audit             | audit, planner        |
  * | `cm:{T}:configuration`               | hash   | tenant's          | planner, lane     | planner, lane, status |
  * | `cm:{T}:removed`                     | hash   | until released    | release           | release, status       |
+ * | `cm:{T}:storage`                     | hash   | a day after a count | release, planner | planner, status      |
  * | `cm:{T}:holds`                       | hash   | until expiry      | planner, operator | planner, status       |
  * | `cm:{T}:clinic-tenant`               | string | permanent         | oauth, planner    | clients of the clinic |
  * | `cm:{T}:runs`                        | list   | last 50           | planner           | status                |
@@ -150,6 +151,7 @@ export const keys = {
   restorations: owned<[target: string, day: number]>('target', 'restorations'),
   configuration: ofTenant('configuration'),
   removed: ofTenant('removed'),
+  storage: ofTenant('storage'),
   holds: ofTenant('holds'),
   clinicTenant: ofTenant('clinic-tenant'),
   runs: ofTenant('runs'),
@@ -277,6 +279,12 @@ export function ownerOfKey(key: string): KeyOwner | null {
   const owner = OWNERS.get(kind);
   if (owner === undefined || owner === 'nobody') return null;
   return { tenant, kind, part: owner === 'tenant' ? null : `${owner}/${name}` };
+}
+
+/** Returns the tenant in a key's hash tag; null for the installation's keys. Other hash tags are no ids of tenants. */
+export function tenantOfKey(key: string): string | null {
+  const [, tenant = ''] = /^cm:\{([^}]+)\}:/.exec(key) ?? [];
+  return tenant === '' || `{${tenant}}` === QUEUE_PREFIX ? null : tenant;
 }
 
 /** Returns the pattern for keys of a tenant, or of all tenants and shared keys. */

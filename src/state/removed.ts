@@ -3,7 +3,8 @@ import type { Instant } from '../model/time.ts';
 import { type KeyOwner, keys, keysOfTenant, ownerOfKey, type RemovablePart } from './keys.ts';
 import type { Lease } from './leases.ts';
 import type { RedisClient } from './redis.ts';
-import { fencedScript, keysLike, sendAll } from './script.ts';
+import { fencedScript, keyPagesLike, keysLike, sendAll } from './script.ts';
+import { type KeySizes, recordSizes } from './tenant-storage.ts';
 
 const recordRemoved = fencedScript<number>(import.meta.url, 'removed-record');
 const unlinkKeys = fencedScript<number>(import.meta.url, 'fenced-unlink');
@@ -13,8 +14,10 @@ export type KeyHolders = Map<RemovablePart | null, Set<string>>;
 
 /** Removed tenants, targets and connections that still have keys, with the time of their removal. */
 export interface RemovedStore {
-  /** Returns every tenant with keys, and the holders of the keys. Reads the names of all keys. */
-  holders(): Promise<Map<string, KeyHolders>>;
+  /** Returns every tenant with keys, and the holders of the keys. Reads the names of all keys. @param sizes receives the keys */
+  holders(sizes?: KeySizes): Promise<Map<string, KeyHolders>>;
+  /** Stores the memory of tenants. */
+  recordSizes(tenants: Iterable<string>, sizes: KeySizes, now: Instant): Promise<void>;
   /** Returns removed targets and connections of a tenant. */
   parts(tenant: string): Promise<Map<RemovablePart, Instant>>;
   /** Returns removed tenants. */
@@ -60,16 +63,19 @@ export function createRemovedStore(redis: RedisClient): RemovedStore {
     return unlink(names, lease);
   }
   return {
-    async holders() {
+    async holders(sizes) {
       const all = new Map<string, KeyHolders>();
-      for await (const key of keysLike(redis, keysOfTenant(null))) {
-        const owner = ownerOfKey(key);
-        if (owner === null) continue;
-        const holders: KeyHolders = all.get(owner.tenant) ?? new Map();
-        all.set(owner.tenant, holders.set(owner.part, (holders.get(owner.part) ?? new Set()).add(owner.kind)));
+      for await (const { server, names } of keyPagesLike(redis, keysOfTenant(null))) {
+        await sizes?.add(server, names);
+        for (const owner of names.map(ownerOfKey)) {
+          if (owner === null) continue;
+          const holders: KeyHolders = all.get(owner.tenant) ?? new Map();
+          all.set(owner.tenant, holders.set(owner.part, (holders.get(owner.part) ?? new Set()).add(owner.kind)));
+        }
       }
       return all;
     },
+    recordSizes: (tenants, sizes, now) => recordSizes(redis, tenants, sizes, now),
     parts: async (tenant) => instantsOf(await redis.hgetall(keys.removed(tenant))),
     tenants: async () => instantsOf(await redis.hgetall(keys.removedTenants())),
     async recordParts(tenant, { missed, ended }, now, lease) {

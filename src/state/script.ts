@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { Redis } from 'ioredis';
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { type RedisClient, serversOf } from './redis.ts';
@@ -175,11 +176,19 @@ const KEYS_AT_ONCE = 500;
  * @param pattern pattern of Redis' SCAN; brackets other than `[` are literal
  */
 export async function* keysLike(redis: RedisClient, pattern: string): AsyncGenerator<string> {
+  for await (const { names } of keyPagesLike(redis, pattern)) yield* names;
+}
+
+/** Yields the names of {@link keysLike} by steps of the scan, with the server of the keys. */
+export async function* keyPagesLike(
+  redis: RedisClient,
+  pattern: string,
+): AsyncGenerator<{ server: Redis; names: string[] }> {
   for (const server of await serversOf(redis)) {
     let cursor = '0';
     do {
       const [next, names] = await server.scan(cursor, 'MATCH', pattern, 'COUNT', KEYS_AT_ONCE);
-      yield* names;
+      yield { server, names };
       cursor = next;
     } while (cursor !== '0');
   }

@@ -336,6 +336,7 @@ export function recordListsIn(fields: StoredFields): Pick<StoredTarget, 'copies'
  * - `values-unused`: records name several agendas or patients, and the profile uses only the first;
  * - `agenda-unknown`, `treatment-unknown`: the clinic has no id from the target's configuration;
  * - `egress-stopped`: a write would have disclosed more of a patient than allowed;
+ * - `tenant-too-large`: the tenant's memory in Redis has no room for more objects;
  * - `agenda-unconfirmed`, `treatment-unconfirmed`: unknown, because the catalogue is not readable and no data contains the id.
  */
 export interface TargetGap {
@@ -345,6 +346,7 @@ export interface TargetGap {
     | 'records-unconfirmable'
     | 'values-unused'
     | 'egress-stopped'
+    | 'tenant-too-large'
     | 'agenda-unknown'
     | 'treatment-unknown'
     | 'agenda-unconfirmed'

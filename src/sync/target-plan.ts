@@ -8,6 +8,8 @@ export interface TargetPlan {
   target: TargetSetup;
   /** Changes for the outbox. */
   passed: PlannedChange[];
+  /** Estimated size of these changes in Redis; absent before the check of the limit. */
+  addedBytes?: number;
   /** Kinds of holds that were open at planning time. */
   openHolds: ReadonlySet<Hold['kind']>;
   /** Changes that wait for an administrator, by kind of hold. */

@@ -83,6 +83,7 @@ const statuses: fc.Arbitrary<Omit<Status, 'problems'>> = fc.record({
       connections: fc.array(connections, { maxLength: 3 }),
       lastRun: fc.option(runs),
       cycleEveryMs: counts,
+      storage: fc.record({ bytes: fc.option(counts), addedBytes: counts, countedAt: times, limitBytes: counts }),
       targets: fc.array(targets, { maxLength: 4 }),
       removed: fc.array(removals, { maxLength: 2 }),
       approvals: fc.array(approvals, { maxLength: 2 }),

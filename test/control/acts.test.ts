@@ -31,6 +31,7 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
     'listHolds',
     'upcomingReminders',
     'requireTenant',
+    'storageText',
     'does',
     'createMetrics',
     'examine',

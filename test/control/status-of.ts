@@ -79,6 +79,7 @@ export function tenantOf(changes: Partial<TenantStatus> = {}): TenantStatus {
       lastRun: null,
       cycleEveryMs: 5 * MINUTE_MS,
       removed: [],
+      storage: { bytes: 0, addedBytes: 0, countedAt: NOW, limitBytes: 2 ** 30 },
       uncertainty: null,
       loss: null,
       approvals: [],

@@ -25,6 +25,7 @@ import { createStateCounter, type StateCounter } from '../../src/state/state-cou
 import { createStoredDocuments } from '../../src/state/stored-documents.ts';
 import { createSubscriptionDirectory, createSubscriptionStore } from '../../src/state/subscriptions.ts';
 import { createTargetStore } from '../../src/state/targets.ts';
+import { createTenantStorage } from '../../src/state/tenant-storage.ts';
 import { createTombstoneStore } from '../../src/state/tombstones.ts';
 import { createTargetIdentity, FingerprintMemory } from '../../src/sync/identity.ts';
 import { NOTHING_MORE } from '../sync/arbitraries.ts';
@@ -58,6 +59,8 @@ export interface TenantChoice {
   paused?: boolean;
   slice?: OpenTenant['slice'];
   leaseTtlMs?: number;
+  /** Most memory in Redis; by default a gibibyte. */
+  limitBytes?: number;
   /** Interval of cycles; by default no cycle is late. */
   pullEveryMs?: number;
   log?: Logger;
@@ -127,6 +130,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     links,
     outbox: createOutbox(redis, id, { sealer: createSealer(SEALING_KEYS, id), proofs }, links),
     unanswered: createUnansweredStore(redis, id),
+    storage: createTenantStorage(redis, id, choice.limitBytes ?? 1_024 * 1_024 * 1_024),
     targetStore: createTargetStore(redis, id, proofs),
     holds: createHoldStore(redis, id, createSealer(SEALING_KEYS, id)),
     runs: createRunStore(redis, id, proofs),
@@ -237,6 +241,7 @@ function tenantConfiguration(id: string, choice: TenantChoice, targets: readonly
     zone: 'Europe/Rome',
     paused: choice.paused ?? false,
     clinic: { client: 'clinic', tenantId: null, scopes: [] },
+    limits: {},
     connections: new Map(),
     targets: new Map(targets.map(({ id: target, configuration }) => [target, configuration])),
   };

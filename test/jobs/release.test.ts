@@ -108,6 +108,7 @@ describe('stored data of a target that was removed from the configuration', () =
     await look([tenant]);
     const before = await names();
     expect(before.filter(isOfRoom).length).toBeGreaterThan(4);
+    expect(await tenant.storage.read()).toMatchObject({ bytes: expect.any(Number), countedAt: clock.now });
     expect((await told([tenant])).tenants[0]?.removed).toEqual([
       { name: 'target/room', missedAt: clock.now, releaseAt: clock.now + KEEP_MS },
     ]);

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { keys } from '../../src/state/keys.ts';
 import { createLeases, type Lease } from '../../src/state/leases.ts';
 import { createRemovedStore } from '../../src/state/removed.ts';
+import { createTenantStorage, KeySizes } from '../../src/state/tenant-storage.ts';
 import { useRedis } from '../support/redis.ts';
 import { NOW } from '../sync/arbitraries.ts';
 
@@ -106,4 +107,19 @@ test('keys of the installation have no tenant, also those of its leases', async 
   await createLeases(connection, 'clinic-mirror', 60_000).tryTake('alerts');
   expect(await connection.keys('cm:{clinic-mirror}:fence:*')).toHaveLength(1);
   expect([...(await removed.holders()).keys()]).not.toContain('clinic-mirror');
+});
+
+test('the scan of the holders also counts the memory of each tenant', async () => {
+  const { connection, removed } = world;
+  await connection.set(keys.pins(TENANT, 'room'), 'x'.repeat(5_000));
+  await connection.set(keys.pins('studio-bianchi', 'room'), 'x'.repeat(50_000));
+  const sizes = new KeySizes();
+  await removed.holders(sizes);
+  await removed.recordSizes([TENANT, 'studio-bianchi', 'new'], sizes, NOW);
+  const read = (tenant: string) => createTenantStorage(connection, tenant, 1).read();
+  const [one, other, none] = await Promise.all([TENANT, 'studio-bianchi', 'new'].map(read));
+  expect(one?.bytes).toBeGreaterThan(5_000);
+  expect(one?.bytes).toBeLessThan(12_000);
+  expect(other?.bytes).toBeGreaterThan(50_000);
+  expect(none).toMatchObject({ bytes: 0, countedAt: NOW });
 });

@@ -7,7 +7,7 @@ import {
   type RecordList,
   type RecordState,
 } from '../../../control/records.ts';
-import type { TargetStatus, TenantStatus } from '../../../control/status-view.ts';
+import { storageText, type TargetStatus, type TenantStatus } from '../../../control/status-view.ts';
 import { clinicAddress, explainAddress, type Texts } from '../../../documents/document.ts';
 import { message } from '../../../messages/message.ts';
 import { type Html, html } from '../../../model/html.ts';
@@ -149,7 +149,7 @@ const RECORDS: Texts<typeof en> = {
 };
 
 /** Renders the states of a clinic's records by target, and the invalid source records. Only ids and codes. */
-export function recordsPart(context: PageContext, { tenant, targets, lastRun }: TenantStatus): Html | null {
+export function recordsPart(context: PageContext, { tenant, targets, lastRun, storage }: TenantStatus): Html | null {
   if (targets.length === 0) return null;
   const words = CLINIC[context.language];
   const columns = [words.target, words.recordsOf, words.pending, words.failing, words.held, words.excluded];
@@ -171,7 +171,7 @@ export function recordsPart(context: PageContext, { tenant, targets, lastRun }: 
   return section(
     'records',
     words.records,
-    html`${table(words.records, columns, rows)}${invalidRows(context, lastRun)}`,
+    html`${table(words.records, columns, rows)}<p class="quiet">${said(context, storageText(storage))}</p>${invalidRows(context, lastRun)}`,
   );
 }
 

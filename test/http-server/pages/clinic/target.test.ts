@@ -15,8 +15,10 @@ const targetOf = (changes: Partial<TargetStatus> = {}) =>
     ...{ exceptGapsAsOf: null, links: 7, pending: 2, failing: 0, held: 0, ...changes },
   }) as TargetStatus;
 
+const STORAGE = { bytes: 12 * 2 ** 20, addedBytes: 0, countedAt: NOW, limitBytes: 2 ** 30 };
+
 const recordsOf = (targets: TargetStatus[], lastRun: object | null = null) =>
-  recordsPart(pageContext(), { tenant: TENANT, targets, lastRun } as unknown as TenantStatus);
+  recordsPart(pageContext(), { tenant: TENANT, targets, lastRun, storage: STORAGE } as unknown as TenantStatus);
 
 describe('the page of a target', () => {
   test('shows its records in the requested state, each with its link, and marks that state', async () => {
@@ -76,6 +78,7 @@ describe('the records of a clinic', () => {
     expect(page).not.toContain('agenda');
     expect(page).toContain('<code>&lt;7&gt;</code>');
     expect(wordsOf(page)).toContain('bad-time start');
+    expect(page).toContain('memory in Redis: 12 MiB of at most 1024 MiB');
   });
 
   test('are not shown of a clinic without targets', () => {

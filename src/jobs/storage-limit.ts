@@ -1,0 +1,62 @@
+import { eachInPieces, type Pieces } from '../model/pieces.ts';
+import type { PlannedChange } from '../model/plan.ts';
+import { MINUTE_MS } from '../model/time.ts';
+import type { StorageUse } from '../state/tenant-storage.ts';
+import type { TargetPlan } from '../sync/target-plan.ts';
+import type { OpenTenant } from './tenant.ts';
+
+/** Rule's code of changes that a plan leaves out because of the tenant's memory in Redis. */
+export const TENANT_TOO_LARGE = 'tenant-too-large';
+
+/** Bytes of a waiting change beside its texts. Measured: 650 to 690 for an event with a title; the link that remains has 50 to 65. */
+const CHANGE_BYTES = 700;
+/** Time between two counts of a tenant above the limit; other tenants are counted every hour. */
+const COUNT_AGAIN_MS = 5 * MINUTE_MS;
+/** Changed objects still grow outbox and journal, so changes of a tenant with this multiple of the limit wait too. Deletions never do. */
+const LIMIT_OF_CHANGES = 2;
+
+/**
+ * Leaves out changes for which the tenant's memory in Redis has no room: above the limit those that create an object, above its double
+ * every write. Deletions and existing objects are unaffected. The changes count as omitted, and the next cycles plan them again.
+ *
+ * Between two counts, each planned change counts with its estimated size. A tenant can therefore exceed the limit only by what is no
+ * planned change, such as reminders and reports of runs, and by the error of the estimate. The tenant alone waits.
+ */
+export function* withinStorage(plans: readonly TargetPlan[], use: StorageUse): Pieces<TargetPlan[]> {
+  let usedBytes = (use.bytes ?? 0) + use.addedBytes;
+  const kept: TargetPlan[] = [];
+  for (const plan of plans) {
+    const passed: PlannedChange[] = [];
+    const left: string[] = [];
+    let addedBytes = 0;
+    yield* eachInPieces(plan.passed, (change) => {
+      const limitBytes = use.limitBytes * (change.reason === 'new' ? 1 : LIMIT_OF_CHANGES);
+      const bytes = change.wanted.want === 'absent' ? 0 : CHANGE_BYTES + sealedBytesOf(change.wanted.item);
+      if (bytes > 0 && usedBytes + addedBytes + bytes > limitBytes) return void left.push(change.recordId);
+      addedBytes += bytes;
+      passed.push(change);
+    });
+    usedBytes += addedBytes;
+    const omitted = left.length === 0 ? plan.omitted : { ...plan.omitted, [TENANT_TOO_LARGE]: left.length };
+    const omittedRecords = new Map([...plan.omittedRecords, ...left.map((id) => [id, TENANT_TOO_LARGE] as const)]);
+    kept.push({ ...plan, passed, addedBytes, omitted, omittedRecords });
+  }
+  return kept;
+}
+
+/** Counts a tenant again whose plans left out changes, so that the limit ends soon after the tenant has room. */
+export async function countAgain(
+  { clock, storage }: Pick<OpenTenant, 'clock' | 'storage'>,
+  plans: readonly Pick<TargetPlan, 'omitted'>[],
+): Promise<void> {
+  if (plans.every(({ omitted }) => omitted[TENANT_TOO_LARGE] === undefined)) return;
+  const { countedAt } = await storage.read();
+  if (countedAt === null || clock() - countedAt >= COUNT_AGAIN_MS) await storage.count(clock());
+}
+
+/** Size of an item's names and texts after encryption in base64. */
+function sealedBytesOf(value: unknown): number {
+  if (typeof value === 'string') return Math.ceil(Buffer.byteLength(value) / 3) * 4;
+  if (typeof value !== 'object' || value === null) return 0;
+  return Object.entries(value).reduce((sum, [name, each]) => sum + sealedBytesOf(name) + sealedBytesOf(each), 0);
+}
