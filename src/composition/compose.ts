@@ -50,14 +50,13 @@ export interface CompositionOptions extends TenantOptions {
 
 /** Composes settings, state, clinic, connections and connectors: first stores, then tenants, then the view for the verbs. Sends nothing. */
 export function compose(options: CompositionOptions): Composition {
-  const { log } = options;
+  const { log, priority } = options;
   const { settings } = options.configuration;
   // A given clock is treated as steady.
   const { clock, elapsedBetween } = watchClock(options.clock ?? Date.now, options.clock ?? (() => performance.now()));
   let { configuration } = options;
   // A command shows damaged state itself, as a problem or an error.
-  const damageLog = options.priority === 'interactive' ? silentLogger : log;
-  const stores = openStores(() => configuration.settings, clock, log, damageLog);
+  const stores = openStores(() => configuration.settings, clock, log, priority === 'interactive' ? silentLogger : log);
   const { redis, writer, stateCounter, removed, reloads, managedTenants, alerts, certificates, logins, loginLinks } =
     stores;
   const acts = openActServices(() => configuration, stores, clock, options.actLines ?? process.stderr);
@@ -100,12 +99,11 @@ export function compose(options: CompositionOptions): Composition {
     logins,
     loginLinks,
     redis,
-    processes: stores.processes,
     stateCounter,
     removed,
     reloads,
     managedTenants,
-    damaged: stores.damaged,
+    ...{ processes: stores.processes, damaged: stores.damaged },
     alerts,
     certificates,
     queues,

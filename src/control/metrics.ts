@@ -81,15 +81,7 @@ export function createMetrics(installation: () => Installation | null, options: 
   });
   const reloads = createReloadMetrics(registry);
   createTelemetryMetrics(registry, telemetry);
-  new Counter({
-    name: 'clinic_mirror_state_damaged_total',
-    help: 'Stored values that did not open (state-damaged), by kind of data',
-    ...{ labelNames: ['kind'], registers: [registry] },
-    collect() {
-      this.reset();
-      for (const [kind, count] of installation()?.damaged.counts ?? []) this.inc({ kind }, count);
-    },
-  });
+  countDamage(registry, installation);
   const gauges = createGauges(registry);
   const features: FeatureMetrics[] = [];
   let filled: Status | null = null;
@@ -131,6 +123,18 @@ export function createMetrics(installation: () => Installation | null, options: 
       return registry.metrics();
     },
   };
+}
+
+function countDamage(registry: Registry, installation: () => Installation | null): void {
+  new Counter({
+    name: 'clinic_mirror_state_damaged_total',
+    help: 'Stored values that did not open (state-damaged), by kind of data',
+    ...{ labelNames: ['kind'], registers: [registry] },
+    collect() {
+      this.reset();
+      for (const [kind, count] of installation()?.damaged.counts ?? []) this.inc({ kind }, count);
+    },
+  });
 }
 
 /** Without Redis, tenant metrics are removed. The Redis outage is still reported. */

@@ -5,6 +5,7 @@ import type { Instant } from '../model/time.ts';
 import { ALL_MANAGED } from '../settings/managed-tenant.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { DAMAGED } from '../state/sealing.ts';
+import { damageProblem } from './damage.ts';
 import { forecastsOfInstallation, forecastsOfLogin, forecastsOfTarget } from './forecasts.ts';
 import { isFolded, problemOf } from './incidents.ts';
 import type { ConnectionStatus } from './installation.ts';
@@ -99,11 +100,7 @@ function ofInstallation({
       sinceAt,
     });
   }
-  for (const { tenant, kinds, sinceAt } of damaged) {
-    const sentence = message('state-damaged.kinds', { kinds: kinds.join(', ') });
-    const next = DAMAGED.texts.remedy;
-    problems.push({ ...needsPerson({ tenant, subject: STATE, code: DAMAGED.code, sentence, next }), sinceAt });
-  }
+  problems.push(...damaged.map(damageProblem));
   if (unkept !== null)
     problems.push(
       needsPerson({

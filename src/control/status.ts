@@ -8,7 +8,6 @@ import { type FirstSync, type SyncHealth, worseHealth, worstOf } from '../model/
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import type { RefusedChange } from '../settings/configuration.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
-import type { DamagedState } from '../state/damaged.ts';
 import { FEED_CONNECTOR } from '../state/feeds.ts';
 import type { Uncertainty } from '../state/protection.ts';
 import type { RefusedFiles } from '../state/reports.ts';
@@ -17,6 +16,7 @@ import { DAMAGED } from '../state/sealing.ts';
 import type { StoredTarget, TargetFailure } from '../state/targets.ts';
 import { unacceptedDrift } from '../sync/restorations.ts';
 import { withoutFuture } from './as-of.ts';
+import { damagedOf } from './damage.ts';
 import { incidentsOf } from './incidents.ts';
 import { type ConnectionStatus, type Installation, requireTenant } from './installation.ts';
 import { withLossAsCause } from './installation-problems.ts';
@@ -83,16 +83,6 @@ export async function* statusByAndBy(
     tenants = [...tenants, ...found.map((tenant) => withoutFuture(tenant, now()))];
     yield await current();
   }
-}
-
-/** Returns damaged data by current tenant ids. @param only null: of all tenants, and shared data */
-async function damagedOf({ damaged, outlines }: Installation, only: readonly string[] | null): Promise<DamagedState[]> {
-  const formerly = new Map(Array.from(outlines, ([id, outline]) => [outline.formerly ?? id, id]));
-  return (await damaged.list()).flatMap(({ tenant: stored, ...state }) => {
-    const tenant = stored === null ? null : (formerly.get(stored) ?? stored);
-    const isShown = tenant === null ? only === null : (only?.includes(tenant) ?? outlines.has(tenant));
-    return isShown ? [{ tenant, ...state }] : [];
-  });
 }
 
 /** Returns the part of the status outside of tenants. @param isWhole all tenants are requested */

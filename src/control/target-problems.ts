@@ -139,9 +139,9 @@ function ofWriting(tenant: string, target: TargetStatus, now: Instant): Problem[
 /** Reports a tenant above its limit of memory in Redis, or with left-out changes because of it. */
 export function ofStorage({ tenant, storage, targets }: TenantStatus, source: Source): Problem[] {
   const { bytes, addedBytes, limitBytes } = storage;
-  const left = targets.flatMap(({ gaps }) => gaps.filter(({ code }) => code === 'tenant-too-large'));
-  if (left.length === 0 && (bytes ?? 0) <= limitBytes) return [];
-  const count = left.reduce((sum, gap) => sum + gap.count, 0);
+  const omitted = targets.flatMap(({ gaps }) => gaps.filter(({ code }) => code === 'tenant-too-large'));
+  if (omitted.length === 0 && (bytes ?? 0) <= limitBytes) return [];
+  const count = omitted.reduce((sum, gap) => sum + gap.count, 0);
   const [used, limit] = [(bytes ?? 0) + addedBytes, limitBytes].map((each) => Math.round(each / MEBIBYTE));
   const sentence = message('tenant-too-large', { used: String(used), limit: String(limit), count });
   const next = message('tenant-too-large.remedy', { place: settingsLocation(source, tenant) });

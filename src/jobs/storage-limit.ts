@@ -24,24 +24,28 @@ const LIMIT_OF_CHANGES = 2;
  */
 export function* withinStorage(plans: readonly TargetPlan[], use: StorageUse): Pieces<TargetPlan[]> {
   let usedBytes = (use.bytes ?? 0) + use.addedBytes;
-  const kept: TargetPlan[] = [];
+  const limited: TargetPlan[] = [];
   for (const plan of plans) {
     const passed: PlannedChange[] = [];
-    const left: string[] = [];
+    const withoutRoom: string[] = [];
     let addedBytes = 0;
     yield* eachInPieces(plan.passed, (change) => {
       const limitBytes = use.limitBytes * (change.reason === 'new' ? 1 : LIMIT_OF_CHANGES);
       const bytes = change.wanted.want === 'absent' ? 0 : CHANGE_BYTES + sealedBytesOf(change.wanted.item);
-      if (bytes > 0 && usedBytes + addedBytes + bytes > limitBytes) return void left.push(change.recordId);
+      if (bytes > 0 && usedBytes + addedBytes + bytes > limitBytes) return void withoutRoom.push(change.recordId);
       addedBytes += bytes;
       passed.push(change);
     });
     usedBytes += addedBytes;
-    const omitted = left.length === 0 ? plan.omitted : { ...plan.omitted, [TENANT_TOO_LARGE]: left.length };
-    const omittedRecords = new Map([...plan.omittedRecords, ...left.map((id) => [id, TENANT_TOO_LARGE] as const)]);
-    kept.push({ ...plan, passed, addedBytes, omitted, omittedRecords });
+    const omitted =
+      withoutRoom.length === 0 ? plan.omitted : { ...plan.omitted, [TENANT_TOO_LARGE]: withoutRoom.length };
+    const omittedRecords = new Map([
+      ...plan.omittedRecords,
+      ...withoutRoom.map((id) => [id, TENANT_TOO_LARGE] as const),
+    ]);
+    limited.push({ ...plan, passed, addedBytes, omitted, omittedRecords });
   }
-  return kept;
+  return limited;
 }
 
 /** Counts a tenant again whose plans left out changes, so that the limit ends soon after the tenant has room. */

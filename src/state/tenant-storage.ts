@@ -58,10 +58,10 @@ export function createTenantStorage(redis: RedisClient, tenant: string, limitByt
 /** Sums of the memory of keys by tenant. Without the permission for `MEMORY USAGE`, all are unknown. */
 export class KeySizes {
   readonly #byTenant = new Map<string, number>();
-  #isKnown = true;
+  #canMeasure = true;
 
   async add(server: Redis, names: readonly string[]): Promise<void> {
-    if (this.#isKnown) await Promise.all(names.map((name) => this.#addOne(server, name)));
+    if (this.#canMeasure) await Promise.all(names.map((name) => this.#addOne(server, name)));
   }
 
   async #addOne(server: Redis, name: string): Promise<void> {
@@ -72,13 +72,13 @@ export class KeySizes {
       this.#byTenant.set(tenant, (this.#byTenant.get(tenant) ?? 0) + bytes);
     } catch (error) {
       // A key that moves to another server is counted the next time.
-      if (!(error instanceof Error && /^(MOVED|ASK) /.test(error.message))) this.#isKnown = false;
+      if (!(error instanceof Error && /^(MOVED|ASK) /.test(error.message))) this.#canMeasure = false;
     }
   }
 
   /** @returns null: unknown */
   of(tenant: string): number | null {
-    return this.#isKnown ? (this.#byTenant.get(tenant) ?? 0) : null;
+    return this.#canMeasure ? (this.#byTenant.get(tenant) ?? 0) : null;
   }
 }
 
