@@ -84,8 +84,8 @@ export function createTombstoneStore(
 
 /** Remaining reminder data of a patient. */
 export interface TracedReminders {
-  /** Ids in the ledger, with the appointment if known. */
-  reminders: readonly { id: string; appointmentId: string | null }[];
+  /** Ids in the ledger, with the appointment if known, and the time until Redis deletes the record. */
+  reminders: readonly { id: string; appointmentId: string | null; remainingMs: number }[];
   /** Keys of links that were sent to the patient. */
   links: readonly string[];
 }
@@ -121,12 +121,15 @@ function createReminderTraces(redis: RedisClient, tenant: string): ReminderTrace
         );
         for (const id of ids.flat()) reminders.add(id);
       }
-      const traced: { id: string; appointmentId: string | null }[] = [];
+      const traced: { id: string; appointmentId: string | null; remainingMs: number }[] = [];
       for (const slice of slices([...reminders], 500)) {
         const answers = await askEach<string | null>(redis, slice, (pipeline, id) =>
           pipeline.hget(keys.reminder(tenant, id), 'appointmentId'),
         );
-        for (const [index, id] of slice.entries()) traced.push({ id, appointmentId: answers[index] ?? null });
+        const left = await askEach<number>(redis, slice, (pipeline, id) => pipeline.pttl(keys.reminder(tenant, id)));
+        for (const [index, id] of slice.entries()) {
+          traced.push({ id, appointmentId: answers[index] ?? null, remainingMs: Math.max(left[index] ?? 0, 0) });
+        }
       }
       return { reminders: traced, links };
     },

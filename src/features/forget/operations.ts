@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { requireTenant } from '../../control/installation.ts';
 import { operation } from '../../operations/operation.ts';
-import { changed, id, instant, tenant } from '../../operations/schemas.ts';
+import { changed, id, instant, tenant, toJson } from '../../operations/schemas.ts';
 
 const FORGET = 'forget <tenant> <patient>';
 
@@ -37,8 +37,69 @@ const receipt = z.object({
   warnings: z.array(z.string()),
 });
 
-/** Operations that exclude a patient from all targets. */
+const instantOrNull = instant.nullable();
+const heldParts = z.array(
+  z.looseObject({ keptUntilAt: instantOrNull.describe('Null: until its record leaves the target, or permanently') }),
+);
+const exported = z.object({
+  format: z.string(),
+  exportedAt: instant,
+  tenant: z.string(),
+  patient: z.string(),
+  isForgotten: z.boolean(),
+  records: z.object({ appointments: z.array(z.string()), invoices: z.array(z.string()) }),
+  targets: z.array(
+    z.object({
+      target: z.string(),
+      connector: z.string(),
+      connection: z.string(),
+      account: z.string().nullable(),
+      container: z.string().nullable().describe('Calendar, or list of CRM objects'),
+      connectedAt: instantOrNull.describe('Start of the present grant; null for a connection without tokens'),
+      sends: z.array(z.string()).describe('Kinds of content that the settings allow'),
+      objects: heldParts,
+      queued: heldParts,
+    }),
+  ),
+  messages: heldParts,
+  answerLinks: z.number(),
+  wrongInformation: heldParts,
+  replies: heldParts,
+  optOuts: heldParts,
+  holds: heldParts,
+  webhooks: heldParts,
+  warnings: z.array(z.string()),
+});
+
+/** Operations that export a patient's data, or exclude a patient from all targets. */
 export const FORGET_OPERATIONS = {
+  exportPatient: operation({
+    summary: 'export the data held of a patient, and where it was sent; reads the clinic',
+    level: 'owner',
+    input: ofPatient,
+    output: exported,
+    // Not a task: its answer would be stored.
+    http: { method: 'POST', path: '/tenants/{tenant}/export-patient' },
+    commands: [
+      {
+        words: 'export-patient <tenant> <patient>',
+        writes: {
+          flags: '--out <file>',
+          about: 'write the data as JSON to a new file that only you can read',
+          of: (result) => `${toJson(exported.parse(result))}\n`,
+        },
+      },
+    ],
+    audit: (input, { services: { installation }, acting }) => {
+      const { id } = requireTenant(installation, input.tenant);
+      return { verb: 'export-patient', tenant: id, what: { patient: acting.actServices.keyed(id, input.patient) } };
+    },
+    async run({ tenant, patient }, { services, progress, signals }) {
+      const { exportPatient } = await import('./export.ts');
+      return exportPatient(services.installation, tenant, patient, { progress, signal: signals.stop });
+    },
+    auditResult: ({ targets, messages }) => ({ targets: targets.length, messages: messages.length }),
+  }),
   previewForgetting: operation({
     summary: 'show the number of objects that forget would delete; writes nothing',
     level: 'owner',

@@ -130,10 +130,10 @@ test('a reminder leads to an appointment that no list shows; one that is another
   book('theirs', { patientId: 'p2', inHours: -90_000 });
   traces.now = {
     reminders: [
-      { id: 'r1', appointmentId: 'unlisted' },
-      { id: 'r2', appointmentId: 'theirs' },
-      { id: 'r3', appointmentId: null },
-      { id: 'r4', appointmentId: 'theirs' },
+      { id: 'r1', appointmentId: 'unlisted', remainingMs: 1 },
+      { id: 'r2', appointmentId: 'theirs', remainingMs: 1 },
+      { id: 'r3', appointmentId: null, remainingMs: 1 },
+      { id: 'r4', appointmentId: 'theirs', remainingMs: 1 },
     ],
     links: ['link'],
   };
