@@ -249,9 +249,15 @@ function upcomingLine(upcoming: number): string {
   return `Future appointments removed from calendars: ${upcoming}. The clinic keeps them.`;
 }
 
-/** Renders receipts as a table: erased and pending data. */
-export function renderReceipts({ receipts }: { receipts: readonly ForgetReceipt[] }): string {
-  if (receipts.length === 0) return 'No patient was forgotten.';
+/** Renders receipts as a table, erased and pending data, and the key for their signatures. */
+export function renderReceipts({
+  publicKey,
+  receipts,
+}: {
+  publicKey: string;
+  receipts: readonly ForgetReceipt[];
+}): string {
+  if (receipts.length === 0) return `No patient was forgotten.\n\n${publicKey}`;
   const columns = ['receipt', 'at', 'targets', 'objects', 'erased', 'waiting'];
   const sum = (numbers: readonly number[]) => String(numbers.reduce((total, number) => total + number, 0));
   const { shown, more } = firstRows(receipts, SHOWN_RECEIPTS);
@@ -263,5 +269,5 @@ export function renderReceipts({ receipts }: { receipts: readonly ForgetReceipt[
     sum(targets.map(({ erased }) => erased)),
     sum(targets.map(({ waiting, failed }) => waiting + failed)),
   ]);
-  return [renderTable(columns, rows), ...more].join('\n');
+  return [renderTable(columns, rows), ...more, '', publicKey].join('\n');
 }

@@ -1,6 +1,6 @@
-import { createHmac, hash, randomBytes } from 'node:crypto';
-import type { ForgetReceipt } from '../model/forgetting.ts';
-import { base32hex, derivedKey } from '../model/hashes.ts';
+import { createHmac, createPublicKey, hash, randomBytes, sign } from 'node:crypto';
+import { type ForgetReceipt, signedText } from '../model/forgetting.ts';
+import { base32hex, derivedKey, derivedSigningKey } from '../model/hashes.ts';
 import { slices } from '../model/pieces.ts';
 import type { Instant } from '../model/time.ts';
 import type { AnswerLink } from './answers.ts';
@@ -22,10 +22,12 @@ export interface TombstoneStore {
   /** Returns the current erased patients. */
   load(): Promise<ForgottenPatients>;
   count(): Promise<number>;
-  /** Stores a permanent receipt under a new name. @throws MirrorError as `add` */
-  storeReceipt(content: Omit<ForgetReceipt, 'receipt'>): Promise<ForgetReceipt>;
+  /** Signs a receipt and stores it permanently under a new name. @throws MirrorError as `add` */
+  storeReceipt(content: Omit<ForgetReceipt, 'receipt' | 'signature'>): Promise<ForgetReceipt>;
   /** Oldest first. */
   receipts(): Promise<ForgetReceipt[]>;
+  /** Returns the installation's key for signatures of receipts (PEM), which anyone may have. */
+  publicKey(): string;
   /** Patient data of reminders, even without configured reminders. */
   reminders: ReminderTraces;
 }
@@ -52,6 +54,8 @@ export function createTombstoneStore(
   { store }: Pick<Protection, 'store'>,
 ): TombstoneStore {
   const key = derivedKey(identityKey, tenant, 'tombstones');
+  // One key for all tenants, so that the operator publishes one. No tenant's id contains braces.
+  const signingKey = derivedSigningKey(identityKey, '{receipts}', 'signatures of receipts');
   const nameOf = (patientId: string) => createHmac('sha256', key()).update(patientId).digest('base64url');
   const table = keys.tombstones(tenant);
   const receipts = keys.receipts(tenant);
@@ -70,14 +74,18 @@ export function createTombstoneStore(
     count: () => redis.hlen(table),
     async storeReceipt(content) {
       for (;;) {
-        const stored: ForgetReceipt = { receipt: base32hex(randomBytes(RECEIPT_BYTES)), ...content };
+        const named = { receipt: base32hex(randomBytes(RECEIPT_BYTES)), ...content };
+        const signature = sign(null, Buffer.from(signedText(named)), signingKey()).toString('base64');
+        const stored: ForgetReceipt = { ...named, signature };
         if (await store({ table: 'receipts', name: stored.receipt, value: JSON.stringify(stored) })) return stored;
       }
     },
     async receipts() {
-      const stored = (await redis.hvals(receipts)).map((value) => JSON.parse(value) as ForgetReceipt);
+      const all = (await redis.hvals(receipts)).map((value) => JSON.parse(value) as ForgetReceipt);
+      const stored = all.map((one) => ({ ...one, signature: one.signature ?? null }));
       return stored.sort((one, other) => one.at - other.at);
     },
+    publicKey: () => createPublicKey(signingKey()).export({ format: 'pem', type: 'spki' }).toString(),
     reminders: createReminderTraces(redis, tenant),
   };
 }

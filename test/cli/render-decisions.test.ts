@@ -161,7 +161,7 @@ test('runs that can be undone show the dry run of the newest', () => {
 describe('a receipt', () => {
   const target = { target: 'crm', connector: 'hubspot', found: 3, erased: 1, waiting: 1, failed: 1, reach: 'wholly' };
   const receipt = {
-    ...{ receipt: 'f1', tenant: 'aurora', at: NOW, tombstone: 't1', upcoming: 0, warnings: [] },
+    ...{ receipt: 'f1', tenant: 'aurora', at: NOW, tombstone: 't1', upcoming: 0, warnings: [], signature: null },
     targets: [{ ...target, failure: null }],
     state: { journalLines: 2, pins: 0, holds: 0, auditFindings: 0, reminders: 0, answerLinks: 0, examples: 0 },
   } as unknown as Parameters<typeof renderReceipt>[0];
@@ -175,6 +175,6 @@ describe('a receipt', () => {
   });
 
   test('counts failed erasures among those that wait', () => {
-    expect(renderReceipts({ receipts: [receipt] })).toMatch(/^f1 .* 1 +3 +1 +2$/m);
+    expect(renderReceipts({ publicKey: 'PEM', receipts: [receipt] })).toMatch(/^f1 .* 1 +3 +1 +2$/m);
   });
 });

@@ -43,10 +43,7 @@ export async function exportPatient(
     tenant: tenantId,
     patient: patientId,
     isForgotten: (await tenant.tombstones.load())(patientId),
-    records: {
-      appointments: [...records.ids.appointments].sort(),
-      invoices: [...records.ids.invoices].sort(),
-    },
+    records: Object.fromEntries(Object.entries(records.ids).map(([stream, ids]) => [stream, [...ids].sort()])),
     targets,
     ...(await ofReminders(tenant, records, signal)),
     holds,
@@ -129,22 +126,12 @@ async function inTriggers({ triggers }: OpenTenant, recordIds: ReadonlySet<strin
   const held = [];
   for (const [endpoint, { events }] of triggers?.file.endpoints ?? []) {
     for (const event of events) {
-      const known = await triggers?.store.appointments({ endpoint, event });
-      const waiting = await triggers?.store.waiting({ endpoint, event });
-      for (const one of known?.values() ?? []) {
-        if (one === null || !recordIds.has(one.recordId)) continue;
-        held.push({
-          endpoint,
-          event,
-          record: one.recordId,
-          waitsUntil: null,
-          keptUntilAt: one.endAt + TRIGGER_LIFE_MS,
-        });
-      }
-      for (const { recordId, dueAt } of waiting ?? []) {
-        if (recordIds.has(recordId))
-          held.push({ endpoint, event, record: recordId, waitsUntil: dueAt, keptUntilAt: null });
-      }
+      const known = [...((await triggers?.store.appointments({ endpoint, event })) ?? []).values()].flatMap((one) =>
+        one === null ? [] : [{ ...one, waitsUntil: null, keptUntilAt: one.endAt + TRIGGER_LIFE_MS }],
+      );
+      const waiting = (await triggers?.store.waiting({ endpoint, event })) ?? [];
+      const all = [...known, ...waiting.map((one) => ({ ...one, waitsUntil: one.dueAt, keptUntilAt: null }))];
+      held.push(...all.filter((one) => recordIds.has(one.recordId)).map((one) => ({ endpoint, event, ...one })));
     }
   }
   return held;

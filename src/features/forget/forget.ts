@@ -134,7 +134,8 @@ function countUpcoming({ targets }: Erasure, { upcoming }: PatientRecords): numb
   return [...upcoming].filter((id) => calendars.some(({ found }) => found.has(id))).length;
 }
 
-/** Returns the receipts of a tenant, oldest first. @throws MirrorError `settings`, code `no-such-tenant` */
-export async function listReceipts(installation: Installation, tenantId: string): Promise<ForgetReceipt[]> {
-  return requireTenant(installation, tenantId).tombstones.receipts();
+/** Returns the receipts of a tenant, oldest first, and the key for their signatures. @throws MirrorError `settings`, code `no-such-tenant` */
+export async function listReceipts(installation: Installation, tenantId: string) {
+  const { tombstones } = requireTenant(installation, tenantId);
+  return { publicKey: tombstones.publicKey(), receipts: await tombstones.receipts() };
 }

@@ -35,40 +35,17 @@ const receipt = z.object({
     examples: z.number(),
   }),
   warnings: z.array(z.string()),
+  signature: z.string().nullable().describe('Ed25519 signature in base64; null before receipts were signed'),
 });
 
-const instantOrNull = instant.nullable();
-const heldParts = z.array(
-  z.looseObject({ keptUntilAt: instantOrNull.describe('Null: until its record leaves the target, or permanently') }),
-);
-const exported = z.object({
+const place = z.looseObject({ target: z.string(), connector: z.string(), account: z.string().nullable() });
+/** All fields are part of the answer. `docs/forget.md` documents the shape. */
+const exported = z.looseObject({
   format: z.string(),
   exportedAt: instant,
-  tenant: z.string(),
   patient: z.string(),
-  isForgotten: z.boolean(),
-  records: z.object({ appointments: z.array(z.string()), invoices: z.array(z.string()) }),
-  targets: z.array(
-    z.object({
-      target: z.string(),
-      connector: z.string(),
-      connection: z.string(),
-      account: z.string().nullable(),
-      container: z.string().nullable().describe('Calendar, or list of CRM objects'),
-      connectedAt: instantOrNull.describe('Start of the present grant; null for a connection without tokens'),
-      sends: z.array(z.string()).describe('Kinds of content that the settings allow'),
-      objects: heldParts,
-      queued: heldParts,
-    }),
-  ),
-  messages: heldParts,
-  answerLinks: z.number(),
-  wrongInformation: heldParts,
-  replies: heldParts,
-  optOuts: heldParts,
-  holds: heldParts,
-  webhooks: heldParts,
-  warnings: z.array(z.string()),
+  targets: z.array(place),
+  messages: z.array(z.looseObject({ id: z.string(), keptUntilAt: instant })),
 });
 
 /** Operations that export a patient's data, or exclude a patient from all targets. */
@@ -179,12 +156,12 @@ export const FORGET_OPERATIONS = {
     summary: 'list receipts of forgotten patients, oldest first; numbers only',
     level: 'viewer',
     input: z.strictObject({ tenant }),
-    output: z.object({ receipts: z.array(receipt) }),
+    output: z.object({ publicKey: z.string().describe('Verifies the signatures (PEM)'), receipts: z.array(receipt) }),
     http: { method: 'GET', path: '/tenants/{tenant}/receipts' },
     commands: [{ words: 'receipts <tenant>', isList: true }],
     async run({ tenant }, { services }) {
       const { listReceipts } = await import('./forget.ts');
-      return { receipts: await listReceipts(services.installation, tenant) };
+      return listReceipts(services.installation, tenant);
     },
   }),
 };
