@@ -133,4 +133,9 @@ export const DAEMON_EN = {
   'server-away.cause': 'the server does not answer, or fails each request: {code}, {cause}',
   'seal-broken.remedy':
     'restore a backup or sign in again; if no stored value can be decrypted, restore the previous key in secrets.sealingKeys in clinic-mirror.yaml',
+  'contact-unknown': 'no patient and no message has this address or number',
+  'contact-unknown.remedy': "check the spelling, or give the patient's id in the clinic system",
+  'contact-ambiguous': 'several patients have this address or number',
+  'contact-ambiguous.remedy': 'list their ids without --yes (API: forget/preview), then give the id of one patient',
+  'forget.one-of': "give one of: the patient's id, an e-mail address, a telephone number",
 } as const;

@@ -138,4 +138,10 @@ export const DAEMON_IT = {
   'server-away.cause': 'il server non risponde, o rifiuta ogni richiesta: {code}, {cause}',
   'seal-broken.remedy':
     'ripristinare un backup o accedere di nuovo; se nessun valore conservato può essere decifrato, ripristinare la chiave precedente in secrets.sealingKeys in clinic-mirror.yaml',
+  'contact-unknown': 'nessun paziente e nessun messaggio ha questo indirizzo o numero',
+  'contact-unknown.remedy': 'controllare la grafia, oppure indicare l’id del paziente nel sistema della clinica',
+  'contact-ambiguous': 'più pazienti hanno questo indirizzo o numero',
+  'contact-ambiguous.remedy':
+    'elencare gli id senza --yes (API: forget/preview), poi indicare l’id di un solo paziente',
+  'forget.one-of': 'indicare uno tra: id del paziente, indirizzo e-mail, numero di telefono',
 } as const satisfies Record<keyof typeof DAEMON_EN, string>;

@@ -61,8 +61,8 @@ export interface ForgetReceipt {
   receipt: string;
   tenant: string;
   at: Instant;
-  /** Keyed hash that remains of the patient, identical for each receipt. */
-  tombstone: string;
+  /** Keyed hash that remains of the patient, identical for each receipt; null for messages of a patient whose id is unknown. */
+  tombstone: string | null;
   /** Future appointments that were in a calendar. The clinic still has them. */
   upcoming: number;
   targets: readonly ErasedTarget[];

@@ -100,8 +100,16 @@ export interface TracedReminders {
 
 /** Patient data of reminders: ledger records of appointments, and answer links. */
 interface ReminderTraces {
-  /** @param appointmentIds known appointments of the patient */
-  find(patientId: string, appointmentIds: readonly string[]): Promise<TracedReminders>;
+  /**
+   * @param patientId null for messages of an unknown patient
+   * @param appointmentIds known appointments of the patient
+   * @param messages further known reminders
+   */
+  find(
+    patientId: string | null,
+    appointmentIds: readonly string[],
+    messages?: ReadonlySet<string>,
+  ): Promise<TracedReminders>;
   /**
    * Removes the data; a reminder that is being sent at this moment ends without a record.
    * @param appointmentIds appointments of the patient
@@ -113,13 +121,14 @@ interface ReminderTraces {
 /** @param tenant id of the ledger's tenant */
 function createReminderTraces(redis: RedisClient, tenant: string): ReminderTraces {
   return {
-    async find(patientId, appointmentIds) {
+    async find(patientId, appointmentIds, messages = new Set()) {
       const links: string[] = [];
-      const reminders = new Set<string>();
+      const reminders = new Set(messages);
       for await (const key of keysLike(redis, keys.answerLink('*'))) {
         const value = await redis.get(key);
         const link = value === null ? null : (JSON.parse(value) as AnswerLink);
-        if (link?.tenant !== tenant || link.patientId !== patientId) continue;
+        const isOwn = patientId !== null && link?.patientId === patientId;
+        if (link?.tenant !== tenant || !(isOwn || messages.has(link.reminder))) continue;
         links.push(key);
         reminders.add(link.reminder);
       }

@@ -19,6 +19,8 @@ export interface PatientRecords {
   ids: Readonly<Record<StreamName, Set<string>>>;
   /** Appointments of the clinic that are neither cancelled nor begun. */
   upcoming: Set<string>;
+  /** Further messages to the patient's number or address, by id. */
+  messages: ReadonlySet<string>;
   reminders: TracedReminders;
   /** The clinic deleted the patient, so targets are queried for the patient's objects. */
   isGone: boolean;
@@ -38,11 +40,13 @@ export async function findRecords(
   patientId: string,
   progress: Progress,
   signal: AbortSignal,
+  messages: ReadonlySet<string> = new Set(),
 ): Promise<PatientRecords> {
   const records: PatientRecords = {
     patientId,
     ids: { patients: new Set([patientId]), appointments: new Set(), invoices: new Set() },
     upcoming: new Set(),
+    messages,
     reminders: { reminders: [], links: [] },
     isGone: false,
     warnings: new Set(),
@@ -150,7 +154,11 @@ async function traceReminders(
   signal: AbortSignal,
 ): Promise<void> {
   const { ids, patientId } = records;
-  const { reminders, links } = await tenant.tombstones.reminders.find(patientId, [...ids.appointments]);
+  const { reminders, links } = await tenant.tombstones.reminders.find(
+    patientId,
+    [...ids.appointments],
+    records.messages,
+  );
   const others = new Set<string>();
   for (const { appointmentId } of reminders) {
     if (appointmentId === null || ids.appointments.has(appointmentId) || others.has(appointmentId)) continue;
@@ -163,8 +171,8 @@ async function traceReminders(
   records.reminders = { reminders: own, links };
 }
 
-/** @returns null if the connection may read no such data, which does not stop an erasure */
-async function unlessForbidden<Answer>(read: () => Promise<Answer>): Promise<Answer | null> {
+/** Returns the read data; null if the connection may read no such data, which does not stop an erasure. @throws other errors */
+export async function unlessForbidden<Answer>(read: () => Promise<Answer>): Promise<Answer | null> {
   try {
     return await read();
   } catch (error) {
