@@ -143,9 +143,11 @@ function createReminderTraces(redis: RedisClient, tenant: string): ReminderTrace
         const answers = await askEach<string | null>(redis, slice, (pipeline, id) =>
           pipeline.hget(keys.reminder(tenant, id), 'appointmentId'),
         );
-        const left = await askEach<number>(redis, slice, (pipeline, id) => pipeline.pttl(keys.reminder(tenant, id)));
+        const lifetimesMs = await askEach<number>(redis, slice, (pipeline, id) =>
+          pipeline.pttl(keys.reminder(tenant, id)),
+        );
         for (const [index, id] of slice.entries()) {
-          traced.push({ id, appointmentId: answers[index] ?? null, remainingMs: Math.max(left[index] ?? 0, 0) });
+          traced.push({ id, appointmentId: answers[index] ?? null, remainingMs: Math.max(lifetimesMs[index] ?? 0, 0) });
         }
       }
       return { reminders: traced, links };

@@ -6,7 +6,7 @@ import { contactsOf } from './contacts.ts';
 import { findRecords, type PatientRecords } from './records.ts';
 
 /** Version of the documented shape (`docs/forget.md`). A change that a reader must know raises the number. */
-const EXPORT_FORMAT = 'clinic-mirror patient export 1';
+const EXPORT_FORMAT = 'patient-export-1';
 
 /**
  * Collects what is held of a patient, decrypted: objects and queued changes of each target, messages, replies, opt-outs, holds and pending
@@ -20,7 +20,7 @@ export async function exportPatient(
   { progress, signal }: { progress: Progress; signal: AbortSignal },
 ) {
   const tenant = requireTenant(installation, tenantId);
-  const records = await findRecords(tenant, patientId, progress, signal);
+  const records = await findRecords(tenant, { patientId }, progress, signal);
   const connections = new Map((await installation.connections(tenant)).map((one) => [one.connection, one]));
   const targets = [];
   for (const target of tenant.targets.values()) {
@@ -33,9 +33,7 @@ export async function exportPatient(
   }
   const all = new Set(Object.values(records.ids).flatMap((ids) => [...ids]));
   const holds = (await tenant.holds.list()).flatMap(({ target, kind, recordIds, createdAt, expiresAt }) =>
-    recordIds
-      .filter((id) => all.has(id))
-      .map((record) => ({ target, kind, record, createdAt, keptUntilAt: expiresAt })),
+    recordIds.filter((id) => all.has(id)).map((record) => ({ target, kind, record, createdAt, expiresAt })),
   );
   return {
     format: EXPORT_FORMAT,
@@ -53,7 +51,13 @@ export async function exportPatient(
 }
 
 async function inTarget(
-  { clock, journal, links, outbox, targetStore }: OpenTenant,
+  {
+    clock,
+    journal,
+    links,
+    outbox,
+    targetStore,
+  }: Pick<OpenTenant, 'clock' | 'journal' | 'links' | 'outbox' | 'targetStore'>,
   { id, identity, configuration }: OpenTarget,
   recordIds: readonly string[],
 ) {
@@ -67,12 +71,12 @@ async function inTarget(
   const objects = [];
   for (const [recordId, { startAt, endAt, idAttempt, remoteId, drift }] of linked) {
     const lines = await journal.linesOf(id, recordId, clock());
-    const changes = lines.map((line) => ({ ...line, keptUntilAt: line.at + journal.retentionMs }));
+    const changes = lines.map((line) => ({ ...line, expiresAt: line.at + journal.retentionMs }));
     const object = { recordId, remoteId: remoteId ?? identity.key(recordId, idAttempt), startAt, endAt };
-    objects.push({ ...object, changedByHand: drift, pinnedUntil: pins[recordId] ?? null, changes, keptUntilAt: null });
+    objects.push({ ...object, changedByHand: drift, pinnedUntil: pins[recordId] ?? null, changes, expiresAt: null });
   }
   const queued = [...pending.values()].map(({ fingerprint: _fingerprint, ...change }) => {
-    return { ...change, content: contents.get(change.recordId) ?? null, keptUntilAt: null };
+    return { ...change, content: contents.get(change.recordId) ?? null, expiresAt: null };
   });
   const { connector, crm, title, fields } = configuration;
   const sends = crm === undefined ? ['time', `title: ${title}`, ...fields] : [...crm.mapping.keys()];
@@ -81,19 +85,18 @@ async function inTarget(
 
 /** If no reminders are configured any more, only ids of messages are known. */
 async function ofReminders(
-  tenant: OpenTenant,
+  { clinic, clock, reminders }: Pick<OpenTenant, 'clinic' | 'clock' | 'reminders'>,
   { patientId, ids, reminders: traces }: PatientRecords,
   signal: AbortSignal,
 ) {
-  const { clinic, clock, reminders } = tenant;
   const traced = traces.reminders;
   const entries = (await reminders?.ledger.readSome(traced.map(({ id }) => id))) ?? new Map();
   const found = [...entries.values()];
   const reports = await reminders?.ledger.reports(found.flatMap(({ reference }) => reference ?? []));
   const messages = traced.map(({ id, appointmentId, remainingMs }) => {
-    const { patientProof, locationProof, handedAs, recipient, wakeAt, ...told } = entries.get(id) ?? {};
-    const report = reports?.get(told.reference ?? '') ?? null;
-    return { id, appointmentId, ...told, report, keptUntilAt: clock() + remainingMs };
+    const { patientProof, locationProof, handedAs, recipient, wakeAt, ...details } = entries.get(id) ?? {};
+    const report = reports?.get(details.reference ?? '') ?? null;
+    return { id, appointmentId, ...details, report, expiresAt: clock() + remainingMs };
   });
   const recipients = new Set(found.flatMap(({ recipient }) => recipient ?? []));
   const answer = await clinic.readPatient(patientId, signal).catch(() => null);
@@ -105,7 +108,7 @@ async function ofReminders(
   for (const recipient of recipients) {
     const optOut = await reminders?.optOuts.find(recipient);
     // The hash begins with the kind of the contact.
-    if (optOut != null) optOuts.push({ kind: recipient.split(':')[0] ?? '', ...optOut, keptUntilAt: null });
+    if (optOut != null) optOuts.push({ kind: recipient.split(':')[0] ?? '', ...optOut, expiresAt: null });
   }
   const wrong = (await reminders?.ledger.wrong(clock())) ?? [];
   return {
@@ -113,7 +116,7 @@ async function ofReminders(
     answerLinks: traces.links.length,
     wrongInformation: wrong
       .filter(({ appointmentId }) => ids.appointments.has(appointmentId))
-      .map(({ held: _held, untilAt, ...one }) => ({ ...one, keptUntilAt: untilAt })),
+      .map(({ held: _held, untilAt, ...one }) => ({ ...one, expiresAt: untilAt })),
     replies: (await reminders?.replies.ofRecipients(recipients, clock())) ?? [],
     optOuts,
   };
@@ -122,15 +125,15 @@ async function ofReminders(
 /** Retention of an appointment of triggers after its end (`trigger-follow`). */
 const TRIGGER_LIFE_MS = DAY_MS;
 
-async function inTriggers({ triggers }: OpenTenant, recordIds: ReadonlySet<string>) {
+async function inTriggers({ triggers }: Pick<OpenTenant, 'triggers'>, recordIds: ReadonlySet<string>) {
   const held = [];
   for (const [endpoint, { events }] of triggers?.file.endpoints ?? []) {
     for (const event of events) {
-      const known = [...((await triggers?.store.appointments({ endpoint, event })) ?? []).values()].flatMap((one) =>
-        one === null ? [] : [{ ...one, waitsUntil: null, keptUntilAt: one.endAt + TRIGGER_LIFE_MS }],
+      const observed = [...((await triggers?.store.appointments({ endpoint, event })) ?? []).values()].flatMap((one) =>
+        one === null ? [] : [{ ...one, waitsUntil: null, expiresAt: one.endAt + TRIGGER_LIFE_MS }],
       );
       const waiting = (await triggers?.store.waiting({ endpoint, event })) ?? [];
-      const all = [...known, ...waiting.map((one) => ({ ...one, waitsUntil: one.dueAt, keptUntilAt: null }))];
+      const all = [...observed, ...waiting.map((one) => ({ ...one, waitsUntil: one.dueAt, expiresAt: null }))];
       held.push(...all.filter((one) => recordIds.has(one.recordId)).map((one) => ({ endpoint, event, ...one })));
     }
   }

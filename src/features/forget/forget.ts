@@ -52,7 +52,7 @@ export async function previewForgetting(
     );
     return { tenant: tenantId, patients, ...uncounted, reminders: reminders.length, answerLinks: links.length };
   }
-  const records = await findRecords(tenant, patientId, progress, signal, messages);
+  const records = await findRecords(tenant, { patientId, messages }, progress, signal);
   const { ids, reminders, warnings } = records;
   const targets: ForgetPreview['targets'] = [];
   for (const target of tenant.targets.values()) {
@@ -97,7 +97,7 @@ export async function forgetPatient(
     const empty = { tombstone: null, upcoming: 0, targets: [], warnings: ['opt-outs-stay'] as const };
     return tenant.tombstones.storeReceipt({ tenant: tenantId, at: installation.clock(), ...empty, state });
   }
-  const records = await findRecords(tenant, patientId, progress, signals.stop, messages);
+  const records = await findRecords(tenant, { patientId, messages }, progress, signals.stop);
   await resumeTargets(tenant);
   const erasure = await eraseRecords(tenant, records, progress, signals.stop);
   const upcoming = countUpcoming(erasure, records);
@@ -139,7 +139,11 @@ export async function followAgain(
   return { tenant: tenantId, changed };
 }
 
-async function findPatient(tenant: OpenTenant, who: string | Contact, signal: AbortSignal) {
+async function findPatient(
+  tenant: Pick<OpenTenant, 'clinic' | 'reminders'>,
+  who: string | Contact,
+  signal: AbortSignal,
+) {
   if (typeof who !== 'string') return findByContact(tenant, who, signal);
   return { patients: [who], messages: new Set<string>() };
 }

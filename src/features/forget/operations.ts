@@ -52,14 +52,14 @@ const receipt = z.object({
   signature: z.string().nullable().describe('Ed25519 signature in base64; null before receipts were signed'),
 });
 
-const place = z.looseObject({ target: z.string(), connector: z.string(), account: z.string().nullable() });
+const destination = z.looseObject({ target: z.string(), connector: z.string(), account: z.string().nullable() });
 /** All fields are part of the answer. `docs/forget.md` documents the shape. */
 const exported = z.looseObject({
   format: z.string(),
   exportedAt: instant,
   patient: z.string(),
-  targets: z.array(place),
-  messages: z.array(z.looseObject({ id: z.string(), keptUntilAt: instant })),
+  targets: z.array(destination),
+  messages: z.array(z.looseObject({ id: z.string(), expiresAt: instant })),
 });
 
 /** Operations that export a patient's data, or exclude a patient from all targets. */

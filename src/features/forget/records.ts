@@ -37,10 +37,9 @@ export interface PatientRecordSource extends Pick<OpenTenant, 'clinic' | 'clock'
  */
 export async function findRecords(
   tenant: PatientRecordSource,
-  patientId: string,
+  { patientId, messages = new Set() }: Pick<PatientRecords, 'patientId'> & Partial<Pick<PatientRecords, 'messages'>>,
   progress: Progress,
   signal: AbortSignal,
-  messages: ReadonlySet<string> = new Set(),
 ): Promise<PatientRecords> {
   const records: PatientRecords = {
     patientId,

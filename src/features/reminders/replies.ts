@@ -33,7 +33,7 @@ export interface PatientReplies {
   ofRecipients(
     recipients: ReadonlySet<AddressHash>,
     now: Instant,
-  ): Promise<(Omit<PatientReply, 'id'> & { keptUntilAt: Instant })[]>;
+  ): Promise<(Omit<PatientReply, 'id'> & { expiresAt: Instant })[]>;
   /** @returns whether the reply existed */
   end(id: string): Promise<boolean>;
 }
@@ -56,7 +56,7 @@ export function createPatientReplies(redis: RedisClient, tenant: string, sealer:
     async ofRecipients(recipients, now) {
       const all = [...(await table.prune(({ at }) => at + LIFE_MS <= now))];
       const own = all.filter(([field]) => recipients.has(JSON.parse(field)[0]));
-      return own.map(([, { phone, text, at }]) => ({ phone, text, at, keptUntilAt: at + LIFE_MS }));
+      return own.map(([, { phone, text, at }]) => ({ phone, text, at, expiresAt: at + LIFE_MS }));
     },
     async end(id) {
       const fields = (await redis.hkeys(table.key)).filter((field) => JSON.parse(field)[1] === id);

@@ -48,11 +48,11 @@ describe('an export of a patient', () => {
     const doctor = found.targets.find(({ target }) => target === 'doctor');
     expect(doctor?.queued).toMatchObject([{ recordId: 'visit-7731-b', content: { title: 'Ottavia Zamboni' } }]);
     const object = doctor?.objects.find(({ recordId }) => recordId === 'visit-7731-a');
-    expect(object?.changes[0]).toMatchObject({ effect: 'updated', keptUntilAt: expect.any(Number) });
+    expect(object?.changes[0]).toMatchObject({ effect: 'updated', expiresAt: expect.any(Number) });
     expect(object?.pinnedUntil).toBeGreaterThan(world.clock.now);
-    expect(found.holds).toMatchObject([{ target: 'doctor', record: 'visit-7731-a', keptUntilAt: expect.any(Number) }]);
+    expect(found.holds).toMatchObject([{ target: 'doctor', record: 'visit-7731-a', expiresAt: expect.any(Number) }]);
     expect(found.messages.map(({ state }) => state)).toContain('sent');
-    expect(found.messages.every(({ keptUntilAt }) => keptUntilAt > world.clock.now)).toBe(true);
+    expect(found.messages.every(({ expiresAt }) => expiresAt > world.clock.now)).toBe(true);
     expect(found.answerLinks).toBe(2);
     expect(found.wrongInformation).toMatchObject([{ appointmentId: 'visit-7731-a', channel: 'text' }]);
     expect(toJson(found)).not.toMatch(/8842|patientProof|:\s*1[78]\d{11}\b/);
@@ -72,7 +72,7 @@ describe('an export of a patient', () => {
     }
     const found = await take();
     expect(found.replies).toMatchObject([{ phone: '+393337731773', text: 'SM1', at }]);
-    expect(found.optOuts).toEqual([{ kind: 'phone', source: 'reply', at, keptUntilAt: null }]);
+    expect(found.optOuts).toEqual([{ kind: 'phone', source: 'reply', at, expiresAt: null }]);
   });
 
   test('of a forgotten patient is empty and says so', async () => {

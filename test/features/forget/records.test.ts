@@ -31,7 +31,8 @@ function openWorld({ streams = ['appointments'], futureDays = 30 } = {}) {
   } as unknown as PatientRecordSource;
   const book = (id: string, changes: Parameters<typeof appointmentOf>[1] = {}) =>
     clinic.appointments.set(id, appointmentOf(id, { patientId: 'p1', ...changes }));
-  const find = (progress: Parameters<typeof findRecords>[2] = () => {}) => findRecords(tenant, 'p1', progress, NEVER);
+  const find = (progress: Parameters<typeof findRecords>[2] = () => {}) =>
+    findRecords(tenant, { patientId: 'p1' }, progress, NEVER);
   return { clinic, tenant, asked, traces, book, find };
 }
 
