@@ -1,6 +1,7 @@
 import type { Revocation } from '../control/logins.ts';
 import type { OPERATIONS, OperationName } from '../features/operations.ts';
 import type { InputOf, ResultOf } from '../operations/operation.ts';
+import { toJson } from '../operations/schemas.ts';
 import { renderTime } from './table.ts';
 
 /** Renders the result of an operation for a terminal. */
@@ -122,6 +123,11 @@ export const OPERATION_TEXTS: { [Name in OperationName]?: () => Promise<TextOf<N
   withdrawFeed: async () => {
     return ({ target, hadOne }) =>
       `Feed ${target} ${hadOne ? 'is withdrawn. Calendars keep events that they fetched earlier.' : 'had no URL.'}`;
+  },
+  async exportPatient() {
+    const { stringify } = await import('yaml');
+    return (found, { file }) =>
+      file === undefined ? stringify(JSON.parse(toJson(found))).trimEnd() : `${file} contains patient data.`;
   },
   previewForgetting: async () => (await import('./render-decisions.ts')).renderForgetPreview,
   forgetPatient: async () => (await import('./render-decisions.ts')).renderReceipt,

@@ -67,7 +67,7 @@ export function createProgram(outside: CliOutside): Command {
   addOperations(program, operations, 'health', 'duplicates', 'reminders', 'triggers', 'feeds', 'audit-log');
 
   program.commandsGroup('Decide, undo and forget:');
-  addOperations(program, operations, 'holds', 'match', 'runs', 'undo', 'forget', 'receipts');
+  addOperations(program, operations, 'holds', 'match', 'runs', 'undo', 'export-patient', 'forget', 'receipts');
 
   program.commandsGroup('Back up and recover:');
   addBackups(program, {

@@ -191,6 +191,9 @@ const TRACES: Readonly<Record<keyof ErasedTraces, string>> = {
 
 /** Renders the data that `forget` would erase, and the next command. */
 export function renderForgetPreview(preview: ForgetPreview): string {
+  const { patients } = preview;
+  if (patients !== null && patients.length > 1)
+    return `${patients.length} patients have this contact. Repeat the command with one id:\n\n${patients.join('\n')}`;
   const { tenant, isForgotten, appointments, invoices, upcoming, reminders, answerLinks, targets, warnings } = preview;
   const columns = ['target', 'connector', 'known objects', 'to search', 'reach'];
   const rows = targets.map(({ target, connector, linked, toLookFor, reach }) => [
@@ -201,11 +204,11 @@ export function renderForgetPreview(preview: ForgetPreview): string {
     REACHES[reach],
   ]);
   return [
-    `One patient of ${tenant}; nothing was written.${isForgotten ? ' A tombstone already exists.' : ''}`,
+    `${patients?.length === 0 ? `Messages of a patient of ${tenant} whose id is unknown` : `One patient of ${tenant}`}; nothing was written.${isForgotten ? ' A tombstone already exists.' : ''}`,
     wrap(
       `Found: ${appointments} appointments, ${invoices} invoices, ${reminders} reminders, ${answerLinks} answer links. ${upcomingLine(upcoming)}`,
     ),
-    renderTable(columns, rows),
+    ...(rows.length === 0 ? [] : [renderTable(columns, rows)]),
     ...warnings.map((warning) => wrap(WARNING_TEXTS[warning])),
     'To continue, run the same command with --yes.',
   ].join('\n\n');
@@ -237,7 +240,7 @@ export function renderReceipt({
     return count === 0 ? [] : [`${count} ${words}`];
   });
   return [
-    `Receipt ${receipt} of ${tenant}, ${renderTime(at)}\nTombstone ${tombstone}`,
+    `Receipt ${receipt} of ${tenant}, ${renderTime(at)}\nTombstone ${tombstone ?? 'none: the id is unknown'}`,
     renderTable(columns, rows),
     wrap(`Deleted from the state: ${traces.join(', ') || 'nothing'}. ${upcomingLine(upcoming)}`),
     ...warnings.map((warning) => wrap(WARNING_TEXTS[warning])),
@@ -249,9 +252,15 @@ function upcomingLine(upcoming: number): string {
   return `Future appointments removed from calendars: ${upcoming}. The clinic keeps them.`;
 }
 
-/** Renders receipts as a table: erased and pending data. */
-export function renderReceipts({ receipts }: { receipts: readonly ForgetReceipt[] }): string {
-  if (receipts.length === 0) return 'No patient was forgotten.';
+/** Renders receipts as a table, erased and pending data, and the key for their signatures. */
+export function renderReceipts({
+  publicKey,
+  receipts,
+}: {
+  publicKey: string;
+  receipts: readonly ForgetReceipt[];
+}): string {
+  if (receipts.length === 0) return `No patient was forgotten.\n\n${publicKey}`;
   const columns = ['receipt', 'at', 'targets', 'objects', 'erased', 'waiting'];
   const sum = (numbers: readonly number[]) => String(numbers.reduce((total, number) => total + number, 0));
   const { shown, more } = firstRows(receipts, SHOWN_RECEIPTS);
@@ -263,5 +272,5 @@ export function renderReceipts({ receipts }: { receipts: readonly ForgetReceipt[
     sum(targets.map(({ erased }) => erased)),
     sum(targets.map(({ waiting, failed }) => waiting + failed)),
   ]);
-  return [renderTable(columns, rows), ...more].join('\n');
+  return [renderTable(columns, rows), ...more, '', publicKey].join('\n');
 }

@@ -145,4 +145,9 @@ export const DAEMON_EN = {
   'sign-in-too-weak': 'the provider did not confirm the demanded sign-in: claim {claim}',
   'sign-in-too-weak.remedy':
     'correct acrValues, amr or maxAgeMinutes in operator.access.oidc, or the rules of the provider for this client',
+  'contact-unknown': 'no patient and no message has this address or number',
+  'contact-unknown.remedy': "check the spelling, or give the patient's id in the clinic system",
+  'contact-ambiguous': 'several patients have this address or number',
+  'contact-ambiguous.remedy': 'list their ids without --yes (API: forget/preview), then give the id of one patient',
+  'forget.one-of': "give one of: the patient's id, an e-mail address, a telephone number",
 } as const;

@@ -151,4 +151,10 @@ export const DAEMON_IT = {
   'sign-in-too-weak': 'il provider non ha confermato l’accesso richiesto: claim {claim}',
   'sign-in-too-weak.remedy':
     'correggere acrValues, amr o maxAgeMinutes in operator.access.oidc, o le regole del provider per questo client',
+  'contact-unknown': 'nessun paziente e nessun messaggio ha questo indirizzo o numero',
+  'contact-unknown.remedy': 'controllare la grafia, oppure indicare l’id del paziente nel sistema della clinica',
+  'contact-ambiguous': 'più pazienti hanno questo indirizzo o numero',
+  'contact-ambiguous.remedy':
+    'elencare gli id senza --yes (API: forget/preview), poi indicare l’id di un solo paziente',
+  'forget.one-of': 'indicare uno tra: id del paziente, indirizzo e-mail, numero di telefono',
 } as const satisfies Record<keyof typeof DAEMON_EN, string>;

@@ -5,7 +5,7 @@ import { MirrorError } from './errors.ts';
 export const ACT_VERBS = [
   ...['login', 'login-link', 'logout', 'accept-account'],
   ...['approve', 'reject', 'undo', 'release', 'match', 'unmatch', 'sync', 'apply', 'audit', 'retry'],
-  ...['forget', 'follow-again', 'backup', 'restore', 'accept-loss'],
+  ...['export-patient', 'forget', 'follow-again', 'backup', 'restore', 'accept-loss'],
   ...['opt-out', 'lift-opt-out', 'end-reply', 'reopen-channel', 'reopen-endpoint', 'clinic-write'],
   ...['withdraw-link', 'sign-in-link', 'access-token', 'revoke-access-token', 'release-account'],
   ...['rotate-feed', 'withdraw-feed'],

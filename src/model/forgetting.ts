@@ -61,11 +61,25 @@ export interface ForgetReceipt {
   receipt: string;
   tenant: string;
   at: Instant;
-  /** Keyed hash that remains of the patient, identical for each receipt. */
-  tombstone: string;
+  /** Keyed hash that remains of the patient, identical for each receipt; null for messages of a patient whose id is unknown. */
+  tombstone: string | null;
   /** Future appointments that were in a calendar. The clinic still has them. */
   upcoming: number;
   targets: readonly ErasedTarget[];
   state: ErasedTraces;
   warnings: readonly ForgetWarning[];
+  /** Ed25519 signature of {@link signedText} in base64; null for a receipt of a version without signatures. */
+  signature: string | null;
+}
+
+/**
+ * Returns the signed text of a receipt: JSON as the command prints it, so `at` in RFC 3339, without the signature and without spaces, members
+ * sorted at each level.
+ */
+export function signedText(receipt: Omit<ForgetReceipt, 'signature'>): string {
+  const sorted = (_: string, value: unknown) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : value;
+  return JSON.stringify({ ...receipt, at: new Date(receipt.at).toISOString(), signature: undefined }, sorted);
 }

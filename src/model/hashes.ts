@@ -1,4 +1,4 @@
-import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
+import { createPrivateKey, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 import { lazily } from './cache.ts';
 
 /**
@@ -9,6 +9,17 @@ import { lazily } from './cache.ts';
 export function derivedKey(key: Uint8Array, owner: string, purpose: string): () => KeyObject {
   return lazily(() =>
     createSecretKey(Buffer.from(hkdfSync('sha256', createSecretKey(key), owner, `clinic-mirror ${purpose}`, 32))),
+  );
+}
+
+/** DER of an Ed25519 private key in PKCS #8, before its seed of 32 bytes (RFC 8410 section 7). */
+const ED25519_PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex');
+
+/** Derives a private Ed25519 key, constant for the installation's key and purpose. Its seed is a {@link derivedKey}. */
+export function derivedSigningKey(key: Uint8Array, owner: string, purpose: string): () => KeyObject {
+  const seed = derivedKey(key, owner, purpose);
+  return lazily(() =>
+    createPrivateKey({ key: Buffer.concat([ED25519_PKCS8, seed().export()]), format: 'der', type: 'pkcs8' }),
   );
 }
 

@@ -36,6 +36,8 @@ const LISTED_RUNS = 100;
 
 /** Journals of one tenant. The outbox writes lines in the step that acknowledges a change. */
 export interface Journal {
+  /** Retention of a journal after its last line. */
+  retentionMs: number;
   /** Returns every genuine line of a run; empty for a run without changes, an unknown run or an expired run. */
   read(run: string): Promise<JournalEntry[]>;
   /** Lists runs with a journal, newest first, at most 100. */
@@ -85,6 +87,7 @@ export function createJournal(
   const locations = tenants.map((one) => ({ one, proofs: createProofSealer(identityKey, one) }));
   return {
     ...openPinned(redis, tenant, identityKey, formerly),
+    retentionMs,
     async read(run) {
       const lines = await Promise.all(
         locations.map(async ({ one, proofs }) => entriesOf(proofs, run, await redis.hgetall(keys.journal(one, run)))),

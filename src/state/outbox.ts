@@ -1,3 +1,4 @@
+import type { Item } from '../model/items.ts';
 import { slices } from '../model/pieces.ts';
 import type { PendingChange, PlannedChange } from '../model/plan.ts';
 import type { Instant } from '../model/time.ts';
@@ -92,6 +93,8 @@ export interface Outbox {
   pendingOf(target: string, recordId: string): Promise<PendingChange | null>;
   /** Returns the waiting changes of the given records. */
   pendingOfSome(target: string, recordIds: readonly string[]): Promise<Map<string, PendingChange>>;
+  /** Returns the contents of waiting changes of the given records. Null: the change is a deletion, or cannot be decrypted. */
+  contentsOfSome(target: string, recordIds: readonly string[]): Promise<Map<string, Item | null>>;
   /** Returns the ids of waiting records in order, separated by success of the last attempt. */
   recordIds(target: string): Promise<{ waiting: string[]; failing: string[] }>;
   /** Returns when the first due change was planned, or null. */
@@ -300,6 +303,14 @@ class RedisOutbox implements Outbox {
       return value === null ? [] : [[id, toPending(id, parseEntry(value))] as const];
     });
     return new Map(pending);
+  }
+
+  async contentsOfSome(target: string, recordIds: readonly string[]): Promise<Map<string, Item | null>> {
+    if (recordIds.length === 0) return new Map();
+    const values = await this.#redis.hmget(this.#keysOf(target).outbox, ...recordIds);
+    const entryOf = (id: string, at: number) =>
+      readableEntry(id, values[at] ?? null, this.#sealer, sealContext(target, id));
+    return new Map(recordIds.map((id, at) => [id, entryOf(id, at)?.item ?? null]));
   }
 
   async recordIds(target: string): Promise<{ waiting: string[]; failing: string[] }> {

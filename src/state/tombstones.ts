@@ -1,6 +1,6 @@
-import { createHmac, hash, randomBytes } from 'node:crypto';
-import type { ForgetReceipt } from '../model/forgetting.ts';
-import { base32hex, derivedKey } from '../model/hashes.ts';
+import { createHmac, createPublicKey, hash, randomBytes, sign } from 'node:crypto';
+import { type ForgetReceipt, signedText } from '../model/forgetting.ts';
+import { base32hex, derivedKey, derivedSigningKey } from '../model/hashes.ts';
 import { slices } from '../model/pieces.ts';
 import type { Instant } from '../model/time.ts';
 import type { AnswerLink } from './answers.ts';
@@ -22,10 +22,12 @@ export interface TombstoneStore {
   /** Returns the current erased patients. */
   load(): Promise<ForgottenPatients>;
   count(): Promise<number>;
-  /** Stores a permanent receipt under a new name. @throws MirrorError as `add` */
-  storeReceipt(content: Omit<ForgetReceipt, 'receipt'>): Promise<ForgetReceipt>;
+  /** Signs a receipt and stores it permanently under a new name. @throws MirrorError as `add` */
+  storeReceipt(content: Omit<ForgetReceipt, 'receipt' | 'signature'>): Promise<ForgetReceipt>;
   /** Oldest first. */
   receipts(): Promise<ForgetReceipt[]>;
+  /** Returns the installation's key for signatures of receipts (PEM), which anyone may have. */
+  publicKey(): string;
   /** Patient data of reminders, even without configured reminders. */
   reminders: ReminderTraces;
 }
@@ -52,6 +54,8 @@ export function createTombstoneStore(
   { store }: Pick<Protection, 'store'>,
 ): TombstoneStore {
   const key = derivedKey(identityKey, tenant, 'tombstones');
+  // One key for all tenants, so that the operator publishes one. No tenant's id contains braces.
+  const signingKey = derivedSigningKey(identityKey, '{receipts}', 'signatures of receipts');
   const nameOf = (patientId: string) => createHmac('sha256', key()).update(patientId).digest('base64url');
   const table = keys.tombstones(tenant);
   const receipts = keys.receipts(tenant);
@@ -70,30 +74,42 @@ export function createTombstoneStore(
     count: () => redis.hlen(table),
     async storeReceipt(content) {
       for (;;) {
-        const stored: ForgetReceipt = { receipt: base32hex(randomBytes(RECEIPT_BYTES)), ...content };
+        const named = { receipt: base32hex(randomBytes(RECEIPT_BYTES)), ...content };
+        const signature = sign(null, Buffer.from(signedText(named)), signingKey()).toString('base64');
+        const stored: ForgetReceipt = { ...named, signature };
         if (await store({ table: 'receipts', name: stored.receipt, value: JSON.stringify(stored) })) return stored;
       }
     },
     async receipts() {
-      const stored = (await redis.hvals(receipts)).map((value) => JSON.parse(value) as ForgetReceipt);
+      const all = (await redis.hvals(receipts)).map((value) => JSON.parse(value) as ForgetReceipt);
+      const stored = all.map((one) => ({ ...one, signature: one.signature ?? null }));
       return stored.sort((one, other) => one.at - other.at);
     },
+    publicKey: () => createPublicKey(signingKey()).export({ format: 'pem', type: 'spki' }).toString(),
     reminders: createReminderTraces(redis, tenant),
   };
 }
 
 /** Remaining reminder data of a patient. */
 export interface TracedReminders {
-  /** Ids in the ledger, with the appointment if known. */
-  reminders: readonly { id: string; appointmentId: string | null }[];
+  /** Ids in the ledger, with the appointment if known, and the time until Redis deletes the record. */
+  reminders: readonly { id: string; appointmentId: string | null; remainingMs: number }[];
   /** Keys of links that were sent to the patient. */
   links: readonly string[];
 }
 
 /** Patient data of reminders: ledger records of appointments, and answer links. */
 interface ReminderTraces {
-  /** @param appointmentIds known appointments of the patient */
-  find(patientId: string, appointmentIds: readonly string[]): Promise<TracedReminders>;
+  /**
+   * @param patientId null for messages of an unknown patient
+   * @param appointmentIds known appointments of the patient
+   * @param messages further known reminders
+   */
+  find(
+    patientId: string | null,
+    appointmentIds: readonly string[],
+    messages?: ReadonlySet<string>,
+  ): Promise<TracedReminders>;
   /**
    * Removes the data; a reminder that is being sent at this moment ends without a record.
    * @param appointmentIds appointments of the patient
@@ -105,13 +121,14 @@ interface ReminderTraces {
 /** @param tenant id of the ledger's tenant */
 function createReminderTraces(redis: RedisClient, tenant: string): ReminderTraces {
   return {
-    async find(patientId, appointmentIds) {
+    async find(patientId, appointmentIds, messages = new Set()) {
       const links: string[] = [];
-      const reminders = new Set<string>();
+      const reminders = new Set(messages);
       for await (const key of keysLike(redis, keys.answerLink('*'))) {
         const value = await redis.get(key);
         const link = value === null ? null : (JSON.parse(value) as AnswerLink);
-        if (link?.tenant !== tenant || link.patientId !== patientId) continue;
+        const isOwn = patientId !== null && link?.patientId === patientId;
+        if (link?.tenant !== tenant || !(isOwn || messages.has(link.reminder))) continue;
         links.push(key);
         reminders.add(link.reminder);
       }
@@ -121,12 +138,17 @@ function createReminderTraces(redis: RedisClient, tenant: string): ReminderTrace
         );
         for (const id of ids.flat()) reminders.add(id);
       }
-      const traced: { id: string; appointmentId: string | null }[] = [];
+      const traced: { id: string; appointmentId: string | null; remainingMs: number }[] = [];
       for (const slice of slices([...reminders], 500)) {
         const answers = await askEach<string | null>(redis, slice, (pipeline, id) =>
           pipeline.hget(keys.reminder(tenant, id), 'appointmentId'),
         );
-        for (const [index, id] of slice.entries()) traced.push({ id, appointmentId: answers[index] ?? null });
+        const lifetimesMs = await askEach<number>(redis, slice, (pipeline, id) =>
+          pipeline.pttl(keys.reminder(tenant, id)),
+        );
+        for (const [index, id] of slice.entries()) {
+          traced.push({ id, appointmentId: answers[index] ?? null, remainingMs: Math.max(lifetimesMs[index] ?? 0, 0) });
+        }
       }
       return { reminders: traced, links };
     },

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   renderDecision,
+  renderForgetPreview,
   renderHold,
   renderHolds,
   renderMatches,
@@ -161,7 +162,7 @@ test('runs that can be undone show the dry run of the newest', () => {
 describe('a receipt', () => {
   const target = { target: 'crm', connector: 'hubspot', found: 3, erased: 1, waiting: 1, failed: 1, reach: 'wholly' };
   const receipt = {
-    ...{ receipt: 'f1', tenant: 'aurora', at: NOW, tombstone: 't1', upcoming: 0, warnings: [] },
+    ...{ receipt: 'f1', tenant: 'aurora', at: NOW, tombstone: 't1', upcoming: 0, warnings: [], signature: null },
     targets: [{ ...target, failure: null }],
     state: { journalLines: 2, pins: 0, holds: 0, auditFindings: 0, reminders: 0, answerLinks: 0, examples: 0 },
   } as unknown as Parameters<typeof renderReceipt>[0];
@@ -175,6 +176,18 @@ describe('a receipt', () => {
   });
 
   test('counts failed erasures among those that wait', () => {
-    expect(renderReceipts({ receipts: [receipt] })).toMatch(/^f1 .* 1 +3 +1 +2$/m);
+    expect(renderReceipts({ publicKey: 'PEM', receipts: [receipt] })).toMatch(/^f1 .* 1 +3 +1 +2$/m);
+  });
+});
+
+describe('a preview of forget by address', () => {
+  const counted = { isForgotten: false, appointments: 0, invoices: 0, upcoming: 0, targets: [], warnings: [] };
+  const preview = { tenant: 'aurora', ...counted, reminders: 2, answerLinks: 1 };
+
+  test('lists the ids of several patients, or the messages of an unknown patient', () => {
+    const several = renderForgetPreview({ ...preview, patients: ['p1', 'p2'] });
+    expect(several).toMatch(/^2 patients have this contact.*\n\np1\np2$/);
+    expect(flat(renderForgetPreview({ ...preview, patients: [] }))).toMatch(/id is unknown; .* 2 reminders, 1 answer/);
+    expect(renderForgetPreview({ ...preview, patients: null })).toContain('One patient of aurora');
   });
 });

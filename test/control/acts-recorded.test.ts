@@ -315,6 +315,15 @@ const OF_TENANTS: GivenByVerb<'add-tenant' | 'replace-tenant' | 'remove-tenant' 
 const OF_STATE: GivenByVerb<
   Exclude<ActVerb, keyof typeof OF_LOGINS | keyof typeof OF_TARGETS | keyof typeof OF_ACCESS | keyof typeof OF_TENANTS>
 > = {
+  async 'export-patient'() {
+    const { installation } = await world();
+    return {
+      act: (acting) =>
+        OPERATIONS.exportPatient.run({ tenant: TENANT, patient: PATIENT }, contextWith({ installation, acting })),
+      what: { patient: keyed(PATIENT) },
+      facts: { targets: 2, messages: expect.any(Number) },
+    };
+  },
   async forget() {
     const { installation } = await world();
     return {

@@ -99,6 +99,7 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
     'releaseRun',
     'applyMatches',
     'undoMatches',
+    'exportPatient',
     'forgetPatient',
     'followAgain',
     'acceptLoss',

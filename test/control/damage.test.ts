@@ -3,7 +3,7 @@ import { damagedOf, damageProblem } from '../../src/control/damage.ts';
 import type { Installation } from '../../src/control/installation.ts';
 import { NOW } from '../sync/arbitraries.ts';
 
-const state = (tenant: string | null) => ({ tenant, kinds: ['runs' as const, 'links' as const], sinceAt: NOW });
+const state = (tenant: string | null) => ({ tenant, kinds: ['runs' as const, 'holds' as const], sinceAt: NOW });
 
 function installation(): Pick<Installation, 'damaged' | 'outlines'> {
   const outlines = new Map([
@@ -27,5 +27,5 @@ test('the problem of damaged data names its kinds and requires a person', () => 
     ...{ tenant: 'new', code: 'state-damaged', health: 'action-required', sinceAt: NOW },
     sentence: expect.anything(),
   });
-  expect(JSON.stringify(damageProblem(state('new')))).toContain('runs, links');
+  expect(JSON.stringify(damageProblem(state('new')))).toContain('runs, holds');
 });

@@ -79,7 +79,7 @@ async function useProtected() {
     return {
       isForgotten: (await tombstones.load())(forgotten),
       isOptedOut: (await reminders!.optOuts.find(mark)) !== null,
-      receipts: (await listReceipts(composition.installation, TENANT)).length,
+      receipts: (await listReceipts(composition.installation, TENANT)).receipts.length,
       isPutBack: Object.keys(await journal.pins(target, Date.now())).join() === putBack,
     };
   };

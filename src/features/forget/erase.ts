@@ -230,6 +230,18 @@ async function putErasures(
   return { target, recordIds: wanted, found };
 }
 
+/** Removes messages of a patient whose id is unknown: no appointment in the clinic and no patient belongs to them. */
+export async function eraseMessages(
+  { reminders, tombstones }: Pick<OpenTenant, 'reminders' | 'tombstones'>,
+  messages: ReadonlySet<string>,
+): Promise<ErasedTraces> {
+  const traced = await tombstones.reminders.find(null, [], messages);
+  const entries = await reminders?.ledger.readSome([...messages]);
+  await reminders?.alarms.cancel([...(entries?.values() ?? [])]);
+  const nothing = { journalLines: 0, pins: 0, holds: 0, auditFindings: 0, examples: 0 };
+  return { ...nothing, ...(await tombstones.reminders.erase(traced, [])) };
+}
+
 async function removeTraces(tenant: TraceRemover, records: PatientRecords): Promise<ErasedTraces> {
   const { journal, holds, runs, reminders } = tenant;
   const recordsOf = recordsOfTarget(tenant, records);

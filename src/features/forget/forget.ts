@@ -3,14 +3,19 @@ import { resumeTargets } from '../../control/resume.ts';
 import { drainTarget } from '../../control/sync.ts';
 import type { StopSignals } from '../../jobs/push.ts';
 import type { OpenTenant } from '../../jobs/tenant.ts';
+import { message } from '../../messages/message.ts';
+import { MirrorError } from '../../model/errors.ts';
 import type { ForgetReceipt, ForgetWarning } from '../../model/forgetting.ts';
 import type { Progress } from '../../model/tasks.ts';
-import { type Erasure, erasedSoFar, eraseRecords, reachOf, removeAuditFindings } from './erase.ts';
+import { type Contact, findByContact } from './contacts.ts';
+import { type Erasure, erasedSoFar, eraseMessages, eraseRecords, reachOf, removeAuditFindings } from './erase.ts';
 import { findRecords, type PatientRecords } from './records.ts';
 
 /** Counts of data that an erasure would remove. */
 export interface ForgetPreview {
   tenant: string;
+  /** Patients that a number or address leads to; null for an id. Several: nothing is counted, and an erasure requires the id. */
+  patients: string[] | null;
   /** Whether a tombstone exists. */
   isForgotten: boolean;
   appointments: number;
@@ -26,16 +31,28 @@ export interface ForgetPreview {
 
 /**
  * Returns the counts of an erasure. Queries the clinic, but no target; writes nothing.
- * @throws MirrorError `settings`, code `no-such-tenant` or `tenant-paused`; errors of the clinic API
+ * @param who the clinic's id, or a contact
+ * @throws MirrorError `settings`, code `no-such-tenant`, `tenant-paused` or `contact-unknown`; errors of the clinic API
  */
 export async function previewForgetting(
   installation: Installation,
   tenantId: string,
-  patientId: string,
+  who: string | Contact,
   { progress, signal }: { progress: Progress; signal: AbortSignal },
 ): Promise<ForgetPreview> {
   const tenant = runningTenant(installation, tenantId);
-  const records = await findRecords(tenant, patientId, progress, signal);
+  const { patients, messages } = await findPatient(tenant, who, signal);
+  const [patientId, ...others] = patients;
+  if (patientId === undefined || others.length > 0) {
+    const uncounted = { isForgotten: false, appointments: 0, invoices: 0, upcoming: 0, targets: [], warnings: [] };
+    const { reminders, links } = await tenant.tombstones.reminders.find(
+      null,
+      [],
+      others.length > 0 ? undefined : messages,
+    );
+    return { tenant: tenantId, patients, ...uncounted, reminders: reminders.length, answerLinks: links.length };
+  }
+  const records = await findRecords(tenant, { patientId, messages }, progress, signal);
   const { ids, reminders, warnings } = records;
   const targets: ForgetPreview['targets'] = [];
   for (const target of tenant.targets.values()) {
@@ -46,6 +63,7 @@ export async function previewForgetting(
   }
   return {
     tenant: tenantId,
+    patients: typeof who === 'string' ? null : patients,
     isForgotten: (await tenant.tombstones.load())(patientId),
     appointments: ids.appointments.size,
     invoices: ids.invoices.size,
@@ -60,17 +78,26 @@ export async function previewForgetting(
 /**
  * Erases a patient from every target, including paused targets, as far as each vendor allows, and from the state. A tombstone excludes the
  * patient. Erasures that a target cannot perform now wait in its outbox for the daemon. A repeated call returns the progress.
+ * @param who the clinic's id, or a contact of one patient, which also erases messages to the contact
  * @returns the stored receipt
- * @throws MirrorError as {@link previewForgetting}
+ * @throws MirrorError as {@link previewForgetting}; `settings`, code `contact-ambiguous`
  */
 export async function forgetPatient(
   installation: Installation,
   tenantId: string,
-  patientId: string,
+  who: string | Contact,
   { progress, signals }: { progress: Progress; signals: StopSignals },
 ): Promise<ForgetReceipt> {
   const tenant = runningTenant(installation, tenantId);
-  const records = await findRecords(tenant, patientId, progress, signals.stop);
+  const { patients, messages } = await findPatient(tenant, who, signals.stop);
+  const [patientId, ...others] = patients;
+  if (others.length > 0) throw ambiguous();
+  if (patientId === undefined) {
+    const state = await eraseMessages(tenant, messages);
+    const empty = { tombstone: null, upcoming: 0, targets: [], warnings: ['opt-outs-stay'] as const };
+    return tenant.tombstones.storeReceipt({ tenant: tenantId, at: installation.clock(), ...empty, state });
+  }
+  const records = await findRecords(tenant, { patientId, messages }, progress, signals.stop);
   await resumeTargets(tenant);
   const erasure = await eraseRecords(tenant, records, progress, signals.stop);
   const upcoming = countUpcoming(erasure, records);
@@ -112,6 +139,25 @@ export async function followAgain(
   return { tenant: tenantId, changed };
 }
 
+async function findPatient(
+  tenant: Pick<OpenTenant, 'clinic' | 'reminders'>,
+  who: string | Contact,
+  signal: AbortSignal,
+) {
+  if (typeof who !== 'string') return findByContact(tenant, who, signal);
+  return { patients: [who], messages: new Set<string>() };
+}
+
+/** Names no patient, because errors are logged: the preview lists the ids. */
+function ambiguous(): MirrorError {
+  return new MirrorError(message('contact-ambiguous'), {
+    actor: 'settings',
+    code: 'contact-ambiguous',
+    retry: 'never',
+    remedy: message('contact-ambiguous.remedy'),
+  });
+}
+
 function runningTenant(installation: Installation, id: string): OpenTenant {
   const tenant = requireTenant(installation, id);
   if (tenant.configuration.paused) throw pausedError(installation, id);
@@ -134,7 +180,8 @@ function countUpcoming({ targets }: Erasure, { upcoming }: PatientRecords): numb
   return [...upcoming].filter((id) => calendars.some(({ found }) => found.has(id))).length;
 }
 
-/** Returns the receipts of a tenant, oldest first. @throws MirrorError `settings`, code `no-such-tenant` */
-export async function listReceipts(installation: Installation, tenantId: string): Promise<ForgetReceipt[]> {
-  return requireTenant(installation, tenantId).tombstones.receipts();
+/** Returns the receipts of a tenant, oldest first, and the key for their signatures. @throws MirrorError `settings`, code `no-such-tenant` */
+export async function listReceipts(installation: Installation, tenantId: string) {
+  const { tombstones } = requireTenant(installation, tenantId);
+  return { publicKey: tombstones.publicKey(), receipts: await tombstones.receipts() };
 }

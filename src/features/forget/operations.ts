@@ -1,17 +1,31 @@
 import { z } from 'zod';
 import { requireTenant } from '../../control/installation.ts';
+import { issueText, message } from '../../messages/message.ts';
 import { operation } from '../../operations/operation.ts';
-import { changed, id, instant, tenant } from '../../operations/schemas.ts';
+import { changed, id, instant, tenant, toJson } from '../../operations/schemas.ts';
 
-const FORGET = 'forget <tenant> <patient>';
+const FORGET = 'forget <tenant> [patient]';
 
 const ofPatient = z.strictObject({ tenant, patient: id.describe('Patient id in the clinic system') });
+const who = ofPatient
+  .partial({ patient: true })
+  .extend({
+    email: id.optional().describe('E-mail address, instead of the id'),
+    phone: id.optional().describe('Telephone number, instead of the id'),
+  })
+  .refine(({ patient, email, phone }) => [patient, email, phone].filter((one) => one !== undefined).length === 1, {
+    message: issueText(message('forget.one-of')),
+  });
+const whoOf = ({ patient = '', email, phone }: z.output<typeof who>) => {
+  if (email !== undefined) return { kind: 'email', address: email } as const;
+  return phone === undefined ? patient : ({ kind: 'phone', address: phone } as const);
+};
 const reach = z.enum(['wholly', 'bin']);
 const receipt = z.object({
   receipt: z.string(),
   tenant: z.string(),
   at: instant,
-  tombstone: z.string(),
+  tombstone: z.string().nullable().describe('Null for messages of a patient whose id is unknown'),
   upcoming: z.number(),
   targets: z.array(
     z.object({
@@ -35,16 +49,58 @@ const receipt = z.object({
     examples: z.number(),
   }),
   warnings: z.array(z.string()),
+  signature: z.string().nullable().describe('Ed25519 signature in base64; null before receipts were signed'),
 });
 
-/** Operations that exclude a patient from all targets. */
+const destination = z.looseObject({ target: z.string(), connector: z.string(), account: z.string().nullable() });
+/** All fields are part of the answer. `docs/forget.md` documents the shape. */
+const exported = z.looseObject({
+  format: z.string(),
+  exportedAt: instant,
+  patient: z.string(),
+  targets: z.array(destination),
+  messages: z.array(z.looseObject({ id: z.string(), expiresAt: instant })),
+});
+
+/** Operations that export a patient's data, or exclude a patient from all targets. */
 export const FORGET_OPERATIONS = {
+  exportPatient: operation({
+    summary: 'export the data held of a patient, and where it was sent; reads the clinic',
+    level: 'owner',
+    input: ofPatient,
+    output: exported,
+    // Not a task: its answer would be stored.
+    http: { method: 'POST', path: '/tenants/{tenant}/export-patient' },
+    commands: [
+      {
+        words: 'export-patient <tenant> <patient>',
+        writes: {
+          flags: '--out <file>',
+          about: 'write the data as JSON to a new file that only you can read',
+          of: (result) => `${toJson(exported.parse(result))}\n`,
+        },
+      },
+    ],
+    audit: (input, { services: { installation }, acting }) => {
+      const { id } = requireTenant(installation, input.tenant);
+      return { verb: 'export-patient', tenant: id, what: { patient: acting.actServices.keyed(id, input.patient) } };
+    },
+    async run({ tenant, patient }, { services, progress, signals }) {
+      const { exportPatient } = await import('./export.ts');
+      return exportPatient(services.installation, tenant, patient, { progress, signal: signals.stop });
+    },
+    auditResult: ({ targets, messages }) => ({ targets: targets.length, messages: messages.length }),
+  }),
   previewForgetting: operation({
     summary: 'show the number of objects that forget would delete; writes nothing',
     level: 'owner',
-    input: ofPatient,
+    input: who,
     output: z.object({
       tenant: z.string(),
+      patients: z
+        .array(z.string())
+        .nullable()
+        .describe('Null for an id. Several: nothing is counted, and forget needs the id'),
       isForgotten: z.boolean(),
       appointments: z.number(),
       invoices: z.number(),
@@ -64,31 +120,35 @@ export const FORGET_OPERATIONS = {
         by: { flags: '--dry-run', about: 'only show the preview', isUsual: true },
       },
     ],
-    async run({ tenant, patient }, { services, progress, signals }) {
+    async run(input, { services, progress, signals }) {
       const { previewForgetting } = await import('./forget.ts');
-      return previewForgetting(services.installation, tenant, patient, { progress, signal: signals.stop });
+      return previewForgetting(services.installation, input.tenant, whoOf(input), { progress, signal: signals.stop });
     },
   }),
   forgetPatient: operation({
     summary: 'delete a patient from every target and exclude the patient; repeat the request to see the progress',
     level: 'owner',
-    input: ofPatient,
+    input: who,
     output: receipt,
     http: { method: 'POST', path: '/tenants/{tenant}/forget', task: 'forget' },
     commands: [{ words: FORGET, by: { flags: '--yes', about: 'start the deletion' } }],
     audit: (input, { services: { installation }, acting }) => {
       const { id } = requireTenant(installation, input.tenant);
-      const patient = acting.actServices.keyed(id, input.patient);
+      const named = whoOf(input);
+      const subject = acting.actServices.keyed(
+        id,
+        typeof named === 'string' ? named : `${named.kind}:${named.address}`,
+      );
       return {
         verb: 'forget',
         tenant: id,
-        what: { patient },
-        second: { subject: patient, isNeeded: (policy) => policy.forget },
+        what: typeof named === 'string' ? { patient: subject } : { [named.kind]: subject },
+        second: { subject, isNeeded: (policy) => policy.forget },
       };
     },
-    async run({ tenant, patient }, { services, progress, signals }) {
+    async run(input, { services, progress, signals }) {
       const { forgetPatient } = await import('./forget.ts');
-      return forgetPatient(services.installation, tenant, patient, { progress, signals });
+      return forgetPatient(services.installation, input.tenant, whoOf(input), { progress, signals });
     },
     auditResult: ({ receipt, targets }) => ({
       receipt,
@@ -118,12 +178,12 @@ export const FORGET_OPERATIONS = {
     summary: 'list receipts of forgotten patients, oldest first; numbers only',
     level: 'viewer',
     input: z.strictObject({ tenant }),
-    output: z.object({ receipts: z.array(receipt) }),
+    output: z.object({ publicKey: z.string().describe('Verifies the signatures (PEM)'), receipts: z.array(receipt) }),
     http: { method: 'GET', path: '/tenants/{tenant}/receipts' },
     commands: [{ words: 'receipts <tenant>', isList: true }],
     async run({ tenant }, { services }) {
       const { listReceipts } = await import('./forget.ts');
-      return { receipts: await listReceipts(services.installation, tenant) };
+      return listReceipts(services.installation, tenant);
     },
   }),
 };

@@ -19,6 +19,8 @@ export interface PatientRecords {
   ids: Readonly<Record<StreamName, Set<string>>>;
   /** Appointments of the clinic that are neither cancelled nor begun. */
   upcoming: Set<string>;
+  /** Further messages to the patient's number or address, by id. */
+  messages: ReadonlySet<string>;
   reminders: TracedReminders;
   /** The clinic deleted the patient, so targets are queried for the patient's objects. */
   isGone: boolean;
@@ -35,7 +37,7 @@ export interface PatientRecordSource extends Pick<OpenTenant, 'clinic' | 'clock'
  */
 export async function findRecords(
   tenant: PatientRecordSource,
-  patientId: string,
+  { patientId, messages = new Set() }: Pick<PatientRecords, 'patientId'> & Partial<Pick<PatientRecords, 'messages'>>,
   progress: Progress,
   signal: AbortSignal,
 ): Promise<PatientRecords> {
@@ -43,6 +45,7 @@ export async function findRecords(
     patientId,
     ids: { patients: new Set([patientId]), appointments: new Set(), invoices: new Set() },
     upcoming: new Set(),
+    messages,
     reminders: { reminders: [], links: [] },
     isGone: false,
     warnings: new Set(),
@@ -150,7 +153,11 @@ async function traceReminders(
   signal: AbortSignal,
 ): Promise<void> {
   const { ids, patientId } = records;
-  const { reminders, links } = await tenant.tombstones.reminders.find(patientId, [...ids.appointments]);
+  const { reminders, links } = await tenant.tombstones.reminders.find(
+    patientId,
+    [...ids.appointments],
+    records.messages,
+  );
   const others = new Set<string>();
   for (const { appointmentId } of reminders) {
     if (appointmentId === null || ids.appointments.has(appointmentId) || others.has(appointmentId)) continue;
@@ -163,8 +170,8 @@ async function traceReminders(
   records.reminders = { reminders: own, links };
 }
 
-/** @returns null if the connection may read no such data, which does not stop an erasure */
-async function unlessForbidden<Answer>(read: () => Promise<Answer>): Promise<Answer | null> {
+/** Returns the read data; null if the connection may read no such data, which does not stop an erasure. @throws other errors */
+export async function unlessForbidden<Answer>(read: () => Promise<Answer>): Promise<Answer | null> {
   try {
     return await read();
   } catch (error) {

@@ -29,6 +29,11 @@ export interface PatientReplies {
   add(reply: Omit<PatientReply, 'id'> & { message: string; recipient: AddressHash }): Promise<void>;
   /** Returns the replies of the last three days, oldest first. Removes older replies. */
   list(now: Instant): Promise<PatientReply[]>;
+  /** Returns the replies of these recipients, with their end. */
+  ofRecipients(
+    recipients: ReadonlySet<AddressHash>,
+    now: Instant,
+  ): Promise<(Omit<PatientReply, 'id'> & { expiresAt: Instant })[]>;
   /** @returns whether the reply existed */
   end(id: string): Promise<boolean>;
 }
@@ -47,6 +52,11 @@ export function createPatientReplies(redis: RedisClient, tenant: string, sealer:
     async list(now) {
       const all = await table.prune(({ at }) => at + LIFE_MS <= now);
       return [...all.values()].sort((one, other) => one.at - other.at);
+    },
+    async ofRecipients(recipients, now) {
+      const all = [...(await table.prune(({ at }) => at + LIFE_MS <= now))];
+      const own = all.filter(([field]) => recipients.has(JSON.parse(field)[0]));
+      return own.map(([, { phone, text, at }]) => ({ phone, text, at, expiresAt: at + LIFE_MS }));
     },
     async end(id) {
       const fields = (await redis.hkeys(table.key)).filter((field) => JSON.parse(field)[1] === id);

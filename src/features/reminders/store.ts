@@ -108,7 +108,7 @@ export interface ReminderLedger extends MessageLedger {
   readSome(ids: readonly string[]): Promise<Map<string, LedgerEntry>>;
   /** Returns planned and active reminders, next first. */
   open(): Promise<LedgerEntry[]>;
-  /** Returns settled reminders, newest first. */
+  /** Returns settled reminders, newest first. @param limit 0 for all */
   finished(limit: number): Promise<LedgerEntry[]>;
   /** Returns the reminders of an appointment, and messages about the appointment that it replaced, by due time. */
   ofAppointment(appointmentId: string): Promise<LedgerEntry[]>;

@@ -23,6 +23,15 @@ describe('a patient', () => {
     expect((await ask('follow-again')).body).toEqual({ tenant: ROSSI, changed: true });
   });
 
+  test('is exported for an owner only, and the log has no id', async () => {
+    const path = `/tenants/${ROSSI}/export-patient`;
+    expect((await world.as('operator')('POST', path, { patient: PATIENT })).status).toBe(403);
+    const { status, body } = await world.as('owner')('POST', path, { patient: PATIENT });
+    expect([status, body.patient, body.records.appointments.length]).toEqual([200, PATIENT, 30]);
+    expect(JSON.stringify(world.entries)).toContain('export-patient');
+    expect(JSON.stringify(world.entries)).not.toContain(PATIENT);
+  });
+
   test('who is forgotten is in no plan and no task that was stored before', async () => {
     await world.as('operator')('POST', `/tenants/${ROSSI}/plans`, {});
     const { plans } = world.rossi.tenant;

@@ -31,7 +31,8 @@ function openWorld({ streams = ['appointments'], futureDays = 30 } = {}) {
   } as unknown as PatientRecordSource;
   const book = (id: string, changes: Parameters<typeof appointmentOf>[1] = {}) =>
     clinic.appointments.set(id, appointmentOf(id, { patientId: 'p1', ...changes }));
-  const find = (progress: Parameters<typeof findRecords>[2] = () => {}) => findRecords(tenant, 'p1', progress, NEVER);
+  const find = (progress: Parameters<typeof findRecords>[2] = () => {}) =>
+    findRecords(tenant, { patientId: 'p1' }, progress, NEVER);
   return { clinic, tenant, asked, traces, book, find };
 }
 
@@ -130,10 +131,10 @@ test('a reminder leads to an appointment that no list shows; one that is another
   book('theirs', { patientId: 'p2', inHours: -90_000 });
   traces.now = {
     reminders: [
-      { id: 'r1', appointmentId: 'unlisted' },
-      { id: 'r2', appointmentId: 'theirs' },
-      { id: 'r3', appointmentId: null },
-      { id: 'r4', appointmentId: 'theirs' },
+      { id: 'r1', appointmentId: 'unlisted', remainingMs: 1 },
+      { id: 'r2', appointmentId: 'theirs', remainingMs: 1 },
+      { id: 'r3', appointmentId: null, remainingMs: 1 },
+      { id: 'r4', appointmentId: 'theirs', remainingMs: 1 },
     ],
     links: ['link'],
   };

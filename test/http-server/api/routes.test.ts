@@ -22,7 +22,7 @@ const QUERIES: Readonly<Record<string, string>> = { listRecords: '?state=in-sync
 function bodyFor(name: string): object | undefined {
   const patient = { patient: 'pat-1' };
   const bodies: Record<string, object> = {
-    ...{ previewForgetting: patient, forgetPatient: patient, followAgain: patient },
+    ...{ exportPatient: patient, previewForgetting: patient, forgetPatient: patient, followAgain: patient },
     ...{ decideHold: { decision: 'rejected' }, undoRun: { dryRun: true } },
     ...{ replaceConfiguration: { yaml: 'name: Nobody' } },
     ...{ acceptAccount: { account: 'unknown' }, restore: { backup: 'sealed' } },
