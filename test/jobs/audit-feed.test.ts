@@ -372,7 +372,7 @@ describe('what a provider stores differently is never rewritten, and a real edit
   });
 });
 
-// More of them: drift-histories.test.ts.
+// More cases: drift-histories.test.ts.
 describe.for(POLICIES)('whatever people, the clinic, the feed and crashes do (%s)', (policy) => {
   test('one whole audit and one cycle lead to what the policy promises', () => tryDriftHistories(redis, policy, 12));
 });

@@ -8,7 +8,7 @@ import { AGENDAS, inOne, openShared, trySettledHistories, worldOf } from './sett
 
 const redis = useRedis({ appendOnly: false });
 
-// More of them: settled-histories.test.ts.
+// More cases: settled-histories.test.ts.
 test('a process that remembers plans as one that does not', () => trySettledHistories(redis, 3));
 
 describe('a calendar for which nothing was planned', () => {

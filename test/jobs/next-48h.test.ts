@@ -355,7 +355,7 @@ describe('the age of the data', () => {
   });
 });
 
-// More of them: near-histories.test.ts.
+// More cases: near-histories.test.ts.
 test('in any history the next two days equal those of full fetches, no existing record is removed, and the final states are equal', async () => {
   await tryNearHistories(redis, 3);
 });

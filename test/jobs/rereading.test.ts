@@ -100,6 +100,6 @@ test('a first cycle that had to query names first fetches everything after them 
   expect(tenant.memory.lacksNames).toBe(true);
 });
 
-// More of them: rereading-histories.test.ts.
+// More cases: rereading-histories.test.ts.
 test('in any history calendars equal those of full fetches; deleted records are removed in the end', () =>
   tryRereadings(redis, { least: 5, most: 5, forMs: 60_000 }));

@@ -7,7 +7,7 @@ import { type Fault, INSTALLATION_FAULTS } from '../../../tools/fault-table.ts';
 import { runProgram } from '../../cli/run-program.ts';
 import { openSkins, type Skins } from './surfaces.ts';
 
-/** What a surface says of a clinic and of the installation. A part is absent where the surface does not have it. */
+/** What an interface says of a clinic and of the installation. A part is absent where the interface does not have it. */
 export interface Said {
   sync?: string | undefined;
   health?: string | undefined;
@@ -19,13 +19,13 @@ export interface Said {
   result?: number;
 }
 
-/** Every surface at one time, except of alerts, which wait. */
+/** Every interface at one time, except of alerts, which wait. */
 export type Told = Record<
   'status' | 'status --json' | 'Overview' | 'tenant page' | 'API' | 'MCP' | '/readyz' | '/metrics',
   Said
 >;
 
-/** How the surfaces are read. */
+/** How the interfaces are read. */
 export interface Views {
   composition: Composition;
   tenant: string;
@@ -47,7 +47,7 @@ const sorted = (codes: readonly string[]) => [...new Set(codes)].sort();
 const codesOf = (problems: readonly Pick<Problem, 'code'>[]) => sorted(problems.map(({ code }) => code));
 const matches = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, found = '']) => found);
 
-/** Reads the surfaces that need no daemon. */
+/** Reads the interfaces that need no daemon. */
 export async function readCommands({ composition, tenant }: Pick<Views, 'composition' | 'tenant'>) {
   const { installation } = composition;
   const [table, json] = [
@@ -60,7 +60,7 @@ export async function readCommands({ composition, tenant }: Pick<Views, 'composi
   };
 }
 
-/** Reads every surface. */
+/** Reads every interface. */
 export async function readSurfaces({ composition, tenant, operator, skins }: Views): Promise<Told> {
   const { app, assistant } = skins ?? (await openSkins(composition, openStatuses()));
   const commands = await readCommands({ composition, tenant });
@@ -102,7 +102,7 @@ export function shapeOf({ code, health, sentence, next }: Pick<Fault, 'code' | '
   return { code, health, sentence: sentence.replace(/: .*\(pid.*/, ': <daemons>').replace(/\b\d+ s\b/, '<n> s'), next };
 }
 
-/** Surfaces that differ from the status as JSON, each with what it says. Empty: all agree. */
+/** Interfaces that differ from the status as JSON, each with what it says. Empty: all agree. */
 export function disagreements(told: Pick<Told, 'status --json'> & Partial<Told>): string[] {
   const truth = told['status --json'];
   const stops = truth.codes.some((code) => stopsInstallation({ tenant: null, code }));
@@ -116,7 +116,7 @@ export function disagreements(told: Pick<Told, 'status --json'> & Partial<Told>)
   });
 }
 
-/** One fault and what each surface says, in lines of at most 100 characters. */
+/** One fault and what each interface says, in lines of at most 100 characters. */
 export function renderTold(fault: string, told: Told): string {
   const lines = Object.entries(told).map(([surface, { sync = '', health = '', codes, result = '' }]) =>
     `  ${surface.padEnd(14)}${sync.padEnd(9)}${health.padEnd(17)}${String(result).padEnd(5)}${codes.join(' ')}`.slice(

@@ -39,7 +39,7 @@ const nextName = (kind: string) => {
 };
 
 /**
- * Returns the results of one operator who replaces and removes a managed tenant. The tenant is disabled, so that its rules are known only
+ * Returns the results of a replacement and a removal of a managed tenant by one operator. The tenant is disabled, so that its rules are known only
  * from its document.
  */
 async function changed(approvals: object, policy: Partial<ApprovalSettings> = {}, ring = RING) {
