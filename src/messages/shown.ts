@@ -4,9 +4,9 @@
  */
 export const DISGUISES =
   /[^\P{Cc}\t\n]|[\u061C\u180E\u200B\u200E\u200F\u202A-\u202E\u2060-\u206F\uFEFF\uFFF0-\uFFFB\uFFFE\uFFFF\u{E0000}-\u{E0FFF}]/gu;
-/** Joiners shape letters of Arabic and Indian scripts, and emoji; next to other characters they only hide a difference. */
+/** Joiners shape letters of Arabic and Indian scripts, and emoji. After other characters, with or without accents, joiners only hide a difference. */
 const JOINERS =
-  /(?<![^\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{N}\p{P}\p{Z}\s\u200C\u200D])[\u200C\u200D]+/gu;
+  /(?<=(?:^|[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{N}\p{P}\p{Z}\s])\p{Script=Inherited}{0,16})[\u200C\u200D]+/gu;
 /** Text that needs no change, the most frequent form. */
 const PLAIN = /^[\t\n\x20-\x7E\u00A0-\u0377]*$/;
 

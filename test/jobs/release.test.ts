@@ -341,6 +341,8 @@ test('every key is classified: deleted with its target, connection or tenant, or
     'known-accounts',
     'certificates',
     'daemon-seen',
+    'damaged',
+    'sessions-of',
     'probe',
     'feed-token',
     'feed-minute',

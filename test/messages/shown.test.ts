@@ -31,6 +31,7 @@ describe('a text of another party', () => {
     ['Anna\u200b Rossi', 'Anna Rossi'],
     ['Anna\u202eissoR', 'AnnaissoR'],
     ['A\u200dnna', 'Anna'],
+    ['A\u0300\u200d', 'A\u0300'],
     ['می\u200cخواهم', 'می\u200cخواهم'],
     ['क्\u200dष', 'क्\u200dष'],
     ['👩\u200d⚕️', '👩\u200d⚕️'],

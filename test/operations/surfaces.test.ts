@@ -144,7 +144,10 @@ function checkCommand({ input }: AnyOperation, binding: CommandBinding<Record<st
     ...options.filter((each) => each.mandatory).map((each) => each.attributeName()),
   ];
   // An omitted flag is false. An operation can do without some fields that a command requires.
-  const needed = required(shape, asked).filter((field) => !(shape[field] instanceof z.ZodBoolean));
+  // Another operation of the same words can do without an argument in brackets.
+  const needed = required(shape, asked).filter(
+    (field) => !(shape[field] instanceof z.ZodBoolean) && !binding.words.includes(`[${field}]`),
+  );
   expect(mandatory).toEqual(expect.arrayContaining(needed));
   for (const each of [...args, ...options]) {
     const type = shape[each instanceof Object && 'attributeName' in each ? each.attributeName() : each.name()];
