@@ -9,11 +9,14 @@ import { type Logger, silentLogger } from '../log/logger.ts';
 import { CacheBudget, type SmallThings } from '../model/cache.ts';
 import { type Clock, DAY_MS, MINUTE_MS, SECOND_MS, watchClock } from '../model/time.ts';
 import type { Configuration } from '../settings/configuration.ts';
+import { MONTH_MS } from '../state/audit-log.ts';
 import { createOutageStore, type WaitingWork } from '../state/outages.ts';
 import { readRedis } from '../state/redis-readings.ts';
 import { type ActLines, openActServices } from './acts.ts';
 import { connectionStatuses } from './open-connection.ts';
+
 import { readForecast } from './outlook.ts';
+
 import { openStores, type Stores } from './stores.ts';
 import type { Connectors } from './targets.ts';
 import type { TenantOptions } from './tenant.ts';
@@ -103,7 +106,7 @@ export function compose(options: CompositionOptions): Composition {
     removed,
     reloads,
     managedTenants,
-    ...{ processes: stores.processes, damaged: stores.damaged },
+    ...{ processes: stores.processes, damaged: stores.damaged, upkeep: stores.upkeep },
     alerts,
     certificates,
     queues,
@@ -138,7 +141,10 @@ async function wakeAfterOutage(
 function installationOf(
   current: () => Configuration,
   parts: Pick<Composition, 'composed' | 'queues'> &
-    Pick<Stores, 'alerts' | 'certificates' | 'damaged' | 'stateCounter' | 'redis' | 'reloads' | 'removed'> & {
+    Pick<
+      Stores,
+      'alerts' | 'certificates' | 'damaged' | 'stateCounter' | 'redis' | 'reloads' | 'removed' | 'upkeep'
+    > & {
       acts: ActServices;
       clock: Clock;
       outages: Outages;
@@ -181,6 +187,7 @@ function installationOf(
         return current().settings.removed.keepDays * DAY_MS;
       },
     },
+    upkeep: { ...parts.upkeep, auditLogMs: () => current().settings.auditLog.keepMonths * MONTH_MS },
     queues: (jobs) => queues.show(jobs),
     outages,
     get outageAfterMs() {

@@ -20,6 +20,7 @@ import {
 } from '../state/reports.ts';
 import type { SealingKey } from '../state/sealing.ts';
 import { createStateCounter, type StateCounter } from '../state/state-counter.ts';
+import { createUpkeepStore, type UpkeepStore } from '../state/upkeep.ts';
 
 /** Stores shared by all tenants. */
 export interface Stores {
@@ -29,6 +30,7 @@ export interface Stores {
   awaitDurable: AwaitDurable;
   stateCounter: StateCounter;
   removed: RemovedStore;
+  upkeep: UpkeepStore;
   reloads: ReloadReports;
   processes: Processes;
   /** Reports damaged data from now on, until it is closed. */
@@ -76,6 +78,7 @@ export function openStores(current: () => Settings, clock: Clock, log: Logger, d
     managedTenants: createManagedTenants({ redis, writer, awaitDurable, ring, identityKey, mark, clock }),
     stateCounter,
     removed: createRemovedStore(redis),
+    upkeep: createUpkeepStore(redis),
     reloads: createReloadReports(redis, clock, identityKey),
     processes: openProcesses(redis, settings.leases.silentMs),
     damaged: openDamagedStore({ redis, clock, log: damageLog }),

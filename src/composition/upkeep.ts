@@ -5,11 +5,11 @@ import { createAlertWatch } from '../features/alerts/alerts.ts';
 import { CHECK_END_MS } from '../features/alerts/digest.ts';
 import { alertChannels } from '../features/alerts/send.ts';
 import { createHttpClient } from '../http/client.ts';
-import { type Releasing, releaseRegularly } from '../jobs/release.ts';
+import { type ReleaseParts, type Releasing, releaseRegularly } from '../jobs/release.ts';
 import type { Logger } from '../log/logger.ts';
 import { render } from '../messages/message.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
-import { QUEUE_PREFIX } from '../state/keys.ts';
+import { keys, QUEUE_PREFIX } from '../state/keys.ts';
 import { createLeases } from '../state/leases.ts';
 import type { Durability } from '../state/redis.ts';
 import type { StateCounter } from '../state/state-counter.ts';
@@ -57,16 +57,34 @@ export async function watchStateCounter({
   };
 }
 
-/** Releases removed tenants and targets after a delay. */
+/** Releases removed tenants and targets after a delay, and deletes other data after its period. */
 export function startReleasing(composition: Composition): Releasing {
-  const { installation, processes, removed, redis, log } = composition;
+  const { installation, acts, processes, removed, upkeep, redis, log } = composition;
   const { clock } = installation;
+  const open = (tenant: string) => requireTenant(installation, tenant);
+  // Each read of replies and requests removes old ones. A value added meanwhile is not counted.
+  const counted = (key: { (tenant: string): string; kind: string }, read: (tenant: string) => unknown) => ({
+    key: key.kind,
+    async end(tenant: string) {
+      const before = await redis.hlen(key(tenant));
+      await read(tenant);
+      return Math.max(before - (await redis.hlen(key(tenant))), 0);
+    },
+  });
+  const readReplies = (tenant: string) => open(tenant).reminders?.replies.list(clock());
+  const expiring: ReleaseParts['expiring'] = [
+    { kind: 'replies', ...counted(keys.reminderReplies, readReplies) },
+    { kind: 'approvals', ...counted(keys.approvals, installation.approvals) },
+  ];
+  const trimAuditLog = async () => (await acts.log?.trim()) ?? 0;
   return releaseRegularly(() => {
     const { settings, unusable, outlines } = composition.configuration;
     const retentionMs = settings.removed.keepDays * DAY_MS;
     const leasesOf = (tenant: string) => createLeases(redis, tenant, settings.leases.ttlMs, processes);
-    const open = (tenant: string) => requireTenant(installation, tenant);
-    return { tenants: outlines, open, unusable, removed, retentionMs, leasesOf, clock, log };
+    return {
+      ...{ tenants: outlines, open, unusable, removed, retentionMs, leasesOf, clock, log },
+      ...{ expiring, trimAuditLog, upkeep },
+    };
   });
 }
 

@@ -17,6 +17,7 @@ import type { RemovedStore } from '../state/removed.ts';
 import type { AlertStore, ReloadReport } from '../state/reports.ts';
 import type { StateCounter } from '../state/state-counter.ts';
 import type { ApprovalRequest } from '../state/stored-documents.ts';
+import type { UpkeepStore } from '../state/upkeep.ts';
 
 /** State of a connection, with the terms of all interfaces. */
 export interface ConnectionStatus {
@@ -106,6 +107,8 @@ export interface Installation {
   approvals(tenant: string): Promise<ApprovalRequest[]>;
   /** Data of tenants and parts removed from the configuration. */
   removed: Pick<RemovedStore, 'parts' | 'tenants'> & { retentionMs: number };
+  /** Checks of the daemons that delete data after its period. */
+  upkeep: Pick<UpkeepStore, 'read'> & { auditLogMs(): number };
   /** Returns waiting, active and failed jobs of each queue, at most `jobs` per state. */
   queues(jobs: number): Promise<ShownQueue[]>;
   /** Unreachable servers, and a way to retry their work now. */

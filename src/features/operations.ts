@@ -12,6 +12,7 @@ import { CONFIGURATION_OPERATIONS } from './managed-tenants/operations.ts';
 import { MATCH_OPERATIONS } from './match/operations.ts';
 import { OVERLAP_OPERATIONS } from './overlaps/operations.ts';
 import { REMINDER_OPERATIONS } from './reminders/operations.ts';
+import { RETENTION_OPERATIONS } from './retention/operations.ts';
 import { TRIGGER_OPERATIONS } from './triggers/operations.ts';
 import { RUN_OPERATIONS } from './undo/operations.ts';
 
@@ -29,6 +30,7 @@ export const OPERATIONS = {
   ...TRIGGER_OPERATIONS,
   ...FEED_OPERATIONS,
   ...OVERLAP_OPERATIONS,
+  ...RETENTION_OPERATIONS,
   ...MATCH_OPERATIONS,
   ...FORGET_OPERATIONS,
   ...BACKUP_OPERATIONS,

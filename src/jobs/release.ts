@@ -8,6 +8,7 @@ import { READ_UNDER_FORMER_IDS, type RemovablePart } from '../state/keys.ts';
 import type { Leases } from '../state/leases.ts';
 import type { KeyHolders, RemovedStore } from '../state/removed.ts';
 import { KeySizes } from '../state/tenant-storage.ts';
+import type { EndedKind, UpkeepStore } from '../state/upkeep.ts';
 import type { OpenTenant } from './tenant.ts';
 
 /** Dependencies of releasing removed targets, connections and tenants. */
@@ -20,12 +21,19 @@ export interface ReleaseParts {
   removed: RemovedStore;
   /** How long keys remain after they are first found unconfigured. */
   retentionMs: number;
+  /** Data of tenants that the check deletes after its period. `key`: kind of the keys. `end` returns the number of deleted items. */
+  expiring: readonly { kind: EndedKind; key: string; end(tenant: string): Promise<number> }[];
+  /** Deletes old records of the audit log. @returns their number */
+  trimAuditLog(): Promise<number>;
+  upkeep: Pick<UpkeepStore, 'record'>;
   /** Leases of a tenant that is not configured here. */
   leasesOf(tenant: string): Leases;
   clock: Clock;
   log: Logger;
 }
 
+/** Interval of checks. */
+export const RELEASE_EVERY_MS = HOUR_MS;
 /** How long the release of a tenant waits for a running cycle. */
 const LEASE_WAIT_MS = MINUTE_MS;
 const NOTHING_SPARED: ReadonlySet<string> = new Set();
@@ -49,7 +57,7 @@ export function releaseRegularly(parts: () => ReleaseParts): Releasing {
     running = running.then(() => releaseRemoved(parts(), end.signal)).catch(() => {});
   };
   check();
-  const timer = setInterval(check, HOUR_MS).unref();
+  const timer = setInterval(check, RELEASE_EVERY_MS).unref();
   return {
     check,
     async end() {
@@ -61,25 +69,40 @@ export function releaseRegularly(parts: () => ReleaseParts): Releasing {
 }
 
 /**
- * Counts the memory of tenants, records unconfigured parts with keys, and deletes the keys after the retention period. Remote calendars and CRMs are unchanged. A process
- * with an older configuration does nothing. One failure does not prevent other releases.
+ * Counts the memory of tenants, records unconfigured parts with keys, deletes keys and data after their retention period, and records the
+ * check. Remote calendars and CRMs are unchanged. A process with an older configuration releases nothing. One failure does not prevent other
+ * releases.
  */
 export async function releaseRemoved(parts: ReleaseParts, signal: AbortSignal): Promise<void> {
   const sizes = new KeySizes();
   const holders = await parts.removed.holders(sizes);
   await parts.removed.recordSizes(parts.tenants.keys(), sizes, parts.clock());
+  const check = { at: parts.clock(), ended: 0 };
+  const end = (tenant: string | null, kind: EndedKind, work: () => Promise<number>) =>
+    attempt(parts, tenant, async () => {
+      const ended = await work();
+      check.ended += ended;
+      if (ended > 0) await parts.upkeep.record(tenant, kind, { at: check.at, ended });
+    });
   for (const tenant of parts.tenants.values()) {
-    await attempt(parts, tenant.id, () => releaseParts(parts, tenant, holders.get(tenant.id) ?? new Map(), signal));
+    const held: KeyHolders = holders.get(tenant.id) ?? new Map();
+    await end(tenant.id, 'removed', () => releaseParts(parts, tenant, held, signal));
+    for (const { kind, key, end: work } of parts.expiring) {
+      if (held.get(null)?.has(key)) await end(tenant.id, kind, () => work(tenant.id));
+    }
   }
-  await releaseTenants(parts, holders, signal);
+  await end(null, 'removed', () => releaseTenants(parts, holders, signal));
+  await end(null, 'audit-log', parts.trimAuditLog);
+  await parts.upkeep.record(null, 'check', check);
 }
 
-async function attempt({ log }: ReleaseParts, tenant: string, work: () => Promise<void>): Promise<void> {
+async function attempt({ log }: ReleaseParts, tenant: string | null, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
     const { code } = asMirrorError(error);
-    if (code !== SUPERSEDED) log.warn({ tenant, code }, 'removed parts could not be checked; next attempt in an hour');
+    if (code !== SUPERSEDED)
+      log.warn({ tenant, code }, 'data past its retention period could not be deleted; next attempt in an hour');
   }
 }
 
@@ -88,7 +111,7 @@ async function releaseParts(
   tenant: TenantOutline,
   holders: KeyHolders,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<number> {
   const configured = partsOf(tenant);
   const spared = sparedParts(tenant);
   const missing = [...holders].flatMap(([part, kinds]) =>
@@ -101,14 +124,16 @@ async function releaseParts(
   const missed = missing.filter((part) => !missedBefore.has(part));
   const due = missing.filter((part) => (missedBefore.get(part) ?? now) <= now - retentionMs);
   const ended = [...missedBefore.keys()].filter((part) => !missing.includes(part));
-  if (missed.length + due.length + ended.length === 0) return;
+  if (missed.length + due.length + ended.length === 0) return 0;
   const { leases, log } = open(tenant.id);
   const lease = await leases.take(PLAN_LEASE, LEASE_WAIT_MS, signal);
+  let released = 0;
   try {
     await removed.recordParts(tenant.id, { missed, ended }, now, lease);
     for (const part of due) {
       const count = await removed.releasePart(tenant.id, part, spared.get(part) ?? NOTHING_SPARED, lease);
       await removed.recordParts(tenant.id, { missed: [], ended: [part] }, now, lease);
+      released += count;
       log.info({ part, keys: count }, 'state of a removed part was deleted');
     }
     for (const part of missed)
@@ -119,9 +144,14 @@ async function releaseParts(
   } finally {
     await lease.release();
   }
+  return released;
 }
 
-async function releaseTenants(parts: ReleaseParts, holders: ReadonlyMap<string, KeyHolders>, signal: AbortSignal) {
+async function releaseTenants(
+  parts: ReleaseParts,
+  holders: ReadonlyMap<string, KeyHolders>,
+  signal: AbortSignal,
+): Promise<number> {
   const { removed, tenants, unusable, retentionMs, clock, log } = parts;
   const present = new Set([...tenants.keys(), ...unusable.map(({ id }) => id)]);
   const former = new Set([...tenants.values()].map(({ formerly }) => formerly));
@@ -140,7 +170,8 @@ async function releaseTenants(parts: ReleaseParts, holders: ReadonlyMap<string, 
       'tenant is no longer configured: its state is kept until releaseAt',
     );
   // An invalid file does not show its tenant's former id.
-  if (unusable.length > 0) return;
+  if (unusable.length > 0) return 0;
+  let released = 0;
   for (const tenant of missing.filter((each) => (missedBefore.get(each) ?? now) <= now - retentionMs)) {
     await attempt(parts, tenant, async () => {
       const lease = await parts.leasesOf(tenant).take(PLAN_LEASE, LEASE_WAIT_MS, signal);
@@ -148,12 +179,14 @@ async function releaseTenants(parts: ReleaseParts, holders: ReadonlyMap<string, 
         const count = await removed.releaseTenant(tenant, sparedOf(tenant), lease);
         if (count === null) return;
         await removed.recordTenants({ missed: [], ended: [tenant] }, now);
+        released += count;
         log.info({ tenant, keys: count }, 'state of a removed tenant was deleted');
       } finally {
         await lease.release();
       }
     });
   }
+  return released;
 }
 
 /** Returns the configured parts of a tenant that may have keys. */

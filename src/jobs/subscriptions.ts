@@ -23,7 +23,7 @@ export const NOTIFICATIONS_PATH = '/notifications';
  * https://learn.microsoft.com/graph/api/resources/subscription), and so does Google's (seven days,
  * https://developers.google.com/workspace/calendar/api/guides/push). The lifetime limits how long a lost subscription continues.
  */
-const CHANNEL_LIFE_MS = 2 * DAY_MS;
+export const CHANNEL_LIFE_MS = 2 * DAY_MS;
 /** How long the vendor may take to validate the URL of a requested subscription. */
 const OPENING_MS = 10 * MINUTE_MS;
 

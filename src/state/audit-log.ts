@@ -27,6 +27,8 @@ export interface AuditLog {
    * @throws MirrorError `settings`, code `audit-log-unwritable`; errors of Redis
    */
   append(draft: AuditDraft): Promise<AuditEntry>;
+  /** Deletes full folders of records older than the retention. @returns the number of records. @throws as `append` */
+  trim(): Promise<number>;
   /** Yields JSON lines, oldest first; `entry` is null for a modified record. @throws as `append` */
   read(): AsyncGenerator<{ line: string; entry: AuditEntry | null }, void>;
   /** Yields records with their positions, newest first. @param before exclusive upper position; null for all records */
@@ -51,7 +53,8 @@ interface AuditLogParts {
 }
 
 const FOLDER = 'audit-log';
-const MONTH_MS = 31 * DAY_MS;
+/** A month of the retention. */
+export const MONTH_MS = 31 * DAY_MS;
 /** Highest number of other writers' records during one attempt. */
 const MOST_TRIES = 100;
 const ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789';
@@ -74,6 +77,10 @@ export function createAuditLog(parts: AuditLogParts): AuditLog {
         return entry;
       }
       throw new Error('other processes write without end');
+    },
+    async trim() {
+      const chain = (await files.chains()).at(-1);
+      return chain === undefined ? 0 : (await chains.trim(chain)) * folderEntries;
     },
     async *read() {
       for (const chain of await files.chains()) {
@@ -156,15 +163,18 @@ function openChains({ clock, log, retentionMonths }: AuditLogParts, { files, hea
     return entry;
   }
 
-  /** Removes folders whose newest record is too old, and records the removal, which later checks use. */
-  async function trim(chain: string): Promise<void> {
+  /** Removes folders whose newest record is too old, and records the removal, which later checks use. @returns the number of folders */
+  async function trim(chain: string): Promise<number> {
+    let folders = 0;
     const oldestAt = clock() - retentionMonths() * MONTH_MS;
     for await (const { sequence, line, entry, mac } of files.folderEnds(chain)) {
-      if (entry === null || !isGenuine({ line, entry, mac }, key()) || Date.parse(entry.at) > oldestAt) return;
+      if (entry === null || !isGenuine({ line, entry, mac }, key()) || Date.parse(entry.at) > oldestAt) break;
       const last = await files.lastNumber(chain);
-      if ((await write(chain, last, ownEntry('trim-log', { through: sequence, mac }))) === null) return;
+      if ((await write(chain, last, ownEntry('trim-log', { through: sequence, mac }))) === null) break;
       await files.removeThrough(chain, sequence);
+      folders += 1;
     }
+    return folders;
   }
 
   return { today, write, trim };

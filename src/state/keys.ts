@@ -18,6 +18,7 @@
  * | `cm:{T}:configuration`               | hash   | tenant's          | planner, lane     | planner, lane, status |
  * | `cm:{T}:removed`                     | hash   | until released    | release           | release, status       |
  * | `cm:{T}:storage`                     | hash   | a day after a count | release, planner | planner, status      |
+ * | `cm:{T}:upkeep`                      | hash   | permanent         | release           | retention page        |
  * | `cm:{T}:holds`                       | hash   | until expiry      | planner, operator | planner, status       |
  * | `cm:{T}:clinic-tenant`               | string | permanent         | oauth, planner    | clients of the clinic |
  * | `cm:{T}:runs`                        | list   | last 50           | planner           | status                |
@@ -152,6 +153,7 @@ export const keys = {
   configuration: ofTenant('configuration'),
   removed: ofTenant('removed'),
   storage: ofTenant('storage'),
+  upkeep: ofTenant('upkeep'),
   holds: ofTenant('holds'),
   clinicTenant: ofTenant('clinic-tenant'),
   runs: ofTenant('runs'),

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { compose } from '../../src/composition/compose.ts';
-import { startAlerting, watchStateCounter } from '../../src/composition/upkeep.ts';
+import { startAlerting, startReleasing, watchStateCounter } from '../../src/composition/upkeep.ts';
 import { connectors } from '../../src/connectors/registry.ts';
 import { status } from '../../src/control/status.ts';
 import { openStatuses } from '../../src/control/statuses.ts';
@@ -13,6 +13,7 @@ import { createLogger } from '../../src/log/create-logger.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';
+import { keys } from '../../src/state/keys.ts';
 import type { Durability } from '../../src/state/redis.ts';
 import type { StoredAlerts } from '../../src/state/reports.ts';
 import type { StateCounter, StateCounterView } from '../../src/state/state-counter.ts';
@@ -221,4 +222,19 @@ test('the process itself reports a Redis that does not answer', async () => {
     { what: 'the message' },
   );
   expect(opened.told()[0].begun.problems).toMatchObject([{ tenant: null, code: 'redis-unreachable' }]);
+});
+
+test('the hourly check deletes expired approval requests that nobody lists, and records how many', async () => {
+  const { composition, clock, tenant } = await openAlerting();
+  const { store } = composition.acts.approvalsOf(tenant);
+  const by = { kind: 'os-user', name: 'anna', id: 'uid:1', claimed: null } as const;
+  const ask = (id: string, expiresAt: number) =>
+    store.put({ id, verb: 'forget', what: {}, by, at: clock.now - HOUR_MS, expiresAt });
+  await ask('old', clock.now);
+  await ask('new', clock.now + HOUR_MS);
+  await startReleasing(composition).end();
+  expect(await composition.redis.hkeys(keys.approvals(tenant))).toEqual(['new']);
+  const { upkeep } = composition.installation;
+  expect(await upkeep.read(tenant)).toEqual({ approvals: { at: clock.now, ended: 1 } });
+  expect(await upkeep.read(null)).toEqual({ check: { at: clock.now, ended: 1 } });
 });

@@ -80,6 +80,7 @@ export function auditLogInMemory(drafts: AuditDraft[] = []): AuditLog & { entrie
       entries.push(entry);
       return entry;
     },
+    trim: async () => 0,
     async *read() {
       for (const entry of entries) yield { line: JSON.stringify(entry), entry };
     },

@@ -1,5 +1,6 @@
 import type { ConnectionStatus, Installation } from '../../src/control/installation.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
+import { DAY_MS } from '../../src/model/time.ts';
 import type { InvalidTenant, RefusedChange } from '../../src/settings/configuration.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
@@ -50,6 +51,7 @@ export function openInstallation(choice: InstallationChoice): Installation & { p
     forecast: async () => ({ endings: [], quotas: [], unkept: null }),
     approvals: async () => [],
     removed: { parts: async () => new Map(), tenants: async () => new Map(), retentionMs: 0 },
+    upkeep: { read: async () => ({}), auditLogMs: () => 60 * 31 * DAY_MS },
     queues: async () => [],
     outages: choice.tenants[0]?.outages ?? { list: async () => [], tryNow: async () => [] },
     outageAfterMs: 900_000,

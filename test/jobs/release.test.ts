@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { renderStatus } from '../../src/cli/render-status.ts';
 import { status } from '../../src/control/status.ts';
-import { releaseRemoved } from '../../src/jobs/release.ts';
+import { type ReleaseParts, releaseRemoved } from '../../src/jobs/release.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';
@@ -10,6 +10,7 @@ import { outlineOf } from '../../src/settings/configuration-changes.ts';
 import { keys, ownerOfKey } from '../../src/state/keys.ts';
 import { createLeases } from '../../src/state/leases.ts';
 import { createRemovedStore } from '../../src/state/removed.ts';
+import { createUpkeepStore } from '../../src/state/upkeep.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
@@ -58,6 +59,8 @@ async function open() {
     return { ...tenant, configuration: { ...tenant.configuration, connections: logins, formerly: choice.formerly } };
   };
   const removed = createRemovedStore(connection);
+  const upkeep = createUpkeepStore(connection);
+  const expiring: ReleaseParts['expiring'][number][] = [];
   /** One check of a daemon with these tenants. */
   const look = (tenants: readonly OpenTenant[], unusable: readonly string[] = []) =>
     releaseRemoved(
@@ -67,17 +70,18 @@ async function open() {
         unusable: unusable.map((id) => ({ id })),
         removed,
         retentionMs: KEEP_MS,
+        ...{ expiring, trimAuditLog: async () => 0, upkeep },
         leasesOf: (tenant) => createLeases(connection, tenant, 60_000),
         clock: () => clock.now,
         log: silentLogger,
       },
       NEVER,
     );
-  const names = async () => (await connection.keys('cm:*')).sort();
+  const names = async () => (await connection.keys('cm:*')).filter((name) => !name.endsWith(':upkeep')).sort();
   const login = (tenant: string, id: string) => connection.hset(keys.credential(tenant, id), 'sealed', 'x');
   const told = async (tenants: readonly OpenTenant[]) =>
     status({ ...openInstallation({ tenants }), removed: { ...removed, retentionMs: KEEP_MS }, clock: () => clock.now });
-  return { connection, clinic, clock, modelOf, start, removed, look, names, login, told };
+  return { connection, clinic, clock, modelOf, start, removed, upkeep, expiring, look, names, login, told };
 }
 
 /** A tenant whose room has links and a pending encrypted entry. */
@@ -319,6 +323,50 @@ describe('stored data of a tenant that was removed from the configuration', () =
   });
 });
 
+test('each check is recorded, with the number of items of each kind that it deleted', async () => {
+  const world = await open();
+  const { clock, start, look, upkeep, expiring, connection } = world;
+  await withWaitingRoom(world);
+  const asked: string[] = [];
+  const end = async (tenant: string) => asked.push(tenant);
+  expiring.push({ kind: 'approvals', key: 'approvals', end }, { kind: 'replies', key: 'reminder-replies', end });
+  const tenant = start({ targets: ['doctor'] });
+  await look([tenant]);
+  expect(await upkeep.read(null)).toEqual({ check: { at: clock.now, ended: 0 } });
+  expect(await upkeep.read(tenant.id)).toEqual({});
+  await connection.hset(keys.approvals(tenant.id), 'a', 'b');
+  const firstAt = clock.now;
+  clock.now += HOUR_MS;
+  await look([tenant]);
+  expect(asked).toEqual([tenant.id]);
+  expect(await upkeep.read(tenant.id)).toEqual({ approvals: { at: clock.now, ended: 1 } });
+  await connection.del(keys.approvals(tenant.id));
+  clock.now = firstAt + KEEP_MS;
+  await look([tenant]);
+  const ended = (await upkeep.read(tenant.id)).removed?.ended ?? 0;
+  expect(ended).toBeGreaterThan(4);
+  expect(await upkeep.read(null)).toEqual({ check: { at: clock.now, ended } });
+  await look([]);
+  clock.now += KEEP_MS;
+  await look([]);
+  expect(await upkeep.read(null)).toMatchObject({ removed: { at: clock.now, ended: expect.any(Number) } });
+  expect(await connection.exists(keys.upkeep(tenant.id))).toBe(0);
+});
+
+test('a kind that cannot be deleted neither ends the check nor prevents other deletions', async () => {
+  const { start, look, upkeep, expiring, connection, clock } = await open();
+  const tenant = start();
+  for (const key of [keys.approvals, keys.reminderReplies]) await connection.hset(key(tenant.id), 'a', 'b');
+  const fail = () => Promise.reject(new Error('damaged'));
+  expiring.push(
+    { kind: 'approvals', key: 'approvals', end: fail },
+    { kind: 'replies', key: 'reminder-replies', end: async () => 3 },
+  );
+  await look([tenant]);
+  expect(await upkeep.read(tenant.id)).toEqual({ replies: { at: clock.now, ended: 3 } });
+  expect(await upkeep.read(null)).toEqual({ check: { at: clock.now, ended: 3 } });
+});
+
 test('every key is classified: deleted with its target, connection or tenant, or kept', () => {
   const kindOf = (key: string) => key.split(':')[2] as string;
   const shared = new Set([
@@ -333,6 +381,7 @@ test('every key is classified: deleted with its target, connection or tenant, or
     'audit-log',
     'session',
     'sessions-era',
+    'sessions-of',
     'sign-in-link',
     'sign-in-attempts',
     'requests',
@@ -340,6 +389,7 @@ test('every key is classified: deleted with its target, connection or tenant, or
     'access-tokens',
     'known-accounts',
     'certificates',
+    'damaged',
     'daemon-seen',
     'damaged',
     'sessions-of',

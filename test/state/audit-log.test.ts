@@ -206,6 +206,22 @@ describe('entries that are too old', () => {
     expect(told.filter(({ verb }) => verb === 'trim-log').map(({ what }) => what.through)).toEqual([8, 16]);
   });
 
+  test('are deleted by a check of the daemon, which counts them, without a new action', async () => {
+    const log = open();
+    expect(await log.trim()).toBe(0);
+    await write(log, 14);
+    expect(await log.trim()).toBe(0);
+    clock.now += 400 * DAY_MS;
+    await write(log, 1);
+    const before = (await Array.fromAsync(log.read())).length;
+    const ended = await log.trim();
+    const after = (await Array.fromAsync(log.read())).length;
+    expect(ended).toBeGreaterThan(0);
+    expect(before - after).toBe(ended - ended / 8);
+    expect((await log.verify(new Set())).faults).toEqual([]);
+    expect(await log.trim()).toBe(0);
+  });
+
   test('that another program deleted are missing', async () => {
     const log = open();
     const chain = await write(log, 15);

@@ -40,6 +40,7 @@ export const FEATURES = [
   'match',
   'overlaps',
   'reminders',
+  'retention',
   'triggers',
   'undo',
 ].map((name) => `features/${name}`);

@@ -29,6 +29,7 @@ export interface PatientReplies {
   add(reply: Omit<PatientReply, 'id'> & { message: string; recipient: AddressHash }): Promise<void>;
   /** Returns the replies of the last three days, oldest first. Removes older replies. */
   list(now: Instant): Promise<PatientReply[]>;
+  lifeMs: number;
   /** Returns the replies of these recipients, with their end. */
   ofRecipients(
     recipients: ReadonlySet<AddressHash>,
@@ -42,6 +43,7 @@ export interface PatientReplies {
 export function createPatientReplies(redis: RedisClient, tenant: string, sealer: Sealer): PatientReplies {
   const table = sealedTable<PatientReply>(keys.reminderReplies(tenant), { redis, sealer, kind: 'reminders' });
   return {
+    lifeMs: LIFE_MS,
     async add({ message, recipient, ...reply }) {
       if ((await redis.hlen(table.key)) >= MOST_REPLIES) return;
       const id = createHash('sha256').update(message).digest('hex').slice(0, 16);

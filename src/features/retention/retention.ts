@@ -1,0 +1,80 @@
+import { type Installation, requireTenant } from '../../control/installation.ts';
+import type { Acting } from '../../control/recording.ts';
+import { type Document, paragraph, time } from '../../documents/document.ts';
+import { RELEASE_EVERY_MS } from '../../jobs/release.ts';
+import { CHANNEL_LIFE_MS } from '../../jobs/subscriptions.ts';
+import type { Language } from '../../messages/message.ts';
+import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
+import { DOCUMENT_RETENTION_MS } from '../../state/stored-documents.ts';
+import type { EndedKind } from '../../state/upkeep.ts';
+import { RETENTION, STORED_KINDS } from './texts.ts';
+
+type StoredKind = keyof typeof STORED_KINDS;
+
+/** Retention of the data of a tenant, with the last check of any daemon. Each field as in the operation's output. */
+interface RetentionReport {
+  tenant: string;
+  lastCheckAt: Instant | null;
+  nextCheckAt: Instant | null;
+  kinds: readonly {
+    kind: StoredKind;
+    ends: (typeof STORED_KINDS)[StoredKind]['ends'];
+    periodMs: number | null;
+    lastEndedAt: Instant | null;
+    lastEnded: number | null;
+  }[];
+}
+
+/** Reads how each kind of data ends, and what the last checks deleted. @throws MirrorError as `requireTenant` */
+export async function reportRetention(
+  installation: Installation,
+  { actServices }: Pick<Acting, 'actServices'>,
+  tenantId: string,
+): Promise<RetentionReport> {
+  const { id, journal, reminders } = requireTenant(installation, tenantId);
+  const { upkeep, removed } = installation;
+  const [own, shared] = await Promise.all([upkeep.read(id), upkeep.read(null)]);
+  const periodsMs: Partial<Record<StoredKind, number>> = {
+    removed: removed.retentionMs,
+    'audit-log': upkeep.auditLogMs(),
+    approvals: actServices.approvalsOf(id).policy.expireAfterHours * HOUR_MS,
+    ...(reminders && { replies: reminders.replies.lifeMs, reminders: reminders.file.keepDays * DAY_MS }),
+    journals: journal.retentionMs,
+    'saved-plans': DOCUMENT_RETENTION_MS,
+    notifications: CHANNEL_LIFE_MS,
+    'page-limits': 2 * MINUTE_MS,
+  };
+  const kinds = (Object.keys(STORED_KINDS) as StoredKind[]).map((kind) => {
+    const ended = [own, shared].flatMap((records) => records[kind as EndedKind] ?? []);
+    const last = ended.sort((one, other) => other.at - one.at)[0];
+    const { ends } = STORED_KINDS[kind];
+    const periodMs = periodsMs[kind] ?? null;
+    return { kind, ends, periodMs, lastEndedAt: last?.at ?? null, lastEnded: last?.ended ?? null };
+  });
+  const lastCheckAt = shared.check?.at ?? null;
+  return { tenant: id, lastCheckAt, nextCheckAt: lastCheckAt && lastCheckAt + RELEASE_EVERY_MS, kinds };
+}
+
+const UNITS = [['day', DAY_MS] as const, ['hour', HOUR_MS] as const, ['minute', MINUTE_MS] as const] as const;
+
+/** Renders the report. */
+export function retentionDocument({ lastCheckAt, nextCheckAt, kinds }: RetentionReport, language: Language): Document {
+  const { title, about, noCheck, lastCheck, nextCheck, headings, ends: endings, more } = RETENTION[language];
+  const lengthOf = (ms: number) => {
+    const [unit, unitMs] = UNITS.find(([, each]) => ms % each === 0) ?? UNITS[2];
+    return new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'long' }).format(ms / unitMs);
+  };
+  const rows = kinds.map(({ kind, ends, periodMs, lastEndedAt, lastEnded }) => ({
+    id: `data-${kind}`,
+    cells: [STORED_KINDS[kind][language], periodMs && lengthOf(periodMs), endings[ends], time(lastEndedAt), lastEnded],
+  }));
+  const facts = [[lastCheck, time(lastCheckAt)] as const, [nextCheck, time(nextCheckAt)] as const];
+  return {
+    title,
+    blocks: [
+      paragraph(about),
+      lastCheckAt === null ? paragraph(noCheck) : { is: 'facts', facts },
+      { is: 'table', caption: title, headings, rows, most: { page: 100, terminal: 100 }, more },
+    ],
+  };
+}
