@@ -84,20 +84,25 @@ export async function startOidcServer(redirectUri: string): Promise<OidcServer> 
     },
     async signIn(begun, whose) {
       person = whose;
-      const cookies = new Map<string, string>();
-      let url = new URL(begun);
-      for (let step = 0; step < 10 && url.origin === issuer; step += 1) {
-        const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-        const given = await fetch(url, { redirect: 'manual', headers: { cookie } });
-        for (const set of given.headers.getSetCookie()) {
-          const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(set) ?? [];
-          cookies.set(name, value);
-        }
-        const next = given.headers.get('location');
-        if (next === null) throw new Error(`the provider answered ${given.status}: ${await given.text()}`);
-        url = new URL(next, url);
-      }
-      return url;
+      return followed(new URL(begun), issuer);
     },
   };
+}
+
+/** Follows the redirects of the provider as a browser does. @returns the first URL elsewhere */
+async function followed(begun: URL, issuer: string): Promise<URL> {
+  const cookies = new Map<string, string>();
+  let url = begun;
+  for (let step = 0; step < 10 && url.origin === issuer; step += 1) {
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const given = await fetch(url, { redirect: 'manual', headers: { cookie } });
+    for (const set of given.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(set) ?? [];
+      cookies.set(name, value);
+    }
+    const next = given.headers.get('location');
+    if (next === null) throw new Error(`the provider answered ${given.status}: ${await given.text()}`);
+    url = new URL(next, url);
+  }
+  return url;
 }
