@@ -118,13 +118,8 @@ export function openTenant(choice: TenantChoice): OpenTenant {
   });
   const targets = choice.targets.map((target) => openTarget(choice.formerly ?? id, target));
   const hash = JSON.stringify(choice.targets.map((target) => [target.id, target.configuration]));
-  const generation = createConfigVersion({
-    redis,
-    tenant: id,
-    hash,
-    targets: targets.map((target) => target.id),
-    clock,
-  });
+  const targetIds = targets.map((target) => target.id);
+  const generation = createConfigVersion({ redis, tenant: id, hash, targets: targetIds, clock });
   const configuration = tenantConfiguration(id, choice, targets);
   const tenant: OpenTenant = {
     id,
@@ -174,8 +169,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     sharedTime: async (at) => at,
     random: () => 0.5,
   };
-  const { reminders = null } = choice;
-  return reminders === null ? tenant : withReminders(tenant, reminders);
+  return choice.reminders == null ? tenant : withReminders(tenant, choice.reminders);
 }
 
 /** The same tenant with reminders, planned with each cycle. */
