@@ -40,7 +40,7 @@ export const SOURCE_LIMITS: readonly SourceLimits[] = [
     source: 'JSON of a clinic',
     input: `\`limits.maxAnswerBytes\` of the profile, default ${mebibytes(PROFILE.maxAnswerBytes)}`,
     output: `${count(MOST_VALUES)} values, with more than one for a new sequence of names, a short text and long digits; ${DEEPEST} levels`,
-    pause: 'one pass and one parse, below 100 ms',
+    pause: 'one pass and one parse, below 100 ms of processor time on an idle host',
     pays: 'the tenant',
     tests: ['attacks/json-without-measure', 'model/json'],
   },

@@ -8,7 +8,7 @@ import type { OpenTenant } from './tenant.ts';
 /** Rule's code of changes that a plan leaves out because of the tenant's memory in Redis. */
 export const TENANT_TOO_LARGE = 'tenant-too-large';
 
-/** Bytes of a waiting change beside its texts. Measured: 650 to 690 for an event with a title; the link that remains has 50 to 65. */
+/** Bytes of a pending change without its texts. Measured: 650 to 690 for an event with a title; the link afterwards has 50 to 65. */
 const CHANGE_BYTES = 700;
 /** Time between two counts of a tenant above the limit; other tenants are counted every hour. */
 const COUNT_AGAIN_MS = 5 * MINUTE_MS;

@@ -177,7 +177,7 @@ export function createRunStore(redis: RedisClient, tenant: string, sealer: Seale
     },
     async list(limit) {
       const reports: RunReport[] = [];
-      // One more, in place of a damaged one.
+      // Reads one report more than requested, because a damaged report is absent from the result.
       for (const value of await redis.lrange(key, 0, limit)) {
         const report = reports.length < limit ? opened(value) : null;
         if (report !== null) reports.push(report);
