@@ -96,20 +96,32 @@ function withoutTier(files: readonly string[]): string {
   );
 }
 
-/** Processor time of one file of the quick tier, in seconds, on a usual host. */
+/** Goal for the processor time of one file of the quick tier, in seconds, on a usual host. */
 const QUICK_FILE_CPU_SECONDS = 5;
+/** Above this multiple of the goal, the run fails: the time of one file varies by half between hosts and runs. */
+const FAILS_AT = 2;
+
+/** What a run says about a file above the goal. */
+export interface QuickFileFault {
+  text: string;
+  /** Whether the run fails; otherwise the text is a notice. */
+  isFatal: boolean;
+}
 
 /**
  * Returns why a file does not belong to the quick tier; null if the file does.
  * @param cpuSeconds processor time of the file's tests, with that of processes that the tests started and ended
- * @param slowdown measures how much slower the host is than a usual host, now; called only above the limit
+ * @param slowdown measures how much slower the host is than a usual host, now; called only above the goal
  */
-export function quickFileFault(file: string, cpuSeconds: number, slowdown: () => number): string | null {
+export function quickFileFault(file: string, cpuSeconds: number, slowdown: () => number): QuickFileFault | null {
   if (cpuSeconds <= QUICK_FILE_CPU_SECONDS) return null;
   const usualSeconds = cpuSeconds / slowdown();
   if (usualSeconds <= QUICK_FILE_CPU_SECONDS) return null;
-  return (
-    `${file} took ${usualSeconds.toFixed(1)} s of processor time; a file of the quick tier may take ` +
-    `${QUICK_FILE_CPU_SECONDS} s. Reduce it, split it, or begin it with "// Tier: full. <reason>".`
-  );
+  return {
+    isFatal: usualSeconds > QUICK_FILE_CPU_SECONDS * FAILS_AT,
+    text:
+      `${file} took ${usualSeconds.toFixed(1)} s of processor time; a file of the quick tier should take ` +
+      `${QUICK_FILE_CPU_SECONDS} s, and fails above ${QUICK_FILE_CPU_SECONDS * FAILS_AT} s. Reduce it, split it, or ` +
+      'begin it with "// Tier: full. <reason>".',
+  };
 }
