@@ -6,6 +6,7 @@ import { judge, reminderName, type Wrong } from './judge.ts';
 import { owed } from './missed.ts';
 import { IDENTITY_KEY } from './open-worker.ts';
 import { judgeTold } from './told.ts';
+import { traceOf } from './trace.ts';
 import { TENANTS } from './world-plan.ts';
 
 /** Outcomes of the reminders, and the judge's findings. */
@@ -88,7 +89,9 @@ export async function reportOn(run: FortnightRun, appointments: number, redis: R
     false: told.false.length,
     open: said.open,
     examples: [
-      ...told.false.slice(0, EXAMPLES).map((name) => `${name}: the last message is false`),
+      ...told.false
+        .slice(0, EXAMPLES)
+        .flatMap((name) => [`${name}: the last message is false`, ...traceOf(run.history, name)]),
       ...missed.slice(0, EXAMPLES).map((name) => `${name}: ${said.fates.get(name) ?? 'never planned'}`),
     ],
   };

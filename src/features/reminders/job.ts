@@ -11,7 +11,7 @@ import type { OpenReminders } from './ports.ts';
 import { prepare, type Ready, UNCERTAINTY_RETRY_MS } from './prepare.ts';
 import { deadlineOf, PATIENT_INACTIVE } from './rules.ts';
 import { dropped, isForInactive, nextHour, type Step, stillAt, unclear } from './steps.ts';
-import type { Claim } from './store.ts';
+import { CLAIM_MS, type Claim } from './store.ts';
 
 /** Time limit for clinic query and delivery, so that no claim of a live worker expires. */
 const READING_MS = 30 * SECOND_MS;
@@ -88,6 +88,16 @@ async function handOver(
     return { wakeAt: tenant.clock() + UNCERTAINTY_RETRY_MS, code: uncertainty.code, notSent: true };
   const now = tenant.clock();
   const stillFrom = stillAt(entry, ready.rule, now);
+  // Only the first visit's job is repeated if this worker dies: the others would stay `sending` until their own time.
+  await reminders.alarms.set(
+    members.slice(1).map(
+      ({
+        claim: {
+          entry: { id },
+        },
+      }) => ({ id, wakeAt: now + CLAIM_MS }),
+    ),
+  );
   const intent = await reminders.ledger.intend(
     members.map((member) => ({ claim: member.claim, ...member.ready.proofs })),
     {

@@ -29,7 +29,7 @@ const scripts = {
 };
 
 /** Default lifetime of a worker's claim. After expiry, another worker takes the reminder. */
-const CLAIM_MS = 2 * MINUTE_MS;
+export const CLAIM_MS = 2 * MINUTE_MS;
 
 /** Lifetime of the list of a recipient's reminders: longer than the horizon of the plan. */
 const RECIPIENT_MS = 4 * DAY_MS;

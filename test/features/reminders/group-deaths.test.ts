@@ -1,7 +1,7 @@
 // Tier: full. Opens a world for each command at which a worker can die.
 import { expect, test } from 'vitest';
 import { remind } from '../../../src/features/reminders/job.ts';
-import { HOUR_MS } from '../../../src/model/time.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { crashingRedis } from '../../jobs/crashing-redis.ts';
 import { NEVER } from '../../jobs/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
@@ -35,4 +35,25 @@ test('a worker that dies at any command tells no visit twice, and all visits of 
     const told = made.gateway.delivered.flatMap(({ content }) => content.text.match(/10:[03]0/g) ?? []);
     expect(new Set(told).size).toBe(told.length);
   }
+});
+
+test('a worker that dies during a message leaves no visit of it in delivery after the life of its claim', async () => {
+  const connection = redis.connect();
+  const made = createReminderWorld(connection, { file: GROUPED });
+  book(made, 'one', 48);
+  book(made, 'two', 51);
+  await made.cycle();
+  const id = (await made.entries()).find(({ appointmentId }) => appointmentId === 'one')?.id ?? '';
+  made.now += 24 * HOUR_MS;
+  for (const [name, wake] of made.alarms.wakes) if (wake.id === id) made.alarms.wakes.delete(name);
+  // A dead worker runs no further command.
+  const isHandedOver = new Promise<void>((resolve) => {
+    made.gateway.onSend = () => new Promise(() => resolve());
+  });
+  void remind(made.tenant, id, { stop: NEVER, abort: NEVER });
+  await isHandedOver;
+  expect(new Set((await made.entries()).map(({ state }) => state))).toEqual(new Set(['sending']));
+  for (const entry of await made.entries()) await endClaims(connection, entry.id);
+  await made.advance(2 * MINUTE_MS);
+  expect(await made.fate('two')).toBe('unknown');
 });
