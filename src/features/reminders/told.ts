@@ -65,7 +65,12 @@ export function messageTruthOf(
     isActive && truth !== null
       ? statesTruth(entry, truth, proofs) && (entry.patientProof === null || isSamePatient(entry))
       : entry.correction?.kind === 'cancelled';
-  if (relevant.every(agrees)) return { is: 'true' };
+  if (relevant.every(agrees)) {
+    const believed = isActive ? undefined : believedAfter(messages, failed).at(-1);
+    if (believed === undefined) return { is: 'true' };
+    const isUnclear = relevant.some((one) => one.state === 'unknown' && one.startAt === believed.startAt);
+    return { is: 'false', last: believed, kind: 'cancelled', isUnclear, isSamePatient: isSamePatient(believed) };
+  }
   const isMoved = last.correction?.kind === 'cancelled' || last.startAt !== appointment?.time.startAt;
   return {
     is: 'false',
@@ -84,6 +89,21 @@ export function correctionOf(
 ): Correction {
   const stated = kind === 'changed' ? [toZonedIso(zone, appointment.time.startAt), comparableAddress(address)] : [];
   return { kind, fact: proofs.locationProof(appointment.id, last.id, ...stated) };
+}
+
+/**
+ * Returns the messages that a patient may still believe after all messages. A cancellation ends only the time that it names: a patient who did
+ * not receive an earlier message of unknown delivery expects the visit at the time before.
+ * @param messages in the order of delivery
+ */
+function believedAfter(messages: readonly LedgerEntry[], failed: (entry: LedgerEntry) => boolean): LedgerEntry[] {
+  let believed: LedgerEntry[] = [];
+  for (const one of messages) {
+    const isCertain = one.state === 'sent' && !failed(one);
+    if (one.correction?.kind !== 'cancelled') believed = isCertain ? [one] : believed.concat(one);
+    else if (isCertain) believed = believed.filter(({ startAt }) => startAt !== one.startAt);
+  }
+  return believed;
 }
 
 function statesTruth(entry: LedgerEntry, { appointment, zone, address }: Truth, proofs: MessageProofs): boolean {

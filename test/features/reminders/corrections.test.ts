@@ -67,6 +67,19 @@ describe('a patient who was reminded receives', () => {
     expect(await wrong(world)).toEqual([]);
   });
 
+  test('after a move of unknown delivery, the cancellation of each time that the patient may expect', async () => {
+    const world = await told();
+    world.gateway.answers.push({ result: 'unknown', code: 'no-answer' });
+    await change(world, 47);
+    await change(world, 47, { status: 'cancelled' }, REBOOKING_MS);
+    expect(texts(world).slice(1)).toEqual([CANCELLED.replace('alle 10:00', 'alle 09:00')]);
+    // The third correction within an hour waits until the visit was unchanged for ten minutes.
+    await change(world, 47, { status: 'cancelled' }, 2 * REBOOKING_MS);
+    expect(texts(world).slice(2)).toEqual([CANCELLED]);
+    await world.cycle();
+    expect(await wrong(world)).toEqual([]);
+  });
+
   test('a move to a later time, also when the change is read after the time in the message', async () => {
     const world = await told();
     await world.advance(24.5 * HOUR_MS);

@@ -78,6 +78,22 @@ describe('what a patient was sent', () => {
     expect(judge([messageOf('1'), correction], truthOf())).toMatchObject({ is: 'false', kind: 'moved' });
   });
 
+  test('is true of a cancelled appointment only when each time that the patient may expect was cancelled', () => {
+    const cancelled = truthOf({ status: 'cancelled' });
+    const at = (id: string, hours: number, changes: Partial<LedgerEntry> = {}) =>
+      messageOf(id, { startAt: START + hours * HOUR_MS, ...changes });
+    const ofLost = at('3', -1, { correction: { kind: 'cancelled', fact: 'f' } });
+    const lost = [at('1', 0), at('2', -1, { state: 'unknown', correction: { kind: 'moved', fact: 'm' } }), ofLost];
+    const remaining = { is: 'false', kind: 'cancelled', isUnclear: false, last: { id: '1' } };
+    expect(judge(lost, cancelled)).toMatchObject(remaining);
+    expect(judge(lost, null)).toMatchObject(remaining);
+    expect(judge([at('1', 0), at('2', -1), ofLost], cancelled)).toEqual({ is: 'true' });
+    const also = (state: 'sent' | 'unknown') => at('4', 0, { state, correction: { kind: 'cancelled', fact: 'g' } });
+    expect(judge([...lost, also('sent')], cancelled)).toEqual({ is: 'true' });
+    expect(judge([...lost, also('unknown')], cancelled)).toMatchObject({ ...remaining, isUnclear: true });
+    expect(judge([at('1', 0), at('2', -1), ofLost], cancelled, ['2'])).toMatchObject(remaining);
+  });
+
   test('is the last message that surely came, and each after it of which that is not known', () => {
     const wrong = (id: string, changes: Partial<LedgerEntry> = {}) =>
       messageOf(id, { startAt: START - HOUR_MS, ...changes });
