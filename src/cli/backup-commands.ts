@@ -2,8 +2,9 @@ import { Readable } from 'node:stream';
 import type { Command } from 'commander';
 import type { Installation } from '../control/installation.ts';
 import type { Acting } from '../control/recording.ts';
-import type { AllBackups, Restored } from '../features/backup/backups.ts';
+import type { AllBackups } from '../features/backup/backups.ts';
 import type { AllRestored } from '../features/backup/file.ts';
+import type { Restored } from '../features/backup/schemas.ts';
 import { type Print, zoneOf } from './output.ts';
 import { renderTable, renderTime, wrap } from './table.ts';
 

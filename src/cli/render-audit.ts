@@ -1,6 +1,6 @@
 import type { AuditView } from '../control/audit.ts';
 import { fieldName } from '../documents/names.ts';
-import type { Duplicate, DuplicatesView } from '../features/match/duplicates.ts';
+import type { Duplicate, DuplicatesView } from '../features/match/schemas.ts';
 import type { DriftReport } from '../state/targets.ts';
 import { firstRows } from './output.ts';
 import { renderTable, renderTime, wrap } from './table.ts';

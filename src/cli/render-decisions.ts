@@ -1,7 +1,7 @@
 import type { ForgetPreview } from '../features/forget/forget.ts';
 import type { HOLD_OPERATIONS } from '../features/holds/operations.ts';
-import type { MatchResult } from '../features/match/apply.ts';
 import type { MatchView } from '../features/match/propose.ts';
+import type { MatchResult } from '../features/match/schemas.ts';
 import { UNDO_RESULTS } from '../features/undo/texts.ts';
 import type { TenantRun, UndoResult, UndoView } from '../features/undo/undo.ts';
 import type { ErasedTraces, ForgetReceipt, ForgetWarning } from '../model/forgetting.ts';

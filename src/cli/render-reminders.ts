@@ -1,5 +1,5 @@
 import { sourceText } from '../documents/explain.ts';
-import type { ReminderExplanation, ReminderLine, ReminderList, RuleView } from '../features/reminders/reminders.ts';
+import type { ReminderExplanation, ReminderLine, ReminderList, RuleView } from '../features/reminders/schemas.ts';
 import { toZonedIso } from '../model/time.ts';
 import { firstRows } from './output.ts';
 import { plainText } from './print-terminal.ts';

@@ -1,5 +1,4 @@
-import type { TriggerEndpointStatus, TriggerEventStatus } from '../features/triggers/status.ts';
-import type { TriggerList } from '../features/triggers/triggers.ts';
+import type { TriggerEndpointStatus, TriggerEventStatus, TriggerList } from '../features/triggers/schemas.ts';
 import { renderTable, renderTime, wrap } from './table.ts';
 
 /** Renders trigger endpoints and their events. */

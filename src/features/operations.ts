@@ -10,7 +10,6 @@ import { FORGET_OPERATIONS } from './forget/operations.ts';
 import { HOLD_OPERATIONS } from './holds/operations.ts';
 import { CONFIGURATION_OPERATIONS } from './managed-tenants/operations.ts';
 import { MATCH_OPERATIONS } from './match/operations.ts';
-import { OVERLAP_OPERATIONS } from './overlaps/operations.ts';
 import { REMINDER_OPERATIONS } from './reminders/operations.ts';
 import { RETENTION_OPERATIONS } from './retention/operations.ts';
 import { TRIGGER_OPERATIONS } from './triggers/operations.ts';
@@ -29,7 +28,6 @@ export const OPERATIONS = {
   ...REMINDER_OPERATIONS,
   ...TRIGGER_OPERATIONS,
   ...FEED_OPERATIONS,
-  ...OVERLAP_OPERATIONS,
   ...RETENTION_OPERATIONS,
   ...MATCH_OPERATIONS,
   ...FORGET_OPERATIONS,

@@ -12,8 +12,8 @@ import {
   renderRuns,
   renderUndo,
 } from '../../src/cli/render-decisions.ts';
-import type { MatchResult } from '../../src/features/match/apply.ts';
 import type { MatchView } from '../../src/features/match/propose.ts';
+import type { MatchResult } from '../../src/features/match/schemas.ts';
 import { NOW } from '../sync/arbitraries.ts';
 import { counts, expectTidy, flat, foreign, names, oneOf, times } from './arbitraries.ts';
 

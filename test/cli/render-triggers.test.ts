@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { remedyOf, renderTriggers } from '../../src/cli/render-triggers.ts';
-import type { TriggerList } from '../../src/features/triggers/triggers.ts';
+import type { TriggerList } from '../../src/features/triggers/schemas.ts';
 import { NOW } from '../sync/arbitraries.ts';
 import { flat } from './arbitraries.ts';
 

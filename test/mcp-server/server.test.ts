@@ -16,7 +16,7 @@ import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis();
 const TENANT = 'studio-rossi';
-const TOOLS = ['explain', 'health', 'holds', 'overlaps', 'problems', 'runs', 'status'];
+const TOOLS = ['explain', 'health', 'holds', 'problems', 'runs', 'status'];
 /** Data of a patient. No answer may contain it. */
 const CANARIES = ['Canarinella', 'Zwxyquist', 'pat-7731', '4711'];
 

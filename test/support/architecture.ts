@@ -38,7 +38,6 @@ export const FEATURES = [
   'holds',
   'managed-tenants',
   'match',
-  'overlaps',
   'reminders',
   'retention',
   'triggers',

@@ -1,22 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type Installation, requireTenant } from '../../control/installation.ts';
 import { type Acting, recordAct } from '../../control/recording.ts';
-import type { Instant } from '../../model/time.ts';
 import type { ManagedContent } from '../../settings/managed-tenant.ts';
-
-/** Result of restoring a backup. */
-export interface Restored {
-  /** Restored connections, and connections that remain because the stored grant is newer. */
-  restored: string[];
-  unchanged: string[];
-  /** Missing tombstones, receipts, opt-outs and pinned records that were restored. */
-  protections: number;
-  pins: number;
-  /** Decisions to keep objects despite a planned deletion. */
-  rejections: number;
-  /** Time of the backup. Later erasures and opt-outs are missing. */
-  at: Instant;
-}
+import type { Restored } from './schemas.ts';
 
 /** Encrypted copies of tenant data that cannot be rebuilt. Both methods throw MirrorError `settings` for an unknown tenant. */
 export interface Backups {

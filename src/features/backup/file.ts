@@ -5,7 +5,8 @@ import { message, type Text } from '../../messages/message.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import { parseJson } from '../../model/json.ts';
 import { ConfigurationError } from '../../settings/faults.ts';
-import { type AllBackups, type Restored, restoreBackup } from './backups.ts';
+import { type AllBackups, restoreBackup } from './backups.ts';
+import type { Restored } from './schemas.ts';
 
 /** First line of a file of all tenants: version, time, and missing tenants. */
 export interface BackupHead {

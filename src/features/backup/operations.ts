@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { requireTenant } from '../../control/installation.ts';
 import { operation } from '../../operations/operation.ts';
-import { changed, instant, tenant } from '../../operations/schemas.ts';
+import { changed, tenant } from '../../operations/schemas.ts';
 import type { AllBackups } from './backups.ts';
+import { restored } from './schemas.ts';
 
 declare module '../../operations/operation.ts' {
   interface Services {
@@ -40,14 +41,7 @@ export const BACKUP_OPERATIONS = {
     summary: 'restore missing state from a backup; replaces nothing',
     level: 'owner',
     input: z.strictObject({ tenant, backup: z.string() }),
-    output: z.object({
-      restored: z.array(z.string()).describe('Logins'),
-      unchanged: z.array(z.string()).describe('Connections that were not restored because newer connections exist'),
-      protections: z.number().describe('Number of tombstones, receipts and opt-outs'),
-      pins: z.number(),
-      rejections: z.number(),
-      at: instant.describe('Time of the backup'),
-    }),
+    output: restored,
     http: { method: 'POST', path: '/tenants/{tenant}/restore', bodyLimit: BACKUP_LIMIT_BYTES },
     commands: [
       {

@@ -3,18 +3,11 @@ import { noPublicPort } from '../../control/logins.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import { MINUTE_MS } from '../../model/time.ts';
-import { FEED_CONNECTOR, type FeedAccess, type FeedDirectory } from '../../state/feeds.ts';
+import { FEED_CONNECTOR, type FeedDirectory } from '../../state/feeds.ts';
+import type { FeedView } from './schemas.ts';
 
 /** Base path of feeds, followed by the token and `.ics`. */
 export const FEEDS_PATH = '/feeds';
-
-/** A feed and its use. */
-export interface FeedView {
-  tenant: string;
-  target: string;
-  /** Null without a URL. */
-  access: FeedAccess | null;
-}
 
 /** Answer to a feed request. */
 export type FeedAnswer =

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { requireTenant } from '../../control/installation.ts';
 import { maySee } from '../../model/acts.ts';
 import { type OperationContext, operation } from '../../operations/operation.ts';
-import { id, instant, tenant } from '../../operations/schemas.ts';
+import { id, tenant } from '../../operations/schemas.ts';
+import { feedView } from './schemas.ts';
 
 const ofFeed = z.strictObject({ tenant, target: id });
 
@@ -21,16 +22,7 @@ export const FEED_OPERATIONS = {
     level: 'viewer',
     input: z.strictObject({ tenant: tenant.optional() }),
     output: z.object({
-      feeds: z.array(
-        z.object({
-          tenant: z.string(),
-          target: z.string(),
-          access: z
-            .object({ madeAt: instant, fetchedAt: instant.nullable(), fetches: z.number() })
-            .nullable()
-            .describe('Null if the feed has no URL'),
-        }),
-      ),
+      feeds: z.array(feedView),
     }),
     http: { method: 'GET', path: '/feeds', ofTenant: 'listFeedsOfTenant' },
     commands: [{ words: 'feeds list [tenant]', isDefault: true }],

@@ -19,6 +19,7 @@ import { tenantVariable } from '../../settings/tenant-secrets.ts';
 import { readBytes, readYaml } from '../../settings/yaml-file.ts';
 import type { ManagedTenantStore } from '../../state/managed-tenants.ts';
 import { noSuchTenant, revisionChanged, revisionMissing, tenantExists, tenantRefusal } from './errors.ts';
+import type { TenantChanged, TenantDocument, TenantSource } from './schemas.ts';
 
 const CHECK = message('tenant-faulty.remedy');
 /** Longest accepted secret, as for a secret in a file. */
@@ -30,26 +31,6 @@ export interface ConfigurationServices {
   store: ManagedTenantStore;
   /** Applies changes in this process. Other processes apply changes at their next check. */
   follow(): Promise<void>;
-}
-
-/** Place of a tenant's configuration. */
-export interface TenantSource {
-  tenant: string;
-  source: 'file' | 'managed';
-  /** Configuration file; null for a managed tenant. */
-  file: string | null;
-  /** Revision required by a change; null for a file. */
-  revision: string | null;
-}
-
-/** Configuration of a tenant. */
-export interface TenantDocument extends TenantSource {
-  /** Document text; null if unreadable. */
-  yaml: string | null;
-  /** Names of encrypted secrets. Their values are never shown. */
-  secrets: string[];
-  /** Faults of the configuration. With faults, the tenant does not run, or runs with its previous configuration. */
-  faults: readonly ConfigurationFault[];
 }
 
 /** New configuration of a tenant. */
@@ -199,15 +180,6 @@ export async function planAdoption(services: ConfigurationServices, tenant: stri
   const wanted = { yaml: read.bytes.toString('utf8'), secrets: {} };
   const content = await requireContent(services, tenant, wanted, null);
   return { tenant, content, before, revision: null, hiddenRules };
-}
-
-/** Result of a change. */
-export interface TenantChanged {
-  tenant: string;
-  /** Null: the tenant was removed. */
-  revision: string | null;
-  /** Existing file of the tenant: active after a removal, ignored after an adoption. */
-  file: string | null;
 }
 
 /**

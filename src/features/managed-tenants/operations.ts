@@ -5,7 +5,8 @@ import { maySee, requireAllTenants } from '../../model/acts.ts';
 import { MirrorError } from '../../model/errors.ts';
 import { type OperationContext, operation } from '../../operations/operation.ts';
 import { configurationFault, pageOfItems, paging, tenant } from '../../operations/schemas.ts';
-import type { ConfigurationServices, TenantChange, TenantChanged } from './managed-tenants.ts';
+import type { ConfigurationServices, TenantChange } from './managed-tenants.ts';
+import { changed, configuration, source, type TenantChanged } from './schemas.ts';
 
 declare module '../../operations/operation.ts' {
   interface Services {
@@ -18,13 +19,6 @@ const DOCUMENT_LIMIT_BYTES = 1_572_864;
 
 /** Revision of an exported document, so that a change replaces no newer revision. */
 const REVISION_LINE = /^# revision ([\w-]{22})\n/;
-
-const source = z.object({
-  tenant: z.string(),
-  source: z.enum(['file', 'managed']).describe('Where the tenant is configured; a tenant from a file is read-only'),
-  file: z.string().nullable().describe('Configuration file; null for a managed tenant'),
-  revision: z.string().nullable().describe('Also the ETag; null for a file'),
-});
 
 const document = {
   yaml: z
@@ -49,12 +43,6 @@ const documentCommand = {
 /** Null: a revision is required, but the caller gave none. Undefined: the current revision. */
 const ifMatch = z.string().nullable().optional();
 
-const changed = z.object({
-  tenant: z.string(),
-  revision: z.string().nullable(),
-  file: z.string().nullable().describe('A file for the same tenant; used when the tenant is no longer managed'),
-});
-
 /** Operations on the configuration of tenants. */
 export const CONFIGURATION_OPERATIONS = {
   listConfigurations: operation({
@@ -73,11 +61,7 @@ export const CONFIGURATION_OPERATIONS = {
     summary: 'show the configuration of a tenant and its faults',
     level: 'owner',
     input: z.strictObject({ tenant }),
-    output: source.extend({
-      yaml: z.string().nullable().describe('Original text; null if the text is not readable'),
-      secrets: z.array(z.string()).describe('Names of the encrypted values'),
-      faults: z.array(configurationFault).describe('Faults that prevent this configuration'),
-    }),
+    output: configuration,
     http: { method: 'GET', path: '/tenants/{tenant}/configuration', isRevised: true, isOfAny: true },
     commands: [{ words: 'tenants show <tenant>' }],
     async run({ tenant }, { services, rights }) {

@@ -12,6 +12,7 @@ import { type Lease, targetWork, waitForLease } from '../../state/leases.ts';
 import { comparedProperties, digestOf, patientAsPerson } from '../../sync/matching.ts';
 import { type ApprovedPair, fromMatchFile } from './file.ts';
 import { matchableTarget } from './propose.ts';
+import type { MatchResult } from './schemas.ts';
 
 /** Reason why a pair remains unchanged. */
 export type MatchRefusal =
@@ -24,19 +25,6 @@ export type MatchRefusal =
   | 'contact-taken'
   | 'contact-changed'
   | 'contact-not-ours';
-
-/** Result of a match file. */
-export interface MatchResult {
-  tenant: string;
-  target: string;
-  approved: number;
-  /** Contacts that were matched or unmatched. */
-  done: number;
-  /** Contacts that needed no change. */
-  already: number;
-  /** By line: patient id and reason, a code of this file or of the CRM's refusal. */
-  refused: { line: number; record: string; why: string }[];
-}
 
 /** Number of contacts and keys per request. */
 const AT_ONCE = 100;

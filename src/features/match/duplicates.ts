@@ -13,36 +13,9 @@ import type { Link } from '../../model/operations.ts';
 import { eachInPieces } from '../../model/pieces.ts';
 import type { Patient } from '../../model/records.ts';
 import type { Progress } from '../../model/tasks.ts';
-import type { Instant } from '../../model/time.ts';
 import { patientSource } from '../../sync/mapping-sources.ts';
 import type { Trait } from '../../sync/matching.ts';
-
-/** A second object for a record, or an object with a value that the managed object should have. Names and ids, never values. */
-export interface Duplicate {
-  record: string;
-  /**
-   * `lacks`: the managed object lacks a property, because the target allows the value in a single object. `copied`: the second object has
-   * clinic-mirror's stamp, such as a manual copy. `alike`: a user created the second object, which resembles the patient.
-   */
-  kind: 'lacks' | 'copied' | 'alike';
-  /** Names of missing or equal properties, such as `email`. */
-  by: readonly string[];
-  /** URL of the managed object's page, or null. */
-  page: string | null;
-  /** The second object is managed too, such as a relative or a copy. If false, a user created the object. */
-  isHeldByOurs: boolean;
-  /** Record of the second object; null if unmanaged or unknown. */
-  heldBy: string | null;
-  /** URL of the second object's page. */
-  heldOn: string | null;
-}
-
-/** Duplicate contacts of a tenant. */
-export interface DuplicatesView {
-  tenant: string;
-  asOf: Instant;
-  targets: { target: string; connector: string; duplicates: Duplicate[] }[];
-}
+import type { Duplicate, DuplicatesView } from './schemas.ts';
 
 /** A duplicate without page URLs. */
 type Found = Pick<Duplicate, 'record' | 'kind' | 'by' | 'isHeldByOurs'> & { remoteId: string };
@@ -161,7 +134,7 @@ async function alike(
   if (matchable === null) return [];
   const { matches } = await compareWithFree(matchable, patients, signal);
   return matches.map(({ recordId: record, remoteId, same }) => ({
-    ...{ record, kind: 'alike', by: same satisfies readonly Trait[] },
+    ...{ record, kind: 'alike', by: [...(same satisfies readonly Trait[])] },
     ...{ isHeldByOurs: false, remoteId },
   }));
 }

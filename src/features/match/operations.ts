@@ -1,30 +1,13 @@
 import { z } from 'zod';
 import { requireTenant } from '../../control/installation.ts';
 import { operation } from '../../operations/operation.ts';
-import { id, instant, optionalTarget, tenant } from '../../operations/schemas.ts';
+import { id, optionalTarget, tenant } from '../../operations/schemas.ts';
 import type { MatchView } from './propose.ts';
+import { decided, duplicates } from './schemas.ts';
 
 const MATCH = 'match <tenant> <target>';
 
-const duplicate = z.object({
-  record: z.string(),
-  kind: z.enum(['lacks', 'copied', 'alike']),
-  by: z.array(z.string()),
-  page: z.string().nullable(),
-  isHeldByOurs: z.boolean(),
-  heldBy: z.string().nullable(),
-  heldOn: z.string().nullable(),
-});
-
 const ofTarget = { tenant, target: id };
-const decided = z.object({
-  tenant: z.string(),
-  target: z.string(),
-  approved: z.number(),
-  done: z.number().describe('Number of contacts linked to patients, or unlinked'),
-  already: z.number(),
-  refused: z.array(z.object({ line: z.number(), record: z.string(), why: z.string() })),
-});
 
 /** Returns an operation on a pair file. The file's patient data remains on the host. */
 function carryOut({ verb, flags, about }: { verb: 'match' | 'unmatch'; flags: string; about: string }) {
@@ -88,11 +71,7 @@ export const MATCH_OPERATIONS = {
       'list probable duplicate contacts: copies, similar contacts, and contacts without an e-mail address because another contact has it; reads the clinic and the contacts',
     level: 'viewer',
     input: z.strictObject({ tenant, target: optionalTarget }),
-    output: z.object({
-      tenant: z.string(),
-      asOf: instant,
-      targets: z.array(z.object({ target: z.string(), connector: z.string(), duplicates: z.array(duplicate) })),
-    }),
+    output: duplicates,
     http: null,
     commands: [{ words: 'duplicates <tenant> [target]', isList: true }],
     async run({ tenant, target }, { services: { installation }, progress, signals }) {

@@ -1,41 +1,8 @@
 import { z } from 'zod';
 import { requireTenant } from '../../control/installation.ts';
 import { operation } from '../../operations/operation.ts';
-import { changed, id, instant, source, tenant } from '../../operations/schemas.ts';
-
-/** A reminder without name and contact data. */
-const reminder = z.object({
-  id: z.string().nullable().describe('Null before planning'),
-  appointment: z.string(),
-  rule: z.string(),
-  channel: z.string(),
-  dueAt: instant,
-  startAt: instant,
-  zone: z.string(),
-  correction: z
-    .enum(['moved', 'changed', 'cancelled'])
-    .nullable()
-    .describe('Reason for the correction; null for a reminder'),
-  state: z.enum(['planned', 'sending', 'sent', 'dropped', 'unknown']),
-  reason: z.string().nullable(),
-  finishedAt: instant.nullable(),
-  attempts: z.number(),
-  lastCode: z.string().nullable(),
-  reference: z.string().nullable(),
-  report: z
-    .object({ state: z.enum(['delivered', 'failed']), code: z.string().nullable(), at: instant })
-    .nullable()
-    .describe('Delivery report of the gateway'),
-  answer: z
-    .object({ is: z.enum(['confirmed', 'cancelled']), at: instant })
-    .nullable()
-    .describe('Answer of the patient through the link'),
-});
-
-const rule = z.union([
-  z.object({ rule: z.string(), channel: z.string(), dueAt: instant, zone: z.string() }),
-  z.object({ rule: z.string(), channel: z.string(), excluded: z.string() }),
-]);
+import { changed, id, tenant } from '../../operations/schemas.ts';
+import { explanation, reminders, replies } from './schemas.ts';
 
 /** Operations on reminders. */
 export const REMINDER_OPERATIONS = {
@@ -52,12 +19,7 @@ export const REMINDER_OPERATIONS = {
         .describe('Reminders due on a local day, such as 2026-11-30 or `tomorrow`, from current clinic data'),
       limit: z.coerce.number().int().min(1).max(500).default(100).describe('Maximum number of finished reminders'),
     }),
-    output: z.object({
-      tenant: z.string(),
-      day: z.string().nullable().describe('The requested local day'),
-      complete: z.boolean().describe("False if the clinic's list was incomplete"),
-      reminders: z.array(reminder),
-    }),
+    output: reminders,
     http: { method: 'GET', path: '/tenants/{tenant}/reminders' },
     commands: [
       {
@@ -86,13 +48,7 @@ export const REMINDER_OPERATIONS = {
     summary: 'explain the reminders of an appointment; reads the clinic',
     level: 'viewer',
     input: z.strictObject({ tenant, appointment: id }),
-    output: z.object({
-      tenant: z.string(),
-      appointment: z.string(),
-      source,
-      rules: z.array(rule),
-      reminders: z.array(reminder),
-    }),
+    output: explanation,
     http: { method: 'GET', path: '/tenants/{tenant}/appointments/{appointment}/reminders' },
     commands: [
       {
@@ -144,10 +100,7 @@ export const REMINDER_OPERATIONS = {
     summary: 'list replies of patients in the last three days, with numbers and texts',
     level: 'operator',
     input: z.strictObject({ tenant }),
-    output: z.object({
-      tenant: z.string(),
-      replies: z.array(z.object({ id: z.string(), phone: z.string(), text: z.string(), at: instant })),
-    }),
+    output: replies,
     http: { method: 'GET', path: '/tenants/{tenant}/reminder-replies' },
     commands: [{ words: 'reminders replies <tenant>', isOfOneTenant: true }],
     async run({ tenant }, { services }) {

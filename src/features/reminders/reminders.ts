@@ -1,16 +1,10 @@
-import { readSource, type SourceView } from '../../control/explain.ts';
+import { readSource } from '../../control/explain.ts';
 import { type Installation, requireTenant, settingsLocation } from '../../control/installation.ts';
 import type { OpenTenant } from '../../jobs/tenant.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { Appointment } from '../../model/records.ts';
-import type {
-  AddressKind,
-  CorrectionKind,
-  LedgerEntry,
-  PlannedReminder,
-  ReminderState,
-} from '../../model/reminders.ts';
+import type { AddressKind, LedgerEntry, PlannedReminder } from '../../model/reminders.ts';
 import type { Instant } from '../../model/time.ts';
 import { visitsOf } from '../../model/visits.ts';
 import { mobileNumber } from './content.ts';
@@ -18,55 +12,9 @@ import { localDay } from './due.ts';
 import { type LocationCatalogue, locationOf } from './places.ts';
 import { resumeReminders } from './plan.ts';
 import type { OpenReminders } from './ports.ts';
-import type { ReplyList } from './replies.ts';
 import { lateness, longestAheadMs, type ReminderDecision, remindersFor } from './rules.ts';
+import type { ReminderExplanation, ReminderLine, ReminderList, ReplyList, RuleView } from './schemas.ts';
 import type { DeliveryReport } from './store.ts';
-
-/** A reminder without name and contact data. */
-export interface ReminderLine {
-  /** Null before planning. */
-  id: string | null;
-  appointment: string;
-  rule: string;
-  channel: string;
-  dueAt: Instant;
-  startAt: Instant;
-  zone: string;
-  /** Kind of correction; null for a reminder. */
-  correction: CorrectionKind | null;
-  state: ReminderState;
-  reason: string | null;
-  finishedAt: Instant | null;
-  attempts: number;
-  lastCode: string | null;
-  reference: string | null;
-  /** Delivery report of the receiver, or null. */
-  report: DeliveryReport | null;
-  /** Patient's answer by the link, or null. */
-  answer: LedgerEntry['answer'];
-}
-
-/** Reminders of a tenant, by time. */
-export interface ReminderList {
-  tenant: string;
-  /** Requested local day; null for the present ledger. */
-  day: string | null;
-  /** False for an incomplete clinic list: reminders may be missing. */
-  complete: boolean;
-  reminders: ReminderLine[];
-}
-
-/** Result of a rule for an appointment's present clinic data. */
-export type RuleView = { rule: string; channel: string } & ({ dueAt: Instant; zone: string } | { excluded: string });
-
-/** Reminders of one appointment, with rules and messages. */
-export interface ReminderExplanation {
-  tenant: string;
-  appointment: string;
-  source: SourceView;
-  rules: RuleView[];
-  reminders: ReminderLine[];
-}
 
 /** Returns the replies of patients. Patient data. @throws MirrorError `settings`, code `no-reminders` */
 export async function listReplies(installation: Installation, tenantId: string): Promise<ReplyList> {

@@ -6,6 +6,7 @@ import { keys } from '../../state/keys.ts';
 import type { RedisClient } from '../../state/redis.ts';
 import { type Sealer, sealedTable } from '../../state/sealing.ts';
 import type { AddressHash } from './opt-outs.ts';
+import type { ReplyList } from './schemas.ts';
 import { REPLIES } from './texts.ts';
 
 /** Life of a reply: a weekend and a day. Project choice: long enough for the desk, short for health data. */
@@ -65,12 +66,6 @@ export function createPatientReplies(redis: RedisClient, tenant: string, sealer:
       return (await table.remove(fields)) > 0;
     },
   };
-}
-
-/** Patients' replies for the desk. */
-export interface ReplyList {
-  tenant: string;
-  replies: readonly PatientReply[];
 }
 
 /** Renders the replies. */

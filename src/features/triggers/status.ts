@@ -1,32 +1,9 @@
 import { signatureRefused } from '../../http/signed-webhook.ts';
-import type { Instant } from '../../model/time.ts';
-import type { TriggerEndpointState, TriggerEvent, TriggerReading, TriggerStatus } from '../../model/triggers.ts';
+import type { TriggerEndpointState, TriggerStatus } from '../../model/triggers.ts';
 import type { OpenTriggers } from './ports.ts';
 import { triggerKeysOf } from './reading.ts';
+import type { TriggerEndpointStatus, TriggerEventStatus } from './schemas.ts';
 import type { TriggerCount, TriggerKey } from './store.ts';
-
-/** State of one event of an endpoint. */
-export interface TriggerEventStatus extends Pick<TriggerReading, 'sinceAt' | 'readAt' | 'off'> {
-  event: TriggerEvent;
-  /** Messages stored but not delivered. */
-  waiting: number;
-  /** Waiting messages with failed attempts. */
-  failing: number;
-  /** Code of the failing message with the next retry, or null. */
-  lastCode: string | null;
-  /** Time of the next attempt; null without waiting messages. */
-  nextTryAt: Instant | null;
-  /** Since the state began. */
-  sent: number;
-  dropped: number;
-  failedTries: number;
-}
-
-/** State of an endpoint. */
-export interface TriggerEndpointStatus extends TriggerEndpointState {
-  endpoint: string;
-  events: TriggerEventStatus[];
-}
 
 /** Returns the state of each endpoint of a tenant, without document ids. */
 export async function endpointStatuses(triggers: OpenTriggers): Promise<TriggerEndpointStatus[]> {

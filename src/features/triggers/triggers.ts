@@ -7,15 +7,8 @@ import type { Instant } from '../../model/time.ts';
 import { waitForLease } from '../../state/leases.ts';
 import { TRIGGERS_LEASE } from './job.ts';
 import type { OpenTriggers } from './ports.ts';
-import { endpointStatuses, type TriggerEndpointStatus } from './status.ts';
-
-/** Triggers of a tenant for display. */
-export interface TriggerList {
-  tenant: string;
-  at: Instant;
-  everyMinutes: number;
-  endpoints: TriggerEndpointStatus[];
-}
+import type { TriggerList } from './schemas.ts';
+import { endpointStatuses } from './status.ts';
 
 /** Lists the endpoints of a tenant. @throws MirrorError `settings`, code `no-triggers` */
 export async function listTriggers(installation: Installation, tenantId: string): Promise<TriggerList> {

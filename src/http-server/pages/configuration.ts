@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { requireRecentSignIn, SIGN_IN_AGAIN } from '../../control/recording.ts';
 import { clinicAddress } from '../../documents/document.ts';
-import { neededSecrets, type TenantDocument } from '../../features/managed-tenants/managed-tenants.ts';
+import { neededSecrets } from '../../features/managed-tenants/managed-tenants.ts';
 import { CONFIGURATION_OPERATIONS } from '../../features/managed-tenants/operations.ts';
+import type { TenantDocument } from '../../features/managed-tenants/schemas.ts';
 import { requireAllTenants } from '../../model/acts.ts';
 import { MirrorError } from '../../model/errors.ts';
 import { type Html, html } from '../../model/html.ts';

@@ -70,7 +70,7 @@ describe('a page of a clinic', () => {
 
   test('has the pages of the clinic’s features only', () => {
     const replies = { page: { path: '/replies', isOf: ({ reminders }: { reminders: unknown }) => reminders !== null } };
-    const server = { operationPages: [replies, { page: { path: '/overlaps' } }] };
+    const server = { operationPages: [replies, { page: { path: '/retention' } }] };
     const pathsFor = (reminders: object | null, tenant?: string) => {
       const open = new Map([['b', { reminders }]]);
       const request = Object.assign(requestOf({}), { server });
@@ -81,8 +81,8 @@ describe('a page of a clinic', () => {
       );
       return context.operationPages.map(({ page }) => page.path);
     };
-    expect(pathsFor({}, 'b')).toEqual(['/replies', '/overlaps']);
-    expect(pathsFor(null, 'b')).toEqual(['/overlaps']);
+    expect(pathsFor({}, 'b')).toEqual(['/replies', '/retention']);
+    expect(pathsFor(null, 'b')).toEqual(['/retention']);
   });
 
   test('about all clinics has the most common zone of the visitor’s clinics: other clinics are not considered', () => {

@@ -7,7 +7,7 @@ import { pageContext, wordsOf } from './page-context.ts';
 
 const PAGE = { title: 'Activity', main: html`<p>main</p>` };
 const ROSSI = { id: 'studio rossi', name: 'Studio <Rossi>' };
-const OVERLAPS = { level: 'operator', page: { path: '/overlaps', names: { en: 'Overlaps', it: 'Sovrapposizioni' } } };
+const RETENTION = { level: 'operator', page: { path: '/retention', names: { en: 'Retention', it: 'Conservazione' } } };
 
 const linksFor = (choice: Parameters<typeof pageContext>[0]) =>
   [...String(framed(pageContext(choice), PAGE)).matchAll(/<li><a href="([^"]+)"/g)].map(([, address]) => address);
@@ -24,16 +24,16 @@ describe('the navigation', () => {
   });
 
   test('leads to the pages of the clinic that the page is about, those of operations included', () => {
-    const operationPages = [OVERLAPS] as never;
+    const operationPages = [RETENTION] as never;
     const of = (level: AccessLevel) =>
       linksFor({ visitor: as(level), tenant: ROSSI, operationPages }).filter((link) => link?.startsWith('/tenants/'));
     const shared = ['', '/plan', '/holds', '/explain', '/activity'].map((path) => `/tenants/studio%20rossi${path}`);
     expect(of('viewer')).toEqual(shared);
-    expect(of('operator')).toEqual([...shared, '/tenants/studio%20rossi/overlaps']);
+    expect(of('operator')).toEqual([...shared, '/tenants/studio%20rossi/retention']);
     expect(of('owner')).toEqual([
       ...shared,
       '/tenants/studio%20rossi/configuration',
-      '/tenants/studio%20rossi/overlaps',
+      '/tenants/studio%20rossi/retention',
     ]);
   });
 

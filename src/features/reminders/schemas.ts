@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { instant, source } from '../../operations/schemas.ts';
+
+const reminder = z.object({
+  id: z.string().nullable().describe('Null before planning'),
+  appointment: z.string(),
+  rule: z.string(),
+  channel: z.string(),
+  dueAt: instant,
+  startAt: instant,
+  zone: z.string(),
+  correction: z
+    .enum(['moved', 'changed', 'cancelled'])
+    .nullable()
+    .describe('Reason for the correction; null for a reminder'),
+  state: z.enum(['planned', 'sending', 'sent', 'dropped', 'unknown']),
+  reason: z.string().nullable(),
+  finishedAt: instant.nullable(),
+  attempts: z.number(),
+  lastCode: z.string().nullable(),
+  reference: z.string().nullable(),
+  report: z
+    .object({ state: z.enum(['delivered', 'failed']), code: z.string().nullable(), at: instant })
+    .nullable()
+    .describe('Delivery report of the gateway'),
+  answer: z
+    .object({ is: z.enum(['confirmed', 'cancelled']), at: instant })
+    .nullable()
+    .describe('Answer of the patient through the link'),
+});
+/** A reminder without name and contact data. */
+export type ReminderLine = z.infer<typeof reminder>;
+
+export const reminders = z.object({
+  tenant: z.string(),
+  day: z.string().nullable().describe('The requested local day'),
+  complete: z.boolean().describe("False if the clinic's list was incomplete"),
+  reminders: z.array(reminder),
+});
+/** Reminders of a tenant, by time. */
+export type ReminderList = z.infer<typeof reminders>;
+
+const rule = z.union([
+  z.object({ rule: z.string(), channel: z.string(), dueAt: instant, zone: z.string() }),
+  z.object({ rule: z.string(), channel: z.string(), excluded: z.string() }),
+]);
+/** Result of a rule for an appointment's present clinic data. */
+export type RuleView = z.infer<typeof rule>;
+
+export const explanation = z.object({
+  tenant: z.string(),
+  appointment: z.string(),
+  source,
+  rules: z.array(rule),
+  reminders: z.array(reminder),
+});
+/** Reminders of one appointment, with rules and messages. */
+export type ReminderExplanation = z.infer<typeof explanation>;
+
+export const replies = z.object({
+  tenant: z.string(),
+  replies: z.array(z.object({ id: z.string(), phone: z.string(), text: z.string(), at: instant })),
+});
+/** Patients' replies for the desk. */
+export type ReplyList = z.infer<typeof replies>;
