@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { renderTable } from '../src/cli/table.ts';
+import { measureAttacks } from './attacks/attacks.ts';
 import { measureBudget } from './budget.ts';
 import { measureEgress } from './cycle/egress.ts';
 import { measureMemory } from './cycle/memory.ts';
@@ -22,7 +23,8 @@ import { measureTrips } from './vendors/trips.ts';
 
 const USAGE = `npm run bench -- [--only quiet,start] [--appointments 100000] [--targets 60] [--tenants 5000] [--records 20000] [--batch 50] [--operations 10000]
   [--large 200000] [--sharing 1000] [--events 2000] [--small 200] [--first 200000]
-  [--seconds 300] [--minutes 20] [--working 100] [--json]
+  [--seconds 300] [--minutes 20] [--working 100] [--seed 1]
+  [--json]
 
 Measures against sandboxes in other processes and a private Redis with its append-only file on; the floor is the smallest program that
 could do the same outside work.
@@ -41,6 +43,8 @@ budget: age of the data of --sharing tenants with one client id, against reading
 peer: writing --events events into Radicale, against vdirsyncer.
 fair: time from a change to its write for --small tenants during a first sync of --first appointments, with a throttled target, five slow
 clinics and an unreachable gateway, against the same tenants without other work.
+attacks: the slowest ordinary reading of one tenant during each attack of another tenant in the same process, against the same alone. --seed
+repeats the random servers.
 latency: time from a requested cycle to the write, without other work.
 workers: writes of 2 and 4 daemons against one.
 tenant: what a small tenant takes of Redis.
@@ -72,6 +76,7 @@ const MEASUREMENTS = {
   tenants: measureTenants,
   http: measureHttp,
   growth: measureGrowth,
+  attacks: measureAttacks,
 };
 
 async function main(): Promise<number> {
@@ -92,6 +97,7 @@ async function main(): Promise<number> {
       small: { type: 'string', default: '200' },
       first: { type: 'string', default: '200000' },
       working: { type: 'string', default: '100' },
+      seed: { type: 'string', default: String(Math.ceil(Math.random() * 1e9)) },
       json: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },

@@ -221,14 +221,18 @@ function escaped(text: string): string {
  */
 
 /** Characters of one object, which may contain users' photographs and letters. */
-const MOST_CHARACTERS = 8_000_000;
+const MOST_CHARACTERS = 4_000_000;
 /** Unfolded lines of one object, enough for a thousand guests. */
-const MOST_LINES = 10_000;
-/** Sum of the characters that the parser searches for the ends of parameters and values: about a tenth of a second. */
-const MOST_SEARCHED = 1_000_000_000;
+const MOST_LINES = 2_000;
+/** Sum of the characters that the parser searches for the ends of parameters and values: about a fortieth of a second. */
+const MOST_SEARCHED = 250_000_000;
+/** Work for a parameter or value of its own, in searched characters. */
+const WORK_PER_VALUE = 5_000;
 /** Offsets of a zone (some clients write all of them), and rules of a zone. */
 const MOST_OBSERVANCES = 200;
 const MOST_RULES = 32;
+/** Years of all rules of a zone together: the parser computes each change. Outlook's zones have two rules of 600 years. */
+const MOST_RULE_YEARS = 1_500;
 /** Last day that exists in each month, and number of days in a rule. */
 const LAST_DAY_OF_ALL = 28;
 const MOST_DAYS = 31;
@@ -251,13 +255,13 @@ export function isModestCalendar(text: string): boolean {
     if (code !== LINE_FEED) continue;
     const next = text.charCodeAt(at + 1);
     if (next === SPACE || next === TAB) continue;
-    searched += separators * (at - lineAt);
+    searched += separators * (at - lineAt + WORK_PER_VALUE);
     lines += 1;
     lineAt = at;
     separators = 0;
     if (lines > MOST_LINES || searched > MOST_SEARCHED) return false;
   }
-  return searched + separators * (text.length - lineAt) <= MOST_SEARCHED;
+  return searched + separators * (text.length - lineAt + WORK_PER_VALUE) <= MOST_SEARCHED;
 }
 
 /** Checks whether a time is plausible for an appointment. */
@@ -269,7 +273,18 @@ function isPlainTime({ year }: ICAL.Time): boolean {
 function isPlainZone(definition: ICAL.Component): boolean {
   const observances = definition.getAllSubcomponents();
   const rules = observances.filter((observance) => observance.hasProperty('rrule'));
-  return observances.length <= MOST_OBSERVANCES && rules.length <= MOST_RULES && rules.every(isPlainRule);
+  return (
+    observances.length <= MOST_OBSERVANCES &&
+    rules.length <= MOST_RULES &&
+    rules.every(isPlainRule) &&
+    rules.reduce((years, rule) => years + yearsOf(rule), 0) <= MOST_RULE_YEARS
+  );
+}
+
+function yearsOf(observance: ICAL.Component): number {
+  const { until } = observance.getFirstPropertyValue('rrule') as ICAL.Recur;
+  const start = observance.getFirstPropertyValue('dtstart') as ICAL.Time;
+  return Math.max(0, Math.min(until?.year ?? LAST_YEAR, LAST_YEAR) - start.year) + 1;
 }
 
 /** Parts of a rule for the time of day, which some clients write. */

@@ -6,62 +6,17 @@ import { expect, test } from 'vitest';
 import { createHttpClient, MEBIBYTE } from '../../src/http/client.ts';
 import { costOf, MOST_VALUES, parseJson } from '../../src/model/json.ts';
 import { openServer, TOO_LARGE, times } from './answering-server.ts';
+import { costlyJson, LARGEST_JSON_BYTES, members } from './costly-json.ts';
 
 /*
  * Attack: a server sends JSON that costs far more than its size, in one of many forms. Each run draws the forms and their parameters at
  * random; fast-check names the seed of a failure. Processor time is that of this thread, which serves all tenants.
  */
 
-const LARGEST_BYTES = 16 * MEBIBYTE;
 /** About twice the largest time on an idle host: on a busy host, other processes empty the processor's caches. */
 const LONGEST_PAUSE_MS = 170;
 /** Measured times are compared with those of the same host at the same moment, twice the noise of a busy host. */
 const LEAST_MS = 40;
-
-const repeated = (piece: (index: number) => string, bytes: number): string => {
-  const pieces: string[] = [];
-  for (let size = 0, index = 0; size < bytes; index += 1) {
-    const next = piece(index);
-    size += next.length + 1;
-    pieces.push(next);
-  }
-  return pieces.join();
-};
-const members = (count: number, name: (at: number) => string) =>
-  `{${Array.from({ length: count }, (_, at) => `"${name(at)}":0`).join()}}`;
-const filled = (piece: string, bytes: number) => piece.repeat(Math.ceil(bytes / piece.length));
-
-/** Forms of texts by their size in bytes. The numbers decide on names, widths, depths and orders. */
-const FORMS: Readonly<Record<string, (bytes: number, width: number, factor: number) => string>> = {
-  'ever new names': (bytes, width, factor) =>
-    `[${repeated((n) => members(width, (at) => `k${(n * width + at) * factor}`), bytes)}]`,
-  'one object': (bytes, _width, factor) => `{${repeated((n) => `"k${n * factor}":0`, bytes)}}`,
-  'new orders of names': (bytes, width, factor) =>
-    `[${repeated((n) => members(width, (at) => `f${(at * (1 + (n % 997)) + n * factor) % 1_009}`), bytes)}]`,
-  'known names in wide objects': (bytes, width) => `[${repeated(() => members(width * 7, (at) => `f${at}`), bytes)}]`,
-  'equal names': (bytes, width) => `[${repeated(() => members(width, () => 'k'), bytes)}]`,
-  'long names': (bytes, width, factor) =>
-    `[${repeated((n) => members(width, (at) => `${'n'.repeat(factor)}${at}${n % 7}`), bytes)}]`,
-  lists: (bytes, width) => `[${repeated(() => `${'['.repeat(width % 99)}${']'.repeat(width % 99)}` || '0', bytes)}]`,
-  objects: (bytes, width) => `[${repeated(() => `${'{"a":'.repeat(width % 98)}0${'}'.repeat(width % 98)}`, bytes)}]`,
-  'levels without end': (bytes, width) => filled(width % 2 === 0 ? '[' : '{"a":', bytes),
-  'short texts': (bytes, _width, factor) => `[${repeated((n) => `"${(n * factor).toString(36)}"`, bytes)}]`,
-  numbers: (bytes, width, factor) => `[${repeated((n) => `${n * factor}.${'7'.repeat(width)}e-${n % 400}`, bytes)}]`,
-  'a huge number': (bytes, width) => `${width % 2 === 0 ? '' : '0.'}${filled('7', bytes)}`,
-  'ids above 2^53': (bytes, _width, factor) =>
-    `[${repeated((n) => String(9_007_199_254_740_993n + BigInt(n * factor)), bytes)}]`,
-  escapes: (bytes, width) => `["${filled(['\\n', '\\u20ac', '\\\\', '\\"', 'a\\t'][width % 5] ?? '', bytes)}"]`,
-  'signs of four bytes': (bytes) => `["${filled('😀', bytes / 2)}"]`,
-};
-const BEFORE = ['', ' '.repeat(101), '\n'.repeat(MEBIBYTE), '\uFEFF'];
-
-const attack = fc.record({
-  form: fc.constantFrom(...Object.keys(FORMS)),
-  before: fc.constantFrom(...BEFORE),
-  bytes: fc.integer({ min: 8_192, max: LARGEST_BYTES - 2 * MEBIBYTE }),
-  width: fc.integer({ min: 1, max: 300 }),
-  factor: fc.integer({ min: 1, max: 1_000 }),
-});
 
 /** The minimum of five runs, because other work of the process and the host adds to each. */
 function costMs(work: () => unknown): number {
@@ -86,7 +41,7 @@ function scan(text: Uint8Array): number {
 
 /** What {@link scan} of the largest text takes on the slowest host that meets {@link LONGEST_PAUSE_MS}. */
 const REFERENCE_SCAN_MS = 25;
-const largest = Buffer.alloc(LARGEST_BYTES, 'a');
+const largest = Buffer.alloc(LARGEST_JSON_BYTES, 'a');
 const slowness = () => Math.max(1, costMs(() => scan(largest)) / REFERENCE_SCAN_MS);
 
 setFlagsFromString('--expose-gc');
@@ -101,8 +56,8 @@ const heldBytes = () => {
 test('whatever its form, JSON is refused for the cost of a scan, or parsed without a long pause or much memory', () => {
   const verdicts = { refused: 0, parsed: 0 };
   fc.assert(
-    fc.property(attack, ({ form, before, bytes, width, factor }) => {
-      const text = Buffer.from(before + (FORMS[form]?.(bytes, width, factor) ?? ''));
+    fc.property(costlyJson, ({ text: written }) => {
+      const text = Buffer.from(written());
       const isRefused = costOf(text, MOST_VALUES) === Infinity;
       verdicts[isRefused ? 'refused' : 'parsed'] += 1;
       const milliseconds = costMs(() => parseJson(text));
@@ -122,7 +77,7 @@ test('whatever its form, JSON is refused for the cost of a scan, or parsed witho
 test('a library that parses an answer itself does not receive a costly one', async () => {
   const { url } = await openServer({}, () => times(1, Buffer.from(` ${members(150_000, (at) => `k${at}`)}`)));
   const httpClient = createHttpClient({ userAgent: 'test', clock: Date.now });
-  await expect(httpClient.asFetch('x', undefined, LARGEST_BYTES)(url)).rejects.toMatchObject({
+  await expect(httpClient.asFetch('x', undefined, LARGEST_JSON_BYTES)(url)).rejects.toMatchObject({
     ...TOO_LARGE,
     message: expect.stringMatching(/^the answer has more than 600000 values.*: 127\.0\.0\.1:\d+$/),
   });

@@ -1,0 +1,63 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { MEBIBYTE } from '../../src/http/client.ts';
+import { atMost, type Figure, shareOf } from '../figure.ts';
+import { toldBy } from '../told.ts';
+import { RUNS } from './attack-runs.ts';
+import type { Told } from './tenants-main.ts';
+
+const GOAL = 1.5;
+const TENANTS = fileURLToPath(new URL('./tenants-main.ts', import.meta.url));
+const SERVERS = fileURLToPath(new URL('./server-main.ts', import.meta.url));
+/** Servers of each attack, with parameters drawn at random. */
+const DRAWS = 12;
+
+/**
+ * Measures the slowest ordinary request of one tenant, alone and during each attack of another tenant in the same process. An ordinary
+ * request reads a page of 200 rows without latency, so that a pause of the process is visible in full.
+ */
+export async function measureAttacks({ seed }: { seed: number }, say: (text: string) => void): Promise<Figure[]> {
+  say(`attacks: ${DRAWS} servers of each attack; --seed ${seed} repeats them …`);
+  const figures: Figure[] = [];
+  for (const [index, name] of Object.keys(RUNS).entries()) {
+    await using honest = await startServers(seed);
+    await using hostile = await startServers(seed);
+    const told = await toldBy<Told>(TENANTS, index, DRAWS, honest.port, hostile.port);
+    const [floor, ours] = [Math.max(...told.aloneMs), Math.max(...told.besideMs)];
+    const parts = [
+      `p99 ${ms(shareOf(told.aloneMs, 0.99))} alone and ${ms(shareOf(told.besideMs, 0.99))} beside`,
+      `${((await hostile.sentBytes()) / MEBIBYTE).toFixed(1)} MiB received`,
+      `${told.grownMebibytes.toFixed(0)} MiB more memory`,
+      `pauses of ${told.pausesMs.map((pause) => pause.toFixed(0)).join(', ')} ms`,
+    ];
+    say(`attacks: ${name}: ${parts.join('; ')}`);
+    const n = told.besideMs.length;
+    figures.push({ name: `attacks ${name}`, ...atMost(GOAL, ours / floor), floor, ours, unit: 'ms', n });
+  }
+  return figures;
+}
+
+function ms(value: number): string {
+  return `${value.toFixed(1)} ms`;
+}
+
+/** Servers of both tenants; each in a process of its own, so that a costly answer does not delay an ordinary one. */
+async function startServers(seed: number): Promise<AsyncDisposable & { port: number; sentBytes(): Promise<number> }> {
+  const child = fork(SERVERS, [String(seed), String(DRAWS)]);
+  const ended = once(child, 'exit');
+  const failed = ended.then(() => Promise.reject(new Error('the servers ended')));
+  failed.catch(() => {});
+  const next = async () => ((await Promise.race([once(child, 'message'), failed])) as [number])[0];
+  return {
+    port: await next(),
+    async sentBytes() {
+      child.send('bytes');
+      return await next();
+    },
+    async [Symbol.asyncDispose]() {
+      child.disconnect();
+      await ended;
+    },
+  };
+}

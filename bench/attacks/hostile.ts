@@ -1,0 +1,136 @@
+import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { LARGEST_ANSWER_BYTES } from '../../src/connectors/caldav/limits.ts';
+import { costlyJson } from '../../test/attacks/costly-json.ts';
+import { multiplyingXml } from '../../test/attacks/multiplying-xml.ts';
+import type { ScriptedAnswer, ScriptedRequest } from '../../test/clinic/scripted-server.ts';
+
+/** Answers a request for `/<attack>/<draw>/…`; `rest` is the path after the draw. */
+type Hostile = (request: ScriptedRequest, rest: string) => ScriptedAnswer;
+
+/** A family of hostile servers; each draw is one server. */
+export type Servers = (seed: number, draws: number) => Hostile[];
+
+const drawn =
+  <Parameters_>(family: fc.Arbitrary<Parameters_>, open: (parameters: Parameters_) => Hostile): Servers =>
+  (seed, numRuns) =>
+    fc.sample(family, { seed, numRuns }).map(open);
+
+/** Longest XML around an answer's repeated parts: namespaces of 20,000 characters. */
+const XML_AROUND_BYTES = 100_000;
+const LONGEST_OBJECT = 8_000_000;
+
+const filled = (piece: string, length: number) => piece.repeat(Math.max(1, Math.floor(length / piece.length)));
+const times = (count: number, make: (index: number) => string) =>
+  Array.from({ length: count }, (_, at) => make(at)).join('');
+
+/** Lines of an event, by the number of characters, a width and a letter. */
+const EVENTS: Readonly<Record<string, (length: number, width: number, letter: string) => string>> = {
+  'an attachment': (length, width, letter) =>
+    `ATTACH;ENCODING=BASE64;VALUE=BINARY:${filled(letter.repeat(width), length)}\r\n`,
+  'a folded attachment': (length, _, letter) => `ATTACH:${filled(`${letter.repeat(73)}\r\n `, length)}\r\n`,
+  'a long description': (length, width, letter) => `DESCRIPTION:${filled(`${letter.repeat(width)}\\n\\,`, length)}\r\n`,
+  'ten thousand lines': (length, _, letter) =>
+    times(9_900, (at) => `X-A${at}:${letter.repeat(Math.floor(length / 9_900))}\r\n`),
+  parameters: (_, width, letter) => times(500, () => `X-A${filled(`;${letter}=b`, 4 * width)}:c\r\n`),
+  'separated values': (_, width, letter) => times(900, () => `CATEGORIES:${filled(`${letter},`, 3 * width)}\r\n`),
+  guests: (_, width, letter) => times(5_000, (at) => `ATTENDEE;CN=${letter.repeat(width)}:mailto:${at}@a.example\r\n`),
+  alarms: (_, width, letter) =>
+    times(1_900, () => `BEGIN:VALARM\r\nACTION:DISPLAY\r\nTRIGGER:-PT${width}M\r\nX-A:${letter}\r\nEND:VALARM\r\n`),
+  repetitions: (_, width) => times(900, () => `RDATE:${filled('20260301T100000Z,', 17 * width)}20260301T100000Z\r\n`),
+};
+const ZONES: Readonly<Record<string, (width: number) => string>> = {
+  'no zone': () => '',
+  'many offsets': (width) => times(199, (at) => observance(1_600 + (at % width), '')),
+  'many rules': () => times(32, () => observance(1_600, 'RRULE:FREQ=YEARLY;BYMONTH=3;BYDAY=-1SU\r\n')),
+};
+const observance = (year: number, rule: string) =>
+  `BEGIN:STANDARD\r\nDTSTART:${year}0329T020000\r\nTZOFFSETFROM:+0100\r\nTZOFFSETTO:+0200\r\n${rule}END:STANDARD\r\n`;
+
+const calendarObjects = fc
+  .record({
+    event: fc.constantFrom(...Object.keys(EVENTS)),
+    zone: fc.constantFrom(...Object.keys(ZONES)),
+    length: fc.integer({ min: 100_000, max: LONGEST_OBJECT - 100_000 }),
+    width: fc.integer({ min: 1, max: 300 }),
+    letter: fc.constantFrom('A', 'z', 'é', '7'),
+    year: fc.integer({ min: 1_971, max: 2_199 }),
+  })
+  .map(({ event, zone, length, width, letter, year }) => {
+    const rules = ZONES[zone]?.(width) ?? '';
+    const theirs = rules === '' ? '' : `BEGIN:VTIMEZONE\r\nTZID:Theirs\r\n${rules}END:VTIMEZONE\r\n`;
+    const start = rules === '' ? `DTSTART:${year}0701T100000Z` : `DTSTART;TZID=Theirs:${year}0701T100000`;
+    const head = `BEGIN:VCALENDAR\r\nVERSION:2.0\r\n${theirs}BEGIN:VEVENT\r\nUID:1\r\nSUMMARY:a\r\n${start}\r\n`;
+    return `${head}${EVENTS[event]?.(length, width, letter) ?? ''}END:VEVENT\r\nEND:VCALENDAR\r\n`;
+  });
+
+const lists = fc.record({
+  pageRows: fc.integer({ min: 5_000, max: 60_000 }),
+  isUsable: fc.boolean(),
+  isCompressed: fc.boolean(),
+});
+
+/** Pieces of HTML that a body repeats. */
+const PIECES = [
+  '<!--',
+  '<style>',
+  '<',
+  '<br',
+  ' ',
+  '<head',
+  '<br>a',
+  '</p>',
+  '&amp;',
+  '<style></style>',
+  'a\r\n',
+  '<b>',
+];
+const pages = fc.record({
+  piece: fc.constantFrom(...PIECES),
+  length: fc.integer({ min: 100_000, max: 8_000_000 }),
+});
+
+/** Servers of an attacking tenant, by attack. */
+export const HOSTILE: Readonly<Record<string, Servers>> = {
+  json: drawn(costlyJson, ({ text }) => {
+    const body = Buffer.from(text());
+    return () => ({ body, headers: { 'content-type': 'application/json' } });
+  }),
+  xml: drawn(multiplyingXml(LARGEST_ANSWER_BYTES - XML_AROUND_BYTES), ({ body: text, path }) => {
+    const body = Buffer.from(text);
+    return (request, rest) => {
+      if (rest === path) return { status: 207, body };
+      return { status: 307, headers: { location: request.path.slice(0, -rest.length) + path } };
+    };
+  }),
+  'calendar objects': drawn(calendarObjects, (text) => {
+    const body = Buffer.from(text);
+    return (request) => {
+      const head = `<multistatus xmlns="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav"><response><href>${request.path}a.ics</href>`;
+      const ok = '<status>HTTP/1.1 200 OK</status>';
+      return {
+        status: 207,
+        body: Buffer.concat([
+          Buffer.from(`${head}<propstat>${ok}<prop><getetag>"1"</getetag><c:calendar-data><![CDATA[`),
+          body,
+          Buffer.from(']]></c:calendar-data></prop></propstat></response></multistatus>'),
+        ]),
+      };
+    };
+  }),
+  lists: drawn(lists, ({ pageRows, isUsable, isCompressed }) => {
+    const rest = isUsable ? ',"agendaId":"a","start":"1970-01-01T10:00:00Z","end":"1970-01-01T11:00:00Z"' : '';
+    return ({ query }) => {
+      const from = Number(query.get('cursor') ?? 0);
+      const rows = Array.from({ length: pageRows }, (_, at) => `{"id":${from + at}${rest}}`).join();
+      const text = Buffer.from(`{"data":[${rows}],"next":"${from + pageRows}"}`);
+      const headers = { 'content-type': 'application/json' };
+      if (!isCompressed) return { body: text, headers };
+      return { body: gzipSync(text, { level: 1 }), headers: { ...headers, 'content-encoding': 'gzip' } };
+    };
+  }),
+  html: drawn(pages, ({ piece, length }) => {
+    const body = Buffer.from(JSON.stringify({ content: filled(piece, length) }));
+    return () => ({ body, headers: { 'content-type': 'application/json' } });
+  }),
+};
