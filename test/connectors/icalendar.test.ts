@@ -170,9 +170,9 @@ describe('the definition of a zone', () => {
 describe('a calendar object that comes in', () => {
   const withLines = (count: number, line = 'X:1') => Array(count).fill(line).join('\r\n');
 
-  test('is parsed up to 2,000 unfolded lines', () => {
-    expect(isModestCalendar(withLines(2_000))).toBe(true);
-    expect(isModestCalendar(withLines(2_001))).toBe(false);
+  test('is parsed up to 10,000 unfolded lines', () => {
+    expect(isModestCalendar(withLines(10_000))).toBe(true);
+    expect(isModestCalendar(withLines(10_001))).toBe(false);
     expect(isModestCalendar(withLines(20_000, ' folded'))).toBe(true);
   });
 
