@@ -32,10 +32,14 @@ export function isSuccess(answer: WireResponse): boolean {
 }
 
 /** Parses the JSON of a response. An unreadable body is an error only if a body is expected; for a refusal, the status is enough. */
-export function bodyOf(answer: Parameters<typeof readJson>[0] & { status: number }, label: string): unknown {
+export function bodyOf(
+  answer: Parameters<typeof readJson>[0] & { status: number },
+  label: string,
+  mostValues?: number,
+): unknown {
   if (answer.status === 204) return undefined;
   try {
-    return readJson(answer, label);
+    return readJson(answer, label, mostValues);
   } catch (error) {
     if (answer.status >= 200 && answer.status < 300) throw error;
     return undefined;

@@ -1,6 +1,6 @@
 import type { ExistingContact, ExistingContacts } from '../connectors/connector.ts';
 import type { Cycle } from '../jobs/cycle.ts';
-import { inPieces } from '../jobs/in-pieces.ts';
+import { inPieces } from '../model/in-pieces.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';

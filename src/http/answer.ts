@@ -24,10 +24,15 @@ export function readJson(
   if (!isUtf8(body)) throw unreadable(label, 'not-utf8', message('not-utf8'));
   const value = parseJson(body, mostValues);
   if (value !== undefined) return value;
-  if (!isModestJson(body, mostValues)) {
+  // A text that was cut off is not JSON, however many values it has.
+  if (endsLikeJson(body) && !isModestJson(body, mostValues)) {
     throw unreadable(label, 'answer-too-large', message('too-many-values', { values: mostValues }));
   }
   throw unreadable(label, 'not-json', message('not-json', { bytes: body.length }));
+}
+
+function endsLikeJson(body: Buffer): boolean {
+  return /[\]}]\s*$/.test(body.subarray(-100).toString('latin1'));
 }
 
 /** Decides by content type or first character whether an answer is an HTML page. */

@@ -8,7 +8,7 @@ import type { DriftReport, StoredTarget } from '../state/targets.ts';
 import { type Audit, type AuditInput, audit } from '../sync/audit.ts';
 import { windowOf } from '../sync/mapping-sources.ts';
 import { refusedThere } from '../sync/refusals.ts';
-import { inPieces } from './in-pieces.ts';
+import { inPieces } from '../model/in-pieces.ts';
 import { findLinked, laneLease, openCalendar, recordFailure, recordHostRecovery, recordUnlocated } from './lanes.ts';
 import { removeAll } from './late-writes.ts';
 import { countDrift, type DriftCounts, readState } from './open-states.ts';

@@ -6,7 +6,7 @@ import type { Lease } from '../state/leases.ts';
 import { linkOf, namesOf } from '../sync/adopt.ts';
 import { asOtherWrite } from '../sync/audit.ts';
 import { windowOf } from '../sync/mapping-sources.ts';
-import { inPieces } from './in-pieces.ts';
+import { inPieces } from '../model/in-pieces.ts';
 import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
 
 /** Maximum delay of an unanswered request in a proxy, a queue or a stalled server. Chosen by clinic-mirror. */

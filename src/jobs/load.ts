@@ -15,7 +15,7 @@ import type { TargetPlan } from '../sync/target-plan.ts';
 import { confirmAll, nextOutside, type Questioner, withProvedGaps } from './absence.ts';
 import { type ClinicReading, gapsConfirmed, gapsOf } from './clinic-reading.ts';
 import { type LoadContext, plannedBefore, type SkippedTarget } from './cycle.ts';
-import { inPieces } from './in-pieces.ts';
+import { inPieces } from '../model/in-pieces.ts';
 import { type Opener, openStates, readState, restorationsOf } from './open-states.ts';
 import { createListSize, type History, isBelievable, type ListSize, type Taken } from './stream-memory.ts';
 import type { CycleFollower, OpenTarget, OpenTenant } from './tenant.ts';

@@ -16,7 +16,7 @@ import { refusedThere } from '../sync/refusals.ts';
 import { unacceptedDrift } from '../sync/restorations.ts';
 import type { ClinicReading } from './clinic-reading.ts';
 import type { SkippedTarget } from './cycle.ts';
-import { inPieces } from './in-pieces.ts';
+import { inPieces } from '../model/in-pieces.ts';
 import {
   laneLease,
   openCalendar,

@@ -8,7 +8,7 @@ import { planTargets } from '../sync/plan-targets.ts';
 import { isDecided, type TargetPlan } from '../sync/target-plan.ts';
 import { type ClinicReader, readClinic } from './clinic-reading.ts';
 import { type Cycle, remember, type SkippedTarget } from './cycle.ts';
-import { inPieces } from './in-pieces.ts';
+import { inPieces } from '../model/in-pieces.ts';
 import { type CycleLoader, type Loaded, loadCycle, type Stores, saysMore, withResting } from './load.ts';
 import { canStand, loadNext48h, type Next48hOptions, next48hCalendars } from './next-48h.ts';
 import type { Opener } from './open-states.ts';

@@ -3,13 +3,15 @@
  * more, see {@link costOf}.
  */
 export const MOST_VALUES = 600_000;
+/** Maximum cost of a text of a tenant's server that is parsed without a break: about ten milliseconds. */
+export const MOST_UNSPLIT_VALUES = 100_000;
 /** Maximum nesting. No known API nests deeper than ten, and each level costs a recursive call. */
 export const DEEPEST = 100;
 
-const [QUOTE, COMMA, COLON, BACKSLASH, OPENING, CLOSING] = [0x22, 0x2c, 0x3a, 0x5c, 0x7b, 0x7d];
-const [LIST, LIST_END] = [0x5b, 0x5d];
+/** Bytes of the grammar (RFC 8259 section 2). */
+export const [QUOTE, COMMA, COLON, BACKSLASH, OPENING, CLOSING] = [0x22, 0x2c, 0x3a, 0x5c, 0x7b, 0x7d];
 /** The bit that distinguishes `[` from `{`, and `]` from `}`. */
-const CURLED = 0x20;
+export const CURLED = 0x20;
 
 /**
  * Parses JSON (RFC 8259) with or without a byte order mark; undefined for malformed or too costly text. All foreign JSON is parsed here,
@@ -18,11 +20,16 @@ const CURLED = 0x20;
  * @param mostValues usually {@link MOST_VALUES}
  */
 export function parseJson(text: string | Buffer, mostValues = MOST_VALUES): unknown {
-  const bytes = typeof text === 'string' ? Buffer.from(text) : text;
-  if (!isModestJson(bytes, mostValues)) return undefined;
+  return parseWithCost(typeof text === 'string' ? Buffer.from(text) : text, mostValues)?.value;
+}
+
+/** Parses like {@link parseJson}, and returns the cost, for texts that share one limit. */
+export function parseWithCost(text: Buffer, mostValues: number): { value: unknown; cost: number } | undefined {
+  const cost = costOf(text, mostValues);
+  if (cost > mostValues) return undefined;
   const plain = text.toString();
   try {
-    return parseExactly(plain.startsWith('\uFEFF') ? plain.slice(1) : plain);
+    return { value: parseExactly(plain.startsWith('\uFEFF') ? plain.slice(1) : plain), cost };
   } catch {
     return undefined;
   }
@@ -277,103 +284,16 @@ class Layouts {
   }
 }
 
-/** Position of a list of objects in a JSON text. */
-interface ObjectList {
-  /** Position of the opening bracket, and position after the closing bracket. */
-  from: number;
-  to: number;
-  /** Two numbers per object: begin, and position after the end. */
-  bounds: number[];
-  /** Number of values, counted like in {@link isModestJson}. */
-  values: number;
-}
-
-/**
- * Finds a list in a JSON text without parsing. The caller must parse the objects to validate them. Null if the list is not plainly present,
- * is empty, holds other values than objects or exceeds the limit: then only a full parse can decide.
- * @param path alternative member names at each step; empty if the text itself is the list
- */
-export function objectsIn(
-  text: Uint8Array,
-  path: readonly (readonly string[])[],
-  mostValues = MOST_VALUES,
-): ObjectList | null {
-  let from = afterSpace(text, 0);
-  for (const [step, names] of path.entries()) {
-    from = memberOf(text, from, names, step === path.length - 1 ? LIST : OPENING);
-    if (from < 0) return null;
-  }
-  if (text[from] !== LIST) return null;
-  const counted = { values: 0 };
-  const bounds: number[] = [];
-  for (let at = afterSpace(text, from + 1); text[at] === OPENING; at = afterSpace(text, at + 1)) {
-    const end = afterNested(text, at, path.length + 1, counted);
-    if (end < 0 || counted.values > mostValues) return null;
-    bounds.push(at, end);
-    at = afterSpace(text, end);
-    if (text[at] === LIST_END) return { from, to: at + 1, bounds, values: counted.values };
-    if (text[at] !== COMMA) return null;
-    counted.values += 1;
-  }
-  return null;
-}
-
-/** Returns the position of the first member's value with one of these names and this opening bracket, or -1. */
-function memberOf(text: Uint8Array, from: number, names: readonly string[], opens: number): number {
-  if (text[from] !== OPENING) return -1;
-  for (let at = from; text[at] === OPENING || text[at] === COMMA; ) {
-    const nameFrom = afterSpace(text, at + 1);
-    if (text[nameFrom] !== QUOTE) return -1;
-    const nameTo = afterText(text, nameFrom);
-    at = afterSpace(text, nameTo);
-    if (text[at] !== COLON) return -1;
-    at = afterSpace(text, at + 1);
-    const name = Buffer.from(text.subarray(nameFrom + 1, nameTo - 1)).toString();
-    if (text[at] === opens && names.includes(name)) return at;
-    at = afterSpace(text, afterValue(text, at));
-  }
-  return -1;
-}
-
-function afterValue(text: Uint8Array, from: number): number {
-  const byte = text[from] ?? 0;
-  if (byte === QUOTE) return afterText(text, from);
-  if ((byte | CURLED) === OPENING) return afterNested(text, from, 0, { values: 0 });
-  let at = from;
-  while (at < text.length && text[at] !== COMMA && ((text[at] ?? 0) | CURLED) !== CLOSING) at += 1;
-  return at;
-}
-
-/** Returns the position after a list or an object, and counts its values; -1 without an end or if nested too deep. */
-function afterNested(text: Uint8Array, from: number, depthBefore: number, counted: { values: number }): number {
-  const { length } = text;
-  let depth = depthBefore;
-  for (let at = from; at < length; at += 1) {
-    const byte = text[at] ?? 0;
-    if (byte === QUOTE) {
-      at = afterText(text, at) - 1;
-    } else if (byte === COMMA) {
-      counted.values += 1;
-    } else if ((byte | CURLED) === OPENING) {
-      counted.values += 1;
-      depth += 1;
-      if (depth > DEEPEST) return -1;
-    } else if ((byte | CURLED) === CLOSING) {
-      depth -= 1;
-      if (depth === depthBefore) return at + 1;
-    }
-  }
-  return -1;
-}
-
-function afterText(text: Uint8Array, from: number): number {
+/** Returns the position after the string that begins at `from`. */
+export function afterText(text: Uint8Array, from: number): number {
   const { length } = text;
   let at = from + 1;
   while (at < length && text[at] !== QUOTE) at += text[at] === BACKSLASH ? 2 : 1;
   return at + 1;
 }
 
-function afterSpace(text: Uint8Array, from: number): number {
+/** Returns the position of the first byte that is no white space. */
+export function afterSpace(text: Uint8Array, from: number): number {
   let at = from;
   while (isSpace(text[at])) at += 1;
   return at;

@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto';
 import { nextLink } from '../../http/answer.ts';
 import { MirrorError } from '../../model/errors.ts';
+import { inPieces } from '../../model/in-pieces.ts';
+import { eachInPieces, type Pieces } from '../../model/pieces.ts';
 import type { PartialReason } from '../../model/snapshots.ts';
 import type { EndRule, Paging } from '../schema/paging.ts';
 import { anySign } from './more-rows.ts';
@@ -78,7 +80,7 @@ export async function* readPages<Row>(source: PageSource<Row>): AsyncGenerator<P
     const page = await source.load(target);
     const { rows } = page;
     const before = distinctRows(progress);
-    recordPage(progress, page, source);
+    await inPieces(recordPage(progress, page, source));
     const repeated = before + rows.length - distinctRows(progress);
     const next: PageTarget | null = nextTarget(paging, progress, page);
     const isCircle = rows.length === 0 ? goesBack(progress, next) : cameBefore(progress, JSON.stringify(page.ids));
@@ -109,15 +111,15 @@ function startProgress(): Progress {
   };
 }
 
-function recordPage(progress: Progress, page: ReceivedPage<unknown>, source: Walk): void {
+function* recordPage(progress: Progress, page: ReceivedPage<unknown>, source: Walk): Pieces<void> {
   if (showsNext(source.paging, page)) source.memory.next = 'seen';
   const total = source.paging.totalPath === null ? null : readCount(answerValue(page, source.paging.totalPath));
   progress.pages += 1;
   progress.rows += page.rows.length;
-  for (const id of page.ids) {
+  yield* eachInPieces(page.ids, (id) => {
     if (id === null) progress.rowsWithoutId += 1;
     else progress.ids.add(id);
-  }
+  });
   progress.counted = source.repeats === 'counted-once' ? distinctRows(progress) : progress.rows;
   if (total === null) return;
   progress.totalFell ||= progress.lastTotal !== null && total < progress.lastTotal;

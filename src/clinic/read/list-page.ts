@@ -4,7 +4,9 @@ import { isHtml, readJson } from '../../http/answer.ts';
 import type { HttpResponse } from '../../http/client.ts';
 import { message, type Text } from '../../messages/message.ts';
 import type { MirrorError } from '../../model/errors.ts';
-import { objectsIn, parseJson } from '../../model/json.ts';
+import { MOST_UNSPLIT_VALUES, parseJson, parseWithCost } from '../../model/json.ts';
+import { objectsIn } from '../../model/json-list.ts';
+import type { Pieces } from '../../model/pieces.ts';
 import { clinicError } from '../http/errors.ts';
 import type { ReceivedPage } from '../http/paging.ts';
 import { ITSELF, isJsonObject, valueAt } from '../http/rows.ts';
@@ -58,19 +60,26 @@ export interface PageForm<Row> {
 /** Names of the list's member if the profile has no path; exactly one of them must contain an array. */
 const USUAL_LIST_NAMES = ['data', 'items', 'results', 'value', '_items'];
 
+/** A longer answer is always split into rows, so that no other tenant waits for its parser. */
+const LONG_BYTES = 131_072;
+
 /**
  * Converts an answer to a page.
  * @param cached null without cached pages
  * @throws MirrorError `contract`: the errors of {@link readJson}, and `not-a-list`
  */
-export function pageOf<Row>(
+export function* pageOf<Row>(
   answer: Pick<HttpResponse, 'body' | 'headers'>,
   form: PageForm<Row>,
   cached: CachedStretches<Row> | null,
-): CachedPage<Row> {
-  const cut = cached === null ? null : cutPage(answer, form, cached);
-  if (cut !== null) return cut;
-  const { body, rows } = unwrap(readJson(answer, form.label, form.mostValues), form);
+): Pieces<CachedPage<Row>> {
+  const isLong = answer.body.length > LONG_BYTES;
+  if (isLong || cached !== null) {
+    const cut = yield* cutPage(answer, form, cached ?? (() => undefined));
+    if (cut !== null) return cut;
+  }
+  const mostValues = isLong ? Math.min(form.mostValues, MOST_UNSPLIT_VALUES) : form.mostValues;
+  const { body, rows } = unwrap(readJson(answer, form.label, mostValues), form);
   return { body, ...madeOf(rows, form), stretches: [] };
 }
 
@@ -86,13 +95,13 @@ const CUT = 'clinic-mirror: cut';
  * but nearly all of their rows are cached.
  * @returns null if the bytes cannot be split
  */
-function cutPage<Row>(
+function* cutPage<Row>(
   { body, headers }: Pick<HttpResponse, 'body' | 'headers'>,
   form: PageForm<Row>,
   cached: CachedStretches<Row>,
-): CachedPage<Row> | null {
+): Pieces<CachedPage<Row> | null> {
   if (isHtml({ body, headers }) || !isUtf8(body)) return null;
-  const list = objectsIn(body, pathOf(form, body), form.mostValues);
+  const list = yield* objectsIn(body, pathOf(form, body), form.mostValues);
   if (list === null) return null;
   const [before, behind] = [body.subarray(0, list.from), body.subarray(list.to)];
   const around = parseJson(
@@ -103,14 +112,10 @@ function cutPage<Row>(
   const { body: envelope, rows: cut } = unwrap(around, form);
   // With a repeated member name, the parser must decide.
   if (cut.length !== 1 || cut[0] !== CUT) return null;
-  const stretches = stretchesIn(body, list.bounds);
+  const stretches = yield* stretchesIn(body, list.bounds);
   const made = stretches.map(({ name }) => cached(name));
-  const fresh = freshRows(
-    body,
-    list.bounds,
-    stretches.filter((_, index) => made[index] === undefined),
-    form.mostValues,
-  );
+  const unread = stretches.filter((_, index) => made[index] === undefined);
+  const fresh = yield* freshRows(body, list.bounds, unread, form.mostValues);
   if (fresh === null) return null;
   const rows: Row[] = [];
   const ids: (string | null)[] = [];
@@ -121,23 +126,47 @@ function cutPage<Row>(
     // The clinic decides the length of a stretch: too many arguments would overflow the stack.
     for (const row of these.rows) rows.push(row);
     for (const id of these.ids) ids.push(id);
+    yield;
   }
   return { body: envelope, rows, ids, stretches };
 }
 
-/** Parses the rows of some stretches at once; null for invalid or too costly JSON. */
-function freshRows(
+const [LIST_OPENS, BETWEEN, LIST_CLOSES] = ['[', ',', ']'].map((text) => Buffer.from(text)) as [Buffer, Buffer, Buffer];
+
+/** Parses the rows of some stretches; null for invalid or too costly JSON. A piece has {@link LONG_BYTES} or one stretch. */
+function* freshRows(
   body: Buffer,
   bounds: readonly number[],
   stretches: readonly Stretch[],
   mostValues: number,
-): unknown[] | null {
-  const texts = stretches.map(({ from, to }) => body.toString('utf8', bounds[2 * from], bounds[2 * to - 1]));
-  return (parseJson(`[${texts.join(',')}]`, mostValues) as unknown[] | undefined) ?? null;
+): Pieces<unknown[] | null> {
+  const rows: unknown[] = [];
+  let remaining = mostValues;
+  let parts: Buffer[] = [LIST_OPENS];
+  let bytes = 0;
+  for (const [index, { from, to }] of stretches.entries()) {
+    const part = body.subarray(bounds[2 * from], bounds[2 * to - 1]);
+    parts.push(part);
+    bytes += part.length;
+    const isLast = index === stretches.length - 1;
+    if (!isLast && bytes < LONG_BYTES) {
+      parts.push(BETWEEN);
+      continue;
+    }
+    const parsed = parseWithCost(Buffer.concat([...parts, LIST_CLOSES]), remaining);
+    if (parsed === undefined) return null;
+    for (const row of parsed.value as unknown[]) rows.push(row);
+    remaining -= parsed.cost;
+    [parts, bytes] = [[LIST_OPENS], 0];
+    yield;
+  }
+  return rows;
 }
 
 /** Average number of rows in a stretch. */
 const STRETCH = 8;
+/** Rows after which a stretch ends in any case. */
+const MOST_ROWS = 256;
 /** Bytes of a row that decide whether it ends a stretch. */
 const PROBES = 32;
 
@@ -145,16 +174,18 @@ const PROBES = 32;
  * Splits a page's rows into stretches with ends that depend only on the rows, so that stretches are equal on shifted pages. A digest for
  * every row would need as much memory as the row.
  */
-function stretchesIn(body: Buffer, bounds: readonly number[]): Stretch[] {
+function* stretchesIn(body: Buffer, bounds: readonly number[]): Pieces<Stretch[]> {
   const stretches: Stretch[] = [];
   const count = bounds.length / 2;
   let from = 0;
   for (let row = 0; row < count; row += 1) {
     const [begin = 0, end = 0] = [bounds[2 * row], bounds[2 * row + 1]];
-    if (row + 1 < count && !endsStretch(body, begin, end)) continue;
+    const isFull = row - from >= MOST_ROWS || end - (bounds[2 * from] ?? 0) >= LONG_BYTES;
+    if (row + 1 < count && !isFull && !endsStretch(body, begin, end)) continue;
     const name = hash('sha256', body.subarray(bounds[2 * from], end), 'binary');
     stretches.push({ name, from, to: row + 1 });
     from = row + 1;
+    yield;
   }
   return stretches;
 }

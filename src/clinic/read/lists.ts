@@ -1,6 +1,7 @@
 import type { HttpResponse } from '../../http/client.ts';
 import { message } from '../../messages/message.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
+import { inPieces } from '../../model/in-pieces.ts';
 import { MOST_VALUES } from '../../model/json.ts';
 import type { Appointment, InvalidRow } from '../../model/records.ts';
 import { countEach, type PartialReason, type Snapshot } from '../../model/snapshots.ts';
@@ -20,7 +21,7 @@ import { asId, compilePaths, isJsonObject, isShownByRows, type Mapped, type RowM
 import { isNested, type Shape } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { RESOURCE_PATHS, RESOURCES, type ResourceName } from '../schema/resources.ts';
-import { type CachedStretches, type PageForm, pageOf } from './list-page.ts';
+import { type PageForm, pageOf } from './list-page.ts';
 import { isForeign, ofTenant } from './reading.ts';
 import type { PageMemory } from './reading-memory.ts';
 
@@ -121,16 +122,18 @@ export function readList<Row>(
     });
     if (answer.status !== NOT_MODIFIED) return received(answer);
     // An unrequested 304, or a 304 for a deleted page, must not confirm earlier content: request the page again.
-    return (ifNoneMatch === null ? null : memory.unmodified(url, answer.headers)) ?? received(await ask({}));
+    return (ifNoneMatch === null ? null : memory.unmodified(url, answer.headers)) ?? (await received(await ask({})));
   }
   function ask(rest: Pick<ClinicCall, 'ifNoneMatch' | 'accepts'>): Promise<HttpResponse> {
     const { signal, onRequest } = call;
     return send(context, { label, url, signal, ...(onRequest !== undefined && { onRequest }), ...rest });
   }
-  function received(answer: HttpResponse): ReceivedPage<Row> {
+  async function received(answer: HttpResponse): Promise<ReceivedPage<Row>> {
     const { headers } = answer;
-    const make = (cached: CachedStretches<Row> | null) => pageOf(answer, form, cached);
-    const page = memory.page(url, answer, make);
+    const page = await inPieces(
+      memory.page(url, answer, (cached) => pageOf(answer, form, cached)),
+      call.signal,
+    );
     const [address, room] = [url, hasRoom(paging, { ...seen, pages: seen.pages + 1 }, page.rows.length)];
     const allow = (isFollowed: boolean) => {
       if (isShownByRows(paging, headers, { isFollowed, hasRoom: room })) memory.maySkip(address, headers);

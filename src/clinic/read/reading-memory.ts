@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { HttpResponse } from '../../http/client.ts';
 import type { CacheBudget, Cached } from '../../model/cache.ts';
 import { lazily } from '../../model/cache.ts';
+import type { Pieces } from '../../model/pieces.ts';
 import type { InvalidRow } from '../../model/records.ts';
 import type { Instant, TimeWindow } from '../../model/time.ts';
 import { COUNT_HEADERS } from '../http/more-rows.ts';
@@ -22,8 +23,8 @@ export interface PageMemory<Row> {
   page(
     url: string,
     answer: Pick<HttpResponse, 'body' | 'parts' | 'headers'>,
-    make: (cached: CachedStretches<Row> | null) => CachedPage<Row>,
-  ): CachedPage<Row>;
+    make: (cached: CachedStretches<Row> | null) => Pieces<CachedPage<Row>>,
+  ): Pieces<CachedPage<Row>>;
   /** Allows a conditional request for this URL in the next read. @param headers of the URL's answer */
   maySkip(url: string, headers: Headers): void;
 }
@@ -148,10 +149,10 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
         answers.set(url, { ...cachedAnswer, headers: stated });
         return { ...page, headers: stated };
       },
-      page: (url, answer, make) => {
-        const name = `${location} ${answer.headers.get('content-type')} ${digestOf(answer)}`;
+      *page(url, answer, make) {
+        const name = `${location} ${answer.headers.get('content-type')} ${yield* digestOf(answer)}`;
         // An invalidated cache is usually invalidated again, so naming its stretches of rows would be wasted work.
-        const page = pageNamed(name) ?? make(wasInvalidated ? null : (name) => stretches()(name));
+        const page = pageNamed(name) ?? (yield* make(wasInvalidated ? null : (name) => stretches()(name)));
         pages.set(name, page);
         namesByUrl.set(url, name);
         answers.delete(url);
@@ -227,9 +228,12 @@ function isBelievable(headers: Headers, asked: string): boolean {
   return !isFromCache(headers) && (stated === null || isSameEtag(stated, asked));
 }
 
-function digestOf(answer: Pick<HttpResponse, 'body' | 'parts'>): string {
+function* digestOf(answer: Pick<HttpResponse, 'body' | 'parts'>): Pieces<string> {
   const digest = createHash('sha256');
-  for (const part of answer.parts ?? [answer.body]) digest.update(part);
+  for (const part of answer.parts ?? [answer.body]) {
+    digest.update(part);
+    yield;
+  }
   return digest.digest('base64url');
 }
 

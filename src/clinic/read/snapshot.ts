@@ -1,4 +1,6 @@
 import { MirrorError } from '../../model/errors.ts';
+import { inPieces } from '../../model/in-pieces.ts';
+import { eachInPieces } from '../../model/pieces.ts';
 import { type Appointment, type AppointmentPatient, agendasOf, type InvalidRow } from '../../model/records.ts';
 import { type AppointmentSnapshot, countEach, type PartialReason } from '../../model/snapshots.ts';
 import {
@@ -93,7 +95,10 @@ async function readWindow(work: Work, remembered: RememberedReading<Appointment>
   const pageSizes: number[] = [];
   for (const parameters of callsFor(work, window)) {
     const { rows: read, reason } = await readRows(context, callOf(work, parameters, pageSizes), gathered, rows);
-    for (const row of read) retain(gathered, row, isWanted);
+    await inPieces(
+      eachInPieces(read, (row) => retain(gathered, row, isWanted)),
+      question.signal,
+    );
     gathered.reason ??= reason;
   }
   for (const id of gathered.unusable.keys()) gathered.records.delete(id);

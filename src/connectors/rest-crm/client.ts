@@ -1,6 +1,7 @@
 import { isHtml, nextLink } from '../../http/answer.ts';
 import type { HttpClient, HttpResponse } from '../../http/client.ts';
 import { MirrorError } from '../../model/errors.ts';
+import { MOST_UNSPLIT_VALUES } from '../../model/json.ts';
 import { isPathSegment } from '../../model/path-segment.ts';
 import type { Authorizer } from '../connector.ts';
 import { bodyOf, type WireResponse } from '../wire.ts';
@@ -152,7 +153,7 @@ function toAnswer(
   const answer: CrmAnswer = {
     status,
     retryAfterMs,
-    body: isOk && response.body.length === 0 ? undefined : bodyOf(response, label),
+    body: isOk && response.body.length === 0 ? undefined : bodyOf(response, label, MOST_UNSPLIT_VALUES),
     // An HTML page comes from a proxy and shows nothing about the CRM's data.
     isNothing: status === 204 || (call.nothing.includes(status) && !isHtml(response)),
     nextLink: nextLink(headers.get('link')),

@@ -3,7 +3,7 @@ import { asMatchable, compareWithFree } from '../../control/matching.ts';
 import { pagesOf } from '../../control/target-objects.ts';
 import { remoteIdOf } from '../../jobs/audit.ts';
 import type { ClinicReading } from '../../jobs/clinic-reading.ts';
-import { inPieces } from '../../jobs/in-pieces.ts';
+import { inPieces } from '../../model/in-pieces.ts';
 import { planCycle } from '../../jobs/plan-cycle.ts';
 import type { OpenTarget, OpenTenant } from '../../jobs/tenant.ts';
 import { message } from '../../messages/message.ts';

@@ -1,5 +1,5 @@
 import { confirmAbsence } from '../../jobs/absence.ts';
-import { inPieces } from '../../jobs/in-pieces.ts';
+import { inPieces } from '../../model/in-pieces.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import { eachInPieces, type Pieces } from '../../model/pieces.ts';
 import type { Appointment } from '../../model/records.ts';

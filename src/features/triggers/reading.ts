@@ -1,4 +1,4 @@
-import { inPieces } from '../../jobs/in-pieces.ts';
+import { inPieces } from '../../model/in-pieces.ts';
 import type { OpenTenant } from '../../jobs/tenant.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';

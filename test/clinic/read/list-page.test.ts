@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
-import { cachedStretches, type PageForm, pageOf } from '../../../src/clinic/read/list-page.ts';
+import { type CachedPage, cachedStretches, type PageForm, pageOf } from '../../../src/clinic/read/list-page.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import { MOST_VALUES } from '../../../src/model/json.ts';
+import { atOnce } from '../../../src/model/pieces.ts';
 import { mayBeMisread } from '../../support/misread-names.ts';
 
 /** A mapped row: the row itself in a new object. */
@@ -32,7 +33,7 @@ function rowsOf(ids: readonly number[], changed?: number) {
 function read(rows: readonly object[], form: ReturnType<typeof formOf>, known = NOTHING) {
   const starts = Array.from({ length: Math.ceil(rows.length / 200) }, (_, page) => page * 200);
   return starts.map((from) =>
-    pageOf(answerOf(JSON.stringify({ data: rows.slice(from, from + 200), total: rows.length })), form, known),
+    atOnce(pageOf(answerOf(JSON.stringify({ data: rows.slice(from, from + 200), total: rows.length })), form, known)),
   );
 }
 
@@ -92,7 +93,7 @@ test('any answer becomes the same page, whether or not its rows are compared by 
       return json.slice(0, at) + fault[1] + json.slice(at + 1);
     });
   const path = fc.constantFrom(null, 'data', '.', 'holder.data');
-  const attempt = (work: () => ReturnType<typeof pageOf<Mapped>>) => {
+  const attempt = (work: () => CachedPage<Mapped>) => {
     try {
       const { body, rows, ids, ...rest } = work();
       return { body, rows, ids, page: { body, rows, ids, ...rest } };
@@ -106,12 +107,12 @@ test('any answer becomes the same page, whether or not its rows are compared by 
     fc.property(written, path, fc.boolean(), fc.constantFrom(MOST_VALUES, 20), (json, path, isNested, mostValues) => {
       const form = formOf({ path, mostValues });
       const answer = answerOf(isNested ? `{"holder":${json}}` : json);
-      const whole = attempt(() => pageOf(answer, form, null));
-      const cut = attempt(() => pageOf(answer, form, NOTHING));
+      const whole = attempt(() => atOnce(pageOf(answer, form, null)));
+      const cut = attempt(() => atOnce(pageOf(answer, form, NOTHING)));
       expect(told(cut)).toEqual(told(whole));
       if (!('page' in cut) || cut.page === undefined) return;
       form.map.mockClear();
-      const again = attempt(() => pageOf(answer, form, cachedStretches([cut.page])));
+      const again = attempt(() => atOnce(pageOf(answer, form, cachedStretches([cut.page]))));
       expect(told(again)).toEqual(told(whole));
       if (cut.page.stretches.length > 0) expect(form.map).not.toHaveBeenCalled();
     }),
@@ -121,7 +122,7 @@ test('any answer becomes the same page, whether or not its rows are compared by 
 
 test('a list that occurs twice is read as the JSON parser reads it', () => {
   for (const json of ['{"data":[{"id":1}],"data":[{"id":2}]}', '{"data":[{"id":1}],"data":[]}']) {
-    const [cut, whole] = [NOTHING, null].map((known) => pageOf(answerOf(json), formOf(), known).rows);
+    const [cut, whole] = [NOTHING, null].map((known) => atOnce(pageOf(answerOf(json), formOf(), known)).rows);
     expect(cut).toEqual(whole);
   }
 });
@@ -134,7 +135,7 @@ test.each(['', ',,', ';', ',null,', ',[],'])(
       const rows = `${texts.slice(0, at).join(',')}${sign}${texts.slice(at).join(',')}`;
       const [cut, whole] = [NOTHING, null].map((known) => {
         try {
-          return pageOf(answerOf(`{"data":[${rows}]}`), formOf(), known).rows.length;
+          return atOnce(pageOf(answerOf(`{"data":[${rows}]}`), formOf(), known)).rows.length;
         } catch (error) {
           return (error as MirrorError).code;
         }
@@ -144,3 +145,27 @@ test.each(['', ',,', ';', ',null,', ',[],'])(
     }
   },
 );
+
+test('a long page without cached rows is parsed in pieces, each with a share of the limit', () => {
+  const rows = rowsOf(Array.from({ length: 20_000 }, (_, id) => id));
+  const answer = answerOf(JSON.stringify({ data: rows }));
+  const parse = vi.spyOn(JSON, 'parse');
+  expect(atOnce(pageOf(answer, formOf(), null)).rows.map(({ row }) => row)).toEqual(rows);
+  const longest = Math.max(...parse.mock.calls.map(([text]) => String(text).length));
+  expect(longest).toBeLessThan(answer.body.length / 4);
+  expect(() => atOnce(pageOf(answer, formOf({ mostValues: 60_000 }), null))).toThrow('60000');
+});
+
+test('a long text that cannot be split has a lower limit, and one that was cut off is no JSON', () => {
+  const values = `{"data":[${Array(200_000).fill('1').join(',')}]}`;
+  const failed = (text: string) => {
+    try {
+      return atOnce(pageOf(answerOf(text), formOf(), null)).rows.length;
+    } catch (error) {
+      return (error as MirrorError).code;
+    }
+  };
+  expect(failed(values)).toBe('answer-too-large');
+  expect(failed(values.slice(0, -2))).toBe('not-json');
+  expect(failed(`{"data":[{"id":1},${'{"id":2},'.repeat(50_000)}{"id":3`)).toBe('not-json');
+});

@@ -11,6 +11,7 @@ import { retryAfterMs } from '../../../src/http/retry.ts';
 import { unpacked } from '../../../src/http/transport.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import { MOST_VALUES, parseJson } from '../../../src/model/json.ts';
+import { atOnce } from '../../../src/model/pieces.ts';
 import { accountOfClaims, accountOfHub, accountOfNames, unvalidatedClaims } from '../../../src/oauth/accounts.ts';
 import { validateIdToken } from '../../../src/oauth/ask-account.ts';
 import { oauthErrorCode } from '../../../src/oauth/errors.ts';
@@ -72,7 +73,7 @@ const pages: Parser = {
     const form = { label: 'fuzz', list: 'appointments', path: null, mostValues: MOST_VALUES } as const;
     const made = [NO_STRETCHES, null].map((known) => {
       try {
-        const { body, rows } = pageOf(answer(input), { ...form, map: (row) => row, idOf: () => null }, known);
+        const { body, rows } = atOnce(pageOf(answer(input), { ...form, map: (row) => row, idOf: () => null }, known));
         return { body, rows };
       } catch (error) {
         if (error instanceof MirrorError) return { error };
