@@ -43,7 +43,7 @@ export const ACCESS_OPERATIONS = {
     },
   }),
   releaseAccount: operation({
-    summary: 'allow the next verified account with this e-mail address to sign in',
+    summary: 'allow the next verified account with this e-mail to sign in',
     level: 'owner',
     input: z.strictObject({ address: z.string() }),
     output: z.object({ address: z.string() }),
@@ -129,9 +129,9 @@ export const ACCESS_OPERATIONS = {
     },
   }),
   endSessions: operation({
-    summary: 'end one session, or all sessions of a user',
+    summary: 'end one session, or all of a user',
     level: 'viewer',
-    input: z.strictObject({ id: z.string().describe('Id of a session, or of a user: all sessions of the user') }),
+    input: z.strictObject({ id: z.string().describe('Id of a session; or of a user, for all sessions') }),
     output: z.object({ ended: z.int() }),
     http: { method: 'POST', path: '/sessions/end' },
     commands: [{ words: 'sessions end <id>' }],
