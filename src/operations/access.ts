@@ -117,7 +117,8 @@ export const ACCESS_OPERATIONS = {
     },
   }),
   listSessions: operation({
-    summary: 'list open sessions: your own; for an owner of all tenants, those of all users',
+    summary:
+      'list the open sessions of your account, newest first; for an owner of all tenants, the open sessions of all users',
     level: 'viewer',
     input: z.strictObject({}),
     output: z.object({ sessions: z.array(session) }),
@@ -129,9 +130,11 @@ export const ACCESS_OPERATIONS = {
     },
   }),
   endSessions: operation({
-    summary: 'end one session, or all of a user',
+    summary: 'end one open session, or all open sessions of a user, after a recent sign-in',
     level: 'viewer',
-    input: z.strictObject({ id: z.string().describe('Id of a session; or of a user, for all sessions') }),
+    input: z.strictObject({
+      id: z.string().describe('Id of a session, or of a user, as the list of sessions shows it'),
+    }),
     output: z.object({ ended: z.int() }),
     http: { method: 'POST', path: '/sessions/end' },
     commands: [{ words: 'sessions end <id>' }],

@@ -150,13 +150,12 @@ function createSessionReader<Who>(redis: RedisClient, sealer: Sealer, clock: Clo
   return { storedAt, eraOf, openAt };
 }
 
-/** Opens the sessions of an installation. Keys are hashes of the browsers' secrets; values are encrypted because they identify users. */
-export function createSessionStore<Who>(redis: RedisClient, sealer: Sealer, clock: Clock) {
-  const { storedAt, eraOf, openAt } = createSessionReader<Who>(redis, sealer, clock);
-  const keyOf = (session: string) => keys.session(digestOf(session));
-  const idsOf = (account: string) => keys.sessionsOf(digestOf(account));
-  /** Returns a session without extending the session; null if absent or expired. */
-  const look = (session: string, life: SessionLife) => openAt(keyOf(session), life);
+/** Lists sessions: of one account, or all. */
+function createSessionLists<Who>(
+  redis: RedisClient,
+  clock: Clock,
+  openAt: ReturnType<typeof createSessionReader<Who>>['openAt'],
+) {
   /** Returns the open sessions with these ids, newest first. */
   async function listOf(ids: readonly string[], life: SessionLife): Promise<ListedSession<Who>[]> {
     const listed: ListedSession<Who>[] = [];
@@ -172,15 +171,14 @@ export function createSessionStore<Who>(redis: RedisClient, sealer: Sealer, cloc
   }
   /** Returns the open sessions of an account, newest first. Ids of ended sessions are removed. */
   async function list(account: string, life: SessionLife): Promise<ListedSession<Who>[]> {
-    const ids = await redis.smembers(idsOf(account));
+    const ids = await redis.smembers(keys.sessionsOf(digestOf(account)));
     // The ids in Redis are not encrypted: another user's session is not listed.
     const own = (await listOf(ids, life)).filter((session) => session.account === account);
     const others = ids.filter((id) => own.every((session) => session.id !== id));
-    if (others.length > 0) await redis.srem(idsOf(account), ...others);
+    if (others.length > 0) await redis.srem(keys.sessionsOf(digestOf(account)), ...others);
     return own;
   }
   return {
-    look,
     list,
     /** Returns every open session, newest first. Reads the names of all keys in Redis, so that no session can be missing in the list. */
     async listAll(life: SessionLife): Promise<ListedSession<Who>[]> {
@@ -188,6 +186,20 @@ export function createSessionStore<Who>(redis: RedisClient, sealer: Sealer, cloc
       for await (const key of keysLike(redis, keys.session('*'))) ids.add(key.slice(keys.session('').length));
       return listOf([...ids], life);
     },
+  };
+}
+
+/** Opens the sessions of an installation. Keys are hashes of the browsers' secrets; values are encrypted because they identify users. */
+export function createSessionStore<Who>(redis: RedisClient, sealer: Sealer, clock: Clock) {
+  const { storedAt, eraOf, openAt } = createSessionReader<Who>(redis, sealer, clock);
+  const { list, listAll } = createSessionLists<Who>(redis, clock, openAt);
+  const keyOf = (session: string) => keys.session(digestOf(session));
+  /** Returns a session without extending the session; null if absent or expired. */
+  const look = (session: string, life: SessionLife) => openAt(keyOf(session), life);
+  return {
+    look,
+    list,
+    listAll,
     /** Returns the id of a session in the list. */
     idOf: digestOf,
     /**
@@ -203,8 +215,8 @@ export function createSessionStore<Who>(redis: RedisClient, sealer: Sealer, cloc
       const started = { authenticatedAt: beganAt, network: null, browser: null, ...start };
       await storedAt(keyOf(session)).setFor(life.idleMs, { account, who, beganAt, era, ...started });
       await list(account, life);
-      await redis.sadd(idsOf(account), digestOf(session));
-      await redis.pexpire(idsOf(account), LONGEST_MS);
+      await redis.sadd(keys.sessionsOf(digestOf(account)), digestOf(session));
+      await redis.pexpire(keys.sessionsOf(digestOf(account)), LONGEST_MS);
       return session;
     },
     /** Returns a session and extends the session; null if absent or expired. */
