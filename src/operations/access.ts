@@ -130,7 +130,7 @@ export const ACCESS_OPERATIONS = {
     },
   }),
   endSessions: operation({
-    summary: 'end one open session, or all open sessions of a user, after a recent sign-in',
+    summary: 'end one open session, or all open sessions of a user',
     level: 'viewer',
     input: z.strictObject({
       id: z.string().describe('Id of a session, or of a user, as the list of sessions shows it'),
