@@ -180,7 +180,7 @@ async function openOperatorPort(parts: {
   // Called by requests to the port, so the port is already known.
   const publicUrl = () => publicUrlOf(composition, port) ?? '';
   const access = openAccess(composition, publicUrl);
-  const administrators = { services: openOperatorServices(composition, statuses, configurations), access, publicUrl };
+  const administrators = { services: openOperatorServices(composition, statuses, configurations, access), publicUrl };
   const isForPeople = operator.access !== undefined;
   const serverOptions = {
     token,

@@ -149,14 +149,14 @@ test.each(['settings', 'tenant'])('docs/configuration.md has one heading for eac
 
 describe.each([
   ['docs/safety.md', 50],
-  ['SECURITY.md', 20],
+  ['SECURITY.md', 80],
 ])('%s', (page, least) => {
   const rows = read(page)
     .split('\n')
     .filter((line) => line.startsWith('|') && line.split('|').length > 5);
   const namedBy = (row: string) =>
     [...(row.split('|').at(-2) ?? '').matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);
-  const names = rows.flatMap(namedBy).filter((name) => !name.startsWith('npm run '));
+  const names = [...rows.flatMap(namedBy), ...namedInBrackets(page)].filter((name) => !name.startsWith('npm run '));
 
   test('names existing tests', () => {
     expect(names.length).toBeGreaterThan(least);
@@ -178,6 +178,19 @@ describe.each([
     expect(bare.filter((row) => namedBy(row).length === 0)).toEqual([]);
   });
 });
+
+test('SECURITY.md names each test of an attack', () => {
+  const names = [...read('SECURITY.md').matchAll(/`(attacks\/[a-z-]+)`/g)].map(([, name = '']) => name);
+  const attacks = filesBelow('test/attacks', '.test.ts').map((file) => file.slice('test/'.length, -'.test.ts'.length));
+  expect(attacks.length).toBeGreaterThan(20);
+  expect(attacks.filter((attack) => !names.some((name) => attack.startsWith(name)))).toEqual([]);
+});
+
+/** Returns the tests that prose names, in brackets behind a sentence. */
+function namedInBrackets(page: string): string[] {
+  const brackets = [...read(page).matchAll(/\((`[a-z0-9-]+\/[a-z0-9/-]+`(?:,\s`[a-z0-9/-]+`)*)\)/g)];
+  return brackets.flatMap(([, all = '']) => [...all.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name));
+}
 
 /** Returns the file of a test by its name below `test/`, or the files in the folder of that name. */
 function sourcesOfTest(name: string): string[] {

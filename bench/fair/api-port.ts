@@ -1,3 +1,4 @@
+import { openAccess } from '../../src/composition/access.ts';
 import { principalOfDaemon } from '../../src/composition/acts.ts';
 import { openBackups } from '../../src/composition/backup.ts';
 import type { Composition } from '../../src/composition/compose.ts';
@@ -19,6 +20,7 @@ export async function openApiPort(composition: Composition): Promise<ListeningSe
   });
   addApi(app, {
     ...{ installation, statuses: openStatuses(), log, backups: openBackups(composition), configurations: null },
+    access: openAccess(composition),
     loginServices: () => createLoginServices(composition),
     acting: (_, why) => ({ who: principalOfDaemon(), why, actServices: acts }),
   });

@@ -31,6 +31,7 @@ const ABOUT_GROUPS: Readonly<Record<string, string>> = {
   links: 'manage unused links from login --link',
   tenants: 'manage tenant configurations',
   token: 'manage tokens for the API',
+  sessions: 'list and end sessions of the pages',
   holds: 'decide held changes',
   credentials: 'back up and restore one tenant',
   feeds: 'manage the URLs of calendar feeds',

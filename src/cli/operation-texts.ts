@@ -33,6 +33,7 @@ export const OPERATION_SENTENCES: { [Name in OperationName]?: TextOf<Name> } = {
   releaseAccount: () => 'The next account that signs in with this e-mail address gets its access rule.',
   createAccessToken: ({ shown }) => shown,
   revokeAccessToken: ({ name }) => `Token ${name} is revoked.`,
+  endSessions: ({ ended }) => `${ended} ${ended === 1 ? 'session' : 'sessions'} ended.`,
 };
 
 /**
@@ -50,6 +51,7 @@ export const OPERATION_TEXTS: { [Name in OperationName]?: () => Promise<TextOf<N
   removeTenant: async () => (await import('./render-administration.ts')).renderRemoved,
   acceptTenants: async () => (await import('./render-administration.ts')).renderAccepted,
   listAccessTokens: async () => (await import('./render-administration.ts')).renderTokens,
+  listSessions: async () => (await import('./render-administration.ts')).renderSessions,
   async readStatus() {
     const { renderStatus } = await import('./render-status.ts');
     return (view, { problems }) => renderStatus(view, { problemsOnly: problems });

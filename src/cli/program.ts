@@ -114,7 +114,7 @@ function addSetUp(program: Command, operations: OperationCommands): DoctorComman
       ),
   });
   addLogin(program, operations);
-  addOperations(program, operations, 'accept-account', 'logout', 'logins', 'tenants', 'access');
+  addOperations(program, operations, 'accept-account', 'logout', 'logins', 'tenants', 'access', 'sessions');
   addClinicCommands(program, outside, options, print);
   addProfiles(program, { ...outside, profile: (name) => outside.profile(options(), name), print });
   return doctor;

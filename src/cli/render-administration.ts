@@ -22,6 +22,18 @@ export function renderTokens({ tokens }: ResultOf<typeof ACCESS_OPERATIONS.listA
   );
 }
 
+/** Renders sessions. */
+export function renderSessions({ sessions }: ResultOf<typeof ACCESS_OPERATIONS.listSessions>): string {
+  if (sessions.length === 0) return 'No sessions are open.';
+  return renderTable(
+    ['session', 'user', 'name', 'browser', 'network', 'signed in', 'last used'],
+    sessions.map(({ id, user, name, browser, network, beganAt, lastUsedAt }) => [
+      ...[id, user, name, browser ?? 'unknown', network ?? 'unknown'],
+      ...[renderTime(beganAt), renderTime(lastUsedAt)],
+    ]),
+  );
+}
+
 /** Renders login links. */
 export function renderLinks({ links }: ResultOf<typeof LOGIN_OPERATIONS.listLoginLinks>): string {
   if (links.length === 0) return 'No unused links exist.';

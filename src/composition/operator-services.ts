@@ -87,17 +87,18 @@ export function openOperatorServices(
   composition: Composition,
   statuses: Statuses,
   configurations: OperatorServices['configurations'],
+  access: OperatorServices['access'],
 ): OperatorServices {
   const { installation, acts, log } = composition;
   return {
     installation,
     statuses,
     loginServices: () => createLoginServices(composition),
+    access,
     backups: openBackups(composition, configurations),
     configurations,
     acting(visitor, why) {
-      const access = composition.configuration.settings.operator.access ?? null;
-      const isStale = mustSignInAgain(access, visitor, installation.clock());
+      const isStale = mustSignInAgain(access.settings(), visitor, installation.clock());
       return { who: principalOf(visitor), why, isStale, actServices: acts };
     },
     log,

@@ -82,7 +82,7 @@ export async function entrantBySession(
   const { who, authenticatedAt: signedInAt } = open;
   const rights = rightsOf(who, settings);
   if (rights === null) return null;
-  return { id: accountIdOf(who), name: who.way === 'passphrase' ? 'owner' : who.name, signedInAt, ...rights };
+  return { id: accountIdOf(who), name: nameOfAccount(who), signedInAt, ...rights };
 }
 
 /** Families by a mark in `User-Agent`, most specific first: Edge and Opera also name Chrome, and Chrome names Safari. */
@@ -262,6 +262,11 @@ export type SignedIn =
 /** Returns the permanent id of an administrator. */
 export function accountIdOf(who: SignedIn): string {
   return who.way === 'passphrase' ? 'owner' : `account:${who.issuer}#${who.subject}`;
+}
+
+/** Returns the display name of an administrator. */
+export function nameOfAccount(who: SignedIn): string {
+  return who.way === 'passphrase' ? 'owner' : who.name;
 }
 
 /** Limits on claim length and groups, because each request reads the session. */

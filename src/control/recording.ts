@@ -34,7 +34,7 @@ export interface Acting {
 /** Actions that require a recent sign-in: they change rights, access or tenants, or cannot be undone. */
 const SENSITIVE: ReadonlySet<AuditVerb> = new Set([
   ...(['add-tenant', 'replace-tenant', 'remove-tenant', 'adopt-tenant', 'accept-tenant'] as const),
-  ...(['access-token', 'revoke-access-token', 'release-account', 'sign-in-link'] as const),
+  ...(['access-token', 'revoke-access-token', 'release-account', 'sign-in-link', 'end-sessions'] as const),
   ...(['forget', 'backup', 'restore', 'accept-loss'] as const),
 ]);
 

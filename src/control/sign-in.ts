@@ -14,6 +14,7 @@ import {
   type AccessServices,
   accountIdOf,
   deviceOf,
+  nameOfAccount,
   rightsOf,
   SIGN_IN_PATH,
   type SignedIn,
@@ -266,7 +267,7 @@ async function beginSession(
   const rights = settings === null ? null : rightsOf(who, settings);
   if (settings === null || rights === null) throw notAllowed();
   const id = accountIdOf(who);
-  const name = who.way === 'passphrase' ? 'owner' : who.name;
+  const name = nameOfAccount(who);
   // Recorded first: a sign-in that cannot be recorded is refused.
   const what = { way: who.way, level: rights.level, tenants: rights.tenants?.size ?? null };
   await recordEntry(acting(services, principalOf({ id, name })), about('sign-in', what), { outcome: 'done' });

@@ -1,7 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { AccessServices } from '../control/access.ts';
 import { message, render } from '../messages/message.ts';
 import type { Problem } from '../model/problems.ts';
 import { SECOND_MS } from '../model/time.ts';
@@ -28,7 +27,6 @@ export interface OperatorServerOptions extends AppOptions {
 /** Dependencies of pages and API. */
 export interface Administrators {
   services: OperatorServices;
-  access: AccessServices;
   /** Public URL of the port, without a trailing slash. */
   publicUrl(): string;
 }
@@ -76,11 +74,12 @@ export async function createOperatorServer(
   return app;
 }
 
-async function addAdministrators(app: FastifyInstance, { services, access, publicUrl }: Administrators): Promise<void> {
+async function addAdministrators(app: FastifyInstance, { services, publicUrl }: Administrators): Promise<void> {
+  const { access } = services;
   addAccess(app, accessBy(access, publicUrl));
   await addSignIn(app, access, { publicUrl, log: services.log });
   addApi(app, services);
-  addPages(app, services, (pages) => addSessionsPage(pages, access, services, publicUrl));
+  addPages(app, services, (pages) => addSessionsPage(pages, services, publicUrl));
 }
 
 /** @param problems null for callers who may see only the status */

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import type { AccessServices } from '../control/access.ts';
 import type { Installation } from '../control/installation.ts';
 import type { LoginServices } from '../control/logins.ts';
 import type { Acting } from '../control/recording.ts';
@@ -58,6 +59,7 @@ export interface OperatorServices {
   statuses: Statuses;
   /** Read at each call, because settings can change after the start. */
   loginServices(): LoginServices;
+  access: AccessServices;
   backups: AllBackups;
   /** Null in tests whose configuration has no files. */
   configurations: ConfigurationServices | null;
@@ -81,7 +83,8 @@ export function servicesOf(services: OperatorServices): Services {
     logins: async () => services.loginServices(),
     backups: async () => services.backups,
     configurations: async () => configurationsOf(services),
-    ...{ access: notServed, clinic: notServed, state: notServed },
+    access: async () => services.access,
+    ...{ clinic: notServed, state: notServed },
     publicUrl: null,
   };
 }

@@ -25,7 +25,7 @@ import { type Cycle, recordIdle } from './cycle.ts';
 import { paceOf } from './next-48h.ts';
 import { AWAITING, differsByHand } from './open-states.ts';
 import { OUTAGE_CODES } from './outages.ts';
-import { countAgain } from './storage-limit.ts';
+import { countAgain, waitsForRoom } from './storage-limit.ts';
 import { asOf, streamsRead } from './streams.ts';
 import { activeTargets, type Learned, type OpenTarget, type OpenTenant } from './tenant.ts';
 
@@ -218,12 +218,13 @@ export async function reportRun(
     if (status === 'unknown') unknown.add(rawStatus ?? '(none)');
   }
   const [previous] = await tenant.runs.list(1);
+  const mostReports = waitsForRoom(cycle?.plans ?? []) ? 1 : undefined;
   // The clinic answers again, also for other tenants with failed cycles.
   if (cycle !== null && OUTAGE_CODES.has(previous?.error?.code ?? '')) await tenant.outages.endByCycle(tenant.id);
   const pace = paceOf(previous, startedAt, tenant.pullEveryMs);
   if (cycle?.clinicReading.reach === 'near' && previous !== undefined) {
     const run = { ...previous, ...next48hRun({ startedAt, finishedAt: tenant.clock() }, cycle, { previous, pace }) };
-    await tenant.runs.add(run);
+    await tenant.runs.add(run, mostReports);
     return run;
   }
   const remarks = cycle === null ? (previous?.remarks ?? []) : tenant.clinic.remarks();
@@ -266,7 +267,7 @@ export async function reportRun(
     targets: cycle === null ? [] : cycle.plans.map((plan) => targetRun(plan, cycle)),
     error: error === null ? null : storedError(error, tenant.id),
   };
-  await tenant.runs.add(run);
+  await tenant.runs.add(run, mostReports);
   return run;
 }
 

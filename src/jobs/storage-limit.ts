@@ -20,7 +20,10 @@ const LIMIT_OF_CHANGES = 2;
  * every write. Deletions and existing objects are unaffected. The changes count as omitted, and the next cycles plan them again.
  *
  * Between two counts, each planned change counts with its estimated size. A tenant can therefore exceed the limit only by what is no
- * planned change, such as reminders and reports of runs, and by the error of the estimate. The tenant alone waits.
+ * planned change, and by the error of the estimate. The tenant alone waits.
+ *
+ * What is no planned change: reminders and triggers continue, because a message is sent at most once only if the ledger has each of them; they
+ * end with their retention. Of reports of runs only the newest remains while changes wait ({@link waitsForRoom}); the next cycle needs it.
  */
 export function* withinStorage(plans: readonly TargetPlan[], use: StorageUse): Pieces<TargetPlan[]> {
   let usedBytes = (use.bytes ?? 0) + use.addedBytes;
@@ -48,12 +51,17 @@ export function* withinStorage(plans: readonly TargetPlan[], use: StorageUse): P
   return limited;
 }
 
+/** Decides whether plans left out changes because the tenant's memory has no room. */
+export function waitsForRoom(plans: readonly Pick<TargetPlan, 'omitted'>[]): boolean {
+  return plans.some(({ omitted }) => omitted[TENANT_TOO_LARGE] !== undefined);
+}
+
 /** Counts a tenant again whose plans left out changes, so that the limit ends soon after the tenant has room. */
 export async function countAgain(
   { clock, storage }: Pick<OpenTenant, 'clock' | 'storage'>,
   plans: readonly Pick<TargetPlan, 'omitted'>[],
 ): Promise<void> {
-  if (plans.every(({ omitted }) => omitted[TENANT_TOO_LARGE] === undefined)) return;
+  if (!waitsForRoom(plans)) return;
   const { countedAt } = await storage.read();
   if (countedAt === null || clock() - countedAt >= COUNT_AGAIN_MS) await storage.count(clock());
 }

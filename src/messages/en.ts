@@ -300,6 +300,8 @@ export const EN = {
   'no-operator-address': 'the URL at which browsers reach the pages is not configured',
   'no-operator-address.remedy': 'set operator.publicUrl in clinic-mirror.yaml',
   'no-such-tenant.folder': 'use tenants of the folder tenants/',
+  'no-such-session': "no open session has this id, or it is another user's",
+  'no-such-session.remedy': 'list the sessions: clinic-mirror sessions',
   'no-such-token': 'token "{name}" does not exist',
   'no-such-token.remedy': 'list the tokens: clinic-mirror access token list',
   'not-taken.choose-data': 'pass --data with some of: {names}',

@@ -323,6 +323,8 @@ export const IT = {
   'no-operator-address': 'l’URL con cui i browser raggiungono le pagine non è configurato',
   'no-operator-address.remedy': 'impostare operator.publicUrl in clinic-mirror.yaml',
   'no-such-tenant.folder': 'usare cliniche della cartella tenants/',
+  'no-such-session': 'nessuna sessione aperta ha questo id, oppure è di un altro utente',
+  'no-such-session.remedy': 'elencare le sessioni: clinic-mirror sessions',
   'no-such-token': 'il token "{name}" non esiste',
   'no-such-token.remedy': 'elencare i token: clinic-mirror access token list',
   'not-taken.choose-data': 'indicare --data con alcuni tra: {names}',

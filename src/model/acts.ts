@@ -8,6 +8,7 @@ export const ACT_VERBS = [
   ...['export-patient', 'forget', 'follow-again', 'backup', 'restore', 'accept-loss'],
   ...['opt-out', 'lift-opt-out', 'end-reply', 'reopen-channel', 'reopen-endpoint', 'clinic-write'],
   ...['withdraw-link', 'sign-in-link', 'access-token', 'revoke-access-token', 'release-account'],
+  'end-sessions',
   ...['rotate-feed', 'withdraw-feed'],
   ...['add-tenant', 'replace-tenant', 'remove-tenant', 'adopt-tenant', 'accept-tenant'],
 ] as const;

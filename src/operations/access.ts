@@ -17,7 +17,17 @@ const token = z.object({
   endsAt: instant,
 });
 
-/** Operations on access to the pages and the API. Only an administrator of the host may run them. */
+const session = z.object({
+  id: z.string(),
+  user: z.string().describe('Permanent id of the user, as in the audit log'),
+  name: z.string().describe('Display name'),
+  browser: z.string().nullable().describe('Family of the browser; null: unknown'),
+  network: z.string().nullable().describe('Shortened network of the client; null: unknown'),
+  beganAt: instant,
+  lastUsedAt: instant,
+});
+
+/** Operations on access to the pages and the API. Except for sessions, only an administrator of the host may run them. */
 export const ACCESS_OPERATIONS = {
   makeSignInLink: operation({
     summary: 'show a sign-in URL for the owner; valid once',
@@ -33,7 +43,7 @@ export const ACCESS_OPERATIONS = {
     },
   }),
   releaseAccount: operation({
-    summary: 'allow the next verified account with this e-mail address to sign in',
+    summary: 'allow the next verified account with this e-mail to sign in',
     level: 'owner',
     input: z.strictObject({ address: z.string() }),
     output: z.object({ address: z.string() }),
@@ -104,6 +114,34 @@ export const ACCESS_OPERATIONS = {
       const { revokeAccessToken } = await import('../control/access.ts');
       await revokeAccessToken(await services.access(), name);
       return { name };
+    },
+  }),
+  listSessions: operation({
+    summary:
+      'list the open sessions of your account, newest first; for an owner of all tenants, the open sessions of all users',
+    level: 'viewer',
+    input: z.strictObject({}),
+    output: z.object({ sessions: z.array(session) }),
+    http: { method: 'GET', path: '/sessions' },
+    commands: [{ words: 'sessions list', isDefault: true }],
+    async run(_, { services, ...caller }) {
+      const { listSessions } = await import('../control/sessions.ts');
+      return { sessions: await listSessions(await services.access(), caller) };
+    },
+  }),
+  endSessions: operation({
+    summary: 'end one open session, or all open sessions of a user',
+    level: 'viewer',
+    input: z.strictObject({
+      id: z.string().describe('Id of a session, or of a user, as the list of sessions shows it'),
+    }),
+    output: z.object({ ended: z.int() }),
+    http: { method: 'POST', path: '/sessions/end' },
+    commands: [{ words: 'sessions end <id>' }],
+    audit: 'itself',
+    async run({ id }, { services, ...caller }) {
+      const { endSessions } = await import('../control/sessions.ts');
+      return endSessions(await services.access(), caller, id);
     },
   }),
 };

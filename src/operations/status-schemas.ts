@@ -222,7 +222,7 @@ export const tenantStatus = z.object({
   loss: z
     .object({ code: z.string(), sinceAt: instant })
     .nullable()
-    .describe('Loss of Redis data that explains missing data or logins'),
+    .describe('Loss of Redis data that explains missing data or connections'),
   approvals: z.array(
     z.object({
       id: z.string(),

@@ -3,7 +3,7 @@ import type { AccessLevel } from '../model/acts.ts';
 import { type Clock, DAY_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { type Counted, countOne } from './script.ts';
+import { type Counted, countOne, keysLike } from './script.ts';
 import type { Sealer } from './sealing.ts';
 import { sealedTable, sealedValue } from './sealing.ts';
 
@@ -120,11 +120,10 @@ export interface OpenSession<Who> extends SessionStart {
   beganAt: Instant;
 }
 
-/** A session in its user's list. */
-export interface ListedSession extends SessionDevice {
+/** A session in a list. */
+export interface ListedSession<Who> extends SessionDevice, Pick<OpenSession<Who>, 'account' | 'who' | 'beganAt'> {
   /** Hash of the browser's secret. */
   id: string;
-  beganAt: Instant;
   lastUsedAt: Instant;
 }
 
@@ -151,32 +150,56 @@ function createSessionReader<Who>(redis: RedisClient, sealer: Sealer, clock: Clo
   return { storedAt, eraOf, openAt };
 }
 
-/** Opens the sessions of an installation. Keys are hashes of the browsers' secrets; values are encrypted because they identify users. */
-export function createSessionStore<Who>(redis: RedisClient, sealer: Sealer, clock: Clock) {
-  const { storedAt, eraOf, openAt } = createSessionReader<Who>(redis, sealer, clock);
-  const keyOf = (session: string) => keys.session(digestOf(session));
-  const listOf = (account: string) => keys.sessionsOf(digestOf(account));
-  /** Returns a session without extending the session; null if absent or expired. */
-  const look = (session: string, life: SessionLife) => openAt(keyOf(session), life);
-  /** Returns the open sessions of an account, newest first. Ids of ended sessions are removed. */
-  async function list(account: string, life: SessionLife): Promise<ListedSession[]> {
-    const listed: ListedSession[] = [];
-    for (const id of await redis.smembers(listOf(account))) {
+/** Lists sessions: of one account, or all. */
+function createSessionLists<Who>(
+  redis: RedisClient,
+  clock: Clock,
+  openAt: ReturnType<typeof createSessionReader<Who>>['openAt'],
+) {
+  /** Returns the open sessions with these ids, newest first. */
+  async function listOf(ids: readonly string[], life: SessionLife): Promise<ListedSession<Who>[]> {
+    const listed: ListedSession<Who>[] = [];
+    for (const id of ids) {
       const session = await openAt(keys.session(id), life);
-      // The ids in Redis are not encrypted: another user's session is not listed.
-      if (session?.account !== account) {
-        await redis.srem(listOf(account), id);
-        continue;
-      }
-      const { beganAt, network, browser } = session;
+      if (session === null) continue;
+      const { account, who, beganAt, network, browser } = session;
       const unusedMs = Math.max(0, life.idleMs - (await redis.pttl(keys.session(id))));
-      listed.push({ id, beganAt, lastUsedAt: Math.max(beganAt, clock() - unusedMs), network, browser });
+      const lastUsedAt = Math.max(beganAt, clock() - unusedMs);
+      listed.push({ id, account, who, beganAt, lastUsedAt, network, browser });
     }
     return listed.sort((one, other) => other.beganAt - one.beganAt);
   }
+  /** Returns the open sessions of an account, newest first. Ids of ended sessions are removed. */
+  async function list(account: string, life: SessionLife): Promise<ListedSession<Who>[]> {
+    const ids = await redis.smembers(keys.sessionsOf(digestOf(account)));
+    // The ids in Redis are not encrypted: another user's session is not listed.
+    const own = (await listOf(ids, life)).filter((session) => session.account === account);
+    const others = ids.filter((id) => own.every((session) => session.id !== id));
+    if (others.length > 0) await redis.srem(keys.sessionsOf(digestOf(account)), ...others);
+    return own;
+  }
+  return {
+    list,
+    /** Returns every open session, newest first. Reads the names of all keys in Redis, so that no session can be missing in the list. */
+    async listAll(life: SessionLife): Promise<ListedSession<Who>[]> {
+      const ids = new Set<string>();
+      for await (const key of keysLike(redis, keys.session('*'))) ids.add(key.slice(keys.session('').length));
+      return listOf([...ids], life);
+    },
+  };
+}
+
+/** Opens the sessions of an installation. Keys are hashes of the browsers' secrets; values are encrypted because they identify users. */
+export function createSessionStore<Who>(redis: RedisClient, sealer: Sealer, clock: Clock) {
+  const { storedAt, eraOf, openAt } = createSessionReader<Who>(redis, sealer, clock);
+  const { list, listAll } = createSessionLists<Who>(redis, clock, openAt);
+  const keyOf = (session: string) => keys.session(digestOf(session));
+  /** Returns a session without extending the session; null if absent or expired. */
+  const look = (session: string, life: SessionLife) => openAt(keyOf(session), life);
   return {
     look,
     list,
+    listAll,
     /** Returns the id of a session in the list. */
     idOf: digestOf,
     /**
@@ -192,8 +215,8 @@ export function createSessionStore<Who>(redis: RedisClient, sealer: Sealer, cloc
       const started = { authenticatedAt: beganAt, network: null, browser: null, ...start };
       await storedAt(keyOf(session)).setFor(life.idleMs, { account, who, beganAt, era, ...started });
       await list(account, life);
-      await redis.sadd(listOf(account), digestOf(session));
-      await redis.pexpire(listOf(account), LONGEST_MS);
+      await redis.sadd(keys.sessionsOf(digestOf(account)), digestOf(session));
+      await redis.pexpire(keys.sessionsOf(digestOf(account)), LONGEST_MS);
       return session;
     },
     /** Returns a session and extends the session; null if absent or expired. */
@@ -202,11 +225,9 @@ export function createSessionStore<Who>(redis: RedisClient, sealer: Sealer, cloc
       // A session that was ended meanwhile is absent and stays absent.
       return open !== null && (await redis.pexpire(keyOf(session), life.idleMs)) === 1 ? open : null;
     },
-    /** Ends sessions from the list of an account. @returns how many were open */
-    async endListed(account: string, ids: readonly string[], life: SessionLife): Promise<number> {
-      const own = (await list(account, life)).filter(({ id }) => ids.includes(id));
-      await Promise.all(own.map(({ id }) => redis.del(keys.session(id))));
-      return own.length;
+    /** Ends sessions by their ids. */
+    async endListed(ids: readonly string[]): Promise<void> {
+      if (ids.length > 0) await redis.del(...ids.map(keys.session));
     },
     async end(session: string): Promise<void> {
       await redis.del(keyOf(session));

@@ -152,7 +152,8 @@ export function runIdOf(startedAt: Instant): string {
 
 /** Reports of one tenant, newest first. */
 export interface RunStore {
-  add(report: RunReport): Promise<void>;
+  /** @param most reports that remain, with this one */
+  add(report: RunReport, most?: number): Promise<void>;
   /** Lists genuine reports; damaged reports count as absent. */
   list(limit: number): Promise<RunReport[]>;
   /** Removes record ids from the examples of every report. @returns the number of removed examples */
@@ -167,12 +168,12 @@ export function createRunStore(redis: RedisClient, tenant: string, sealer: Seale
   const sealed = (report: RunReport) => sealer.seal(storedJson(report), CONTEXT);
   const opened = (value: string) => openSealed<RunReport>(sealer, value, CONTEXT, 'runs');
   return {
-    async add(report) {
+    async add(report, most = MOST_RUNS) {
       await sendAll(
         redis
           .pipeline()
           .lpush(key, sealed(report))
-          .ltrim(key, 0, MOST_RUNS - 1),
+          .ltrim(key, 0, most - 1),
       );
     },
     async list(limit) {

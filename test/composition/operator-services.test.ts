@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { openAccess } from '../../src/composition/access.ts';
 import { createLoginServices, openOperatorServices } from '../../src/composition/operator-services.ts';
 import { openStatuses } from '../../src/control/statuses.ts';
 import { MINUTE_MS } from '../../src/model/time.ts';
@@ -24,7 +25,7 @@ const errorOf = (work: () => unknown) => {
 test('a session is too old for sensitive actions after the minutes of the settings; a token never is', () => {
   const access = 'operator: { port: 0, access: { reauthenticateAfterMinutes: 20 } }';
   const { composition } = open(access);
-  const { acting } = openOperatorServices(composition, openStatuses(), null);
+  const { acting } = openOperatorServices(composition, openStatuses(), null, openAccess(composition));
   const now = composition.installation.clock();
   const visitor = { id: 'owner', name: 'owner', level: 'owner', tenants: null, csrf: '' } as const;
   const ages = [19 * MINUTE_MS, 20 * MINUTE_MS + 60_000, now].map((ageMs) => now - ageMs);

@@ -200,7 +200,9 @@ const BACKUPS = async () => ({
   open: (text: string) => text,
 });
 
-const OF_ACCESS: GivenByVerb<'sign-in-link' | 'access-token' | 'revoke-access-token' | 'release-account'> = {
+const OF_ACCESS: GivenByVerb<
+  'sign-in-link' | 'access-token' | 'revoke-access-token' | 'release-account' | 'end-sessions'
+> = {
   async 'sign-in-link'() {
     const { desk } = openAccessWorld(redis.connect());
     return {
@@ -224,6 +226,18 @@ const OF_ACCESS: GivenByVerb<'sign-in-link' | 'access-token' | 'revoke-access-to
     return {
       act: (acting) => OPERATIONS.revokeAccessToken.run({ name: 'viewer' }, withAccess(desk, acting)),
       what: { token: 'viewer' },
+      tenant: null,
+    };
+  },
+  async 'end-sessions'() {
+    const { desk } = openAccessWorld(redis.connect(), { access: accessSettings({ passphrase: true }) });
+    await desk.sessions.endAll('owner');
+    for (let opened = 0; opened < 2; opened += 1) {
+      await desk.sessions.begin('owner', { way: 'passphrase' }, { mostMs: 86_400_000, idleMs: 3_600_000 });
+    }
+    return {
+      act: (acting) => OPERATIONS.endSessions.run({ id: 'owner' }, withAccess(desk, acting)),
+      what: { user: 'owner', sessions: 2 },
       tenant: null,
     };
   },

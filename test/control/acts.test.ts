@@ -54,7 +54,7 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
     'entrantByToken',
     'mustSignInAgain',
     'requireRecentSignIn',
-    'listOwnSessions',
+    'listSessions',
     'describeSignInLink',
     'isPassphraseMissing',
     'beginOidcSignIn',

@@ -34,6 +34,7 @@ export function openServices(installation: Installation, given: Partial<Operator
     loginServices: () => {
       throw new Error('no test requires the sign-in services');
     },
+    access: {} as OperatorServices['access'],
     backups: {} as OperatorServices['backups'],
     configurations: null,
     acting: (_, why) => openActing({ why }),

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { renderStatus } from '../../src/cli/render-status.ts';
 import { createMetrics } from '../../src/control/metrics.ts';
 import { status } from '../../src/control/status.ts';
+import { pullTenant } from '../../src/jobs/pull.ts';
 import { countAgain, TENANT_TOO_LARGE, withinStorage } from '../../src/jobs/storage-limit.ts';
 import { atOnce } from '../../src/model/pieces.ts';
 import type { PlannedChange } from '../../src/model/plan.ts';
@@ -11,7 +12,7 @@ import { NOTHING_PLANNED, type TargetPlan } from '../../src/sync/target-plan.ts'
 import { openInstallation } from '../control/open-installation.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
-import { wholeCycle } from './cycle.ts';
+import { NEVER, wholeCycle } from './cycle.ts';
 import { createModelClinic } from './model-clinic.ts';
 import { createModelTarget } from './model-target.ts';
 import { openTenantWorld, stateOf } from './world.ts';
@@ -125,6 +126,19 @@ describe('a tenant above its limit', () => {
     const [target] = tenants[0]?.targets ?? [];
     expect(target).toMatchObject({ reason: 'incomplete-data', inSyncAsOf: null });
     expect(tenants[1]?.targets[0]?.sync).toBe('in-sync');
+  });
+
+  test('stores only the newest report of a run while changes wait', async () => {
+    const { large, other } = openTwo();
+    for (let round = 0; round < 3; round += 1) {
+      for (const { tenant, clock } of [large, other]) {
+        clock.now += MINUTE_MS;
+        await pullTenant(tenant, NEVER, { asked: true });
+      }
+    }
+    const reports = await Promise.all([large, other].map(({ tenant }) => tenant.runs.list(10)));
+    expect(reports.map((all) => all.length)).toEqual([1, 3]);
+    expect(reports[0]?.[0]?.startedAt).toBe(large.clock.now);
   });
 
   test('continues by itself when there is room again', async () => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { HOUR_MS } from '../../src/model/time.ts';
 import { runProgram } from '../cli/run-program.ts';
-import { openAccessWorld, openActing } from '../control/acting.ts';
+import { accessSettings, openAccessWorld, openActing } from '../control/acting.ts';
 import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();
@@ -31,6 +32,26 @@ test('a token is shown once, listed without what it is, and revoked', async () =
   expect([await desk.tokens.find(shown), (await run('token', 'list')).out]).toEqual([null, 'No tokens exist.']);
   await expect(run('token', 'revoke', 'ci')).rejects.toMatchObject({ code: 'no-such-token' });
   expect(JSON.stringify(acting.recorded)).not.toContain(shown);
+});
+
+test('sessions of all users are listed on the host, and ended by the id of a session or of a user', async () => {
+  const { desk } = openAccessWorld(redis.connect(), { access: accessSettings({ passphrase: true }) });
+  const acting = openActing();
+  const run = async (...args: string[]) => {
+    const { out, thrown } = await runProgram(['sessions', ...args], { access: desk, acting });
+    if (thrown !== null) throw thrown;
+    return out.trimEnd();
+  };
+  const life = { mostMs: HOUR_MS, idleMs: HOUR_MS };
+  const begin = () =>
+    desk.sessions.begin('owner', { way: 'passphrase' }, life, { browser: 'Firefox', network: '192.0.2.0/24' });
+  expect(await run()).toBe('No sessions are open.');
+  const [one] = [await begin(), await begin(), await begin()];
+  expect(await run()).toMatch(/owner\s+owner\s+Firefox\s+192\.0\.2\.0\/24/);
+  expect(await run('end', desk.sessions.idOf(one ?? ''))).toBe('1 session ended.');
+  expect(JSON.parse(await run('list', '--json')).sessions).toHaveLength(2);
+  expect(await run('end', 'owner')).toBe('2 sessions ended.');
+  await expect(run('end', 'owner')).rejects.toMatchObject({ code: 'no-such-session' });
 });
 
 test.each([

@@ -1,53 +1,52 @@
 import type { FastifyInstance } from 'fastify';
-import type { AccessServices } from '../../control/access.ts';
-import { endOtherSessions, listOwnSessions, type OwnSession } from '../../control/sessions.ts';
+import { endOtherSessions, listSessions, OWN_ONLY, type UserSession } from '../../control/sessions.ts';
 import { type Html, html } from '../../model/html.ts';
 import { browserKeyOf, formOf } from '../browser-request.ts';
 import type { OperatorServices } from '../operators.ts';
 import { SESSIONS_PATH, visitorOf } from '../operators.ts';
-import { contextOf, type PageContext } from '../pages/context.ts';
+import { actingOf, contextOf, type PageContext } from '../pages/context.ts';
 import { sendPage } from '../pages/layout.ts';
 import { csrfField, hiddenFields, table } from '../pages/parts.ts';
 import { SESSIONS } from '../pages/texts/sessions.ts';
 
 /** Adds the page of the visitor's own sessions, with buttons that end one other session, or all others. A token has no sessions. */
-export function addSessionsPage(
-  app: FastifyInstance,
-  access: AccessServices,
-  services: OperatorServices,
-  publicUrl: () => string,
-): void {
+export function addSessionsPage(app: FastifyInstance, services: OperatorServices, publicUrl: () => string): void {
+  const { access } = services;
   const config = { level: 'viewer' } as const;
   app.get(SESSIONS_PATH, { config }, async (request, reply) => {
     const context = contextOf(request, services);
-    const session = browserKeyOf(request, 'session', publicUrl());
-    const sessions = await listOwnSessions(access, visitorOf(request), session);
+    const sessions = await listSessions(access, {
+      acting: services.acting(visitorOf(request), null),
+      rights: OWN_ONLY,
+    });
+    const own = access.sessions.idOf(browserKeyOf(request, 'session', publicUrl()));
     return sendPage(reply, context, {
       title: SESSIONS[context.language].title,
-      main: renderSessions(context, sessions),
+      main: renderSessions(context, sessions, own),
     });
   });
   app.post(SESSIONS_PATH, { config }, async (request, reply) => {
     const session = browserKeyOf(request, 'session', publicUrl());
-    await endOtherSessions(access, visitorOf(request), session, formOf(request).get('session'));
+    await endOtherSessions(access, actingOf(request, services), session, formOf(request).get('session'));
     return reply.redirect(SESSIONS_PATH, 303);
   });
 }
 
-function renderSessions(context: PageContext, sessions: readonly OwnSession[]): Html {
+/** @param own id of the session of the request */
+function renderSessions(context: PageContext, sessions: readonly UserSession[], own: string): Html {
   const words = SESSIONS[context.language];
   const { times } = context;
-  const rows = sessions.map(({ id, beganAt, lastUsedAt, network, browser, isThis }) => ({
+  const rows = sessions.map(({ id, beganAt, lastUsedAt, network, browser }) => ({
     cells: [
       browser ?? words.unknown,
       network ?? words.unknown,
       times.both(beganAt),
       times.both(lastUsedAt),
-      isThis ? words.here : endButton(context, words.end, { session: id }),
+      id === own ? words.here : endButton(context, words.end, { session: id }),
     ],
   }));
   const columns = [words.browser, words.network, words.began, words.lastUsed, { title: words.end, isPlain: true }];
-  const isAlone = sessions.every(({ isThis }) => isThis);
+  const isAlone = sessions.every(({ id }) => id === own);
   const endAll = isAlone ? null : html`<div class="buttons">${endButton(context, words.endOthers, {})}</div>`;
   return html`<div class="stack"><p class="quiet">${words.intro}</p>${table(words.title, columns, rows)}${endAll}</div>`;
 }

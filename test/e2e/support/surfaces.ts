@@ -5,6 +5,7 @@ import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import type { FastifyInstance } from 'fastify';
 import { onTestFinished } from 'vitest';
 import { renderStatus } from '../../../src/cli/render-status.ts';
+import { openAccess } from '../../../src/composition/access.ts';
 import type { Composition } from '../../../src/composition/compose.ts';
 import { openOperatorServices } from '../../../src/composition/operator-services.ts';
 import type { Metrics } from '../../../src/control/metrics.ts';
@@ -49,7 +50,7 @@ export async function openSkins(composition: Composition, statuses: Statuses): P
   addAccess(app, {
     ...{ visitorOf, stillVisitorOf: visitorOf, heldBackMs: async () => null, publicUrl: () => 'http://localhost' },
   });
-  const desk = openOperatorServices(composition, statuses, null);
+  const desk = openOperatorServices(composition, statuses, null, openAccess(composition));
   addApi(app, desk);
   addPages(app, desk);
   await app.ready();

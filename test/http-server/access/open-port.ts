@@ -63,6 +63,7 @@ export async function openPort(redis: Redis, choice: AccessChoice & { trustedPro
   const log = createLogger({ level: 'debug', destination: { write: (line) => lines.push(line) } });
   const desk = openServices(openInstallation({ tenants: [] }), {
     log,
+    access: world.desk,
     acting: (visitor, why) => ({
       ...{ who: principalOf(visitor), why, actServices: world.desk.acts },
       isStale: mustSignInAgain(world.state.access, visitor, world.state.now),
@@ -81,7 +82,7 @@ export async function openPort(redis: Redis, choice: AccessChoice & { trustedPro
       token: null,
       log,
       trustedProxies: () => choice.trustedProxies ?? [],
-      administrators: { services: desk, access: world.desk, publicUrl: () => publicUrl },
+      administrators: { services: desk, publicUrl: () => publicUrl },
     },
   ).finally(() => unsubscribe('fastify.initialization', seen));
   onTestFinished(() => app.close());

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { accountIdOf } from '../../../src/control/access.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { useRedis } from '../../support/redis.ts';
 import { account, FROM_HERE, openPort, PEOPLE } from './open-port.ts';
@@ -64,10 +65,19 @@ describe('the list of own sessions', () => {
     expect((await statuses()).toSorted()).toEqual([200, 200, 303]);
     await three.post('/sessions', { csrf: three.csrf });
     expect(await statuses()).toEqual([303, 303, 200]);
-    expect(recorded.filter(({ verb }) => verb === 'sign-out')).toMatchObject([
-      { outcome: 'done', what: { others: 1 } },
-      { outcome: 'done', what: { others: 1 } },
-    ]);
+    const records = recorded.filter(({ verb, outcome }) => verb === 'end-sessions' && outcome === 'done');
+    const record = { tenant: null, who: { id: 'owner' }, what: { user: 'owner', sessions: 1 } };
+    expect(records).toMatchObject([record, record]);
+  });
+
+  test('ends none with an old sign-in: the page leads to the sign-in, and back', async () => {
+    const { owner, state } = await open();
+    const victim = await owner(FIREFOX, '1.1.1.1');
+    const thief = await owner(EDGE, '1.1.1.2');
+    state.now += 15 * MINUTE_MS;
+    const led = await thief.post('/sessions', { csrf: thief.csrf });
+    expect([led.statusCode, led.headers.location]).toEqual([303, '/sign-in?again=1&to=%2Fsessions']);
+    expect((await victim.get('/sessions')).statusCode).toBe(200);
   });
 
   test('ends no session of another user, and none without the proof of the own page', async () => {
@@ -93,6 +103,55 @@ describe('the list of own sessions', () => {
     expect(idsIn((await get('/sessions')).body)).toEqual([]);
     expect(idsIn((await vera.get('/sessions')).body)).toEqual([]);
     expect(await Promise.all(lists.map((list) => connection.scard(list)))).toEqual([1, 1]);
+  });
+});
+
+describe('the API', () => {
+  const listed = (body: string) =>
+    (JSON.parse(body) as { sessions: { id: string; user: string; name: string }[] }).sessions;
+  const end = (browser: Awaited<ReturnType<typeof signIn>>, id: string) =>
+    browser.app.inject({
+      method: 'POST',
+      url: '/api/v1/sessions/end',
+      payload: { id },
+      headers: { ...FROM_HERE, cookie: `__Host-session=${browser.session}`, 'x-csrf-token': browser.csrf },
+    });
+  async function signIn(port: Awaited<ReturnType<typeof open>>, name: string) {
+    const browser = await port.signedIn(account(name));
+    return { ...browser, app: port.app, sessions: async () => listed((await browser.get('/api/v1/sessions')).body) };
+  }
+
+  test('lists own sessions; an owner of all tenants sees and ends those of all users', async () => {
+    const port = await open();
+    const vera = [await signIn(port, 'vera'), await signIn(port, 'vera')] as const;
+    const otto = await signIn(port, 'otto');
+    const olga = await signIn(port, 'olga');
+    expect((await vera[0].sessions()).map(({ name }) => name)).toEqual(Array(2).fill('vera@clinic.example'));
+    const all = await olga.sessions();
+    expect(all.map(({ name }) => name.split('@')[0]).toSorted()).toEqual(['olga', 'otto', 'vera', 'vera']);
+    const ottos = all.find(({ name }) => name.startsWith('otto'))?.id ?? '';
+    expect((await end(vera[0], ottos)).statusCode).toBe(404);
+    expect((await end(vera[0], accountIdOf(account('otto')))).statusCode).toBe(404);
+    expect(JSON.parse((await end(olga, ottos)).body)).toEqual({ ended: 1 });
+    expect((await otto.get('/sessions')).statusCode).toBe(303);
+    expect(JSON.parse((await end(olga, accountIdOf(account('vera')))).body)).toEqual({ ended: 2 });
+    const statuses = await Promise.all([...vera, olga].map((each) => each.get('/sessions')));
+    expect(statuses.map(({ statusCode }) => statusCode)).toEqual([303, 303, 200]);
+    expect(port.recorded.filter(({ verb, outcome }) => verb === 'end-sessions' && outcome === 'done')).toMatchObject([
+      { who: { id: accountIdOf(account('olga')) }, what: { user: accountIdOf(account('otto')), sessions: 1 } },
+      { who: { id: accountIdOf(account('olga')) }, what: { user: accountIdOf(account('vera')), sessions: 2 } },
+    ]);
+  });
+
+  test('ends no session with an old sign-in', async () => {
+    const port = await open();
+    const vera = await signIn(port, 'vera');
+    const [own] = await vera.sessions();
+    port.state.now += 15 * MINUTE_MS;
+    const refused = await end(vera, own?.id ?? '');
+    expect([refused.statusCode, JSON.parse(refused.body).code]).toEqual([401, 'sign-in-again']);
+    expect((await end(vera, 'invented')).statusCode).toBe(404);
+    expect((await vera.get('/api/v1/sessions')).statusCode).toBe(200);
   });
 });
 
