@@ -77,7 +77,6 @@ const NO_PAGES: PageMemory<never> = {
   maySkip: () => {},
 };
 const NOT_MODIFIED = 304;
-
 /**
  * Reads the pages of one list call.
  * @param map converts the clinic's row
@@ -126,14 +125,12 @@ export function readList<Row>(
   }
   function ask(rest: Pick<ClinicCall, 'ifNoneMatch' | 'accepts'>): Promise<HttpResponse> {
     const { signal, onRequest } = call;
-    return send(context, { label, url, signal, ...(onRequest !== undefined && { onRequest }), ...rest });
+    return send(context, { label, url, signal, ...(onRequest && { onRequest }), ...rest });
   }
   async function received(answer: HttpResponse): Promise<ReceivedPage<Row>> {
     const { headers } = answer;
-    const page = await inPieces(
-      memory.page(url, answer, (cached) => pageOf(answer, form, cached)),
-      call.signal,
-    );
+    const pieces = memory.page(url, answer, (cached) => pageOf(answer, form, cached));
+    const page = await inPieces(pieces, call.signal);
     const [address, room] = [url, hasRoom(paging, { ...seen, pages: seen.pages + 1 }, page.rows.length)];
     const allow = (isFollowed: boolean) => {
       if (isShownByRows(paging, headers, { isFollowed, hasRoom: room })) memory.maySkip(address, headers);
