@@ -16,6 +16,8 @@ const KEYED: readonly [RegExp, (found: string[]) => string][] = [
   [/\bhkdf(?:Sync)?\('([\w-]+)'/g, ([algorithm]) => `hkdf ${algorithm}`],
   [/\b(scrypt|pbkdf2|argon2)(?:Sync)?\(/g, ([algorithm]) => String(algorithm)],
   [/\b(sign|verify)\('([\w-]+)'/g, ([use, algorithm]) => `${use} ${algorithm}`],
+  // An Ed25519 key has no other algorithm, so the call names none.
+  [/\b(sign|verify)\(null,/g, ([use]) => `${use} Ed25519`],
   [/\bcreate(Sign|Verify)\('([\w-]+)'/g, ([use, algorithm]) => `${use} ${algorithm}`],
   [/name: '([\w-]+)', hash: '([\w-]+)'/g, ([name, hash]) => `${name} ${hash}`],
 ];
@@ -56,7 +58,7 @@ describe('docs/cryptography.md', () => {
 
   test('names the purpose of each derived key, and no other one', () => {
     const used = sources.flatMap(({ text }) =>
-      [...text.matchAll(/\bderivedKey\([^;]*?, '([^']+)'\)/g)].map(([, purpose = '']) => purpose),
+      [...text.matchAll(/\bderived(?:Signing)?Key\([^;]*?, '([^']+)'\)/g)].map(([, purpose = '']) => purpose),
     );
     const line = page.split('\n').find((each) => each.startsWith('Derived keys'));
     expect(sorted(codesIn(line))).toEqual(sorted(used));
