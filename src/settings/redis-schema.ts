@@ -230,7 +230,7 @@ export const limits = z
     tenantMebibytes: tenantMebibytes
       .default(1_024)
       .describe(
-        'Maximum memory of one tenant in Redis, in MiB. Above the limit, the daemon creates no more objects for the tenant (`tenant-too-large`). Above twice the limit, the daemon also changes no objects. While changes wait, only the newest report of a run is stored. Deletions and reminders continue.',
+        'Maximum memory of one tenant in Redis, in MiB. Above the limit, the daemon creates no more objects for the tenant (`tenant-too-large`). Above twice the limit, the daemon also changes no objects. While changes wait, only the newest report of a run is stored. Deletions and existing reminders and triggers continue; above twice the limit, no new ones are added.',
       ),
   })
   .prefault({});

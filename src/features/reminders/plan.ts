@@ -1,3 +1,4 @@
+import { roomForEntries, TENANT_TOO_LARGE } from '../../jobs/storage-limit.ts';
 import type { CycleFollower, Learned, OpenTenant, ReadingScope } from '../../jobs/tenant.ts';
 import type { Appointment } from '../../model/records.ts';
 import type { LedgerEntry, PlannedReminder, Withdrawal } from '../../model/reminders.ts';
@@ -21,7 +22,8 @@ export interface ReminderPlan {
 }
 
 /** Parts of reminder planning. */
-export interface ReminderPlanning extends Pick<OpenTenant, 'clock' | 'configuration' | 'holds' | 'log' | 'tombstones'> {
+export interface ReminderPlanning
+  extends Pick<OpenTenant, 'clock' | 'configuration' | 'holds' | 'log' | 'storage' | 'tombstones'> {
   reminders: OpenReminders;
   readPatient: OpenTenant['clinic']['readPatient'];
   readAppointment: OpenTenant['clinic']['readAppointment'];
@@ -167,7 +169,7 @@ function reasonToWithdraw(
 
 /** A reminder first seen too late is stored as dropped, so that the operator can find the reason. */
 async function plan(
-  tenant: Pick<ReminderPlanning, 'readPatient'>,
+  tenant: Pick<ReminderPlanning, 'log' | 'readPatient' | 'storage'>,
   reminders: OpenReminders,
   {
     wanted,
@@ -180,9 +182,15 @@ async function plan(
   const stored = await ledger.readSome(upcoming.map(({ id }) => id));
   const wakes = [];
   const unknown: (PlannedReminder & { patientId: string })[] = [];
+  const room = await roomForEntries(tenant.storage);
+  let withoutRoom = 0;
   for (const reminder of upcoming) {
     const entry = stored.get(reminder.id);
     const patientId = appointments.get(reminder.appointmentId)?.patientId ?? null;
+    if (entry === undefined && !room.take(1)) {
+      withoutRoom += 1;
+      continue;
+    }
     const isWaiting = entry === undefined || entry.state === 'planned';
     if (isWaiting && reminder.dueAt > now && entry?.recipient == null && patientId !== null)
       unknown.push({ ...reminder, patientId });
@@ -194,6 +202,9 @@ async function plan(
     const changed = await ledger.plan(reminder, late, now);
     if (changed && late === null) wakes.push({ id: reminder.id, wakeAt: reminder.dueAt });
   }
+  await room.record();
+  if (withoutRoom > 0)
+    tenant.log.warn({ count: withoutRoom, code: TENANT_TOO_LARGE }, 'reminders wait for room of the tenant in Redis');
   await alarms.set(wakes);
   await expectRecipients(tenant, reminders, unknown);
   return wakes.length;

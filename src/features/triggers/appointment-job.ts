@@ -1,6 +1,6 @@
 import { confirmAbsence } from '../../jobs/absence.ts';
-import { inPieces } from '../../model/in-pieces.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
+import { inPieces } from '../../model/in-pieces.ts';
 import { eachInPieces, type Pieces } from '../../model/pieces.ts';
 import type { Appointment } from '../../model/records.ts';
 import type { AppointmentSnapshot, Lookup } from '../../model/snapshots.ts';
@@ -16,7 +16,15 @@ import {
   unusableAtFirst,
   vanished,
 } from './lists.ts';
-import { baselinePartial, closeForFlood, type ReadingParts, switchOff, triggerKeysOf } from './reading.ts';
+import {
+  baselinePartial,
+  closeForFlood,
+  hasRoom,
+  type ReadingParts,
+  switchOff,
+  triggerKeysOf,
+  withoutRoom,
+} from './reading.ts';
 import type { FollowedAppointment, TriggerKey } from './store.ts';
 
 /** Range of past appointments, to report late changes. */
@@ -86,8 +94,10 @@ export async function takeAppointments(
   const stored = await openStored(parts, triggerKey);
   if (reading.sinceAt === null || stored === null) {
     if (!isWhole) return switchOff(parts, triggerKey, { ...reading, sinceAt: null }, baselinePartial());
+    const all = await inPieces(atFirst(parts, triggerKey, list), signal);
+    if (!(await hasRoom(parts, all.length))) return switchOff(parts, triggerKey, reading, withoutRoom(all.length));
     await store.remove(triggerKey);
-    await store.follow(triggerKey, await inPieces(atFirst(parts, triggerKey, list), signal), lease);
+    await store.follow(triggerKey, all, lease);
     await store.recordReading(triggerKey, { sinceAt: readAt, readAt, off: null, letThrough: false }, lease);
     tenant.log.info(triggerKey, 'existing appointments are recorded without messages');
     return;
@@ -97,6 +107,8 @@ export async function takeAppointments(
     signal,
   );
   changes.push(...buried(parts, triggerKey, snapshot, { stored, readAt }));
+  const added = changes.filter(({ name, now }) => now !== null && !stored.has(name)).length;
+  if (!(await hasRoom(parts, added))) return switchOff(parts, triggerKey, reading, withoutRoom(added));
   const { over, missing } = isWhole ? absentOf(snapshot, stored) : { over: [], missing: [] };
   const suspects = changes.filter(({ message }) => message !== null).length + missing.length;
   const isMany = suspects > triggers.file.mostAtOnce;

@@ -1,7 +1,8 @@
-import { inPieces } from '../../model/in-pieces.ts';
+import { roomForEntries, TENANT_TOO_LARGE } from '../../jobs/storage-limit.ts';
 import type { OpenTenant } from '../../jobs/tenant.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
+import { inPieces } from '../../model/in-pieces.ts';
 import { eachInPieces, type Pieces } from '../../model/pieces.ts';
 import { DAY_MS, type Instant } from '../../model/time.ts';
 import type { TriggerReading } from '../../model/triggers.ts';
@@ -19,7 +20,7 @@ const ABSENT_RETENTION_MS = 90 * DAY_MS;
 
 /** Members of a tenant that reading the lists of triggers uses. */
 export interface TriggerReader
-  extends Pick<OpenTenant, 'clock' | 'elapsedBetween' | 'holds' | 'log' | 'missedForMs' | 'random'> {}
+  extends Pick<OpenTenant, 'clock' | 'elapsedBetween' | 'holds' | 'log' | 'missedForMs' | 'random' | 'storage'> {}
 
 /** Parts of a read for one endpoint. */
 export interface ReadingParts {
@@ -50,7 +51,9 @@ export async function takeList(
   const now = parts.tenant.clock();
   if (reading.sinceAt === null) {
     if (!list.isWhole) return switchOff(parts, triggerKey, reading, baselinePartial());
-    await store.know(triggerKey, await namesAtFirst(parts, triggerKey, list), parts.lease);
+    const names = await namesAtFirst(parts, triggerKey, list);
+    if (!(await hasRoom(parts, names.length))) return switchOff(parts, triggerKey, reading, withoutRoom(names.length));
+    await store.know(triggerKey, names, parts.lease);
     await store.recordReading(triggerKey, { sinceAt: now, readAt: now, off: null, letThrough: false }, parts.lease);
     parts.tenant.log.info(triggerKey, 'existing documents are recorded without messages');
     return;
@@ -60,6 +63,8 @@ export async function takeList(
     await store.finishDropped(triggerKey, id, 'unreadable', parts.lease);
   const stored = await store.stored(triggerKey);
   const found = await inPieces(compare(parts, triggerKey, list, { stored, now }), parts.signal);
+  const added = found.fresh.length + found.silent.length;
+  if (!(await hasRoom(parts, added))) return switchOff(parts, triggerKey, reading, withoutRoom(added));
   const isFlood = found.fresh.length > parts.triggers.file.mostAtOnce && !reading.letThrough;
   if (isFlood) await closeForFlood(parts, triggerKey, found.fresh.length);
   else {
@@ -73,6 +78,21 @@ export async function takeList(
   if (found.absence.size > 0) await store.recordAbsence(triggerKey, found.absence, parts.lease);
   const letThrough = isFlood || found.fresh.length === 0 ? reading.letThrough : false;
   await store.recordReading(triggerKey, { ...reading, readAt: now, off: null, letThrough }, parts.lease);
+}
+
+/** Reserves room of the tenant in Redis for new entries of an event. Without room, nothing is stored, and a later list contains the same. */
+export async function hasRoom({ tenant }: ReadingParts, entries: number): Promise<boolean> {
+  if (entries === 0) return true;
+  const room = await roomForEntries(tenant.storage);
+  if (!room.take(entries)) return false;
+  await room.record();
+  return true;
+}
+
+/** Error of an event without room for its new entries. */
+export function withoutRoom(count: number): MirrorError {
+  const text = message('tenant-too-large.target', { count });
+  return new MirrorError(text, { actor: 'settings', code: TENANT_TOO_LARGE, retry: 'later' });
 }
 
 /** Switches an event off while its list is unreadable. Other events continue. */

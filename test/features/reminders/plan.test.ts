@@ -111,3 +111,18 @@ describe('an appointment that is booked late', () => {
     expect(await world.fate()).toBe('sent');
   });
 });
+
+test('without room of the tenant in Redis, a new reminder waits, and existing reminders are sent', async () => {
+  const world = await booked();
+  const { storage } = world.tenant;
+  const fullBytes = 2 * (await storage.read()).limitBytes;
+  await storage.add(fullBytes);
+  book(world, 'two', 50);
+  await world.cycle();
+  expect(await world.fate('two')).toBe('');
+  await world.advance(24 * HOUR_MS);
+  expect(await world.fate('one')).toBe('sent');
+  await storage.add(-fullBytes);
+  await world.cycle();
+  expect(await world.fate('two')).toBe('planned');
+});

@@ -343,3 +343,18 @@ test('for all histories of the clinic: each fetch brings the changes of the mode
     { numRuns: 25 },
   );
 });
+
+test('without room of the tenant in Redis, an event waits and is reported later', async () => {
+  await begin('old');
+  const { storage } = world.open();
+  const fullBytes = 2 * (await storage.read()).limitBytes;
+  await storage.add(fullBytes);
+  put('a');
+  await turnLater();
+  expect(messages()).toEqual([]);
+  const { store } = world.open().triggers!;
+  expect((await store.reading({ endpoint: 'portal', event: 'appointment.booked' })).off?.code).toBe('tenant-too-large');
+  await storage.add(-fullBytes);
+  await turnLater();
+  expect(messages()).toEqual(['booked a']);
+});
