@@ -1,5 +1,6 @@
 import type { RemoteChanges } from '../connectors/connector.ts';
 import { asMirrorError } from '../model/errors.ts';
+import { inPieces } from '../model/in-pieces.ts';
 import type { Item } from '../model/items.ts';
 import type { Link } from '../model/operations.ts';
 import { DAY_MS, type Instant, MINUTE_MS, type TimeWindow } from '../model/time.ts';
@@ -8,7 +9,6 @@ import type { DriftReport, StoredTarget } from '../state/targets.ts';
 import { type Audit, type AuditInput, audit } from '../sync/audit.ts';
 import { windowOf } from '../sync/mapping-sources.ts';
 import { refusedThere } from '../sync/refusals.ts';
-import { inPieces } from '../model/in-pieces.ts';
 import { findLinked, laneLease, openCalendar, recordFailure, recordHostRecovery, recordUnlocated } from './lanes.ts';
 import { removeAll } from './late-writes.ts';
 import { countDrift, type DriftCounts, readState } from './open-states.ts';

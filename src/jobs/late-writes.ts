@@ -1,3 +1,4 @@
+import { inPieces } from '../model/in-pieces.ts';
 import type { Item } from '../model/items.ts';
 import type { Link, Operation, RemoteItem } from '../model/operations.ts';
 import { DAY_MS, hasPassed, type Instant, MINUTE_MS } from '../model/time.ts';
@@ -6,7 +7,6 @@ import type { Lease } from '../state/leases.ts';
 import { linkOf, namesOf } from '../sync/adopt.ts';
 import { asOtherWrite } from '../sync/audit.ts';
 import { windowOf } from '../sync/mapping-sources.ts';
-import { inPieces } from '../model/in-pieces.ts';
 import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
 
 /** Maximum delay of an unanswered request in a proxy, a queue or a stalled server. Chosen by clinic-mirror. */

@@ -1,5 +1,6 @@
 import type { Logger } from '../log/logger.ts';
 import { message } from '../messages/message.ts';
+import { inPieces } from '../model/in-pieces.ts';
 import type { Progress } from '../model/tasks.ts';
 import { HOUR_MS, type Instant, type TimeWindow } from '../model/time.ts';
 import { appointmentIdOf, withVisits } from '../model/visits.ts';
@@ -15,7 +16,6 @@ import type { TargetPlan } from '../sync/target-plan.ts';
 import { confirmAll, nextOutside, type Questioner, withProvedGaps } from './absence.ts';
 import { type ClinicReading, gapsConfirmed, gapsOf } from './clinic-reading.ts';
 import { type LoadContext, plannedBefore, type SkippedTarget } from './cycle.ts';
-import { inPieces } from '../model/in-pieces.ts';
 import { type Opener, openStates, readState, restorationsOf } from './open-states.ts';
 import { createListSize, type History, isBelievable, type ListSize, type Taken } from './stream-memory.ts';
 import type { CycleFollower, OpenTarget, OpenTenant } from './tenant.ts';

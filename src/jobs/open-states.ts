@@ -1,4 +1,5 @@
 import { asMirrorError } from '../model/errors.ts';
+import { inPieces } from '../model/in-pieces.ts';
 import type { Item } from '../model/items.ts';
 import type { Link, RemoteItem } from '../model/operations.ts';
 import type { Hold } from '../model/plan.ts';
@@ -16,7 +17,6 @@ import { refusedThere } from '../sync/refusals.ts';
 import { unacceptedDrift } from '../sync/restorations.ts';
 import type { ClinicReading } from './clinic-reading.ts';
 import type { SkippedTarget } from './cycle.ts';
-import { inPieces } from '../model/in-pieces.ts';
 import {
   laneLease,
   openCalendar,
