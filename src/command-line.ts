@@ -150,7 +150,7 @@ async function open(
 ): Promise<ConfigurationFiles> {
   const [{ ConfigurationFiles }, { inPieces }, { connectors }, { reminderChannels }] = await Promise.all([
     import('./settings/configuration-files.ts'),
-    import('./model/in-pieces.ts'),
+    import('./http/in-pieces.ts'),
     import('./connectors/registry.ts'),
     import('./features/reminders/channels/registry.ts'),
   ]);

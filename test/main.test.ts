@@ -9,7 +9,7 @@ import { requireTenant } from '../src/control/installation.ts';
 import { status } from '../src/control/status.ts';
 import { listTenants } from '../src/control/tenant-list.ts';
 import { reminderChannels } from '../src/features/reminders/channels/registry.ts';
-import { inPieces } from '../src/model/in-pieces.ts';
+import { inPieces } from '../src/http/in-pieces.ts';
 import { silentLogger } from '../src/log/logger.ts';
 import { startDaemon } from '../src/main.ts';
 import { sharedConfigurationHash } from '../src/settings/configuration-changes.ts';

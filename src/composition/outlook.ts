@@ -1,7 +1,7 @@
 import type { Forecast } from '../control/installation.ts';
 import { lookAtCertificate } from '../http/certificate.ts';
+import { inPieces } from '../http/in-pieces.ts';
 import { pinnedLookup } from '../http/pinned.ts';
-import { inPieces } from '../model/in-pieces.ts';
 import { eachInPieces, slices } from '../model/pieces.ts';
 import type { Ending, QuotaStatus } from '../model/problems.ts';
 import { type Clock, DAY_MS, type Instant } from '../model/time.ts';

@@ -1,10 +1,10 @@
 import { hostname } from 'node:os';
 import { recordAct } from '../control/recording.ts';
 import { MOST_REPORTED, refusedFiles } from '../control/status.ts';
+import { inPieces } from '../http/in-pieces.ts';
 import type { Logger } from '../log/logger.ts';
 import { message, render } from '../messages/message.ts';
 import { asMirrorError, isRedisFault } from '../model/errors.ts';
-import { inPieces } from '../model/in-pieces.ts';
 import { type Clock, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import {

@@ -1,9 +1,9 @@
 import type { ExistingContact, ExistingContacts } from '../connectors/connector.ts';
+import { inPieces } from '../http/in-pieces.ts';
 import type { Cycle } from '../jobs/cycle.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
-import { inPieces } from '../model/in-pieces.ts';
 import type { CrmItem } from '../model/items.ts';
 import { eachInPieces } from '../model/pieces.ts';
 import type { Patient } from '../model/records.ts';

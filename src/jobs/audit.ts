@@ -1,6 +1,6 @@
 import type { RemoteChanges } from '../connectors/connector.ts';
+import { inPieces } from '../http/in-pieces.ts';
 import { asMirrorError } from '../model/errors.ts';
-import { inPieces } from '../model/in-pieces.ts';
 import type { Item } from '../model/items.ts';
 import type { Link } from '../model/operations.ts';
 import { DAY_MS, type Instant, MINUTE_MS, type TimeWindow } from '../model/time.ts';

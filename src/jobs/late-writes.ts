@@ -1,4 +1,4 @@
-import { inPieces } from '../model/in-pieces.ts';
+import { inPieces } from '../http/in-pieces.ts';
 import type { Item } from '../model/items.ts';
 import type { Link, Operation, RemoteItem } from '../model/operations.ts';
 import { DAY_MS, hasPassed, type Instant, MINUTE_MS } from '../model/time.ts';

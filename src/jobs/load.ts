@@ -1,6 +1,6 @@
+import { inPieces } from '../http/in-pieces.ts';
 import type { Logger } from '../log/logger.ts';
 import { message } from '../messages/message.ts';
-import { inPieces } from '../model/in-pieces.ts';
 import type { Progress } from '../model/tasks.ts';
 import { HOUR_MS, type Instant, type TimeWindow } from '../model/time.ts';
 import { appointmentIdOf, withVisits } from '../model/visits.ts';

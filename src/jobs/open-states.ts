@@ -1,5 +1,5 @@
+import { inPieces } from '../http/in-pieces.ts';
 import { asMirrorError } from '../model/errors.ts';
-import { inPieces } from '../model/in-pieces.ts';
 import type { Item } from '../model/items.ts';
 import type { Link, RemoteItem } from '../model/operations.ts';
 import type { Hold } from '../model/plan.ts';

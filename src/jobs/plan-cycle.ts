@@ -1,5 +1,5 @@
+import { inPieces } from '../http/in-pieces.ts';
 import { spanned } from '../log/logger.ts';
-import { inPieces } from '../model/in-pieces.ts';
 import type { Progress } from '../model/tasks.ts';
 import type { Instant } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';

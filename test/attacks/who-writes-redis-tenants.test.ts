@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { readManagedTenants } from '../../src/composition/managed-tenants.ts';
 import { connectors } from '../../src/connectors/registry.ts';
 import { reminderChannels } from '../../src/features/reminders/channels/registry.ts';
-import { inPieces } from '../../src/model/in-pieces.ts';
+import { inPieces } from '../../src/http/in-pieces.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { startDaemon } from '../../src/main.ts';
 import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';

@@ -5,7 +5,7 @@ import { type Composition, compose } from '../../src/composition/compose.ts';
 import { requireEntry } from '../../src/composition/open-connection.ts';
 import { connectors } from '../../src/connectors/registry.ts';
 import { reminderChannels } from '../../src/features/reminders/channels/registry.ts';
-import { inPieces } from '../../src/model/in-pieces.ts';
+import { inPieces } from '../../src/http/in-pieces.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import type { ConfigurationChanges } from '../../src/settings/configuration-changes.ts';
 import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';

@@ -5,7 +5,7 @@ import { readManagedTenants } from '../../src/composition/managed-tenants.ts';
 import { sealingRing } from '../../src/composition/stores.ts';
 import { connectors } from '../../src/connectors/registry.ts';
 import { reminderChannels } from '../../src/features/reminders/channels/registry.ts';
-import { inPieces } from '../../src/model/in-pieces.ts';
+import { inPieces } from '../../src/http/in-pieces.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { type Daemon, startDaemon } from '../../src/main.ts';
 import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';

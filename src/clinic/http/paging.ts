@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { nextLink } from '../../http/answer.ts';
+import { inPieces } from '../../http/in-pieces.ts';
 import { MirrorError } from '../../model/errors.ts';
-import { inPieces } from '../../model/in-pieces.ts';
 import { eachInPieces, type Pieces } from '../../model/pieces.ts';
 import type { PartialReason } from '../../model/snapshots.ts';
 import type { EndRule, Paging } from '../schema/paging.ts';

@@ -1,7 +1,7 @@
 import type { HttpResponse } from '../../http/client.ts';
+import { inPieces } from '../../http/in-pieces.ts';
 import { message } from '../../messages/message.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
-import { inPieces } from '../../model/in-pieces.ts';
 import { MOST_VALUES } from '../../model/json.ts';
 import type { Appointment, InvalidRow } from '../../model/records.ts';
 import { countEach, type PartialReason, type Snapshot } from '../../model/snapshots.ts';

@@ -1,5 +1,5 @@
+import { inPieces } from '../../http/in-pieces.ts';
 import { MirrorError } from '../../model/errors.ts';
-import { inPieces } from '../../model/in-pieces.ts';
 import { eachInPieces } from '../../model/pieces.ts';
 import { type Appointment, type AppointmentPatient, agendasOf, type InvalidRow } from '../../model/records.ts';
 import { type AppointmentSnapshot, countEach, type PartialReason } from '../../model/snapshots.ts';

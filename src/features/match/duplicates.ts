@@ -1,13 +1,13 @@
 import { type Installation, requireTenant } from '../../control/installation.ts';
 import { asMatchable, compareWithFree } from '../../control/matching.ts';
 import { pagesOf } from '../../control/target-objects.ts';
+import { inPieces } from '../../http/in-pieces.ts';
 import { remoteIdOf } from '../../jobs/audit.ts';
 import type { ClinicReading } from '../../jobs/clinic-reading.ts';
 import { planCycle } from '../../jobs/plan-cycle.ts';
 import type { OpenTarget, OpenTenant } from '../../jobs/tenant.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
-import { inPieces } from '../../model/in-pieces.ts';
 import type { CrmItem, Item } from '../../model/items.ts';
 import type { Link } from '../../model/operations.ts';
 import { eachInPieces } from '../../model/pieces.ts';

@@ -1,6 +1,6 @@
+import { inPieces } from '../../http/in-pieces.ts';
 import { confirmAbsence } from '../../jobs/absence.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
-import { inPieces } from '../../model/in-pieces.ts';
 import { eachInPieces, type Pieces } from '../../model/pieces.ts';
 import type { Appointment } from '../../model/records.ts';
 import type { AppointmentSnapshot, Lookup } from '../../model/snapshots.ts';

@@ -1,8 +1,8 @@
+import { inPieces } from '../../http/in-pieces.ts';
 import { roomForEntries, TENANT_TOO_LARGE } from '../../jobs/storage-limit.ts';
 import type { OpenTenant } from '../../jobs/tenant.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
-import { inPieces } from '../../model/in-pieces.ts';
 import { eachInPieces, type Pieces } from '../../model/pieces.ts';
 import { DAY_MS, type Instant } from '../../model/time.ts';
 import type { TriggerReading } from '../../model/triggers.ts';

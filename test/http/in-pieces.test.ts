@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { inPieces } from '../../src/model/in-pieces.ts';
+import { inPieces } from '../../src/http/in-pieces.ts';
 import type { Link } from '../../src/model/operations.ts';
 import { eachInPieces, type Pieces } from '../../src/model/pieces.ts';
 import { DAY_MS } from '../../src/model/time.ts';
