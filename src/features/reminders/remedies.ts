@@ -38,8 +38,7 @@ export function remedyFor(
   const readyAt = kind === 'cancelled' ? rebooksUntilAt : now;
   const dueAt = quietSpanAt(readyAt, reminders.rules.quiet, zone)?.toAt ?? readyAt;
   // Only the correction tells that an appointment with another id replaces the announced one.
-  const reminder =
-    kind === 'moved' && last.movedTo === null ? reminderSoon(own, last, truth, { now, dueAt }) : undefined;
+  const reminder = kind === 'moved' && !stand.isReplaced ? reminderSoon(own, last, truth, { now, dueAt }) : undefined;
   if (reminder !== undefined) return { waitsUntilAt: reminder.dueAt };
   const rule = ruleFor(reminders, last, kind, truth.appointment);
   if (rule === undefined) return { reason: 'rule-none' };

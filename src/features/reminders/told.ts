@@ -26,6 +26,8 @@ export type MessageTruth =
       kind: CorrectionKind;
       /** The last message is true, but its delivery is unknown. */
       isUnclear: boolean;
+      /** A believed message is about an appointment that this one replaces under another id. */
+      isReplaced: boolean;
       /** The last message was sent to the appointment's present patient. */
       isSamePatient: boolean;
     };
@@ -38,8 +40,7 @@ export function visitOf({ movedTo, appointmentId }: Pick<LedgerEntry, 'movedTo' 
 const OVER = new Set<string>(['arrived', 'in_progress', 'completed', 'no_show']);
 
 /**
- * Compares a channel's messages of an appointment with present facts. Relevant messages are the last certainly delivered message and later
- * messages with unknown delivery.
+ * Compares a channel's messages of an appointment with present facts: those that the patient may believe ({@link believedAfter}).
  * @param entries messages of the appointment in this channel
  * @param truth null for a deleted appointment
  * @param failed whether the receiver reported a failed delivery
@@ -50,35 +51,58 @@ export function messageTruthOf(
   { proofs, failed }: { proofs: MessageProofs; failed(entry: LedgerEntry): boolean },
 ): MessageTruth {
   if (entries.some(({ state }) => state === 'sending')) return { is: 'sending' };
+  const isCertain = (entry: LedgerEntry) => entry.state === 'sent' && !failed(entry);
   const messages = entries.filter(({ state }) => state === 'sent' || state === 'unknown').sort(inOrder);
-  const certain = messages.findLastIndex((entry) => entry.state === 'sent' && !failed(entry));
-  const relevant = messages.slice(Math.max(certain, 0));
-  const last = relevant.at(-1);
-  if (last === undefined) return { is: 'untold' };
+  const believed = believedAfter(messages, isCertain);
+  const newest = believed.at(-1);
+  if (newest === undefined) return { is: 'untold' };
   const appointment = truth?.appointment ?? null;
   if (appointment !== null && OVER.has(appointment.status)) return { is: 'true' };
   const isActive = appointment !== null && appointment.status !== 'cancelled';
-  if (!isActive && relevant.some(({ answer }) => answer?.is === 'cancelled')) return { is: 'true' };
+  if (!isActive && believed.some(({ answer }) => answer?.is === 'cancelled')) return { is: 'true' };
   const isSamePatient = (entry: LedgerEntry) =>
     appointment === null || entry.patientProof === proofs.patient(entry.id, appointment.patientId);
   const agrees = (entry: LedgerEntry) =>
     isActive && truth !== null
       ? statesTruth(entry, truth, proofs) && (entry.patientProof === null || isSamePatient(entry))
       : entry.correction?.kind === 'cancelled';
-  if (relevant.every(agrees)) {
-    const believed = isActive ? undefined : believedAfter(messages, failed).at(-1);
-    if (believed === undefined) return { is: 'true' };
-    const isUnclear = relevant.some((one) => one.state === 'unknown' && one.startAt === believed.startAt);
-    return { is: 'false', last: believed, kind: 'cancelled', isUnclear, isSamePatient: isSamePatient(believed) };
-  }
+  const lastFalse = believed.findLast((entry) => !agrees(entry));
+  if (lastFalse === undefined) return { is: 'true' };
+  const isUnclear = agrees(newest) && !isCertain(newest);
+  const last = isUnclear ? newest : lastFalse;
   const isMoved = last.correction?.kind === 'cancelled' || last.startAt !== appointment?.time.startAt;
   return {
     is: 'false',
     last,
     kind: isActive ? (isMoved ? 'moved' : 'changed') : 'cancelled',
-    isUnclear: agrees(last),
+    isUnclear,
+    isReplaced: believed.some(({ movedTo }) => movedTo !== null),
     isSamePatient: isSamePatient(last),
   };
+}
+
+/**
+ * Returns the messages that a patient may believe: the last certainly delivered message and later messages with unknown delivery. Earlier
+ * messages remain believed in two cases:
+ * - A cancellation ends only the time that it names: after a message of unknown delivery, the patient may expect the time before it.
+ * - A reminder of an appointment with another id does not tell that this appointment replaces the announced one.
+ * @param messages in the order of delivery
+ */
+function believedAfter(
+  messages: readonly LedgerEntry[],
+  isCertain: (entry: LedgerEntry) => boolean,
+): readonly LedgerEntry[] {
+  let believed: LedgerEntry[] = [];
+  for (const one of messages) {
+    const remains = ({ startAt, movedTo }: LedgerEntry) => {
+      if (!isCertain(one)) return true;
+      return one.correction === null
+        ? movedTo !== null
+        : one.correction.kind === 'cancelled' && startAt !== one.startAt;
+    };
+    believed = [...believed.filter(remains), one];
+  }
+  return believed;
 }
 
 /** Returns the correction of a false message. Each message has one correction per fact. */
@@ -89,21 +113,6 @@ export function correctionOf(
 ): Correction {
   const stated = kind === 'changed' ? [toZonedIso(zone, appointment.time.startAt), comparableAddress(address)] : [];
   return { kind, fact: proofs.locationProof(appointment.id, last.id, ...stated) };
-}
-
-/**
- * Returns the messages that a patient may still believe after all messages. A cancellation ends only the time that it names: a patient who did
- * not receive an earlier message of unknown delivery expects the visit at the time before.
- * @param messages in the order of delivery
- */
-function believedAfter(messages: readonly LedgerEntry[], failed: (entry: LedgerEntry) => boolean): LedgerEntry[] {
-  let believed: LedgerEntry[] = [];
-  for (const one of messages) {
-    const isCertain = one.state === 'sent' && !failed(one);
-    if (one.correction?.kind !== 'cancelled') believed = isCertain ? [one] : believed.concat(one);
-    else if (isCertain) believed = believed.filter(({ startAt }) => startAt !== one.startAt);
-  }
-  return believed;
 }
 
 function statesTruth(entry: LedgerEntry, { appointment, zone, address }: Truth, proofs: MessageProofs): boolean {

@@ -90,8 +90,20 @@ describe('what a patient was sent', () => {
     expect(judge([at('1', 0), at('2', -1), ofLost], cancelled)).toEqual({ is: 'true' });
     const also = (state: 'sent' | 'unknown') => at('4', 0, { state, correction: { kind: 'cancelled', fact: 'g' } });
     expect(judge([...lost, also('sent')], cancelled)).toEqual({ is: 'true' });
-    expect(judge([...lost, also('unknown')], cancelled)).toMatchObject({ ...remaining, isUnclear: true });
+    expect(judge([...lost, also('unknown')], cancelled)).toMatchObject({ is: 'false', isUnclear: true });
     expect(judge([at('1', 0), at('2', -1), ofLost], cancelled, ['2'])).toMatchObject(remaining);
+  });
+
+  test('is false after a move under another id until a correction: a reminder does not tell that its visit replaces the other', () => {
+    const before = messageOf('1', { startAt: START + HOUR_MS, movedTo: 'one' });
+    const reminder = messageOf('2');
+    expect(judge([before, reminder], truthOf())).toMatchObject({ is: 'false', isReplaced: true, last: { id: '1' } });
+    expect(judge([{ ...before, movedTo: null }, reminder], truthOf())).toEqual({ is: 'true' });
+    const correction = messageOf('3', { correction: { kind: 'moved', fact: 'f' } });
+    expect(judge([before, reminder, correction], truthOf())).toEqual({ is: 'true' });
+    expect(judge([before, { ...correction, startAt: START - HOUR_MS, state: 'unknown' }], truthOf())).toMatchObject({
+      ...{ is: 'false', kind: 'moved', isReplaced: true, isUnclear: false },
+    });
   });
 
   test('is the last message that surely came, and each after it of which that is not known', () => {
