@@ -5,6 +5,7 @@ import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import { slices } from '../../model/pieces.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import type { RemoteIds } from '../connector.ts';
+import { MOST_CHARACTERS } from '../icalendar.ts';
 import { proveThere } from './calendars.ts';
 import {
   askCollection,
@@ -33,7 +34,7 @@ import {
   readRefused,
   strongTag,
 } from './webdav.ts';
-import { escapeXml } from './xml.ts';
+import { decoded, escapeXml } from './xml.ts';
 import { CALDAV, DAV, NAMESPACES } from './xml-names.ts';
 
 /**
@@ -156,7 +157,18 @@ async function get(collection: Collection, url: URL): Promise<StoredObject | nul
     return { url, etag: null, content: null };
   }
   if (answer.status !== 200) throw readRefused(answer.status);
-  return parsed(url, answer.headers.get('etag'), answer.body);
+  return parsed(url, answer.headers.get('etag'), await objectText(answer.body));
+}
+
+/** Decodes a calendar object, of which the rest is left out if it is longer than any that is read. */
+async function objectText(body: Buffer): Promise<string> {
+  let text = '';
+  for (const part of decoded(body)) {
+    text += part;
+    if (text.length > MOST_CHARACTERS) break;
+    await setImmediate();
+  }
+  return text;
 }
 
 /** A calendar without events is readable, but holds tasks or other components. */
