@@ -223,7 +223,7 @@ function escaped(text: string): string {
 /** Characters of one object, which may contain users' photographs and letters. */
 export const MOST_CHARACTERS = 4_000_000;
 /** Unfolded lines of one object, enough for a thousand guests. */
-const MOST_LINES = 10_000;
+export const MOST_LINES = 10_000;
 /** Sum of the characters that the parser searches for the ends of parameters and values: about a fortieth of a second. */
 const MOST_SEARCHED = 250_000_000;
 /** Work for a parameter or value of its own, in searched characters. */
