@@ -34,7 +34,7 @@ import {
   readRefused,
   strongTag,
 } from './webdav.ts';
-import { decoded, escapeXml } from './xml.ts';
+import { type Body, decoded, escapeXml } from './xml.ts';
 import { CALDAV, DAV, NAMESPACES } from './xml-names.ts';
 
 /**
@@ -160,7 +160,7 @@ async function get(collection: Collection, url: URL): Promise<StoredObject | nul
 }
 
 /** Decodes a calendar object, of which the rest is left out if it is longer than any that is read. */
-async function objectText(body: Buffer): Promise<string> {
+async function objectText(body: Body): Promise<string> {
   let text = '';
   for (const part of decoded(body)) {
     text += part;

@@ -50,11 +50,20 @@ export function parseXml(document: string): XmlElement {
   return tree.end();
 }
 
-/** Decodes a body in parts, since 24 MiB take a tenth of a second. */
-export function* decoded(body: Buffer): Generator<string, void> {
+/** Body of a response, as received. */
+export type Body = readonly Uint8Array[];
+
+export function bytesIn(body: Body): number {
+  return body.reduce((bytes, part) => bytes + part.length, 0);
+}
+
+/** Decodes a body in parts, since it takes a tenth of a second to join or decode 24 MiB. */
+export function* decoded(body: Body): Generator<string, void> {
   const decoder = new StringDecoder();
-  for (let at = 0; at < body.length; at += DECODED_AT_ONCE)
-    yield decoder.write(body.subarray(at, at + DECODED_AT_ONCE));
+  for (const part of body) {
+    for (let at = 0; at < part.length; at += DECODED_AT_ONCE)
+      yield decoder.write(part.subarray(at, at + DECODED_AT_ONCE));
+  }
   yield decoder.end();
 }
 
@@ -359,9 +368,9 @@ interface ParsedPart {
  * Parses a 207 in parts, of which each takes about a millisecond. A part is not kept.
  * @throws MirrorError `contract`, codes `bad-xml` and `answer-too-large`
  */
-export function* multistatusOf(body: Buffer): Generator<ParsedPart, void> {
+export function* multistatusOf(body: Body): Generator<ParsedPart, void> {
   const responses: ParsedResponse[] = [];
-  const tree = new TreeBuilder(Math.min(body.length, DECODED_AT_ONCE), responses);
+  const tree = new TreeBuilder(Math.min(bytesIn(body), DECODED_AT_ONCE), responses);
   for (const _ of readInto(tree, decoded(body))) yield { syncToken: null, responses: responses.splice(0) };
   yield { syncToken: child(tree.end(), `${DAV}sync-token`)?.text.trim() || null, responses };
 }
