@@ -1,6 +1,7 @@
 import { clinicProfileSchema } from '../src/clinic/schema/profile.ts';
 import * as caldav from '../src/connectors/caldav/limits.ts';
 import * as google from '../src/connectors/google-calendar/limits.ts';
+import * as icalendar from '../src/connectors/icalendar.ts';
 import { MEBIBYTE } from '../src/http/client.ts';
 import { DEEPEST, MOST_VALUES } from '../src/model/json.ts';
 import { STORED_LIMITS } from '../src/model/stored-limits.ts';
@@ -32,9 +33,17 @@ export const SOURCE_LIMITS: readonly SourceLimits[] = [
     source: 'XML of a CalDAV server',
     input: `${mebibytes(caldav.LARGEST_ANSWER_BYTES)}, decompressed`,
     output: `${count(caldav.MOST_ELEMENTS)} elements, attributes and references; ${caldav.DEEPEST_ELEMENT} levels; ${count(caldav.MOST_MEMBERS)} members; URLs of ${count(caldav.LONGEST_URL)} characters, also after redirects; only names that the code compares`,
-    pause: `pieces of ${count(caldav.ELEMENTS_AT_ONCE)} elements, about a millisecond`,
+    pause: `pieces of ${caldav.DECODED_AT_ONCE / 1_024} KiB to decode and ${count(caldav.ELEMENTS_AT_ONCE)} elements to parse, about a millisecond`,
     pays: 'the target; of an object with a long URL, the object',
     tests: ['attacks/xml-without-measure', 'connectors/caldav/xml'],
+  },
+  {
+    source: 'Calendar object of a CalDAV server',
+    input: `${count(icalendar.MOST_CHARACTERS)} characters, ${count(icalendar.MOST_LINES)} unfolded lines, and the work for parameters and values`,
+    output: 'as the input; yearly rules of time zones',
+    pause: 'lines, parser and additions of users in turn, each about 10 ms; up to 40 ms for a folded attachment of 3 MB',
+    pays: 'the object, which counts as present and unreadable',
+    tests: ['connectors/icalendar', 'attacks/answers-without-measure'],
   },
   {
     source: 'JSON of a clinic',

@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { LARGEST_ANSWER_BYTES } from '../../src/connectors/caldav/limits.ts';
+import { LONGEST_TEMPLATE } from '../../src/settings/crm-schema.ts';
 import { costlyJson } from '../../test/attacks/costly-json.ts';
 import { multiplyingXml } from '../../test/attacks/multiplying-xml.ts';
 import type { ScriptedAnswer, ScriptedRequest } from '../../test/clinic/scripted-server.ts';
@@ -18,6 +19,7 @@ const drawn =
 
 /** Longest XML around an answer's repeated parts: namespaces of 20,000 characters. */
 const XML_AROUND_BYTES = 100_000;
+const MOST_BYTES = LARGEST_ANSWER_BYTES - XML_AROUND_BYTES;
 const LONGEST_OBJECT = 8_000_000;
 
 const filled = (piece: string, length: number) => piece.repeat(Math.max(1, Math.floor(length / piece.length)));
@@ -90,13 +92,20 @@ const pages = fc.record({
   length: fc.integer({ min: 100_000, max: 8_000_000 }),
 });
 
+const longLinks = fc.record({ length: fc.integer({ min: 2_000, max: 800_000 }), isLongTag: fc.boolean() });
+
+const mappings = fc.record({
+  fields: fc.integer({ min: 100, max: 400 }),
+  part: fc.constantFrom('{lastName}', '{firstName}[ ({email})]', '[{phone}]', '{mobilePhone} {lastName}'),
+});
+
 /** Servers of an attacking tenant, by attack. */
 export const HOSTILE: Readonly<Record<string, Servers>> = {
   json: drawn(costlyJson, ({ text }) => {
     const body = Buffer.from(text());
     return () => ({ body, headers: { 'content-type': 'application/json' } });
   }),
-  xml: drawn(multiplyingXml(LARGEST_ANSWER_BYTES - XML_AROUND_BYTES), ({ body: text, path }) => {
+  xml: drawn(multiplyingXml(MOST_BYTES), ({ body: text, path }) => {
     const body = Buffer.from(text);
     return (request, rest) => {
       if (rest === path) return { status: 207, body };
@@ -117,6 +126,17 @@ export const HOSTILE: Readonly<Record<string, Servers>> = {
         ]),
       };
     };
+  }),
+  'long links': drawn(longLinks, ({ length, isLongTag }) => {
+    const ok = '<status>HTTP/1.1 200 OK</status>';
+    const long = 'a'.repeat(length);
+    const member = `<response><href>${isLongTag ? 'a' : long}</href><propstat>${ok}<prop><getetag>"${isLongTag ? long : 1}"</getetag></prop></propstat></response>`;
+    const body = Buffer.from(`<multistatus xmlns="DAV:">${filled(member, MOST_BYTES)}</multistatus>`);
+    return () => ({ status: 207, body });
+  }),
+  mappings: drawn(mappings, ({ fields, part }) => {
+    const names = Array.from({ length: fields }, (_, at) => [`p${at}`, filled(part, LONGEST_TEMPLATE)]);
+    return () => ({ json: Object.fromEntries(names) });
   }),
   lists: drawn(lists, ({ pageRows, isUsable, isCompressed }) => {
     const rest = isUsable ? ',"agendaId":"a","start":"1970-01-01T10:00:00Z","end":"1970-01-01T11:00:00Z"' : '';

@@ -1,12 +1,16 @@
 import { type ScriptedAnswer, startScriptedServer } from '../../test/clinic/scripted-server.ts';
 import { HOSTILE } from './hostile.ts';
 
+/** Latency of a clinic on the internet. */
+const LATENCY_MS = 50;
+
 /** Rows of an ordinary page. */
 const ROWS = 200;
 
 /**
  * Servers in a separate process, so that their work does not delay the measured process: `server-main.ts <seed> <draws>`. Sends its port to
- * the parent, and on request the bytes of all hostile answers. `/honest/…` is a clinic with a page of ordinary rows.
+ * the parent, and on request the bytes of all hostile answers. `/honest/…` and `/distant/…` are
+ * clinics with a page of ordinary rows, without and with latency.
  */
 const [seed = 0, draws = 0] = process.argv.slice(2).map(Number);
 const honest = { body: Buffer.from(JSON.stringify(ordinaryPage())), headers: { 'content-type': 'application/json' } };
@@ -17,6 +21,7 @@ const server = await startScriptedServer((request): ScriptedAnswer => {
   server.requests.length = 0;
   const [, name = '', draw = ''] = request.path.split('/').map(decodeURIComponent);
   if (name === 'honest') return honest;
+  if (name === 'distant') return { ...honest, afterMs: LATENCY_MS };
   const family = HOSTILE[name];
   if (family === undefined) return { status: 404 };
   const hostile = opened.get(name) ?? family(seed, draws);

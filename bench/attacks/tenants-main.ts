@@ -1,38 +1,55 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { honestRequest, RUNS } from './attack-runs.ts';
 
+/** Milliseconds of each ordinary request of a clinic without latency, and of a clinic on the internet. */
+export interface Requests {
+  nearMs: number[];
+  distantMs: number[];
+}
+
 /** What one attack costs the other tenant, and the process. */
 export interface Told {
-  /** Milliseconds of each ordinary request. */
-  aloneMs: number[];
-  besideMs: number[];
+  alone: Requests;
+  beside: Requests;
   /** Longest delay of the event loop, for each server. */
   pausesMs: number[];
   /** Growth of the process's memory during the attack. */
   grownMebibytes: number;
 }
 
-/** Ordinary requests before the attack; the first ones are not measured, since the code is not yet compiled. */
-const REQUESTS = { first: 100, alone: 300 };
+/** Requests of each clinic, alone and beside an attack, at least. */
+const REQUESTS = 200;
+/** Requests to the distant clinic at a time. */
+const AT_ONCE = 4;
 
 /** The process of all tenants: `tenants-main.ts <number of the attack> <draws> <honest port> <hostile port>`. Reports to the parent. */
 const [index = 0, draws = 0, honestPort = 0, hostilePort = 0] = process.argv.slice(2).map(Number);
 const [name = '', run] = Object.entries(RUNS)[index] ?? [];
 if (run === undefined) throw new Error('which attack?');
-const request = honestRequest(`http://127.0.0.1:${honestPort}`);
+const near = honestRequest(`http://127.0.0.1:${honestPort}/honest`);
+const distant = honestRequest(`http://127.0.0.1:${honestPort}/distant`);
 
-async function measured(isDone: (count: number) => boolean): Promise<number[]> {
-  const took: number[] = [];
-  while (!isDone(took.length)) {
-    const startedAt = performance.now();
-    await request();
-    took.push(performance.now() - startedAt);
-  }
+/** Asks both clinics at the same time. */
+async function measured(isDone: () => boolean): Promise<Requests> {
+  const took: Requests = { nearMs: [], distantMs: [] };
+  const isEnough = () => isDone() && Math.min(took.nearMs.length, took.distantMs.length) >= REQUESTS;
+  const repeat = async (request: () => Promise<void>, times: number[]) => {
+    while (!isEnough()) {
+      const startedAt = performance.now();
+      await request();
+      times.push(performance.now() - startedAt);
+    }
+  };
+  await Promise.all([
+    repeat(near, took.nearMs),
+    ...Array.from({ length: AT_ONCE }, () => repeat(distant, took.distantMs)),
+  ]);
   return took;
 }
 
-await measured((count) => count >= REQUESTS.first);
-const aloneMs = await measured((count) => count >= REQUESTS.alone);
+// The first requests do not count, since the code is not yet compiled.
+await measured(() => true);
+const alone = await measured(() => true);
 const beforeMebibytes = process.resourceUsage().maxRSS / 1_024;
 const delay = monitorEventLoopDelay({ resolution: 1 });
 delay.enable();
@@ -46,11 +63,11 @@ const attack = (async () => {
   }
   isOver = true;
 })();
-const besideMs = await measured(() => isOver);
+const beside = await measured(() => isOver);
 await attack;
 delay.disable();
 const told: Told = {
-  ...{ aloneMs, besideMs, pausesMs },
+  ...{ alone, beside, pausesMs },
   grownMebibytes: process.resourceUsage().maxRSS / 1_024 - beforeMebibytes,
 };
 process.send?.(told, () => process.exit());

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Pieces } from '../model/pieces.ts';
 
 /** Maximum time without a pause for lease renewals, vendor answers and health checks. */
-const TURN_MS = 10;
+const TURN_MS = 8;
 
 /**
  * Runs long work with pauses, so that tens of thousands of records do not block the process for seconds.

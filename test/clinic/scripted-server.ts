@@ -11,13 +11,14 @@ export interface ScriptedRequest {
   headers: IncomingMessage['headers'];
 }
 
-/** What a script answers: JSON, or a raw body; `cut` ends the connection in the middle of it. */
+/** What a script answers: JSON, or a raw body; `cut` ends the connection in the middle of it, and `afterMs` is the latency. */
 export interface ScriptedAnswer {
   status?: number;
   headers?: Record<string, string>;
   json?: unknown;
   body?: string | Buffer;
   cut?: boolean;
+  afterMs?: number;
 }
 
 /** Answers one request; null leaves it without an answer. */
@@ -39,7 +40,8 @@ export async function startScriptedServer(script: Script): Promise<ScriptedServe
     const request = { method, path, query: url.searchParams, url: incoming.url ?? '/', headers };
     requests.push(request);
     const answer = script(request);
-    if (answer !== null) write(response, answer);
+    if (answer?.afterMs !== undefined) setTimeout(write, answer.afterMs, response, answer);
+    else if (answer !== null) write(response, answer);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import ICAL from 'ical.js';
 import type { CalendarItem, ItemTime, Presets } from '../../model/items.ts';
 import type { ItemKey } from '../../model/operations.ts';
+import { atOnce, eachInPieces, type Pieces } from '../../model/pieces.ts';
 import { foldLines } from '../../model/text.ts';
 import { type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
 import {
@@ -17,7 +18,16 @@ import {
   toPresetsText,
   withPresets,
 } from '../event-content.ts';
-import { addInstant, addText, addTimes, carriable, isModestCalendar, readTimes, textOf } from '../icalendar.ts';
+import {
+  addInstant,
+  addText,
+  addTimes,
+  carriable,
+  isModestCalendar,
+  MOST_CHARACTERS,
+  readTimes,
+  textOf,
+} from '../icalendar.ts';
 import { fromRevisionText, toRevisionText, withRevision } from '../owner.ts';
 import { SEQUENCE_START_AT } from './limits.ts';
 
@@ -101,17 +111,28 @@ function nextSequence({ writtenAt, stored }: ObjectToWrite): number {
 
 /** Parses a stored calendar object. Returns null if the text is not a readable calendar object. */
 export function fromCalendarObject(text: string): ObjectContent | null {
-  if (!isModestCalendar(text)) return null;
+  return atOnce(readCalendarObject(text));
+}
+
+/** As {@link fromCalendarObject}, in pieces. */
+export function* readCalendarObject(text: string): Pieces<ObjectContent | null> {
+  if (text.length > MOST_CHARACTERS) return null;
+  // The parser takes much longer to join each folded line.
+  const unfolded = text.replaceAll(/\r?\n[\t ]/g, '');
+  yield;
+  if (!isModestCalendar(unfolded)) return null;
+  yield;
   try {
-    const parsed: unknown = ICAL.parse(text);
-    return Array.isArray(parsed) && parsed[0] === 'vcalendar' ? contentOf(new ICAL.Component(parsed)) : null;
+    const parsed: unknown = ICAL.parse(unfolded);
+    yield;
+    return Array.isArray(parsed) && parsed[0] === 'vcalendar' ? yield* contentOf(new ICAL.Component(parsed)) : null;
   } catch {
     // Values are checked at their use: any value may be missing.
     return null;
   }
 }
 
-function contentOf(calendar: ICAL.Component): ObjectContent | null {
+function* contentOf(calendar: ICAL.Component): Pieces<ObjectContent | null> {
   const events = calendar.getAllSubcomponents('vevent');
   const [event] = events;
   if (event === undefined) return null;
@@ -127,7 +148,7 @@ function contentOf(calendar: ICAL.Component): ObjectContent | null {
     sealedRecordId: textOf(event, LOCATOR_PROPERTY),
     ...withRevision(fromRevisionText(textOf(event, REVISION_PROPERTY))),
     sequence: Number(textOf(event, 'sequence')) || 0,
-    userText: retainedOf(event, presets),
+    userText: yield* retainedOf(event, presets),
     descriptionParts: wording,
     presets,
     item: events.length === 1 ? readItem(calendar, event, { descriptionParts: wording, presets }) : null,
@@ -345,12 +366,18 @@ const OF_A_SERIES = ['rrule', 'rdate', 'exdate', 'exrule', 'recurrence-id'];
  * Returns the additions of users and clients to an own event, as lines of iCalendar: a colour, reminders, guests, notes. An update keeps
  * these lines. Returns '' if no additions exist.
  */
-function retainedOf(event: ICAL.Component, presets: PresetsThere): string {
+function* retainedOf(event: ICAL.Component, presets: PresetsThere): Pieces<string> {
   const retained = event.getAllProperties().filter(({ name }) => isRetained(name));
   const properties = [...Map.groupBy(retained, ({ name }) => name).values()].flat();
-  const lines = properties.flatMap((one) => retainedOfProperty(one, presets) ?? []);
-  const components = event.getAllSubcomponents().filter((one) => !isOurAlarm(one, presets.last));
-  return [...lines, ...components.map(String)].join('\r\n');
+  const lines: string[] = [];
+  yield* eachInPieces(properties, (one) => {
+    const line = retainedOfProperty(one, presets);
+    if (line !== null) lines.push(line);
+  });
+  yield* eachInPieces(event.getAllSubcomponents(), (one) => {
+    if (!isOurAlarm(one, presets.last)) lines.push(String(one));
+  });
+  return lines.join('\r\n');
 }
 
 function isRetained(name: string): boolean {

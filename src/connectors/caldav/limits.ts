@@ -41,6 +41,12 @@ export const LONGEST_TAG = 16 * 1_024;
 /** Characters of text that are decoded without a break. */
 export const LONGEST_PIECE = 32 * 1_024;
 
+/** Bytes that are decoded without a break, which takes about a millisecond. */
+export const DECODED_AT_ONCE = 256 * 1_024;
+
+/** Characters of a document that are in memory behind the parser's position: more than the longest tag, and than a piece. */
+export const LOOKED_AHEAD = LONGEST_TAG + LONGEST_PIECE;
+
 /** Elements, attributes and references that are parsed without a break, which takes about a millisecond. */
 export const ELEMENTS_AT_ONCE = 2_000;
 

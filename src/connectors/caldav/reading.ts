@@ -2,9 +2,10 @@ import { setImmediate } from 'node:timers/promises';
 import { MirrorError } from '../../model/errors.ts';
 import type { ItemTime } from '../../model/items.ts';
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
-import { slices } from '../../model/pieces.ts';
+import { type Pieces, slices } from '../../model/pieces.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import type { RemoteIds } from '../connector.ts';
+import { MOST_CHARACTERS } from '../icalendar.ts';
 import { proveThere } from './calendars.ts';
 import {
   askCollection,
@@ -20,8 +21,8 @@ import {
   toRemoteItem,
 } from './collection.ts';
 import { errors } from './errors.ts';
-import { fromCalendarObject } from './from-model.ts';
-import { MULTIGET_SIZE } from './limits.ts';
+import { fromCalendarObject, readCalendarObject } from './from-model.ts';
+import { LONGEST_PIECE, MULTIGET_SIZE } from './limits.ts';
 import {
   comparablePath,
   type DavMember,
@@ -33,7 +34,7 @@ import {
   readRefused,
   strongTag,
 } from './webdav.ts';
-import { escapeXml } from './xml.ts';
+import { type Body, decoded, escapeXml } from './xml.ts';
 import { CALDAV, DAV, NAMESPACES } from './xml-names.ts';
 
 /**
@@ -81,8 +82,7 @@ async function readSome(collection: Collection, asked: readonly URL[], areListed
   for (const url of asked) {
     const member = answered.get(comparablePath(url));
     if (member === undefined) missing.push(url);
-    const stored = member === undefined ? null : storedObject(url, member);
-    // Parsing an object with much users' content takes a while.
+    const stored = member === undefined ? null : await storedObject(url, member);
     await setImmediate();
     if (stored !== null) found.push(stored);
   }
@@ -156,17 +156,36 @@ async function get(collection: Collection, url: URL): Promise<StoredObject | nul
     return { url, etag: null, content: null };
   }
   if (answer.status !== 200) throw readRefused(answer.status);
-  return parsed(url, answer.headers.get('etag'), answer.body);
+  return parsed(url, answer.headers.get('etag'), await objectText(answer.body));
+}
+
+/** Decodes a calendar object, of which the rest is left out if it is longer than any that is read. */
+async function objectText(body: Body): Promise<string> {
+  let text = '';
+  for (const part of decoded(body)) {
+    text += part;
+    if (text.length > MOST_CHARACTERS) break;
+    await setImmediate();
+  }
+  return text;
+}
+
+async function inTurns<Result>(work: Pieces<Result>): Promise<Result> {
+  for (;;) {
+    const step = work.next();
+    if (step.done === true) return step.value;
+    await setImmediate();
+  }
 }
 
 /** A calendar without events is readable, but holds tasks or other components. */
-function parsed(url: URL, etag: string | null | undefined, text: string): StoredObject {
-  const content = fromCalendarObject(text);
-  const isOther = /^BEGIN:VCALENDAR/im.test(text) && !/^BEGIN:VEVENT/im.test(text);
+async function parsed(url: URL, etag: string | null | undefined, text: string): Promise<StoredObject> {
+  const content = text.length > LONGEST_PIECE ? await inTurns(readCalendarObject(text)) : fromCalendarObject(text);
+  const isOther = content === null && /^BEGIN:VCALENDAR/im.test(text) && !/^BEGIN:VEVENT/im.test(text);
   return { url, etag: strongTag(etag), content, ...(content !== null || isOther ? {} : { isUnreadable: true }) };
 }
 
-function storedObject(url: URL, member: DavMember): StoredObject | null {
+async function storedObject(url: URL, member: DavMember): Promise<StoredObject | null> {
   if (member.status === 404 || member.status === 410) return null;
   // The object exists, but this connection has no read access: a foreign object in a shared calendar.
   if (member.status === 403) return { url, etag: null, content: null };

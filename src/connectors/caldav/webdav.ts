@@ -15,7 +15,7 @@ import {
   MOST_MEMBERS,
   MOST_URL_CHARACTERS,
 } from './limits.ts';
-import { child, childrenOf, multistatusOf, parseXml, type XmlElement } from './xml.ts';
+import { type Body, bytesIn, child, childrenOf, multistatusOf, parseXml, type XmlElement } from './xml.ts';
 import { DAV, SABRE } from './xml-names.ts';
 
 /** Includes the private part of the list: suffixes under which a company provides names to customers. */
@@ -97,7 +97,7 @@ export interface DavResponse {
   url: URL;
   status: number;
   headers: Headers;
-  body: string;
+  body: Body;
 }
 
 /** One response within a 207. */
@@ -207,7 +207,7 @@ function judged(request: DavRequest, url: URL, response: HttpResponse): DavRespo
   const ambiguous = WRITES.has(request.method);
   if (status === 429) throw errors.make('rate-limited', { status, retryAfterMs });
   if (status >= 502 && status <= 504) throw errors.make('server-unavailable', { status, retryAfterMs, ambiguous });
-  const body = response.body.toString('utf8');
+  const body = response.parts ?? [response.body];
   if (status === 200 && /^\s*<(!doctype html|html)/i.test(startOf(body))) {
     throw errors.make('not-a-caldav-answer', { status, ambiguous });
   }
@@ -215,8 +215,8 @@ function judged(request: DavRequest, url: URL, response: HttpResponse): DavRespo
 }
 
 /** Returns the part of a body that shows its kind. */
-function startOf(body: string): string {
-  return body.slice(0, LONGEST_URL);
+function startOf([first]: Body): string {
+  return Buffer.from(first?.subarray(0, LONGEST_URL) ?? []).toString();
 }
 
 /**
@@ -314,8 +314,8 @@ const IN_TRASH_BIN = /into the trashbin/i;
 const NO_CONDITION = /}(responsedescription|if-(none-)?match)$/;
 
 /** Parses the body of a refusal, also within a 207. An unreadable or oversized body results in a problem without details. */
-export function readProblem(body: string): DavProblem {
-  const error = errorIn(tryParse(body));
+export function readProblem(body: Body): DavProblem {
+  const error = errorIn(bytesIn(body) > LONGEST_PROBLEM ? null : tryParse(Buffer.concat(body).toString()));
   if (error === undefined) return { conditions: [], href: null, detail: '' };
   const conditions = error.children.filter(({ name }) => !name.startsWith(SABRE) && !NO_CONDITION.test(name));
   return {
@@ -332,7 +332,7 @@ function errorIn(root: XmlElement | null): XmlElement | undefined {
 }
 
 function tryParse(body: string): XmlElement | null {
-  if (body.length > LONGEST_PROBLEM || !body.trimStart().startsWith('<')) return null;
+  if (!body.trimStart().startsWith('<')) return null;
   try {
     return parseXml(body);
   } catch {

@@ -1,17 +1,21 @@
+import { StringDecoder } from 'node:string_decoder';
 import { answerTooLarge } from '../../http/transport.ts';
 import { message } from '../../messages/message.ts';
 import type { MirrorError } from '../../model/errors.ts';
 import { atOnce, type Pieces } from '../../model/pieces.ts';
+import { MOST_CHARACTERS } from '../icalendar.ts';
 import { errors } from './errors.ts';
 import {
+  DECODED_AT_ONCE,
   DEEPEST_ELEMENT,
   ELEMENTS_AT_ONCE,
   LONGEST_PIECE,
   LONGEST_TAG,
+  LOOKED_AHEAD,
   MOST_ELEMENTS,
   WORK_PER_CHARACTER,
 } from './limits.ts';
-import { DAV, NAMES, NO_NAMESPACE } from './xml-names.ts';
+import { CALDAV, DAV, NAMES, NO_NAMESPACE } from './xml-names.ts';
 
 /**
  * Element with a resolved namespace: `{DAV:}href`. Only the names and namespaces in {@link NAMES} leave the parser; of any other name its
@@ -42,57 +46,67 @@ const ENTITIES: ReadonlyMap<string, string> = new Map([
  */
 export function parseXml(document: string): XmlElement {
   const tree = new TreeBuilder(document.length, null);
-  atOnce(readInto(tree, document));
+  atOnce(readInto(tree, [document]));
   return tree.end();
 }
 
-function* readInto(tree: TreeBuilder, document: string): Pieces<void> {
-  let at = document.startsWith('\uFEFF') ? 1 : 0;
-  while (at < document.length) {
+/** Body of a response, as received. */
+export type Body = readonly Uint8Array[];
+
+export function bytesIn(body: Body): number {
+  return body.reduce((bytes, part) => bytes + part.length, 0);
+}
+
+/** Decodes a body in parts, since it takes a tenth of a second to join or decode 24 MiB. */
+export function* decoded(body: Body): Generator<string, void> {
+  const decoder = new StringDecoder();
+  for (const part of body) {
+    for (let at = 0; at < part.length; at += DECODED_AT_ONCE)
+      yield decoder.write(part.subarray(at, at + DECODED_AT_ONCE));
+  }
+  yield decoder.end();
+}
+
+/** Only a section of the document is in memory as text, which continues behind the longest tag or piece. */
+function* readInto(tree: TreeBuilder, document: Iterable<string>): Pieces<void> {
+  const parts = document[Symbol.iterator]();
+  let [section, at, isStart, isWhole, isInCdata] = ['', 0, true, false, false];
+  for (;;) {
     if (tree.isDue()) yield;
-    const next = document.indexOf('<', at);
-    const end = next < 0 ? document.length : next;
-    if (end - at > LONGEST_PIECE) yield* readLong(tree, document, [at, end], decodeEntities);
-    else if (end > at) tree.text(decodeEntities(withLineFeeds(document.slice(at, end)), tree));
-    if (next < 0) break;
-    if (document.startsWith('<![CDATA[', next)) {
+    if (!isWhole && section.length - at < LOOKED_AHEAD) {
+      const { value = '', done = false } = parts.next();
+      [section, at, isWhole] = [section.slice(at) + value, 0, done];
+      if (isStart && section.startsWith('\uFEFF')) at = 1;
+      isStart &&= section === '';
+      continue;
+    }
+    if (at >= section.length) break;
+    const end = pieceEnd(section, at, isInCdata ? ']]>' : '<');
+    if (end > at) {
+      const piece = withLineFeeds(section.slice(at, end));
+      tree.text(isInCdata ? piece : decodeEntities(piece, tree));
+      at = end;
+    } else if (isInCdata) [at, isInCdata] = [at + 3, false];
+    else if (section.startsWith('<![CDATA[', at)) {
       tree.count();
-      at = yield* endOfCdata(tree, document, next + 9);
-      yield* readLong(tree, document, [next + 9, at - 3], (text) => text);
+      [at, isInCdata] = [at + 9, true];
     } else {
-      at = readMarkup(document, next, tree);
-      tree.addWork(at - next);
+      at = readMarkup(section, at, tree);
+      tree.addWork(at - end);
     }
   }
+  if (isInCdata) throw errors.make('bad-xml');
 }
 
-function* endOfCdata(tree: TreeBuilder, document: string, from: number): Pieces<number> {
-  for (let at = from; at < document.length; at += LONGEST_PIECE) {
-    const end = document.slice(at, at + LONGEST_PIECE + 2).indexOf(']]>');
-    if (end >= 0) return at + end + 3;
-    tree.addWork(LONGEST_PIECE);
-    yield;
-  }
-  throw errors.make('bad-xml');
-}
-
-/** Reads a text in pieces, of which none splits a reference or a line end. */
-function* readLong(
-  tree: TreeBuilder,
-  document: string,
-  [from, to]: readonly [from: number, to: number],
-  decode: (text: string, tree: TreeBuilder) => string,
-): Pieces<void> {
-  for (let [at, end] = [from, from]; at < to; at = end) {
-    end = Math.min(at + LONGEST_PIECE, to);
-    if (end < to) {
-      const reference = document.slice(end - LONGEST_REFERENCE, end).lastIndexOf('&');
-      if (reference >= 0) end += reference - LONGEST_REFERENCE;
-      if (document[end - 1] === '\r') end -= 1;
-    }
-    tree.text(decode(withLineFeeds(document.slice(at, end)), tree));
-    if (tree.isDue()) yield;
-  }
+/** Returns the end of a piece of text, which splits no reference and no line end. */
+function pieceEnd(section: string, at: number, delimiter: string): number {
+  const longest = at + LONGEST_PIECE;
+  const end = section.slice(at, longest + delimiter.length).indexOf(delimiter);
+  if (end >= 0) return at + end;
+  if (section.length <= longest) return section.length;
+  const reference = section.slice(longest - LONGEST_REFERENCE, longest).lastIndexOf('&');
+  if (reference >= 0) return longest - LONGEST_REFERENCE + reference;
+  return section[longest - 1] === '\r' ? longest - 1 : longest;
 }
 
 /** @returns the end of the markup that starts at a `<`, except CDATA */
@@ -188,7 +202,7 @@ class TreeBuilder {
   #count = 0;
   #work = 0;
 
-  /** @param length characters of the document */
+  /** @param length characters of the document, or of a section that a text would keep in memory */
   constructor(length: number, responses: ParsedResponse[] | null) {
     this.#length = length;
     this.#responses = responses;
@@ -244,7 +258,7 @@ class TreeBuilder {
     this.addWork(text.length);
     const inner = this.#open.at(-1);
     if (inner === undefined && text.trim() !== '') throw errors.make('bad-xml');
-    if (inner?.element != null) inner.element.text += text;
+    if (inner?.element != null && inner.element.text.length <= longestText(inner.element)) inner.element.text += text;
   }
 
   endElement(tag: string): void {
@@ -252,7 +266,7 @@ class TreeBuilder {
     if (ended?.tag !== tag) throw errors.make('bad-xml');
     const { element } = ended;
     if (element === null) return;
-    element.text = withoutDocument(element.text, this.#length);
+    element.text = withoutSection(element.text, this.#length);
     const isResponse = this.#open.length === 1 && element.name === `${DAV}response`;
     if (isResponse && this.#responses !== null) this.#responses.push(parseResponse(element));
     else append(this.#open.at(-1)?.element, element);
@@ -264,6 +278,11 @@ class TreeBuilder {
   }
 }
 
+/** Above this length the rest of a text is left out, since no user of the text accepts its length. */
+function longestText({ name }: XmlElement): number {
+  return name === `${CALDAV}calendar-data` ? MOST_CHARACTERS : LONGEST_PIECE;
+}
+
 function append(parent: XmlElement | null | undefined, element: XmlElement): void {
   if (parent == null) return;
   if (parent.children === NO_CHILDREN) parent.children = [element];
@@ -273,8 +292,8 @@ function append(parent: XmlElement | null | undefined, element: XmlElement): voi
 /** Longest text that V8 copies out of a document; a longer part of a text keeps the whole text in memory. */
 const LONGEST_COPY = 12;
 
-/** Copies a short text of a long document, so that a stored ETag does not keep an answer of many MiB in memory. */
-function withoutDocument(text: string, length: number): string {
+/** Copies a short text of a long section, so that a stored ETag does not keep the section in memory. */
+function withoutSection(text: string, length: number): string {
   const isShare = text.length <= LONGEST_COPY || length <= LONGEST_PIECE || text.length * 4 > length;
   return isShare ? text : Buffer.from(text, 'utf16le').toString('utf16le');
 }
@@ -349,10 +368,10 @@ interface ParsedPart {
  * Parses a 207 in parts, of which each takes about a millisecond. A part is not kept.
  * @throws MirrorError `contract`, codes `bad-xml` and `answer-too-large`
  */
-export function* multistatusOf(body: string): Generator<ParsedPart, void> {
+export function* multistatusOf(body: Body): Generator<ParsedPart, void> {
   const responses: ParsedResponse[] = [];
-  const tree = new TreeBuilder(body.length, responses);
-  for (const _ of readInto(tree, body)) yield { syncToken: null, responses: responses.splice(0) };
+  const tree = new TreeBuilder(Math.min(bytesIn(body), DECODED_AT_ONCE), responses);
+  for (const _ of readInto(tree, decoded(body))) yield { syncToken: null, responses: responses.splice(0) };
   yield { syncToken: child(tree.end(), `${DAV}sync-token`)?.text.trim() || null, responses };
 }
 

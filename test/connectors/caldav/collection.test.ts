@@ -27,7 +27,7 @@ function pageOf(members: DavMember[], syncToken: string | null = null, truncated
 }
 
 function refusal(status: number, body = ''): DavResponse {
-  return { url: CALENDAR, status, headers: new Headers(), body };
+  return { url: CALENDAR, status, headers: new Headers(), body: [Buffer.from(body)] };
 }
 
 /** A calendar whose server gives these answers one after the other; the last one again and again. */

@@ -144,6 +144,8 @@ const member = fc
       `<response><href>/a</href><href>/b</href><propstat><prop>${properties.join('')}</prop><status>HTTP/1.1 ${status}</status></propstat></response>`,
   );
 
+const partsOf = (text: string) => multistatusOf([Buffer.from(text)]);
+
 test('a 207 is the same whether it is read in one part or in many', () => {
   const pause = '<!---->'.repeat(ELEMENTS_AT_ONCE);
   const long = '<!-- -->'.repeat(LONGEST_PIECE / 8 + 1);
@@ -152,7 +154,7 @@ test('a 207 is the same whether it is read in one part or in many', () => {
       const whole = (between: string) => {
         const inner = [...responses, '<sync-token> t </sync-token>'].join(between);
         const parts = [
-          ...multistatusOf(
+          ...partsOf(
             `<multistatus xmlns="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav">${inner}${between}</multistatus>`,
           ),
         ];
@@ -187,15 +189,35 @@ test('a long text is the same as its parts, wherever a reference or a line end i
   );
 });
 
+test('a body is the same in parts of any length', () => {
+  const document = `<multistatus xmlns="DAV:"><sync-token>é😀€</sync-token></multistatus>`;
+  const bytes = Buffer.from(document);
+  fc.assert(
+    fc.property(fc.array(fc.nat({ max: bytes.length }), { maxLength: 9 }), (cuts) => {
+      const bounds = [0, ...cuts.toSorted((one, other) => one - other), bytes.length];
+      const body = bounds.slice(1).map((end, index) => bytes.subarray(bounds[index], end));
+      expect([...multistatusOf(body)].at(-1)).toEqual([...partsOf(document)].at(-1));
+      expect([...multistatusOf(body)].at(-1)).toMatchObject({ syncToken: 'é😀€' });
+    }),
+  );
+});
+
+test('a text above its limit keeps a length that no user of the text accepts', () => {
+  const long = 'x'.repeat(20 * LONGEST_PIECE);
+  const [part] = [...partsOf(`<multistatus xmlns="DAV:"><sync-token>${long}</sync-token></multistatus>`)].slice(-1);
+  expect(part?.syncToken?.length).toBeGreaterThan(LONGEST_PIECE);
+  expect(part?.syncToken?.length).toBeLessThanOrEqual(2 * LONGEST_PIECE);
+});
+
 test('a short text of a long document keeps its content', () => {
   const text = '"an ETag of some length 😀"';
   const padding = ' '.repeat(4 * LONGEST_PIECE);
-  const parts = multistatusOf(`<multistatus xmlns="DAV:"><sync-token>${text}</sync-token>${padding}</multistatus>`);
+  const parts = partsOf(`<multistatus xmlns="DAV:"><sync-token>${text}</sync-token>${padding}</multistatus>`);
   expect([...parts].at(-1)).toMatchObject({ syncToken: text });
 });
 
 test('a 207 that is no XML is refused', () => {
-  const read = (text: string) => [...multistatusOf(text)];
+  const read = (text: string) => [...partsOf(text)];
   for (const rest of [' ', ' '.repeat(5 * LONGEST_PIECE), '<![CDATA[', `<![CDATA[${' '.repeat(LONGEST_PIECE)}`]) {
     expect(() => read(`<multistatus>${rest}`)).toThrow(expect.objectContaining({ code: 'bad-xml', actor: 'contract' }));
   }

@@ -47,14 +47,14 @@ const xml: Parser = {
   longestBytes: LARGEST_ANSWER_BYTES,
   async read(input) {
     const text = input.toString();
-    readProblem(text);
+    readProblem([input]);
     const response = { status: 207, headers: new Headers(), retryAfterMs: null, body: input };
     const http = { send: async () => response, open: never, asFetch: never };
     const session = new DavSession(
       { http: http as never, authorizer: { header: async () => 'a', renew: async () => 'a', quotaUser: null } },
       new URL('https://dav.example/cal/'),
     );
-    await withOwnStatus({ ...response, url: new URL('https://dav.example/cal/'), body: text }).catch(declared);
+    await withOwnStatus({ ...response, url: new URL('https://dav.example/cal/'), body: [input] }).catch(declared);
     const asked = { method: 'PROPFIND', url: new URL('https://dav.example/cal/') } as const;
     const answer = await session.ask(asked, new AbortController().signal);
     if (isMultistatus(answer)) void answer.members.length;
