@@ -6,7 +6,7 @@ import { DavSession } from '../../src/connectors/caldav/webdav.ts';
 import { htmlToText } from '../../src/connectors/outlook-calendar/html.ts';
 import { readJson } from '../../src/http/answer.ts';
 import { createHttpClient, MEBIBYTE } from '../../src/http/client.ts';
-import { inPieces } from '../../src/jobs/in-pieces.ts';
+import { inPieces } from '../../src/http/in-pieces.ts';
 import { CacheBudget } from '../../src/model/cache.ts';
 import { eachInPieces } from '../../src/model/pieces.ts';
 import type { Appointment } from '../../src/model/records.ts';

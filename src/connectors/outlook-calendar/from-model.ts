@@ -23,7 +23,7 @@ import {
 } from '../event-content.ts';
 import { fromRevisionText, isTagOfAnother, KEY_FORM, toRevisionText, withRevision } from '../owner.ts';
 import { htmlToText } from './html.ts';
-import { LONGEST_LINE, NO_RECORD, PROPERTIES } from './limits.ts';
+import { LONGEST_BODY, LONGEST_LINE, NO_RECORD, PROPERTIES } from './limits.ts';
 import { type EventHead, eventContentSchema, eventHeadSchema, eventIdSchema } from './schemas.ts';
 
 /** Outlook always accepts this zone. */
@@ -153,6 +153,7 @@ export function readOwnEvent(
   const key = [values.key, transactionId, storedKey].find((one) => KEY_FORM.test(one ?? '')) ?? null;
   const isMarked = values.ownerTag === ownerTag;
   if (!isMarked && (isTagOfAnother(ownerTag, values.ownerTag) || key === null)) return null;
+  if ((head.data.body?.content.length ?? 0) > LONGEST_BODY) return unreadEvent(event, values.key ?? key);
   const wording = readDescription(bodyText(head.data.body), values.notes, 'plain');
   const presets = readPresets(head.data, values.presets);
   const sealedRecordId = values.sealedRecordId === NO_RECORD ? null : (values.sealedRecordId ?? null);

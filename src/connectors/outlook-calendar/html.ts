@@ -24,8 +24,10 @@ export function htmlToText(html: string): string {
   let isAfterBreak = false;
   for (let at = 0; at < visible.length; ) {
     const tagAt = indexOr(visible, '<', at, visible.length);
-    const piece = visible.slice(at, tagAt).replaceAll(/\s+/g, (space) => (/[\r\n]/.test(space) ? ' ' : space));
-    line += isAfterBreak && piece.startsWith(' ') ? piece.slice(1) : piece;
+    if (tagAt > at) {
+      const piece = visible.slice(at, tagAt).replaceAll(/\s+/g, (space) => (/[\r\n]/.test(space) ? ' ' : space));
+      line += isAfterBreak && piece.startsWith(' ') ? piece.slice(1) : piece;
+    }
     const end = visible.indexOf('>', tagAt);
     if (end < 0) line += visible.slice(tagAt);
     isAfterBreak = end >= 0 && matchesAt(BREAK, visible, tagAt);

@@ -82,6 +82,9 @@ export const EARLIER_BY_MS = 5 * SECOND_MS;
  */
 export const LONGEST_LINE = 255;
 
+/** Characters of a body that is read, with its tags: twenty milliseconds at most. An event with more is unreadable and stays as it is. Own choice. */
+export const LONGEST_BODY = 200_000;
+
 /** Set of clinic-mirror's named properties: a random GUID that must never change, since events are searched by these properties. */
 const PROPERTY_SET = '9c8d4f1e-5b7a-4e0c-a3d6-2f71b86e40d5';
 

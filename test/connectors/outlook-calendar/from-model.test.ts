@@ -50,6 +50,13 @@ describe('an event in an unknown form', () => {
     expect(toRemoteItem(readOwnEvent(stored(itemWith(), damaged), scope, STAMP.key)!)).toMatchObject(unread);
     expect(read(stored(itemWith(), damaged))).toBeNull();
   });
+
+  test('exists with a body of more than 200,000 characters, which is not read', () => {
+    const withBody = (length: number) => ({ body: { contentType: 'html', content: '<b>'.padEnd(length, 'x') } });
+    const long = read(stored(itemWith(), withBody(200_001)));
+    expect(toRemoteItem(long!)).toMatchObject({ key: STAMP.key, remoteId: 'AAkALg', item: null, unreadable: true });
+    expect(read(stored(itemWith(), withBody(200_000)))?.unreadable).toBeUndefined();
+  });
 });
 
 describe('an item as an event', () => {
