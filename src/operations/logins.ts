@@ -89,7 +89,7 @@ export const LOGIN_OPERATIONS = {
     auditResult: ({ revocation }) => ({ revocation }),
   }),
   listLoginLinks: operation({
-    summary: 'list unused links from login --link, with creator and expiry',
+    summary: 'list unused connection links, with creator and expiry',
     level: 'operator',
     input: z.strictObject({ tenant }),
     output: z.object({

@@ -84,7 +84,7 @@ export const TENANT_OPERATIONS = {
       },
       {
         name: 'problems',
-        about: 'Current and expected problems, who must act, and the next action',
+        about: 'Current and expected problems, the responsible person, and the next action',
         fixed: { problems: true },
         output: statusReply.pick({ at: true, problems: true }),
       },
