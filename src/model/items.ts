@@ -19,8 +19,6 @@ export const COLOURS = [
   ...(['deepskyblue', 'gray', 'royalblue', 'green', 'red'] as const),
 ] as const;
 
-export type Colour = (typeof COLOURS)[number];
-
 /** Longest URL of an event, because calendars limit their fields. Our choice. */
 export const LONGEST_URL = 500;
 
