@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { compose } from '../src/composition/compose.ts';
 import { connectors } from '../src/connectors/registry.ts';
 import { status } from '../src/control/status.ts';
-import type { Status } from '../src/control/status-view.ts';
+import type { Status } from '../src/control/status-schemas.ts';
 import { reminderChannels } from '../src/features/reminders/channels/registry.ts';
 import { silentLogger } from '../src/log/logger.ts';
 import { loadConfiguration } from '../src/settings/configuration-files.ts';

@@ -28,6 +28,7 @@ import {
   wholeTenantBreaches,
 } from './support/architecture.ts';
 import { filesBelow, sourceFilesBelow } from './support/project-files.ts';
+import { schemaPairs } from './support/schema-pairs.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -74,6 +75,14 @@ describe('the project', () => {
     ).toEqual([]);
   });
 
+  test('a type with the keys of a schema is inferred from the schema', () => {
+    const paths = files.map(({ path }) => path).filter((path) => path.startsWith('src/'));
+    const pairs = schemaPairs(new Map(paths.map((path) => [path, readFileSync(root + path, 'utf8')])));
+    const found = pairs.map(({ name, type, schemas }) => ({ name: `${type.replace(/:\d+$/, '')} ${name}`, schemas }));
+    expect(found.filter(({ name }) => NO_PAIRS[name] === undefined)).toEqual([]);
+    expect(found.map(({ name }) => name).sort()).toEqual(Object.keys(NO_PAIRS).sort());
+  });
+
   test('no name contains an ambiguous word: the glossary gives the replacement', () => {
     const scripts = filesBelow('src').filter((path) => path.endsWith('.lua'));
     const sources = [
@@ -84,6 +93,26 @@ describe('the project', () => {
     expect(found).toEqual([]);
   });
 });
+
+/** Types whose keys equal those of a schema by accident: the schema describes other data. */
+const NO_PAIRS: Readonly<Record<string, string>> = {
+  'src/clinic/write/writing.ts FieldValue': 'a value for a message, not an option of a CRM',
+  'src/connectors/fitting.ts ListOption': 'an option after defaults; vendors omit labels',
+  'src/connectors/fitting.ts PropertyRule': 'the limits of any CRM; a description is one of their sources',
+  'src/control/activity.ts AuditLogFilter': 'the common result of two inputs: text of a command, numbers of the API',
+  'src/control/logins.ts TenantConnection': 'a configured connection, not the input of an operation',
+  'src/features/reminders/store.ts ChannelClosing': 'of a channel, not of an endpoint; features share nothing',
+  'src/features/reminders/texts/texts.ts TextTemplate': 'a default text; settings can omit the subject',
+  'src/http-server/pages/configuration.ts DiffLine': 'a line of a text, not a value of a field',
+  'src/jobs/stream-memory.ts ListSize': 'the size of a list, not the replies of patients',
+  'src/model/credentials.ts Account': 'the real account, not the required one',
+  'src/model/items.ts Refusal': 'of any CRM; a description has defaults',
+  'src/profile-finder/lists.ts WindowFound': 'parameters of a request, not the quiet hours',
+  'src/settings/configuration.ts RefusedChange': 'faults of a refused file, not their number',
+  'src/state/sealing.ts SealingKey': 'the bytes of a key, not their location in the settings',
+  'src/sync/absence.ts Confirmations': 'results by stream, not a description of a CRM',
+  'src/sync/guard.ts DeletionLimit': 'numbers of the pure guard; answers and settings repeat share and count',
+};
 
 function connectorRule(files: SourceFile[]): string[] {
   return connectorBreaches(files, filesBelow('src/connectors'));
@@ -173,6 +202,30 @@ describe('a breach is reported', () => {
     expect(patientBreaches(files)).toEqual([
       'src/connectors/one/a.ts:1 imports src/model/records.ts: this module must not receive patients',
       'src/features/reminders/channels/sms/a.ts:1 imports src/model/patient-facts.ts: this module must not receive patients',
+    ]);
+  });
+
+  test('a type with the keys of a schema, in any order, inherited or spread', () => {
+    const pairs = schemaPairs(
+      new Map([
+        ['src/model/base.ts', 'export const base = { id: z.string() };\nexport interface Base {\n  id: string;\n}\n'],
+        [
+          'src/model/schemas.ts',
+          'const line = z.object({ ...base, at: z.number() });\nconst other = z.object({ id, to });\n',
+        ],
+        ['src/model/line.ts', 'export interface Line extends Base {\n  at: number;\n}\n'],
+        ['src/model/alias.ts', 'type Alias = { at: number; id: string };\n'],
+        [
+          'src/model/none.ts',
+          'interface Longer { at: number; id: string; to: string }\ninterface Acting { at: number; id(): string }\n',
+        ],
+        ['src/model/inferred.ts', 'type Inferred = z.infer<typeof line>;\n'],
+      ]),
+    );
+    const schemas = ['src/model/schemas.ts:1'];
+    expect(pairs).toEqual([
+      { name: 'Line', type: 'src/model/line.ts:1', schemas },
+      { name: 'Alias', type: 'src/model/alias.ts:1', schemas },
     ]);
   });
 

@@ -3,7 +3,7 @@ import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import type { StateProbe } from '../control/doctor.ts';
 import type { inEnglish } from '../control/findings.ts';
 import type { Installation } from '../control/installation.ts';
-import { toJson } from '../operations/schemas.ts';
+import { toJson } from '../model/schemas.ts';
 import type { ProfileCheck } from '../profile-finder/check-spec.ts';
 import { type Asked, type Print, stateWord } from './output.ts';
 import { wrap } from './table.ts';

@@ -1,15 +1,10 @@
 import type { Command } from 'commander';
+import type { TenantConnection } from '../control/logins.ts';
 import { LOGIN_OPERATIONS } from '../operations/logins.ts';
 import { contextOf, type OperationCommands } from './operation-commands.ts';
 import { type Asked, wholeNumber } from './output.ts';
 import type { OpenInstallation } from './outside.ts';
 import { renderTime, wrap } from './table.ts';
-
-/** A connection of a tenant; `clinic` is the connection to the clinic. */
-interface Login {
-  tenant: string;
-  connection: string;
-}
 
 interface Choice extends Asked {
   device?: boolean;
@@ -36,7 +31,7 @@ export function addLogin(program: Command, commands: OperationCommands): void {
 async function showLink(
   { outside, print }: OperationCommands,
   open: OpenInstallation,
-  login: Login,
+  login: TenantConnection,
   { hours = null, ...asked }: Omit<Choice, 'hours'> & { hours?: number | null },
 ): Promise<void> {
   const signals = { stop: outside.signal, abort: outside.signal };
@@ -51,7 +46,7 @@ async function showLink(
 async function login(
   { outside, print }: OperationCommands,
   { acting, ...open }: OpenInstallation,
-  { tenant, connection }: Login,
+  { tenant, connection }: TenantConnection,
   { device = false, ...asked }: Choice,
 ): Promise<void> {
   const services = await open.services();
@@ -108,7 +103,7 @@ export function askToOpen(url: string): string {
 }
 
 /** Result of a `login` command. */
-interface LoginReport extends Login {
+interface LoginReport extends TenantConnection {
   account: string;
   isUnconfirmed: boolean;
   missingScopes: readonly string[];

@@ -1,7 +1,7 @@
 import type { Revocation } from '../control/logins.ts';
 import type { OPERATIONS, OperationName } from '../features/operations.ts';
+import { toJson } from '../model/schemas.ts';
 import type { InputOf, ResultOf } from '../operations/operation.ts';
-import { toJson } from '../operations/schemas.ts';
 import { renderTime } from './table.ts';
 
 /** Renders the result of an operation for a terminal. */

@@ -6,8 +6,8 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { Installation } from '../control/installation.ts';
 import { render, type Text } from '../messages/message.ts';
 import { DISGUISES } from '../messages/shown.ts';
+import { toJson } from '../model/schemas.ts';
 import type { Progress } from '../model/tasks.ts';
-import { toJson } from '../operations/schemas.ts';
 
 /** Layout of output for a terminal, a file or a pipe. */
 interface OutputOptions {

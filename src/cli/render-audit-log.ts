@@ -1,5 +1,4 @@
-import type { ActFacts, AuditEntry } from '../model/acts.ts';
-import type { AuditLogCheck } from '../state/audit-log.ts';
+import type { ActFacts, AuditEntry, AuditLogCheck } from '../model/acts.ts';
 import { renderTable, renderTime, wrap } from './table.ts';
 
 /** Begin and end of an action. */

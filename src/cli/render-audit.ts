@@ -1,7 +1,7 @@
-import type { AuditView } from '../control/audit.ts';
+import type { AuditView } from '../control/status-schemas.ts';
 import { fieldName } from '../documents/names.ts';
 import type { Duplicate, DuplicatesView } from '../features/match/schemas.ts';
-import type { DriftReport } from '../state/targets.ts';
+import type { DriftReport } from '../model/run-schemas.ts';
 import { firstRows } from './output.ts';
 import { renderTable, renderTime, wrap } from './table.ts';
 

@@ -1,9 +1,9 @@
-import type { ForgetPreview } from '../features/forget/forget.ts';
+import type { ForgetPreview } from '../features/forget/schemas.ts';
 import type { HOLD_OPERATIONS } from '../features/holds/operations.ts';
 import type { MatchView } from '../features/match/propose.ts';
 import type { MatchResult } from '../features/match/schemas.ts';
+import type { TenantRun, UndoResult, UndoView } from '../features/undo/schemas.ts';
 import { UNDO_RESULTS } from '../features/undo/texts.ts';
-import type { TenantRun, UndoResult, UndoView } from '../features/undo/undo.ts';
 import type { ErasedTraces, ForgetReceipt, ForgetWarning } from '../model/forgetting.ts';
 import type { ResultOf } from '../operations/operation.ts';
 import { firstRows } from './output.ts';

@@ -1,5 +1,4 @@
-import { DECISIONS } from '../control/explain.ts';
-import type { FailingRecord, HealthView, TargetHealth } from '../control/health.ts';
+import { DECISIONS, type FailingRecord, type HealthView, type TargetHealth } from '../control/record-schemas.ts';
 import { fieldName } from '../documents/names.ts';
 import { render } from '../messages/message.ts';
 import { sentenceOfRemark } from '../model/snapshots.ts';

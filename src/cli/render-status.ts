@@ -1,13 +1,12 @@
-import type { ConnectionStatus } from '../control/installation.ts';
-import {
-  type DriftPolicy,
-  DURABILITY_UNSUPPORTED,
-  type RemovedStatus,
-  type Status,
-  storageText,
-  type TargetStatus,
-  type TenantStatus,
-} from '../control/status-view.ts';
+import type {
+  ConnectionStatus,
+  DriftPolicy,
+  RemovedStatus,
+  Status,
+  TargetStatus,
+  TenantStatus,
+} from '../control/status-schemas.ts';
+import { DURABILITY_UNSUPPORTED, storageText } from '../control/status-view.ts';
 import { message, render } from '../messages/message.ts';
 import { sentenceOfRemark } from '../model/snapshots.ts';
 import { SYNC_HEALTH_WORDS, syncWords } from '../model/sync-state.ts';

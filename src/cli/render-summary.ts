@@ -1,7 +1,8 @@
-import type { Status, TenantStatus } from '../control/status-view.ts';
+import type { Status, TenantStatus } from '../control/status-schemas.ts';
 import { message, render } from '../messages/message.ts';
 import { groupsOf, type Problem } from '../model/problems.ts';
-import { SYNC_HEALTH_WORDS, type SyncState } from '../model/sync-state.ts';
+import type { SyncState } from '../model/schemas.ts';
+import { SYNC_HEALTH_WORDS } from '../model/sync-state.ts';
 import type { Instant } from '../model/time.ts';
 import { firstRows, stateWord } from './output.ts';
 import { IN_SYNC_AS_OF, renderAge, renderTable, renderTime, wrap } from './table.ts';

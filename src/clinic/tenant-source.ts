@@ -1,6 +1,7 @@
 import { MirrorError } from '../model/errors.ts';
 import type { Agenda, Appointment, Invoice, Location, Patient, Treatment } from '../model/records.ts';
-import type { AppointmentSnapshot, Lookup, ReadingRemark, Snapshot } from '../model/snapshots.ts';
+import type { ReadingRemark } from '../model/run-schemas.ts';
+import type { AppointmentSnapshot, Lookup, Snapshot } from '../model/snapshots.ts';
 import { type Clock, HOUR_MS, type Instant } from '../model/time.ts';
 import type { Report } from '../model/triggers.ts';
 import { cutRecords, readingVisits } from '../model/visits.ts';

@@ -1,5 +1,5 @@
 import { WRONG_USER } from '../clinic/read/users.ts';
-import type { ConnectionPause, ConnectionStatus } from '../control/installation.ts';
+import type { ConnectionPause, ConnectionStatus } from '../control/status-schemas.ts';
 import type { HttpClient } from '../http/client.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';

@@ -1,9 +1,9 @@
-import type { Forecast } from '../control/installation.ts';
+import type { Forecast } from '../control/status-schemas.ts';
 import { lookAtCertificate } from '../http/certificate.ts';
 import { inPieces } from '../http/in-pieces.ts';
 import { pinnedLookup } from '../http/pinned.ts';
 import { eachInPieces, slices } from '../model/pieces.ts';
-import type { Ending, QuotaStatus } from '../model/problems.ts';
+import type { Ending, QuotaStatus } from '../model/state-schemas.ts';
 import { type Clock, DAY_MS, type Instant } from '../model/time.ts';
 import { readCertificate } from '../oauth/assertion.ts';
 import type { Configuration, TenantConfiguration } from '../settings/configuration.ts';

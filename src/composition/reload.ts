@@ -5,6 +5,7 @@ import { inPieces } from '../http/in-pieces.ts';
 import type { Logger } from '../log/logger.ts';
 import { message, render } from '../messages/message.ts';
 import { asMirrorError, isRedisFault } from '../model/errors.ts';
+import type { RefusedFiles, RunningConfiguration } from '../model/state-schemas.ts';
 import { type Clock, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import {
@@ -19,7 +20,6 @@ import type { ConfigurationFiles } from '../settings/configuration-files.ts';
 import { type FileStamps, isSameStamps } from '../settings/list-files.ts';
 import type { ManagedTenants } from '../settings/managed-tenant.ts';
 import type { ManagedSnapshot } from '../state/managed-tenants.ts';
-import type { RefusedFiles, RunningConfiguration } from '../state/reports.ts';
 import { principalOfDaemon } from './acts.ts';
 import type { Composition } from './compose.ts';
 

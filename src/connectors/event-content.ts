@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { z } from 'zod';
-import { type CalendarItem, COLOURS, type Presets } from '../model/items.ts';
+import { type CalendarItem, type Presets, presetsSchema } from '../model/items.ts';
 import type { Operation } from '../model/operations.ts';
 
 /** Parts of an event's description: the text of the last write, and users' text. */
@@ -189,14 +188,6 @@ function withoutEnd(part: string): string {
 function digestOf(signs: readonly string[]): string {
   return createHash('sha256').update(signs.join('')).digest().subarray(0, 8).toString('base64url');
 }
-
-const presetsSchema = z.strictObject({
-  colour: z.enum(COLOURS).exactOptional(),
-  category: z.string().exactOptional(),
-  reminderMinutes: z.union([z.number(), z.literal('none')]).exactOptional(),
-  pageUrl: z.string().exactOptional(),
-  teleVisitUrl: z.string().exactOptional(),
-});
 
 export type PresetName = keyof Presets;
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { message, type Text } from '../messages/message.ts';
-import type { AccessRights } from '../model/acts.ts';
+import type { AccessRights, AccessToken } from '../model/acts.ts';
 import { clientShares } from '../model/client-shares.ts';
 import { MirrorError } from '../model/errors.ts';
 import { type Clock, DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
@@ -9,7 +9,6 @@ import type { AuthorizationServer } from '../oauth/server.ts';
 import type { AccessSettings, OidcSettings } from '../settings/access-schema.ts';
 import type {
   AccessCounts,
-  AccessToken,
   AccessTokenStore,
   AccountRegistry,
   PassphraseStore,

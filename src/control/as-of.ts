@@ -1,6 +1,6 @@
 import type { Instant } from '../model/time.ts';
 import { CLOCKS_APART_MS } from './installation-problems.ts';
-import type { TenantStatus } from './status-view.ts';
+import type { TenantStatus } from './status-schemas.ts';
 
 /**
  * Returns a tenant without times in the future. A host whose clock was ahead stored them; they prove nothing, even after the clock was

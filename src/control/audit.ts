@@ -1,24 +1,8 @@
 import { auditTarget } from '../jobs/audit.ts';
 import type { Progress } from '../model/tasks.ts';
-import type { DriftReport, TargetFailure } from '../state/targets.ts';
 import { type Installation, pausedError, requireTenant } from './installation.ts';
 import { tryWhatWaits } from './resume.ts';
-
-/** Result of an audit on demand for one target. */
-interface AuditedTarget {
-  target: string;
-  policy: 'repair' | 'keep' | 'report';
-  /** Null without a check: the target is being written, backs off, failed, or was never written. */
-  drift: DriftReport | null;
-  /** Failure that prevented the check; null for a checked, busy or new target. */
-  failure: Pick<TargetFailure, 'code' | 'message' | 'remedy'> | null;
-}
-
-/** Result of an audit on demand. */
-export interface AuditView {
-  tenant: string;
-  targets: AuditedTarget[];
-}
+import type { AuditView } from './status-schemas.ts';
 
 /** Returns whether every target was checked. */
 export function isLookedAt({ targets }: AuditView): boolean {

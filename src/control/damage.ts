@@ -1,6 +1,6 @@
 import { message } from '../messages/message.ts';
 import { needsPerson, type Problem } from '../model/problems.ts';
-import type { DamagedState } from '../state/damaged.ts';
+import type { DamagedState } from '../model/state-schemas.ts';
 import { DAMAGED } from '../state/sealing.ts';
 import type { Installation } from './installation.ts';
 

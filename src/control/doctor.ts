@@ -3,12 +3,12 @@ import type { OpenTenant } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
 import { asMirrorError, isRedisFault, MirrorError } from '../model/errors.ts';
 import { connectionSubject, type Problem, subjectOf } from '../model/problems.ts';
-import { type ReadingRemark, sentenceOfRemark } from '../model/snapshots.ts';
+import { sentenceOfRemark } from '../model/snapshots.ts';
+import type { StateCounterView } from '../model/state-schemas.ts';
 import { withSimilarIds } from '../model/text.ts';
 import { DAY_MS, type Instant, SECOND_MS } from '../model/time.ts';
 import { hostsIn, type NamedHost } from '../settings/outbound-checks.ts';
 import { closingOf, type OpenSecret } from '../settings/secret-reference.ts';
-import type { StateCounterView } from '../state/state-counter.ts';
 import { type Finding, found, invalidTenantFinding, ok, targetFinding } from './findings.ts';
 import { type Installation, requireTenant, settingsLocation } from './installation.ts';
 import { isLoss, lostLogins, textsOfDirectory } from './installation-problems.ts';
@@ -298,7 +298,7 @@ async function* remarkFindings(
     // Read errors are reported by the clinic finding, or by the last cycle.
     .catch(() => signal.throwIfAborted());
   const seen = clinic.remarks();
-  const isSeen = (one: ReadingRemark) => seen.some(({ list, path }) => list === one.list && path === one.path);
+  const isSeen = (one: (typeof seen)[number]) => seen.some(({ list, path }) => list === one.list && path === one.path);
   for (const remark of [...seen, ...(last?.remarks ?? []).filter((one) => !isSeen(one))]) {
     const what = sentenceOfRemark(remark);
     yield {

@@ -1,6 +1,6 @@
 import { type Problem, problemId, tenantsOf } from '../model/problems.ts';
 import { HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
-import type { Status } from './status-view.ts';
+import type { Status } from './status-schemas.ts';
 
 /** A problem that is over, as last seen. */
 export interface EndedProblem extends Problem {

@@ -1,70 +1,22 @@
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { type Message, message, render } from '../messages/message.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
-import type { Link, ReasonCode } from '../model/operations.ts';
+import type { Link } from '../model/operations.ts';
 import type { Hold, PendingChange } from '../model/plan.ts';
 import type { Appointment } from '../model/records.ts';
+import type { SourceView } from '../model/schemas.ts';
 import { hasPassed, type Instant } from '../model/time.ts';
-import type { JournalEffect } from '../state/journal.ts';
 import type { StoredTarget } from '../state/targets.ts';
 import { fieldsByHand } from '../sync/audit.ts';
-import { type Exclusion, exclusionOf, windowOf } from '../sync/mapping-sources.ts';
+import { exclusionOf, windowOf } from '../sync/mapping-sources.ts';
 import { type Installation, requireTenant } from './installation.ts';
-import type { DriftPolicy } from './status-view.ts';
-
-/** The last cycle of a tenant, with or without a clinic read. */
-interface LastCycle {
-  run: string;
-  startedAt: Instant;
-  /** Completeness of the last full read; null after a failed read. */
-  completeness: string | null;
-  /** Code of the error that stopped the cycle. */
-  error: string | null;
-}
-
-/**
- * Result of comparing an appointment with the last write to a target.
- * - `none`: no object exists and no change waits
- * - `same`: equal
- * - `newer`: the clinic has a newer time that is not planned yet
- * - `gone`: the clinic deleted the appointment, and the object still exists
- * - `new`, `differs`, `removal`: the respective change waits
- */
-export type Comparison = 'none' | 'same' | 'newer' | 'gone' | 'new' | 'differs' | 'removal';
-
-/** Change of an appointment's object by a run. */
-export interface WayWrite {
-  at: Instant;
-  effect: JournalEffect;
-  reason: ReasonCode;
-  run: string;
-}
-
-/** Path of an appointment into a target, from comparison to audit. Each step has time and evidence, without contents. */
-interface TargetWay {
-  compared: {
-    /** Time of the last plan of the target; null before the first plan. */
-    at: Instant | null;
-    found: Comparison;
-    /** Names of known differing fields. */
-    fields: string[];
-  };
-  written: {
-    /** Time of the last write, if known. For an object never changed after creation, the time is unknown until an audit. */
-    at: Instant | null;
-    /** Version tag from the target, and the decision number stored on the object. */
-    version: string | null;
-    revision: number | null;
-    /** Changes and removals by runs, newest first. */
-    changes: WayWrite[];
-  };
-  readBack: {
-    /** Time of the last audit; null before the first audit. */
-    at: Instant | null;
-    /** Whether the audit was after the last write; null without a write. */
-    covers: boolean | null;
-  };
-}
+import {
+  DECISIONS,
+  type DecisionCode,
+  type Explanation,
+  type TargetExplanation,
+  type TargetWay,
+} from './record-schemas.ts';
 
 /** Known state of an appointment and its object. */
 interface AppointmentState {
@@ -110,68 +62,6 @@ function comparisonOf(
   const isNewer = clinic !== null && Math.floor(clinic.startAt / 1_000) !== Math.floor(link.startAt / 1_000);
   return isNewer ? { found: 'newer', fields: ['time'] } : { found: 'same', fields: [] };
 }
-
-/** Present state of the appointment in the clinic. */
-export type SourceView =
-  | { state: 'there'; status: string; agenda: string; startAt: Instant; updatedAt: Instant | null }
-  | { state: 'absent' }
-  | { state: 'unusable'; code: string; field: string }
-  | { state: 'unknown'; code: string; message: string };
-
-/** Reason why a target shows or does not show the appointment. */
-export interface TargetExplanation {
-  target: string;
-  connector: string;
-  /** Decision with the rule's code and reason. */
-  decision: { shown: boolean; code: DecisionCode; because: string };
-  /** The last write to the target; null without a write. */
-  link: { startAt: Instant; idAttempt: number; remoteId: string; unmarked?: true } | null;
-  /** Manual changes of the object, and the reaction; null if unknown. */
-  byHand: { done: 'edited' | 'removed'; fields: string[]; policy: DriftPolicy } | null;
-  pending: Pick<
-    PendingChange,
-    'reason' | 'want' | 'attempts' | 'lastError' | 'about' | 'parked' | 'enqueuedAt' | 'dueAt'
-  > | null;
-  holds: Pick<Hold, 'id' | 'kind' | 'state'>[];
-  failure: string | null;
-  /** Comparison, writes and audit. */
-  way: TargetWay;
-}
-
-/** History of an appointment, without contents. */
-export interface Explanation {
-  tenant: string;
-  appointment: string;
-  /** Answer of the clinic for this appointment. */
-  source: SourceView;
-  /** Time of the clinic query. */
-  askedAt: Instant;
-  /** The last full cycle; null before the first cycle. */
-  lastCycle: LastCycle | null;
-  targets: TargetExplanation[];
-}
-
-/** Reasons why a target shows or does not show an appointment. */
-export const DECISIONS = {
-  'tenant-paused': message('decision.tenant-paused'),
-  'target-paused': message('decision.target-paused'),
-  absent: message('decision.absent'),
-  unread: message('decision.unread'),
-  forgotten: message('decision.forgotten'),
-  agenda: message('decision.agenda'),
-  'several-values': message('decision.several-values'),
-  'several-patients': message('decision.several-patients'),
-  treatment: message('decision.treatment'),
-  'blocked-time': message('decision.blocked-time'),
-  status: message('decision.status'),
-  'before-window': message('decision.before-window'),
-  'beyond-window': message('decision.beyond-window'),
-  pinned: message('decision.pinned'),
-  'of-contact': message('decision.of-contact'),
-  shown: message('decision.shown'),
-} satisfies Record<Exclusion, Message> & Record<string, Message>;
-
-export type DecisionCode = keyof typeof DECISIONS;
 
 /** Reads the appointment from the clinic, and its complete stored state. */
 export async function explain(

@@ -1,10 +1,9 @@
 import { message } from '../messages/message.ts';
-import type { Ending, QuotaStatus } from '../model/problems.ts';
 import { needsPerson, type Problem } from '../model/problems.ts';
+import type { Ending, QuotaStatus } from '../model/state-schemas.ts';
 import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
 import { IDLE_LIFE_MS } from '../oauth/due.ts';
-import type { ConnectionStatus } from './installation.ts';
-import type { Status, TargetStatus, TenantStatus } from './status-view.ts';
+import type { ConnectionStatus, Status, TargetStatus, TenantStatus } from './status-schemas.ts';
 
 /** Warning time before the end, but never before two thirds of the lifetime are over. Project choice. */
 const AHEAD_MS = { login: 14 * DAY_MS, certificate: 14 * DAY_MS, secret: 30 * DAY_MS } as const;

@@ -3,76 +3,14 @@ import { planCycle } from '../jobs/plan-cycle.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
-import type { RefusedThere } from '../model/items.ts';
 import type { Link } from '../model/operations.ts';
 import type { Hold, PendingChange } from '../model/plan.ts';
-import type { ReadingRemark } from '../model/snapshots.ts';
 import type { Progress } from '../model/tasks.ts';
-import type { Instant } from '../model/time.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
-import { type ConnectionStatus, type Installation, requireTenant } from './installation.ts';
+import { type Installation, requireTenant } from './installation.ts';
+import type { FailingRecord, HealthView, TargetHealth } from './record-schemas.ts';
 import { heldRecords, type StoredRecordState, stateOfRecord } from './record-states.ts';
 import { pagesOf } from './target-objects.ts';
-
-/** A record whose last write failed, or that requires action. Ids and codes, never contents. */
-export interface FailingRecord {
-  record: string;
-  /** Code of the last failure. */
-  why: string;
-  /** Names of affected fields, rules and permissions, or null. */
-  about: string | null;
-  /** URL of the object's page in the target; null without an object or page. */
-  page: string | null;
-  /** Decision time of the failing change. */
-  sinceAt: Instant;
-  attempts: number;
-  nextTryAt: Instant;
-  /** Retried daily only: requires other data or an operator. */
-  parked: boolean;
-}
-
-/** State of every record of a target. Each record is in one set, in this order: held, failing, pending, changed by hand, excluded, in sync. */
-export interface TargetHealth {
-  target: string;
-  connector: string;
-  stream: OpenTarget['stream'];
-  /** Objects in sync, as far as known. */
-  inSync: number;
-  /**
-   * Objects in sync that the target stores differently than sent, by property: an e-mail address used by a different contact, or the
-   * target's own spelling.
-   */
-  heldOtherwise: Record<string, number>;
-  /** Values left empty by property, such as an invalid telephone number. */
-  unusable: Record<string, number>;
-  /** Records excluded by the target's rules or kept unchanged, with the rule's code. */
-  excluded: { counts: Record<string, number>; records: { record: string; why: string }[] };
-  failing: FailingRecord[];
-  /** Changes in the queue without a failure. */
-  pending: number;
-  /** Objects that a user changed or deleted in the target. */
-  changedByHand: number;
-  /** Ids of records with manual copies, by the last audit. Copies remain until the record is deleted. */
-  copied: readonly string[];
-  /**
-   * Ids of records whose contacts a user blocked in the CRM, by property. The block remains until a user releases the contact in the CRM.
-   */
-  refusedThere: RefusedThere;
-  /** Records on hold until an operator decides. */
-  held: number;
-  /** Reason why the other records are unknown; null after a full read. */
-  unread: string | null;
-}
-
-/** Record lists of a tenant's targets, from the present clinic data and the stored state. */
-export interface HealthView {
-  tenant: string;
-  asOf: Instant;
-  connections: ConnectionStatus[];
-  /** Remarks on the profile after complete reads; absent without remarks. */
-  remarks?: readonly ReadingRemark[];
-  targets: TargetHealth[];
-}
 
 /**
  * Reads the clinic. Lists for each target the records in sync, the excluded records with reasons, and the failing records with times.
@@ -151,7 +89,7 @@ async function evidenceOf(
     held: held.size,
     excluded,
     copied: copies.filter((recordId) => links.has(recordId)),
-    refusedThere,
+    refusedThere: Object.fromEntries(Object.entries(refusedThere).map(([property, ids]) => [property, [...ids]])),
   };
 }
 

@@ -6,7 +6,7 @@ import { shellWord } from '../model/text.ts';
 import type { Instant } from '../model/time.ts';
 import { type HostOutage, type OtherWork, PROBE_EVERY_MS } from '../state/outages.ts';
 import type { Installation } from './installation.ts';
-import type { Incident, TargetStatus, TenantStatus } from './status-view.ts';
+import type { Incident, Retried, TargetStatus, TenantStatus } from './status-schemas.ts';
 
 /** Target states that an unreachable server explains. */
 const FOLDED: ReadonlySet<TargetStatus['reason']> = new Set(['backing-off', 'writes-failed', 'read-failed']);
@@ -83,14 +83,6 @@ function causeIn(text: Text): Text {
 /** Returns whether the incident of a server already reports the problem of a target. */
 export function isFolded(incidents: readonly Incident[], { reason, outage }: TargetStatus): boolean {
   return FOLDED.has(reason) && incidents.some(({ host }) => host === outage);
-}
-
-/** Result of a manual retry. */
-export interface Retried {
-  host: string;
-  /** Tenants and targets that retry now. */
-  tenants: string[];
-  targets: number;
 }
 
 /**

@@ -1,10 +1,9 @@
 import { message, type Text } from '../messages/message.ts';
 import { isRedisFault, MirrorError, STATE_WENT_BACK, storedError } from '../model/errors.ts';
 import { connectionSubject, needsPerson, type Problem } from '../model/problems.ts';
+import type { RunningConfiguration, StateCounterView } from '../model/state-schemas.ts';
 import { type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
-import type { RunningConfiguration } from '../state/reports.ts';
-import type { StateCounterView } from '../state/state-counter.ts';
-import type { Status, TenantStatus } from './status-view.ts';
+import type { Status, TenantStatus } from './status-schemas.ts';
 
 /** Larger differences move the windows of reads and the due times of reminders. Project choice. */
 export const CLOCKS_APART_MS = 30 * SECOND_MS;

@@ -2,9 +2,10 @@ import type { Outages } from '../jobs/outages.ts';
 import type { ShownQueue } from '../jobs/queues.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
-import { type ErrorTexts, MirrorError } from '../model/errors.ts';
-import type { Ending, QuotaStatus } from '../model/problems.ts';
-import type { Clock, Instant } from '../model/time.ts';
+import type { ApprovalRequest } from '../model/acts.ts';
+import { MirrorError } from '../model/errors.ts';
+import type { RedisReadings } from '../model/state-schemas.ts';
+import type { Clock } from '../model/time.ts';
 import {
   type InvalidTenant,
   type RefusedChange,
@@ -12,59 +13,11 @@ import {
   uncheckedError,
 } from '../settings/configuration.ts';
 import type { DamagedStore } from '../state/damaged.ts';
-import type { RedisReadings } from '../state/redis-readings.ts';
 import type { RemovedStore } from '../state/removed.ts';
 import type { AlertStore, ReloadReport } from '../state/reports.ts';
 import type { StateCounter } from '../state/state-counter.ts';
-import type { ApprovalRequest } from '../state/stored-documents.ts';
 import type { UpkeepStore } from '../state/upkeep.ts';
-
-/** State of a connection, with the terms of all interfaces. */
-export interface ConnectionStatus {
-  connection: string;
-  kind: string;
-  /**
-   * - `static`: a connection without tokens, such as a CalDAV password
-   * - `never`: not connected yet
-   * - `no-tenant`: the clinic accepts the connection, but the last cycle found that its user may not work in the tenant
-   * - `unconfirmed`: no operator has confirmed the account
-   * - `retrying`: the provider refused the connection once, and the daemon checks again at `nextTryAt`
-   */
-  state: 'connected' | 'retrying' | 'unconfirmed' | 'needs-login' | 'no-tenant' | 'never' | 'static';
-  reason: string | null;
-  /** Account, from the vendor or the settings; `unknown` if the vendor does not identify the account, null without a user. */
-  account: string | null;
-  sinceAt: Instant | null;
-  nextTryAt: Instant | null;
-  /** Pause after the server refused requests because of a rate limit; null without a pause. */
-  pause: ConnectionPause | null;
-  accessExpiresAt: Instant | null;
-  refreshExpiresAt: Instant | null;
-  /** True if use does not extend the lifetime. */
-  isEndFixed: boolean;
-  /** Time of the grant, and time of the last token; null without tokens. */
-  obtainedAt: Instant | null;
-  usedAt: Instant | null;
-  missingScopes: readonly string[];
-}
-
-/** Pause after a rate limit. */
-export interface ConnectionPause {
-  /** `rate-limited`, or `client-rate-limited` for all connections of a shared client. */
-  code: 'rate-limited' | 'client-rate-limited';
-  sinceAt: Instant;
-  untilAt: Instant;
-}
-
-/** Future risks for the whole installation. */
-export interface Forecast {
-  /** Server certificates as last seen, and secrets with an expiry in the settings. */
-  endings: Ending[];
-  /** Used request budgets of clients. */
-  quotas: QuotaStatus[];
-  /** Reason why Redis might lose data with its present setup, or null. */
-  unkept: { code: string; sentence: string; next: string | null; texts: ErrorTexts } | null;
-}
+import type { ConnectionStatus, Forecast } from './status-schemas.ts';
 
 /** Tenants by id, opened on first access. Iteration opens one tenant at a time. */
 export interface Tenants {

@@ -1,5 +1,6 @@
 import type { Logger } from '../log/logger.ts';
 import { message, type Text } from '../messages/message.ts';
+import type { LoginLink } from '../model/acts.ts';
 import { MirrorError } from '../model/errors.ts';
 import { HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import { accountText, confirmAccount } from '../oauth/accounts.ts';
@@ -17,7 +18,7 @@ import {
 } from '../oauth/login.ts';
 import { loginOnLoopback } from '../oauth/loopback-login.ts';
 import { type Provider, requireSecureUrl } from '../oauth/providers.ts';
-import type { LoginLink, LoginLinks } from '../state/logins.ts';
+import type { LoginLinks } from '../state/logins.ts';
 import { newSecret } from './access.ts';
 
 export type { Revocation };

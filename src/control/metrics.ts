@@ -4,12 +4,12 @@ import type { HttpObserver } from '../http/client.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { asMirrorError, isRedisFault } from '../model/errors.ts';
 import type { Problem } from '../model/problems.ts';
-import type { SyncHealth } from '../model/sync-state.ts';
+import type { SyncHealth } from '../model/schemas.ts';
 import type { Installation } from './installation.ts';
 import { ofRedis } from './installation-problems.ts';
 import { GAUGES, TARGET_GAUGES } from './metric-definitions.ts';
 import type { NotificationResult } from './notifications.ts';
-import type { Status } from './status-view.ts';
+import type { Status } from './status-schemas.ts';
 import { LONGEST_WAIT_MS, openStatuses, type Statuses } from './statuses.ts';
 
 /** Metrics of the daemon. Labels are bounded: configured tenants, targets and connections, and constant call names. */

@@ -1,12 +1,6 @@
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
-
-/** A page of a list. */
-export interface Page<Item> {
-  items: Item[];
-  /** Cursor for the next page; null: last page. */
-  next: string | null;
-}
+import type { Page } from '../model/schemas.ts';
 
 /** Query for a page. */
 export interface PageQuestion {

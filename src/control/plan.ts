@@ -15,7 +15,8 @@ import { fieldTeller, hasPlainTitles } from '../sync/field-changes.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import { asMatchable, findMatches } from './matching.ts';
-import { type SyncResult, syncTenant } from './sync.ts';
+import type { SyncResult } from './status-schemas.ts';
+import { syncTenant } from './sync.ts';
 import { heldObjects } from './target-objects.ts';
 
 /** Reads clinic, state and the affected target objects, and returns the differences. Writes nothing. */

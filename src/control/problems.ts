@@ -8,9 +8,8 @@ import { DAMAGED } from '../state/sealing.ts';
 import { damageProblem } from './damage.ts';
 import { forecastsOfInstallation, forecastsOfLogin, forecastsOfTarget } from './forecasts.ts';
 import { isFolded, problemOf } from './incidents.ts';
-import type { ConnectionStatus } from './installation.ts';
 import { ofLoss, problemsOfHost } from './installation-problems.ts';
-import type { Incident, Status, TenantStatus } from './status-view.ts';
+import type { ConnectionStatus, Incident, Status, TenantStatus } from './status-schemas.ts';
 import { ofReplaced, ofStorage, ofTarget, type Source } from './target-problems.ts';
 
 const STATE = message('subject.state');

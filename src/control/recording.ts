@@ -1,11 +1,11 @@
 import { redact } from '../log/redact.ts';
 import { type Message, message } from '../messages/message.ts';
-import type { ActFacts, ActVerb, AuditDraft, AuditVerb, Principal } from '../model/acts.ts';
+import type { ActFacts, ActVerb, ApprovalRequest, AuditDraft, AuditVerb, Principal } from '../model/acts.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import { type Clock, HOUR_MS } from '../model/time.ts';
 import type { ApprovalSettings } from '../settings/access-schema.ts';
 import type { AuditLog } from '../state/audit-log.ts';
-import type { ApprovalRequest, ApprovalStore } from '../state/stored-documents.ts';
+import type { ApprovalStore } from '../state/stored-documents.ts';
 
 /** Services that record and authorise actions, built by `composition/`. */
 export interface ActServices {

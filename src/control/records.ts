@@ -2,50 +2,15 @@ import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Link } from '../model/operations.ts';
+import type { Page } from '../model/schemas.ts';
 import type { Instant } from '../model/time.ts';
 import type { LinkCursor } from '../state/links.ts';
 import { fieldsByHand } from '../sync/audit.ts';
 import { type Installation, requireTenant } from './installation.ts';
-import { cursorOf, type Page, type PageQuestion, pageOf, readCursor } from './paging.ts';
+import { cursorOf, type PageQuestion, pageOf, readCursor } from './paging.ts';
 import { newestPlan } from './plan.ts';
+import type { RecordLine, RecordList, RecordState } from './record-schemas.ts';
 import { heldRecords, type StoredRecordState, stateOfRecord } from './record-states.ts';
-
-/**
- * State of a record in a target.
- * - `in-sync`: the object is up to date, as far as known
- * - `pending`: in the queue
- * - `failed`: the last write failed
- * - `on-hold`: until an operator decides
- * - `excluded`: by the target's rules, from the last stored plan
- * - `changed-by-hand`: a user changed or deleted the object
- */
-export const RECORD_STATES = ['in-sync', 'pending', 'failed', 'on-hold', 'excluded', 'changed-by-hand'] as const;
-export type RecordState = (typeof RECORD_STATES)[number];
-
-/** A record of a target: ids, codes and field names, never contents. */
-export interface RecordLine {
-  record: string;
-  /** Reason of the state: failure code, kind of hold, exclusion rule or manual change. */
-  code: string | null;
-  /** Names of affected fields, rules and permissions; for a hold, its id. */
-  about: string | null;
-  /** Null without a time, or if unknown. */
-  startAt: Instant | null;
-  /** Begin of the state; null if unknown. */
-  sinceAt: Instant | null;
-  /** Time of the next retry; null without a retry. */
-  nextTryAt: Instant | null;
-}
-
-/** Records of a target in one state. */
-export interface RecordList extends Page<RecordLine> {
-  target: string;
-  state: RecordState;
-  /** Time of the plan with these records; null: now. */
-  asOf: Instant | null;
-  /** Counts of excluded records by rule, if available. Calendars have only counts. Null in other states. */
-  counts: Readonly<Record<string, number>> | null;
-}
 
 /**
  * Lists the records of a target in one state from stored data, without querying clinic or target.

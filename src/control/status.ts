@@ -4,13 +4,13 @@ import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { slices } from '../model/pieces.ts';
 import type { Hold } from '../model/plan.ts';
 import { healthByTenant, type Problem, subjectOf } from '../model/problems.ts';
-import { type FirstSync, type SyncHealth, worseHealth, worstOf } from '../model/sync-state.ts';
+import type { FirstSync, SyncHealth } from '../model/schemas.ts';
+import type { RefusedFiles, Uncertainty } from '../model/state-schemas.ts';
+import { worseHealth, worstOf } from '../model/sync-state.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import type { RefusedChange } from '../settings/configuration.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { FEED_CONNECTOR } from '../state/feeds.ts';
-import type { Uncertainty } from '../state/protection.ts';
-import type { RefusedFiles } from '../state/reports.ts';
 import type { RunReport } from '../state/runs.ts';
 import { DAMAGED } from '../state/sealing.ts';
 import type { StoredTarget, TargetFailure } from '../state/targets.ts';
@@ -18,19 +18,20 @@ import { unacceptedDrift } from '../sync/restorations.ts';
 import { withoutFuture } from './as-of.ts';
 import { damagedOf } from './damage.ts';
 import { incidentsOf } from './incidents.ts';
-import { type ConnectionStatus, type Installation, requireTenant } from './installation.ts';
+import { type Installation, requireTenant } from './installation.ts';
 import { withLossAsCause } from './installation-problems.ts';
 import { isForPerson, problemsOf } from './problems.ts';
 import { countQueued, heldRecords } from './record-states.ts';
-import {
-  type ConfigurationStatus,
-  notificationStatus,
-  type RemovedStatus,
-  type Status,
-  type TargetReason,
-  type TargetStatus,
-  type TenantStatus,
-} from './status-view.ts';
+import type {
+  ConfigurationStatus,
+  ConnectionStatus,
+  RemovedStatus,
+  Status,
+  TargetReason,
+  TargetStatus,
+  TenantStatus,
+} from './status-schemas.ts';
+import { notificationStatus } from './status-view.ts';
 
 /** Sync and health by reason. */
 const SYNC_HEALTH: Readonly<Record<TargetReason, SyncHealth>> = {
@@ -297,7 +298,7 @@ export async function targetStatus(
     inSyncAsOf: isInSync ? plannedAsOf : record.idleAsOf,
     checkedAt: record.drift?.checkedAt ?? null,
     soonAsOf: later(plannedAsOf, record.soonAsOf),
-    gaps,
+    gaps: [...gaps],
     exceptGapsAsOf: quiet && gaps.length > 0 ? plannedAsOf : null,
     links: links - driftedLinks.filter((link) => link.drift === 'removed').length,
     ...counts,

@@ -3,7 +3,7 @@ import { type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { type EndedProblem, watchEnds } from './ended-problems.ts';
 import type { Installation } from './installation.ts';
 import { status, statusByAndBy } from './status.ts';
-import type { Status } from './status-view.ts';
+import type { Status } from './status-schemas.ts';
 
 /** Shortest lifetime of cached figures. */
 const CACHE_MS = 5 * SECOND_MS;

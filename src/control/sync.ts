@@ -8,14 +8,7 @@ import type { RunReport } from '../state/runs.ts';
 import { type Installation, pausedError, requireTenant } from './installation.ts';
 import { tryWhatWaits, waitsForPerson } from './resume.ts';
 import { tenantStatus } from './status.ts';
-import type { TargetStatus } from './status-view.ts';
-
-/** Result of a cycle on demand. */
-export interface SyncResult {
-  tenant: string;
-  run: RunReport;
-  targets: TargetStatus[];
-}
+import type { SyncResult } from './status-schemas.ts';
 
 /**
  * Returns whether the cycle is complete: the cycle succeeded, every target is in sync, and no data is outside the permissions of the

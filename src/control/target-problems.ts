@@ -1,11 +1,11 @@
 import { MEBIBYTE } from '../http/client.ts';
 import { forTenant, type Message, message, type Text } from '../messages/message.ts';
 import { needsPerson, type Problem } from '../model/problems.ts';
+import type { TargetGap } from '../model/run-schemas.ts';
 import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
-import type { TargetGap } from '../state/target-record.ts';
 import { type Installation, settingsLocation } from './installation.ts';
-import type { TargetStatus, TenantStatus } from './status-view.ts';
+import type { TargetStatus, TenantStatus } from './status-schemas.ts';
 
 /** Duration after which a failing change requires an administrator, because most temporary failures end earlier. Project choice. */
 const FAILING_LONG_MS = HOUR_MS;

@@ -1,28 +1,14 @@
 import { type Problem, problemsWithin } from '../model/problems.ts';
-import { type SyncState, worstOf } from '../model/sync-state.ts';
+import type { Page, SyncState } from '../model/schemas.ts';
+import { worstOf } from '../model/sync-state.ts';
 import type { Instant } from '../model/time.ts';
 import { countsUntil, NO_CHANGES } from '../state/runs.ts';
 import type { EndedProblem } from './ended-problems.ts';
 import type { Installation } from './installation.ts';
-import { type Page, type PageQuestion, pageOf } from './paging.ts';
+import { type PageQuestion, pageOf } from './paging.ts';
 import { status } from './status.ts';
-import type { Status, TenantStatus } from './status-view.ts';
+import type { Status, TenantLine, TenantStatus } from './status-schemas.ts';
 import type { Statuses } from './statuses.ts';
-
-/** A tenant in a list, with the combined state of its targets. */
-interface TenantLine extends SyncState {
-  tenant: string;
-  /** Null for a faulty or unchecked configuration. */
-  name: string | null;
-  paused: boolean;
-  targets: number;
-  /** Whether the configuration is checked. After startup, tenants are checked one after the other, and then run. */
-  checked: boolean;
-  /** Number of faults that prevent the tenant from running; 0 without faults. */
-  faults: number;
-  /** Problems, with required action first. */
-  problems: Problem[];
-}
 
 /** State of a tenant that does not run: an administrator must fix the file. */
 const NOT_RUN: SyncState = { ...worstOf([]), health: 'action-required' };

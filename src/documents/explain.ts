@@ -1,11 +1,6 @@
-import {
-  DECISIONS,
-  type Explanation,
-  type SourceView,
-  type TargetExplanation,
-  type WayWrite,
-} from '../control/explain.ts';
+import { DECISIONS, type Explanation, type TargetExplanation, type WayWrite } from '../control/record-schemas.ts';
 import { type Language, render } from '../messages/message.ts';
+import type { SourceView } from '../model/schemas.ts';
 import {
   code,
   type Document,

@@ -3,15 +3,16 @@ import { inPieces } from '../http/in-pieces.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
 import type { Link } from '../model/operations.ts';
+import type { DriftCounts, DriftReport } from '../model/run-schemas.ts';
 import { DAY_MS, type Instant, MINUTE_MS, type TimeWindow } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
-import type { DriftReport, StoredTarget } from '../state/targets.ts';
+import type { StoredTarget } from '../state/targets.ts';
 import { type Audit, type AuditInput, audit } from '../sync/audit.ts';
 import { windowOf } from '../sync/mapping-sources.ts';
 import { refusedThere } from '../sync/refusals.ts';
 import { findLinked, laneLease, openCalendar, recordFailure, recordHostRecovery, recordUnlocated } from './lanes.ts';
 import { removeAll } from './late-writes.ts';
-import { countDrift, type DriftCounts, readState } from './open-states.ts';
+import { countDrift, readState } from './open-states.ts';
 import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
 
 /** Objects of one lookup, and most lookups of silent writes and of objects that were absent before. */
@@ -324,7 +325,7 @@ async function removeDuplicates(
 interface StoredAudit {
   found: Audit;
   duplicatesRemoved: number;
-  before: Pick<DriftReport, 'unreadable'>;
+  before: Partial<Pick<DriftReport, 'unreadable'>>;
   isWhole: boolean;
 }
 

@@ -1,18 +1,11 @@
 import { type MirrorError, storedError } from '../model/errors.ts';
 import { type PlannedChange, TARGET_HOLD_KINDS } from '../model/plan.ts';
+import type { HourlyChanges, TargetRun } from '../model/run-schemas.ts';
 import type { SnapshotContent } from '../model/snapshots.ts';
 import { HOUR_MS, type Instant } from '../model/time.ts';
 import { withLastPatients, withVisits } from '../model/visits.ts';
 import type { Lease } from '../state/leases.ts';
-import {
-  type HourlyChanges,
-  NO_CHANGES,
-  type Pace,
-  type RunReport,
-  runIdOf,
-  type TargetRun,
-  withChanges,
-} from '../state/runs.ts';
+import { NO_CHANGES, type Pace, type RunReport, runIdOf, withChanges } from '../state/runs.ts';
 import type { Confirmation } from '../sync/absence.ts';
 import { egressStopped } from '../sync/egress.ts';
 import { deletionClass, type GoneReason } from '../sync/guard.ts';

@@ -1,6 +1,6 @@
 import { type Appointment, belongsTo } from '../model/records.ts';
+import type { TargetGap } from '../model/run-schemas.ts';
 import { countEach } from '../model/snapshots.ts';
-import type { TargetGap } from '../state/target-record.ts';
 import { streamsOf } from '../sync/mapping-sources.ts';
 import type { OpenTarget } from './tenant.ts';
 

@@ -1,8 +1,9 @@
 import type { Hold } from '../model/plan.ts';
+import type { SkippedTarget } from '../model/plan-view.ts';
+import type { TargetGap } from '../model/run-schemas.ts';
+import type { Uncertainty } from '../model/state-schemas.ts';
 import type { Instant } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
-import type { Uncertainty } from '../state/protection.ts';
-import type { TargetGap } from '../state/target-record.ts';
 import type { TargetSummary } from '../state/targets.ts';
 import type { Confirmations } from '../sync/absence.ts';
 import type { AgendaIndex } from '../sync/agenda-index.ts';
@@ -27,12 +28,6 @@ export interface LoadContext {
   holds: readonly Hold[];
   /** Version of the list of erased patients. */
   forgotten: string;
-}
-
-/** A target without a plan: unreadable or paused by its vendor, with the reason. */
-export interface SkippedTarget {
-  target: string;
-  code: string;
 }
 
 /** Data and plans of a cycle, before or after the commit. */

@@ -3,12 +3,14 @@ import { asMirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
 import type { Link, RemoteItem } from '../model/operations.ts';
 import type { Hold } from '../model/plan.ts';
+import type { SkippedTarget } from '../model/plan-view.ts';
+import type { DriftCounts } from '../model/run-schemas.ts';
 import type { Instant } from '../model/time.ts';
 import { SUPERSEDED } from '../state/config-version.ts';
 import type { Lease } from '../state/leases.ts';
 import type { LinkStore } from '../state/links.ts';
 import { IDENTITY_KEY_CHANGED } from '../state/state-counter.ts';
-import type { DriftReport, StoredTarget, TargetStore } from '../state/targets.ts';
+import type { StoredTarget, TargetStore } from '../state/targets.ts';
 import { adopt, namesOf } from '../sync/adopt.ts';
 import { currentLinkOf, fieldsByHand, withoutObject } from '../sync/audit.ts';
 import { type PushedState, restoring } from '../sync/diff.ts';
@@ -16,7 +18,6 @@ import { neededBy, snapshotOf, streamsOf, windowOf } from '../sync/mapping-sourc
 import { refusedThere } from '../sync/refusals.ts';
 import { unacceptedDrift } from '../sync/restorations.ts';
 import type { ClinicReading } from './clinic-reading.ts';
-import type { SkippedTarget } from './cycle.ts';
 import {
   laneLease,
   openCalendar,
@@ -339,9 +340,6 @@ async function makeRoom(
     await lane.release();
   }
 }
-
-/** Currently known manual edits. */
-export type DriftCounts = Pick<DriftReport, 'edited' | 'removed' | 'fields' | 'churning' | 'churningFields'>;
 
 /** Returns the restorations of each object today, by record; empty without any. */
 export async function restorationsOf(

@@ -1,5 +1,6 @@
 import { inPieces } from '../http/in-pieces.ts';
 import { spanned } from '../log/logger.ts';
+import type { SkippedTarget } from '../model/plan-view.ts';
 import type { Progress } from '../model/tasks.ts';
 import type { Instant } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
@@ -8,7 +9,7 @@ import { windowOf } from '../sync/mapping-sources.ts';
 import { planTargets } from '../sync/plan-targets.ts';
 import { isDecided, type TargetPlan } from '../sync/target-plan.ts';
 import { type ClinicReader, readClinic } from './clinic-reading.ts';
-import { type Cycle, remember, type SkippedTarget } from './cycle.ts';
+import { type Cycle, remember } from './cycle.ts';
 import { type CycleLoader, type Loaded, loadCycle, type Stores, saysMore, withResting } from './load.ts';
 import { canStand, loadNext48h, type Next48hOptions, next48hCalendars } from './next-48h.ts';
 import type { Opener } from './open-states.ts';

@@ -1,7 +1,8 @@
 import { eachInPieces, type Pieces } from '../model/pieces.ts';
 import type { PlannedChange } from '../model/plan.ts';
+import type { StorageUse } from '../model/state-schemas.ts';
 import { MINUTE_MS } from '../model/time.ts';
-import type { StorageUse, TenantStorage } from '../state/tenant-storage.ts';
+import type { TenantStorage } from '../state/tenant-storage.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
 import type { OpenTenant } from './tenant.ts';
 

@@ -7,8 +7,8 @@ import { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } fr
 import { z } from 'zod';
 import { OPERATIONS } from '../features/operations.ts';
 import { asMirrorError } from '../model/errors.ts';
+import { instant, toJson } from '../model/schemas.ts';
 import { type AnyOperation, type AssistantBinding, inputOf, type OperationContext } from '../operations/operation.ts';
-import { instant, toJson } from '../operations/schemas.ts';
 
 const INSTRUCTIONS = `Shows whether a clinic's calendars and CRM match its management system. Read-only: tools change no data, and
 answers contain no patient data. Start with "problems"; "explain" shows why an appointment is not in a calendar, by the appointment's id in the clinic system.

@@ -1,35 +1,40 @@
-import type { Instant } from './time.ts';
+import { z } from 'zod';
+import { instant } from './schemas.ts';
 
-/** Erasure result for one target; only numbers. */
-export interface ErasedTarget {
-  target: string;
-  connector: string;
+/** Extent of an erasure. `bin`: the vendor keeps the object for a while, unreachable through its API. */
+export const reach = z.enum(['wholly', 'bin']);
+
+const erasedTarget = z.object({
+  target: z.string(),
+  connector: z.string(),
   /** Objects of the patient in the target, found by links or by a search for names. */
-  found: number;
+  found: z.number(),
   /** Found objects that are erased already. */
-  erased: number;
-  /** Extent of the erasure. `bin`: the vendor keeps the object for a while, unreachable through its API. */
-  reach: 'wholly' | 'bin';
+  erased: z.number(),
+  reach,
   /** Queued erasures, which the running daemon makes. Includes records that the target never held. */
-  waiting: number;
+  waiting: z.number(),
   /** Failed erasures that the daemon retries. */
-  failed: number;
+  failed: z.number(),
   /** Code of the error that blocks all writes to the target; null without one. */
-  failure: string | null;
-}
+  failure: z.string().nullable(),
+});
+/** Erasure result for one target; only numbers. */
+export type ErasedTarget = z.infer<typeof erasedTarget>;
 
-/** Counts of data removed from Redis, other than links. */
-export interface ErasedTraces {
-  journalLines: number;
-  pins: number;
-  holds: number;
+const erasedTraces = z.object({
+  journalLines: z.number(),
+  pins: z.number(),
+  holds: z.number(),
   /** Stored manual changes, unverified writes, and recent deletions and restorations. */
-  auditFindings: number;
-  reminders: number;
-  answerLinks: number;
+  auditFindings: z.number(),
+  reminders: z.number(),
+  answerLinks: z.number(),
   /** Examples of invalid records in cycle reports. */
-  examples: number;
-}
+  examples: z.number(),
+});
+/** Counts of data removed from Redis, other than links. */
+export type ErasedTraces = z.infer<typeof erasedTraces>;
 
 /**
  * Warnings of a receipt:
@@ -43,34 +48,38 @@ export interface ErasedTraces {
  * - `opt-outs-stay`: the patient's opt-outs remain as a keyed hash that protects the patient;
  * - `erasures-wait`: some erasures are pending, and the same command shows the progress.
  */
-export type ForgetWarning =
-  | 'clinic-has-no-patient'
-  | 'patient-unread'
-  | 'patient-unusable'
-  | 'appointments-partial'
-  | 'invoices-partial'
-  | 'invoices-unread'
-  | 'target-not-searched'
-  | 'still-in-clinic'
-  | 'opt-outs-stay'
-  | 'erasures-wait';
+export const forgetWarnings = z.array(
+  z.enum([
+    'clinic-has-no-patient',
+    'patient-unread',
+    'patient-unusable',
+    'appointments-partial',
+    'invoices-partial',
+    'invoices-unread',
+    'target-not-searched',
+    'still-in-clinic',
+    'opt-outs-stay',
+    'erasures-wait',
+  ]),
+);
+export type ForgetWarning = z.infer<typeof forgetWarnings>[number];
 
-/** Proof of an erasure, without id, name or times of the patient. */
-export interface ForgetReceipt {
-  /** Id of the receipt. */
-  receipt: string;
-  tenant: string;
-  at: Instant;
-  /** Keyed hash that remains of the patient, identical for each receipt; null for messages of a patient whose id is unknown. */
-  tombstone: string | null;
+export const forgetReceipt = z.object({
+  receipt: z.string(),
+  tenant: z.string(),
+  at: instant,
+  /** Keyed hash that remains of the patient, identical for each receipt. */
+  tombstone: z.string().nullable().describe('Null for messages of a patient whose id is unknown'),
   /** Future appointments that were in a calendar. The clinic still has them. */
-  upcoming: number;
-  targets: readonly ErasedTarget[];
-  state: ErasedTraces;
-  warnings: readonly ForgetWarning[];
-  /** Ed25519 signature of {@link signedText} in base64; null for a receipt of a version without signatures. */
-  signature: string | null;
-}
+  upcoming: z.number(),
+  targets: z.array(erasedTarget),
+  state: erasedTraces,
+  warnings: forgetWarnings,
+  /** Of {@link signedText}. */
+  signature: z.string().nullable().describe('Ed25519 signature in base64; null before receipts were signed'),
+});
+/** Proof of an erasure, without id, name or times of the patient. */
+export type ForgetReceipt = z.infer<typeof forgetReceipt>;
 
 /**
  * Returns the signed text of a receipt: JSON as the command prints it, so `at` in RFC 3339, without the signature and without spaces, members

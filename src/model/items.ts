@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { parseTextFormat, type TextFormat } from './text-format.ts';
 import type { Instant } from './time.ts';
 
@@ -18,25 +19,24 @@ export const COLOURS = [
   ...(['deepskyblue', 'gray', 'royalblue', 'green', 'red'] as const),
 ] as const;
 
-export type Colour = (typeof COLOURS)[number];
-
 /** Longest URL of an event, because calendars limit their fields. Our choice. */
 export const LONGEST_URL = 500;
 
+export const presetsSchema = z.strictObject({
+  colour: z.enum(COLOURS).exactOptional(),
+  category: z.string().exactOptional(),
+  /** Minutes before the start. `none` also suppresses the default alert of a calendar program. */
+  reminderMinutes: z.union([z.number(), z.literal('none')]).exactOptional(),
+  /** URL of the appointment in the clinic system, https. */
+  pageUrl: z.string().exactOptional(),
+  /** URL of the video visit, https. */
+  teleVisitUrl: z.string().exactOptional(),
+});
 /**
  * Initial values that users may change; a changed value belongs to the user. A connector receives only the values that its vendor supports
  * (`supports.presets`).
  */
-export interface Presets {
-  colour?: Colour;
-  category?: string;
-  /** Minutes before the start. `none` also suppresses the default alert of a calendar program. */
-  reminderMinutes?: number | 'none';
-  /** URL of the appointment in the clinic system, https. */
-  pageUrl?: string;
-  /** URL of the video visit, https. */
-  teleVisitUrl?: string;
-}
+export type Presets = z.infer<typeof presetsSchema>;
 
 /**
  * Wanted event for one appointment under the target's policy. Has no attendees, and a connector preserves attendees added by users. Texts

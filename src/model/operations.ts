@@ -9,23 +9,25 @@ import type { Instant } from './time.ts';
 export type ItemKey = string;
 
 /** Reason of an operation in the plan. */
-export type ReasonCode =
+export const REASON_CODES = [
   /** The target has no object for the record. */
-  | 'new'
+  'new',
   /** The projection differs from the last write. */
-  | 'content-changed'
+  'content-changed',
   /** The clinic cancelled the appointment. */
-  | 'cancelled'
+  'cancelled',
   /** The appointment exists, but no longer belongs in this target because of its agenda or status. */
-  | 'excluded'
+  'excluded',
   /** The appointment disappeared from the clinic, confirmed by a single-record request. */
-  | 'vanished'
+  'vanished',
   /** A user changed the object in the target, and the policy is to restore the object. */
-  | 'edited-by-hand'
+  'edited-by-hand',
   /** A user deleted the object in the target, and the policy is to restore the object. */
-  | 'removed-by-hand'
+  'removed-by-hand',
   /** An operator's command forgot the patient. */
-  | 'forgotten';
+  'forgotten',
+] as const;
+export type ReasonCode = (typeof REASON_CODES)[number];
 
 /** Last write of one record to a target. */
 export interface Link {

@@ -1,4 +1,6 @@
-import type { ReadingRemark } from './snapshots.ts';
+import { z } from 'zod';
+import type { ReadingRemark } from './run-schemas.ts';
+import { instant } from './schemas.ts';
 import type { Instant } from './time.ts';
 
 /**
@@ -9,18 +11,21 @@ import type { Instant } from './time.ts';
  * - `withheld`: possibly patient data;
  * - `unread`: not fetched, or unreadable.
  */
-export type FieldValue =
-  | { kind: 'none' | 'withheld' | 'unread' }
-  | { kind: 'time'; startAt: Instant; endAt: Instant }
-  | { kind: 'days'; startDate: string; endDate: string }
-  | { kind: 'text'; text: string };
+export const fieldValue = z
+  .discriminatedUnion('kind', [
+    z.object({ kind: z.enum(['none', 'withheld', 'unread']) }),
+    z.object({ kind: z.literal('time'), startAt: instant, endAt: instant }),
+    z.object({ kind: z.literal('days'), startDate: z.string(), endDate: z.string() }),
+    z.object({ kind: z.literal('text'), text: z.string() }),
+  ])
+  .describe(
+    '`withheld`: the value can contain patient data; `unread`: the target was not read, or the value is not readable',
+  );
+export type FieldValue = z.infer<typeof fieldValue>;
 
 /** An object's field before and after a change, by its name in fingerprints or in the CRM. */
-export interface FieldChange {
-  field: string;
-  before: FieldValue;
-  after: FieldValue;
-}
+export const fieldChange = z.object({ field: z.string(), before: fieldValue, after: fieldValue });
+export type FieldChange = z.infer<typeof fieldChange>;
 
 export const NOTHING_THERE: FieldValue = { kind: 'none' };
 /** Possibly patient data. */
@@ -68,6 +73,10 @@ export interface TargetPlanView {
   lines: PlanLineView[];
 }
 
+export const skippedTarget = z.object({ target: z.string(), code: z.string() });
+/** A target without a plan: unreadable or paused by its vendor, with the reason. */
+export type SkippedTarget = z.infer<typeof skippedTarget>;
+
 /** Planned changes of a cycle. */
 export interface PlanView {
   tenant: string;
@@ -78,8 +87,7 @@ export interface PlanView {
   /** Absent records whose single-record request failed. A cycle leaves them unchanged. */
   unconfirmed: number;
   targets: TargetPlanView[];
-  /** Unreachable targets, with the code of the reason. */
-  skippedTargets: readonly { target: string; code: string }[];
+  skippedTargets: readonly SkippedTarget[];
 }
 
 /** A stored plan that can be applied exactly. */

@@ -1,5 +1,6 @@
 import { message, render, type Text } from '../messages/message.ts';
-import { type Health, type SyncHealth, worseHealth } from './sync-state.ts';
+import type { Health, SyncHealth } from './schemas.ts';
+import { worseHealth } from './sync-state.ts';
 import type { Instant } from './time.ts';
 
 /** Code for an unreachable server; one problem covers all tenants that wait for the server. */
@@ -92,26 +93,6 @@ export function needsPerson({ tenant, subject, code, sentence, next }: NeededPer
     ...{ sinceAt: null, breaksAt: null, nextTryAt: null, syncHealth: null, waiting: 0 },
     texts: { subject, sentence, next },
   };
-}
-
-/** An external certificate or secret with a known expiry. */
-export interface Ending {
-  kind: 'certificate' | 'secret';
-  /** The server, `<host>:<port>`, or the name in the settings: `googleClients main`. */
-  of: string;
-  /** Start of validity; null if unknown. */
-  beganAt: Instant | null;
-  endsAt: Instant;
-}
-
-/** Use of a client's request budget, counted when requests are allowed. */
-export interface QuotaStatus {
-  /** Name in the settings: `hubspotClients main`. */
-  client: string;
-  /** Share of the hourly budget: 0 to 1, or slightly more. */
-  hourShare: number;
-  /** Tenants with a high share of the vendor's 24-hour limit, if the settings contain the limit. */
-  days: readonly { tenant: string; share: number; usedUpAt: Instant | null }[];
 }
 
 /** State of a tenant and its targets, as far as its health is concerned. */

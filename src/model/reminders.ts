@@ -1,3 +1,5 @@
+import { z } from 'zod';
+import { instant } from './schemas.ts';
 import type { Instant } from './time.ts';
 
 /** Name of the reminders among target names. No target can have this name. */
@@ -161,16 +163,31 @@ export type Answer = 'confirmed' | 'cancelled';
 /** Kind of address in a stored opt-out. */
 export type AddressKind = 'email' | 'phone';
 
-/** State of a tenant's reminders. */
-export interface ReminderStatus {
+export const reminderStatus = z.object({
   /** Planned or in transfer. */
-  waiting: number;
+  waiting: z.number(),
   /** Channels whose vendor is gone. The daemon sends nothing until an administrator opens the channel. */
-  closedChannels: { channel: string; code: string; at: Instant }[];
-  /** Patients with wrong information or without any, oldest first. */
+  closedChannels: z.array(z.object({ channel: z.string(), code: z.string(), at: instant })),
+  hold: z
+    .object({ id: z.string(), appointments: z.number(), sinceAt: instant })
+    .nullable()
+    .describe('Number of corrections that wait for approval'),
+  replies: z.object({ count: z.number(), sinceAt: instant }).nullable().describe('Replies of patients to read'),
+  /** Oldest first. */
+  wrong: z
+    .array(
+      z.object({
+        appointmentId: z.string(),
+        channel: z.string(),
+        sinceAt: instant,
+        correctsAt: instant.nullable().describe('Due time of the correction message; null: no correction is planned'),
+        reason: z.string().nullable(),
+        untilAt: instant,
+      }),
+    )
+    .describe('Patients whose last message is outdated'),
+});
+/** State of a tenant's reminders. */
+export type ReminderStatus = Omit<z.infer<typeof reminderStatus>, 'wrong'> & {
   wrong: Omit<WrongInformation, 'held'>[];
-  /** Patients' replies that the clinic must read; null for none. */
-  replies: { count: number; sinceAt: Instant } | null;
-  /** Corrections that wait for a decision; null for none. */
-  hold: { id: string; appointments: number; sinceAt: Instant } | null;
-}
+};

@@ -1,5 +1,6 @@
 import { type Message, message } from '../messages/message.ts';
 import type { Appointment, InvalidRow } from './records.ts';
+import type { ReadingRemark } from './run-schemas.ts';
 import type { TimeWindow } from './time.ts';
 import { usualZoneOf } from './zone-names.ts';
 
@@ -84,27 +85,6 @@ export type Lookup<Found> =
   | { found: Found }
   | { absent: true; mergedInto?: string; deleted?: Found }
   | { unusable: InvalidRow };
-
-/**
- * A remark about the profile:
- * - `zone-unread`: a field names other zones than the profile uses, and the profile does not map the field;
- * - `zone-fixed`: a zone such as `EST` has no daylight saving time, and usually another zone is meant; 0 rows: the profile's own zone;
- * - `date-order`: dates are unreadable because the profile does not name their order of day and month;
- * - `several-values`: records name several agendas or patients, and the profile uses only the first;
- * - `path-empty`: a path of the profile matched nothing in a whole fetch;
- * - `more-told`: a field outside the rows announces more rows than the profile's paging reads, so that the list is partial.
- */
-export interface ReadingRemark {
-  code: 'zone-unread' | 'zone-fixed' | 'path-empty' | 'more-told' | 'date-order' | 'several-values';
-  list: string;
-  /** Field name in the profile. */
-  field: string;
-  /** Path in a source record. */
-  path: string;
-  rows: number;
-  /** Of `zone-unread` and `zone-fixed`: the found zone names. */
-  zones?: readonly string[];
-}
 
 /** Explains a remark to the administrator, with the setting to change. */
 export function sentenceOfRemark({ code, list, field, path, rows: count, zones = [] }: ReadingRemark): Message {

@@ -1,45 +1,9 @@
 import { message, render } from '../messages/message.ts';
+import type { FirstSync, Health, SyncState, SyncStatus } from './schemas.ts';
 import type { Instant } from './time.ts';
 
 /** Description of `links`, the count of a target, for metrics and answers. */
 export const LINKS_COUNT = { description: 'Objects that the target is known to hold' };
-
-/**
- * Compares a target with the clinic. `behind`: changes are pending, as during the first sync. `on-hold`: changes wait for an approval.
- * `unknown`: the daemon cannot compare everything.
- */
-export type SyncStatus = 'in-sync' | 'behind' | 'on-hold' | 'unknown';
-
-/** Who must act: no one, the daemon, which retries, or an administrator. */
-export type Health = 'ok' | 'retrying' | 'action-required';
-
-/** Both state scales, identical on every interface. */
-export interface SyncHealth {
-  sync: SyncStatus;
-  health: Health;
-}
-
-/** Progress of the first sync. */
-export interface FirstSync {
-  /** Objects in the target. */
-  written: number;
-  /** Wanted number of objects; null during the first fetch from the clinic. */
-  of: number | null;
-}
-
-/** State of a target, or of all targets of a clinic. */
-export interface SyncState extends SyncHealth {
-  /**
-   * Last time when the target is known to match the clinic; null before the first time. Does not advance while manual changes exist that
-   * the policy rejects.
-   */
-  inSyncAsOf: Instant | null;
-  /** Progress of the first sync; null if it is complete, or if changes are on hold. */
-  firstSync: FirstSync | null;
-  pending: number;
-  failing: number;
-  held: number;
-}
 
 const CODES = {
   'in-sync': 'sync-health.in-sync',

@@ -1,4 +1,6 @@
+import { z } from 'zod';
 import type { ErrorTexts } from './errors.ts';
+import { instant } from './schemas.ts';
 import type { Instant } from './time.ts';
 
 /** Events for receivers; the message type (Standard Webhooks 1.0: letters, digits, underscores and dots). */
@@ -80,11 +82,20 @@ export interface TriggerEndpointState {
   lastSentAt: Instant | null;
 }
 
+const off = z.object({ endpoint: z.string(), event: z.string(), code: z.string(), remedy: z.string().nullable() });
+const refusing = z.object({
+  ...{ endpoint: z.string(), code: z.string(), remedy: z.string().nullable() },
+  sinceAt: instant.nullable(),
+});
+export const triggerStatus = z.object({
+  waiting: z.number(),
+  closed: z.array(z.object({ endpoint: z.string(), code: z.string(), at: instant })),
+  off: z.array(off),
+  /** The daemon repeats the attempts. */
+  refusing: z.array(refusing).describe('Receivers that refuse the message signature'),
+});
 /** Trigger messages and faults for the tenant's status. */
-export interface TriggerStatus {
-  waiting: number;
-  closed: { endpoint: string; code: string; at: Instant }[];
-  off: { endpoint: string; event: TriggerEvent; code: string; remedy: string | null; texts: ErrorTexts }[];
-  /** Receivers that refuse the signature; the daemon repeats the attempts. */
-  refusing: { endpoint: string; code: string; remedy: string | null; texts: ErrorTexts; sinceAt: Instant | null }[];
-}
+export type TriggerStatus = Omit<z.infer<typeof triggerStatus>, 'off' | 'refusing'> & {
+  off: (z.infer<typeof off> & { event: TriggerEvent; texts: ErrorTexts })[];
+  refusing: (z.infer<typeof refusing> & { texts: ErrorTexts })[];
+};

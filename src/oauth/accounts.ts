@@ -1,8 +1,10 @@
+import type { z } from 'zod';
 import { message } from '../messages/message.ts';
 import type { Account, TokenSet } from '../model/credentials.ts';
 import { MirrorError } from '../model/errors.ts';
 import { parseJson } from '../model/json.ts';
 import { SECOND_MS } from '../model/time.ts';
+import type { expectedAccount } from '../settings/connection-schema.ts';
 import { type ConnectionContext, credentialLease } from './credential.ts';
 import { notConnected } from './errors.ts';
 import type { Provider } from './providers.ts';
@@ -87,11 +89,7 @@ function domainOf(address: string | null): string | null {
 }
 
 /** Expected account of a connection, from the settings; all given values must match. */
-export interface ExpectedAccount {
-  subject?: string | undefined;
-  address?: string | undefined;
-  domain?: string | undefined;
-}
+export type ExpectedAccount = NonNullable<z.infer<typeof expectedAccount.byDomain>>;
 
 /** Reason why an account is not the expected one. */
 type Mismatch = 'wrong-account' | 'account-unknown';

@@ -1,21 +1,12 @@
 import { z } from 'zod';
 import { nameOf } from '../control/recording.ts';
 import { issueText } from '../messages/message.ts';
-import { ACCESS_LEVELS } from '../model/acts.ts';
+import { ACCESS_LEVELS, accessToken } from '../model/acts.ts';
+import { instant } from '../model/schemas.ts';
 import { NAME, NAME_REMEDY } from '../model/text.ts';
 import { operation } from './operation.ts';
-import { instant } from './schemas.ts';
 
 const MOST_DAYS = 366;
-
-const token = z.object({
-  name: z.string(),
-  level: z.enum(ACCESS_LEVELS),
-  tenants: z.array(z.string()).nullable().describe('Null: every tenant'),
-  by: z.string().describe('Creator'),
-  madeAt: instant,
-  endsAt: instant,
-});
 
 const session = z.object({
   id: z.string(),
@@ -72,7 +63,10 @@ export const ACCESS_OPERATIONS = {
         .default(90)
         .describe(`Validity in days, at most ${MOST_DAYS}; default: 90`),
     }),
-    output: z.object({ token, shown: z.string().describe('The token, for the header `Authorization: Bearer`') }),
+    output: z.object({
+      token: accessToken,
+      shown: z.string().describe('The token, for the header `Authorization: Bearer`'),
+    }),
     http: null,
     commands: [
       {
@@ -94,7 +88,7 @@ export const ACCESS_OPERATIONS = {
     summary: 'list valid tokens, without their values',
     level: 'owner',
     input: z.strictObject({}),
-    output: z.object({ tokens: z.array(token) }),
+    output: z.object({ tokens: z.array(accessToken) }),
     http: null,
     commands: [{ words: 'access token list' }],
     run: async (_, { services }) => ({ tokens: await (await services.access()).tokens.list() }),

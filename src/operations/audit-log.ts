@@ -1,23 +1,7 @@
 import { z } from 'zod';
-import { maySee } from '../model/acts.ts';
+import { auditEntry, auditLogCheck, maySee } from '../model/acts.ts';
+import { instant, pageOfItems, paging } from '../model/schemas.ts';
 import { operation } from './operation.ts';
-import { instant, pageOfItems, paging } from './schemas.ts';
-import { actFacts, principal } from './status-schemas.ts';
-
-const entry = z.object({
-  chain: z.string(),
-  sequence: z.number(),
-  at: z.string().describe('RFC 3339, UTC'),
-  previous: z.string().nullable().describe('MAC of the previous record; null for the first record of a chain'),
-  verb: z.string(),
-  tenant: z.string().nullable(),
-  who: principal,
-  what: actFacts,
-  why: z.string().nullable(),
-  outcome: z.enum(['requested', 'refused', 'begun', 'done', 'failed']),
-  code: z.string().nullable(),
-  act: z.number().nullable().describe('Number of the record that recorded the beginning of the action'),
-});
 
 const filter = {
   tenant: z.string().nullable().default(null).describe('Only actions of this tenant'),
@@ -54,7 +38,7 @@ export const AUDIT_LOG_OPERATIONS = {
       'list actions of the audit log, newest first; each action once, by its end or, while it runs, by its beginning; actions without a tenant are visible only to users with access to every tenant',
     level: 'viewer',
     input: z.strictObject({ ...filter, sinceAt: z.coerce.number().pipe(instant).nullable().default(null), ...paging }),
-    output: pageOfItems(entry).extend({
+    output: pageOfItems(auditEntry).extend({
       changed: z.number().describe('Changed records found for this page; audit-log verify gives details'),
     }),
     http: { method: 'GET', path: '/audit-log' },
@@ -75,7 +59,7 @@ export const AUDIT_LOG_OPERATIONS = {
       ...typedFilter,
       limit: z.number().int().default(SHOWN),
     }),
-    output: z.object({ entries: z.array(entry), changed: z.number() }),
+    output: z.object({ entries: z.array(auditEntry), changed: z.number() }),
     http: null,
     commands: [
       {
@@ -110,27 +94,7 @@ export const AUDIT_LOG_OPERATIONS = {
     input: z.strictObject({
       elsewhere: z.array(z.string()).default([]).describe('Chains in the data directory of another host'),
     }),
-    output: z.object({
-      ok: z.boolean(),
-      chains: z.array(
-        z.object({
-          chain: z.string(),
-          first: z.number(),
-          last: z.number(),
-          entries: z.number(),
-          mac: z.string(),
-          head: z.object({ sequence: z.number(), mac: z.string(), at: instant }).nullable(),
-        }),
-      ),
-      faults: z.array(
-        z.object({
-          chain: z.string(),
-          from: z.number().nullable(),
-          to: z.number().nullable(),
-          fault: z.enum(['changed', 'misplaced', 'unlinked', 'missing', 'cut-off', 'replaced', 'absent']),
-        }),
-      ),
-    }),
+    output: z.object({ ok: z.boolean(), ...auditLogCheck.shape }),
     http: null,
     commands: [{ words: 'audit-log verify', options: { elsewhere: { flags: '--elsewhere <chain...>' } } }],
     async run({ elsewhere }, { acting }) {

@@ -1,21 +1,10 @@
 import { z } from 'zod';
 import { requireTenant, settingsLocation } from '../control/installation.ts';
+import { auditReply, retried, syncReply } from '../control/status-schemas.ts';
 import { maySee } from '../model/acts.ts';
-import type { PlanView, StoredPlan } from '../model/plan-view.ts';
+import { fieldChange, type PlanView, type StoredPlan, skippedTarget } from '../model/plan-view.ts';
+import { countsByCode, id, instant, pageOfItems, paging, tenant } from '../model/schemas.ts';
 import { operation } from './operation.ts';
-import { countsByCode, id, instant, pageOfItems, paging, tenant } from './schemas.ts';
-import { auditReply, syncReply } from './status-schemas.ts';
-
-const fieldValue = z
-  .discriminatedUnion('kind', [
-    z.object({ kind: z.enum(['none', 'withheld', 'unread']) }),
-    z.object({ kind: z.literal('time'), startAt: instant, endAt: instant }),
-    z.object({ kind: z.literal('days'), startDate: z.string(), endDate: z.string() }),
-    z.object({ kind: z.literal('text'), text: z.string() }),
-  ])
-  .describe(
-    '`withheld`: the value can contain patient data; `unread`: the target was not read, or the value is not readable',
-  );
 
 const planLine = z.object({
   target: z.string(),
@@ -23,9 +12,7 @@ const planLine = z.object({
   operation: z.enum(['create', 'update', 'delete']),
   reason: z.string(),
   fields: z.array(z.string()),
-  fieldChanges: z
-    .array(z.object({ field: z.string(), before: fieldValue, after: fieldValue }))
-    .describe('Changed fields; for a created or deleted record, every field'),
+  fieldChanges: z.array(fieldChange).describe('Changed fields; for a created or deleted record, every field'),
   startAt: instant.nullable(),
   decision: z
     .enum(['write', 'on-hold', 'refused'])
@@ -61,7 +48,7 @@ const plan = z.object({
       excluded: countsByCode.describe('Number of records that rules exclude, by rule'),
     }),
   ),
-  skippedTargets: z.array(z.object({ target: z.string(), code: z.string() })),
+  skippedTargets: z.array(skippedTarget),
 });
 
 const UNFINISHED = {
@@ -185,7 +172,7 @@ export const CYCLE_OPERATIONS = {
     summary: 'retry an unreachable server now, in the running daemon',
     level: 'operator',
     input: z.strictObject({ server: id }),
-    output: z.object({ host: z.string(), tenants: z.array(z.string()), targets: z.number() }),
+    output: retried,
     http: { method: 'POST', path: '/servers/{server}/retry' },
     commands: [{ words: 'retry <server>' }],
     async audit({ server }, { services: { installation } }) {

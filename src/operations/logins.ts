@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { nameOf } from '../control/recording.ts';
-import type { ActFacts, ActVerb } from '../model/acts.ts';
+import { type ActFacts, type ActVerb, loginLink } from '../model/acts.ts';
+import { id, instant, tenant } from '../model/schemas.ts';
 import { type OperationContext, operation } from './operation.ts';
-import { id, instant, tenant } from './schemas.ts';
 
 const ofConnection = z.strictObject({
   tenant,
@@ -89,17 +89,11 @@ export const LOGIN_OPERATIONS = {
     auditResult: ({ revocation }) => ({ revocation }),
   }),
   listLoginLinks: operation({
-    summary: 'list unused links from login --link, with creator and expiry',
+    summary: 'list unused connection links, with creator and expiry',
     level: 'operator',
     input: z.strictObject({ tenant }),
     output: z.object({
-      links: z.array(
-        z.object({
-          ...{ id: z.string(), tenant: z.string(), connection: z.string() },
-          by: z.string().describe('Creator'),
-          ...{ madeAt: instant, endsAt: instant },
-        }),
-      ),
+      links: z.array(loginLink),
     }),
     http: null,
     commands: [{ words: 'logins links list <tenant>' }],

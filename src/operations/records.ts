@@ -1,104 +1,16 @@
 import { z } from 'zod';
-import { operation } from './operation.ts';
-import { countsByCode, id, instant, optionalTarget, pageOfItems, paging, source, tenant } from './schemas.ts';
-import { connectionStatus, driftPolicy, readingRemark } from './status-schemas.ts';
-
-const recordLine = z.object({
-  record: z.string(),
-  code: z.string().nullable().describe('Code of the last failure, reason, kind of hold, rule or manual change'),
-  about: z
-    .string()
-    .nullable()
-    .describe('Names of fields, rules and permissions; for a record on hold, the id of the hold'),
-  startAt: instant.nullable(),
-  sinceAt: instant.nullable(),
-  nextTryAt: instant.nullable(),
-});
-
-const recordState = z.enum(['in-sync', 'pending', 'failed', 'on-hold', 'excluded', 'changed-by-hand']);
-
-/** Path of an appointment into a target, after the decision. */
-const way = z.object({
-  compared: z.object({
-    at: instant.nullable().describe('Time of the last plan for the target'),
-    found: z.enum(['none', 'same', 'newer', 'gone', 'new', 'differs', 'removal']),
-    fields: z.array(z.string()).describe('Names of the known different fields'),
-  }),
-  written: z.object({
-    at: instant.nullable().describe('Time of the last write, if known'),
-    version: z.string().nullable().describe('Version tag from the target'),
-    revision: z.number().nullable().describe('Revision number that clinic-mirror wrote into the object'),
-    changes: z
-      .array(z.object({ at: instant, effect: z.enum(['updated', 'deleted']), reason: z.string(), run: z.string() }))
-      .describe('Changes and deletions by runs, newest first'),
-  }),
-  readBack: z.object({
-    at: instant.nullable().describe('Time of the last audit of the target'),
-    covers: z.boolean().nullable().describe('True if the audit was after the last write; null: no write yet'),
-  }),
-});
-
-const pendingChange = z.object({
-  reason: z.string(),
-  want: z.enum(['present', 'absent']),
-  attempts: z.number(),
-  lastError: z.string().nullable(),
-  about: z.string().optional(),
-  parked: z.boolean(),
-  enqueuedAt: instant,
-  dueAt: instant,
-});
-
-const decision = z.object({ shown: z.boolean(), code: z.string(), because: z.string() });
-
-const explainedTarget = z.object({
-  target: z.string(),
-  connector: z.string(),
+import {
   decision,
-  link: z
-    .object({ startAt: instant, idAttempt: z.number(), remoteId: z.string(), unmarked: z.literal(true).optional() })
-    .nullable(),
-  byHand: z
-    .object({ done: z.enum(['edited', 'removed']), fields: z.array(z.string()), policy: driftPolicy })
-    .nullable(),
-  pending: pendingChange.nullable(),
-  holds: z.array(z.object({ id: z.string(), kind: z.string(), state: z.string() })),
-  failure: z.string().nullable(),
-  way,
-});
-
-const targetHealth = z.object({
-  target: z.string(),
-  connector: z.string(),
-  stream: z.string(),
-  inSync: z.number(),
-  heldOtherwise: countsByCode.describe('Number of objects that differ from the written version, by property'),
-  unusable: countsByCode.describe('Number of invalid values that were left empty, by property'),
-  excluded: z.object({
-    counts: countsByCode,
-    records: z
-      .array(z.object({ record: z.string(), why: z.string() }))
-      .describe('For calendars only the records with an object'),
-  }),
-  failing: z.array(
-    z.object({
-      record: z.string(),
-      why: z.string(),
-      about: z.string().nullable(),
-      page: z.string().nullable(),
-      sinceAt: instant,
-      attempts: z.number(),
-      nextTryAt: instant,
-      parked: z.boolean(),
-    }),
-  ),
-  pending: z.number(),
-  changedByHand: z.number(),
-  copied: z.array(z.string()),
-  refusedThere: z.record(z.string(), z.array(z.string())),
-  held: z.number(),
-  unread: z.string().nullable().describe('Reason why the clinic was not read'),
-});
+  explainedTarget,
+  explanation,
+  healthView,
+  pendingChange,
+  recordList,
+  recordState,
+  targetHealth,
+} from '../control/record-schemas.ts';
+import { countsByCode, id, instant, optionalTarget, paging, tenant } from '../model/schemas.ts';
+import { operation } from './operation.ts';
 
 /** Operations that show records of targets, and the reason for each state. */
 export const RECORD_OPERATIONS = {
@@ -112,12 +24,7 @@ export const RECORD_OPERATIONS = {
       state: recordState.describe('`excluded` is based on the last saved plan'),
       ...paging,
     }),
-    output: pageOfItems(recordLine).extend({
-      target: z.string(),
-      state: recordState,
-      asOf: instant.nullable().describe('Time of the plan behind `excluded`; null: the state is current'),
-      counts: countsByCode.nullable().describe('Number of excluded records by rule; calendars have only this number'),
-    }),
+    output: recordList,
     http: { method: 'GET', path: '/tenants/{tenant}/targets/{target}/records' },
     commands: [],
     async run({ tenant, target, state, ...page }, { services: { installation } }) {
@@ -129,21 +36,7 @@ export const RECORD_OPERATIONS = {
     summary: 'explain the state of an appointment in each target; reads the clinic',
     level: 'viewer',
     input: z.strictObject({ tenant, appointment: id.describe('Appointment id in the clinic system') }),
-    output: z.object({
-      tenant: z.string(),
-      appointment: z.string(),
-      source,
-      askedAt: instant.describe('Time of the request to the clinic'),
-      lastCycle: z
-        .object({
-          run: z.string(),
-          startedAt: instant,
-          completeness: z.string().nullable().describe('Completeness of the last full read; null: the read failed'),
-          error: z.string().nullable().describe('Code of the error that ended the last cycle early'),
-        })
-        .nullable(),
-      targets: z.array(explainedTarget),
-    }),
+    output: explanation,
     http: { method: 'GET', path: '/tenants/{tenant}/appointments/{appointment}/explanation' },
     commands: [{ words: 'explain <tenant> <appointment>' }],
     async run({ tenant, appointment }, { services: { installation }, signals }) {
@@ -187,13 +80,7 @@ export const RECORD_OPERATIONS = {
     summary: 'list synced, excluded and failing records per target; reads the clinic',
     level: 'viewer',
     input: z.strictObject({ tenant, target: optionalTarget }),
-    output: z.object({
-      tenant: z.string(),
-      asOf: instant,
-      connections: z.array(connectionStatus),
-      remarks: z.array(readingRemark).optional(),
-      targets: z.array(targetHealth),
-    }),
+    output: healthView,
     // Programs get the records of a target in pages, without a clinic read.
     http: null,
     commands: [{ words: 'health <tenant> [target]', isList: true }],

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { requireTenant } from '../control/installation.ts';
 import { stopsInstallation } from '../control/installation-problems.ts';
+import { connectionStatus, statusReply, targetStatus, tenantLine, tenantStatus } from '../control/status-schemas.ts';
 import { maySee } from '../model/acts.ts';
 import { problemsWithin } from '../model/problems.ts';
+import { failure, id, instant, pageOfItems, paging, problem, syncState, tenant } from '../model/schemas.ts';
 import { TASK_KINDS } from '../model/tasks.ts';
 import { operation, type Services } from './operation.ts';
-import { failure, id, instant, pageOfItems, paging, problem, tenant } from './schemas.ts';
-import { connectionStatus, statusReply, syncState, targetStatus, tenantLine, tenantStatus } from './status-schemas.ts';
 
 const ofTenant = z.strictObject({ tenant });
 
@@ -84,7 +84,7 @@ export const TENANT_OPERATIONS = {
       },
       {
         name: 'problems',
-        about: 'Current and expected problems, who must act, and the next action',
+        about: 'Current and expected problems, the responsible person, and the next action',
         fixed: { problems: true },
         output: statusReply.pick({ at: true, problems: true }),
       },

@@ -4,12 +4,6 @@ import { AT_LEAST_ONE, text, wholeNumber } from './common-schemas.ts';
 import type { SecretSchemas } from './secret-reference.ts';
 import { Secret } from './secret-reference.ts';
 
-/** Host and port of a server. */
-export interface ServerAddress {
-  host: string;
-  port: number;
-}
-
 /** Credentials for individually listed servers. */
 interface ListedServers {
   username: string | undefined;
@@ -53,6 +47,9 @@ function addresses(defaultPort: number) {
   });
   return z.array(address).min(1, AT_LEAST_ONE);
 }
+
+/** Host and port of a server. */
+export type ServerAddress = z.infer<ReturnType<typeof addresses>>[number];
 
 /** Schema of `redis`: exactly one way to find the server, and the number of replicas that must confirm a decision. */
 export function redisSection(secrets: SecretSchemas) {

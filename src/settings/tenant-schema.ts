@@ -63,6 +63,8 @@ const label = z
     issueText(message('settings.label')),
   )
   .meta({ description: 'Conditions, all of which must match, and the resulting colour or category.' });
+/** Colour and category of appointments that meet every given condition. */
+export type Label = z.infer<typeof label>;
 
 const target = z.strictObject({
   connector: z.string().describe('Connector of the target.'),

@@ -1,5 +1,5 @@
 import { hash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
-import type { AccessLevel } from '../model/acts.ts';
+import type { AccessToken } from '../model/acts.ts';
 import { type Clock, DAY_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
@@ -35,18 +35,6 @@ export function createAccessCounts(redis: RedisClient, nameOf: (who: string) => 
     attempts: countsOf(keys.signInAttempts, 15 * MINUTE_MS),
     requests: countsOf(keys.requests, MINUTE_MS),
   };
-}
-
-/** API token of a program. */
-export interface AccessToken {
-  name: string;
-  level: AccessLevel;
-  /** Null for all tenants. */
-  tenants: readonly string[] | null;
-  /** Creator, by the system's name. */
-  by: string;
-  madeAt: Instant;
-  endsAt: Instant;
 }
 
 /** The form `cmt_<name>_<secret>` lets people and programs that search for leaked secrets recognise a token. */

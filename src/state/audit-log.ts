@@ -1,19 +1,13 @@
 import { type KeyObject, randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import type { Logger } from '../log/logger.ts';
-import type { AuditDraft, AuditEntry } from '../model/acts.ts';
+import type { AuditDraft, AuditEntry, AuditLogCheck, AuditLogFault, AuditLogHead, SeenChain } from '../model/acts.ts';
 import { derivedKey } from '../model/hashes.ts';
-import { type Clock, DAY_MS, type Instant } from '../model/time.ts';
+import { type Clock, DAY_MS } from '../model/time.ts';
 import { AuditLogFiles, isGenuine, lineOf } from './audit-log-files.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { redisScript } from './script.ts';
-
-/** Result of checking the whole log. */
-export interface AuditLogCheck {
-  chains: SeenChain[];
-  faults: AuditLogFault[];
-}
 
 export interface AuditPosition {
   chain: string;
@@ -189,32 +183,6 @@ function newId(): string {
   return Array.from({ length: CHAIN_ID_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
 }
 
-/** Fault in the log at one position. */
-export interface AuditLogFault {
-  chain: string;
-  /** First and last affected record; both null: the whole chain. */
-  from: number | null;
-  to: number | null;
-  /**
-   * `changed`: the MAC does not match the content; `misplaced`: a different record or chain; `unlinked`: the record does not follow its
-   * predecessor; `missing`: records between others, or before all others, are missing; `cut-off`: the last records are missing compared with
-   * Redis; `replaced`: the last record differs from Redis; `absent`: Redis knows the chain, but the directory does not contain the chain.
-   */
-  fault: 'changed' | 'misplaced' | 'unlinked' | 'missing' | 'cut-off' | 'replaced' | 'absent';
-}
-
-interface SeenChain {
-  chain: string;
-  /** Numbers of the first and last record; 0 without records. */
-  first: number;
-  last: number;
-  entries: number;
-  /** MAC of the last record; a copy outside clinic-mirror later proves an unchanged end. */
-  mac: string;
-  /** End of the chain in Redis; null if unknown. */
-  head: AuditLogHead | null;
-}
-
 interface Seen {
   sequence: number;
   mac: string;
@@ -302,13 +270,6 @@ function faultsOfEnd(chain: string, seen: readonly Seen[], head: AuditLogHead | 
 }
 
 const raiseHead = redisScript<number>(import.meta.url, 'audit-log-raise');
-
-/** End of an audit chain, as stored in Redis. */
-interface AuditLogHead {
-  sequence: number;
-  mac: string;
-  at: Instant;
-}
 
 /** Ends of all chains, stored outside the log's files: truncating the files is not enough, because the attacker must also change Redis. */
 interface AuditLogHeads {

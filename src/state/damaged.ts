@@ -1,5 +1,6 @@
 import { channel } from 'node:diagnostics_channel';
 import type { Logger } from '../log/logger.ts';
+import type { DamagedState } from '../model/state-schemas.ts';
 import { type Clock, DAY_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
@@ -58,15 +59,6 @@ interface Found {
 /** Reports a value that does not open, or that is not the last one written. @param owner tenant in the state; shared data has a name in braces */
 export function reportDamaged(owner: string, kind: DamagedKind): void {
   found.publish({ owner, kind } satisfies Found);
-}
-
-/** Damaged data of a tenant in the last day, which clinic-mirror rebuilds. */
-export interface DamagedState {
-  /** Tenant in the state; null for shared data. */
-  tenant: string | null;
-  kinds: DamagedKind[];
-  /** Last time of any kind. */
-  sinceAt: Instant;
 }
 
 /** Record of damaged data of all tenants. */

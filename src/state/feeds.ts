@@ -2,6 +2,7 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 import { clientShares } from '../model/client-shares.ts';
 import type { FeedEntry, FeedStore, StoodThere } from '../model/feeds.ts';
 import { derivedKey } from '../model/hashes.ts';
+import type { FeedAccess } from '../model/state-schemas.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
@@ -14,14 +15,6 @@ export const FEED_CONNECTOR = 'feed';
 
 /** Field of the version in the hash of a feed, next to events with names of 32 characters. */
 const VERSION = 'version';
-
-/** URL of a feed, without its token. */
-export interface FeedAccess {
-  madeAt: Instant;
-  /** Last fetch; null if never. */
-  fetchedAt: Instant | null;
-  fetches: number;
-}
 
 /** Feeds of one tenant: content and access. */
 export interface TenantFeeds {

@@ -1,5 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
-import { type Clock, DAY_MS, type Instant, MINUTE_MS } from '../model/time.ts';
+import type { LoginLink } from '../model/acts.ts';
+import { type Clock, DAY_MS, MINUTE_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { createSealer, type Sealer, type SealingKey, sealedTable, sealedValue } from './sealing.ts';
@@ -33,18 +34,6 @@ export function createLoginStore<Login>(
     /** Returns and removes the authorization; null if unknown, expired or already taken. */
     take: (state: string) => loginOf(state).take(),
   };
-}
-
-/** Single-use link for starting an authorization in any browser. */
-export interface LoginLink {
-  /** Public id of the link; gives no access. */
-  id: string;
-  tenant: string;
-  connection: string;
-  /** Creator, by the system's name. */
-  by: string;
-  madeAt: Instant;
-  endsAt: Instant;
 }
 
 /** Longer than the longest lifetime of a link. */

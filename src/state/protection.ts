@@ -1,4 +1,5 @@
 import type { Logger } from '../log/logger.ts';
+import type { Uncertainty } from '../model/state-schemas.ts';
 import { type Clock, type Instant, MINUTE_MS } from '../model/time.ts';
 import { reportDamaged } from './damaged.ts';
 import type { DataDirectory, SafeguardChange, Safeguards } from './data-directory.ts';
@@ -11,16 +12,6 @@ import {
   type SafeguardStore,
 } from './safeguard-tables.ts';
 import type { TenantStateCounter } from './state-counter.ts';
-
-/** Reason why the lists of erased patients and opt-outs are uncertain. */
-export interface Uncertainty {
-  /**
-   * `state-went-back`: Redis is older than before; `state-lost`: Redis was emptied; `state-damaged`: a foreign writer added or removed
-   * data.
-   */
-  code: 'state-went-back' | 'state-lost' | 'state-damaged';
-  sinceAt: Instant;
-}
 
 export interface UncertaintyOptions {
   /** Read-only: the caller needs no memory in this state, and a new tenant stays new. */

@@ -1,17 +1,8 @@
-import { type StoredError, storedError } from '../model/errors.ts';
+import { storedError } from '../model/errors.ts';
+import type { RedisReadings } from '../model/state-schemas.ts';
 import type { Clock, Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import { DAEMON_SEEN_LIFE_MS, proveWrites, type RedisClient, refusalOf } from './redis.ts';
-
-/** What a status proves about Redis. */
-export interface RedisReadings {
-  /** Why Redis refuses a write; null if it accepted one. */
-  refusal: StoredError | null;
-  /** How far the clock of this host is ahead of the clock of Redis; negative: behind. */
-  clockAheadMs: number;
-  /** Time since a daemon last ran; null: not within a day. */
-  daemonSeenAgoMs: number | null;
-}
 
 /** Reads the clock of Redis. @throws errors of Redis */
 export async function timeOf(redis: Pick<RedisClient, 'time'>): Promise<Instant> {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Ending } from '../model/problems.ts';
+import type { Ending, RefusedFiles, RunningConfiguration } from '../model/state-schemas.ts';
 import { type Clock, DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import { reportDamaged } from './damaged.ts';
 import { keys } from './keys.ts';
@@ -106,27 +106,6 @@ export interface ReloadReport {
   awaitsRestart: readonly string[];
   /** Null until all tenants are checked. Absent in reports of earlier releases. */
   running?: RunningConfiguration | null;
-}
-
-/** Configuration of a running daemon. */
-export interface RunningConfiguration {
-  /** Name of the daemon's host, and its process id there. */
-  host: string;
-  pid: number;
-  /** Hash of the parts that all daemons share. */
-  hash: string;
-  /** Begin of this configuration in the process. */
-  sinceAt: Instant;
-}
-
-/** Refused files with reasons. Null: settings, profiles, or all files together. */
-export interface RefusedFiles {
-  tenant: string | null;
-  sinceAt: Instant;
-  /** First faults. */
-  faults: readonly { file: string; line: number | null; path: string; message: string }[];
-  /** Number of further faults. */
-  more: number;
 }
 
 /** Time without a report after which a process is considered gone. */

@@ -1,20 +1,11 @@
 import type { StoredError } from '../model/errors.ts';
-import type { ReadingRemark } from '../model/snapshots.ts';
+import type { ClinicSeen, HourlyChanges, ReadingRemark, TargetGap, TargetRun, Withheld } from '../model/run-schemas.ts';
 import { storedJson } from '../model/stored-limits.ts';
 import { HOUR_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { redisScript, sendAll } from './script.ts';
 import { openSealed, type Sealer } from './sealing.ts';
-import type { TargetGap } from './target-record.ts';
-
-/** Number of changes in each hour. */
-export interface HourlyChanges {
-  /** Start of the last counted hour. */
-  lastHourAt: Instant;
-  /** Oldest first, at most {@link STORED_HOURS}, including hours without changes. */
-  counts: readonly number[];
-}
 
 /** Hours of a day. */
 export const STORED_HOURS = 24;
@@ -41,42 +32,8 @@ function hourOf(at: Instant): Instant {
 
 const replaceReport = redisScript<number>(import.meta.url, 'run-replace');
 
-/** Result of one cycle for one target, in numbers. */
-export interface TargetRun {
-  target: string;
-  planned: Record<string, number>;
-  held: number;
-  released: number;
-  unchanged: number;
-  /** Absent records that were fetched individually, and the number of records found. */
-  confirmed: number;
-  stillThere: number;
-  /** Absent records left for the next cycle: missed for the first time, or not fetched individually. */
-  unconfirmed: number;
-  /** Records that the target's rules omitted or left unchanged, by code of the rule. */
-  omitted: Record<string, number>;
-  /** Values that were left empty, by property of a CRM: for example an invalid telephone number. */
-  unusable: Record<string, number>;
-}
-
-/** Part of the catalogue without read permission of the connection: related data is omitted from texts of events. */
-export interface Withheld {
-  part: 'agendas' | 'locations' | 'treatments' | 'patients' | 'invoices' | 'history';
-  code: string;
-  /** Names the scope or the permission. */
-  remedy: string | null;
-}
-
 /** Fetch times of the streams of a cycle, for streams that are not fetched in each cycle. */
 export type StreamsRead = Readonly<Partial<Record<'patients' | 'invoices' | 'history', Instant>>>;
-
-/** Clinic of a cycle. */
-export interface ClinicSeen {
-  /** Tenant id at the clinic. */
-  tenantId: string;
-  /** Hash of the catalogue; a process with a different hash fetches the catalogue again. */
-  catalogue: string;
-}
 
 /**
  * Frequency of a tenant's complete cycles. If cycles start late, some cycles fetch only the next two days, so that near appointments are

@@ -3,6 +3,7 @@ import type { Logger } from '../log/logger.ts';
 import { message } from '../messages/message.ts';
 import { MirrorError, STATE_WENT_BACK } from '../model/errors.ts';
 import { base32hex } from '../model/hashes.ts';
+import type { StateCounterView } from '../model/state-schemas.ts';
 import { type Clock, type Instant, SECOND_MS } from '../model/time.ts';
 import { type CounterName, type DataDirectory, openDataDirectory } from './data-directory.ts';
 import { keys } from './keys.ts';
@@ -10,21 +11,6 @@ import { type AwaitDurable, createAwaitDurable, type Durability, type RedisClien
 import { redisScript } from './script.ts';
 
 const advanceCounter = redisScript<(string | number)[]>(import.meta.url, 'state-counter-advance');
-
-/** State of durability, for status. */
-export interface StateCounterView {
-  /** Durability of the last decision; null before the first. */
-  durability: Durability | null;
-  /** State of the directory outside Redis: `none` without a configured directory, `kept`, or `failed`. */
-  directory: 'none' | 'kept' | 'failed';
-  /** System code of the directory's failure, such as ENOSPC; otherwise null. */
-  directoryFailure?: string | null;
-  /** Last time when Redis was older than the knowledge outside, and the time of the older state; null: never, or unknown. */
-  wentBackAt: Instant | null;
-  wentBackTo: Instant | null;
-  /** Last time when Redis had lost the memory of writes to targets; null if never. Affected targets are fetched again. */
-  writesLostAt: Instant | null;
-}
 
 /**
  * Counter in Redis with its highest known value outside Redis. Each decision before an irreversible external effect raises the counter. A

@@ -1,7 +1,7 @@
 import { message } from '../messages/message.ts';
-import type { ActFacts, ActVerb, Principal } from '../model/acts.ts';
+import type { ApprovalRequest } from '../model/acts.ts';
 import { MirrorError } from '../model/errors.ts';
-import { type Clock, HOUR_MS, type Instant } from '../model/time.ts';
+import { type Clock, HOUR_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { askEach, sendAll } from './script.ts';
@@ -76,17 +76,6 @@ function tooLarge(): MirrorError {
     retry: 'never',
     remedy: message('document-too-large.remedy'),
   });
-}
-
-/** Action of one administrator that needs a second administrator's approval. */
-export interface ApprovalRequest {
-  /** Keyed digest of the exact action: a repeated request has an equal id. */
-  id: string;
-  verb: ActVerb;
-  what: ActFacts;
-  by: Principal;
-  at: Instant;
-  expiresAt: Instant;
 }
 
 /** Requests of one tenant that wait for a second administrator. */

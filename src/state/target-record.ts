@@ -1,5 +1,6 @@
 import type { StoredError } from '../model/errors.ts';
 import type { RefusedThere } from '../model/items.ts';
+import type { DriftReport, TargetGap } from '../model/run-schemas.ts';
 import { storable, storedJson } from '../model/stored-limits.ts';
 import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
 import { reportDamaged } from './damaged.ts';
@@ -224,35 +225,6 @@ export interface ReadBack {
   marks: 'kept' | 'dropped' | null;
 }
 
-/** Manual changes of own objects at the last audit. */
-export interface DriftReport {
-  checkedAt: Instant;
-  /** Links covered by the fetch: compared links, and with a change feed also links that the feed does not name. */
-  checked: number;
-  /** Objects that users edited and that are not yet restored. */
-  edited: number;
-  /** Objects that users deleted and that are not yet restored. */
-  removed: number;
-  /** Own objects without a link; now planned like other objects. */
-  unlinked: number;
-  /** Edited objects by differing field; a field adds one per object. */
-  fields: Record<string, number>;
-  /** Objects that are no longer restored because of too many restorations today. */
-  churning: number;
-  /** Differing fields of those objects. */
-  churningFields: readonly string[];
-  /** Objects with a write by clinic-mirror other than the last write; planned again under any policy. Absent for none. */
-  overwritten?: number;
-  /** Removed duplicate objects. Absent for none. */
-  duplicatesRemoved?: number;
-  /** Objects that lost their marks and are identified by name or id. Absent for none. */
-  unmarked?: number;
-  /** Objects that exist but cannot be read, foreign ones included. Absent for none. */
-  unreadable?: number;
-  /** Whether the calendar was replaced: no comparison took place, and the next cycle fills the calendar. */
-  calendarReplaced?: boolean;
-}
-
 export type TargetCounter = 'created' | 'updated' | 'deleted' | 'adopted' | 'overtaken';
 
 /** Fields with texts that are shown and sent, each encrypted under its target and name. */
@@ -326,35 +298,4 @@ export function recordListsIn(fields: StoredFields): Pick<StoredTarget, 'copies'
     copies: fields.copies === undefined ? [] : (JSON.parse(fields.copies) as string[]),
     refusedThere: fields.refusedThere === undefined ? {} : (JSON.parse(fields.refusedThere) as RefusedThere),
   };
-}
-
-/**
- * Data of a target that the last cycle could not read or does not know. While a gap exists, the target's freshness does not advance:
- * - `records-unreadable`: data of the clinic that may belong to the target could not become records;
- * - `records-unlisted`: the clinic's list lacks records that individual requests return, so the list is incomplete;
- * - `records-unconfirmable`: records are absent from the list, and individual requests gave no usable answer for three cycles;
- * - `values-unused`: records name several agendas or patients, and the profile uses only the first;
- * - `agenda-unknown`, `treatment-unknown`: the clinic has no id from the target's configuration;
- * - `egress-stopped`: a write would have disclosed more of a patient than allowed;
- * - `tenant-too-large`: the tenant's memory in Redis has no room for more objects;
- * - `agenda-unconfirmed`, `treatment-unconfirmed`: unknown, because the catalogue is not readable and no data contains the id.
- */
-export interface TargetGap {
-  code:
-    | 'records-unreadable'
-    | 'records-unlisted'
-    | 'records-unconfirmable'
-    | 'values-unused'
-    | 'egress-stopped'
-    | 'tenant-too-large'
-    | 'agenda-unknown'
-    | 'treatment-unknown'
-    | 'agenda-unconfirmed'
-    | 'treatment-unconfirmed';
-  /** Number of affected data sets or ids. */
-  count: number;
-  /** Codes of the affected data, or ids, or codes of the blocked disclosure. */
-  what: readonly string[];
-  /** Ids with names of possible candidates. */
-  soon: readonly string[];
 }

@@ -32,7 +32,7 @@ const scripts = {
   ),
 };
 
-export type { DriftReport, StoredTarget, TargetCounter, TargetFailure } from './target-record.ts';
+export type { StoredTarget, TargetCounter, TargetFailure } from './target-record.ts';
 
 /** State of a target at one moment. */
 export interface TargetSummary {

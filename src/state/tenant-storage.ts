@@ -1,20 +1,10 @@
 import type { Redis } from 'ioredis';
 import { slices } from '../model/pieces.ts';
+import type { StorageUse } from '../model/state-schemas.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
 import { keys, keysOfTenant, tenantOfKey } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { keyPagesLike, sendAll } from './script.ts';
-
-/** Memory of a tenant's keys in Redis. */
-export interface StorageUse {
-  /** Sum of `MEMORY USAGE`; null: not counted yet, or not permitted. */
-  bytes: number | null;
-  /** Estimated size of changes planned since the count. They may be written meanwhile, so the sum is too high rather than too low. */
-  addedBytes: number;
-  countedAt: Instant | null;
-  /** Above it, no new objects are planned. */
-  limitBytes: number;
-}
 
 /** Count of a tenant's memory in Redis. Lacks keys outside the tenant's hash tag: jobs, budgets, answer links and subscriptions. */
 export interface TenantStorage {

@@ -2,7 +2,6 @@ import { type Language, message, render } from '../messages/message.ts';
 import { shown } from '../messages/shown.ts';
 import {
   type CalendarItem,
-  type Colour,
   type ItemTime,
   LONGEST_URL,
   type Presets,
@@ -24,6 +23,7 @@ import { STORED_LIMITS } from '../model/stored-limits.ts';
 import { isVisible, shortened, shownName } from '../model/text.ts';
 import { formatText, valuesOf } from '../model/text-format.ts';
 import { toZonedIso } from '../model/time.ts';
+import type { Label } from '../settings/tenant-schema.ts';
 
 /** Content of the title. The default, `appointment`, contains no names. */
 export type TitleLevel = 'busy' | 'appointment' | 'code' | 'initials' | 'full';
@@ -33,15 +33,6 @@ export type AllowedField = 'location' | 'agenda' | 'treatment' | 'status';
 
 /** URLs that a target may show: the appointment's page in the clinic system, and a video visit. */
 export type LinkName = 'page' | 'teleVisit';
-
-/** Colour and category of appointments that meet every given condition. */
-export interface Label {
-  statuses?: readonly AppointmentStatus[] | undefined;
-  agendas?: readonly string[] | undefined;
-  treatments?: readonly string[] | undefined;
-  colour?: Colour | undefined;
-  category?: string | undefined;
-}
 
 /** Appointment data that a target may show. */
 export interface ProjectionPolicy {

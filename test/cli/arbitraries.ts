@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { PLAIN_COLUMNS } from '../../src/cli/output.ts';
-import type { ConnectionStatus } from '../../src/control/installation.ts';
-import type { TargetStatus } from '../../src/control/status-view.ts';
+import type { ConnectionStatus, TargetStatus } from '../../src/control/status-schemas.ts';
 import { NO_CHANGES, type RunReport } from '../../src/state/runs.ts';
 import { NOW } from '../sync/arbitraries.ts';
 
@@ -35,7 +34,7 @@ const drifts = fc.option(
     unlinked: counts,
     fields: fc.constant({ title: 3, unknown: 1 }),
     churning: counts,
-    churningFields: fc.constant(['title', 'unknown']),
+    churningFields: fc.constant<string[]>(['title', 'unknown']),
   }),
 );
 

@@ -11,8 +11,8 @@ import {
   zoneOf,
 } from '../../src/cli/output.ts';
 import { renderTable, renderTime, wrap } from '../../src/cli/table.ts';
+import { toJson } from '../../src/model/schemas.ts';
 import { SYNC_HEALTH_WORDS } from '../../src/model/sync-state.ts';
-import { toJson } from '../../src/operations/schemas.ts';
 
 const AT = Date.UTC(2026, 6, 1, 12, 30);
 const WIDE = [['x'.repeat(300), 'in-sync']];

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { withOutputOptions } from '../../src/cli/output.ts';
 import { plainText, printTerminal } from '../../src/cli/print-terminal.ts';
-import type { Explanation } from '../../src/control/explain.ts';
+import type { Explanation } from '../../src/control/record-schemas.ts';
 import { type Block, command, time, toned } from '../../src/documents/document.ts';
 import { explanationDocument } from '../../src/documents/explain.ts';
 import { planDocument } from '../../src/documents/plan.ts';

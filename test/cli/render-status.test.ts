@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { renderStatus } from '../../src/cli/render-status.ts';
 import { problemsOf } from '../../src/control/problems.ts';
-import type { Status } from '../../src/control/status-view.ts';
+import type { Status } from '../../src/control/status-schemas.ts';
+import type { ApprovalRequest } from '../../src/model/acts.ts';
 import { MINUTE_MS } from '../../src/model/time.ts';
 import { TRIGGER_EVENTS } from '../../src/settings/tenant-schema.ts';
-import type { ApprovalRequest } from '../../src/state/stored-documents.ts';
 import { statusOf, targetOf, tenantOf } from '../control/status-of.ts';
 import { NOW } from '../sync/arbitraries.ts';
 import {

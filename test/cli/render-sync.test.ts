@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { renderSync } from '../../src/cli/render-sync.ts';
-import { isWhole, type SyncResult } from '../../src/control/sync.ts';
+import type { SyncResult } from '../../src/control/status-schemas.ts';
+import { isWhole } from '../../src/control/sync.ts';
 import { FIRST_PACE, NO_CHANGES } from '../../src/state/runs.ts';
 import { expectTidy, names, runs, targets } from './arbitraries.ts';
 

@@ -140,7 +140,7 @@ export function openAccessWorld(redis: Redis, choice: AccessChoice = {}) {
     state,
     recorded,
     /** Creates a token of this name and level. @returns the secret that its holder sends */
-    async token(name: string, level: AccessLevel = 'viewer', of: readonly string[] | null = null): Promise<string> {
+    async token(name: string, level: AccessLevel = 'viewer', of: string[] | null = null): Promise<string> {
       const made = { name, level, tenants: of, by: 'anna', madeAt: state.now, endsAt: state.now + 86_400_000 };
       return (await desk.tokens.make(made)) ?? '';
     },

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ConnectionStatus } from '../../src/control/installation.ts';
+import type { ConnectionStatus } from '../../src/control/status-schemas.ts';
 import { MirrorError, storedError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import type { RunReport } from '../../src/state/runs.ts';

@@ -6,7 +6,7 @@ import { examine, type StateProbe } from '../../src/control/doctor.ts';
 import { stopsInstallation, withLossAsCause } from '../../src/control/installation-problems.ts';
 import { createMetrics } from '../../src/control/metrics.ts';
 import { status } from '../../src/control/status.ts';
-import type { TenantStatus } from '../../src/control/status-view.ts';
+import type { TenantStatus } from '../../src/control/status-schemas.ts';
 import { acceptLoss } from '../../src/features/backup/backups.ts';
 import { createOperatorServer } from '../../src/http-server/operator-server.ts';
 import { silentLogger } from '../../src/log/logger.ts';

@@ -50,9 +50,12 @@ test.each([
   expect(await remedyOf(listTriggers(installation, 'aurora'))).toBe(`add triggers to ${place}`);
   const feed = await remedyOf(withdrawFeed(installation, 'aurora', 'door'));
   expect(feed).toBe(`add a target with connector: feed to ${place}`);
-  const gaps = (['agenda', 'treatment'] as const).map(
-    (part) => ({ code: `${part}-unknown`, count: 1, what: ['4'], soon: [] }) as const,
-  );
+  const gaps = (['agenda', 'treatment'] as const).map((part) => ({
+    code: `${part}-unknown` as const,
+    count: 1,
+    what: ['4'],
+    soon: [],
+  }));
   const told = problems({ targets: [targetOf('incomplete-data', { gaps })] }, {}, managed);
   expect(told.map(({ next }) => next)).toEqual([
     `correct agendas of room in ${place}`,

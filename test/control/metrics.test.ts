@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { ConnectionStatus } from '../../src/control/installation.ts';
 import { createMetrics } from '../../src/control/metrics.ts';
+import type { ConnectionStatus } from '../../src/control/status-schemas.ts';
 import { redisUnreachable } from '../../src/model/errors.ts';
 import { cycle, twoCycles } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';

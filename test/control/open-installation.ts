@@ -1,4 +1,5 @@
-import type { ConnectionStatus, Installation } from '../../src/control/installation.ts';
+import type { Installation } from '../../src/control/installation.ts';
+import type { ConnectionStatus } from '../../src/control/status-schemas.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { DAY_MS } from '../../src/model/time.ts';
 import type { InvalidTenant, RefusedChange } from '../../src/settings/configuration.ts';

@@ -7,7 +7,7 @@ import { inEnglish } from '../../src/control/findings.ts';
 import { tenantHealth } from '../../src/control/health.ts';
 import { planTenant } from '../../src/control/plan.ts';
 import { planDocument } from '../../src/documents/plan.ts';
-import type { ReadingRemark } from '../../src/model/snapshots.ts';
+import type { ReadingRemark } from '../../src/model/run-schemas.ts';
 import { cycle, NEVER } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';

@@ -1,6 +1,11 @@
-import type { ConnectionStatus } from '../../src/control/installation.ts';
 import { problemsOf } from '../../src/control/problems.ts';
-import type { Status, TargetReason, TargetStatus, TenantStatus } from '../../src/control/status-view.ts';
+import type {
+  ConnectionStatus,
+  Status,
+  TargetReason,
+  TargetStatus,
+  TenantStatus,
+} from '../../src/control/status-schemas.ts';
 import { worstOf } from '../../src/model/sync-state.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { NOW } from '../sync/arbitraries.ts';

@@ -386,7 +386,7 @@ describe('the state of a target', () => {
     const { clinic, model, clock, tenant } = openBooked(redis, 3);
     await pull(tenant);
     expect(await stateOf(tenant)).toMatchObject({ reason: 'first-sync', firstSync: { written: 0, of: 3 } });
-    const gap = { code: 'agenda-unknown', count: 1, what: ['4'], soon: [] } as const;
+    const gap = { code: 'agenda-unknown' as const, count: 1, what: ['4'], soon: [] };
     await tenant.targetStore.write('doctor', { gaps: [gap] });
     await drain(tenant, targetOf(tenant));
     await tenant.targetStore.write('doctor', { gaps: [gap], idleAsOf: null });

@@ -3,21 +3,15 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 // biome-ignore lint/correctness/noUnresolvedImports: the package names its files by a pattern, which the linter does not read
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { ConnectionStatus } from '../../src/control/installation.ts';
 import { createMetrics } from '../../src/control/metrics.ts';
+import type { ConnectionStatus } from '../../src/control/status-schemas.ts';
 import { openStatuses } from '../../src/control/statuses.ts';
 import { payloadOf, textOf } from '../../src/features/alerts/texts.ts';
 import { addApi } from '../../src/http-server/api/api.ts';
 import { createMcpServer } from '../../src/mcp-server/server.ts';
 import { type Actor, MirrorError } from '../../src/model/errors.ts';
-import {
-  type FirstSync,
-  type Health,
-  SYNC_HEALTH_WORDS,
-  type SyncHealth,
-  type SyncStatus,
-  worseHealth,
-} from '../../src/model/sync-state.ts';
+import type { FirstSync, Health, SyncHealth, SyncStatus } from '../../src/model/schemas.ts';
+import { SYNC_HEALTH_WORDS, worseHealth } from '../../src/model/sync-state.ts';
 import { CLINIC_CONNECTION } from '../../src/settings/tenant-schema.ts';
 import { runProgram } from '../cli/run-program.ts';
 import { openPages } from '../http-server/pages/open-pages.ts';
@@ -149,7 +143,7 @@ const COMBINATIONS: [SyncStatus, Health, how: string, bring: (world: World) => u
     'the clinic lists no agenda of its name',
     async ({ cycle: first, tenant }) => {
       await first();
-      const gap = { code: 'agenda-unknown', count: 1, what: ['4'], soon: [] } as const;
+      const gap = { code: 'agenda-unknown' as const, count: 1, what: ['4'], soon: [] };
       await tenant.targetStore.write('doctor', { gaps: [gap] });
     },
   ],

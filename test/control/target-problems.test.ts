@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { TargetReason, TargetStatus } from '../../src/control/status-view.ts';
+import type { TargetReason, TargetStatus } from '../../src/control/status-schemas.ts';
 import { type Actor, MirrorError, storedError } from '../../src/model/errors.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import type { TargetFailure } from '../../src/state/target-record.ts';
@@ -16,7 +16,7 @@ function failureOf(code: string, actor: Actor, remedy?: string): TargetFailure {
 }
 
 describe('a target', () => {
-  const gap = { code: 'agenda-unknown', count: 1, what: ['4'], soon: [] } as const;
+  const gap = { code: 'agenda-unknown' as const, count: 1, what: ['4'], soon: [] };
   test.each<[TargetReason, Partial<TargetStatus>, 'action-required' | 'retrying', string, string | null]>([
     ['error', { failure: FAILURE }, 'action-required', 'calendar-gone', 'run: clinic-mirror sync aurora'],
     ['backing-off', { failure: RESTING }, 'retrying', 'throttled', null],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Explanation, TargetExplanation } from '../../src/control/explain.ts';
+import type { Explanation, TargetExplanation } from '../../src/control/record-schemas.ts';
 import type { DocumentStep } from '../../src/documents/document.ts';
 import { explanationDocument, sourceText } from '../../src/documents/explain.ts';
 import { COMPARISONS, EXPLAIN } from '../../src/documents/texts/explain.ts';

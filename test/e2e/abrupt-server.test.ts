@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { startCaldavSandbox } from '../../sandbox/caldav/index.ts';
 import type { ProxyFault } from '../../sandbox/kit/fault-proxy.ts';
-import type { AuditView } from '../../src/control/audit.ts';
 import { status } from '../../src/control/status.ts';
+import type { AuditView } from '../../src/control/status-schemas.ts';
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../../src/model/time.ts';
 import { DavHands } from '../connectors/caldav/dav-hands.ts';
 import { useRedis } from '../support/redis.ts';

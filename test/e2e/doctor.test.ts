@@ -6,7 +6,7 @@ import { examine, type StateProbe } from '../../src/control/doctor.ts';
 import type { Finding } from '../../src/control/findings.ts';
 import { inEnglish } from '../../src/control/findings.ts';
 import { requireTenant } from '../../src/control/installation.ts';
-import type { Status } from '../../src/control/status-view.ts';
+import type { Status } from '../../src/control/status-schemas.ts';
 import { paced } from '../support/pace.ts';
 import { useRedis } from '../support/redis.ts';
 import { DAEMON } from '../support/redis-users.ts';

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { compare } from '../../demo/compare.ts';
-import type { Status } from '../../src/control/status-view.ts';
+import type { Status } from '../../src/control/status-schemas.ts';
 import type { Problem } from '../../src/model/problems.ts';
 import { outboundSection } from '../../src/settings/outbound-schema.ts';
 import { useRadicale } from '../support/radicale.ts';

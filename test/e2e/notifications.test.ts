@@ -2,7 +2,7 @@ import { Queue } from 'bullmq';
 import { afterEach, expect, test } from 'vitest';
 import { type CalendarHands, googleHands, outlookHands } from '../../bench/calendar-hands.ts';
 import { status } from '../../src/control/status.ts';
-import type { TargetStatus } from '../../src/control/status-view.ts';
+import type { TargetStatus } from '../../src/control/status-schemas.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { type Daemon, startDaemon } from '../../src/main.ts';
 import { QUEUE_PREFIX } from '../../src/state/keys.ts';

@@ -10,7 +10,7 @@ import { requireEntry } from '../../src/composition/open-connection.ts';
 import { previewWrite, readClinic, readClinicRaw, writeClinic } from '../../src/control/clinic.ts';
 import { createMetrics } from '../../src/control/metrics.ts';
 import { status } from '../../src/control/status.ts';
-import type { Status } from '../../src/control/status-view.ts';
+import type { Status } from '../../src/control/status-schemas.ts';
 import { syncTenant } from '../../src/control/sync.ts';
 import { probeClinic } from '../../src/profile-finder/probe.ts';
 import type { RunReport } from '../../src/state/runs.ts';

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type SyncState, syncWords, worstOf } from '../../src/model/sync-state.ts';
+import type { SyncState } from '../../src/model/schemas.ts';
+import { syncWords, worstOf } from '../../src/model/sync-state.ts';
 
 const IN_SYNC: SyncState = {
   sync: 'in-sync',

@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { silentLogger } from '../../src/log/logger.ts';
 import { type ForgetReceipt, signedText } from '../../src/model/forgetting.ts';
-import { toJson } from '../../src/operations/schemas.ts';
+import { toJson } from '../../src/model/schemas.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createProtection } from '../../src/state/protection.ts';
 import type { RedisClient } from '../../src/state/redis.ts';

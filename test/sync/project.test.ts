@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { parseTitleFormat, TITLE_VALUES } from '../../src/model/items.ts';
 import type { Appointment } from '../../src/model/records.ts';
 import { formatText, valuesOf } from '../../src/model/text-format.ts';
+import type { Label } from '../../src/settings/tenant-schema.ts';
 import { type Directory, type ProjectionPolicy, project } from '../../src/sync/project.ts';
 import { appointmentOf, EMPTY_DIRECTORY, NOTHING_MORE, STATUSES } from './arbitraries.ts';
 
@@ -271,10 +272,10 @@ describe('how an item is shown', () => {
     ['none if only half of the conditions match', { agendaId: 'a1', treatmentId: 't1' }, undefined],
     ['none by a treatment that it has not', { agendaId: 'a2', treatmentId: null }, undefined],
   ])('gets %s', (_, changes, expected) => {
-    const labels = [
+    const labels: Label[] = [
       { statuses: ['no_show'], colour: 'gray' },
       { agendas: ['a2'], treatments: ['t1'], colour: 'red', category: 'Surgery' },
-    ] as const;
+    ];
     expect(itemOf(changes, { labels }).presets).toEqual(expected);
   });
 

@@ -1,5 +1,6 @@
 import type { Appointment } from '../../model/records.ts';
-import type { ReadingRemark, Snapshot } from '../../model/snapshots.ts';
+import type { ReadingRemark } from '../../model/run-schemas.ts';
+import type { Snapshot } from '../../model/snapshots.ts';
 import { isZone } from '../../model/time.ts';
 import { ianaOfWindows, ianaZone, usualZoneOf } from '../../model/zone-names.ts';
 import { APART, isJsonObject, type JsonObject, type RowMapper } from '../http/rows.ts';

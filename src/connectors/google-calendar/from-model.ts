@@ -31,7 +31,7 @@ import {
   PRESETS_PROPERTY,
   REVISION_PROPERTY,
 } from './limits.ts';
-import { type EventHead, eventContentSchema, eventHeadSchema, eventIdSchema } from './schemas.ts';
+import { type EventHead, type EventTime, eventContentSchema, eventHeadSchema, eventIdSchema } from './schemas.ts';
 
 /** Own event, with the fields that decide the next step. */
 export interface OwnEvent {
@@ -248,12 +248,6 @@ function toEventTimes(time: ItemTime): { start: object; end: object } {
     start: { dateTime: time.start, timeZone: time.zone },
     end: { dateTime: time.end, timeZone: time.zone },
   };
-}
-
-interface EventTime {
-  date?: string | undefined;
-  dateTime?: string | undefined;
-  timeZone?: string | undefined;
 }
 
 function readTime(start: EventTime, end: EventTime): ItemTime | null {

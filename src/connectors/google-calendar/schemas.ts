@@ -72,6 +72,7 @@ const eventTimeSchema = z.object({
   dateTime: z.string().optional(),
   timeZone: z.string().optional(),
 });
+export type EventTime = z.infer<typeof eventTimeSchema>;
 
 export type EventHead = z.infer<typeof eventHeadSchema>;
 

@@ -24,7 +24,7 @@ import {
 import { fromRevisionText, isTagOfAnother, KEY_FORM, toRevisionText, withRevision } from '../owner.ts';
 import { htmlToText } from './html.ts';
 import { LONGEST_BODY, LONGEST_LINE, NO_RECORD, PROPERTIES } from './limits.ts';
-import { type EventHead, eventContentSchema, eventHeadSchema, eventIdSchema } from './schemas.ts';
+import { type EventHead, type EventTime, eventContentSchema, eventHeadSchema, eventIdSchema } from './schemas.ts';
 
 /** Outlook always accepts this zone. */
 export const UTC = 'UTC';
@@ -294,11 +294,6 @@ interface EventTimes {
   start: EventTime;
   end: EventTime;
 }
-interface EventTime {
-  dateTime: string;
-  timeZone: string;
-}
-
 function readTime({ isAllDay, start, end }: EventTimes, zone: string | null, wholeDayZone: string): ItemTime | null {
   const [startAt, endAt] = [instantOf(start), instantOf(end)];
   if (startAt === null || endAt === null) return null;

@@ -79,6 +79,7 @@ export type EventHead = z.infer<typeof eventHeadSchema>;
 export const pageLinkSchema = z.object({ webLink: z.url({ protocol: /^https?$/, normalize: true }) });
 
 const eventTimeSchema = z.object({ dateTime: z.string(), timeZone: z.string() });
+export type EventTime = z.infer<typeof eventTimeSchema>;
 
 export const eventContentSchema = z.object({
   type: z.string().nullish(),

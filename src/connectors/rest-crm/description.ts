@@ -4,16 +4,7 @@ import { isTransportHeader } from '../../model/header-names.ts';
 import type { StreamName } from '../../model/items.ts';
 import { TEXT_FORMS } from '../fitting.ts';
 import { BATCH_SIZE } from './limits.ts';
-import {
-  BOOLEAN_STYLES,
-  DATE_STYLES,
-  INSTANT_STYLES,
-  isPath,
-  NULL_STYLES,
-  type Placeholder,
-  pageAt,
-  placeholdersIn,
-} from './templates.ts';
+import { isPath, type Placeholder, pageAt, placeholdersIn, valueStyles } from './templates.ts';
 
 const path = z.string().refine(isPath, issueText(message('description.path')));
 const field = z.string().regex(/^[A-Za-z][A-Za-z0-9_.]{0,99}$/, issueText(message('mapping.property')));
@@ -274,14 +265,7 @@ export const descriptionSchema = z.strictObject({
     .regex(/^[A-Za-z][A-Za-z0-9-]*$/)
     .optional(),
   headers: headers.default({}),
-  values: z
-    .strictObject({
-      date: z.enum(DATE_STYLES).default('date'),
-      instant: z.enum(INSTANT_STYLES).default('iso'),
-      boolean: z.enum(BOOLEAN_STYLES).default('boolean'),
-      null: z.enum(NULL_STYLES).default('null'),
-    })
-    .prefault({}),
+  values: valueStyles.prefault({}),
   /** Meaning of a dot in property names: a nested object, or no meaning. */
   names: z.enum(['nested', 'flat']).default('nested'),
   errors: z

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { PropertyKind, PropertyValue } from '../../model/items.ts';
 import { isPathSegment } from '../../model/path-segment.ts';
 import { SECOND_MS } from '../../model/time.ts';
@@ -179,13 +180,14 @@ export const BOOLEAN_STYLES = ['boolean', 'number', 'text'] as const;
 /** Values that clear a property. */
 export const NULL_STYLES = ['null', 'empty-text'] as const;
 
+export const valueStyles = z.strictObject({
+  date: z.enum(DATE_STYLES).default('date'),
+  instant: z.enum(INSTANT_STYLES).default('iso'),
+  boolean: z.enum(BOOLEAN_STYLES).default('boolean'),
+  null: z.enum(NULL_STYLES).default('null'),
+});
 /** Value formats of a CRM. */
-export interface ValueStyles {
-  date: (typeof DATE_STYLES)[number];
-  instant: (typeof INSTANT_STYLES)[number];
-  boolean: (typeof BOOLEAN_STYLES)[number];
-  null: (typeof NULL_STYLES)[number];
-}
+export type ValueStyles = z.infer<typeof valueStyles>;
 
 /** Converts a value of the model to the CRM's format. */
 export function renderValue(value: PropertyValue, kind: PropertyKind, styles: ValueStyles): PropertyValue {

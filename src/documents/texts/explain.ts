@@ -1,4 +1,4 @@
-import { type Comparison, DECISIONS } from '../../control/explain.ts';
+import { type Comparison, DECISIONS } from '../../control/record-schemas.ts';
 import { type Language, type Message, message, render } from '../../messages/message.ts';
 import type { Texts } from '../document.ts';
 

@@ -1,6 +1,7 @@
 import { type Language, render, type Text } from '../../messages/message.ts';
 import { type Problem, tenantsOf } from '../../model/problems.ts';
-import { SYNC_HEALTH_WORDS, type SyncHealth } from '../../model/sync-state.ts';
+import type { SyncHealth } from '../../model/schemas.ts';
+import { SYNC_HEALTH_WORDS } from '../../model/sync-state.ts';
 import { HOUR_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
 import type { Digest } from './digest.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { requireTenant } from '../../control/installation.ts';
+import { changed, tenant } from '../../model/schemas.ts';
 import { operation } from '../../operations/operation.ts';
-import { changed, tenant } from '../../operations/schemas.ts';
 import type { AllBackups } from './backups.ts';
 import { restored } from './schemas.ts';
 

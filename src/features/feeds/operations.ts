@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { requireTenant } from '../../control/installation.ts';
 import { maySee } from '../../model/acts.ts';
+import { id, tenant } from '../../model/schemas.ts';
 import { type OperationContext, operation } from '../../operations/operation.ts';
-import { id, tenant } from '../../operations/schemas.ts';
 import { feedView } from './schemas.ts';
 
 const ofFeed = z.strictObject({ tenant, target: id });

@@ -5,29 +5,12 @@ import type { StopSignals } from '../../jobs/push.ts';
 import type { OpenTenant } from '../../jobs/tenant.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
-import type { ForgetReceipt, ForgetWarning } from '../../model/forgetting.ts';
+import type { ForgetReceipt } from '../../model/forgetting.ts';
 import type { Progress } from '../../model/tasks.ts';
 import { type Contact, findByContact } from './contacts.ts';
 import { type Erasure, erasedSoFar, eraseMessages, eraseRecords, reachOf, removeAuditFindings } from './erase.ts';
 import { findRecords, type PatientRecords } from './records.ts';
-
-/** Counts of data that an erasure would remove. */
-export interface ForgetPreview {
-  tenant: string;
-  /** Patients that a number or address leads to; null for an id. Several: nothing is counted, and an erasure requires the id. */
-  patients: string[] | null;
-  /** Whether a tombstone exists. */
-  isForgotten: boolean;
-  appointments: number;
-  invoices: number;
-  /** Future appointments that a calendar would lose. */
-  upcoming: number;
-  /** `linked`: known objects; `toLookFor`: further records that the target is searched for. */
-  targets: { target: string; connector: string; linked: number; toLookFor: number; reach: 'wholly' | 'bin' }[];
-  reminders: number;
-  answerLinks: number;
-  warnings: readonly ForgetWarning[];
-}
+import type { ForgetPreview } from './schemas.ts';
 
 /**
  * Returns the counts of an erasure. Queries the clinic, but no target; writes nothing.
@@ -94,7 +77,7 @@ export async function forgetPatient(
   if (others.length > 0) throw ambiguous();
   if (patientId === undefined) {
     const state = await eraseMessages(tenant, messages);
-    const empty = { tombstone: null, upcoming: 0, targets: [], warnings: ['opt-outs-stay'] as const };
+    const empty = { tombstone: null, upcoming: 0, targets: [], warnings: ['opt-outs-stay' as const] };
     return tenant.tombstones.storeReceipt({ tenant: tenantId, at: installation.clock(), ...empty, state });
   }
   const records = await findRecords(tenant, { patientId, messages }, progress, signals.stop);

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { requireTenant } from '../../control/installation.ts';
 import { issueText, message } from '../../messages/message.ts';
+import { forgetReceipt } from '../../model/forgetting.ts';
+import { changed, id, instant, tenant, toJson } from '../../model/schemas.ts';
 import { operation } from '../../operations/operation.ts';
-import { changed, id, instant, tenant, toJson } from '../../operations/schemas.ts';
+import { forgetPreview } from './schemas.ts';
 
 const FORGET = 'forget <tenant> [patient]';
 
@@ -20,38 +22,6 @@ const whoOf = ({ patient = '', email, phone }: z.output<typeof who>) => {
   if (email !== undefined) return { kind: 'email', address: email } as const;
   return phone === undefined ? patient : ({ kind: 'phone', address: phone } as const);
 };
-const reach = z.enum(['wholly', 'bin']);
-const receipt = z.object({
-  receipt: z.string(),
-  tenant: z.string(),
-  at: instant,
-  tombstone: z.string().nullable().describe('Null for messages of a patient whose id is unknown'),
-  upcoming: z.number(),
-  targets: z.array(
-    z.object({
-      target: z.string(),
-      connector: z.string(),
-      found: z.number(),
-      erased: z.number(),
-      reach,
-      waiting: z.number(),
-      failed: z.number(),
-      failure: z.string().nullable(),
-    }),
-  ),
-  state: z.object({
-    journalLines: z.number(),
-    pins: z.number(),
-    holds: z.number(),
-    auditFindings: z.number(),
-    reminders: z.number(),
-    answerLinks: z.number(),
-    examples: z.number(),
-  }),
-  warnings: z.array(z.string()),
-  signature: z.string().nullable().describe('Ed25519 signature in base64; null before receipts were signed'),
-});
-
 const destination = z.looseObject({ target: z.string(), connector: z.string(), account: z.string().nullable() });
 /** All fields are part of the answer. `docs/forget.md` documents the shape. */
 const exported = z.looseObject({
@@ -95,23 +65,7 @@ export const FORGET_OPERATIONS = {
     summary: 'show the number of objects that forget would delete; writes nothing',
     level: 'owner',
     input: who,
-    output: z.object({
-      tenant: z.string(),
-      patients: z
-        .array(z.string())
-        .nullable()
-        .describe('Null for an id. Several: nothing is counted, and forget needs the id'),
-      isForgotten: z.boolean(),
-      appointments: z.number(),
-      invoices: z.number(),
-      upcoming: z.number(),
-      targets: z.array(
-        z.object({ target: z.string(), connector: z.string(), linked: z.number(), toLookFor: z.number(), reach }),
-      ),
-      reminders: z.number(),
-      answerLinks: z.number(),
-      warnings: z.array(z.string()),
-    }),
+    output: forgetPreview,
     http: { method: 'POST', path: '/tenants/{tenant}/forget/preview', task: 'preview-forget' },
     commands: [
       {
@@ -129,7 +83,7 @@ export const FORGET_OPERATIONS = {
     summary: 'delete a patient from every target and exclude the patient; repeat the request to see the progress',
     level: 'owner',
     input: who,
-    output: receipt,
+    output: forgetReceipt,
     http: { method: 'POST', path: '/tenants/{tenant}/forget', task: 'forget' },
     commands: [{ words: FORGET, by: { flags: '--yes', about: 'start the deletion' } }],
     audit: (input, { services: { installation }, acting }) => {
@@ -178,7 +132,10 @@ export const FORGET_OPERATIONS = {
     summary: 'list receipts of forgotten patients, oldest first; numbers only',
     level: 'viewer',
     input: z.strictObject({ tenant }),
-    output: z.object({ publicKey: z.string().describe('Verifies the signatures (PEM)'), receipts: z.array(receipt) }),
+    output: z.object({
+      publicKey: z.string().describe('Verifies the signatures (PEM)'),
+      receipts: z.array(forgetReceipt),
+    }),
     http: { method: 'GET', path: '/tenants/{tenant}/receipts' },
     commands: [{ words: 'receipts <tenant>', isList: true }],
     async run({ tenant }, { services }) {

@@ -3,21 +3,16 @@ import type { OpenTenant } from '../../jobs/tenant.ts';
 import type { Hold } from '../../model/plan.ts';
 import { DAY_MS, type Instant } from '../../model/time.ts';
 import { type HoldChoice, seenCode } from '../../state/holds.ts';
+import type { DeletionLimit } from '../../sync/guard.ts';
 
 /** Lifetime of a decision, long enough for the affected cycles. */
 const DECISION_MS = 7 * DAY_MS;
-
-/** Number and share of a target's objects above which changes are held. */
-export interface HoldLimit {
-  count: number;
-  share: number;
-}
 
 /** A hold with its tenant. */
 export interface TenantHold extends Hold {
   tenant: string;
   /** The exceeded limit; null for kinds without one, and for a target that is no longer configured. */
-  limit: HoldLimit | null;
+  limit: DeletionLimit | null;
   /** Digest of the held changes, from {@link seenCode}. A decision must include the digest, so that unseen changes are not decided. */
   seen: string;
 }
@@ -30,7 +25,7 @@ export function shownHold(hold: Hold, tenant: Pick<OpenTenant, 'id' | 'targets' 
 function limitOf(
   { kind, target, exceededIn }: Hold,
   { targets, reminders }: Pick<OpenTenant, 'targets' | 'reminders'>,
-): HoldLimit | null {
+): DeletionLimit | null {
   if (kind === 'corrections') return reminders?.file.correctionGuard ?? null;
   const guard = targets.get(exceededIn ?? target)?.configuration.guard;
   if (guard === undefined) return null;

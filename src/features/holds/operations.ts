@@ -3,8 +3,8 @@ import { message } from '../../messages/message.ts';
 import { maySee } from '../../model/acts.ts';
 import { MirrorError } from '../../model/errors.ts';
 import { HOLD_KINDS } from '../../model/plan.ts';
+import { id, instant, pageOfItems, paging, tenant } from '../../model/schemas.ts';
 import { operation } from '../../operations/operation.ts';
-import { id, instant, pageOfItems, paging, tenant } from '../../operations/schemas.ts';
 import type { TenantHold } from './holds.ts';
 
 /** An administrator may select many ids of a hold. */

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { type Page, type PageQuestion, pageOf } from '../../control/paging.ts';
+import { type PageQuestion, pageOf } from '../../control/paging.ts';
 import { type ActAbout, type Acting, recordAct } from '../../control/recording.ts';
 import { message, type Text, withRemedy } from '../../messages/message.ts';
 import type { ActVerb } from '../../model/acts.ts';
+import type { Page } from '../../model/schemas.ts';
 import { NAME, NAME_REMEDY } from '../../model/text.ts';
 import { type ApprovalSettings, approvalsWith, hasApprovals, loosensApprovals } from '../../settings/access-schema.ts';
 import type { ConfigurationFiles } from '../../settings/configuration-files.ts';

@@ -3,8 +3,8 @@ import { message } from '../../messages/message.ts';
 import type { ActVerb } from '../../model/acts.ts';
 import { maySee, requireAllTenants } from '../../model/acts.ts';
 import { MirrorError } from '../../model/errors.ts';
+import { configurationFault, pageOfItems, paging, tenant } from '../../model/schemas.ts';
 import { type OperationContext, operation } from '../../operations/operation.ts';
-import { configurationFault, pageOfItems, paging, tenant } from '../../operations/schemas.ts';
 import type { ConfigurationServices, TenantChange } from './managed-tenants.ts';
 import { changed, configuration, source, type TenantChanged } from './schemas.ts';
 

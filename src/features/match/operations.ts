@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { requireTenant } from '../../control/installation.ts';
+import { id, optionalTarget, tenant } from '../../model/schemas.ts';
 import { operation } from '../../operations/operation.ts';
-import { id, optionalTarget, tenant } from '../../operations/schemas.ts';
 import type { MatchView } from './propose.ts';
 import { decided, duplicates } from './schemas.ts';
 

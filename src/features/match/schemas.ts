@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { instant } from '../../operations/schemas.ts';
+import { instant } from '../../model/schemas.ts';
 
 const duplicate = z.object({
   record: z.string(),

@@ -13,8 +13,14 @@ import { type LocationCatalogue, locationOf } from './places.ts';
 import { resumeReminders } from './plan.ts';
 import type { OpenReminders } from './ports.ts';
 import { lateness, longestAheadMs, type ReminderDecision, remindersFor } from './rules.ts';
-import type { ReminderExplanation, ReminderLine, ReminderList, ReplyList, RuleView } from './schemas.ts';
-import type { DeliveryReport } from './store.ts';
+import type {
+  DeliveryReport,
+  ReminderExplanation,
+  ReminderLine,
+  ReminderList,
+  ReplyList,
+  RuleView,
+} from './schemas.ts';
 
 /** Returns the replies of patients. Patient data. @throws MirrorError `settings`, code `no-reminders` */
 export async function listReplies(installation: Installation, tenantId: string): Promise<ReplyList> {

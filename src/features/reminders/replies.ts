@@ -6,7 +6,7 @@ import { keys } from '../../state/keys.ts';
 import type { RedisClient } from '../../state/redis.ts';
 import { type Sealer, sealedTable } from '../../state/sealing.ts';
 import type { AddressHash } from './opt-outs.ts';
-import type { ReplyList } from './schemas.ts';
+import type { PatientReply, ReplyList } from './schemas.ts';
 import { REPLIES } from './texts.ts';
 
 /** Life of a reply: a weekend and a day. Project choice: long enough for the desk, short for health data. */
@@ -14,15 +14,6 @@ const LIFE_MS = 3 * DAY_MS;
 /** Longest text message of a gateway, and the number of replies that a clinic can read in three days. */
 const LONGEST_TEXT = 1_600;
 const MOST_REPLIES = 1_000;
-
-/** A patient's reply. Patient data: shown to operators only. */
-export interface PatientReply {
-  /** Hash of the gateway's id. */
-  id: string;
-  phone: string;
-  text: string;
-  at: Instant;
-}
 
 /** Replies of a tenant's patients, encrypted. */
 export interface PatientReplies {

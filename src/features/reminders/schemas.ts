@@ -1,5 +1,9 @@
 import { z } from 'zod';
-import { instant, source } from '../../operations/schemas.ts';
+import { instant, source } from '../../model/schemas.ts';
+
+const report = z.object({ state: z.enum(['delivered', 'failed']), code: z.string().nullable(), at: instant });
+/** Report of the receiver after delivery. */
+export type DeliveryReport = z.infer<typeof report>;
 
 const reminder = z.object({
   id: z.string().nullable().describe('Null before planning'),
@@ -19,10 +23,7 @@ const reminder = z.object({
   attempts: z.number(),
   lastCode: z.string().nullable(),
   reference: z.string().nullable(),
-  report: z
-    .object({ state: z.enum(['delivered', 'failed']), code: z.string().nullable(), at: instant })
-    .nullable()
-    .describe('Delivery report of the gateway'),
+  report: report.nullable().describe('Delivery report of the gateway'),
   answer: z
     .object({ is: z.enum(['confirmed', 'cancelled']), at: instant })
     .nullable()
@@ -57,9 +58,17 @@ export const explanation = z.object({
 /** Reminders of one appointment, with rules and messages. */
 export type ReminderExplanation = z.infer<typeof explanation>;
 
+const reply = z.object({
+  /** Hash of the gateway's id. */
+  id: z.string(),
+  ...{ phone: z.string(), text: z.string(), at: instant },
+});
+/** A patient's reply. Patient data: shown to operators only. */
+export type PatientReply = z.infer<typeof reply>;
+
 export const replies = z.object({
   tenant: z.string(),
-  replies: z.array(z.object({ id: z.string(), phone: z.string(), text: z.string(), at: instant })),
+  replies: z.array(reply),
 });
 /** Patients' replies for the desk. */
 export type ReplyList = z.infer<typeof replies>;

@@ -17,6 +17,7 @@ import { askEach, compareAndSet, pairsOf, redisScript, sendAll } from '../../sta
 import type { Sealer } from '../../state/sealing.ts';
 import { codeIn, openSealed } from '../../state/sealing.ts';
 import { type MessageLedger, openMessageLedger } from './message-ledger.ts';
+import type { DeliveryReport } from './schemas.ts';
 import { visitOf } from './told.ts';
 
 const scripts = {
@@ -69,13 +70,6 @@ export interface Intent {
   mayRepeat: boolean;
   /** Keyed hash of the recipient, or null. */
   recipient: string | null;
-}
-
-/** Report of the receiver after delivery. */
-export interface DeliveryReport {
-  state: 'delivered' | 'failed';
-  code: string | null;
-  at: Instant;
 }
 
 /** Reason why a channel is closed. */

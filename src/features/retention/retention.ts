@@ -4,26 +4,11 @@ import { type Document, paragraph, time } from '../../documents/document.ts';
 import { RELEASE_EVERY_MS } from '../../jobs/release.ts';
 import { CHANNEL_LIFE_MS } from '../../jobs/subscriptions.ts';
 import type { Language } from '../../messages/message.ts';
-import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../model/time.ts';
 import { DOCUMENT_RETENTION_MS } from '../../state/stored-documents.ts';
 import type { EndedKind } from '../../state/upkeep.ts';
+import type { RetentionReport, StoredKind } from './schemas.ts';
 import { RETENTION, STORED_KINDS } from './texts.ts';
-
-type StoredKind = keyof typeof STORED_KINDS;
-
-/** Retention of the data of a tenant, with the last check of any daemon. Each field as in the operation's output. */
-interface RetentionReport {
-  tenant: string;
-  lastCheckAt: Instant | null;
-  nextCheckAt: Instant | null;
-  kinds: readonly {
-    kind: StoredKind;
-    ends: (typeof STORED_KINDS)[StoredKind]['ends'];
-    periodMs: number | null;
-    lastEndedAt: Instant | null;
-    lastEnded: number | null;
-  }[];
-}
 
 /** Reads how each kind of data ends, and what the last checks deleted. @throws MirrorError as `requireTenant` */
 export async function reportRetention(

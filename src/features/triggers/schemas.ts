@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { instant } from '../../operations/schemas.ts';
+import { instant } from '../../model/schemas.ts';
 
 export const closed = z.object({ code: z.string(), at: instant });
 

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { requireTenant } from '../../control/installation.ts';
+import { runReport } from '../../control/status-schemas.ts';
+import { id, pageOfItems, paging, tenant } from '../../model/schemas.ts';
 import { operation } from '../../operations/operation.ts';
-import { id, instant, pageOfItems, paging, tenant } from '../../operations/schemas.ts';
-import { runReport } from '../../operations/status-schemas.ts';
+import { changingRuns, undo } from './schemas.ts';
 
 /** Largest number of stored reports per tenant. */
 const STORED_REPORTS = 50;
@@ -10,12 +11,6 @@ const STORED_REPORTS = 50;
 const LATEST = 1e15;
 
 const ofRun = { run: id, tenant: tenant.optional().describe('Required if two tenants have a run with this id') };
-
-const changingRuns = z.object({
-  runs: z.array(
-    z.object({ tenant: z.string(), run: z.string(), at: instant, updated: z.number(), deleted: z.number() }),
-  ),
-});
 
 /** Operations on completed cycles and their changes. */
 export const RUN_OPERATIONS = {
@@ -51,20 +46,7 @@ export const RUN_OPERATIONS = {
     summary: 'restore the deleted and changed objects of a run, with current clinic data',
     level: 'operator',
     input: z.strictObject({ ...ofRun, dryRun: z.boolean().describe('Only show the result') }),
-    output: z.object({
-      tenant: z.string(),
-      run: z.string(),
-      dryRun: z.boolean(),
-      pinnedUntil: instant.nullable(),
-      records: z.array(
-        z.object({
-          target: z.string(),
-          record: z.string(),
-          effect: z.enum(['updated', 'deleted']),
-          result: z.string().describe('`restored`, `waiting`, or the reason against a restore'),
-        }),
-      ),
-    }),
+    output: undo,
     http: { method: 'POST', path: '/tenants/{tenant}/runs/{run}/undo', task: 'undo' },
     commands: [{ words: 'undo <run>' }],
     async audit({ run, tenant, dryRun }, { services }) {

@@ -10,26 +10,7 @@ import type { JournalEffect, JournalEntry } from '../../state/journal.ts';
 import type { Confirmation, Confirmations } from '../../sync/absence.ts';
 import { agrees } from '../../sync/crm-rules.ts';
 import { snapshotOf, windowOf } from '../../sync/mapping-sources.ts';
-
-/**
- * Possible recovery of a record that a run changed or deleted:
- * - `there`: the clinic has the record, so the target can be updated
- * - `cancelled`, `gone`: cancelled or deleted in the clinic; the content no longer exists
- * - `no-consent`: the patient does not consent, which only the patient can change
- * - `outside-window`: outside the target's window
- * - `unusable`: unreadable row
- * - `unread`: the clinic is unreachable, or the number of records exceeds the limit; repeat the undo
- * - `no-target`: the target is paused or no longer configured
- */
-export type Recovery =
-  | 'there'
-  | 'cancelled'
-  | 'gone'
-  | 'no-consent'
-  | 'outside-window'
-  | 'unusable'
-  | 'unread'
-  | 'no-target';
+import type { Recovery } from './schemas.ts';
 
 /** A record of a run to undo. */
 export interface Recoverable {

@@ -1,5 +1,5 @@
 import type { Texts } from '../../documents/document.ts';
-import type { UndoResult } from './undo.ts';
+import type { UndoResult } from './schemas.ts';
 
 /** Results of an undone record; `waiting`: expected result of a dry run. */
 export const UNDO_RESULTS: Texts<Readonly<Record<UndoResult | 'waitingStill', string>>> = {

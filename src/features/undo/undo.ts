@@ -6,30 +6,11 @@ import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { Progress } from '../../model/tasks.ts';
 import { DAY_MS, type Instant } from '../../model/time.ts';
-import type { JournaledRun } from '../../state/journal.ts';
-import { entriesOfRun, lookAtRun, type Recoverable, type Recovery } from './restore-records.ts';
+import { entriesOfRun, lookAtRun, type Recoverable } from './restore-records.ts';
+import type { TenantRun, UndoView } from './schemas.ts';
 
 /** Duration in which a restored record remains although the target's rules exclude the record. */
 const PIN_MS = 30 * DAY_MS;
-
-/** A run that can be undone, with its tenant. */
-export interface TenantRun extends JournaledRun {
-  tenant: string;
-}
-
-/** Result of one record. `restored`: the target has the present clinic data; `waiting`: the update is queued. */
-export type UndoResult = 'restored' | 'waiting' | Exclude<Recovery, 'there'>;
-
-/** Result of an undo. */
-export interface UndoView {
-  tenant: string;
-  run: string;
-  /** Without writes: `result` is the expected result. */
-  dryRun: boolean;
-  /** End of the pins of restored records, independent of the target's rules; null without restored records. */
-  pinnedUntil: Instant | null;
-  records: { target: string; record: string; effect: Recoverable['effect']; result: UndoResult }[];
-}
 
 /** Returns runs with changes or deletions, newest first, at most 100 per tenant. */
 export async function listRuns(installation: Installation, only?: string): Promise<TenantRun[]> {

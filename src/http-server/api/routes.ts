@@ -6,10 +6,10 @@ import type { StopSignals } from '../../jobs/push.ts';
 import { render, withRemedy } from '../../messages/message.ts';
 import type { AccessLevel } from '../../model/acts.ts';
 import type { Actor, MirrorError } from '../../model/errors.ts';
+import { configurationFault } from '../../model/schemas.ts';
 import type { Progress } from '../../model/tasks.ts';
 import { SECOND_MS } from '../../model/time.ts';
 import type { AnyOperation, HttpBinding, OperationContext } from '../../operations/operation.ts';
-import { configurationFault } from '../../operations/schemas.ts';
 import type { ConfigurationError } from '../../settings/faults.ts';
 import { type OperatorServices, servicesOf, type Visitor } from '../operators.ts';
 

@@ -2,7 +2,8 @@ import type { Block, DocumentStep, DocumentTable, Inline, Span, Texts } from '..
 import { render, type Text } from '../../messages/message.ts';
 import type { ErrorTexts } from '../../model/errors.ts';
 import { type Html, type HtmlPart, html } from '../../model/html.ts';
-import { type Health, SYNC_HEALTH_WORDS, type SyncState, type SyncStatus, syncWords } from '../../model/sync-state.ts';
+import type { Health, SyncState, SyncStatus } from '../../model/schemas.ts';
+import { SYNC_HEALTH_WORDS, syncWords } from '../../model/sync-state.ts';
 import type { Instant } from '../../model/time.ts';
 import type { PageContext } from './context.ts';
 import { FRAME } from './texts/frame.ts';

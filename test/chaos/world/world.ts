@@ -17,7 +17,7 @@ import { openBackups } from '../../../src/composition/backup.ts';
 import { type Composition, compose } from '../../../src/composition/compose.ts';
 import { connectors } from '../../../src/connectors/registry.ts';
 import { status } from '../../../src/control/status.ts';
-import type { Status } from '../../../src/control/status-view.ts';
+import type { Status } from '../../../src/control/status-schemas.ts';
 import { acceptLoss } from '../../../src/features/backup/backups.ts';
 import { decideHold, listHolds } from '../../../src/features/holds/holds.ts';
 import { reminderChannels } from '../../../src/features/reminders/channels/registry.ts';

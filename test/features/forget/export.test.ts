@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { exportPatient } from '../../../src/features/forget/export.ts';
-import { toJson } from '../../../src/operations/schemas.ts';
+import { toJson } from '../../../src/model/schemas.ts';
 import { openInstallation } from '../../control/open-installation.ts';
 import { dumpRedis } from '../../e2e/support/dump-redis.ts';
 import { NEVER } from '../../jobs/cycle.ts';

@@ -1,7 +1,8 @@
 // Tier: full. Opens every page in a browser.
+
 import { describe, expect, test } from 'vitest';
-import type { ConnectionStatus } from '../../../src/control/installation.ts';
 import type { LoginServices } from '../../../src/control/logins.ts';
+import type { ConnectionStatus } from '../../../src/control/status-schemas.ts';
 import { openActsWorld } from '../../control/services-world.ts';
 import type { ModelClinic } from '../../jobs/model-clinic.ts';
 import { violationsIn } from '../../support/accessibility.ts';

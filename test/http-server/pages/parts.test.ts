@@ -15,7 +15,8 @@ import {
   table,
 } from '../../../src/http-server/pages/parts.ts';
 import { message } from '../../../src/messages/message.ts';
-import { type Health, SYNC_HEALTH_WORDS, type SyncStatus } from '../../../src/model/sync-state.ts';
+import type { Health, SyncStatus } from '../../../src/model/schemas.ts';
+import { SYNC_HEALTH_WORDS } from '../../../src/model/sync-state.ts';
 import { MINUTE_MS } from '../../../src/model/time.ts';
 import { NOW } from '../../sync/arbitraries.ts';
 import { OWNER } from './open-pages.ts';

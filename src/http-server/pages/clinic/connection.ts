@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type ConnectionStatus, requireTenant } from '../../../control/installation.ts';
+import { requireTenant } from '../../../control/installation.ts';
 import { listLoginLinks } from '../../../control/logins.ts';
+import type { ConnectionStatus } from '../../../control/status-schemas.ts';
 import { clinicAddress } from '../../../documents/document.ts';
 import { message } from '../../../messages/message.ts';
 import { MirrorError } from '../../../model/errors.ts';

@@ -1,13 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import { requireTenant } from '../../../control/installation.ts';
-import {
-  listRecords,
-  RECORD_STATES,
-  type RecordLine,
-  type RecordList,
-  type RecordState,
-} from '../../../control/records.ts';
-import { storageText, type TargetStatus, type TenantStatus } from '../../../control/status-view.ts';
+import { type RecordLine, type RecordList, type RecordState, recordState } from '../../../control/record-schemas.ts';
+import { listRecords } from '../../../control/records.ts';
+import type { TargetStatus, TenantStatus } from '../../../control/status-schemas.ts';
+import { storageText } from '../../../control/status-view.ts';
 import { clinicAddress, explainAddress, type Texts } from '../../../documents/document.ts';
 import { message } from '../../../messages/message.ts';
 import { type Html, html } from '../../../model/html.ts';
@@ -32,7 +28,7 @@ export function addTargetPage(app: FastifyInstance, services: OperatorServices):
     const { tenant, target } = request.params;
     const { installation } = services;
     const state =
-      RECORD_STATES.find((each) => each === request.query.state) ?? (await firstState(services, tenant, target));
+      recordState.options.find((each) => each === request.query.state) ?? (await firstState(services, tenant, target));
     const after = typeof request.query.after === 'string' ? request.query.after : null;
     const list = await listRecords(installation, { tenant, target, state }, { after, limit: LIMIT });
     const { targets, targetStore } = requireTenant(installation, tenant);
@@ -58,7 +54,7 @@ function targetPage(
   const words = RECORDS[context.language];
   const { target, state, items, next } = list;
   const own = targetAddress(tenant, target);
-  const states = RECORD_STATES.map((each) => {
+  const states = recordState.options.map((each) => {
     const isHere = each === state ? html` aria-current="page"` : null;
     return html`<li><a class="tab" href="${own}?state=${each}"${isHere}>${words[each]}</a></li>`;
   });

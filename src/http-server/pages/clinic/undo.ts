@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { clinicAddress, explainAddress } from '../../../documents/document.ts';
 import { RUN_OPERATIONS } from '../../../features/undo/operations.ts';
+import type { UndoView } from '../../../features/undo/schemas.ts';
 import { UNDO_RESULTS } from '../../../features/undo/texts.ts';
-import type { UndoView } from '../../../features/undo/undo.ts';
 import { type Html, html } from '../../../model/html.ts';
 import { pathSegment } from '../../../model/path-segment.ts';
 import { SECOND_MS } from '../../../model/time.ts';

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import { type Explanation, explain } from '../../../control/explain.ts';
+import { explain } from '../../../control/explain.ts';
+import type { Explanation } from '../../../control/record-schemas.ts';
 import { clinicAddress } from '../../../documents/document.ts';
 import { explanationDocument } from '../../../documents/explain.ts';
 import { EXPLAIN } from '../../../documents/texts/explain.ts';

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { newestPlan, planSummary, storePlan } from '../../../control/plan.ts';
-import type { SyncResult } from '../../../control/sync.ts';
+import type { SyncResult } from '../../../control/status-schemas.ts';
 import { type BegunTask, openTasks, readTask, type TaskView } from '../../../control/tasks.ts';
 import { clinicAddress } from '../../../documents/document.ts';
 import { planDocument } from '../../../documents/plan.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ConnectionStatus } from '../../../../src/control/installation.ts';
+import type { ConnectionStatus } from '../../../../src/control/status-schemas.ts';
 import { DAY_MS, MINUTE_MS } from '../../../../src/model/time.ts';
 import { openActsLogins, openActsWorld } from '../../../control/services-world.ts';
 import { useRedis } from '../../../support/redis.ts';

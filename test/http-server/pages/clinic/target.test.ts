@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { TargetStatus, TenantStatus } from '../../../../src/control/status-view.ts';
+import type { TargetStatus, TenantStatus } from '../../../../src/control/status-schemas.ts';
 import { recordsPart, targetsPart } from '../../../../src/http-server/pages/clinic/target.ts';
 import { useRedis } from '../../../support/redis.ts';
 import { NOW } from '../../../sync/arbitraries.ts';

@@ -41,13 +41,46 @@ export const source = z.discriminatedUnion('state', [
   z.object({ state: z.literal('unusable'), code: z.string(), field: z.string() }),
   z.object({ state: z.literal('unknown'), code: z.string(), message: z.string() }),
 ]);
+/** Present state of the appointment in the clinic. */
+export type SourceView = z.infer<typeof source>;
 
 /** Counts by code or name. */
 export const countsByCode = z.record(z.string(), z.number());
 
+/**
+ * Compares a target with the clinic. `behind`: changes are pending, as during the first sync. `on-hold`: changes wait for an approval.
+ * `unknown`: the daemon cannot compare everything.
+ */
 export const sync = z.enum(['in-sync', 'behind', 'on-hold', 'unknown']);
+export type SyncStatus = z.infer<typeof sync>;
 
+/** Who must act: no one, the daemon, which retries, or an administrator. */
 export const health = z.enum(['ok', 'retrying', 'action-required']);
+export type Health = z.infer<typeof health>;
+
+const syncHealth = z.object({ sync, health });
+/** Both state scales, identical on every interface. */
+export type SyncHealth = z.infer<typeof syncHealth>;
+
+const firstSync = z.object({ written: z.number(), of: z.number().nullable() });
+/** Progress of the first sync: written and wanted number of objects. */
+export type FirstSync = z.infer<typeof firstSync>;
+
+/** Sync state of a target, or of a tenant: the worst state of its targets. */
+export const syncState = {
+  ...syncHealth.shape,
+  /** Does not advance while gaps, or manual changes that the policy rejects, exist. */
+  inSyncAsOf: instant.nullable().describe('Time of the clinic data that the target shows'),
+  /** Null if the first sync is complete, or if changes are on hold. */
+  firstSync: firstSync
+    .nullable()
+    .describe(
+      'During the first sync: number of written and expected objects; null during the first read of the clinic',
+    ),
+  ...{ pending: z.number(), failing: z.number(), held: z.number() },
+};
+const syncStateObject = z.object(syncState);
+export type SyncState = z.infer<typeof syncStateObject>;
 
 /** A problem, with the sentence that all interfaces show. */
 export const problem = z.object({
@@ -62,10 +95,7 @@ export const problem = z.object({
   nextTryAt: instant.nullable().describe('Time of the next automatic retry'),
   sentence: z.string(),
   next: z.string().nullable().describe('Next step for the administrator'),
-  syncHealth: z
-    .object({ sync, health })
-    .nullable()
-    .describe('State of the tenant; null if the problem concerns no tenant'),
+  syncHealth: syncHealth.nullable().describe('State of the tenant; null if the problem concerns no tenant'),
   waiting: z.number().describe('Number of pending changes'),
   tenants: z
     .array(z.object({ tenant: z.string(), waiting: z.number() }))
@@ -97,3 +127,5 @@ export function pageOfItems<Item extends z.ZodType>(item: Item) {
     next: z.string().nullable().describe('Pass this value as `after` for the next page; null: last page'),
   });
 }
+/** A page of a list. */
+export type Page<Item> = z.infer<ReturnType<typeof pageOfItems<z.ZodType<Item>>>>;
