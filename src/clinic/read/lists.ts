@@ -391,10 +391,10 @@ export function retain(gathered: Gathered, mapped: Mapped<Appointment>, isWanted
   const { record } = mapped;
   const existing = gathered.records.get(record.id);
   if (existing !== undefined && (existing.updatedAt ?? 0) > (record.updatedAt ?? existing.updatedAt ?? 0)) return;
-  gathered.unusable.delete(record.id);
-  gathered.unread.delete(record.id);
+  if (gathered.unusable.size > 0) gathered.unusable.delete(record.id);
+  if (gathered.unread.size > 0) gathered.unread.delete(record.id);
   if (isWanted(record)) {
     gathered.records.set(record.id, record);
     if (mapped.unread !== undefined) gathered.unread.set(record.id, mapped.unread);
-  } else gathered.records.delete(record.id);
+  } else if (existing !== undefined) gathered.records.delete(record.id);
 }
