@@ -8,6 +8,7 @@ import type { HttpResponse } from './client.ts';
  * Returns the body of an answer as JSON, without a byte order mark.
  * @param label the constant name of the call, for the message
  * @param mostValues the largest number of values in the body
+ * @param mostBytes the largest body
  * @throws MirrorError `contract`, tried later: `empty-answer`, `html-answer` (a portal or proxy answered), `not-utf8`, `not-json`,
  * `answer-too-large` for too many values or too deep nesting. Neither message nor error contains parts of the body, and there is no cause:
  * a parser's message quotes its input.
@@ -17,8 +18,10 @@ export function readJson(
   answer: Pick<HttpResponse, 'headers' | 'body'>,
   label: string,
   mostValues = MOST_VALUES,
+  mostBytes = Number.POSITIVE_INFINITY,
 ): unknown {
   const { body } = answer;
+  if (body.length > mostBytes) throw unreadable(label, 'answer-too-large', message('answer-too-large'));
   if (body.length === 0) throw unreadable(label, 'empty-answer', message('empty-answer'));
   if (isHtml(answer)) throw unreadable(label, 'html-answer', message('html-answer'), message('html-answer.remedy'));
   if (!isUtf8(body)) throw unreadable(label, 'not-utf8', message('not-utf8'));

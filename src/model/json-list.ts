@@ -1,10 +1,24 @@
-import { afterSpace, afterText, CLOSING, COLON, COMMA, CURLED, DEEPEST, MOST_VALUES, OPENING, QUOTE } from './json.ts';
+import {
+  afterSpace,
+  afterText,
+  CLOSING,
+  COLON,
+  COMMA,
+  CURLED,
+  DEEPEST,
+  MOST_UNSPLIT_BYTES,
+  MOST_VALUES,
+  OPENING,
+  QUOTE,
+} from './json.ts';
 import type { Pieces } from './pieces.ts';
 
 const [LIST, LIST_END] = [0x5b, 0x5d];
 
-/** Bytes and values of one object: no record of an interface has more, and each is parsed without a break. */
-const MOST_BYTES = 4_194_304;
+/** Members before the list. No known API has more. */
+const MOST_MEMBERS_BEFORE = 1_000;
+
+/** Values of one object: no record of an interface has more. */
 const MOST_VALUES_OF_ONE = 50_000;
 /** Bytes of objects between two breaks: less than a millisecond. */
 const PIECE_BYTES = 262_144;
@@ -43,7 +57,7 @@ export function* objectsIn(
     const before = counted.values;
     const end = afterNested(text, at, path.length + 1, counted);
     if (end < 0 || counted.values > mostValues) return null;
-    if (end - at > MOST_BYTES || counted.values - before > MOST_VALUES_OF_ONE) return null;
+    if (end - at > MOST_UNSPLIT_BYTES || counted.values - before > MOST_VALUES_OF_ONE) return null;
     bounds.push(at, end);
     if (end - pieceAt > PIECE_BYTES) {
       pieceAt = end;
@@ -60,7 +74,10 @@ export function* objectsIn(
 /** Returns the position of the first member's value with one of these names and this opening bracket, or -1. */
 function memberOf(text: Uint8Array, from: number, names: readonly string[], opens: number): number {
   if (text[from] !== OPENING) return -1;
+  let members = 0;
   for (let at = from; text[at] === OPENING || text[at] === COMMA; ) {
+    members += 1;
+    if (members > MOST_MEMBERS_BEFORE) return -1;
     const nameFrom = afterSpace(text, at + 1);
     if (text[nameFrom] !== QUOTE) return -1;
     const nameTo = afterText(text, nameFrom);

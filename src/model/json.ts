@@ -3,7 +3,8 @@
  * more, see {@link costOf}.
  */
 export const MOST_VALUES = 600_000;
-/** Maximum cost of a text of a tenant's server that is parsed without a break: about ten milliseconds. */
+/** Maximum size and cost of a text of a tenant's server that is parsed without a break: about ten milliseconds. */
+export const MOST_UNSPLIT_BYTES = 2_097_152;
 export const MOST_UNSPLIT_VALUES = 100_000;
 /** Maximum nesting. No known API nests deeper than ten, and each level costs a recursive call. */
 export const DEEPEST = 100;

@@ -22,12 +22,19 @@ describe('a list of objects in a text', () => {
     expect(find(text)).toBeNull();
   });
 
-  test('is not split if one object has more than 50,000 values or 4 MiB, or all have more than the limit', () => {
+  test('is not split if one object has more than 50,000 values or 2 MiB, or all have more than the limit', () => {
     const row = (values: number) => `{"data":[{"id":[${Array(values).fill('1').join(',')}]},{"id":2}]}`;
     expect(find(row(49_000))).not.toBeNull();
     expect(find(row(51_000))).toBeNull();
-    expect(find(`{"data":[{"id":"${'x'.repeat(4_194_304)}"}]}`)).toBeNull();
+    expect(find(`{"data":[{"id":"${'x'.repeat(2_097_152)}"}]}`)).toBeNull();
     expect(find('{"data":[{"id":1},{"id":2},{"id":3}]}', [['data']], 4)).toBeNull();
+  });
+
+  test('is not searched behind a thousand members', () => {
+    const behind = (members: number) =>
+      `{${Array.from({ length: members }, (_, at) => `"a${at}":0,`).join('')}"data":[{"id":1}]}`;
+    expect(find(behind(999))).not.toBeNull();
+    expect(find(behind(1_000))).toBeNull();
   });
 
   test('is searched in pieces', () => {

@@ -4,7 +4,7 @@ import { isHtml, readJson } from '../../http/answer.ts';
 import type { HttpResponse } from '../../http/client.ts';
 import { message, type Text } from '../../messages/message.ts';
 import type { MirrorError } from '../../model/errors.ts';
-import { MOST_UNSPLIT_VALUES, parseJson, parseWithCost } from '../../model/json.ts';
+import { afterSpace, MOST_UNSPLIT_BYTES, MOST_UNSPLIT_VALUES, parseJson, parseWithCost } from '../../model/json.ts';
 import { objectsIn } from '../../model/json-list.ts';
 import type { Pieces } from '../../model/pieces.ts';
 import { clinicError } from '../http/errors.ts';
@@ -79,7 +79,7 @@ export function* pageOf<Row>(
     if (cut !== null) return cut;
   }
   const mostValues = isLong ? Math.min(form.mostValues, MOST_UNSPLIT_VALUES) : form.mostValues;
-  const { body, rows } = unwrap(readJson(answer, form.label, mostValues), form);
+  const { body, rows } = unwrap(readJson(answer, form.label, mostValues, MOST_UNSPLIT_BYTES), form);
   return { body, ...madeOf(rows, form), stretches: [] };
 }
 
@@ -87,6 +87,7 @@ function madeOf<Row>(rows: readonly unknown[], { map, idOf }: PageForm<Row>): Ma
   return { rows: rows.map(map), ids: rows.map(idOf) };
 }
 
+const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
 /** Placeholder for removed rows. */
 const CUT = 'clinic-mirror: cut';
 
@@ -96,11 +97,12 @@ const CUT = 'clinic-mirror: cut';
  * @returns null if the bytes cannot be split
  */
 function* cutPage<Row>(
-  { body, headers }: Pick<HttpResponse, 'body' | 'headers'>,
+  answer: Pick<HttpResponse, 'body' | 'headers'>,
   form: PageForm<Row>,
   cached: CachedStretches<Row>,
 ): Pieces<CachedPage<Row> | null> {
-  if (isHtml({ body, headers }) || !isUtf8(body)) return null;
+  if (isHtml(answer) || !isUtf8(answer.body)) return null;
+  const body = answer.body.subarray(answer.body.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0);
   const list = yield* objectsIn(body, pathOf(form, body), form.mostValues);
   if (list === null) return null;
   const [before, behind] = [body.subarray(0, list.from), body.subarray(list.to)];
@@ -199,7 +201,7 @@ function endsStretch(body: Buffer, begin: number, end: number): boolean {
 
 /** Returns the possible names at each step of the path to the list. */
 function pathOf({ path, list }: PageForm<unknown>, body: Buffer): string[][] {
-  if (path === ITSELF || (path === null && body[0] === LIST)) return [];
+  if (path === ITSELF || (path === null && body[afterSpace(body, 0)] === LIST)) return [];
   return path === null ? [[...USUAL_LIST_NAMES, list]] : path.split('.').map((name) => [name]);
 }
 

@@ -1,7 +1,7 @@
 import { readJson } from '../../http/answer.ts';
 import type { HttpResponse } from '../../http/client.ts';
 import { message } from '../../messages/message.ts';
-import { type LongNumbers, longNumbersIn, MOST_UNSPLIT_VALUES } from '../../model/json.ts';
+import { type LongNumbers, longNumbersIn, MOST_UNSPLIT_BYTES, MOST_UNSPLIT_VALUES } from '../../model/json.ts';
 import type { InvalidRow } from '../../model/records.ts';
 import type { Lookup } from '../../model/snapshots.ts';
 import { DAY_MS, HOUR_MS, type Instant, SECOND_MS, type TimeWindow } from '../../model/time.ts';
@@ -118,7 +118,7 @@ export function recordIn(
   profile: ClinicProfile,
   of: ResourceName | 'tenantInfo',
 ): JsonObject {
-  const whole = readJson(answer, label, MOST_UNSPLIT_VALUES);
+  const whole = readJson(answer, label, MOST_UNSPLIT_VALUES, MOST_UNSPLIT_BYTES);
   const path = profile[of].recordPath ?? profile.recordPath;
   const record = path === null || path === ITSELF ? whole : valueAt(whole, path);
   if (isJsonObject(record)) return record;

@@ -156,6 +156,13 @@ test('a long page without cached rows is parsed in pieces, each with a share of 
   expect(() => atOnce(pageOf(answer, formOf({ mostValues: 60_000 }), null))).toThrow('60000');
 });
 
+test.each(['\uFEFF', '\n \n'])('a long list behind %j is parsed in pieces', (before) => {
+  const rows = rowsOf(Array.from({ length: 20_000 }, (_, id) => id));
+  const parse = vi.spyOn(JSON, 'parse');
+  expect(atOnce(pageOf(answerOf(before + JSON.stringify(rows)), formOf(), null)).rows).toHaveLength(20_000);
+  expect(Math.max(...parse.mock.calls.map(([text]) => String(text).length))).toBeLessThan(300_000);
+});
+
 test('a long text that cannot be split has a lower limit, and one that was cut off is no JSON', () => {
   const values = `{"data":[${Array(200_000).fill('1').join(',')}]}`;
   const failed = (text: string) => {
@@ -166,6 +173,7 @@ test('a long text that cannot be split has a lower limit, and one that was cut o
     }
   };
   expect(failed(values)).toBe('answer-too-large');
+  expect(failed(`["${'x'.repeat(2_097_152)}"]`)).toBe('answer-too-large');
   expect(failed(values.slice(0, -2))).toBe('not-json');
   expect(failed(`{"data":[{"id":1},${'{"id":2},'.repeat(50_000)}{"id":3`)).toBe('not-json');
 });
