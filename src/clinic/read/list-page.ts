@@ -69,10 +69,12 @@ const LONG_BYTES = 131_072;
  * @throws MirrorError `contract`: the errors of {@link readJson}, and `not-a-list`
  */
 export function* pageOf<Row>(
-  answer: Pick<HttpResponse, 'body' | 'headers'>,
+  received: Pick<HttpResponse, 'body' | 'headers' | 'parts'>,
   form: PageForm<Row>,
   cached: CachedStretches<Row> | null,
 ): Pieces<CachedPage<Row>> {
+  const { headers, parts } = received;
+  const answer = { headers, body: parts === undefined ? received.body : yield* joined(parts) };
   const isLong = answer.body.length > LONG_BYTES;
   if (isLong || cached !== null) {
     const cut = yield* cutPage(answer, form, cached ?? (() => undefined));
@@ -81,6 +83,18 @@ export function* pageOf<Row>(
   const mostValues = isLong ? Math.min(form.mostValues, MOST_UNSPLIT_VALUES) : form.mostValues;
   const { body, rows } = unwrap(readJson(answer, form.label, mostValues, MOST_UNSPLIT_BYTES), form);
   return { body, ...madeOf(rows, form), stretches: [] };
+}
+
+/** Joins the parts of a body. Fresh memory of many mebibytes at once takes a tenth of a second on some hosts. */
+function* joined(parts: readonly Uint8Array[]): Pieces<Buffer> {
+  const body = Buffer.allocUnsafe(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    body.set(part, at);
+    at += part.length;
+    yield;
+  }
+  return body;
 }
 
 function madeOf<Row>(rows: readonly unknown[], { map, idOf }: PageForm<Row>): MadeRows<Row> {

@@ -177,3 +177,13 @@ test('a long text that cannot be split has a lower limit, and one that was cut o
   expect(failed(values.slice(0, -2))).toBe('not-json');
   expect(failed(`{"data":[{"id":1},${'{"id":2},'.repeat(50_000)}{"id":3`)).toBe('not-json');
 });
+
+test('a body in parts is joined in pieces', () => {
+  const text = JSON.stringify({ data: rowsOf([1, 2, 3]) });
+  const { headers } = answerOf('');
+  const parts = [text.slice(0, 20), text.slice(20, 21), text.slice(21)].map((part) => Buffer.from(part));
+  const body = Buffer.from('not read');
+  expect(atOnce(pageOf({ headers, body, parts }, formOf(), null)).rows.map(({ row }) => row)).toEqual(
+    rowsOf([1, 2, 3]),
+  );
+});
