@@ -41,7 +41,8 @@ export const SOURCE_LIMITS: readonly SourceLimits[] = [
     source: 'Calendar object of a CalDAV server',
     input: `${count(icalendar.MOST_CHARACTERS)} characters, ${count(icalendar.MOST_LINES)} unfolded lines, and the work for parameters and values`,
     output: 'as the input; yearly rules of time zones',
-    pause: 'lines, parser and additions of users in turn, each about 10 ms; up to 40 ms for a folded attachment of 3 MB',
+    pause:
+      'lines, parser and additions of users in turn, each about 10 ms; up to 40 ms for a folded attachment of 3 MB',
     pays: 'the object, which counts as present and unreadable',
     tests: ['connectors/icalendar', 'attacks/answers-without-measure'],
   },

@@ -10,7 +10,8 @@ export const MOST_UNSPLIT_VALUES = 100_000;
 export const DEEPEST = 100;
 
 /** Bytes of the grammar (RFC 8259 section 2). */
-export const [QUOTE, COMMA, COLON, BACKSLASH, OPENING, CLOSING] = [0x22, 0x2c, 0x3a, 0x5c, 0x7b, 0x7d];
+export const [QUOTE, COMMA, COLON, OPENING, CLOSING] = [0x22, 0x2c, 0x3a, 0x7b, 0x7d];
+const BACKSLASH = 0x5c;
 /** The bit that distinguishes `[` from `{`, and `]` from `}`. */
 export const CURLED = 0x20;
 
