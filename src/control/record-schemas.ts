@@ -32,12 +32,12 @@ export type RecordLine = z.infer<typeof recordLine>;
  * - `excluded`: by the target's rules, from the last stored plan
  * - `changed-by-hand`: a user changed or deleted the object
  */
-export const recordState = z.enum(['in-sync', 'pending', 'failed', 'on-hold', 'excluded', 'changed-by-hand']);
-export type RecordState = z.infer<typeof recordState>;
+export const stateOfRecord = z.enum(['in-sync', 'pending', 'failed', 'on-hold', 'excluded', 'changed-by-hand']);
+export type RecordState = z.infer<typeof stateOfRecord>;
 
 export const recordList = pageOfItems(recordLine).extend({
   target: z.string(),
-  state: recordState,
+  state: stateOfRecord,
   asOf: instant.nullable().describe('Time of the plan behind `excluded`; null: the state is current'),
   counts: countsByCode.nullable().describe('Number of excluded records by rule; calendars have only this number'),
 });

@@ -6,7 +6,7 @@ import {
   healthView,
   pendingChange,
   recordList,
-  recordState,
+  stateOfRecord,
   targetHealth,
 } from '../control/record-schemas.ts';
 import { countsByCode, id, instant, optionalTarget, paging, tenant } from '../model/schemas.ts';
@@ -21,7 +21,7 @@ export const RECORD_OPERATIONS = {
     input: z.strictObject({
       tenant,
       target: id,
-      state: recordState.describe('`excluded` is based on the last saved plan'),
+      state: stateOfRecord.describe('`excluded` is based on the last saved plan'),
       ...paging,
     }),
     output: recordList,

@@ -66,10 +66,15 @@ describe('JSON', () => {
     ['numbers', () => `[${'0,'.repeat(10_000_000)}0]`],
     ['lists within lists', () => `${'['.repeat(1_000_000)}${']'.repeat(1_000_000)}`],
     ['objects within objects', () => `${'{"a":'.repeat(101)}1${'}'.repeat(101)}`],
-    ['lists that never end', () => '['.repeat(1_000_000)],
   ])('of %s is refused before it is parsed', (_, text) => {
     expect(() => readJson(answer(text()), 'x')).toThrow(expect.objectContaining(TOO_LARGE));
     expect(parseJson(text())).toBeUndefined();
+  });
+
+  test('of lists that never end is no JSON, and is not parsed', () => {
+    const text = '['.repeat(1_000_000);
+    expect(() => readJson(answer(text), 'x')).toThrow(expect.objectContaining({ code: 'not-json' }));
+    expect(parseJson(text)).toBeUndefined();
   });
 
   test('of the maximum number of values is read, one more is refused, and signs in strings do not count', () => {

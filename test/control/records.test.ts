@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { recordState } from '../../src/control/record-schemas.ts';
+import { stateOfRecord } from '../../src/control/record-schemas.ts';
 import { AURORA } from '../http-server/open-services.ts';
 import { cycle, pull, targetOf } from '../jobs/cycle.ts';
 import { editByHand } from '../jobs/world.ts';
@@ -99,7 +99,7 @@ describe('records of a target', () => {
     expect(asked).toEqual(problemLike(status, code));
   });
 
-  test.each(recordState.options)('contain only ids and codes: %s', async (state) => {
+  test.each(stateOfRecord.options)('contain only ids and codes: %s', async (state) => {
     const { body } = await world.as('viewer')('GET', `/tenants/${ROSSI}/targets/contacts/records?state=${state}`);
     expect(Object.keys(body).sort()).toEqual(['asOf', 'counts', 'items', 'next', 'state', 'target']);
   });

@@ -1,8 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
+import { inPieces } from '../../http/in-pieces.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { ItemTime } from '../../model/items.ts';
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
-import { type Pieces, slices } from '../../model/pieces.ts';
+import { slices } from '../../model/pieces.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import type { RemoteIds } from '../connector.ts';
 import { MOST_CHARACTERS } from '../icalendar.ts';
@@ -170,17 +171,9 @@ async function objectText(body: Body): Promise<string> {
   return text;
 }
 
-async function inTurns<Result>(work: Pieces<Result>): Promise<Result> {
-  for (;;) {
-    const step = work.next();
-    if (step.done === true) return step.value;
-    await setImmediate();
-  }
-}
-
 /** A calendar without events is readable, but holds tasks or other components. */
 async function parsed(url: URL, etag: string | null | undefined, text: string): Promise<StoredObject> {
-  const content = text.length > LONGEST_PIECE ? await inTurns(readCalendarObject(text)) : fromCalendarObject(text);
+  const content = text.length > LONGEST_PIECE ? await inPieces(readCalendarObject(text)) : fromCalendarObject(text);
   const isOther = content === null && /^BEGIN:VCALENDAR/im.test(text) && !/^BEGIN:VEVENT/im.test(text);
   return { url, etag: strongTag(etag), content, ...(content !== null || isOther ? {} : { isUnreadable: true }) };
 }

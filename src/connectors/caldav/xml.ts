@@ -394,8 +394,7 @@ function parseResponse(response: XmlElement): ParsedResponse {
 
 /** Characters of a status line that are read. */
 const LONGEST_STATUS = 200;
-
 function statusOf(element: XmlElement): number | null {
-  const match = /^\s*HTTP\/[\d.]+\s+(\d{3})/.exec(child(element, `${DAV}status`)?.text.slice(0, LONGEST_STATUS) ?? '');
-  return match === null ? null : Number(match[1]);
+  const line = child(element, `${DAV}status`)?.text.slice(0, LONGEST_STATUS) ?? '';
+  return Number(/^\s*HTTP\/[\d.]+\s+(\d{3})/.exec(line)?.[1] ?? Number.NaN) || null;
 }

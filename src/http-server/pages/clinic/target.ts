@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { requireTenant } from '../../../control/installation.ts';
-import { type RecordLine, type RecordList, type RecordState, recordState } from '../../../control/record-schemas.ts';
+import { type RecordLine, type RecordList, type RecordState, stateOfRecord } from '../../../control/record-schemas.ts';
 import { listRecords } from '../../../control/records.ts';
 import type { TargetStatus, TenantStatus } from '../../../control/status-schemas.ts';
 import { storageText } from '../../../control/status-view.ts';
@@ -28,7 +28,8 @@ export function addTargetPage(app: FastifyInstance, services: OperatorServices):
     const { tenant, target } = request.params;
     const { installation } = services;
     const state =
-      recordState.options.find((each) => each === request.query.state) ?? (await firstState(services, tenant, target));
+      stateOfRecord.options.find((each) => each === request.query.state) ??
+      (await firstState(services, tenant, target));
     const after = typeof request.query.after === 'string' ? request.query.after : null;
     const list = await listRecords(installation, { tenant, target, state }, { after, limit: LIMIT });
     const { targets, targetStore } = requireTenant(installation, tenant);
@@ -54,7 +55,7 @@ function targetPage(
   const words = RECORDS[context.language];
   const { target, state, items, next } = list;
   const own = targetAddress(tenant, target);
-  const states = recordState.options.map((each) => {
+  const states = stateOfRecord.options.map((each) => {
     const isHere = each === state ? html` aria-current="page"` : null;
     return html`<li><a class="tab" href="${own}?state=${each}"${isHere}>${words[each]}</a></li>`;
   });
