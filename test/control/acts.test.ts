@@ -40,6 +40,7 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
     'planSummary',
     'refusedFiles',
     'listRecords',
+    'stateOfRecord',
     'byConfiguration',
     'isLoss',
     'openTasks',
