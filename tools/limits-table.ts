@@ -2,8 +2,9 @@ import { clinicProfileSchema } from '../src/clinic/schema/profile.ts';
 import * as caldav from '../src/connectors/caldav/limits.ts';
 import * as google from '../src/connectors/google-calendar/limits.ts';
 import * as icalendar from '../src/connectors/icalendar.ts';
+import * as outlook from '../src/connectors/outlook-calendar/limits.ts';
 import { MEBIBYTE } from '../src/http/client.ts';
-import { DEEPEST, MOST_VALUES } from '../src/model/json.ts';
+import { DEEPEST, MOST_UNSPLIT_BYTES, MOST_UNSPLIT_VALUES, MOST_VALUES } from '../src/model/json.ts';
 import { STORED_LIMITS } from '../src/model/stored-limits.ts';
 import { LONGEST_TEMPLATE } from '../src/settings/crm-schema.ts';
 import { FILE_LIMITS } from '../src/settings/yaml-file.ts';
@@ -50,15 +51,31 @@ export const SOURCE_LIMITS: readonly SourceLimits[] = [
     source: 'JSON of a clinic',
     input: `\`limits.maxAnswerBytes\` of the profile, default ${mebibytes(PROFILE.maxAnswerBytes)}`,
     output: `${count(MOST_VALUES)} values, with more than one for a new sequence of names, a short text and long digits; ${DEEPEST} levels`,
-    pause: 'one pass and one parse, below 100 ms of processor time on an idle host',
+    pause: 'rows in groups of 128 KiB, each below 25 ms',
     pays: 'the tenant',
-    tests: ['attacks/json-without-measure', 'model/json'],
+    tests: ['attacks/json-without-measure', 'clinic/read/list-page', 'model/json', 'model/json-list'],
   },
   {
-    source: 'JSON of Google, Microsoft and CRMs',
+    source: 'One record, row or page of a clinic that cannot be split; JSON of another CRM',
+    input: mebibytes(MOST_UNSPLIT_BYTES),
+    output: `${count(MOST_UNSPLIT_VALUES)} values`,
+    pause: 'about 20 ms',
+    pays: 'the tenant',
+    tests: ['clinic/read/list-page', 'model/json-list'],
+  },
+  {
+    source: 'Body of an Outlook event',
+    input: `${count(outlook.LONGEST_BODY)} characters`,
+    output: 'text without tags',
+    pause: '20 ms',
+    pays: 'the event, which counts as present and unreadable',
+    tests: ['connectors/outlook-calendar/from-model'],
+  },
+  {
+    source: 'JSON of Google, Microsoft, HubSpot and Salesforce',
     input: mebibytes(google.LARGEST_ANSWER_BYTES),
     output: 'as JSON of a clinic, also in each part of a batch',
-    pause: 'as JSON of a clinic',
+    pause: 'one pass and one parse, below 100 ms on an idle host',
     pays: 'the target',
     tests: ['attacks/json-without-measure'],
   },
