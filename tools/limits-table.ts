@@ -34,7 +34,7 @@ export const SOURCE_LIMITS: readonly SourceLimits[] = [
     source: 'XML of a CalDAV server',
     input: `${mebibytes(caldav.LARGEST_ANSWER_BYTES)}, decompressed`,
     output: `${count(caldav.MOST_ELEMENTS)} elements, attributes and references; ${caldav.DEEPEST_ELEMENT} levels; ${count(caldav.MOST_MEMBERS)} members; URLs of ${count(caldav.LONGEST_URL)} characters, also after redirects; only names that the code compares`,
-    pause: `pieces of ${caldav.DECODED_AT_ONCE / 1_024} KiB to decode and ${count(caldav.ELEMENTS_AT_ONCE)} elements to parse, about a millisecond`,
+    pause: `pieces of ${caldav.DECODED_AT_ONCE / 1_024} KiB to decode and ${count(caldav.ELEMENTS_AT_ONCE)} elements to parse, usually below 16 ms`,
     pays: 'the target; of an object with a long URL, the object',
     tests: ['attacks/xml-without-measure', 'connectors/caldav/xml'],
   },
