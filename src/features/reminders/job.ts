@@ -89,15 +89,7 @@ async function handOver(
   const now = tenant.clock();
   const stillFrom = stillAt(entry, ready.rule, now);
   // Only the first visit's job is repeated if this worker dies: the others would stay `sending` until their own time.
-  await reminders.alarms.set(
-    members.slice(1).map(
-      ({
-        claim: {
-          entry: { id },
-        },
-      }) => ({ id, wakeAt: now + CLAIM_MS }),
-    ),
-  );
+  await reminders.alarms.set(members.slice(1).map((member) => ({ id: member.claim.entry.id, wakeAt: now + CLAIM_MS })));
   const intent = await reminders.ledger.intend(
     members.map((member) => ({ claim: member.claim, ...member.ready.proofs })),
     {
