@@ -294,7 +294,7 @@ export const FAULTS = {
     health: 'action-required',
     sentence:
       'the calendar does not show the first event that clinic-mirror wrote: the server changed its name and UID and dropped the marks, or did not store it; clinic-mirror writes no second event, because it would not recognise its own events',
-    next: 'delete the event and choose a calendar on a server that keeps the names or UIDs of events; if the server shows the event late, the daemon continues without help',
+    next: 'delete the event and choose a calendar on a server that keeps the names or UIDs of events; after a correction of the server, run: clinic-mirror sync clinic-1; if the server shows the event late, the daemon continues without help',
   },
   'changes arrive faster than clinic-mirror writes': {
     code: 'backlog-growing',

@@ -6,6 +6,7 @@ import type { RestCrmSandbox } from './types.ts';
 const settings = z.strictObject({
   requestsPerMinute: z.number().positive().exactOptional(),
   searchLagMs: z.number().min(0).exactOptional(),
+  notWritable: z.array(z.string()).exactOptional(),
   emptyListIs404: z.boolean().exactOptional(),
 });
 const ofKind = z.object({ kind: z.string() });

@@ -17,6 +17,8 @@ export interface RestCrmSandboxOptions {
   emptyListIs404?: boolean;
   /** Milliseconds until filters find a written record; 0 by default. A read by id and a list of all records have no delay. */
   searchLagMs?: number;
+  /** Fields that the user of the connection may not write: values are passed over, as with EspoCRM's field-level permissions. None by default. */
+  notWritable?: readonly string[];
 }
 
 /** The options with all defaults. */
@@ -31,6 +33,7 @@ export function toSettings(options: RestCrmSandboxOptions): Settings {
     requestsPerMinute: Number.POSITIVE_INFINITY,
     emptyListIs404: true,
     searchLagMs: 0,
+    notWritable: [],
     ...options,
   };
 }

@@ -38,10 +38,11 @@ export interface Refusal {
   why: 'required' | 'too-long' | 'wrong-type' | 'not-unique' | 'not-an-option';
 }
 
-/** The current time, and the current delay of searches. */
+/** The current time, the current delay of searches, and the fields whose written values are passed over. */
 interface Clock {
   now(): number;
   searchLagMs: number;
+  notWritable: readonly string[];
 }
 
 /**
@@ -84,7 +85,8 @@ export class Table {
     return this.all().filter((record) => record.updatedAt <= indexedUntil && fits(record));
   }
 
-  insert(values: Values): StoredRecord {
+  insert(given: Values): StoredRecord {
+    const values = this.#writable(given);
     const at = this.#clock.now();
     const record = { id: this.#newId(), values: { ...values }, createdAt: at, updatedAt: at, isDeleted: false };
     this.#records.set(record.id, record);
@@ -92,7 +94,8 @@ export class Table {
     return record;
   }
 
-  change(record: StoredRecord, values: Values): StoredRecord {
+  change(record: StoredRecord, given: Values): StoredRecord {
+    const values = this.#writable(given);
     Object.assign(record.values, values);
     record.updatedAt = this.#clock.now();
     this.#share(record, values);
@@ -140,6 +143,11 @@ export class Table {
       if (property in written) for (const other of same) other.values[property] = written[property];
       else if (by in written && !isEmpty(value)) record.values[property] = same[0]?.values[property] ?? false;
     }
+  }
+
+  #writable(values: Values): Values {
+    const { notWritable } = this.#clock;
+    return Object.fromEntries(Object.entries(values).filter(([name]) => !notWritable.includes(name)));
   }
 
   #isTaken(id: string | null, name: string, value: unknown, deletedCount: boolean): boolean {

@@ -19,7 +19,9 @@ export interface RestCrmSandbox extends RunningServer {
   counts: Counts;
   faults: FaultPlan;
   recording: Recording;
-  configure(changes: Partial<Pick<Settings, 'requestsPerMinute' | 'searchLagMs' | 'emptyListIs404'>>): void;
+  configure(
+    changes: Partial<Pick<Settings, 'requestsPerMinute' | 'searchLagMs' | 'notWritable' | 'emptyListIs404'>>,
+  ): void;
   /** Returns the records that a user sees, in order of creation. @param kind name in the API's paths, such as `Contact` */
   records(kind: string): StoredRecord[];
   addByHand(kind: string, values: Values): StoredRecord;

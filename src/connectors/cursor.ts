@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { asMirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
 import { parseJson } from '../model/json.ts';
 import type { RemoteItem } from '../model/operations.ts';
 import { STORED_LIMITS } from '../model/stored-limits.ts';
 import type { RemoteChanges } from './connector.ts';
+import { mayBeOfOneObject } from './find-apart.ts';
 
 const envelopeSchema = z.object({ container: z.string(), position: z.unknown() });
 
@@ -78,8 +80,8 @@ export async function readFeed<Position>(
 ): Promise<RemoteChanges> {
   const cursorOf = (next: Position | null) => (next === null ? null : toCursor(container, next));
   const round = position === null ? null : await follow(position);
-  if (round !== null && round.ids.length <= mostIds) {
-    const items = round.ids.length === 0 ? [] : await readEach(round.ids);
+  const items = round === null || round.ids.length > mostIds ? null : await eachOf(round.ids, readEach);
+  if (round !== null && items !== null) {
     const there = new Set(items.map(({ remoteId }) => remoteId));
     const removed = [...round.others, ...round.ids.filter((id) => !there.has(id))];
     return { scope: 'since', items, removed, cursor: cursorOf(round.next) };
@@ -87,4 +89,15 @@ export async function readFeed<Position>(
   // The position is determined first, so that changes during the list are reported twice rather than never.
   const { next } = round ?? (await follow(null)) ?? { next: null };
   return { scope: 'whole', items: (await Array.fromAsync(readAll())).flat(), removed: [], cursor: cursorOf(next) };
+}
+
+/** Returns null if one of the objects cannot be read alone: a list shows the others, and whether the object exists. */
+async function eachOf(ids: readonly string[], readEach: Feed<unknown>['readEach']): Promise<RemoteItem[] | null> {
+  if (ids.length === 0) return [];
+  try {
+    return await readEach(ids);
+  } catch (error) {
+    if (mayBeOfOneObject(asMirrorError(error))) return null;
+    throw error;
+  }
 }

@@ -1,10 +1,11 @@
 import type { Logger } from '../log/logger.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { CalendarItem, Item } from '../model/items.ts';
-import type { Operation, Outcome } from '../model/operations.ts';
+import type { ItemKey, Operation, Outcome } from '../model/operations.ts';
 import { boundedBy } from './bounded.ts';
 import type { Connector } from './connector.ts';
 import { shared, type VendorErrors } from './errors.ts';
+import { findApart } from './find-apart.ts';
 
 type Scopes = Pick<VendorErrors, 'scopeOf'>;
 
@@ -114,7 +115,8 @@ export function askedAlone<Wanted extends Item>(connector: Connector<Wanted>, ju
     apply: (container, operations, signal) => applyApart(asking, container, operations, signal),
     async find(container, keys, signal, remoteIds) {
       try {
-        return await bounded.find(container, keys, signal, remoteIds);
+        const find = (some: readonly ItemKey[]) => bounded.find(container, some, signal, remoteIds);
+        return await findApart(find, keys, remoteIds);
       } catch (error) {
         throw await provedReading(judge, container, error, signal);
       }

@@ -25,12 +25,16 @@ export async function resumeTargets(
   return resumed;
 }
 
-/** Retries all waiting work, except delays requested by a vendor. */
+/**
+ * Retries all waiting work, except delays requested by a vendor. A target whose first write was not found may try another first write, since
+ * an operator may have corrected the server.
+ */
 export async function tryWhatWaits(
   tenant: Pick<OpenTenant, 'clock' | 'outbox' | 'targets' | 'targetStore'>,
 ): Promise<void> {
   for (const { id } of tenant.targets.values()) {
     const stored = await tenant.targetStore.read(id);
+    if (stored.readBack?.marks === null) await tenant.targetStore.write(id, { readBack: null });
     if (!waitsForOtherSide(stored, tenant.clock())) await resume(tenant, id);
   }
 }

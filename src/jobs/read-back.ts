@@ -1,14 +1,14 @@
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
-import type { FinalOutcome } from '../model/operations.ts';
+import type { FinalOutcome, RemoteItem } from '../model/operations.ts';
 import type { ReadBack, StoredTarget } from '../state/target-record.ts';
 import { findLinked } from './lanes.ts';
-import type { OpenTenant, PreparedTarget } from './tenant.ts';
+import type { OpenTarget, OpenTenant, PreparedTarget } from './tenant.ts';
 
-/** The first write to a calendar, which is read back before a second event is written. */
+/** The first write to a target, which is read back before a second object is written. */
 export interface FirstWrite {
-  /** Whether no read has shown an event of the calendar yet. */
+  /** Whether no read has shown an object of the target yet. */
   isAwaited: boolean;
   /** Whether the lane sends one operation at a time until then, since the server may keep no names. */
   isAlone: boolean;
@@ -20,8 +20,9 @@ export interface FirstWrite {
 export type FirstReader = Pick<OpenTenant, 'links' | 'log' | 'targetStore'>;
 
 /**
- * Returns whether a calendar's first write is still to be read back. A write that an earlier slice wrote but did not find is searched again.
- * @throws MirrorError `settings`, code `events-not-kept`, if the calendar does not show the write
+ * Returns whether a target's first write is still to be read back. A write that an earlier slice wrote but did not find is searched again.
+ * A CRM that checks its key property itself, and refuses a second object with a key, needs no proof.
+ * @throws MirrorError `settings`, code `events-not-kept` or `key-not-kept`, if the target does not show the write
  */
 export async function awaitFirstWrite(
   tenant: FirstReader,
@@ -29,15 +30,18 @@ export async function awaitFirstWrite(
   readBack: StoredTarget['readBack'],
   signal: AbortSignal,
 ): Promise<FirstWrite> {
-  const isDecided = prepared.target.crm !== null || (readBack?.marks ?? null) !== null;
+  const { crm, supports } = prepared.target;
+  const mayLoseNames = supports.mayLoseNames === true;
+  const isDecided = (crm !== null && !mayLoseNames) || (readBack?.marks ?? null) !== null;
   const isFound = isDecided || (readBack !== null && (await isShown(tenant, prepared, readBack.recordId, signal)));
-  return { isAwaited: !isFound, isAlone: !isFound && prepared.target.supports.mayLoseNames === true, outcome: null };
+  return { isAwaited: !isFound, isAlone: !isFound && mayLoseNames, outcome: null };
 }
 
 /**
  * Reads the first write back, unless the vendor's answer to the write already shows the object with its marks. Servers that drop unknown
- * properties keep the name or the UID, which then identify events. Without any of these, each repetition would be another event.
- * @throws MirrorError `settings`, code `events-not-kept`, if the calendar does not show the write
+ * properties keep the name or the UID, which then identify events. Without any of these, each repetition would be another event. A CRM that
+ * drops the key property would get another contact for each change.
+ * @throws MirrorError `settings`, code `events-not-kept` or `key-not-kept`, if the target does not show the write
  */
 export async function readBackFirst(
   tenant: FirstReader,
@@ -64,11 +68,16 @@ async function isShown(
   const link = (await tenant.links.readSome(prepared.target.id, [recordId])).get(recordId);
   if (link === undefined) return false;
   const [found] = await findLinked(prepared, [link], signal);
-  if (found === undefined && prepared.target.supports.mayLoseNames === true) throw firstWriteMissing();
+  if (found === undefined && prepared.target.supports.mayLoseNames === true) throw firstWriteMissing(prepared.target);
   if (found === undefined) return false;
   if (found.unreadable !== true)
-    await record(tenant, prepared, { recordId, marks: found.marksLost === true ? 'dropped' : 'kept' });
+    await record(tenant, prepared, { recordId, marks: isBare(found) ? 'dropped' : 'kept' });
   return true;
+}
+
+/** A CRM's object without the stamp has no content; one of a CRM that is given no stamp has. */
+function isBare({ marksLost, sealedRecordId, item }: RemoteItem<Item>): boolean {
+  return marksLost === true || (sealedRecordId === null && item === null);
 }
 
 async function record(
@@ -78,15 +87,11 @@ async function record(
 ): Promise<void> {
   await targetStore.write(target.id, { readBack });
   if (readBack.marks === 'dropped')
-    log.warn({ target: target.id, code: 'marks-dropped' }, 'server drops the marks of events: names identify events');
+    log.warn({ target: target.id, code: 'marks-dropped' }, 'server drops the marks of objects: names identify objects');
 }
 
-/** Returns the error of a calendar that does not show the first write. `doctor` uses the same error. */
-export function firstWriteMissing(): MirrorError {
-  return new MirrorError(message('events-not-kept'), {
-    actor: 'settings',
-    code: 'events-not-kept',
-    retry: 'later',
-    remedy: message('events-not-kept.remedy'),
-  });
+/** Returns the error of a target that does not show the first write. `doctor` uses the same error. */
+export function firstWriteMissing({ crm }: Pick<OpenTarget, 'crm'>): MirrorError {
+  const code = crm === null ? 'events-not-kept' : 'key-not-kept';
+  return new MirrorError(message(code), { actor: 'settings', code, retry: 'later', remedy: message(`${code}.remedy`) });
 }

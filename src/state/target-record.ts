@@ -214,14 +214,14 @@ export interface StoredTarget {
   copies: readonly string[];
   /** Contacts with a refusal set in the CRM, at that time. */
   refusedThere: RefusedThere;
-  /** First write to the present calendar, as read back; null before, and for a CRM. */
+  /** First write to the present container, as read back; null before, and for a CRM that checks its key itself. */
   readBack: ReadBack | null;
 }
 
-/** Result of the first write to a calendar. */
+/** Result of the first write to a container. */
 export interface ReadBack {
   recordId: string;
-  /** Whether the calendar keeps the marks of clinic-mirror; null if the event was not found. */
+  /** Whether the container keeps the marks of clinic-mirror; null if the object was not found. */
   marks: 'kept' | 'dropped' | null;
 }
 

@@ -204,7 +204,7 @@ describe('one clinic', () => {
     const nothing = { checkedAt: NOW, checked: 2, edited: 0, removed: 0, unlinked: 0, fields: {}, churning: 0 };
     const drift = { ...nothing, churningFields: [], unmarked: 2 };
     const dropping = shown({ targets: [targetOf(null, { drift, dropsMarks: true })] });
-    expect(dropping).toContain('room: the server drops the marks of clinic-mirror from events');
+    expect(dropping).toContain('room: the server drops the marks of clinic-mirror');
     expect(dropping).not.toContain('2 without the marks');
     expect(shown({ targets: [targetOf(null, { drift })] })).toContain('2 without the marks of clinic-mirror');
     expect(shown({ targets: [targetOf(null, { ambiguous: 3 })] })).toMatch(

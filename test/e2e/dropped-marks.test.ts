@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ProxiedRequest } from '../../sandbox/kit/fault-proxy.ts';
+import { EXPLAIN } from '../../src/documents/texts/explain.ts';
 import { message, render } from '../../src/messages/message.ts';
 import { DAY_MS } from '../../src/model/time.ts';
 import { DavHands } from '../connectors/caldav/dav-hands.ts';
@@ -59,8 +60,12 @@ test('a server that drops every mark shows each appointment once, through audits
     await expectEvents(APPOINTMENTS);
   }
   expect(writesAt(proxy)).toEqual([]);
-  const { out } = await world.cli('status');
-  expect(out.replaceAll(/\s+/g, ' ').split(render(message('marks-dropped'))).length - 1, out).toBe(1);
+  for (const command of [['status'], ['doctor', 'clinic-1'], ['config', 'check', '--live', 'clinic-1']]) {
+    const { out } = await world.cli(...command);
+    expect(out.replaceAll(/\s+/g, ' ').split(render(message('marks-dropped'))).length - 1, out).toBe(1);
+  }
+  const { out: explained } = await world.cli('explain', 'clinic-1', moved!.id);
+  expect(explained.replaceAll(/\s+/g, ' ')).toContain(EXPLAIN.en.unmarked);
 
   world.clinic.move(clinicId, moved!.id, { start: moved!.start + 90 * DAY_MS });
   await runUntilInSync(world, [daemon]);

@@ -2,17 +2,21 @@ import { expect, onTestFinished, test } from 'vitest';
 import { startCaldavSandbox } from '../../sandbox/caldav/index.ts';
 import type { Quirks } from '../../sandbox/caldav/options.ts';
 import { caldav } from '../../src/connectors/caldav/index.ts';
+import { restCrm } from '../../src/connectors/rest-crm/index.ts';
 import { SharedState } from '../../src/connectors/shared-state.ts';
 import { targetFinding } from '../../src/control/findings.ts';
+import { tryWhatWaits } from '../../src/control/resume.ts';
 import { createHttpClient } from '../../src/http/client.ts';
+import { auditTarget } from '../../src/jobs/audit.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { HOUR_MS, SECOND_MS } from '../../src/model/time.ts';
 import { DavHands } from '../connectors/caldav/dav-hands.ts';
+import { espocrm, openProfile } from '../connectors/rest-crm/profiles.ts';
 import { paced } from '../support/pace.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf } from '../sync/arbitraries.ts';
 import { cycle, drain, NEVER, pull, targetOf } from './cycle.ts';
-import { auditOf, openCalendarWorld, stateOf } from './world.ts';
+import { auditOf, openCalendarWorld, openCrmWorld, patientOf, stateOf } from './world.ts';
 
 const redis = useRedis();
 const BOOKED = 6;
@@ -101,4 +105,70 @@ test('the first event is read back once for a calendar', async () => {
   expect(reads()).toBe(before);
   expect(await stateOf(tenant)).toMatchObject({ dropsMarks: false });
   expect(await tenant.targetStore.read('doctor')).toMatchObject({ readBack: { marks: 'kept' } });
+});
+
+/** A CRM whose user may not write some fields: EspoCRM passes over their values. */
+async function openCrm(notWritable: readonly string[], description: object = {}) {
+  const { sandbox, target } = await openProfile(espocrm, { description });
+  sandbox.configure({ notWritable });
+  const world = openCrmWorld(redis, { contacts: { mapping: { firstName: 'firstName', lastName: 'lastName' } } });
+  const contacts = targetOf(world.tenant, 'contacts');
+  contacts.supports = restCrm.supports;
+  contacts.connector = target.connector as typeof contacts.connector;
+  world.clinic.patientList.push(...['1', '2', '3'].map((id) => patientOf(id)));
+  const rename = (count: number) => {
+    const named = world.clinic.patientList.map(({ id }) => patientOf(id, { firstName: `Anna ${count}` }));
+    world.clinic.patientList.splice(0, 3, ...named);
+  };
+  const finding = () => targetFinding(world.tenant, contacts, 'studio-rossi.yaml', NEVER);
+  const again = async () => {
+    world.clock.now += HOUR_MS;
+    await cycle(world.tenant);
+  };
+  return { ...world, sandbox, rename, finding, again, people: () => sandbox.records('Contact') };
+}
+
+test('a CRM that drops the key gets one contact, and status and doctor say what to do', async () => {
+  const { tenant, rename, again, finding, people, sandbox } = await openCrm(['cMirrorKey', 'cMirrorStamp']);
+  for (let cycles = 0; cycles < 4; cycles += 1) {
+    await again();
+    rename(cycles);
+    await auditTarget(tenant, targetOf(tenant, 'contacts'), NEVER, { whole: true });
+    expect(people()).toHaveLength(1);
+  }
+  expect(await stateOf(tenant, 'contacts')).toMatchObject({
+    health: 'action-required',
+    failure: { code: 'key-not-kept' },
+  });
+  expect(await finding()).toMatchObject({ result: 'problem', code: 'key-not-kept' });
+  sandbox.configure({ notWritable: [] });
+  sandbox.deleteByHand('Contact', people()[0]!.id);
+  await again();
+  expect(people()).toHaveLength(0);
+  await tryWhatWaits(tenant);
+  await again();
+  await auditTarget(tenant, targetOf(tenant, 'contacts'), NEVER, { whole: true });
+  await again();
+  expect(people()).toHaveLength(3);
+  expect(await stateOf(tenant, 'contacts')).toMatchObject({ health: 'ok', dropsMarks: false });
+});
+
+test('a CRM that drops the stamp gets each contact once, recognised by its key, and status and doctor say it', async () => {
+  const { tenant, rename, again, finding, people } = await openCrm(['cMirrorStamp']);
+  for (let cycles = 0; cycles < 3; cycles += 1) {
+    await again();
+    rename(cycles);
+    await auditTarget(tenant, targetOf(tenant, 'contacts'), NEVER, { whole: true });
+    expect(people()).toHaveLength(3);
+  }
+  expect(await stateOf(tenant, 'contacts')).toMatchObject({ dropsMarks: true });
+  expect(await finding()).toMatchObject({ result: 'warning', code: 'marks-dropped' });
+});
+
+test('a CRM whose search shows a write late is read by the id of the first contact', async () => {
+  const { tenant, again, people, sandbox } = await openCrm([]);
+  sandbox.configure({ searchLagMs: 2 * HOUR_MS });
+  await again();
+  expect(people()).toHaveLength(3);
+  expect(await stateOf(tenant, 'contacts')).toMatchObject({ health: 'ok', dropsMarks: false });
 });

@@ -49,9 +49,6 @@ export const SEARCH_PAUSE_MS = SECOND_MS;
  */
 export const STATUS_BATCH_SIZE = 100;
 
-/** Key of no object: 32 characters like each key; a keyed hash produces this value once in 2^160 times. */
-export const KEY_OF_NOTHING = '0'.repeat(32);
-
 /**
  * Largest number of inputs in a batch that removes associations (developers.hubspot.com, associations v4). A batch that creates
  * associations accepts 2,000.

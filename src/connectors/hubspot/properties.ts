@@ -2,11 +2,12 @@ import { z } from 'zod';
 import { message, type Text } from '../../messages/message.ts';
 import type { MappedProperty, PropertyKind } from '../../model/items.ts';
 import { parsedBy } from '../errors.ts';
+import { KEY_OF_NOTHING } from '../find-apart.ts';
 import { type Choices, chooseAll, chooseOptions, type ListOption } from '../fitting.ts';
 import { isSuccess } from '../wire.ts';
 import { errors, namesIn, readRefusal } from './errors.ts';
 import type { Scope } from './from-model.ts';
-import { KEY_OF_NOTHING, TYPE_IDS } from './limits.ts';
+import { TYPE_IDS } from './limits.ts';
 import {
   batchSchema,
   type PropertyDefinition,

@@ -2,6 +2,7 @@ import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { Connector, ConnectorContext, ContactStamp, ExistingContact, ExistingContacts } from '../connector.ts';
 import { wholeChanges } from '../cursor.ts';
+import { KEY_OF_NOTHING } from '../find-apart.ts';
 import {
   applyFitting,
   type Choices,
@@ -15,8 +16,8 @@ import { createCrmClient, isMissing, speaksOf } from './client.ts';
 import type { CrmResource } from './description.ts';
 import { errors } from './errors.ts';
 import { propertiesOf, readRow, type Scope, selection, stampValues } from './from-model.ts';
-import { BATCH_SIZE, KEY_OF_NOTHING } from './limits.ts';
-import { belongingReader, findByKeys, getById, listPages, readOurs, search } from './lookup.ts';
+import { BATCH_SIZE } from './limits.ts';
+import { belongingReader, findOf, getById, listPages, readOurs, search } from './lookup.ts';
 import type { RestCrmSettings } from './schemas.ts';
 import { isObject, pageAt, valueAt } from './templates.ts';
 import { applyAll } from './writing.ts';
@@ -58,9 +59,9 @@ export function openRestCrm(context: ConnectorContext<RestCrmSettings>): Connect
     async *read(_container, window, signal) {
       yield* readOurs(await scopeFor(signal), window);
     },
-    async find(_container, keys, signal) {
+    async find(_container, keys, signal, ids) {
       const scope = await scopeFor(signal);
-      const rows = [...(await findByKeys(scope, scope.resource, keys)).values()].flat();
+      const rows = await findOf(scope, keys, ids);
       const ours = await belongingReader(scope)(rows.filter(({ owner }) => owner !== 'foreign'));
       return ours.flatMap(({ key, remote }) => (key === null ? [] : [{ key, ...remote }]));
     },

@@ -18,6 +18,7 @@ export const restCrm: ConnectorModule<RestCrmSettings, CrmItem> = {
     createsContainer: false,
     revivesKeys: true,
     keys: { lookedUp: { lagMs: SEARCH_LAG_SECONDS * SECOND_MS } },
+    mayLoseNames: true,
     duplicatesAreOurs: false,
     erases: [],
   },

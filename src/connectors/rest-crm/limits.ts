@@ -15,9 +15,6 @@ export const MAX_PAGES = 20_000;
 /** Largest number of field names in an error. */
 export const NAMED_FIELDS = 8;
 
-/** Key of no object: 32 characters like each key; a keyed hash produces this value once in 2^160 times. */
-export const KEY_OF_NOTHING = '0'.repeat(32);
-
 /**
  * Delay until a search shows a write, unless the settings contain a value. CRMs that search their database have no delay. However, a
  * request of a stalled worker may arrive as long as its connection lives. Own choice.

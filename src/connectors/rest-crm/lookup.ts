@@ -28,6 +28,23 @@ export async function findByKeys(
   return found;
 }
 
+/** Finds objects by key, as {@link findByKeys}, and by stored id if the search shows none: a search may lag. */
+export async function findOf(
+  scope: Scope,
+  keys: readonly ItemKey[],
+  ids: ReadonlyMap<ItemKey, string | null> = new Map(),
+): Promise<CrmRow[]> {
+  const found = await findByKeys(scope, scope.resource, keys);
+  const late: CrmRow[] = [];
+  for (const key of keys) {
+    const id = ids.get(key) ?? null;
+    if (found.has(key) || id === null) continue;
+    const row = await readById(scope, id);
+    if (row?.key === key) late.push(row);
+  }
+  return [...[...found.values()].flat(), ...late];
+}
+
 /** Returns the CRM's unfiltered search result for the keys. */
 export async function search(scope: Scope, resource: CrmResource, keys: readonly ItemKey[]): Promise<CrmRow[]> {
   const { call, rows, quote } = resource.find;

@@ -341,6 +341,6 @@ function written(operation: Write, effect: Effect, id: string, row: CrmRow | nul
     effect,
     versionTag: shown?.versionTag ?? null,
     remoteId: id,
-    ...(stored === null ? {} : { stored }),
+    ...(stored === null ? {} : { stored, marks: 'kept' }),
   };
 }

@@ -159,6 +159,7 @@ const wrote = (effect: string, changes: object = {}) => ({
   versionTag: 'v7',
   remoteId: '7',
   stored: WANTED,
+  marks: 'kept',
   ...changes,
 });
 /** The outcome of a check: nothing was written, so `stored` is absent. */

@@ -31,6 +31,24 @@ export const askedAlone = group('asked alone', {
     ]);
     expect(outcomes.map(({ result }) => result)).toEqual(['deleted', 'written', 'written', 'written']);
   },
+  'an object that the server fails at is reported as unreadable, and hides no other': async (kit) => {
+    const ids = Array.from({ length: 6 }, (_, index) => `r${index}`);
+    await kit.create(...ids);
+    const keys = ids.map((id) => keyOf(id));
+    const stored = new Map(keys.map((key) => [key, null]));
+    for (const damaged of ['r0', 'r4']) {
+      failAt(kit, new RegExp(keyOf(damaged)));
+      const found = await kit.connector.find(kit.target.container, keys, signal(), stored);
+      kit.target.proxy.clear();
+      expect(found.map(({ key }) => key).sort()).toEqual(keys.toSorted());
+      expect(found.filter(({ unreadable }) => unreadable === true)).toMatchObject([
+        { key: keyOf(damaged), item: null },
+      ]);
+    }
+    failAt(kit, /./);
+    await expect(kit.connector.find(kit.target.container, keys, signal(), stored)).rejects.toThrow(MirrorError);
+    kit.target.proxy.clear();
+  },
   'objects that are refused for a moment as if they were not there are not absent': async (kit) => {
     const { proxy, dialect, container } = kit.target;
     const ids = ['a', 'b', 'c', 'd'];
@@ -89,6 +107,13 @@ function oneRefused(status: number): ContractCase['run'] {
     kit.target.proxy.clear();
     expect(await kit.objects()).toHaveLength(8);
   };
+}
+
+/** The server fails at each request that names an object. */
+export function failAt({ target: { proxy } }: AnyKit, named: RegExp): void {
+  const always = { times: Number.POSITIVE_INFINITY, fault: refusal(500) };
+  proxy.add({ url: named, ...always });
+  proxy.add({ body: named, ...always });
 }
 
 function refusal(status: number): ProxyFault {

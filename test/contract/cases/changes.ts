@@ -14,6 +14,7 @@ import {
   updateOperation,
   written,
 } from '../contract-kit.ts';
+import { failAt } from './asked-alone.ts';
 import { required } from './batches.ts';
 
 /** Spring 2027, in which the suite's items lie. */
@@ -58,6 +59,17 @@ export const changes = group<CalendarKit>('changes', {
     expect(second.items[0]?.versionTag).toBe((await kit.readAll()).find(({ key }) => key === keyOf('a'))?.versionTag);
     expect(second.removed).toEqual([]);
     expect(await ask(kit, second.cursor)).toMatchObject({ scope: 'since', items: [], removed: [] });
+  },
+  'an edited object that the server fails at is not removed, and hides no other edit': async (kit) => {
+    const cursor = await begin(kit, 'a', 'b', 'c');
+    const damaged = (await kit.object('a')).remoteId;
+    for (const recordId of ['a', 'b'])
+      await kit.target.server.editByHand((await kit.object(recordId)).remoteId, { title: 'By hand' });
+    failAt(kit, new RegExp(`${damaged}|${encodeURIComponent(damaged)}`));
+    const { items, removed } = await ask(kit, cursor);
+    kit.target.proxy.clear();
+    expect(items.find(({ key }) => key === keyOf('b'))).toMatchObject({ item: { title: 'By hand' } });
+    expect(removed).toEqual([]);
   },
   '50 events edited by hand are reported by the next request for changes': async (kit) => {
     const recordIds = Array.from({ length: 50 }, (_, index) => `r${index}`);
