@@ -64,9 +64,7 @@ export function createManagedTenants(parts: ManagedTenantParts) {
     // Read before Redis, which is never behind the mark.
     const marked = await ledger.marked();
     const before = last;
-    const isCurrent = before?.marked === marked && (await ledger.version()) === before.version;
-    // No version also means that Redis lost the tenants that this process has written since.
-    if (isCurrent && (before.version !== null || ledger.seen() === 0)) return before;
+    if (before?.marked === marked && (await ledger.isUnchanged(before.version))) return before;
     const { now, documents } = await ledger.read(marked, before?.tenants);
     const isEmptied = typeof before?.version === 'string' && firstOf(before.version) !== firstOf(now.version);
     if (isEmptied && now.version === null) throw tenantsLost();
