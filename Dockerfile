@@ -49,4 +49,6 @@ RUN ln -s /app/bin/clinic-mirror.js /usr/local/bin/clinic-mirror \
 USER 1000:1000
 EXPOSE 8080 8090
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 CMD ["node", "/app/bin/healthcheck.js"]
+# A core file would contain secrets and patient data. Kubernetes has no setting for the limit.
+ENTRYPOINT ["sh", "-c", "ulimit -c 0 && exec \"$@\"", "sh"]
 CMD ["clinic-mirror", "run"]

@@ -54,7 +54,7 @@ export interface Daemon {
   composition: Composition;
   /** Reads all configuration files again and makes the result the newest configuration; no effect without files. */
   reload(): void;
-  /** Ends cleanly within the grace time plus a second, without data loss, because decisions are stored in the outbox. */
+  /** Ends cleanly: the work within the grace time plus a second, then ports and connections. Decisions are stored in the outbox. */
   close(): Promise<void>;
 }
 

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
@@ -119,7 +120,6 @@ test('the unit runs the daemon as its own user, reloads by SIGHUP, and grants no
     'ExecReload=/bin/kill -HUP $MAINPID',
     'CapabilityBoundingSet=',
     'Restart=always',
-    'LimitCORE=0',
   ])
     expect(unit.split('\n')).toContain(line);
   expect(unit).toMatch(/^ExecStart=.*clinic-mirror\.js run$/m);
@@ -167,6 +167,45 @@ test.each(
   const { containers, volumes } = pod.parse(template.spec);
   expect(containers[0].args[3]).toBe(name);
   expect(containers[0].volumeMounts.map((mount) => mount.name).sort()).toEqual(volumes.map((one) => one.name).sort());
+});
+
+interface PodTemplate {
+  template?: { spec: { containers: { image: string; command?: unknown }[] } };
+}
+
+describe('no process of a deployment writes a core file', () => {
+  test('under systemd: each unit', () => {
+    const units = readdirSync(`${root}deploy/systemd`).filter((name) => name.endsWith('.service'));
+    expect(units.length).toBeGreaterThan(0);
+    const allowing = units.filter((name) => !read(`deploy/systemd/${name}`).split('\n').includes('LimitCORE=0'));
+    expect(allowing).toEqual([]);
+  });
+
+  test('under Docker Compose: each service', () => {
+    const { services } = parse(read('compose.yaml'), { merge: true }) as {
+      services: Record<string, { ulimits?: { core?: number } }>;
+    };
+    expect(Object.keys(services)).toEqual(expect.arrayContaining(['daemon', 'redis']));
+    expect(Object.entries(services).filter(([, { ulimits }]) => ulimits?.core !== 0)).toEqual([]);
+  });
+
+  // Kubernetes has no setting for the limit, so the image sets it.
+  const [, entry = ''] = /^ENTRYPOINT (.+)$/m.exec(read('Dockerfile')) ?? [];
+
+  test('under Docker and Kubernetes: the entry point of the image', () => {
+    const [program = '', ...words] = JSON.parse(entry) as string[];
+    const limits = ['sh', '-c', 'ulimit -S -c; ulimit -H -c; echo "$0 $1"', 'a b', '$c'];
+    expect(execFileSync(program, [...words, ...limits], { encoding: 'utf8' })).toBe('0\n0\na b $c\n');
+  });
+
+  test('under Kubernetes: no container replaces the entry point', () => {
+    const containers = manifests.flatMap(({ spec }) => {
+      const pods = (spec as PodTemplate | undefined)?.template?.spec;
+      return pods?.containers ?? [];
+    });
+    expect(containers.map(({ image }) => image)).toEqual(Array(ROLES.length - 1).fill('clinic-mirror'));
+    expect(containers.filter(({ command }) => command !== undefined)).toEqual([]);
+  });
 });
 
 test('workers are scaled by queues that there are', () => {

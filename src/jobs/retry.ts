@@ -14,6 +14,7 @@ const OF_ONE_OPERATION = { firstMs: SECOND_MS, longestMs: 15 * MINUTE_MS, jitter
 /** Minimum delay before any retry of an operation. */
 const SHORTEST_WAIT_MS = 100;
 const PARKED_AFTER_ATTEMPTS = 12;
+/** Maximum backoff; ten minutes with jitter. */
 const LONGEST_BACKOFF_MS = 5 * MINUTE_MS;
 /** Maximum backoff if action is required; an hour with jitter. */
 const LONGEST_BACKOFF_FOR_PERSON_MS = HOUR_MS / 2;
@@ -52,7 +53,7 @@ export function nextTryInTarget(
 
 /**
  * Returns the delay of a target after an error of the complete target. A delay specified by the vendor applies. Otherwise the delay is
- * about as long as the failure has lasted, from a second to five minutes. If action is required, the daemon retries within an hour, because
+ * about as long as the failure has lasted, from a second to ten minutes. If action is required, the daemon retries within an hour, because
  * an administrator may act without a notification. The first retries are early, since the action may have happened while the failed work
  * was running.
  * @param failingForMs how long the same error has lasted

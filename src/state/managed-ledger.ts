@@ -164,7 +164,9 @@ export function openManagedLedger(parts: ManagedLedgerParts) {
     /** Highest counter that this process has seen; 0 before the first. */
     seen: () => last().counter,
     marked: mark.read,
-    version: () => redis.hget(revisions, VERSION),
+    /** Returns whether Redis has this version. No version also means that Redis lost what this process has written since. */
+    isUnchanged: async (version: string | null): Promise<boolean> =>
+      (version !== null || last().counter === 0) && (await redis.hget(revisions, VERSION)) === version,
     /** @returns false after a concurrent change */
     change: (now: Looked, steps: readonly ManagedStep[]) =>
       write(

@@ -64,7 +64,7 @@ export function createManagedTenants(parts: ManagedTenantParts) {
     // Read before Redis, which is never behind the mark.
     const marked = await ledger.marked();
     const before = last;
-    if (before?.marked === marked && (await ledger.version()) === before.version) return before;
+    if (before?.marked === marked && (await ledger.isUnchanged(before.version))) return before;
     const { now, documents } = await ledger.read(marked, before?.tenants);
     const isEmptied = typeof before?.version === 'string' && firstOf(before.version) !== firstOf(now.version);
     if (isEmptied && now.version === null) throw tenantsLost();

@@ -59,6 +59,21 @@ describe('calendars', () => {
     });
   });
 
+  test.each([
+    ['no agendas', undefined, 'answer-missing'],
+    ['one id instead of a list', '12', 'answer-refused'],
+    ['an empty list', [], 'answer-refused'],
+  ])('with %s are refused with the form and the choices', async (_what, agendas, code) => {
+    await expect(ask([{ agendas, kind: 'google' }])).rejects.toMatchObject({
+      ...{ code, message: expect.stringContaining('calendars.0.agendas') },
+      remedy: 'write agendas: [12], or all; choose from: 12, 14',
+    });
+  });
+
+  test('with an unknown agenda are refused with the choices', async () => {
+    await expect(ask([{ agendas: ['99'], kind: 'google' }])).rejects.toMatchObject({ remedy: 'choose from: 12, 14' });
+  });
+
   test('are offered only for vendors that have a registration in the settings', async () => {
     const none = { clinic: 'main', google: null, microsoft: null };
     const { tests } = serversThatRefuse();

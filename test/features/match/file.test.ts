@@ -46,6 +46,52 @@ describe('a match file', () => {
     );
   });
 
+  test.each([',', ';', '\t'])('has no formula in any column for a spreadsheet with the separator %j', (separator) => {
+    // Invisible characters, line breaks and separators before a formula, as a patient or a contact may be named.
+    const starts = [
+      '',
+      '\u200b',
+      '\u202e',
+      '\ufeff',
+      ' \u00a0',
+      '\u009b',
+      '"',
+      'Anna;',
+      'Anna,',
+      'Anna\t',
+      'Anna\r\n',
+      '; ',
+    ];
+    const hostile = fc
+      .tuple(
+        fc.constantFrom(...starts),
+        fc.constantFrom(...'=+-@＝＋－＠'),
+        fc.constantFrom('cmd|x!A1', '1+1', 'SUM(A1)'),
+      )
+      .map((parts) => parts.join(''));
+    const isFormula = (cell: string) => /^[=+\-@＝＋－＠]/.test(cell);
+    fc.assert(
+      fc.property(fc.array(hostile, { minLength: 12, maxLength: 12 }), (texts) => {
+        const [a = '', b = '', c = '', d = '', e = '', f = '', g = '', h = '', i = '', j = '', k = '', l = ''] = texts;
+        const row = rowOf('1', 'a', {
+          ...{ same: [a], differs: [b], changes: [c], clears: [d], page: e },
+          patient: { name: f, birthDate: g, addresses: [h], phones: [i] },
+          contact: { name: j, birthDate: k, addresses: [l], phones: [a] },
+        } as object);
+        const file = toMatchFile([row], identity);
+        // Quotes delimit cells only at their begin; a spreadsheet trims cells.
+        const cells = file
+          .slice(1)
+          .split(/[\r\n]/)
+          .flatMap((line) => line.split(separator).map((cell) => cell.replace(/^\s*"?\s*/, '')));
+        expect(cells.filter(isFormula)).toEqual([]);
+        const [headings = [], read = []] = fromCsv(file);
+        const reached = headings.filter((_, at) => /[=+\-@＝＋－＠]/.test((read[at] ?? '').replace(/^pair\..*/, '')));
+        expect(reached).toEqual(headings.filter((name) => !['decision', 'ambiguous', 'pair'].includes(name)));
+      }),
+    );
+  });
+
   test('names where one of several contacts, or patients, has to be chosen', () => {
     const [headings = [], ...lines] = fromCsv(
       toMatchFile([rowOf('1', 'a'), rowOf('2', 'b', { contacts: 2, patients: 3 })], identity),
