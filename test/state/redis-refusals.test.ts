@@ -74,6 +74,9 @@ const WAYS: Readonly<Record<string, (client: World['client']) => Promise<unknown
   transaction: (client) => client.multi().set('cm:key', '1').exec(),
 };
 
+const NO_LOGIN = { username: undefined, password: undefined, tls: false };
+const NO_SENTINEL_LOGIN = { sentinelUsername: undefined, sentinelPassword: undefined };
+
 describe('a Redis that answers but refuses writes', () => {
   test.each(FAULTS)('is %s for a command, a script, a pipeline and a transaction', async (code, how) => {
     const world = await open('mirror');
@@ -123,8 +126,11 @@ describe('a Redis that answers but refuses writes', () => {
 
   test.each<[kind: string, (port: number) => RedisLocation]>([
     ['single host', (port) => `redis://127.0.0.1:${port}`],
-    ['group with sentinels', (port) => ({ sentinels: [{ host: '127.0.0.1', port }], name: 'mirror' }) as RedisLocation],
-    ['cluster', (port) => ({ cluster: [{ host: '127.0.0.1', port }] }) as RedisLocation],
+    [
+      'group with sentinels',
+      (port) => ({ sentinels: [{ host: '127.0.0.1', port }], name: 'mirror', ...NO_LOGIN, ...NO_SENTINEL_LOGIN }),
+    ],
+    ['cluster', (port) => ({ cluster: [{ host: '127.0.0.1', port }], ...NO_LOGIN })],
   ])(
     'that became a replica is left by each connection of a %s, and writes reach the new master',
     async (_kind, locationOf) => {
