@@ -105,7 +105,7 @@ function failingLines(failing: readonly FailingRecord[], asOf: number): string[]
     parked ? `${why} (waits for data or a decision)` : why,
     `${renderAge(sinceAt, asOf)} ago`,
     attempts,
-    renderTime(nextTryAt),
+    nextTryAt === null ? 'due now' : renderTime(nextTryAt),
   ]);
   const details = shown.flatMap(({ record, about, page }) => [
     ...(about === null && page === null ? [] : [wrap(`${record}: ${about ?? 'page of the object'}`, INDENT + INDENT)]),

@@ -100,6 +100,11 @@ export function renderTime(at: number | null): string {
   return `${iso.slice(0, 19).replace('T', ' ')}${zone === null ? 'Z' : ''}`;
 }
 
+/** Formats the time of the next retry. A retry that is due has no time: a next retry in the past would be untrue. */
+export function renderNextRetry(at: number | null, now: number): string {
+  return at === null || at <= now ? 'retry due now' : `next retry ${renderTime(at)}`;
+}
+
 /** Formats an age in one unit: `12 s`, `5 min`, `3 h`, `2 d`. */
 export function renderAge(at: number | null, now: number): string {
   if (at === null) return 'never';

@@ -6,6 +6,7 @@ import { MirrorError } from '../model/errors.ts';
 import type { Link } from '../model/operations.ts';
 import type { Hold, PendingChange } from '../model/plan.ts';
 import type { Progress } from '../model/tasks.ts';
+import { type Instant, upcoming } from '../model/time.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import type { FailingRecord, HealthView, TargetHealth } from './record-schemas.ts';
@@ -50,7 +51,7 @@ export async function tenantHealth(
 }
 
 async function evidenceOf(
-  tenant: Pick<OpenTenant, 'links' | 'outbox' | 'targetStore'>,
+  tenant: Pick<OpenTenant, 'clock' | 'links' | 'outbox' | 'targetStore'>,
   target: OpenTarget,
   { plan, holds }: { plan: TargetPlan | undefined; holds: readonly Hold[] },
   signal: AbortSignal,
@@ -81,7 +82,7 @@ async function evidenceOf(
     inSync: inSync.length,
     heldOtherwise: otherwise(inSync, target),
     failing: failing.map((change) => ({
-      ...failingOf(change),
+      ...failingOf(change, tenant.clock()),
       page: pages.get(remoteIds.get(change.recordId) ?? '') ?? null,
     })),
     pending: changes.length - failing.length,
@@ -112,9 +113,10 @@ function otherwise(inSync: readonly Link[], { identity }: OpenTarget): Record<st
   return counts;
 }
 
-function failingOf(change: PendingChange): Omit<FailingRecord, 'page'> {
+function failingOf(change: PendingChange, now: Instant): Omit<FailingRecord, 'page'> {
   const { recordId, lastError, about = null, enqueuedAt, attempts, dueAt, parked } = change;
-  return { record: recordId, why: lastError ?? '', about, sinceAt: enqueuedAt, attempts, nextTryAt: dueAt, parked };
+  const nextTryAt = upcoming(dueAt, now);
+  return { record: recordId, why: lastError ?? '', about, sinceAt: enqueuedAt, attempts, nextTryAt, parked };
 }
 
 /** Returns the error for an unknown target. */

@@ -1,5 +1,5 @@
 import { message, type Text } from '../messages/message.ts';
-import { isRedisFault, MirrorError, STATE_WENT_BACK, storedError } from '../model/errors.ts';
+import { MirrorError, REDIS_FAULTS, STATE_WENT_BACK, storedError } from '../model/errors.ts';
 import { connectionSubject, needsPerson, type Problem } from '../model/problems.ts';
 import type { RunningConfiguration, StateCounterView } from '../model/state-schemas.ts';
 import { type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
@@ -17,21 +17,23 @@ const NAMED_DAEMONS = 5;
 const STATE = message('subject.state');
 /** Code of a connection without a login. */
 const NOT_CONNECTED = 'not-connected';
-const CODES: ReadonlySet<string> = new Set([
-  'clock-differs',
-  'data-directory-failed',
-  'daemon-not-running',
-  'configurations-differ',
+/** Codes of a lost Redis state. */
+const LOSSES: ReadonlySet<string> = new Set(['state-lost', STATE_WENT_BACK]);
+/** Codes of the problems that stop the whole installation. */
+export const INSTALLATION_CODES: ReadonlySet<string> = new Set([
+  ...['clock-differs', 'data-directory-failed', 'daemon-not-running', 'configurations-differ'],
+  ...REDIS_FAULTS,
+  ...LOSSES,
 ]);
 
 /** Returns whether a problem stops the whole installation. */
 export function stopsInstallation({ tenant, code }: Pick<Problem, 'tenant' | 'code'>): boolean {
-  return tenant === null && (CODES.has(code) || isRedisFault(code) || isLoss(code));
+  return tenant === null && INSTALLATION_CODES.has(code);
 }
 
 /** Returns whether a code means that Redis lost data. */
 export function isLoss(code: string): boolean {
-  return code === 'state-lost' || code === STATE_WENT_BACK;
+  return LOSSES.has(code);
 }
 
 /** Returns the problem of a Redis that does not answer, or refuses commands. @param sinceAt null if unknown */

@@ -18,7 +18,7 @@ const recordLine = z.object({
   startAt: instant.nullable(),
   /** Begin of the state; null if unknown. */
   sinceAt: instant.nullable(),
-  nextTryAt: instant.nullable(),
+  nextTryAt: instant.nullable().describe('Time of the next attempt; null without one, or if it is due'),
 });
 /** A record of a target: ids, codes and field names, never contents. */
 export type RecordLine = z.infer<typeof recordLine>;
@@ -173,7 +173,7 @@ const failingRecord = z.object({
   /** Decision time of the failing change. */
   sinceAt: instant,
   attempts: z.number(),
-  nextTryAt: instant,
+  nextTryAt: instant.nullable().describe('Time of the next attempt; null if it is due'),
   /** Retried daily only: requires other data or an operator. */
   parked: z.boolean(),
 });

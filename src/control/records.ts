@@ -3,7 +3,7 @@ import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Link } from '../model/operations.ts';
 import type { Page } from '../model/schemas.ts';
-import type { Instant } from '../model/time.ts';
+import { type Instant, upcoming } from '../model/time.ts';
 import type { LinkCursor } from '../state/links.ts';
 import { fieldsByHand } from '../sync/audit.ts';
 import { type Installation, requireTenant } from './installation.ts';
@@ -30,7 +30,7 @@ export async function listRecords(
 }
 
 type ListOf = (
-  tenant: Pick<OpenTenant, 'holds' | 'links' | 'outbox'>,
+  tenant: Pick<OpenTenant, 'clock' | 'holds' | 'links' | 'outbox'>,
   target: OpenTarget,
   question: PageQuestion,
 ) => Promise<Page<RecordLine>>;
@@ -100,7 +100,7 @@ const EMPTY_LINE: RecordLine = {
 };
 
 async function pendingPage(
-  { holds, outbox }: Pick<OpenTenant, 'holds' | 'outbox'>,
+  { clock, holds, outbox }: Pick<OpenTenant, 'clock' | 'holds' | 'outbox'>,
   target: string,
   recordIds: readonly string[],
   question: PageQuestion,
@@ -112,7 +112,7 @@ async function pendingPage(
   // Omits changes completed since their ids were read.
   const items = [...pending.values()].map(({ recordId, lastError, reason, about = null, ...change }) => ({
     ...{ record: recordId, code: lastError ?? reason, about },
-    ...{ startAt: timeOf(change.startAt), sinceAt: change.enqueuedAt, nextTryAt: change.dueAt },
+    ...{ startAt: timeOf(change.startAt), sinceAt: change.enqueuedAt, nextTryAt: upcoming(change.dueAt, clock()) },
   }));
   return { ...page, items };
 }

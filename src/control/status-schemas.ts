@@ -58,11 +58,12 @@ export type AuditView = z.infer<typeof auditReply>;
  * - `incomplete-data`: unreadable records may belong to the target, or configured ids are unknown
  * - `first-sync`: the first plan is not completely written
  * - `writing`: changes are being written
+ * - `next-cycle`: nothing is being written; the next cycle confirms absences, writes an approved hold, restores, or plans again
  * - `read-failed`: no change waits, but the last cycle could not read or plan the target's source
  */
 const targetReason = z.enum([
   ...['paused', 'error', 'backing-off', 'on-hold', 'writes-failed', 'manual-changes'],
-  ...['incomplete-data', 'first-sync', 'writing', 'read-failed'],
+  ...['incomplete-data', 'first-sync', 'writing', 'next-cycle', 'read-failed'],
 ] as const);
 export type TargetReason = z.infer<typeof targetReason>;
 

@@ -43,6 +43,7 @@ const SYNC_HEALTH: Readonly<Record<TargetReason, SyncHealth>> = {
   'manual-changes': { sync: 'behind', health: 'ok' },
   'incomplete-data': { sync: 'unknown', health: 'ok' },
   writing: { sync: 'behind', health: 'ok' },
+  'next-cycle': { sync: 'behind', health: 'ok' },
   'first-sync': { sync: 'behind', health: 'ok' },
   'read-failed': { sync: 'unknown', health: 'retrying' },
 };
@@ -285,7 +286,7 @@ export async function targetStatus(
   const isFirst = isFirstSync(record, counts.pending + undone);
   const evidence = {
     ...{ isFirst, rests: nextTryAt !== null, gaps: gaps.length, held, failing: counts.failing },
-    ...{ waiting: waiting + undone, failure, drifted, plannedAsOf, readFailed },
+    ...{ pending: counts.pending, waiting: waiting + undone, failure, drifted, plannedAsOf, readFailed },
   };
   const isPaused = tenant.configuration.paused || target.configuration.paused;
   const reason = isPaused ? 'paused' : reasonOf(evidence);
@@ -359,7 +360,8 @@ function reasonOf(evidence: {
   held: number;
   failing: number;
   gaps: number;
-  /** Changes in the queue, or due in the next cycle. */
+  /** Changes in the queue; `waiting` also counts the changes of the next cycle. */
+  pending: number;
   waiting: number;
   drifted: boolean;
   plannedAsOf: Instant | null;
@@ -374,8 +376,9 @@ function reasonOf(evidence: {
   if (evidence.drifted) return 'manual-changes';
   if (evidence.gaps > 0) return 'incomplete-data';
   if (evidence.isFirst) return 'first-sync';
+  if (evidence.pending > 0) return 'writing';
   // Without a plan time, the plan was outdated, and the next cycle plans again.
-  if (evidence.waiting > 0 || evidence.plannedAsOf === null) return 'writing';
+  if (evidence.waiting > 0 || evidence.plannedAsOf === null) return 'next-cycle';
   return evidence.readFailed ? 'read-failed' : null;
 }
 

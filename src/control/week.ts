@@ -9,7 +9,7 @@ import type { Link, RemoteItem } from '../model/operations.ts';
 import type { Hold, PendingChange } from '../model/plan.ts';
 import type { Appointment, AppointmentStatus } from '../model/records.ts';
 import type { PartialReason } from '../model/snapshots.ts';
-import { DAY_MS, type Instant, offsetMs, type TimeWindow } from '../model/time.ts';
+import { DAY_MS, type Instant, offsetMs, type TimeWindow, upcoming } from '../model/time.ts';
 import { restoring } from '../sync/diff.ts';
 import { windowOf } from '../sync/mapping-sources.ts';
 import { compareWeek, recordOf, type WeekDifference, type WeekEntry } from '../sync/week.ts';
@@ -25,13 +25,13 @@ export type WeekTime =
   | { kind: 'all-day'; startDate: string; endDate: string };
 
 /**
- * Next step of a difference: the next cycle writes the change, the change waits in the outbox (`failing` with the last failure code), a
- * hold stops the change, the target's policy keeps the difference, today's repair limit is reached (`churning`), no writes occur
- * (`paused`), or an administrator must decide (`person`).
+ * Next step of a difference: the next cycle writes the change, the change waits in the outbox (`failing` with the last failure code; without
+ * `nextTryAt`, the write is due), a hold stops the change, the target's policy keeps the difference, today's repair limit is reached
+ * (`churning`), no writes occur (`paused`), or an administrator must decide (`person`).
  */
 export type WeekNext =
   | { step: 'next-cycle' | 'paused' | 'churning' | 'person' }
-  | { step: 'waits'; dueAt: Instant; failing: string | null }
+  | { step: 'waits'; nextTryAt: Instant | null; failing: string | null }
   | { step: 'held'; hold: string }
   | { step: 'stays'; policy: 'keep' | 'report' };
 
@@ -290,7 +290,7 @@ async function withNext(
       if (entry.difference === null) return { entry, next: null };
       if (isPaused) return { entry, next: { step: 'paused' } };
       const pending = entry.record === null ? null : await tenant.outbox.pendingOf(target.id, entry.record);
-      return { entry, next: nextOf(entry, { holds, pending, policy: audit.drift, restores }) };
+      return { entry, next: nextOf(entry, { holds, pending, policy: audit.drift, restores, now: tenant.clock() }) };
     }),
   );
 }
@@ -302,13 +302,14 @@ function nextOf(
     pending: PendingChange | null;
     policy: 'repair' | 'keep' | 'report';
     restores(record: string): boolean;
+    now: Instant;
   },
 ): WeekNext {
-  const { holds, pending, policy, restores } = state;
+  const { holds, pending, policy, restores, now } = state;
   if (record === null || difference?.kind === 'copy') return { step: 'person' };
   const hold = holds.find(({ recordIds }) => recordIds.includes(record));
   if (hold !== undefined) return { step: 'held', hold: hold.id };
-  if (pending !== null) return { step: 'waits', dueAt: pending.dueAt, failing: pending.lastError };
+  if (pending !== null) return { step: 'waits', nextTryAt: upcoming(pending.dueAt, now), failing: pending.lastError };
   if (difference?.kind === 'unknown') return { step: 'person' };
   if (difference?.kind !== 'edited' && difference?.kind !== 'removed') return { step: 'next-cycle' };
   if (policy !== 'repair') return { step: 'stays', policy };

@@ -1,6 +1,7 @@
 import { DECISIONS, type Explanation, type TargetExplanation, type WayWrite } from '../control/record-schemas.ts';
 import { type Language, render } from '../messages/message.ts';
 import type { SourceView } from '../model/schemas.ts';
+import { type Instant, upcoming } from '../model/time.ts';
 import {
   code,
   type Document,
@@ -71,7 +72,7 @@ function stepsOf(explanation: Explanation, target: TargetExplanation, language: 
     readStep(explanation, language),
     rulesStep(explanation, target, language),
     comparedStep(explanation, target, language),
-    writtenStep(target, language),
+    writtenStep(explanation, target, language),
     readBackStep(target, language),
   ];
 }
@@ -107,11 +108,17 @@ function rulesStep({ askedAt }: Explanation, { decision }: TargetExplanation, la
   return { name: words.rules, at: askedAt, state: shown ? 'done' : 'none', lines: [line] };
 }
 
-function comparedStep(
-  { tenant }: Explanation,
-  { way: { compared }, holds }: TargetExplanation,
-  language: Language,
-): DocumentStep {
+/** Returns why nothing is written for the appointment at present; null if its changes are written. */
+function blockOf({ decision, failure, holds }: TargetExplanation, language: Language): string | null {
+  const words = EXPLAIN[language];
+  if (decision.code === 'tenant-paused' || decision.code === 'target-paused') return words.paused;
+  if (failure !== null) return words.stands(failure);
+  return holds.some(({ state }) => state === 'open') ? words.held : null;
+}
+
+function comparedStep({ tenant }: Explanation, target: TargetExplanation, language: Language): DocumentStep {
+  const { way, holds, decision } = target;
+  const { compared } = way;
   const words = EXPLAIN[language];
   const held = holds.map(({ id, kind, state }) => [
     `${words.held}: `,
@@ -127,12 +134,14 @@ function comparedStep(
     lines: [
       compared.at === null ? words.never : COMPARISONS[language][compared.found],
       compared.fields.length > 0 && words.fields(fieldNames(compared.fields, language)),
+      compared.found === 'newer' && decision.shown && blockOf(target, language) === null && words.nextCycle,
       ...held,
     ],
   };
 }
 
-function writtenStep({ link: written, pending, failure, way }: TargetExplanation, language: Language): DocumentStep {
+function writtenStep({ askedAt }: Explanation, target: TargetExplanation, language: Language): DocumentStep {
+  const { link: written, pending, failure, way } = target;
   const words = EXPLAIN[language];
   const { at, version, revision, changes } = way.written;
   const lines: Inline[] = [];
@@ -143,22 +152,24 @@ function writtenStep({ link: written, pending, failure, way }: TargetExplanation
     const tags = [version && `${words.version} ${version}`, revision !== null && `${words.revision} ${revision}`];
     lines.push(joined(tags, ', '));
   }
-  if (pending !== null) {
-    const { want, reason, lastError, about, attempts, parked, dueAt } = pending;
-    const last = about === undefined ? lastError : `${lastError}, ${about}`;
-    const why = last === null ? words.waits : parked ? words.parked(last) : words.fails(last, attempts);
-    lines.push(
-      toned('wait', [
-        want === 'present' ? words.present : words.notPresent,
-        ` (${reason}): ${why} `,
-        timeAndAge(dueAt),
-      ]),
-    );
-  }
+  if (pending !== null) lines.push(pendingLine(pending, { askedAt, block: blockOf(target, language), words }));
   if (failure !== null) lines.push(toned('act', words.stands(failure)));
   if (changes.length > 0) lines.push(historyOf(changes, language));
   const state = failure !== null ? 'stopped' : pending !== null ? 'waits' : written === null ? 'none' : 'done';
   return { name: words.written, at, state, lines };
+}
+
+function pendingLine(
+  { want, reason, lastError, about, attempts, parked, dueAt }: NonNullable<TargetExplanation['pending']>,
+  { askedAt, block, words }: { askedAt: Instant; block: string | null; words: (typeof EXPLAIN)['en'] },
+): Inline {
+  const isPresent = want === 'present';
+  if (block !== null) return toned('wait', `${isPresent ? words.notWritten : words.notRemoved} (${reason}): ${block}`);
+  const last = about === undefined ? lastError : `${lastError}, ${about}`;
+  const why = last === null ? words.waits : parked ? words.parked(last) : words.fails(last, attempts);
+  const nextAt = upcoming(dueAt, askedAt);
+  const next = nextAt === null ? words.due : [words.nextRetry, ' ', timeAndAge(nextAt)];
+  return toned('wait', [isPresent ? words.present : words.notPresent, ` (${reason}): ${why}, `, next]);
 }
 
 function historyOf(changes: readonly WayWrite[], language: Language): Inline {
@@ -171,14 +182,17 @@ function historyOf(changes: readonly WayWrite[], language: Language): Inline {
   return [`${words.history}:`, { is: 'lines', lines, folded: null }];
 }
 
-function readBackStep({ byHand, link, way: { readBack } }: TargetExplanation, language: Language): DocumentStep {
+function readBackStep(target: TargetExplanation, language: Language): DocumentStep {
+  const { byHand, link, way } = target;
+  const { readBack } = way;
   const words = EXPLAIN[language];
   const step = { name: words.readBack, at: readBack.at };
   const marks = link?.unmarked === true ? [words.unmarked] : [];
   if (byHand !== null) {
     const { done, fields, policy } = byHand;
     const what = done === 'removed' ? words.byHandRemoved : words.byHandEdited(fieldNames(fields, language));
-    return { ...step, state: 'stopped', lines: [`${what}: ${words[policy]}`, ...marks] };
+    const isRestored = policy !== 'repair' || blockOf(target, language) === null;
+    return { ...step, state: 'stopped', lines: [isRestored ? `${what}: ${words[policy]}` : what, ...marks] };
   }
   if (readBack.covers === null) return { ...step, at: null, state: 'none', lines: [words.nothingToRead] };
   return {

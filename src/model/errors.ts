@@ -194,9 +194,12 @@ function refusalOf(error: Error): RedisRefusal | null {
 /** Code of reminders and uncertainties after a loss of decisions. */
 export const STATE_WENT_BACK = 'state-went-back';
 
+/** Codes of a Redis that does not answer, or refuses commands. */
+export const REDIS_FAULTS: ReadonlySet<string> = new Set(['redis-unreachable', ...Object.keys(REDIS_REFUSALS)]);
+
 /** Returns whether a code means that Redis does not answer, or refuses commands. */
 export function isRedisFault(code: string): boolean {
-  return code === 'redis-unreachable' || code in REDIS_REFUSALS;
+  return REDIS_FAULTS.has(code);
 }
 
 /** Returns the error of the Redis client as a {@link MirrorError} of {@link isRedisFault}; null for other values. */

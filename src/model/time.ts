@@ -26,6 +26,11 @@ export interface TimeSpan {
   endAt: Instant;
 }
 
+/** Returns the time of a future attempt; null if the attempt is due, because a next attempt in the past would be untrue. */
+export function upcoming(at: Instant | null, now: Instant): Instant | null {
+  return at !== null && at > now ? at : null;
+}
+
 /** Decides whether a span overlaps a window. All window tests use this function: a block of a month ends with its end. */
 export function overlaps(span: TimeSpan, window: TimeWindow): boolean {
   return span.startAt < window.toAt && !hasPassed(span, window);

@@ -11,7 +11,7 @@ export interface ErrorClass {
   remedy?: Message;
 }
 
-const LOG_IN_AGAIN = message('log-in-again', { command: 'clinic-mirror login' });
+const LOG_IN_AGAIN = message('log-in-again', { command: 'clinic-mirror login <tenant> <connection>' });
 /** The refresh token is no longer valid. */
 export const LOGIN_ENDED: ErrorClass = {
   actor: 'authorization',

@@ -76,6 +76,7 @@ export const targets: fc.Arbitrary<TargetStatus> = fc.record({
       'incomplete-data',
       'first-sync',
       'writing',
+      'next-cycle',
       'read-failed',
     ),
   ),

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { remedyOf, renderTriggers } from '../../src/cli/render-triggers.ts';
 import type { TriggerList } from '../../src/features/triggers/schemas.ts';
+import { MINUTE_MS } from '../../src/model/time.ts';
 import { NOW } from '../sync/arbitraries.ts';
 import { flat } from './arbitraries.ts';
 
@@ -42,9 +43,18 @@ describe('an endpoint', () => {
   });
 
   test('whose messages fail while it is active has the next attempt of each event', () => {
-    const failing = { failing: 3, lastCode: 'webhook-refused', nextTryAt: NOW };
+    const failing = { failing: 3, lastCode: 'webhook-refused', nextTryAt: NOW + MINUTE_MS };
     expect(flat(shown({}, failing))).toContain('portal: report.available: 3 failed (webhook-refused), next retry 2026');
     expect(flat(shown({ restUntil: NOW }, failing))).not.toContain('3 failing');
+  });
+
+  test.each([
+    ['of the pause', { restUntil: NOW - MINUTE_MS, failingSince: NOW, code: 'webhook-unavailable' }, {}],
+    ['of an event', {}, { failing: 3, lastCode: 'webhook-refused', nextTryAt: null }],
+  ])('whose retry is due has no next retry in the past, at the end %s', (_which, endpoint, event) => {
+    const text = flat(shown(endpoint, event));
+    expect(text).toContain('), retry due now');
+    expect(text).not.toContain('next retry');
   });
 
   test('shows the reason for a disabled event and the remedy', () => {

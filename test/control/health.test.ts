@@ -1,9 +1,15 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { startHubSpotSandbox } from '../../sandbox/hubspot/index.ts';
+import { printTerminal } from '../../src/cli/print-terminal.ts';
 import { renderHealth } from '../../src/cli/render-health.ts';
+import { renderStatus } from '../../src/cli/render-status.ts';
+import { explain } from '../../src/control/explain.ts';
 import { tenantHealth } from '../../src/control/health.ts';
 import { listRecords } from '../../src/control/records.ts';
+import { status } from '../../src/control/status.ts';
 import type { ConnectionStatus } from '../../src/control/status-schemas.ts';
+import { viewWeek } from '../../src/control/week.ts';
+import { explanationDocument } from '../../src/documents/explain.ts';
 import { cycle, NEVER } from '../jobs/cycle.ts';
 import { writeToHubSpot } from '../jobs/hubspot-targets.ts';
 import { auditOf, editByHand, held, openCalendarWorld, openCrmWorld, patientOf, stateOf } from '../jobs/world.ts';
@@ -65,6 +71,36 @@ test('health shows synchronized targets, exclusions with their reasons, and fail
   ).rejects.toMatchObject({
     code: 'no-such-target',
   });
+});
+
+test('an overdue retry is due on each surface, and never a next retry in the past', async () => {
+  const world = openCalendarWorld(redis, 3);
+  const { tenant, clinic, clock, model } = world;
+  await cycle(tenant);
+  clinic.appointments.set('1', appointmentOf('1', { inHours: 99 }));
+  model.fault = ({ recordId }) => (recordId === '1' ? 'refused' : null);
+  await cycle(tenant);
+  const installation = openInstallation({ tenants: [tenant] });
+  const health = () => tenantHealth(installation, tenant.id, { progress: () => {} }, NEVER);
+  const target = { tenant: tenant.id, target: 'doctor' };
+  const shown = async () => [
+    (await health()).targets[0]?.failing[0]?.nextTryAt,
+    (await listRecords(installation, { ...target, state: 'failed' }, { after: null, limit: 9 })).items[0]?.nextTryAt,
+    (await viewWeek(installation, target, { date: null, titles: false }, NEVER)).entries.flatMap(({ next }) =>
+      next?.step === 'waits' ? [next.nextTryAt] : [],
+    )[0],
+  ];
+  const dueAt = (await tenant.outbox.pendingOf('doctor', '1'))?.dueAt ?? 0;
+  expect(await shown()).toEqual([dueAt, dueAt, dueAt]);
+  expect(dueAt).toBeGreaterThan(clock.now);
+  clock.now = dueAt;
+  expect(await shown()).toEqual([null, null, null]);
+  expect(renderHealth(await health())).toMatch(/refused .* 1 {2}due now$/m);
+  const explanation = printTerminal(explanationDocument(await explain(installation, tenant.id, '1', NEVER), 'en'));
+  expect(explanation.replaceAll(/\s+/g, ' ')).toMatch(/to be written \(content-changed\): .*, due now/);
+  const whole = await status(installation);
+  expect(JSON.stringify(whole).match(/"nextTryAt":\d+/g)).toBeNull();
+  for (const text of [explanation, renderStatus(whole)]) expect(text).not.toContain('next retry');
 });
 
 test('records on hold are in no other set, and all sets add up', async () => {

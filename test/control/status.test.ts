@@ -352,6 +352,30 @@ describe('the state of a target', () => {
     });
   });
 
+  test.each([
+    ['another record', { unusable: { code: 'wrong-record', field: 'id' } }],
+    ['an unreadable record', { unusable: { code: 'bad-time', field: 'startsAt' } }],
+  ] as const)(
+    'is never "writing" while an absence cannot be confirmed, because the clinic answers with %s',
+    async (_what, answer) => {
+      const { clinic, clock, tenant } = openBooked(redis, 3);
+      await cycle(tenant);
+      clinic.appointments.delete('1');
+      clinic.readAppointment = async () => answer as never;
+      const reasons: unknown[] = [];
+      for (let each = 0; each < 4; each += 1) {
+        clock.now += HOUR_MS;
+        await cycle(tenant);
+        const found = await stateOf(tenant);
+        expect(found).toMatchObject({ pending: 0, unconfirmed: 1 });
+        reasons.push(found?.reason);
+      }
+      expect(reasons[0]).toBe('next-cycle');
+      expect(reasons.at(-1)).toBe('incomplete-data');
+      expect(reasons).not.toContain('writing');
+    },
+  );
+
   test('is failing when one of them failed', async () => {
     const { model, tenant } = openBooked(redis, 3);
     model.fault = ({ recordId }) => (recordId === '1' ? 'refused' : null);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { printTerminal } from '../../src/cli/print-terminal.ts';
 import type { Explanation, TargetExplanation } from '../../src/control/record-schemas.ts';
 import type { DocumentStep } from '../../src/documents/document.ts';
 import { explanationDocument, sourceText } from '../../src/documents/explain.ts';
@@ -137,6 +138,66 @@ describe('writing', () => {
     expect(unknown).toContain(words.writtenUnknown);
     expect(unknown).toContain('run-7');
   });
+});
+
+describe('a record for which nothing is written', () => {
+  const paused = (code: 'tenant-paused' | 'target-paused') => ({ decision: { shown: false, code, because: 'paused' } });
+  const hold = (state: 'open' | 'rejected') => ({ holds: [{ id: 'h1', kind: 'vanished', state } as const] });
+  const unread = { decision: { shown: false, code: 'unread', because: 'unread' } } as const;
+  const BLOCKS: readonly [how: string, Partial<TargetExplanation>][] = [
+    ['waits on hold', hold('open')],
+    ['belongs to a paused tenant', paused('tenant-paused')],
+    ['belongs to a paused target', paused('target-paused')],
+    ['belongs to a target that failed', { failure: 'calendar-gone' }],
+  ];
+  const UNWRITABLE = [
+    ...BLOCKS,
+    ...(
+      [
+        ['has an answer of another record', 'wrong-record'],
+        ['cannot be read alone', 'bad-time'],
+        ['cannot be confirmed as absent', 'forbidden'],
+      ] as const
+    ).map(([how, code]) => [how, unread, { source: { state: 'unusable', code, field: 'id' } }] as const),
+  ] as readonly [how: string, Partial<TargetExplanation>, Partial<Explanation>?][];
+  const WRITES = /writing|being written|to be written|to be removed|next cycle|next retry|due now|restored by/;
+  const shown = (target: Partial<TargetExplanation>, rest: Partial<Explanation> = {}) =>
+    printTerminal(explanationDocument({ ...EXPLANATION, ...rest, targets: [{ ...TARGET, ...target }] }, 'en'));
+
+  test.each(UNWRITABLE)('because it %s: the explanation never says that something is written', (_how, target, rest) => {
+    for (const found of ['none', 'same', 'newer', 'gone'] as const)
+      expect(shown({ ...target, ...comparedAs(found) }, rest)).not.toMatch(WRITES);
+  });
+
+  test.each(BLOCKS)('because it %s: its waiting change and its manual change have no next step', (_how, target) => {
+    for (const want of ['present', 'absent'] as const) {
+      const pending = { ...PENDING, want, dueAt: NOW + 1 };
+      const text = shown({ ...target, ...comparedAs('differs'), pending });
+      expect(text).not.toMatch(WRITES);
+      expect(text).toContain(want === 'present' ? words.notWritten : words.notRemoved);
+    }
+    expect(shown({ ...target, byHand: { done: 'removed', fields: [], policy: 'repair' } })).not.toMatch(WRITES);
+  });
+
+  test('is told apart from a record that is written', () => {
+    expect(shown(comparedAs('newer'))).toContain(words.nextCycle);
+    expect(shown({ ...hold('rejected'), pending: PENDING })).toContain(words.present);
+    expect(shown({ byHand: { done: 'removed', fields: [], policy: 'repair' } })).toContain(words.repair);
+  });
+});
+
+test.each([
+  ['is due', 0, words.due],
+  ['follows', 60_000, `${words.nextRetry} 2026-06-22 08:01`],
+])('a retry that %s is never shown as a next retry in the past', (_how, inMs, said) => {
+  const line = printTerminal(
+    explanationDocument(
+      { ...EXPLANATION, targets: [{ ...TARGET, pending: { ...PENDING, lastError: 'timeout', dueAt: NOW + inMs } }] },
+      'en',
+    ),
+  ).replaceAll(/\s+/g, ' ');
+  expect(line).toContain(`${words.fails('timeout', 2)}, ${said}`);
+  expect(line.includes(words.nextRetry)).toBe(inMs > 0);
 });
 
 describe('reading back', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { printTerminal } from '../../src/cli/print-terminal.ts';
 import { planDocument } from '../../src/documents/plan.ts';
 import { PLAN } from '../../src/documents/texts/plan.ts';
 import type { PlanLineView, PlanView, StoredPlan, TargetPlanView } from '../../src/model/plan-view.ts';
@@ -58,6 +59,16 @@ describe('a plan', () => {
     expect(textOf(planDocument(stored, 'en'))).toContain('clinic-mirror apply rossi p-1');
     expect(textOf(planDocument(PLANNED, 'en'))).not.toContain('clinic-mirror apply');
   });
+});
+
+test.each([
+  ['en', 'to write', 'written'],
+  ['it', 'da scrivere', 'scritto'],
+] as const)('a plan says of a change in %s that it is to be written, in the terminal', (language, said, never) => {
+  const plan = planDocument({ ...PLANNED, targets: [{ ...TARGET, lines: [lineOf('1')] }] }, language);
+  const shown = printTerminal(plan);
+  expect(shown).toMatch(new RegExp(`\\b${said}\\b`));
+  expect(shown).not.toMatch(new RegExp(`\\b${never}\\b`));
 });
 
 describe('a target', () => {

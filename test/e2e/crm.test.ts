@@ -132,7 +132,7 @@ describe('two clinics with patients, appointments and invoices in the same CRMs'
     const missed = await world.cycle(first?.id);
     expect(missed.run.error).toBeNull();
     expect(missed.targets.map(({ target, reason, unconfirmed }) => [target, reason, unconfirmed])).toEqual(
-      missed.targets.map(({ target }) => [target, ...(target.endsWith('-contacts') ? ['writing', 1] : [null, 0])]),
+      missed.targets.map(({ target }) => [target, ...(target.endsWith('-contacts') ? ['next-cycle', 1] : [null, 0])]),
     );
     expectSame(world, await settle(world, first?.id));
     for (const vendor of world.vendors) {

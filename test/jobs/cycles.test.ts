@@ -204,7 +204,7 @@ describe('an appointment that a complete list does not show', () => {
     expect(first.targets[0]).toMatchObject({ planned: {}, unconfirmed: 1, stillThere: 0 });
     expect(model.objects()).toHaveLength(5);
     expect(await stateOf(tenant)).toMatchObject({
-      reason: 'writing',
+      reason: 'next-cycle',
       sync: 'behind',
       unconfirmed: 1,
       inSyncAsOf: NOW,

@@ -1,8 +1,10 @@
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { SENTENCES } from '../../src/messages/message.ts';
 import { sentencesInSeveral, sentencesOf } from '../../tools/house/measure.ts';
 import { readSource } from '../../tools/house/source.ts';
+import { commandFault, commandNames } from '../support/documented-commands.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const sources = globSync('src/**/*.ts', { cwd: root }).map((path) =>
@@ -68,5 +70,44 @@ describe('a sentence of src', () => {
     expect(kindsOf('src/cli/render-status.ts')).toEqual(['terminal']);
     expect(kindsOf('src/profile-finder/lists.ts')).toEqual(['page']);
     expect(kindsOf('src/features/undo/undo.ts')).toEqual(['code']);
+  });
+});
+
+describe('a command that a sentence or a next step names', () => {
+  const names = commandNames();
+  /** In quotes a command; otherwise if the word is the name of a command. */
+  const NAMED = /("|`)?clinic-mirror ([a-z][a-z-]*)([^",;:()`\n]*)/g;
+
+  /** Values in braces become placeholders, which a command takes for any value. */
+  const named = Object.entries(SENTENCES).flatMap(([language, sentences]) =>
+    Object.entries(sentences).flatMap(([code, sentence]) =>
+      [...sentence.replaceAll(/\{\w+[^{}]*\}/g, '<x>').matchAll(NAMED)].flatMap(([, quote, name = '', rest = '']) => {
+        if (quote === undefined && !names.has(name)) return [];
+        return [[`${language} ${code}`, `clinic-mirror ${name}${rest}`] as const];
+      }),
+    ),
+  );
+  const built = sources.flatMap(({ path }) =>
+    [
+      ...readFileSync(root + path, 'utf8')
+        .replaceAll(/\$\{[^{}]*\}/g, '<x>')
+        .matchAll(/(.{0,20})(['`])(clinic-mirror [a-z][^'`"\n]*)\2/g),
+    ].flatMap(([, before = '', , command = '']) =>
+      /update\($|why: $|=> $/.test(before) || /messages|texts/.test(path) ? [] : [[path, command] as const],
+    ),
+  );
+
+  test('is found in both', () => {
+    expect(named.length).toBeGreaterThan(40);
+    expect(built.length).toBeGreaterThan(30);
+  });
+
+  test.each([
+    ...named.map((each) => [...each, false] as const),
+    ...built.map(
+      ([path, command]) => [path, command.replace(/(?<=\w)<x>$/, ''), !path.endsWith('-schema.ts')] as const,
+    ),
+  ])('in %s exists and takes its arguments: %s', async (_place, text, isWhole) => {
+    expect(await commandFault({ text, line: 1, isWhole })).toBeNull();
   });
 });

@@ -4,10 +4,12 @@ import { describe, expect, inject, onTestFinished, test } from 'vitest';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { render } from '../../src/messages/message.ts';
 import { asMirrorError } from '../../src/model/errors.ts';
-import { connectRedis, watchRedis } from '../../src/state/redis.ts';
+import type { RedisLocation } from '../../src/settings/redis-schema.ts';
+import { connectForWorkers, connectRedis, watchRedis } from '../../src/state/redis.ts';
 import { checkRedis } from '../../src/state/redis-check.ts';
 import { sendAll } from '../../src/state/script.ts';
 import { startRedis } from '../../tools/redis.ts';
+import { startDemotedRedis } from '../support/demoted-redis.ts';
 import { paced } from '../support/pace.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -72,6 +74,9 @@ const WAYS: Readonly<Record<string, (client: World['client']) => Promise<unknown
   transaction: (client) => client.multi().set('cm:key', '1').exec(),
 };
 
+const NO_LOGIN = { username: undefined, password: undefined, tls: false };
+const NO_SENTINEL_LOGIN = { sentinelUsername: undefined, sentinelPassword: undefined };
+
 describe('a Redis that answers but refuses writes', () => {
   test.each(FAULTS)('is %s for a command, a script, a pipeline and a transaction', async (code, how) => {
     const world = await open('mirror');
@@ -118,6 +123,41 @@ describe('a Redis that answers but refuses writes', () => {
     await expect(world.client.set('cm:key', '1')).rejects.toThrow(/^READONLY/);
     await waitFor(async () => (await idOf()) !== before, { what: 'the new connection' });
   });
+
+  test.each<[kind: string, (port: number) => RedisLocation]>([
+    ['single host', (port) => `redis://127.0.0.1:${port}`],
+    [
+      'group with sentinels',
+      (port) => ({ sentinels: [{ host: '127.0.0.1', port }], name: 'mirror', ...NO_LOGIN, ...NO_SENTINEL_LOGIN }),
+    ],
+    ['cluster', (port) => ({ cluster: [{ host: '127.0.0.1', port }], ...NO_LOGIN })],
+  ])(
+    'that became a replica is left by each connection of a %s, and writes reach the new master',
+    async (_kind, locationOf) => {
+      for (const connect of [connectRedis, connectForWorkers]) {
+        const server = await startDemotedRedis();
+        const client = connect(locationOf(server.port));
+        onTestFinished(async () => {
+          client.disconnect();
+          await server.close();
+        });
+        expect(await client.set('cm:key', '1')).toBe('OK');
+        server.demote();
+        await waitFor(
+          () =>
+            client.set('cm:key', '2').then(
+              (answer) => answer === 'OK',
+              () => false,
+            ),
+          {
+            what: 'a write to the new master',
+          },
+        );
+        expect(server.refused()).toBeGreaterThan(0);
+        expect(await client.set('cm:key', '3')).toBe('OK');
+      }
+    },
+  );
 
   test('that has another password than before is one fault, named by its code', async () => {
     const world = await open('mirror');

@@ -58,6 +58,11 @@ export async function commandFault({ text, isWhole }: DocumentedCommand): Promis
   }
 }
 
+/** Names of the commands and groups at the top. */
+export function commandNames(): ReadonlySet<string> {
+  return new Set(createProgram(unusedOutside()).commands.flatMap((command) => [command.name(), ...command.aliases()]));
+}
+
 /** The real program, whose commands do nothing. */
 function openProgram(isWhole: boolean): Command {
   const program = createProgram(unusedOutside());

@@ -11,7 +11,7 @@ const event = z.object({
   waiting: z.number().describe('Number of messages that the receiver has not accepted'),
   failing: z.number().describe('Number of refused messages among the pending messages'),
   lastCode: z.string().nullable(),
-  nextTryAt: instant.nullable(),
+  nextTryAt: instant.nullable().describe('Time when the next message is sent; null if none waits, or if it is due'),
   sent: z.number().describe('Number of sent messages since the state began'),
   dropped: z.number(),
   failedTries: z.number(),

@@ -1,4 +1,5 @@
 import { signatureRefused } from '../../http/signed-webhook.ts';
+import { type Instant, upcoming } from '../../model/time.ts';
 import type { TriggerEndpointState, TriggerStatus } from '../../model/triggers.ts';
 import type { OpenTriggers } from './ports.ts';
 import { triggerKeysOf } from './reading.ts';
@@ -6,11 +7,11 @@ import type { TriggerEndpointStatus, TriggerEventStatus } from './schemas.ts';
 import type { TriggerCount, TriggerKey } from './store.ts';
 
 /** Returns the state of each endpoint of a tenant, without document ids. */
-export async function endpointStatuses(triggers: OpenTriggers): Promise<TriggerEndpointStatus[]> {
+export async function endpointStatuses(triggers: OpenTriggers, now: Instant): Promise<TriggerEndpointStatus[]> {
   const counts = await triggers.store.counts();
   const endpoints = [...triggers.file.endpoints].map(async ([endpoint, { events }]) => {
     const state = await triggers.store.endpoint(endpoint);
-    const each = events.map((event) => eventStatus(triggers, { endpoint, event }, state, counts));
+    const each = events.map((event) => eventStatus(triggers, { endpoint, event }, { ...state, now }, counts));
     return { endpoint, ...state, events: await Promise.all(each) };
   });
   return Promise.all(endpoints);
@@ -19,7 +20,7 @@ export async function endpointStatuses(triggers: OpenTriggers): Promise<TriggerE
 async function eventStatus(
   { store }: OpenTriggers,
   { endpoint, event }: TriggerKey,
-  { restUntil, closed }: TriggerEndpointState,
+  { restUntil, closed, now }: TriggerEndpointState & { now: Instant },
   counts: readonly TriggerCount[],
 ): Promise<TriggerEventStatus> {
   const triggerKey = { endpoint, event };
@@ -40,7 +41,7 @@ async function eventStatus(
     waiting: waiting.length,
     failing: failing.length,
     lastCode: failing[0]?.code ?? null,
-    nextTryAt,
+    nextTryAt: upcoming(nextTryAt, now),
     sent: sumOf('sent'),
     dropped: sumOf('dropped'),
     failedTries: sumOf('failed'),

@@ -14,7 +14,8 @@ import { endpointStatuses } from './status.ts';
 export async function listTriggers(installation: Installation, tenantId: string): Promise<TriggerList> {
   const { triggers } = requireTriggers(installation, tenantId);
   const { everyMinutes } = triggers.file;
-  return { tenant: tenantId, at: installation.clock(), everyMinutes, endpoints: await endpointStatuses(triggers) };
+  const at = installation.clock();
+  return { tenant: tenantId, at, everyMinutes, endpoints: await endpointStatuses(triggers, at) };
 }
 
 /**

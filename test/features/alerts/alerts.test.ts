@@ -1,13 +1,17 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { INSTALLATION_CODES } from '../../../src/control/installation-problems.ts';
+import type { Status } from '../../../src/control/status-schemas.ts';
 import { type AlertParts, createAlertWatch } from '../../../src/features/alerts/alerts.ts';
 import type { Digest } from '../../../src/features/alerts/digest.ts';
+import { textOf } from '../../../src/features/alerts/texts.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import { message } from '../../../src/messages/message.ts';
-import { MirrorError } from '../../../src/model/errors.ts';
+import { asMirrorError, MirrorError } from '../../../src/model/errors.ts';
 import { needsPerson, type Problem } from '../../../src/model/problems.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { createLeases } from '../../../src/state/leases.ts';
 import { createAlertStore } from '../../../src/state/reports.ts';
+import { problems, statusOf } from '../../control/status-of.ts';
 import { NEVER } from '../../jobs/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
 import { NOW } from '../../sync/arbitraries.ts';
@@ -86,6 +90,62 @@ test('Redis that is away is reported by what the process remembers, from the sec
   world.now += HOUR_MS;
   await look([], 3);
   expect(world.sent.map(({ over }) => over.length)).toEqual([0, 1]);
+});
+
+describe('each fault of the installation', () => {
+  /** Answers of a Redis that refuses commands, or the error of its client. */
+  const REFUSED: Readonly<Record<string, string>> = {
+    'redis-unreachable': 'Connection is closed.',
+    'redis-full': 'OOM command not allowed when used memory > maxmemory.',
+    'redis-read-only': "READONLY You can't write against a read only replica.",
+    'redis-no-replicas': 'NOREPLICAS Not enough good replicas to write.',
+    'redis-snapshot-failed': 'MISCONF Redis is configured to save RDB snapshots, but is unable to persist on disk.',
+    'redis-rights': "NOPERM User app has no permissions to run the 'set' command",
+    'redis-login-refused': 'WRONGPASS invalid username-password pair or user is disabled.',
+    'redis-database-missing': 'ERR DB index is out of range',
+    'redis-loading': 'LOADING Redis is loading the dataset in memory',
+    'redis-busy': 'BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.',
+    'redis-cluster-down': 'CLUSTERDOWN The cluster is down',
+  };
+  const { redis: well, state } = statusOf([]);
+  const daemon = (host: string) => ({ host, pid: 7, hash: host, sinceAt: NOW - HOUR_MS });
+  const directory = (directoryFailure: string): Partial<Status> => ({
+    state: { ...state, directory: 'failed', directoryFailure },
+  });
+  const found = (code: string, installation: Partial<Status>) => [code, problems({}, installation)] as const;
+  const lost = (code: 'state-lost' | 'state-went-back') => [code, problems({ loss: { code, sinceAt: NOW } })] as const;
+  const FOUND: readonly (readonly [code: string, readonly Problem[]])[] = [
+    found('clock-differs', { redis: { ...well, clockAheadMs: HOUR_MS } }),
+    found('clock-differs', { redis: { ...well, clockAheadMs: -HOUR_MS } }),
+    ...['ENOSPC', 'EROFS', 'EACCES', 'ENOENT'].map((failure) => found('data-directory-failed', directory(failure))),
+    found('daemon-not-running', { redis: { ...well, daemonSeenAgoMs: 11 * MINUTE_MS } }),
+    found('configurations-differ', { daemons: [daemon('a'), daemon('b')] }),
+    ...[lost('state-lost'), lost('state-went-back')],
+  ];
+  const FAULTS: readonly (readonly [string, readonly Problem[] | MirrorError])[] = [
+    ...Object.entries(REFUSED).map(([code, answer]) => [code, asMirrorError(new Error(answer))] as const),
+    ...FOUND,
+  ];
+
+  test('has a fault below, so a new code without an alert is noticed', () => {
+    expect(new Set(FAULTS.map(([code]) => code))).toEqual(INSTALLATION_CODES);
+  });
+
+  test.each(FAULTS)('%s is one alert with its next step, and its end is another', async (code, fault) => {
+    const { world, look } = await open();
+    await look(fault, 2);
+    const told = world.sent.map(({ begun }) => begun.map((problem) => problem.code));
+    expect(told).toEqual([[code]]);
+    const { subject, text } = textOf(world.sent[0]!, world.now, 'en');
+    expect(subject).toContain(code);
+    expect(text).toMatch(new RegExp(`\\(${code}\\).*\\n  \\S`));
+    await look(fault, 3);
+    expect(world.sent).toHaveLength(1);
+    await look([], 2);
+    expect(world.sent.slice(1).map(({ begun, over }) => [begun, over.map((problem) => problem.code)])).toEqual([
+      [[], [code]],
+    ]);
+  });
 });
 
 test('a watch without channels sends no request', async () => {

@@ -1,7 +1,9 @@
 import { createHmac } from 'node:crypto';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { renderReminderExplanation } from '../../../src/cli/render-reminders.ts';
 import { status } from '../../../src/control/status.ts';
+import { createAlertWatch } from '../../../src/features/alerts/alerts.ts';
+import { alertChannels } from '../../../src/features/alerts/send.ts';
 import { takeReminderCallback } from '../../../src/features/reminders/callbacks.ts';
 import type { ChannelEvent } from '../../../src/features/reminders/channels/channel.ts';
 import {
@@ -10,12 +12,18 @@ import {
   finishedReminders,
   listReplies,
 } from '../../../src/features/reminders/reminders.ts';
+import { createHttpClient } from '../../../src/http/client.ts';
 import { createPublicServer } from '../../../src/http-server/public-server.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
-import { DAY_MS } from '../../../src/model/time.ts';
+import { DAY_MS, MINUTE_MS } from '../../../src/model/time.ts';
+import { alertsSection } from '../../../src/settings/delivery-schema.ts';
+import { secretSchemas } from '../../../src/settings/secret-reference.ts';
 import { keys } from '../../../src/state/keys.ts';
+import { createLeases } from '../../../src/state/leases.ts';
+import { createAlertStore } from '../../../src/state/reports.ts';
 import { openInstallation } from '../../control/open-installation.ts';
 import { NEVER } from '../../jobs/cycle.ts';
+import { startReceiver } from '../../support/receiver.ts';
 import { useRedis } from '../../support/redis.ts';
 import { book, createReminderWorld, type ReminderWorld } from './reminder-world.ts';
 
@@ -181,6 +189,43 @@ describe('a reply of a patient', () => {
     expect((await status(installation)).problems.map(({ code }) => code)).not.toContain('patients-replied');
     await world.advance(DAY_MS);
     expect(await world.fate('one')).toBe('sent');
+  });
+
+  test.each<[what: string, event: ChannelEvent, alerts: number]>([
+    ['reaches a webhook alert, without its text, number and name', reply('SM1'), 1],
+    ['that means stop reaches no alert', { kind: 'opted-out', who: { phone: PHONE } }, 0],
+  ])('%s', async (_what, event, count) => {
+    const world = reportingWorld();
+    const receiver = await startReceiver(() => ({ status: 202 }));
+    onTestFinished(() => receiver.close());
+    book(world, 'one', 48);
+    await world.cycle();
+    expect(await tell(world, [event])).toBe(204);
+    const secrets = secretSchemas({ env: { SIGNING: `whsec_${Buffer.alloc(32, 5).toString('base64')}` }, dir: '/' });
+    const settings = alertsSection(secrets).parse({
+      webhook: { url: `${receiver.url}/alerts`, secrets: [{ env: 'SIGNING' }], allowPrivateAddresses: true },
+    });
+    const connection = redis.connect();
+    const clock = () => world.now;
+    const installation = openInstallation({ tenants: [world.tenant] });
+    const watch = createAlertWatch();
+    for (let look = 0; look < 2; look += 1) {
+      const parts = {
+        problems: async () => (await status(installation)).problems.filter(({ code }) => code === 'patients-replied'),
+        channels: alertChannels(settings, createHttpClient({ userAgent: 'clinic-mirror', clock: Date.now })),
+        store: createAlertStore({ redis: connection, identityKey: Buffer.alloc(32, 7), clock }),
+        leases: createLeases(connection, 'clinic-mirror', 30_000),
+        ...{ outageAfterMs: DAY_MS, clock, log: silentLogger },
+      };
+      await watch.check(parts, NEVER);
+      world.now += 5 * MINUTE_MS;
+    }
+    const [alert] = receiver.requests;
+    expect(receiver.requests).toHaveLength(count);
+    if (alert === undefined) return;
+    const { data } = JSON.parse(alert.body) as { data: { begun: { problems: unknown[] } } };
+    expect(data.begun.problems).toMatchObject([{ tenant: ID, code: 'patients-replied', next: expect.any(String) }]);
+    expect(alert.body).not.toMatch(/febbre|Non posso|333|Anna|Verdi|example\.org/);
   });
 
   test('that another program wrote into Redis is not shown', async () => {

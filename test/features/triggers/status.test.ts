@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { PLAIN_COLUMNS } from '../../../src/cli/output.ts';
 import { renderTriggers } from '../../../src/cli/render-triggers.ts';
 import { listTriggers } from '../../../src/features/triggers/triggers.ts';
+import { DAY_MS } from '../../../src/model/time.ts';
 import { openInstallation } from '../../control/open-installation.ts';
 import { createModelClinic } from '../../jobs/model-clinic.ts';
 import { openTenant } from '../../jobs/open-tenant.ts';
@@ -41,6 +42,15 @@ describe('the list of triggers', () => {
     expect(first?.events[0]?.nextTryAt).toBeGreaterThan(portal.world.now);
     expect(await shown()).toMatch(/portal: failing since .* \(webhook-unavailable\), next retry /);
     expect(widest(await shown())).toBeLessThanOrEqual(PLAIN_COLUMNS);
+  });
+
+  test('shows an overdue attempt as due, never as a next attempt in the past', async () => {
+    answer(503);
+    add('r1');
+    await portal.world.turn();
+    portal.world.now += DAY_MS;
+    const { endpoints } = await listTriggers(installation(), ID);
+    expect(endpoints[0]?.events[0]).toMatchObject({ failing: 1, nextTryAt: null });
   });
 
   test('is refused for a tenant without triggers', async () => {

@@ -149,7 +149,7 @@ function remindersPart(context: PageContext, tenant: string, reminders: readonly
   const more =
     rest <= 0
       ? null
-      : html`<p class="more">${words.more(rest)} ${copyable(context, `clinic-mirror reminders list ${tenant}`)}</p>`;
+      : html`<p class="more">${words.more(rest)} ${copyable(context, `clinic-mirror reminders upcoming ${tenant}`)}</p>`;
   return section('reminders', words.reminders, html`${table(words.reminders, columns, rows)}${more}`);
 }
 

@@ -64,7 +64,7 @@ function targetPage(
   const records =
     items.length === 0
       ? list.counts === null && emptyState(words.none)
-      : html`<div>${recordTable(context, tenant, words[state], items)}${pager(context, further)}</div>`;
+      : html`<div>${recordTable(context, tenant, state, items)}${pager(context, further)}</div>`;
   const command = html`<p class="quiet">${FRAME[context.language].sameCommand} ${copyable(context, `clinic-mirror health ${tenant} ${target}`)}</p>`;
   const remark = dropsMarks ? html`<p class="quiet">${said(context, message('marks-dropped'))}</p>` : null;
   return {
@@ -82,8 +82,9 @@ function excludedRecords({ language, times }: PageContext, { counts, asOf, items
   return html`<p>${words.left} ${asOf === null ? '–' : times.at(asOf)}: ${byCode(counts)}${only}</p>`;
 }
 
-function recordTable(context: PageContext, tenant: string, caption: string, items: readonly RecordLine[]): Html {
+function recordTable(context: PageContext, tenant: string, state: RecordState, items: readonly RecordLine[]): Html {
   const words = RECORDS[context.language];
+  const withoutTime = state === 'pending' || state === 'failed' ? words.due : null;
   const { times } = context;
   const columns = [words.record, words.starts, words.why, words.about, words.since, words.nextTry];
   const rows = items.map(({ record, startAt, code, about, sinceAt, nextTryAt }) => ({
@@ -95,10 +96,10 @@ function recordTable(context: PageContext, tenant: string, caption: string, item
       code === null ? null : html`<code>${code}</code>`,
       about,
       sinceAt && times.both(sinceAt),
-      nextTryAt && times.both(nextTryAt),
+      nextTryAt === null ? withoutTime : times.both(nextTryAt),
     ],
   }));
-  return table(caption, columns, rows);
+  return table(words[state], columns, rows);
 }
 
 const en = {
@@ -115,6 +116,7 @@ const en = {
   starts: 'Starts',
   since: 'Since',
   nextTry: 'Next try',
+  due: 'due now',
   week: 'Week',
   none: 'No records.',
   left: 'Excluded by the rules of the target, as of',
@@ -138,6 +140,7 @@ const RECORDS: Texts<typeof en> = {
     starts: 'Inizia',
     since: 'Da',
     nextTry: 'Prossimo tentativo',
+    due: 'appena possibile',
     week: 'Settimana',
     none: 'Nessun record.',
     left: 'Esclusi dalle regole della destinazione, alle',

@@ -220,7 +220,7 @@ function nextText({ language, times }: PageContext, tenant: string, next: WeekNe
   const words = WEEK[language];
   switch (next.step) {
     case 'waits': {
-      const time = times.text(next.dueAt);
+      const time = next.nextTryAt === null ? words.due : words.nextTry(times.text(next.nextTryAt));
       return next.failing === null ? words.waits(time) : words.fails(next.failing, time);
     }
     case 'held':

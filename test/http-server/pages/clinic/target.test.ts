@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { TargetStatus, TenantStatus } from '../../../../src/control/status-schemas.ts';
 import { recordsPart, targetsPart } from '../../../../src/http-server/pages/clinic/target.ts';
+import { openBooked } from '../../../control/open-installation.ts';
+import { cycle } from '../../../jobs/cycle.ts';
 import { useRedis } from '../../../support/redis.ts';
-import { NOW } from '../../../sync/arbitraries.ts';
-import { openActsPages } from '../open-pages.ts';
+import { appointmentOf, NOW } from '../../../sync/arbitraries.ts';
+import { openActsPages, openPages } from '../open-pages.ts';
 import { pageContext, wordsOf } from '../page-context.ts';
 
 const redis = useRedis();
@@ -32,6 +34,28 @@ describe('the page of a target', () => {
     expect(held).toContain('<code>vanished</code>');
     expect(held).toContain(`href="/tenants/${TENANT}/explain?id=`);
     expect(await see(`/tenants/${TENANT}/targets/doctor?state=changed-by-hand`)).toContain('No records.');
+  });
+
+  test('and of its week show an overdue retry as due, and a later retry with its time', async () => {
+    const { clinic, clock, model, tenant, installation } = openBooked(redis, 3);
+    const { see } = await openPages({ installation });
+    // Another question: the answer to the same one is cached for seconds.
+    const shown = async (week = '/week') =>
+      Promise.all(
+        ['?state=failed', week].map(async (path) => wordsOf(await see(`/tenants/${TENANT}/targets/doctor${path}`))),
+      );
+    await cycle(tenant);
+    clinic.appointments.set('1', appointmentOf('1', { inHours: 99 }));
+    model.fault = ({ recordId }) => (recordId === '1' ? 'refused' : null);
+    await cycle(tenant);
+    const later = await shown();
+    expect(later.join(' ')).not.toContain('due now');
+    expect(later[1]).toMatch(/failed \(refused\), next try /);
+    clock.now = (await tenant.outbox.pendingOf('doctor', '1'))?.dueAt ?? 0;
+    const due = await shown('/week?from=2026-06-15');
+    expect(due[0]).toMatch(/1 .* refused .* due now/);
+    expect(due[1]).toContain('failed (refused), due now');
+    expect(due.join(' ')).not.toMatch(/next try (?:at )?\d/);
   });
 
   test('says that the server drops marks, if the first event showed it', async () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { HOUR_MS } from '../../../../src/model/time.ts';
 import { useRedis } from '../../../support/redis.ts';
 import { CLINIC, usePages } from '../open-pages.ts';
+import { wordsOf } from '../page-context.ts';
 
 const redis = useRedis({ isStored: true });
 
@@ -22,6 +23,8 @@ describe('a plan', () => {
       /<ul class="changes"><li><span class="quiet">time<\/span> .*?13:00.*? → .*?17:00.*?–18:00<\/li><\/ul>/,
     );
     expect(body).not.toContain('Mario');
+    expect(wordsOf(body)).toMatch(/\bto write\b/);
+    expect(wordsOf(body)).not.toMatch(/\bwritten\b/);
     const plan = /name="apply" value="(\w+)"/.exec(body)?.[1] ?? '';
     const applied = await send('operator', address, [['apply', plan]]);
     const after = await open('operator', String(applied.headers.location));
