@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { fromCalendarObject } from '../../src/connectors/caldav/from-model.ts';
 import { LONGEST_TAG, MOST_ELEMENTS } from '../../src/connectors/caldav/limits.ts';
 import { DavSession, isMultistatus } from '../../src/connectors/caldav/webdav.ts';
@@ -115,6 +115,13 @@ describe('XML', () => {
     const http = { send: async () => ({ status: 207, headers: new Headers(), retryAfterMs: null, body }) };
     const authorizer = { header: async () => 'a', renew: async () => 'a', quotaUser: null };
     const session = new DavSession({ http: http as never, authorizer }, new URL('https://dav.example/'));
+    // As if each piece took the time of a turn.
+    let now = performance.now();
+    vi.spyOn(performance, 'now').mockImplementation(() => {
+      now += 8;
+      return now;
+    });
+    onTestFinished(() => void vi.restoreAllMocks());
     let [turns, isRead] = [0, false];
     const count = () => {
       turns += 1;

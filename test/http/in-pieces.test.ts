@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { inPieces } from '../../src/http/in-pieces.ts';
+import { inPieces, pause } from '../../src/http/in-pieces.ts';
 import type { Link } from '../../src/model/operations.ts';
 import { eachInPieces, type Pieces } from '../../src/model/pieces.ts';
 import { DAY_MS } from '../../src/model/time.ts';
@@ -65,9 +65,10 @@ function countPieces<Result>(work: Pieces<Result>): { result: Result; pieces: nu
   }
 }
 
-/** Advances the time at each reading of the clock. */
-function everyLookTakes(ms: number): void {
-  let now = 0;
+/** Advances the time at each reading of the clock, from the next turn of the event loop on. */
+async function everyLookTakes(ms: number): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+  let now = performance.now();
   vi.spyOn(performance, 'now').mockImplementation(() => {
     now += ms;
     return now;
@@ -119,23 +120,90 @@ describe('with five thousand appointments others may have their turn again and a
   });
 });
 
-test('others have their turn after eight milliseconds of work, and no sooner', async () => {
-  everyLookTakes(1);
-  const seen: string[] = [];
-  const busy = function* (): Pieces<string> {
-    for (let piece = 0; piece < 50; piece += 1) {
-      if (piece === 7 || piece === 16) seen.push(`piece ${piece}`);
-      if (piece === 6) setImmediate(() => seen.push('another'));
-      yield;
-    }
-    return 'done';
+/** Work of some pieces that names each piece. */
+function* named(name: string, count: number, seen: string[]): Pieces<string> {
+  for (let piece = 0; piece < count; piece += 1) {
+    seen.push(name);
+    yield;
+  }
+  return name;
+}
+
+/** Counts the turns of the event loop. */
+function countTurns(seen: string[]): () => void {
+  let isOver = false;
+  const next = () => {
+    seen.push('|');
+    if (!isOver) setImmediate(next);
   };
-  expect(await inPieces(busy())).toBe('done');
-  expect(seen).toEqual(['piece 7', 'another', 'piece 16']);
+  setImmediate(next);
+  return () => {
+    isOver = true;
+  };
+}
+
+/** Pieces of each turn. */
+const turnsIn = (seen: readonly string[]) =>
+  seen
+    .join('')
+    .split('|')
+    .filter((pieces) => pieces !== '');
+
+test('others have their turn after eight milliseconds of work, and no sooner', async () => {
+  await everyLookTakes(1);
+  const seen: string[] = [];
+  const end = countTurns(seen);
+  expect(await inPieces(named('a', 50, seen))).toBe('a');
+  end();
+  const lengths = turnsIn(seen).map(({ length }) => length);
+  expect(Math.max(...lengths)).toBeLessThanOrEqual(8);
+  expect(lengths.length).toBeLessThan(12);
+});
+
+test('several long works together have one turn, and each of them ends', async () => {
+  await everyLookTakes(1);
+  const seen: string[] = [];
+  const end = countTurns(seen);
+  const names = ['a', 'b', 'c', 'd', 'e'];
+  expect(await Promise.all(names.map((name) => inPieces(named(name, 40, seen))))).toEqual(names);
+  end();
+  const turns = turnsIn(seen);
+  // A work that a pause resumes does one piece at least.
+  expect(Math.max(...turns.map(({ length }) => length))).toBeLessThanOrEqual(9);
+  expect(turns.join('')).toHaveLength(200);
+});
+
+test('a short work does not wait for all long ones', async () => {
+  await everyLookTakes(1);
+  const seen: string[] = [];
+  const end = countTurns(seen);
+  const long = Array.from({ length: 20 }, () => inPieces(named('l', 100, seen)));
+  while (turnsIn(seen).length < 50) await new Promise((resolve) => setImmediate(resolve));
+  const before = turnsIn(seen).length;
+  await inPieces(named('s', 3, seen));
+  const waited = turnsIn(seen).length - before;
+  await Promise.all(long);
+  end();
+  expect(waited).toBeLessThan(8);
+  expect(turnsIn(seen).length).toBeGreaterThan(200);
+});
+
+test('a loop of its own pauses only if the turn is over', async () => {
+  await everyLookTakes(1);
+  const seen: string[] = [];
+  const end = countTurns(seen);
+  for (let step = 0; step < 30; step += 1) {
+    seen.push('.');
+    await pause();
+  }
+  end();
+  const lengths = turnsIn(seen).map(({ length }) => length);
+  expect(Math.max(...lengths)).toBeLessThanOrEqual(9);
+  expect(lengths.length).toBeLessThan(8);
 });
 
 test('stopped work ends between two pieces', async () => {
-  everyLookTakes(1);
+  await everyLookTakes(1);
   const stop = new AbortController();
   let done = 0;
   const busy = function* (): Pieces<void> {

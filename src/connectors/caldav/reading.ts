@@ -1,5 +1,4 @@
-import { setImmediate } from 'node:timers/promises';
-import { inPieces } from '../../http/in-pieces.ts';
+import { inPieces, pause } from '../../http/in-pieces.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { ItemTime } from '../../model/items.ts';
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
@@ -84,7 +83,7 @@ async function readSome(collection: Collection, asked: readonly URL[], areListed
     const member = answered.get(comparablePath(url));
     if (member === undefined) missing.push(url);
     const stored = member === undefined ? null : await storedObject(url, member);
-    await setImmediate();
+    await pause();
     if (stored !== null) found.push(stored);
   }
   const isSilent = missing.length === asked.length;
@@ -166,7 +165,7 @@ async function objectText(body: Body): Promise<string> {
   for (const part of decoded(body)) {
     text += part;
     if (text.length > MOST_CHARACTERS) break;
-    await setImmediate();
+    await pause();
   }
   return text;
 }

@@ -1,6 +1,6 @@
-import { setImmediate } from 'node:timers/promises';
 import { getDomain } from 'tldts';
 import type { HttpResponse } from '../../http/client.ts';
+import { pause } from '../../http/in-pieces.ts';
 import { answerTooLarge } from '../../http/transport.ts';
 import { message } from '../../messages/message.ts';
 import { MirrorError } from '../../model/errors.ts';
@@ -249,7 +249,7 @@ async function readMultistatus({ url: asked, body }: DavResponse): Promise<Multi
       const properties = new Map(found.map((property) => [property.name, property]));
       for (const href of hrefs) {
         read += 1;
-        if (read % MEMBERS_AT_ONCE === 0) await setImmediate();
+        if (read % MEMBERS_AT_ONCE === 0) await pause();
         const url = resolveHref(asked, href);
         if (url === null) continue;
         characters += url.href.length;
@@ -259,7 +259,7 @@ async function readMultistatus({ url: asked, body }: DavResponse): Promise<Multi
         answer.truncated ||= status === 507 && comparablePath(url) === collectionPath;
       }
     }
-    await setImmediate();
+    await pause();
   }
   return answer;
 }
