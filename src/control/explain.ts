@@ -59,7 +59,8 @@ function comparisonOf(
   }
   if (link === null) return { found: 'none', fields: [] };
   if (clinic === 'absent') return { found: 'gone', fields: [] };
-  const isNewer = clinic !== null && Math.floor(clinic.startAt / 1_000) !== Math.floor(link.startAt / 1_000);
+  if (clinic === null) return { found: 'unread', fields: [] };
+  const isNewer = Math.floor(clinic.startAt / 1_000) !== Math.floor(link.startAt / 1_000);
   return isNewer ? { found: 'newer', fields: ['time'] } : { found: 'same', fields: [] };
 }
 

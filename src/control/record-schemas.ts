@@ -50,9 +50,10 @@ export type RecordList = z.infer<typeof recordList>;
  * - `same`: equal
  * - `newer`: the clinic has a newer time that is not planned yet
  * - `gone`: the clinic deleted the appointment, and the object still exists
+ * - `unread`: an object exists, and the clinic's present record was not read
  * - `new`, `differs`, `removal`: the respective change waits
  */
-const comparison = z.enum(['none', 'same', 'newer', 'gone', 'new', 'differs', 'removal']);
+const comparison = z.enum(['none', 'same', 'newer', 'gone', 'unread', 'new', 'differs', 'removal']);
 export type Comparison = z.infer<typeof comparison>;
 
 const wayWrite = z.object({

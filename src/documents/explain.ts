@@ -99,12 +99,20 @@ function readStep({ source, askedAt, lastCycle }: Explanation, language: Languag
   };
 }
 
+/** Reasons for which the rules of the target were not applied. */
+const UNDECIDED: ReadonlySet<TargetExplanation['decision']['code']> = new Set([
+  'tenant-paused',
+  'target-paused',
+  'unread',
+]);
+
 function rulesStep({ askedAt }: Explanation, { decision }: TargetExplanation, language: Language): DocumentStep {
   const words = EXPLAIN[language];
   const { shown, code: rule, because } = decision;
   // The English reason comes from the verdict, which has more details than the code.
   const reason = language === 'en' ? because : render(DECISIONS[rule], language);
-  const line = [toned('strong', shown ? words.shown : words.notShown), ': ', reason];
+  const verdict = shown ? words.shown : UNDECIDED.has(rule) ? words.undecided : words.notShown;
+  const line = [toned('strong', verdict), ': ', reason];
   return { name: words.rules, at: askedAt, state: shown ? 'done' : 'none', lines: [line] };
 }
 

@@ -96,7 +96,7 @@ describe('an explanation', () => {
   });
 
   test('reports that the clinic is unreachable, or that its record is unusable', async () => {
-    const { clinic, installation } = openBooked(redis, 1);
+    const { clinic, tenant, installation } = openBooked(redis, 1);
     clinic.unusable.add('0');
     const unusable = await explain(installation, 'studio-rossi', '0', NEVER);
     expect(unusable.source).toEqual({ state: 'unusable', code: 'bad-time', field: 'startsAt' });
@@ -104,5 +104,13 @@ describe('an explanation', () => {
     const unknown = await explain(installation, 'studio-rossi', '0', NEVER);
     expect(unknown.source).toMatchObject({ state: 'unknown', code: 'server-error' });
     expect(unknown.targets[0]?.decision.because).toContain('did not answer');
+    clinic.lookupsFail = false;
+    clinic.unusable.clear();
+    await cycle(tenant);
+    for (const fails of [true, false]) {
+      clinic.lookupsFail = fails;
+      const written = await explain(installation, 'studio-rossi', '0', NEVER);
+      expect(written.targets[0]?.way.compared.found).toBe(fails ? 'unread' : 'same');
+    }
   });
 });

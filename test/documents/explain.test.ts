@@ -89,12 +89,19 @@ test('the rule that leaves an appointment out is shown in words that the reader 
   expect(textOf(stepsOf({ decision }, {}, 'it')[1])).not.toContain('in english words');
 });
 
+test.each(['unread', 'tenant-paused', 'target-paused'] as const)('a decision %s is called undecided', (code) => {
+  const text = textOf(stepsOf({ decision: { shown: false, code, because: 'a reason' } })[1]);
+  expect(text).toContain(words.undecided);
+  expect(text).not.toContain(words.notShown);
+});
+
 describe('comparing', () => {
   test.each([
     ['none', 'done'],
     ['same', 'done'],
     ['newer', 'waits'],
     ['gone', 'waits'],
+    ['unread', 'waits'],
     ['new', 'waits'],
     ['differs', 'waits'],
     ['removal', 'waits'],
