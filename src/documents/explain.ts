@@ -111,8 +111,8 @@ function rulesStep({ askedAt }: Explanation, { decision }: TargetExplanation, la
   const { shown, code: rule, because } = decision;
   // The English reason comes from the verdict, which has more details than the code.
   const reason = language === 'en' ? because : render(DECISIONS[rule], language);
-  const verdict = shown ? words.shown : UNDECIDED.has(rule) ? words.undecided : words.notShown;
-  const line = [toned('strong', verdict), ': ', reason];
+  const decided = shown ? words.shown : UNDECIDED.has(rule) ? words.undecided : words.notShown;
+  const line = [toned('strong', decided), ': ', reason];
   return { name: words.rules, at: askedAt, state: shown ? 'done' : 'none', lines: [line] };
 }
 

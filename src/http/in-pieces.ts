@@ -10,22 +10,60 @@ interface Waiting {
   resume(): void;
 }
 
-/** Works that wait, in the order of their arrival. */
-const waiting: Waiting[] = [];
-let turnBeganAt = 0;
-let isTurn = false;
-let turns = 0;
+/**
+ * Divides the event loop of the process between long works: in each turn of the loop, all of them together have `TURN_MS`. Each with a time
+ * of its own would delay other events by the sum.
+ */
+class Turn {
+  /** In the order of arrival. */
+  readonly #waiting: Waiting[] = [];
+  #beganAt: number | null = null;
+  #count = 0;
+
+  /** Begins a turn at its first use. */
+  isOver(): boolean {
+    const now = performance.now();
+    if (this.#beganAt !== null) return now - this.#beganAt >= TURN_MS;
+    this.#beganAt = now;
+    setImmediate(() => this.#end());
+    return false;
+  }
+
+  /** Waits for another turn. */
+  next(usedMs: number): Promise<void> {
+    return new Promise((resume) => {
+      this.#waiting.push({ usedMs, resume });
+    });
+  }
+
+  /**
+   * Resumes one work in each turn. Every second turn goes to the work that took least, so that a short work does not wait for all long
+   * ones; the others go to the work that waits longest, so that each work ends.
+   */
+  #end(): void {
+    this.#beganAt = null;
+    this.#count += 1;
+    const isForShortest = this.#count % 2 === 0;
+    const least = isForShortest ? Math.min(...this.#waiting.map(({ usedMs }) => usedMs)) : null;
+    const at = this.#waiting.findIndex(({ usedMs }) => least === null || usedMs === least);
+    const [next] = at === -1 ? [] : this.#waiting.splice(at, 1);
+    if (next === undefined) return;
+    this.isOver();
+    next.resume();
+  }
+}
+
+const turn = new Turn();
 
 /**
- * Runs long work with pauses, so that tens of thousands of records do not block the process for seconds. Works share one turn of the event
- * loop: several long works together delay other events no more than one does.
+ * Runs long work with pauses, so that tens of thousands of records do not block the process for seconds.
  * @throws the signal's reason, between two pieces
  */
 export async function inPieces<Result>(work: Pieces<Result>, signal?: AbortSignal): Promise<Result> {
   let usedMs = 0;
   for (;;) {
-    if (isTurnOver()) {
-      await turn(usedMs);
+    if (turn.isOver()) {
+      await turn.next(usedMs);
       signal?.throwIfAborted();
     }
     const beganAt = performance.now();
@@ -33,7 +71,7 @@ export async function inPieces<Result>(work: Pieces<Result>, signal?: AbortSigna
       const step = work.next();
       if (step.done === true) return step.value;
       if (step.value !== undefined) await step.value;
-      if (isTurnOver()) break;
+      if (turn.isOver()) break;
     }
     usedMs += performance.now() - beganAt;
   }
@@ -41,38 +79,5 @@ export async function inPieces<Result>(work: Pieces<Result>, signal?: AbortSigna
 
 /** Waits for another turn of the event loop if this one is over. For loops that are no `Pieces`. */
 export async function pause(): Promise<void> {
-  if (isTurnOver()) await turn(0);
-}
-
-/** Opens a turn at its first use. */
-function isTurnOver(): boolean {
-  const now = performance.now();
-  if (isTurn) return now - turnBeganAt >= TURN_MS;
-  isTurn = true;
-  turnBeganAt = now;
-  setImmediate(endTurn);
-  return false;
-}
-
-function turn(usedMs: number): Promise<void> {
-  return new Promise((resume) => {
-    waiting.push({ usedMs, resume });
-  });
-}
-
-/**
- * Resumes one work in each turn. Every second turn goes to the work that took least, so that a short work does not wait for all long ones;
- * the others go to the work that waits longest, so that each work ends.
- */
-function endTurn(): void {
-  isTurn = false;
-  if (waiting.length === 0) return;
-  turns += 1;
-  let chosen = 0;
-  if (turns % 2 === 0) {
-    for (const [at, { usedMs }] of waiting.entries()) if (usedMs < waiting[chosen]!.usedMs) chosen = at;
-  }
-  const [next] = waiting.splice(chosen, 1);
-  isTurnOver();
-  next!.resume();
+  if (turn.isOver()) await turn.next(0);
 }
