@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { parseTextFormat, type TextFormat } from './text-format.ts';
 import type { Instant } from './time.ts';
 
 /**
@@ -109,16 +108,3 @@ export interface Refusal {
 
 /** Ids of records whose contacts refuse in the CRM itself, by property. */
 export type RefusedThere = Readonly<Record<string, readonly string[]>>;
-
-/** Values for titles: the title of the target's level, and the values that the target's `fields` allow. */
-export const TITLE_VALUES = ['title', 'location', 'agenda', 'treatment', 'status'] as const;
-
-export type TitleValue = (typeof TITLE_VALUES)[number];
-
-/** A format of titles. */
-export type TitleFormat = TextFormat<TitleValue>;
-
-/** Parses a format such as `[{agenda}: ]{title}`; null if malformed or without a value. */
-export function parseTitleFormat(text: string): TitleFormat | null {
-  return parseTextFormat(text, (name): name is TitleValue => TITLE_VALUES.some((value) => value === name));
-}

@@ -1,10 +1,10 @@
 import { message, type Text, withRemedy } from '../messages/message.ts';
-import { parseTitleFormat } from '../model/items.ts';
 import { valuesOf } from '../model/text-format.ts';
 import { isForOthers } from './common-schemas.ts';
 import type { ChannelDescription, ConnectorDescription } from './configuration.ts';
 import { checkCrm } from './crm-checks.ts';
 import { FilePart } from './describe-issue.ts';
+import { parseTitleFormat } from './event-fields.ts';
 import type { ConfigurationFault } from './faults.ts';
 import { checkAddresses } from './outbound-checks.ts';
 import type { Outbound } from './outbound-schema.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { issueText, message } from '../messages/message.ts';
-import { COLOURS, parseTitleFormat, TITLE_VALUES } from '../model/items.ts';
+import { COLOURS } from '../model/items.ts';
 import { APPOINTMENT_STATUSES } from '../model/records.ts';
 import { NAME, NAME_REMEDY } from '../model/text.ts';
 import { tenantApprovals } from './access-schema.ts';
@@ -8,6 +8,7 @@ import { AT_LEAST_ONE, distinctList, mapOf, name, text, wholeNumber, zone } from
 import { connection, expectedAccount } from './connection-schema.ts';
 import { crmSchema } from './crm-schema.ts';
 import { webhookKeys } from './delivery-schema.ts';
+import { ALLOWED_FIELDS, EVENT_FIELDS, parseTitleFormat, TITLE_VALUES } from './event-fields.ts';
 import { tenantLimits } from './redis-schema.ts';
 import { reminderSchema } from './reminder-schema.ts';
 import type { SecretSchemas } from './secret-reference.ts';
@@ -28,7 +29,6 @@ const connectionName = z
   .refine((id) => id !== CLINIC_CONNECTION, issueText(message('settings.clinic-name')));
 
 const TITLES = ['busy', 'appointment', 'code', 'initials', 'full'] as const;
-const FIELDS = ['location', 'agenda', 'treatment', 'status'] as const;
 /** Default statuses with free time. */
 export const FREE_BY_DEFAULT = ['cancelled', 'no_show'] as const;
 const SHOWN_BY_DEFAULT = APPOINTMENT_STATUSES.filter((status) => status !== 'cancelled');
@@ -116,9 +116,12 @@ const target = z.strictObject({
       description:
         'Format of the title, with `{title}` and the values in `fields`. Text in [square brackets] is omitted if a value is missing. Example: `[{agenda}: ]{title}`.',
     }),
-  fields: distinctList(z.enum(FIELDS))
+  fields: distinctList(z.enum(ALLOWED_FIELDS))
     .default([])
-    .meta({ description: 'Additional details of an event.', examples: [['location', 'treatment']] }),
+    .meta({
+      description: `Additional details of an event: ${ALLOWED_FIELDS.map((name) => `\`${name}\` (${EVENT_FIELDS[name].description})`).join(', ')}.`,
+      examples: [['location', 'treatment']],
+    }),
   statuses: distinctList(z.enum(APPOINTMENT_STATUSES))
     .min(1)
     .default(SHOWN_BY_DEFAULT)

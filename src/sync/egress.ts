@@ -11,6 +11,7 @@ import {
 import type { Appointment, AppointmentPatient } from '../model/records.ts';
 import { shownName } from '../model/text.ts';
 import { type Instant, SECOND_MS } from '../model/time.ts';
+import { readBy } from '../settings/event-fields.ts';
 import type { TargetSetup } from './cycle-input.ts';
 import type { Decision } from './diff.ts';
 import type { Mapping } from './mapping/contract.ts';
@@ -74,9 +75,9 @@ function nobodysTexts(policy: ProjectionPolicy, directory: Directory) {
   const shared = remembered(REMEMBERED, (subject: string) => made(JSON.parse(subject), () => ''));
   const isOfItsOwn = policy.title === 'code' || policy.links.length > 0;
   return (appointment: Appointment, key: () => ItemKey): EventTexts => {
-    const { id, status, agendaId, locationId, treatmentId, patientId, teleVisitUrl } = appointment;
+    const { id, patientId, teleVisitUrl } = appointment;
     const nobody = patientId === null ? null : NOBODY.id;
-    const subject = { id: '', status, agendaId, locationId, treatmentId, patientId: nobody };
+    const subject = { ...readBy(policy.fields, appointment), id: '', patientId: nobody };
     if (!isOfItsOwn) return shared(JSON.stringify(subject));
     return made({ ...subject, id, ...(teleVisitUrl === undefined ? {} : { teleVisitUrl }) }, key);
   };

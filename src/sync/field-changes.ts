@@ -1,9 +1,10 @@
 import type { CalendarItem, CrmItem, Item, ItemTime, Presets, PropertyValue } from '../model/items.ts';
 import { type FieldChange, type FieldValue, NOTHING_THERE, UNREAD, WITHHELD } from '../model/plan-view.ts';
 import type { TargetConfiguration } from '../settings/configuration.ts';
+import { plainTexts } from '../settings/event-fields.ts';
 import type { TargetSetup } from './cycle-input.ts';
 import { UNKNOWN_FIELD } from './identity.ts';
-import { APPOINTMENT_WORDS, catalogueTexts, type Directory } from './project.ts';
+import { APPOINTMENT_WORDS, type Directory } from './project.ts';
 
 /** Effect of a change on an object: known differing fields, and the content after the change. */
 export interface ChangedObject {
@@ -35,10 +36,10 @@ export function fieldTeller(
   { configuration, crm }: Pick<TargetSetup, 'configuration' | 'crm'>,
   directory: Directory,
 ): DescribeFields {
-  const plain = catalogueTexts(directory);
+  const isPlain = plainTexts(directory);
   const valuesOf = (item: Item, isOurs: boolean): Map<string, FieldValue> =>
     crm === null
-      ? valuesOfEvent(item as CalendarItem, { configuration, plain, isOurs })
+      ? valuesOfEvent(item as CalendarItem, { configuration, isPlain, isOurs })
       : valuesOfObject(item as CrmItem, crm.mapping);
   return ({ fields, wanted, held }) => {
     const after = wanted === null ? null : valuesOf(wanted, true);
@@ -73,8 +74,8 @@ function valueIn(values: Values | null | 'unread', field: string): FieldValue {
 
 interface DisclosureContext {
   configuration: TargetConfiguration;
-  /** Texts of the clinic's catalogue. */
-  plain: ReadonlySet<string>;
+  /** Whether a text comes from the clinic's catalogue or from clinic-mirror. */
+  isPlain: (text: string) => boolean;
   /** The text is an expected title, not the calendar's title. */
   isOurs: boolean;
 }
@@ -82,12 +83,12 @@ interface DisclosureContext {
 /** Returns values by the field names of `CALENDAR_FORM`. */
 function valuesOfEvent(event: CalendarItem, context: DisclosureContext): Map<string, FieldValue> {
   const { title, description, location, time, busy, tentative, visibility, presets } = event;
-  const { plain } = context;
+  const { isPlain } = context;
   return new Map<string, FieldValue>([
     ['time', timeValue(time)],
     ['title', titleValue(title, context)],
-    ['location', textValue(location, (text) => (plain.has(text) ? text : null))],
-    ['description', textValue(description, (text) => plainLines(text, plain))],
+    ['location', textValue(location, (text) => (isPlain(text) ? text : null))],
+    ['description', textValue(description, (text) => plainLines(text, isPlain))],
     ['busy', { kind: 'text', text: busy ? 'busy' : 'free' }],
     ['tentative', { kind: 'text', text: tentative === true ? 'yes' : 'no' }],
     ['visibility', { kind: 'text', text: visibility ?? 'private' }],
@@ -116,9 +117,9 @@ function titleValue(title: string, { configuration, isOurs }: DisclosureContext)
   return textValue(title, (text) => (isPlain ? text : null));
 }
 
-function plainLines(text: string, plain: ReadonlySet<string>): string | null {
+function plainLines(text: string, isPlain: (text: string) => boolean): string | null {
   const lines = text.split('\n');
-  const disclosed = lines.map((line) => (plain.has(line) ? line : '…'));
+  const disclosed = lines.map((line) => (isPlain(line) ? line : '…'));
   return disclosed.every((line) => line === '…') ? null : disclosed.join(', ');
 }
 

@@ -1,35 +1,29 @@
 import { type Language, message, render } from '../messages/message.ts';
 import { shown } from '../messages/shown.ts';
-import {
-  type CalendarItem,
-  type ItemTime,
-  LONGEST_URL,
-  type Presets,
-  type TitleFormat,
-  type TitleValue,
-} from '../model/items.ts';
+import { type CalendarItem, type ItemTime, LONGEST_URL, type Presets } from '../model/items.ts';
 import type { ItemKey } from '../model/operations.ts';
 import { isPathSegment } from '../model/path-segment.ts';
-import {
-  type Agenda,
-  type Appointment,
-  type AppointmentPatient,
-  type AppointmentStatus,
-  belongsTo,
-  type Location,
-  type Treatment,
-} from '../model/records.ts';
+import { type Appointment, type AppointmentPatient, type AppointmentStatus, belongsTo } from '../model/records.ts';
 import { STORED_LIMITS } from '../model/stored-limits.ts';
 import { isVisible, shortened, shownName } from '../model/text.ts';
 import { formatText, valuesOf } from '../model/text-format.ts';
 import { toZonedIso } from '../model/time.ts';
+import {
+  ALLOWED_FIELDS,
+  type AllowedField,
+  type Catalogue,
+  fieldLine,
+  fieldText,
+  formatLocation,
+  locationOf,
+  type ReadByFields,
+  type TitleFormat,
+  type TitleValue,
+} from '../settings/event-fields.ts';
 import type { Label } from '../settings/tenant-schema.ts';
 
 /** Content of the title. The default, `appointment`, contains no names. */
 export type TitleLevel = 'busy' | 'appointment' | 'code' | 'initials' | 'full';
-
-/** Additional fields that a tenant may allow. */
-export type AllowedField = 'location' | 'agenda' | 'treatment' | 'status';
 
 /** URLs that a target may show: the appointment's page in the clinic system, and a video visit. */
 export type LinkName = 'page' | 'teleVisit';
@@ -59,11 +53,8 @@ export interface ProjectionPolicy {
   zone: string;
 }
 
-/** The catalogue for ids in appointments; some ids may be missing. */
-export interface Directory {
-  agendas: ReadonlyMap<string, Agenda>;
-  locations: ReadonlyMap<string, Location>;
-  treatments: ReadonlyMap<string, Treatment>;
+/** The catalogue, with data that only some targets need. */
+export interface Directory extends Catalogue {
   /** Filled only if a target's title contains patients' names. */
   patients: ReadonlyMap<string, AppointmentPatient>;
   /** URL of an appointment in the clinic system, with `{id}` for its id, or null. */
@@ -76,7 +67,6 @@ function textsIn(language: Language) {
   return {
     busy: render(message('event.busy'), language),
     appointment: render(message('event.appointment'), language),
-    status: render(message('event.status'), language),
     pageUrl: render(message('event.page'), language),
     teleVisitUrl: render(message('event.video-visit'), language),
   };
@@ -87,41 +77,6 @@ export const APPOINTMENT_WORDS: readonly string[] = [TEXTS.it, TEXTS.en].flatMap
   busy,
   appointment,
 ]);
-
-const STATUS_TEXTS: Record<'it' | 'en', Record<AppointmentStatus, string>> = {
-  it: {
-    booked: 'prenotato',
-    confirmed: 'confermato',
-    arrived: 'arrivato',
-    in_progress: 'in corso',
-    completed: 'completato',
-    cancelled: 'annullato',
-    no_show: 'non presentato',
-    unknown: 'sconosciuto',
-  },
-  en: {
-    booked: 'booked',
-    confirmed: 'confirmed',
-    arrived: 'arrived',
-    in_progress: 'in progress',
-    completed: 'completed',
-    cancelled: 'cancelled',
-    no_show: 'no show',
-    unknown: 'unknown',
-  },
-};
-
-/**
- * Returns texts of events that come from the clinic's catalogue or from clinic-mirror and so contain no patient data: names of locations,
- * agendas and treatments, and statuses in descriptions.
- */
-export function catalogueTexts({ agendas, locations, treatments }: Directory): ReadonlySet<string> {
-  const statuses = (['it', 'en'] as const).flatMap((language) =>
-    Object.values(STATUS_TEXTS[language]).map((text) => `${TEXTS[language].status}: ${text}`),
-  );
-  const named = [agendas, locations, treatments].flatMap((list) => [...list.values()].map(({ name }) => name));
-  return new Set([...statuses, ...named, ...[...locations.values()].map(formatLocation)]);
-}
 
 /** Characters of a code title: enough to distinguish one day's appointments, and meaningless without the key. */
 const CODE_LENGTH = 4;
@@ -154,8 +109,10 @@ export function project(
 export type EventTexts = Pick<CalendarItem, 'title' | 'description' | 'location'>;
 
 /** Appointment fields used in texts. */
-export type TextSubject = Pick<Appointment, 'id' | 'agendaId' | 'locationId' | 'treatmentId' | 'status' | 'patientId'> &
-  Pick<Appointment, 'patient' | 'patientIds' | 'teleVisitUrl'>;
+export type TextSubject = Pick<
+  Appointment,
+  ReadByFields | 'id' | 'patientId' | 'patient' | 'patientIds' | 'teleVisitUrl'
+>;
 
 /**
  * Returns only the texts of a target's item for an appointment.
@@ -177,7 +134,8 @@ function textsWith(
   { directory, key }: { directory: Directory; key: () => ItemKey },
 ): EventTexts {
   const description = descriptionOf(appointment, policy, directory, links);
-  const location = policy.fields.includes('location') ? locationText(appointment, directory) : null;
+  const existing = policy.fields.includes('location') ? locationOf(appointment, directory) : undefined;
+  const location = existing === undefined ? null : formatLocation(existing);
   return {
     title: storedText(wholeTitle(appointment, policy, directory, key)),
     description: description === null ? null : storedText(description),
@@ -235,7 +193,8 @@ function wholeTitle(
 ): string {
   const title = titleOf(appointment, policy, directory, key);
   if (policy.titleFormat === undefined) return title;
-  const textOf = (name: TitleValue) => (name === 'title' ? title : fieldText(name, appointment, policy, directory));
+  const textOf = (name: TitleValue) =>
+    name === 'title' ? title : fieldText(name, appointment, directory, policy.language);
   return formatText(policy.titleFormat, textOf) || title;
 }
 
@@ -274,50 +233,13 @@ function descriptionOf(
 ): string | null {
   const texts = TEXTS[policy.language];
   const inTitle: readonly string[] = policy.titleFormat === undefined ? [] : valuesOf(policy.titleFormat);
-  const parts = (['agenda', 'treatment', 'status'] as const)
-    .filter((name) => policy.fields.includes(name) && !inTitle.includes(name))
-    .map((name) => {
-      const text = fieldText(name, appointment, policy, directory);
-      return name === 'status' ? `${texts.status}: ${text}` : text;
-    });
+  const parts = ALLOWED_FIELDS.filter((name) => policy.fields.includes(name) && !inTitle.includes(name)).map((name) =>
+    fieldLine(name, appointment, directory, policy.language),
+  );
   const addresses = LINK_NAMES.filter((name) => links[name] !== undefined && !policy.presets.includes(name));
   const lines = [...parts, ...addresses.map((name) => `${texts[name]}: ${links[name]}`)];
   const text = lines.filter((line) => line !== null && line !== '').join('\n');
   return text === '' ? null : text;
-}
-
-function fieldText(
-  name: AllowedField,
-  appointment: TextSubject,
-  policy: ProjectionPolicy,
-  directory: Directory,
-): string | null {
-  switch (name) {
-    case 'location':
-      return locationOf(appointment, directory)?.name ?? null;
-    case 'agenda':
-      return directory.agendas.get(appointment.agendaId)?.name ?? null;
-    case 'treatment':
-      return (
-        (appointment.treatmentId === null ? null : directory.treatments.get(appointment.treatmentId)?.name) ?? null
-      );
-    case 'status':
-      return STATUS_TEXTS[policy.language][appointment.status];
-  }
-}
-
-function locationText(appointment: TextSubject, directory: Directory): string | null {
-  const location = locationOf(appointment, directory);
-  return location === undefined ? null : formatLocation(location);
-}
-
-function formatLocation({ name, address }: Location): string {
-  return address === null ? name : `${name}, ${address}`;
-}
-
-function locationOf(appointment: TextSubject, directory: Directory): Location | undefined {
-  const id = appointment.locationId ?? directory.agendas.get(appointment.agendaId)?.locationId ?? null;
-  return id === null ? undefined : directory.locations.get(id);
 }
 
 function timeOf(appointment: Appointment, policy: ProjectionPolicy, directory: Directory): ItemTime {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseTitleFormat, TITLE_VALUES, type TitleValue } from '../../src/model/items.ts';
 import { formatText, valuesOf } from '../../src/model/text-format.ts';
+import { parseTitleFormat, TITLE_VALUES, type TitleValue } from '../../src/settings/event-fields.ts';
 
 const format = (text: string) => parseTitleFormat(text) ?? expect.fail(`${text} is no format`);
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseTitleFormat, type TitleFormat } from '../../src/model/items.ts';
 import { FactSearch } from '../../src/model/patient-facts.ts';
 import type { Appointment, Patient } from '../../src/model/records.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
+import { parseTitleFormat, type TitleFormat } from '../../src/settings/event-fields.ts';
 import { checkedObject, egressStopped, eventCheck } from '../../src/sync/egress.ts';
 import { compileMapping } from '../../src/sync/mapping/compile.ts';
 import { type Directory, type ProjectionPolicy, project } from '../../src/sync/project.ts';

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
-import { type CalendarItem, parseTitleFormat } from '../../../src/model/items.ts';
+import type { CalendarItem } from '../../../src/model/items.ts';
 import type { Appointment } from '../../../src/model/records.ts';
+import { parseTitleFormat } from '../../../src/settings/event-fields.ts';
 import { type Directory, type ProjectionPolicy, project } from '../../../src/sync/project.ts';
 import { appointmentOf, EMPTY_DIRECTORY, NOTHING_MORE, STATUSES } from '../../sync/arbitraries.ts';
 import { group } from '../contract-case.ts';
