@@ -61,10 +61,20 @@ export function weighRestorations(input: RestorationInput): WeighedRestorations 
   };
 }
 
-/** Returns the drift of a target without removed objects that an operator decided not to restore. */
-export function unacceptedDrift(drifted: readonly Link[], holds: readonly Hold[], target: string): Link[] {
-  const rejected = rejectedIn(holds.filter((hold) => hold.target === target));
-  return drifted.filter(({ recordId, drift }) => drift !== 'removed' || !rejected.has(recordId));
+/**
+ * Returns the drift of a target without removed objects that an operator decided not to restore, and without objects that only its policy
+ * keeps.
+ */
+export function unacceptedDrift(
+  drifted: readonly Link[],
+  holds: readonly Hold[],
+  { id, kept }: { id: string; kept: readonly string[] },
+): Link[] {
+  const rejected = rejectedIn(holds.filter((hold) => hold.target === id));
+  const isKept = new Set(kept);
+  return drifted.filter(
+    ({ recordId, drift }) => !isKept.has(recordId) && (drift !== 'removed' || !rejected.has(recordId)),
+  );
 }
 
 function rejectedIn(holds: readonly Hold[]): Set<string> {

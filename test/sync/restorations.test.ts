@@ -94,9 +94,13 @@ describe('restorations', () => {
   });
 });
 
-test('a rejection accepts the removed objects of its own target, and no edit', () => {
+test('a rejection accepts the removed objects of its own target, and no edit; a policy accepts both for the objects that it keeps', () => {
   const drifted = [linkOf('0', 'removed'), linkOf('1', 'removed'), linkOf('2', 'edited')];
   const holds = [holdOf('rejected', ['0', '2']), holdOf('open', ['1'])];
-  expect(unacceptedDrift(drifted, holds, 'doctor').map(({ recordId }) => recordId)).toEqual(['1', '2']);
-  expect(unacceptedDrift(drifted, holds, 'nurse')).toEqual(drifted);
+  expect(unacceptedDrift(drifted, holds, { id: 'doctor', kept: [] }).map(({ recordId }) => recordId)).toEqual([
+    '1',
+    '2',
+  ]);
+  expect(unacceptedDrift(drifted, [], { id: 'doctor', kept: ['1', '2'] })).toEqual([linkOf('0', 'removed')]);
+  expect(unacceptedDrift(drifted, holds, { id: 'nurse', kept: [] })).toEqual(drifted);
 });

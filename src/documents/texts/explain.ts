@@ -44,6 +44,10 @@ const en = {
   notRemoved: 'not removed',
   paused: 'paused',
   nextCycle: 'the next cycle updates the event',
+  withheld: {
+    update: (policy: string) => `not updated: policy ${policy}`,
+    delete: (policy: string) => `not removed: policy ${policy}`,
+  },
   stands: (code: string) => `the target is stopped (${code})`,
   held: render(ON_HOLD),
   nothingWritten: 'nothing was written',
@@ -111,6 +115,10 @@ export const EXPLAIN: Texts<typeof en> = {
     notRemoved: 'non tolto',
     paused: 'in pausa',
     nextCycle: 'il prossimo ciclo aggiorna l’evento',
+    withheld: {
+      update: (policy) => `non aggiornato: politica ${policy}`,
+      delete: (policy) => `non tolto: politica ${policy}`,
+    },
     stands: (code) => `la destinazione è ferma (${code})`,
     held: render(ON_HOLD, 'it'),
     nothingWritten: 'non è stato scritto nulla',
