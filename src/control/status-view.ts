@@ -6,8 +6,7 @@ import type { StorageUse } from '../model/state-schemas.ts';
 import type { Instant } from '../model/time.ts';
 import type { WritePolicyView } from '../model/write-policy.ts';
 import type { StoredSubscription, TargetSubscriptions } from '../state/subscriptions.ts';
-import type { StoredTarget } from '../state/targets.ts';
-import { policyViewOf, withheldIn } from '../sync/policy.ts';
+import { policyViewOf, type StoredWithheld, withheldIn } from '../sync/policy.ts';
 import type { NotificationStatus } from './status-schemas.ts';
 
 /** Meaning and remedy of the durability `unsupported`. */
@@ -19,7 +18,7 @@ export const DURABILITY_UNSUPPORTED = {
 /** Returns the effect of a target's policy in the last plan. @param drifted links of the target with a manual change */
 export function writePolicyOf(
   target: Pick<OpenTarget, 'configuration'>,
-  record: Pick<StoredTarget, 'keptByPolicy' | 'notUpdatedByPolicy'>,
+  record: StoredWithheld,
   drifted: readonly Link[] = [],
 ): { writePolicy?: WritePolicyView } {
   const removed = new Set(drifted.flatMap(({ recordId, drift }) => (drift === 'removed' ? [recordId] : [])));

@@ -14,7 +14,7 @@ import { FEED_CONNECTOR } from '../state/feeds.ts';
 import type { RunReport } from '../state/runs.ts';
 import { DAMAGED } from '../state/sealing.ts';
 import type { StoredTarget, TargetFailure } from '../state/targets.ts';
-import { auditRules, withheldIn } from '../sync/policy.ts';
+import { auditRules } from '../sync/policy.ts';
 import { unacceptedDrift } from '../sync/restorations.ts';
 import { withoutFuture } from './as-of.ts';
 import { damagedOf } from './damage.ts';
@@ -275,8 +275,7 @@ export async function targetStatus(
   const readFailed = isPart || (isSkipped && !isAwaiting(tenant, target, lastRun, record));
   const { drift: policy } = auditRules(target.configuration);
   const drift = record.drift === null ? null : { ...record.drift, ...(await countDrift(tenant, target, driftedLinks)) };
-  const { kept } = withheldIn(target, record);
-  const differing = policy === 'keep' ? 0 : unacceptedDrift(driftedLinks, holds, { id: target.id, kept }).length;
+  const differing = policy === 'keep' ? 0 : unacceptedDrift(driftedLinks, holds, target, record).length;
   const drifted = differing > 0 && (policy === 'report' || (drift?.churning ?? 0) > 0);
   const { plannedAsOf, unconfirmed } = record;
   const waiting = counts.pending + differing + unconfirmed;

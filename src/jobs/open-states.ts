@@ -15,7 +15,7 @@ import { adopt, namesOf } from '../sync/adopt.ts';
 import { currentLinkOf, fieldsByHand, withoutObject } from '../sync/audit.ts';
 import { type PushedState, restoring } from '../sync/diff.ts';
 import { neededBy, snapshotOf, streamsOf, windowOf } from '../sync/mapping-sources.ts';
-import { auditRules, withheldIn } from '../sync/policy.ts';
+import { auditRules } from '../sync/policy.ts';
 import { refusedThere } from '../sync/refusals.ts';
 import { unacceptedDrift } from '../sync/restorations.ts';
 import type { ClinicReading } from './clinic-reading.ts';
@@ -356,11 +356,9 @@ export async function differsByHand(
   { links, holds, targetStore }: Pick<OpenTenant, 'holds' | 'links' | 'targetStore'>,
   target: Pick<OpenTarget, 'id' | 'configuration'>,
 ): Promise<boolean> {
-  const { id } = target;
-  const drifted = auditRules(target.configuration).drift === 'keep' ? [] : await links.drifted(id);
+  const drifted = auditRules(target.configuration).drift === 'keep' ? [] : await links.drifted(target.id);
   if (drifted.length === 0) return false;
-  const { kept } = withheldIn(target, await targetStore.read(id));
-  return unacceptedDrift(drifted, await holds.list(), { id, kept }).length > 0;
+  return unacceptedDrift(drifted, await holds.list(), target, await targetStore.read(target.id)).length > 0;
 }
 
 /** Counts manual edits. */

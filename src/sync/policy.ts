@@ -50,10 +50,16 @@ export function withoutForbidden(policy: WritePolicy, state: PushedState): Pushe
   return { ...state, pending: new Map(pending) };
 }
 
+/** Withheld changes in the form of a target's stored record. */
+export interface StoredWithheld {
+  keptByPolicy: readonly string[];
+  notUpdatedByPolicy: readonly string[];
+}
+
 /** Returns the changes that the policy withheld in the last plan, as stored. After a return to `sync`, none. */
 export function withheldIn(
   { configuration }: { configuration: Pick<TargetConfiguration, 'policy'> },
-  { keptByPolicy, notUpdatedByPolicy }: { keptByPolicy: readonly string[]; notUpdatedByPolicy: readonly string[] },
+  { keptByPolicy, notUpdatedByPolicy }: StoredWithheld,
 ): WithheldByPolicy {
   return configuration.policy === 'sync' ? NOTHING_WITHHELD : { kept: keptByPolicy, notUpdated: notUpdatedByPolicy };
 }

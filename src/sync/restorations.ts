@@ -1,7 +1,9 @@
 import type { Link } from '../model/operations.ts';
 import type { Hold, PlannedChange } from '../model/plan.ts';
+import type { TargetConfiguration } from '../settings/configuration.ts';
 import type { PushedState } from './diff.ts';
 import { type DeletionLimit, exceeds, isHalf } from './guard.ts';
+import { type StoredWithheld, withheldIn } from './policy.ts';
 
 /** Kind of the holds that keep back restorations. */
 const KIND = 'manual-changes' satisfies Hold['kind'];
@@ -68,12 +70,13 @@ export function weighRestorations(input: RestorationInput): WeighedRestorations 
 export function unacceptedDrift(
   drifted: readonly Link[],
   holds: readonly Hold[],
-  { id, kept }: { id: string; kept: readonly string[] },
+  target: { id: string; configuration: Pick<TargetConfiguration, 'policy'> },
+  record: StoredWithheld,
 ): Link[] {
-  const rejected = rejectedIn(holds.filter((hold) => hold.target === id));
-  const isKept = new Set(kept);
+  const rejected = rejectedIn(holds.filter((hold) => hold.target === target.id));
+  const kept = new Set(withheldIn(target, record).kept);
   return drifted.filter(
-    ({ recordId, drift }) => !isKept.has(recordId) && (drift !== 'removed' || !rejected.has(recordId)),
+    ({ recordId, drift }) => !kept.has(recordId) && (drift !== 'removed' || !rejected.has(recordId)),
   );
 }
 
