@@ -162,9 +162,9 @@ async function explainTarget(
 
 function withheldOf(target: OpenTarget, record: StoredTarget, recordId: string): Pick<TargetExplanation, 'withheld'> {
   const { policy } = target.configuration;
-  const { kept, notUpdated } = withheldIn(target, record);
+  const { notRemoved, notUpdated } = withheldIn(target, record);
   if (policy === 'sync') return {};
-  if (kept.includes(recordId)) return { withheld: { policy, change: 'delete' } };
+  if (notRemoved.includes(recordId)) return { withheld: { policy, change: 'delete' } };
   return notUpdated.includes(recordId) ? { withheld: { policy, change: 'update' } } : {};
 }
 

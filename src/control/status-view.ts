@@ -22,8 +22,8 @@ export function writePolicyOf(
   drifted: readonly Link[] = [],
 ): { writePolicy?: WritePolicyView } {
   const removed = new Set(drifted.flatMap(({ recordId, drift }) => (drift === 'removed' ? [recordId] : [])));
-  const { kept, notUpdated } = withheldIn(target, record);
-  return policyViewOf(target.configuration, { kept: kept.filter((id) => !removed.has(id)), notUpdated });
+  const { notRemoved, notUpdated } = withheldIn(target, record);
+  return policyViewOf(target.configuration, { notRemoved: notRemoved.filter((id) => !removed.has(id)), notUpdated });
 }
 
 /** Returns the later of two instants; null without any. */

@@ -285,8 +285,8 @@ async function withNext(
   const audit = auditRules(target.configuration);
   const holds = (await tenant.holds.list()).filter((hold) => hold.target === target.id && hold.state === 'open');
   const restores = restoring(audit, await tenant.targetStore.restorations(target.id, tenant.clock()));
-  const { kept, notUpdated } = withheldIn(target, await tenant.targetStore.read(target.id));
-  const withheld = new Set([...kept, ...notUpdated]);
+  const { notRemoved, notUpdated } = withheldIn(target, await tenant.targetStore.read(target.id));
+  const withheld = new Set([...notRemoved, ...notUpdated]);
   const isPaused = tenant.configuration.paused || target.configuration.paused;
   return Promise.all(
     entries.map(async (entry) => {

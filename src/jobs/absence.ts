@@ -54,7 +54,7 @@ interface Missed {
   missing: ReadonlyMap<string, readonly string[]>;
   misses: Misses;
   /** Records whose objects remain because of the policies of targets. */
-  kept?: readonly Decided[];
+  notRemoved?: readonly Decided[];
 }
 
 /**
@@ -64,14 +64,14 @@ interface Missed {
  */
 export async function confirmAbsence<Source extends { id: string }>(
   tenant: Questioner,
-  { missing, misses: { missedSince, readAt }, kept = [] }: Missed,
+  { missing, misses: { missedSince, readAt }, notRemoved = [] }: Missed,
   { readAlone, belongsOnList }: SingleReads<Source>,
   signal: AbortSignal,
 ): Promise<Confirmation<Source>> {
   const candidates = new Set([...missing.values()].flat());
   const confirmation = nothingMissing<Source>();
   if (candidates.size === 0) return confirmation;
-  const { present, approved } = await decidedWhereverMissing(missing, [...(await tenant.holds.list()), ...kept]);
+  const { present, approved } = await decidedWhereverMissing(missing, [...(await tenant.holds.list()), ...notRemoved]);
   const isDue = (id: string) => approved.has(id) || isLongAgo(missedSince.get(id));
   const isLongAgo = (missedAt: Instant | undefined) =>
     missedAt !== undefined && tenant.elapsedBetween(missedAt, readAt) >= tenant.missedForMs;
@@ -236,8 +236,8 @@ export async function confirmAll(
     const before = await missesBefore(targetStore, clinicReading, stream);
     const reads = { readAlone, belongsOnList: (record: Source) => belongs(record, before.readAt) };
     const asking = asked.flatMap(([target]) => targets.get(target) ?? []);
-    const kept = await Promise.all(asking.map((target) => keptByPolicy(tenant, target)));
-    return confirmAbsence(tenant, { missing: new Map(asked), misses: before, kept }, reads, signal);
+    const notRemoved = await Promise.all(asking.map((target) => notRemovedByPolicy(tenant, target)));
+    return confirmAbsence(tenant, { missing: new Map(asked), misses: before, notRemoved }, reads, signal);
   }
   const withDoctors = usesDoctors(targets.values());
   const readInvoice = (id: string, reading: AbortSignal) => clinic.readInvoice(id, { withDoctors }, reading);
@@ -262,8 +262,12 @@ export async function confirmAll(
 }
 
 /** A record that left, but is kept by the target's policy, is fetched as seldom as one whose removal an operator rejected. */
-async function keptByPolicy({ targetStore }: Pick<OpenTenant, 'targetStore'>, target: OpenTarget): Promise<Decided> {
-  const recordIds = target.configuration.policy === 'sync' ? [] : (await targetStore.read(target.id)).keptByPolicy;
+async function notRemovedByPolicy(
+  { targetStore }: Pick<OpenTenant, 'targetStore'>,
+  target: OpenTarget,
+): Promise<Decided> {
+  const recordIds =
+    target.configuration.policy === 'sync' ? [] : (await targetStore.read(target.id)).notRemovedByPolicy;
   return { target: target.id, kind: 'vanished', state: 'rejected', recordIds };
 }
 

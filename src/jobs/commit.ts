@@ -106,7 +106,7 @@ async function commitPlan(tenant: Committed, plan: TargetPlan, lease: Lease, run
 /** Returns the records with a withheld change for the state. A suspect read says nothing about them. */
 function withheldOf({ target, withheld, replaced }: TargetPlan) {
   if (target.configuration.policy === 'sync' || replaced) return {};
-  return { keptByPolicy: withheld.kept, notUpdatedByPolicy: withheld.notUpdated };
+  return { notRemovedByPolicy: withheld.notRemoved, notUpdatedByPolicy: withheld.notUpdated };
 }
 
 /** Counts unapproved removals and restorations of the plan. Repeated removals of one record are counted each time. */

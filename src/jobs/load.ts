@@ -314,8 +314,8 @@ export async function inputOf(tenant: Stores, prepared: readonly PreparedInput[]
       targetStore.gone(id, now),
       restorationsOf(targetStore, one.target, now),
     ]);
-    const { kept, notUpdated } = withheldIn(one.target, record);
-    const withheldBefore = new Set([...kept, ...notUpdated]);
+    const { notRemoved, notUpdated } = withheldIn(one.target, record);
+    const withheldBefore = new Set([...notRemoved, ...notUpdated]);
     const stored = { firstRunApprovedAt, comparableUnder, refusedThere, withheldBefore };
     targets.push({ ...one, stored, gone, restorations });
   }

@@ -122,7 +122,7 @@ export const DAEMON_EN = {
   'marks-dropped':
     'the server drops the marks of clinic-mirror; clinic-mirror recognises its objects by name, UID or key, so no action is required',
   'write-policy':
-    'policy {name}: {kept} objects remain although their records left the target, and {notUpdated} objects are not updated',
+    'policy {name}: {notRemoved} objects remain although their records left the target, and {notUpdated} objects are not updated',
   'logins-lost': 'Redis lost its data, and with it the logins: a backup contains them',
   'restore-or.each': 'restore a backup, or run for each of these clinics: {command}',
   'configurations-differ':

@@ -128,7 +128,7 @@ export const DAEMON_IT = {
   'marks-dropped':
     'il server toglie i contrassegni di clinic-mirror; clinic-mirror riconosce i propri oggetti dal nome, dall’UID o dalla chiave, quindi non serve alcun intervento',
   'write-policy':
-    'politica {name}: {kept} oggetti restano anche se i loro record non appartengono più alla destinazione, e {notUpdated} oggetti non vengono aggiornati',
+    'politica {name}: {notRemoved} oggetti restano anche se i loro record non appartengono più alla destinazione, e {notUpdated} oggetti non vengono aggiornati',
   'logins-lost': 'Redis ha perso i dati, e con essi gli accessi: un backup li contiene',
   'restore-or.each': 'ripristinare un backup, oppure eseguire per ognuna di queste cliniche: {command}',
   'configurations-differ':

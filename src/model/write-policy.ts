@@ -4,7 +4,7 @@ import { type Message, message } from '../messages/message.ts';
 export const writePolicyView = z
   .object({
     name: z.enum(['upsert-only', 'create-only']),
-    kept: z.number().describe('Number of objects that remain although their records left the target'),
+    notRemoved: z.number().describe('Number of objects that remain although their records left the target'),
     notUpdated: z.number().describe('Number of objects with an earlier content than in the clinic'),
   })
   .describe('Policy of a target that withholds changes, with their number in the last plan; absent for `sync`');
@@ -12,6 +12,6 @@ export const writePolicyView = z
 export type WritePolicyView = z.infer<typeof writePolicyView>;
 
 /** Returns the sentence about the withheld changes of a target. */
-export function policySentence({ name, kept, notUpdated }: WritePolicyView): Message {
-  return message('write-policy', { name, kept, notUpdated });
+export function policySentence({ name, notRemoved, notUpdated }: WritePolicyView): Message {
+  return message('write-policy', { name, notRemoved, notUpdated });
 }

@@ -213,7 +213,7 @@ export interface StoredTarget {
   /** Ids of records with a second object at that time, for example a user's copy; at most a thousand. */
   copies: readonly string[];
   /** Ids of records whose objects remain, or are not updated, because of the target's policy at the last plan. */
-  keptByPolicy: readonly string[];
+  notRemovedByPolicy: readonly string[];
   notUpdatedByPolicy: readonly string[];
   /** Contacts with a refusal set in the CRM, at that time. */
   refusedThere: RefusedThere;
@@ -296,7 +296,7 @@ export function recordOf(fields: StoredFields, proof: TargetProof | null, contex
 }
 
 /** Names of the fields with a list of records. */
-export const RECORD_LISTS = ['copies', 'keptByPolicy', 'notUpdatedByPolicy'] as const;
+export const RECORD_LISTS = ['copies', 'notRemovedByPolicy', 'notUpdatedByPolicy'] as const;
 type RecordList = (typeof RECORD_LISTS)[number];
 
 /** Returns the lists of records in a target's fields. */
@@ -304,7 +304,7 @@ export function recordListsIn(fields: StoredFields): Pick<StoredTarget, RecordLi
   const list = (name: RecordList) => (fields[name] === undefined ? [] : (JSON.parse(fields[name]) as string[]));
   return {
     copies: list('copies'),
-    keptByPolicy: list('keptByPolicy'),
+    notRemovedByPolicy: list('notRemovedByPolicy'),
     notUpdatedByPolicy: list('notUpdatedByPolicy'),
     refusedThere: fields.refusedThere === undefined ? {} : (JSON.parse(fields.refusedThere) as RefusedThere),
   };

@@ -128,7 +128,7 @@ function* compare(
 
 /** Counts records with a withheld change as omitted. */
 function countWithheld(withheld: WithheldByPolicy, counts: Record<string, number>, records: Map<string, string>): void {
-  for (const name of ['kept', 'notUpdated'] as const) {
+  for (const name of ['notRemoved', 'notUpdated'] as const) {
     const ids = withheld[name];
     if (ids.length > 0) counts[POLICY_CODES[name]] = ids.length;
     for (const recordId of ids) records.set(recordId, POLICY_CODES[name]);

@@ -7,24 +7,24 @@ import type { PushedState } from './diff.ts';
 type WritePolicy = TargetConfiguration['policy'];
 type Effect = 'create' | 'update' | 'delete';
 
-const PERMITTED: Readonly<Record<WritePolicy, ReadonlySet<Effect>>> = {
-  sync: new Set(['create', 'update', 'delete']),
-  'upsert-only': new Set(['create', 'update']),
-  'create-only': new Set(['create']),
+const PERMITTED: Readonly<Record<WritePolicy, readonly Effect[]>> = {
+  sync: ['create', 'update', 'delete'],
+  'upsert-only': ['create', 'update'],
+  'create-only': ['create'],
 };
 
-/** Codes of withheld changes: `kept` instead of a removal, `not-updated` instead of an update. */
-export const POLICY_CODES = { kept: 'kept-by-policy', notUpdated: 'not-updated-by-policy' } as const;
+/** Codes of withheld changes: `notRemoved` instead of a removal, `not-updated` instead of an update. */
+export const POLICY_CODES = { notRemoved: 'not-removed-by-policy', notUpdated: 'not-updated-by-policy' } as const;
 
 /** Records with a change that the policy withholds. */
 export interface WithheldByPolicy {
   /** Their objects remain although their records left the target. */
-  kept: readonly string[];
+  notRemoved: readonly string[];
   /** Their objects keep an earlier content. */
   notUpdated: readonly string[];
 }
 
-export const NOTHING_WITHHELD: WithheldByPolicy = { kept: [], notUpdated: [] };
+export const NOTHING_WITHHELD: WithheldByPolicy = { notRemoved: [], notUpdated: [] };
 
 /** Returns whether a target's policy permits a change. An erasure of a forgotten patient is always permitted. */
 export function permits(
@@ -35,7 +35,7 @@ export function permits(
   if (reason === 'forgotten') return true;
   // The link of an object that was removed by hand counts too: the object is not created again.
   const effect = want === 'absent' ? 'delete' : links.has(recordId) ? 'update' : 'create';
-  return PERMITTED[policy].has(effect);
+  return PERMITTED[policy].includes(effect);
 }
 
 /**
@@ -52,16 +52,18 @@ export function withoutForbidden(policy: WritePolicy, state: PushedState): Pushe
 
 /** Withheld changes in the form of a target's stored record. */
 export interface StoredWithheld {
-  keptByPolicy: readonly string[];
+  notRemovedByPolicy: readonly string[];
   notUpdatedByPolicy: readonly string[];
 }
 
 /** Returns the changes that the policy withheld in the last plan, as stored. After a return to `sync`, none. */
 export function withheldIn(
   { configuration }: { configuration: Pick<TargetConfiguration, 'policy'> },
-  { keptByPolicy, notUpdatedByPolicy }: StoredWithheld,
+  { notRemovedByPolicy, notUpdatedByPolicy }: StoredWithheld,
 ): WithheldByPolicy {
-  return configuration.policy === 'sync' ? NOTHING_WITHHELD : { kept: keptByPolicy, notUpdated: notUpdatedByPolicy };
+  return configuration.policy === 'sync'
+    ? NOTHING_WITHHELD
+    : { notRemoved: notRemovedByPolicy, notUpdated: notUpdatedByPolicy };
 }
 
 /** Planned changes, separated by the policy. */
@@ -83,7 +85,7 @@ export function judgeByPolicy(
 ): JudgedByPolicy {
   if (policy === 'sync') return { permitted: [...changes], withheld: NOTHING_WITHHELD, abandoned: [] };
   const permitted: PlannedChange[] = [];
-  const kept: string[] = [];
+  const notRemoved: string[] = [];
   const notUpdated: string[] = [];
   const withheld = new Set<string>();
   for (const change of changes) {
@@ -95,22 +97,22 @@ export function judgeByPolicy(
     withheld.add(recordId);
     // Without a link, only a pending write is withdrawn.
     if (wanted.want === 'present') notUpdated.push(recordId);
-    else if (state.links.has(recordId)) kept.push(recordId);
+    else if (state.links.has(recordId)) notRemoved.push(recordId);
   }
   const replaced = new Set(permitted.map(({ recordId }) => recordId));
   const abandoned = [...state.pending.values()]
     .filter((change) => !replaced.has(change.recordId) && change.reason !== 'forgotten')
     .filter((change) => withheld.has(change.recordId) || !permits(policy, change, state))
     .map(({ recordId }) => recordId);
-  return { permitted, withheld: { kept, notUpdated }, abandoned };
+  return { permitted, withheld: { notRemoved, notUpdated }, abandoned };
 }
 
 /** Returns the number of withheld changes for views; absent for `sync`. */
 export function policyViewOf(
   { policy: name }: Pick<TargetConfiguration, 'policy'>,
-  { kept, notUpdated }: WithheldByPolicy,
+  { notRemoved, notUpdated }: WithheldByPolicy,
 ): { writePolicy?: WritePolicyView } {
-  return name === 'sync' ? {} : { writePolicy: { name, kept: kept.length, notUpdated: notUpdated.length } };
+  return name === 'sync' ? {} : { writePolicy: { name, notRemoved: notRemoved.length, notUpdated: notUpdated.length } };
 }
 
 /** Returns how a target handles manual changes. `create-only` repairs nothing. */

@@ -74,9 +74,9 @@ export function unacceptedDrift(
   record: StoredWithheld,
 ): Link[] {
   const rejected = rejectedIn(holds.filter((hold) => hold.target === target.id));
-  const kept = new Set(withheldIn(target, record).kept);
+  const notRemoved = new Set(withheldIn(target, record).notRemoved);
   return drifted.filter(
-    ({ recordId, drift }) => !kept.has(recordId) && (drift !== 'removed' || !rejected.has(recordId)),
+    ({ recordId, drift }) => !notRemoved.has(recordId) && (drift !== 'removed' || !rejected.has(recordId)),
   );
 }
 

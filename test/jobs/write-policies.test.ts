@@ -22,10 +22,11 @@ import { auditOf, editByHand, objectIn, objectOf, removeByHand, stateOf } from '
 
 const redis = useRedis();
 type Configuration = NonNullable<TargetChoice['configuration']>;
+type Policy = NonNullable<Configuration['policy']>;
 const BOOKED = 12;
 
 /** A filled calendar under a policy. Each start is a process with its own configuration. */
-async function filled(policy: Configuration['policy'], more: Configuration = {}, booked = BOOKED) {
+async function filled(policy: Policy, more: Configuration = {}, booked = BOOKED) {
   const clinic = createModelClinic(booked);
   const model = createModelTarget();
   const clock = { now: NOW };
@@ -80,12 +81,12 @@ describe('upsert-only', () => {
       expect(world.model.objects()).toHaveLength(BOOKED + 1);
       expect(await policyOf(world.tenant)).toMatchObject({
         ...{ sync: 'in-sync', pending: 0, held: 0 },
-        ...{ name: 'upsert-only', kept: 3, notUpdated: 0 },
+        ...{ name: 'upsert-only', notRemoved: 3, notUpdated: 0 },
       });
     }
     expect(world.kinds()).toEqual(['create new', 'update 3']);
     const [run] = await world.tenant.runs.list(1);
-    expect(run?.targets[0]?.omitted).toMatchObject({ 'kept-by-policy': 3 });
+    expect(run?.targets[0]?.omitted).toMatchObject({ 'not-removed-by-policy': 3 });
   });
 
   test('opens no hold for removals that it never makes, also if the clinic loses nearly everything', async () => {
@@ -94,7 +95,7 @@ describe('upsert-only', () => {
     await later(world);
     await later(world);
     expect(await world.tenant.holds.list()).toEqual([]);
-    expect(await policyOf(world.tenant)).toMatchObject({ sync: 'in-sync', kept: BOOKED - 1 });
+    expect(await policyOf(world.tenant)).toMatchObject({ sync: 'in-sync', notRemoved: BOOKED - 1 });
     expect(world.kinds()).toEqual([]);
   });
 
@@ -103,7 +104,7 @@ describe('upsert-only', () => {
     world.clinic.appointments.clear();
     await later(world);
     await later(world);
-    expect(await policyOf(world.tenant)).toMatchObject({ kept: 60 });
+    expect(await policyOf(world.tenant)).toMatchObject({ notRemoved: 60 });
     const { lookups } = world.clinic.counts;
     await pull(world.tenant);
     expect(world.clinic.counts.lookups - lookups).toBe(20);
@@ -123,7 +124,7 @@ describe('upsert-only', () => {
     expect(objectIn(world, '3')).toBeDefined();
     expect(objectOf(world, '0').item.title).toBe('cancelled!');
     expect(objectIn(world, '1')).toBeUndefined();
-    expect(await policyOf(world.tenant)).toMatchObject({ sync: 'in-sync', pending: 0, kept: 1 });
+    expect(await policyOf(world.tenant)).toMatchObject({ sync: 'in-sync', pending: 0, notRemoved: 1 });
   });
 
   test('withdraws a pending write of a record that is cancelled before the write', async () => {
@@ -139,7 +140,7 @@ describe('upsert-only', () => {
     world.model.fault = () => null;
     await later(world);
     expect(world.model.objects()).toHaveLength(BOOKED);
-    expect(await policyOf(world.tenant)).toMatchObject({ sync: 'in-sync', kept: 1 });
+    expect(await policyOf(world.tenant)).toMatchObject({ sync: 'in-sync', notRemoved: 1 });
   });
 
   test('erases a forgotten patient', async () => {
@@ -151,7 +152,7 @@ describe('upsert-only', () => {
     await drain(world.tenant, targetOf(world.tenant));
     expect(world.model.objects()).toEqual([]);
     expect(world.operations.every((one) => one.kind === 'delete' && one.erase === true)).toBe(true);
-    expect((await world.tenant.targetStore.read('doctor')).keptByPolicy).toEqual([]);
+    expect((await world.tenant.targetStore.read('doctor')).notRemovedByPolicy).toEqual([]);
   });
 });
 
@@ -165,7 +166,7 @@ describe('create-only', () => {
       await later(world);
       expect(await policyOf(world.tenant)).toMatchObject({
         ...{ sync: 'in-sync', pending: 0, held: 0 },
-        ...{ name: 'create-only', kept: 3, notUpdated: 1 },
+        ...{ name: 'create-only', notRemoved: 3, notUpdated: 1 },
       });
     }
     expect(world.kinds()).toEqual(['create new']);
@@ -227,7 +228,7 @@ describe('changes that wait when the policy is set', () => {
     expect(world.kinds()).toEqual([]);
     await cycle(tenant);
     expect(world.kinds()).toEqual(written);
-    expect(await policyOf(tenant)).toMatchObject({ sync: 'in-sync', pending: 0, kept: 1 });
+    expect(await policyOf(tenant)).toMatchObject({ sync: 'in-sync', pending: 0, notRemoved: 1 });
   });
 
   test('are never written by a process that dies at any command', async () => {
@@ -265,7 +266,7 @@ test('a hold of removals ends when the policy withholds them', async () => {
   const tenant = world.start({ policy: 'upsert-only' });
   await cycle(tenant);
   expect(await tenant.holds.list()).toEqual([]);
-  expect(await policyOf(tenant)).toMatchObject({ sync: 'in-sync', kept: BOOKED - 1 });
+  expect(await policyOf(tenant)).toMatchObject({ sync: 'in-sync', notRemoved: BOOKED - 1 });
 });
 
 test('an audit leaves duplicates of events', async () => {
@@ -288,7 +289,10 @@ test('plan, status and explanation name what the policy withholds', async () => 
   move(world, '3');
   const installation = openInstallation({ tenants: [world.tenant] });
   const plan = await storePlan(installation, world.tenant.id, () => {}, NEVER);
-  expect(plan.targets[0]).toMatchObject({ lines: [], writePolicy: { name: 'create-only', kept: 1, notUpdated: 1 } });
+  expect(plan.targets[0]).toMatchObject({
+    lines: [],
+    writePolicy: { name: 'create-only', notRemoved: 1, notUpdated: 1 },
+  });
   await cycle(world.tenant);
   expect(renderStatus(await status(installation))).toContain('policy create-only: 1 objects remain');
   const explained = async (id: string) =>

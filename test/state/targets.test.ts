@@ -40,7 +40,7 @@ const UNTOUCHED: StoredTarget = {
   overtaken: 0,
   ambiguous: 0,
   copies: [],
-  keptByPolicy: [],
+  notRemovedByPolicy: [],
   notUpdatedByPolicy: [],
   refusedThere: {},
   readBack: null,

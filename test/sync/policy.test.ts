@@ -53,8 +53,8 @@ describe('every kind of change', () => {
       expect([reason, permits(policy, { recordId: 'a', reason, want }, stateOf(linked))]).toEqual([reason, expected]);
       const judged = judgeByPolicy(policy, [change('a', reason, want)], stateOf(linked));
       expect(idsOf(judged.permitted)).toEqual(expected ? ['a'] : []);
-      const kept = !expected && want === 'absent' && linked.length > 0 ? ['a'] : [];
-      expect(judged.withheld).toEqual({ kept, notUpdated: !expected && want === 'present' ? ['a'] : [] });
+      const notRemoved = !expected && want === 'absent' && linked.length > 0 ? ['a'] : [];
+      expect(judged.withheld).toEqual({ notRemoved, notUpdated: !expected && want === 'present' ? ['a'] : [] });
     }
   });
 });
@@ -94,7 +94,7 @@ describe('changes that were pending before', () => {
     const judged = judgeByPolicy('upsert-only', changes, state);
     expect(judged).toEqual({
       permitted: [],
-      withheld: { kept: ['old'], notUpdated: [] },
+      withheld: { notRemoved: ['old'], notUpdated: [] },
       abandoned: ['old', 'new'],
     });
   });
@@ -112,11 +112,11 @@ test('create-only repairs nothing by hand; the other policies leave the setting'
 });
 
 test('stored and shown changes end with the return to sync', () => {
-  const stored = { keptByPolicy: ['a', 'b'], notUpdatedByPolicy: ['c'] };
+  const stored = { notRemovedByPolicy: ['a', 'b'], notUpdatedByPolicy: ['c'] };
   const of = (policy: (typeof WRITE_POLICIES)[number]) => {
     const withheld = withheldIn({ configuration: { policy } }, stored);
     return { withheld, view: policyViewOf({ policy }, withheld).writePolicy };
   };
   expect(of('sync')).toEqual({ withheld: NOTHING_WITHHELD, view: undefined });
-  expect(of('create-only').view).toEqual({ name: 'create-only', kept: 2, notUpdated: 1 });
+  expect(of('create-only').view).toEqual({ name: 'create-only', notRemoved: 2, notUpdated: 1 });
 });

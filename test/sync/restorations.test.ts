@@ -94,18 +94,18 @@ describe('restorations', () => {
   });
 });
 
-const NOTHING_KEPT = { keptByPolicy: [], notUpdatedByPolicy: [] };
-const KEPT = { keptByPolicy: ['1', '2'], notUpdatedByPolicy: ['0'] };
+const NONE_STORED = { notRemovedByPolicy: [], notUpdatedByPolicy: [] };
+const STORED = { notRemovedByPolicy: ['1', '2'], notUpdatedByPolicy: ['0'] };
 const target = (id: string, policy: 'sync' | 'upsert-only' = 'sync') => ({ id, configuration: { policy } });
 
 test('a rejection accepts the removed objects of its own target, and no edit; a policy accepts both for the objects that it keeps', () => {
   const drifted = [linkOf('0', 'removed'), linkOf('1', 'removed'), linkOf('2', 'edited')];
   const holds = [holdOf('rejected', ['0', '2']), holdOf('open', ['1'])];
-  expect(unacceptedDrift(drifted, holds, target('doctor'), NOTHING_KEPT).map(({ recordId }) => recordId)).toEqual([
+  expect(unacceptedDrift(drifted, holds, target('doctor'), NONE_STORED).map(({ recordId }) => recordId)).toEqual([
     '1',
     '2',
   ]);
-  expect(unacceptedDrift(drifted, [], target('doctor', 'upsert-only'), KEPT)).toEqual([linkOf('0', 'removed')]);
-  expect(unacceptedDrift(drifted, [], target('doctor'), KEPT)).toEqual(drifted);
-  expect(unacceptedDrift(drifted, holds, target('nurse'), NOTHING_KEPT)).toEqual(drifted);
+  expect(unacceptedDrift(drifted, [], target('doctor', 'upsert-only'), STORED)).toEqual([linkOf('0', 'removed')]);
+  expect(unacceptedDrift(drifted, [], target('doctor'), STORED)).toEqual(drifted);
+  expect(unacceptedDrift(drifted, holds, target('nurse'), NONE_STORED)).toEqual(drifted);
 });
