@@ -16,7 +16,7 @@ export const DURABILITY_UNSUPPORTED = {
 };
 
 /** Returns the effect of a target's policy in the last plan. @param drifted links of the target with a manual change */
-export function writePolicyOf(
+export function effectOfPolicy(
   target: Pick<OpenTarget, 'configuration'>,
   record: StoredWithheld,
   drifted: readonly Link[] = [],

@@ -32,7 +32,7 @@ import type {
   TargetStatus,
   TenantStatus,
 } from './status-schemas.ts';
-import { later, notificationStatus, writePolicyOf } from './status-view.ts';
+import { effectOfPolicy, later, notificationStatus } from './status-view.ts';
 
 /** Sync and health by reason. */
 const SYNC_HEALTH: Readonly<Record<TargetReason, SyncHealth>> = {
@@ -311,7 +311,7 @@ export async function targetStatus(
     oldestPendingAt,
     unconfirmed,
     ...{ failure, nextTryAt, outage: record.outage, calendarReplacedAt: record.replacedAt },
-    ...{ policy, drift, isDriftUnrepaired: drifted, ...writePolicyOf(target, record, driftedLinks) },
+    ...{ policy, drift, isDriftUnrepaired: drifted, ...effectOfPolicy(target, record, driftedLinks) },
     ...(target.configuration.connector === FEED_CONNECTOR && { feed: await tenant.feeds.access(target.id) }),
     notifications: notificationStatus(tenant, target, record.container, subscriptions),
     ...{ created, updated, deleted, adopted, ambiguous, dropsMarks: record.readBack?.marks === 'dropped' },

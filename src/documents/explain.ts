@@ -134,7 +134,8 @@ function comparedStep({ tenant }: Explanation, target: TargetExplanation, langua
     lines: [
       compared.at === null ? words.never : COMPARISONS[language][compared.found],
       compared.fields.length > 0 && words.fields(fieldNames(compared.fields, language)),
-      withheld !== undefined && words.withheld[withheld.change](withheld.policy),
+      withheld?.change === 'update' && words.notUpdatedBy(withheld.policy),
+      withheld?.change === 'delete' && words.notRemovedBy(withheld.policy),
       compared.found === 'newer' &&
         withheld === undefined &&
         decision.shown &&

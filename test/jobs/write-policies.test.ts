@@ -258,14 +258,18 @@ describe('changes that wait when the policy is set', () => {
   });
 });
 
-test('a hold of removals ends when the policy withholds them', async () => {
+test.each([null, 1])('a hold of removals ends when the policy withholds them, with a list up to %s', async (rows) => {
   const world = await filled('sync');
   for (let id = 0; id < BOOKED - 1; id += 1) world.clinic.appointments.delete(String(id));
   await twoCycles(world.tenant);
   expect((await world.tenant.holds.list()).map(({ kind }) => kind)).toEqual(['vanished']);
+  book(world, 'new');
+  world.clinic.truncatedAfter = rows;
   const tenant = world.start({ policy: 'upsert-only' });
   await cycle(tenant);
   expect(await tenant.holds.list()).toEqual([]);
+  world.clinic.truncatedAfter = null;
+  await later(world, tenant);
   expect(await policyOf(tenant)).toMatchObject({ sync: 'in-sync', notRemoved: BOOKED - 1 });
 });
 

@@ -3,7 +3,7 @@ import { requireTenant } from '../../../control/installation.ts';
 import { type RecordLine, type RecordList, type RecordState, stateOfRecord } from '../../../control/record-schemas.ts';
 import { listRecords } from '../../../control/records.ts';
 import type { TargetStatus, TenantStatus } from '../../../control/status-schemas.ts';
-import { storageText, writePolicyOf } from '../../../control/status-view.ts';
+import { effectOfPolicy, storageText } from '../../../control/status-view.ts';
 import { clinicAddress, explainAddress, type Texts } from '../../../documents/document.ts';
 import { type Message, message } from '../../../messages/message.ts';
 import { type Html, html } from '../../../model/html.ts';
@@ -37,7 +37,7 @@ export function addTargetPage(app: FastifyInstance, services: OperatorServices):
     const record = await targetStore.read(target);
     const open = targets.get(target);
     const isCalendar = open?.crm === null;
-    const { writePolicy } = open === undefined ? {} : writePolicyOf(open, record);
+    const { writePolicy } = open === undefined ? {} : effectOfPolicy(open, record);
     const remarks = [
       ...(record.readBack?.marks === 'dropped' ? [message('marks-dropped')] : []),
       ...(writePolicy === undefined ? [] : [policySentence(writePolicy)]),
