@@ -11,6 +11,7 @@ import { message, render } from '../messages/message.ts';
 import { sentenceOfRemark } from '../model/snapshots.ts';
 import { SYNC_HEALTH_WORDS, syncWords } from '../model/sync-state.ts';
 import type { Instant } from '../model/time.ts';
+import { policySentence } from '../model/write-policy.ts';
 import { renderProblems, renderSummary, renderTenants, syncHealthWords } from './render-summary.ts';
 import { byReason, renderGaps, renderReading, renderReasons, renderUnconfirmed } from './render-sync.ts';
 import { remedyOf } from './render-triggers.ts';
@@ -120,6 +121,8 @@ function renderTenant(tenant: TenantStatus, now: Instant): string {
     if ((tenant.lastRun?.pace.soonPerWhole ?? 0) > 0) lines.push(...renderNext48h(target, now));
     lines.push(...renderUnconfirmed(target, '  '));
     lines.push(...renderGaps({ [target.target]: target.gaps }, target.exceptGapsAsOf, '  '));
+    if (target.writePolicy !== undefined)
+      lines.push(wrap(`${target.target}: ${render(policySentence(target.writePolicy))}`, '  '));
     if (target.failure !== null) lines.push('', ...renderFailure(target, now));
     if (hasFindings(target)) lines.push(renderDrift(target, now));
     if (target.feed !== undefined) lines.push(renderFeed(target, tenant.tenant, now));

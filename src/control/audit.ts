@@ -1,5 +1,6 @@
 import { auditTarget } from '../jobs/audit.ts';
 import type { Progress } from '../model/tasks.ts';
+import { auditRules } from '../sync/policy.ts';
 import { type Installation, pausedError, requireTenant } from './installation.ts';
 import { tryWhatWaits } from './resume.ts';
 import type { AuditView } from './status-schemas.ts';
@@ -30,7 +31,12 @@ export async function auditNow(
     const drift = await auditTarget(tenant, target, signal, { whole: true });
     const { failure } = drift === null ? await tenant.targetStore.read(target.id) : { failure: null };
     const reportedFailure = failure && { code: failure.code, message: failure.message, remedy: failure.remedy };
-    view.targets.push({ target: target.id, policy: target.configuration.audit.drift, drift, failure: reportedFailure });
+    view.targets.push({
+      target: target.id,
+      policy: auditRules(target.configuration).drift,
+      drift,
+      failure: reportedFailure,
+    });
   }
   await installation.pullNow(id);
   return view;

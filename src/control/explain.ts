@@ -9,6 +9,7 @@ import { hasPassed, type Instant } from '../model/time.ts';
 import type { StoredTarget } from '../state/targets.ts';
 import { fieldsByHand } from '../sync/audit.ts';
 import { exclusionOf, windowOf } from '../sync/mapping-sources.ts';
+import { auditRules, withheldIn } from '../sync/policy.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import {
   DECISIONS,
@@ -144,15 +145,28 @@ async function explainTarget(
     byHand:
       link === undefined || link.drift === null
         ? null
-        : { done: link.drift, fields: fieldsByHand(link, target.identity), policy: target.configuration.audit.drift },
+        : {
+            done: link.drift,
+            fields: fieldsByHand(link, target.identity),
+            policy: auditRules(target.configuration).drift,
+          },
     pending,
     holds: holds.filter((hold) => hold.target === target.id && hold.recordIds.includes(recordId)),
     failure: record.failure === null ? null : record.failure.code,
+    ...withheldOf(target, record, recordId),
     way: await wayOf(tenant, target, recordId, {
       clinic: source.state === 'there' ? source : source.state === 'absent' ? 'absent' : null,
       ...{ link: link ?? null, pending, stored: record },
     }),
   };
+}
+
+function withheldOf(target: OpenTarget, record: StoredTarget, recordId: string): Pick<TargetExplanation, 'withheld'> {
+  const { policy } = target.configuration;
+  const { notRemoved, notUpdated } = withheldIn(target, record);
+  if (policy === 'sync') return {};
+  if (notRemoved.includes(recordId)) return { withheld: { policy, change: 'delete' } };
+  return notUpdated.includes(recordId) ? { withheld: { policy, change: 'update' } } : {};
 }
 
 function decide(

@@ -12,6 +12,7 @@ import type { Progress } from '../model/tasks.ts';
 import { DOCUMENT_RETENTION_MS } from '../state/stored-documents.ts';
 import type { TargetSetup } from '../sync/cycle-input.ts';
 import { fieldTeller, hasPlainTitles } from '../sync/field-changes.ts';
+import { policyViewOf } from '../sync/policy.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import { asMatchable, findMatches } from './matching.ts';
@@ -61,6 +62,7 @@ async function planView(
       unchanged: plan.unchanged - plan.unsettled,
       ...plan.backlog,
       released: plan.released.length,
+      ...policyViewOf(plan.target.configuration, plan.withheld),
       existing: existing.get(plan.target.id) ?? null,
       lines: lines[at] ?? [],
     })),

@@ -139,6 +139,10 @@ export const explainedTarget = z.object({
     z.object({ id: z.string(), kind: z.enum(HOLD_KINDS), state: z.enum(['open', 'approved', 'rejected']) }),
   ),
   failure: z.string().nullable(),
+  withheld: z
+    .object({ policy: z.enum(['upsert-only', 'create-only']), change: z.enum(['update', 'delete']) })
+    .optional()
+    .describe("Change that the target's policy withheld in the last plan; absent without one"),
   way,
 });
 /** Reason why a target shows or does not show the appointment. */

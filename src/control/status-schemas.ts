@@ -22,6 +22,7 @@ import {
 } from '../model/state-schemas.ts';
 import { LINKS_COUNT } from '../model/sync-state.ts';
 import { type TriggerStatus, triggerStatus } from '../model/triggers.ts';
+import { writePolicyView } from '../model/write-policy.ts';
 import type { RunReport } from '../state/runs.ts';
 import type { TargetFailure } from '../state/target-record.ts';
 
@@ -111,6 +112,7 @@ export const targetStatus = z.object({
   nextTryAt: instant.nullable().describe('Time of the next attempt, if the target backs off or is stopped'),
   calendarReplacedAt: instant.nullable().describe('Time when a new calendar replaced a deleted calendar'),
   policy: driftPolicy,
+  writePolicy: writePolicyView.optional(),
   drift: drift.nullable(),
   isDriftUnrepaired: z.boolean().describe('True if manual changes wait for an administrator'),
   notifications,

@@ -1,8 +1,12 @@
 import { MEBIBYTE } from '../http/client.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { type Message, message } from '../messages/message.ts';
+import type { Link } from '../model/operations.ts';
 import type { StorageUse } from '../model/state-schemas.ts';
+import type { Instant } from '../model/time.ts';
+import type { WritePolicyView } from '../model/write-policy.ts';
 import type { StoredSubscription, TargetSubscriptions } from '../state/subscriptions.ts';
+import { policyViewOf, type StoredWithheld, withheldIn } from '../sync/policy.ts';
 import type { NotificationStatus } from './status-schemas.ts';
 
 /** Meaning and remedy of the durability `unsupported`. */
@@ -10,6 +14,22 @@ export const DURABILITY_UNSUPPORTED = {
   sentence: message('wait-aof-unsupported'),
   remedy: message('wait-aof-unsupported.remedy'),
 };
+
+/** Returns the effect of a target's policy in the last plan. @param drifted links of the target with a manual change */
+export function effectOfPolicy(
+  target: Pick<OpenTarget, 'configuration'>,
+  record: StoredWithheld,
+  drifted: readonly Link[] = [],
+): { writePolicy?: WritePolicyView } {
+  const removed = new Set(drifted.flatMap(({ recordId, drift }) => (drift === 'removed' ? [recordId] : [])));
+  const { notRemoved, notUpdated } = withheldIn(target, record);
+  return policyViewOf(target.configuration, { notRemoved: notRemoved.filter((id) => !removed.has(id)), notUpdated });
+}
+
+/** Returns the later of two instants; null without any. */
+export function later(one: Instant | null, other: Instant | null): Instant | null {
+  return one === null || other === null ? (one ?? other) : Math.max(one, other);
+}
 
 /** @param subscriptions of the whole tenant, because targets on one calendar share a subscription */
 export function notificationStatus(

@@ -14,6 +14,7 @@ import { FEED_CONNECTOR } from '../state/feeds.ts';
 import type { RunReport } from '../state/runs.ts';
 import { DAMAGED } from '../state/sealing.ts';
 import type { StoredTarget, TargetFailure } from '../state/targets.ts';
+import { auditRules } from '../sync/policy.ts';
 import { unacceptedDrift } from '../sync/restorations.ts';
 import { withoutFuture } from './as-of.ts';
 import { damagedOf } from './damage.ts';
@@ -31,7 +32,7 @@ import type {
   TargetStatus,
   TenantStatus,
 } from './status-schemas.ts';
-import { notificationStatus } from './status-view.ts';
+import { effectOfPolicy, later, notificationStatus } from './status-view.ts';
 
 /** Sync and health by reason. */
 const SYNC_HEALTH: Readonly<Record<TargetReason, SyncHealth>> = {
@@ -272,9 +273,9 @@ export async function targetStatus(
   const isPart = target.stream === 'appointments' && lastRun?.snapshot?.completeness === 'partial';
   const isSkipped = lastRun !== null && !lastRun.targets.some((run) => run.target === target.id);
   const readFailed = isPart || (isSkipped && !isAwaiting(tenant, target, lastRun, record));
-  const policy = target.configuration.audit.drift;
+  const { drift: policy } = auditRules(target.configuration);
   const drift = record.drift === null ? null : { ...record.drift, ...(await countDrift(tenant, target, driftedLinks)) };
-  const differing = policy === 'keep' ? 0 : unacceptedDrift(driftedLinks, holds, target.id).length;
+  const differing = policy === 'keep' ? 0 : unacceptedDrift(driftedLinks, holds, target, record).length;
   const drifted = differing > 0 && (policy === 'report' || (drift?.churning ?? 0) > 0);
   const { plannedAsOf, unconfirmed } = record;
   const waiting = counts.pending + differing + unconfirmed;
@@ -310,7 +311,7 @@ export async function targetStatus(
     oldestPendingAt,
     unconfirmed,
     ...{ failure, nextTryAt, outage: record.outage, calendarReplacedAt: record.replacedAt },
-    ...{ policy, drift, isDriftUnrepaired: drifted },
+    ...{ policy, drift, isDriftUnrepaired: drifted, ...effectOfPolicy(target, record, driftedLinks) },
     ...(target.configuration.connector === FEED_CONNECTOR && { feed: await tenant.feeds.access(target.id) }),
     notifications: notificationStatus(tenant, target, record.container, subscriptions),
     ...{ created, updated, deleted, adopted, ambiguous, dropsMarks: record.readBack?.marks === 'dropped' },
@@ -325,10 +326,6 @@ function isAwaiting(
   { lastPlannedAt }: StoredTarget,
 ): boolean {
   return awaiting.includes(id) && (lastPlannedAt ?? -Infinity) >= clock() - planLifeMs;
-}
-
-function later(one: Instant | null, other: Instant | null): Instant | null {
-  return one === null || other === null ? (one ?? other) : Math.max(one, other);
 }
 
 /** Returns whether the target has never been in sync, or with gaps never had an empty queue. @param waiting changes on their way */

@@ -12,6 +12,7 @@ import type { PartialReason } from '../model/snapshots.ts';
 import { DAY_MS, type Instant, offsetMs, type TimeWindow, upcoming } from '../model/time.ts';
 import { restoring } from '../sync/diff.ts';
 import { windowOf } from '../sync/mapping-sources.ts';
+import { auditRules, withheldIn } from '../sync/policy.ts';
 import { compareWeek, recordOf, type WeekDifference, type WeekEntry } from '../sync/week.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import { type EventDecisionSource, eventDecision, NO_DIRECTORY, pagesOf } from './target-objects.ts';
@@ -30,7 +31,7 @@ export type WeekTime =
  * (`churning`), no writes occur (`paused`), or an administrator must decide (`person`).
  */
 export type WeekNext =
-  | { step: 'next-cycle' | 'paused' | 'churning' | 'person' }
+  | { step: 'next-cycle' | 'paused' | 'churning' | 'person' | 'policy' }
   | { step: 'waits'; nextTryAt: Instant | null; failing: string | null }
   | { step: 'held'; hold: string }
   | { step: 'stays'; policy: 'keep' | 'report' };
@@ -281,14 +282,17 @@ async function withNext(
   target: OpenTarget,
   entries: readonly WeekEntry[],
 ): Promise<{ entry: WeekEntry; next: WeekNext | null }[]> {
-  const { audit } = target.configuration;
+  const audit = auditRules(target.configuration);
   const holds = (await tenant.holds.list()).filter((hold) => hold.target === target.id && hold.state === 'open');
   const restores = restoring(audit, await tenant.targetStore.restorations(target.id, tenant.clock()));
+  const { notRemoved, notUpdated } = withheldIn(target, await tenant.targetStore.read(target.id));
+  const withheld = new Set([...notRemoved, ...notUpdated]);
   const isPaused = tenant.configuration.paused || target.configuration.paused;
   return Promise.all(
     entries.map(async (entry) => {
       if (entry.difference === null) return { entry, next: null };
       if (isPaused) return { entry, next: { step: 'paused' } };
+      if (entry.record !== null && withheld.has(entry.record)) return { entry, next: { step: 'policy' } };
       const pending = entry.record === null ? null : await tenant.outbox.pendingOf(target.id, entry.record);
       return { entry, next: nextOf(entry, { holds, pending, policy: audit.drift, restores, now: tenant.clock() }) };
     }),

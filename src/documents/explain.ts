@@ -125,7 +125,7 @@ function blockOf({ decision, failure, holds }: TargetExplanation, language: Lang
 }
 
 function comparedStep({ tenant }: Explanation, target: TargetExplanation, language: Language): DocumentStep {
-  const { way, holds, decision } = target;
+  const { way, holds, decision, withheld } = target;
   const { compared } = way;
   const words = EXPLAIN[language];
   const held = holds.map(({ id, kind, state }) => [
@@ -142,7 +142,13 @@ function comparedStep({ tenant }: Explanation, target: TargetExplanation, langua
     lines: [
       compared.at === null ? words.never : COMPARISONS[language][compared.found],
       compared.fields.length > 0 && words.fields(fieldNames(compared.fields, language)),
-      compared.found === 'newer' && decision.shown && blockOf(target, language) === null && words.nextCycle,
+      withheld?.change === 'update' && words.notUpdatedBy(withheld.policy),
+      withheld?.change === 'delete' && words.notRemovedBy(withheld.policy),
+      compared.found === 'newer' &&
+        withheld === undefined &&
+        decision.shown &&
+        blockOf(target, language) === null &&
+        words.nextCycle,
       ...held,
     ],
   };

@@ -1,6 +1,7 @@
 import { type Language, render } from '../messages/message.ts';
 import type { PlanLine, PlanLineView, PlanView, StoredPlan, TargetPlanView } from '../model/plan-view.ts';
 import { sentenceOfRemark } from '../model/snapshots.ts';
+import { policySentence } from '../model/write-policy.ts';
 import {
   type Block,
   code,
@@ -47,7 +48,7 @@ export function planDocument(plan: PlanView | StoredPlan, language: Language): D
 
 function targetSection(tenant: string, target: TargetPlanView, language: Language): Block {
   const words = PLAN[language];
-  const { lines, unchanged, waiting, failing, released } = target;
+  const { lines, unchanged, waiting, failing, released, writePolicy } = target;
   const count = (guardResult: PlanLine['decision'], operation?: PlanLine['operation']) =>
     lines.filter((line) => line.decision === guardResult && (operation === undefined || line.operation === operation))
       .length;
@@ -71,6 +72,7 @@ function targetSection(tenant: string, target: TargetPlanView, language: Languag
     sideText: target.calendar,
     blocks: [
       paragraph(summary.join(' · ')),
+      ...(writePolicy === undefined ? [] : [paragraph(render(policySentence(writePolicy), language))]),
       ...existingContacts(target, language),
       ...nextCommands(tenant, target, language),
       ...(lines.length === 0 ? [] : [linesTable(tenant, target, language)]),

@@ -46,22 +46,32 @@ export type Questioner = Pick<OpenTenant, 'log' | 'random' | 'missedForMs' | 'el
   holds: Pick<OpenTenant['holds'], 'list'>;
 };
 
+/** Records of a target that a hold or its policy decides about. */
+type Decided = Pick<Hold, 'target' | 'kind' | 'state' | 'recordIds'>;
+
+/** Absent records by target, all of one stream. */
+interface Missed {
+  missing: ReadonlyMap<string, readonly string[]>;
+  misses: Misses;
+  /** Records whose objects remain because of the policies of targets. */
+  notRemoved?: readonly Decided[];
+}
+
 /**
  * Fetches records missing from a complete snapshot individually. A gone record is confirmed if a read at least `missedForMs` earlier missed
  * the record too, and if no fetched record proves the list incomplete. Only a few records held in every affected target are fetched. The
  * other records are fetched in random order, target by target, so that every target progresses.
- * @param missing absent records by target, all of one stream
  */
 export async function confirmAbsence<Source extends { id: string }>(
   tenant: Questioner,
-  { missing, misses: { missedSince, readAt } }: { missing: ReadonlyMap<string, readonly string[]>; misses: Misses },
+  { missing, misses: { missedSince, readAt }, notRemoved = [] }: Missed,
   { readAlone, belongsOnList }: SingleReads<Source>,
   signal: AbortSignal,
 ): Promise<Confirmation<Source>> {
   const candidates = new Set([...missing.values()].flat());
   const confirmation = nothingMissing<Source>();
   if (candidates.size === 0) return confirmation;
-  const { present, approved } = await decidedWhereverMissing(tenant, missing);
+  const { present, approved } = await decidedWhereverMissing(missing, [...(await tenant.holds.list()), ...notRemoved]);
   const isDue = (id: string) => approved.has(id) || isLongAgo(missedSince.get(id));
   const isLongAgo = (missedAt: Instant | undefined) =>
     missedAt !== undefined && tenant.elapsedBetween(missedAt, readAt) >= tenant.missedForMs;
@@ -154,9 +164,8 @@ async function lookAtHeld<Source extends { id: string }>(
  * Returns absent records held or rejected in each affected target, and records approved in each affected target. A hold applies only to its
  * own target; another target would lose its object without a check.
  */
-async function decidedWhereverMissing(tenant: Questioner, missing: ReadonlyMap<string, readonly string[]>) {
-  const holds = await tenant.holds.list();
-  const everywhere = (speaks: (hold: Hold) => boolean) => {
+function decidedWhereverMissing(missing: Missed['missing'], holds: readonly Decided[]) {
+  const everywhere = (speaks: (hold: Decided) => boolean) => {
     const named = new Set<string>();
     const unnamed = new Set<string>();
     for (const [target, recordIds] of missing) {
@@ -226,7 +235,9 @@ export async function confirmAll(
     if (asked.length === 0) return nothingMissing<Source>();
     const before = await missesBefore(targetStore, clinicReading, stream);
     const reads = { readAlone, belongsOnList: (record: Source) => belongs(record, before.readAt) };
-    return confirmAbsence(tenant, { missing: new Map(asked), misses: before }, reads, signal);
+    const asking = asked.flatMap(([target]) => targets.get(target) ?? []);
+    const notRemoved = await Promise.all(asking.map((target) => notRemovedByPolicy(tenant, target)));
+    return confirmAbsence(tenant, { missing: new Map(asked), misses: before, notRemoved }, reads, signal);
   }
   const withDoctors = usesDoctors(targets.values());
   const readInvoice = (id: string, reading: AbortSignal) => clinic.readInvoice(id, { withDoctors }, reading);
@@ -248,6 +259,16 @@ export async function confirmAll(
     patients: await confirm('patients', readPatient, patientBelongsOnList),
     invoices: await confirm('invoices', readInvoice, invoiceBelongsOnList),
   };
+}
+
+/** A record that left, but is kept by the target's policy, is fetched as seldom as one whose removal an operator rejected. */
+async function notRemovedByPolicy(
+  { targetStore }: Pick<OpenTenant, 'targetStore'>,
+  target: OpenTarget,
+): Promise<Decided> {
+  const recordIds =
+    target.configuration.policy === 'sync' ? [] : (await targetStore.read(target.id)).notRemovedByPolicy;
+  return { target: target.id, kind: 'vanished', state: 'rejected', recordIds };
 }
 
 /** Returns the read with incomplete lists marked as partial: the clinic still has records missing from the list. */

@@ -9,6 +9,7 @@ import type { Lease } from '../state/leases.ts';
 import type { StoredTarget } from '../state/targets.ts';
 import { type Audit, type AuditInput, audit } from '../sync/audit.ts';
 import { windowOf } from '../sync/mapping-sources.ts';
+import { auditRules } from '../sync/policy.ts';
 import { refusedThere } from '../sync/refusals.ts';
 import { findLinked, laneLease, openCalendar, recordFailure, recordHostRecovery, recordUnlocated } from './lanes.ts';
 import { removeAll } from './late-writes.ts';
@@ -112,7 +113,7 @@ const MOST_COPIES = 1_000;
 /** Returns whether a cycle must follow an audit: an object must be restored, or planned for the first time. */
 export function asksForPlan({ configuration }: OpenTarget, report: DriftReport): boolean {
   const { edited, removed, churning, unlinked, overwritten = 0, calendarReplaced } = report;
-  const toRestore = configuration.audit.drift === 'repair' ? edited + removed - churning : 0;
+  const toRestore = auditRules(configuration).drift === 'repair' ? edited + removed - churning : 0;
   return calendarReplaced === true || toRestore + unlinked + overwritten > 0;
 }
 
@@ -301,7 +302,8 @@ async function compareWithTarget(
 
 /**
  * Removes further objects with the marks of a record: after a client renamed an object and the daemon wrote the old name again, after a
- * restore from a bin, or after an event was copied, or moved away and back. No approval is required, since no record loses its object.
+ * restore from a bin, or after an event was copied, or moved away and back. No approval is required, since no record loses its object. A
+ * policy without removals keeps them.
  * @returns number of removed objects
  */
 async function removeDuplicates(
@@ -310,8 +312,8 @@ async function removeDuplicates(
   { surplus }: Audit,
   signal: AbortSignal,
 ): Promise<number> {
-  const { supports, identity, id } = target;
-  if (!supports.duplicatesAreOurs || surplus.length === 0) return 0;
+  const { configuration, supports, identity, id } = target;
+  if (configuration.policy !== 'sync' || !supports.duplicatesAreOurs || surplus.length === 0) return 0;
   const deletions = surplus.map(({ recordId, idAttempt, versionTag, remoteId, revision = 0 }) => {
     const key = identity.key(recordId, idAttempt);
     return { kind: 'delete', recordId, key, revision, versionTag, remoteId, isDuplicate: true } as const;
@@ -336,7 +338,7 @@ async function storeAudit(
   lane: Lease,
 ): Promise<DriftReport> {
   const { edited, removed, touched, changed, unlinked, checked, drifted, overwritten, unmarked, unreadable } = found;
-  if (target.configuration.audit.drift === 'repair' && touched.length > 0) {
+  if (auditRules(target.configuration).drift === 'repair' && touched.length > 0) {
     const ids = touched.map(({ recordId }) => recordId);
     await tenant.targetStore.countRestorations(target.id, ids, tenant.clock());
   }

@@ -92,7 +92,8 @@ async function commitPlan(tenant: Committed, plan: TargetPlan, lease: Lease, run
   const plannedUnder = await tenant.configVersion.join();
   // Withheld changes of patients still differ as they did when links were rebuilt, so contents are not comparable yet.
   const compared = plan.held.people.length > 0 ? {} : { comparableUnder: plannedUnder };
-  if (plan.reach === 'whole') await tenant.targetStore.write(id, { lastPlannedAt: now, plannedUnder, ...compared });
+  if (plan.reach === 'whole')
+    await tenant.targetStore.write(id, { lastPlannedAt: now, plannedUnder, ...compared, ...withheldOf(plan) });
   // A read of two days cannot decide about earlier pending changes.
   else if (plan.waiting === 0) await tenant.targetStore.write(id, { lastPlannedAt: now });
   await tenant.outbox.abandon(id, plan.abandoned, lease);
@@ -100,6 +101,12 @@ async function commitPlan(tenant: Committed, plan: TargetPlan, lease: Lease, run
   await tenant.links.recordTimes(id, plan.timed, lease);
   const vanished = plan.passed.filter(({ reason }) => reason === 'vanished').map(({ recordId }) => recordId);
   await tenant.journal.unpin(id, [...vanished, ...plan.outlived]);
+}
+
+/** Returns the records with a withheld change for the state. A suspect read says nothing about them. */
+function withheldOf({ target, withheld, replaced }: TargetPlan) {
+  if (target.configuration.policy === 'sync' || replaced) return {};
+  return { notRemovedByPolicy: withheld.notRemoved, notUpdatedByPolicy: withheld.notUpdated };
 }
 
 /** Counts unapproved removals and restorations of the plan. Repeated removals of one record are counted each time. */

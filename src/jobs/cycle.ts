@@ -158,8 +158,18 @@ function isAtRest(target: OpenTarget, { clinicReading, gaps, summaries, holds, w
 
 /** Returns whether a plan has changes, holds, or pins. */
 function hasWork(plan: TargetPlan): boolean {
-  const { passed, held, refused, postponed, released, timed, abandoned, outlived } = plan;
-  const lists = [passed, ...Object.values(held), refused, postponed, released, timed, abandoned, outlived];
+  const { passed, held, refused, withheld, postponed, released, timed, abandoned, outlived } = plan;
+  const lists = [
+    passed,
+    ...Object.values(held),
+    ...Object.values(withheld),
+    refused,
+    postponed,
+    released,
+    timed,
+    abandoned,
+    outlived,
+  ];
   return (
     egressStopped(plan.omitted).length > 0 ||
     plan.omitted[TENANT_TOO_LARGE] !== undefined ||

@@ -13,6 +13,7 @@ import { indexByAgenda } from '../sync/agenda-index.ts';
 import type { ContactsInput, CycleInput, TargetInput } from '../sync/cycle-input.ts';
 import type { PatientHistory } from '../sync/derive.ts';
 import { listedIn, missingFrom, unusableIn } from '../sync/mapping-sources.ts';
+import { withheldIn } from '../sync/policy.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
 import { confirmAll, nextOutside, type Questioner, withProvedGaps } from './absence.ts';
 import { type ClinicReading, gapsConfirmed, gapsOf } from './clinic-reading.ts';
@@ -308,12 +309,15 @@ export async function inputOf(tenant: Stores, prepared: readonly PreparedInput[]
   const targets: TargetInput[] = [];
   for (const one of prepared) {
     const { id } = one.target;
-    const [{ firstRunApprovedAt, comparableUnder, refusedThere }, gone, restorations] = await Promise.all([
+    const [{ firstRunApprovedAt, comparableUnder, refusedThere, ...record }, gone, restorations] = await Promise.all([
       targetStore.read(id),
       targetStore.gone(id, now),
       restorationsOf(targetStore, one.target, now),
     ]);
-    targets.push({ ...one, stored: { firstRunApprovedAt, comparableUnder, refusedThere }, gone, restorations });
+    const { notRemoved, notUpdated } = withheldIn(one.target, record);
+    const withheldBefore = new Set([...notRemoved, ...notUpdated]);
+    const stored = { firstRunApprovedAt, comparableUnder, refusedThere, withheldBefore };
+    targets.push({ ...one, stored, gone, restorations });
   }
   const locale = { language: configuration.language, zone: configuration.zone };
   return {

@@ -15,6 +15,7 @@ import { adopt, namesOf } from '../sync/adopt.ts';
 import { currentLinkOf, fieldsByHand, withoutObject } from '../sync/audit.ts';
 import { type PushedState, restoring } from '../sync/diff.ts';
 import { neededBy, snapshotOf, streamsOf, windowOf } from '../sync/mapping-sources.ts';
+import { auditRules } from '../sync/policy.ts';
 import { refusedThere } from '../sync/refusals.ts';
 import { unacceptedDrift } from '../sync/restorations.ts';
 import type { ClinicReading } from './clinic-reading.ts';
@@ -347,16 +348,17 @@ export async function restorationsOf(
   { id, configuration }: Pick<OpenTarget, 'id' | 'configuration'>,
   now: Instant,
 ): Promise<ReadonlyMap<string, number>> {
-  return configuration.audit.drift === 'repair' ? targetStore.restorations(id, now) : new Map();
+  return auditRules(configuration).drift === 'repair' ? targetStore.restorations(id, now) : new Map();
 }
 
 /** Returns whether the target has drift that neither its policy accepts (`keep` accepts drift) nor an operator, by rejecting a hold. */
 export async function differsByHand(
-  { links, holds }: { links: Pick<LinkStore, 'drifted'>; holds: Pick<OpenTenant['holds'], 'list'> },
-  { id, configuration }: Pick<OpenTarget, 'id' | 'configuration'>,
+  { links, holds, targetStore }: Pick<OpenTenant, 'holds' | 'links' | 'targetStore'>,
+  target: Pick<OpenTarget, 'id' | 'configuration'>,
 ): Promise<boolean> {
-  const drifted = configuration.audit.drift === 'keep' ? [] : await links.drifted(id);
-  return drifted.length > 0 && unacceptedDrift(drifted, await holds.list(), id).length > 0;
+  const drifted = auditRules(target.configuration).drift === 'keep' ? [] : await links.drifted(target.id);
+  if (drifted.length === 0) return false;
+  return unacceptedDrift(drifted, await holds.list(), target, await targetStore.read(target.id)).length > 0;
 }
 
 /** Counts manual edits. */
@@ -365,9 +367,9 @@ export async function countDrift(
   target: OpenTarget,
   drifted: readonly Link[],
 ): Promise<DriftCounts> {
-  const restores = restoring(target.configuration.audit, await restorationsOf(targetStore, target, clock()));
-  const isRepaired = target.configuration.audit.drift === 'repair';
-  const churning = isRepaired ? drifted.filter(({ recordId }) => !restores(recordId)) : [];
+  const audit = auditRules(target.configuration);
+  const restores = restoring(audit, await restorationsOf(targetStore, target, clock()));
+  const churning = audit.drift === 'repair' ? drifted.filter(({ recordId }) => !restores(recordId)) : [];
   const edited = drifted.filter(({ drift }) => drift === 'edited');
   const byHand = (links: readonly Link[]) => links.flatMap((link) => fieldsByHand(link, target.identity));
   const fields: Record<string, number> = {};

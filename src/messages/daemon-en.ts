@@ -121,6 +121,8 @@ export const DAEMON_EN = {
     'delete the object in the CRM, let the user of the connection write the key property, then run: clinic-mirror sync <tenant>; if the CRM shows the object late, the daemon continues without help',
   'marks-dropped':
     'the server drops the marks of clinic-mirror; clinic-mirror recognises its objects by name, UID or key, so no action is required',
+  'write-policy':
+    'policy {name}: {notRemoved} objects remain although their records left the target, and {notUpdated} objects are not updated',
   'logins-lost': 'Redis lost its data, and with it the logins: a backup contains them',
   'restore-or.each': 'restore a backup, or run for each of these clinics: {command}',
   'configurations-differ':

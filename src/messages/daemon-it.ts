@@ -127,6 +127,8 @@ export const DAEMON_IT = {
     'eliminare l’oggetto nel CRM, permettere all’utente della connessione di scrivere la proprietà chiave, poi eseguire: clinic-mirror sync <tenant>; se il CRM mostra l’oggetto in ritardo, il demone continua da solo',
   'marks-dropped':
     'il server toglie i contrassegni di clinic-mirror; clinic-mirror riconosce i propri oggetti dal nome, dall’UID o dalla chiave, quindi non serve alcun intervento',
+  'write-policy':
+    'politica {name}: {notRemoved} oggetti restano anche se i loro record non appartengono più alla destinazione, e {notUpdated} oggetti non vengono aggiornati',
   'logins-lost': 'Redis ha perso i dati, e con essi gli accessi: un backup li contiene',
   'restore-or.each': 'ripristinare un backup, oppure eseguire per ognuna di queste cliniche: {command}',
   'configurations-differ':

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { ReadingRemark } from './run-schemas.ts';
 import { instant } from './schemas.ts';
 import type { Instant } from './time.ts';
+import type { WritePolicyView } from './write-policy.ts';
 
 /**
  * Value of a field, as far as an administrator may see it:
@@ -68,6 +69,8 @@ export interface TargetPlanView {
   /** Earlier changes in the queue. */
   waiting: number;
   released: number;
+  /** Absent for `sync`. */
+  writePolicy?: WritePolicyView;
   /** Before the first write to a CRM: foreign contacts, and patients that resemble one, or the code of a failed fetch. Otherwise null. */
   existing: { contacts: number; alike: number } | { unread: string } | null;
   lines: PlanLineView[];

@@ -170,6 +170,14 @@ const target = z.strictObject({
     .enum(['apply', 'plan'])
     .default('apply')
     .describe("`plan`: the first run waits for an operator's approval."),
+  policy: z
+    .enum(['sync', 'upsert-only', 'create-only'])
+    .default('sync')
+    .meta({
+      description:
+        'Changes that clinic-mirror may write. `sync`: all changes. `upsert-only`: objects are created and updated, never removed. `create-only`: objects are only created, and neither updated, removed nor repaired after manual changes. `status` and plans count the withheld changes. Erasures of forgotten patients are always written.',
+      examples: ['upsert-only'],
+    }),
   guard: guardOverrides,
   formerly: name
     .optional()

@@ -212,6 +212,9 @@ export interface StoredTarget {
   ambiguous: number;
   /** Ids of records with a second object at that time, for example a user's copy; at most a thousand. */
   copies: readonly string[];
+  /** Ids of records whose objects remain, or are not updated, because of the target's policy at the last plan. */
+  notRemovedByPolicy: readonly string[];
+  notUpdatedByPolicy: readonly string[];
   /** Contacts with a refusal set in the CRM, at that time. */
   refusedThere: RefusedThere;
   /** First write to the present container, as read back; null before, and for a CRM that checks its key itself. */
@@ -292,10 +295,17 @@ export function recordOf(fields: StoredFields, proof: TargetProof | null, contex
   };
 }
 
+/** Names of the fields with a list of records. */
+export const RECORD_LISTS = ['copies', 'notRemovedByPolicy', 'notUpdatedByPolicy'] as const;
+type RecordList = (typeof RECORD_LISTS)[number];
+
 /** Returns the lists of records in a target's fields. */
-export function recordListsIn(fields: StoredFields): Pick<StoredTarget, 'copies' | 'refusedThere'> {
+export function recordListsIn(fields: StoredFields): Pick<StoredTarget, RecordList | 'refusedThere'> {
+  const list = (name: RecordList) => (fields[name] === undefined ? [] : (JSON.parse(fields[name]) as string[]));
   return {
-    copies: fields.copies === undefined ? [] : (JSON.parse(fields.copies) as string[]),
+    copies: list('copies'),
+    notRemovedByPolicy: list('notRemovedByPolicy'),
+    notUpdatedByPolicy: list('notUpdatedByPolicy'),
     refusedThere: fields.refusedThere === undefined ? {} : (JSON.parse(fields.refusedThere) as RefusedThere),
   };
 }

@@ -14,6 +14,7 @@ import {
   goneOnDays,
   goneSince,
   openTargetProofs,
+  RECORD_LISTS,
   recordListsIn,
   recordOf,
   type StoredFields,
@@ -247,15 +248,17 @@ function openTallies(redis: RedisClient, tenant: string, sealer: Sealer): Tallie
 
 /** Removes records from the lists of a target's record. */
 async function eraseFromLists(redis: RedisClient, key: string, recordIds: ReadonlySet<string>): Promise<number> {
-  const { copies, refusedThere } = recordListsIn(await redis.hgetall(key));
-  const erased = [...copies, ...Object.values(refusedThere).flat()].filter((id) => recordIds.has(id)).length;
+  const { refusedThere, ...lists } = recordListsIn(await redis.hgetall(key));
+  const erased = [...Object.values(lists).flat(), ...Object.values(refusedThere).flat()].filter((id) =>
+    recordIds.has(id),
+  ).length;
   if (erased === 0) return 0;
   const without = (ids: readonly string[]) => ids.filter((id) => !recordIds.has(id));
   const refused = Object.entries(refusedThere).map(([property, ids]) => [property, without(ids)]);
-  const remaining = { copies: without(copies), refusedThere: Object.fromEntries(refused) };
+  const remaining = RECORD_LISTS.map((name) => [name, JSON.stringify(without(lists[name]))] as const);
   await redis.hset(key, {
-    copies: JSON.stringify(remaining.copies),
-    refusedThere: JSON.stringify(remaining.refusedThere),
+    ...Object.fromEntries(remaining),
+    refusedThere: JSON.stringify(Object.fromEntries(refused)),
   });
   return erased;
 }

@@ -119,6 +119,8 @@ export interface TargetInput extends ContactsInput {
     /** Number of the configuration under which contents were last comparable; null if links were rebuilt since. */
     comparableUnder: number | null;
     refusedThere: RefusedThere;
+    /** Records with a change that the policy withheld in the last plan. */
+    withheldBefore: ReadonlySet<string>;
   };
   /** Recent removals from the target. */
   gone: GuardInput['gone'];

@@ -7,6 +7,14 @@ import type { CycleInput, Planning, TargetInput, TargetSetup } from './cycle-inp
 import { type Diff, type PushedState, restoring } from './diff.ts';
 import { deletionClass, guard } from './guard.ts';
 import { beginningIn, listedIn, snapshotOf, tombstonesIn, windowOf, windowRead } from './mapping-sources.ts';
+import {
+  auditRules,
+  type JudgedByPolicy,
+  judgeByPolicy,
+  POLICY_CODES,
+  type WithheldByPolicy,
+  withoutForbidden,
+} from './policy.ts';
 import { checkReading, type ReadingCheck, replacesNearlyAll } from './replaced.ts';
 import { weighRestorations } from './restorations.ts';
 import { NONE_HELD, type TargetPlan } from './target-plan.ts';
@@ -27,7 +35,8 @@ export function* planTarget(
   const view = yield* viewOf(input, cycle, contacts);
   const absent = absentOf(input, cycle);
   const compared = yield* compare(input, cycle, { view, absent, window });
-  const { difference, stopped, ...omitted } = compared;
+  const { difference, stopped, judged, ...omitted } = compared;
+  const { permitted } = judged;
   const holds = cycle.holds.filter((hold) => hold.target === target.id);
   // A read of two days proves nothing about later days.
   const isWhole = clinicReading.reach === 'whole';
@@ -36,9 +45,12 @@ export function* planTarget(
     openHolds: new Set(holds.filter(({ state }) => state === 'open').map(({ kind }) => kind)),
     released: isWhole ? difference.released : [],
     timed: difference.timed,
-    abandoned: isWhole
-      ? [...findAbandoned(state.pending.values(), knowledgeOf(input, cycle, view)), ...stopped]
-      : stopped,
+    abandoned: [
+      ...(isWhole ? findAbandoned(state.pending.values(), knowledgeOf(input, cycle, view)) : []),
+      ...stopped,
+      ...judged.abandoned,
+    ],
+    withheld: judged.withheld,
     reach: clinicReading.reach,
     waiting: state.pending.size,
     outlived: target.stream === 'appointments' ? outlivedOf(confirmations, pinned, window) : [],
@@ -47,23 +59,23 @@ export function* planTarget(
     unusable: view.unusable,
     unchanged: difference.unchanged,
     unsettled: difference.unsettled,
-    backlog: countOtherPending(state, difference.changes),
+    backlog: countOtherPending(withoutForbidden(target.configuration.policy, state), permitted),
     linkCount: state.links.size,
     reading: null,
   };
   if (target.configuration.firstRun === 'plan' && stored.firstRunApprovedAt === null) {
     const refused = holds.some(({ kind, state }) => kind === 'first-run' && state === 'rejected');
-    return { ...base, ...withheldWhole('first-run', difference.changes, refused) };
+    return { ...base, ...withheldWhole('first-run', permitted, refused) };
   }
   const reading = readingOf(input, cycle, { changes: difference.changes, holds });
   if (reading.decided !== 'approved' && replacesNearlyAll([reading.records])) {
     const isRefused = reading.decided === 'rejected';
-    const withheld = withheldWhole('replaced', difference.changes, isRefused);
+    const withheld = withheldWhole('replaced', permitted, isRefused);
     return withholdPeople(input, cycle, holds, { ...base, ...withheld, replaced: true, reading });
   }
   const off = new Set(tombstonesOf(target, cycle));
   const speaksOf = (recordId: string) => view.shows(recordId) || absent.has(recordId) || off.has(recordId);
-  const guardResult = guarded(input, cycle, { difference, holds, speaksOf });
+  const guardResult = guarded(input, cycle, { difference: { ...difference, changes: permitted }, holds, speaksOf });
   const abandoned = target.crm === null ? base.abandoned : [...base.abandoned, ...overtaken(guardResult, state)];
   return withholdPeople(input, cycle, holds, { ...base, ...guardResult, abandoned, reading });
 }
@@ -81,6 +93,7 @@ interface Compared extends Pick<TargetPlan, 'omitted' | 'omittedRecords'> {
   difference: Diff;
   /** Records whose pending writes must be abandoned. */
   stopped: string[];
+  judged: JudgedByPolicy;
 }
 
 function* compare(
@@ -91,13 +104,14 @@ function* compare(
   const excluded: Record<string, number> = {};
   const excludedRecords = new Map<string, string>();
   const stopped: string[] = [];
+  const { policy } = target.configuration;
   const difference = yield* view.compare({
     vanished: absent,
     tombstones: tombstonesOf(target, cycle),
     window,
-    restores: restoring(target.configuration.audit, restorations),
+    restores: restoring(auditRules(target.configuration), restorations),
     identity: target.identity,
-    state: withoutWaitingPeople(target, cycle, state),
+    state: withoutForbidden(policy, withoutWaitingPeople(target, cycle, state)),
     onOmitted(recordId, code) {
       excluded[code] = (excluded[code] ?? 0) + 1;
       const isWritten = state.links.has(recordId) || state.pending.has(recordId);
@@ -107,7 +121,18 @@ function* compare(
   });
   const passedOver = view.countPassedOver(window);
   if (passedOver > 0) excluded.agenda = (excluded.agenda ?? 0) + passedOver;
-  return { difference, stopped, omitted: excluded, omittedRecords: excludedRecords };
+  const judged = judgeByPolicy(policy, difference.changes, state);
+  countWithheld(judged.withheld, excluded, excludedRecords);
+  return { difference, stopped, judged, omitted: excluded, omittedRecords: excludedRecords };
+}
+
+/** Counts records with a withheld change as omitted. */
+function countWithheld(withheld: WithheldByPolicy, counts: Record<string, number>, records: Map<string, string>): void {
+  for (const name of ['notRemoved', 'notUpdated'] as const) {
+    const ids = withheld[name];
+    if (ids.length > 0) counts[POLICY_CODES[name]] = ids.length;
+    for (const recordId of ids) records.set(recordId, POLICY_CODES[name]);
+  }
 }
 
 /** Returns records of the target's stream that a list reports only as cancelled or deleted. */
@@ -141,12 +166,14 @@ function readingOf(
   { changes, holds }: { changes: readonly PlannedChange[]; holds: readonly Hold[] },
 ): ReadingCheck {
   const snapshot = snapshotOf(clinicReading, target);
-  const isListed = snapshot === null ? () => false : listedIn(snapshot);
-  const startOf = (id: string) => beginningIn(clinicReading, target, id);
-  const { comparableUnder } = stored;
+  const { comparableUnder, withheldBefore } = stored;
+  // Objects that an earlier plan left outdated say nothing about this read.
+  const shows = snapshot === null ? () => false : listedIn(snapshot);
+  const isListed = (id: string) => withheldBefore.has(id) || shows(id);
+  const startOf = (id: string) => (withheldBefore.has(id) ? null : beginningIn(clinicReading, target, id));
   const window = windowRead(target, clinicReading);
   return checkReading(target, {
-    changes,
+    changes: changes.filter(({ recordId }) => !withheldBefore.has(recordId)),
     state,
     window,
     isListed,
@@ -208,7 +235,10 @@ function guarded(input: TargetInput, { confirmations }: CycleInput, { difference
       kind !== 'people' && kind !== 'manual-changes' && (kind !== 'replaced' || state === 'approved'),
   );
   const released = new Set(difference.released);
-  const stillHeld = heldRemovals(holds, state).filter(({ recordId }) => !speaksOf(recordId) && !released.has(recordId));
+  const { policy } = target.configuration;
+  const stillHeld = judgeByPolicy(policy, heldRemovals(holds, state), state).permitted.filter(
+    ({ recordId }) => !speaksOf(recordId) && !released.has(recordId),
+  );
   const decided = (wanted: Hold['state']) =>
     new Set(holds.filter((hold) => hold.state === wanted).flatMap((hold) => hold.recordIds));
   const approved = decided('approved');

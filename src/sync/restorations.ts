@@ -1,7 +1,9 @@
 import type { Link } from '../model/operations.ts';
 import type { Hold, PlannedChange } from '../model/plan.ts';
+import type { TargetConfiguration } from '../settings/configuration.ts';
 import type { PushedState } from './diff.ts';
 import { type DeletionLimit, exceeds, isHalf } from './guard.ts';
+import { type StoredWithheld, withheldIn } from './policy.ts';
 
 /** Kind of the holds that keep back restorations. */
 const KIND = 'manual-changes' satisfies Hold['kind'];
@@ -61,10 +63,21 @@ export function weighRestorations(input: RestorationInput): WeighedRestorations 
   };
 }
 
-/** Returns the drift of a target without removed objects that an operator decided not to restore. */
-export function unacceptedDrift(drifted: readonly Link[], holds: readonly Hold[], target: string): Link[] {
-  const rejected = rejectedIn(holds.filter((hold) => hold.target === target));
-  return drifted.filter(({ recordId, drift }) => drift !== 'removed' || !rejected.has(recordId));
+/**
+ * Returns the drift of a target without removed objects that an operator decided not to restore, and without objects that only its policy
+ * keeps.
+ */
+export function unacceptedDrift(
+  drifted: readonly Link[],
+  holds: readonly Hold[],
+  target: { id: string; configuration: Pick<TargetConfiguration, 'policy'> },
+  record: StoredWithheld,
+): Link[] {
+  const rejected = rejectedIn(holds.filter((hold) => hold.target === target.id));
+  const notRemoved = new Set(withheldIn(target, record).notRemoved);
+  return drifted.filter(
+    ({ recordId, drift }) => !notRemoved.has(recordId) && (drift !== 'removed' || !rejected.has(recordId)),
+  );
 }
 
 function rejectedIn(holds: readonly Hold[]): Set<string> {

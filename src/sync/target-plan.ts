@@ -1,6 +1,7 @@
 import type { Hold, PlannedChange, TargetHoldKind } from '../model/plan.ts';
 import type { Reach, TargetSetup } from './cycle-input.ts';
 import type { TimedLink } from './diff.ts';
+import { NOTHING_WITHHELD, type WithheldByPolicy } from './policy.ts';
 import type { ReadingCheck } from './replaced.ts';
 
 /** One cycle's plan for one target. */
@@ -16,6 +17,8 @@ export interface TargetPlan {
   held: Readonly<Record<TargetHoldKind, PlannedChange[]>>;
   /** Deletions that an administrator rejected. */
   refused: PlannedChange[];
+  /** Changes that the target's policy withholds. */
+  withheld: WithheldByPolicy;
   /** Removals of absent records without enough evidence. */
   postponed: PlannedChange[];
   /** The read replaces nearly everything: no target of the stream receives changes. */
@@ -72,6 +75,7 @@ export const NOTHING_PLANNED = {
     approved: new Set<string>(),
     restoring: new Set<string>(),
     held: NONE_HELD,
+    withheld: NOTHING_WITHHELD,
     reading: null,
   },
   ...{ passed: [], refused: [], postponed: [], released: [], timed: [], abandoned: [], outlived: [] },

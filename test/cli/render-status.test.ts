@@ -212,6 +212,13 @@ describe('one clinic', () => {
     );
   });
 
+  test('counts the changes that the policy of a target withholds', () => {
+    const writePolicy = { name: 'create-only', notRemoved: 3, notUpdated: 2 } as const;
+    const text = shown({ targets: [targetOf(null, { writePolicy })] }).replace(/\s+/g, ' ');
+    expect(text).toContain('room: policy create-only: 3 objects remain although their records left the target, and 2 ');
+    expect(shown({ targets: [targetOf(null)] })).not.toContain('policy');
+  });
+
   test('shows a configuration that is older than a process, or newer than the last cycle', () => {
     const configuration = { number: 2, isOurs: false, supersededAt: NOW };
     expect(shown({ configuration })).toMatch(/configuration-superseded: .* these files differ from the last cycle/);

@@ -32,6 +32,7 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
     'upcomingReminders',
     'requireTenant',
     'storageText',
+    'effectOfPolicy',
     'does',
     'createMetrics',
     'examine',

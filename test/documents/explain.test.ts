@@ -60,6 +60,15 @@ test('an id that neither the clinic nor a target knows is told first, and no oth
   expect(first({ ...never, pending: PENDING }, { state: 'absent' })).not.toContain(words.nobodyKnows);
 });
 
+test('a change that the policy withholds is named in the comparison, instead of the next cycle', () => {
+  const compared = (language: 'en' | 'it', change: 'update' | 'delete') =>
+    textOf(stepsOf({ ...comparedAs('newer'), withheld: { policy: 'create-only', change } }, {}, language)[2]);
+  expect(compared('en', 'delete')).toContain('not removed: policy create-only');
+  expect(compared('en', 'update')).toContain('not updated: policy create-only');
+  expect(compared('en', 'update')).not.toContain(words.nextCycle);
+  expect(compared('it', 'delete')).toContain('non tolto: politica create-only');
+});
+
 describe('reading', () => {
   test('is done if the appointment is present or absent in the clinic, and stopped if that is unknown', () => {
     const stateOf = (source: Explanation['source']) => statesOf({}, { source })[0];

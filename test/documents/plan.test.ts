@@ -39,6 +39,14 @@ const tableOf = (...lines: PlanLineView[]) => {
 };
 
 describe('a plan', () => {
+  test('counts the changes that the policy of a target withholds, in both languages', () => {
+    const writePolicy = { name: 'upsert-only', notRemoved: 3, notUpdated: 0 } as const;
+    expect(textOf(sectionOf({ writePolicy }))).toContain('policy upsert-only: 3 objects remain');
+    expect(textOf(sectionOf({}))).not.toContain('policy');
+    const italian = planDocument({ ...PLANNED, targets: [{ ...TARGET, writePolicy }] }, 'it');
+    expect(textOf(italian)).toContain('politica upsert-only: 3 oggetti restano');
+  });
+
   test('names its sources first, and the unreadable ones', () => {
     const [facts] = planDocument(
       {

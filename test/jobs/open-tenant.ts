@@ -220,6 +220,7 @@ function targetConfiguration(id: string): TargetConfiguration {
     statuses: SHOWN,
     ...NOTHING_MORE,
     free: [],
+    policy: 'sync',
     firstRun: 'apply',
     guard: {
       vanished: { share: 0.2, count: 10 },

@@ -33,6 +33,7 @@ describe('a valid configuration', () => {
       },
       audit: { drift: 'repair', rewritesPerDay: 10, changesEverySeconds: 300 },
       paused: false,
+      policy: 'sync',
       settings: { calendar: 'a', color: 'blue' },
     });
   });

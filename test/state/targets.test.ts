@@ -40,6 +40,8 @@ const UNTOUCHED: StoredTarget = {
   overtaken: 0,
   ambiguous: 0,
   copies: [],
+  notRemovedByPolicy: [],
+  notUpdatedByPolicy: [],
   refusedThere: {},
   readBack: null,
 };

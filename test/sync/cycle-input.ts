@@ -250,7 +250,12 @@ function assembled(choice: CycleChoice, world: World, states: ReadonlyMap<string
     const isUnworked = choice.isUnworked && target.id === 'worked';
     return {
       ...{ target: isUnworked ? withoutMapping(target) : target, state, pinned, absent, missing: absent },
-      stored: { firstRunApprovedAt: null, comparableUnder: choice.comparableUnder, refusedThere: {} },
+      stored: {
+        firstRunApprovedAt: null,
+        comparableUnder: choice.comparableUnder,
+        refusedThere: {},
+        withheldBefore: new Set(),
+      },
       gone: { hour: { ...NONE_GONE, vanished: 1 }, week: { ...NONE_GONE, vanished: 2, released: 3 } },
       restorations: new Map([...state.links.keys()].map((id) => [id, choice.restored])),
     };

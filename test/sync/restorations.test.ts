@@ -94,9 +94,18 @@ describe('restorations', () => {
   });
 });
 
-test('a rejection accepts the removed objects of its own target, and no edit', () => {
+const NONE_STORED = { notRemovedByPolicy: [], notUpdatedByPolicy: [] };
+const STORED = { notRemovedByPolicy: ['1', '2'], notUpdatedByPolicy: ['0'] };
+const target = (id: string, policy: 'sync' | 'upsert-only' = 'sync') => ({ id, configuration: { policy } });
+
+test('a rejection accepts the removed objects of its own target, and no edit; a policy accepts both for the objects that it keeps', () => {
   const drifted = [linkOf('0', 'removed'), linkOf('1', 'removed'), linkOf('2', 'edited')];
   const holds = [holdOf('rejected', ['0', '2']), holdOf('open', ['1'])];
-  expect(unacceptedDrift(drifted, holds, 'doctor').map(({ recordId }) => recordId)).toEqual(['1', '2']);
-  expect(unacceptedDrift(drifted, holds, 'nurse')).toEqual(drifted);
+  expect(unacceptedDrift(drifted, holds, target('doctor'), NONE_STORED).map(({ recordId }) => recordId)).toEqual([
+    '1',
+    '2',
+  ]);
+  expect(unacceptedDrift(drifted, [], target('doctor', 'upsert-only'), STORED)).toEqual([linkOf('0', 'removed')]);
+  expect(unacceptedDrift(drifted, [], target('doctor'), STORED)).toEqual(drifted);
+  expect(unacceptedDrift(drifted, holds, target('nurse'), NONE_STORED)).toEqual(drifted);
 });

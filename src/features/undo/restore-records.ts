@@ -86,12 +86,13 @@ function recoverable({ target, recordId, effect }: JournalEntry, recovery: Recov
 }
 
 function recoveryOf(
-  { recordId }: JournalEntry,
+  { recordId, effect }: JournalEntry,
   target: OpenTarget | undefined,
   clinicReading: ClinicReading,
   confirmations: Confirmations,
 ): Recovery {
   if (target === undefined) return 'no-target';
+  if (effect === 'updated' && target.configuration.policy === 'create-only') return 'policy';
   if (target.stream !== 'appointments') return recoveryInList(recordId, target, clinicReading, confirmations);
   const { snapshot, startedAt } = clinicReading;
   const { found: alone } = confirmations.appointments;

@@ -20,12 +20,13 @@ export const changingRuns = z.object({ runs: z.array(tenantRun) });
  * - `outside-window`: outside the target's window
  * - `unusable`: unreadable row
  * - `unread`: the clinic is unreachable, or the number of records exceeds the limit; repeat the undo
+ * - `policy`: the target's policy permits no update
  * - `no-target`: the target is paused or no longer configured
  */
 export type Recovery = 'there' | (typeof UNRECOVERED)[number];
 const UNRECOVERED = [
   ...['cancelled', 'gone', 'no-consent', 'outside-window'],
-  ...['unusable', 'unread', 'no-target'],
+  ...['unusable', 'unread', 'policy', 'no-target'],
 ] as const;
 
 const result = z.enum(['restored', 'waiting', ...UNRECOVERED]);

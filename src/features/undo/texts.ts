@@ -13,6 +13,7 @@ export const UNDO_RESULTS: Texts<Readonly<Record<UndoResult | 'waitingStill', st
     'outside-window': 'not restored: outside the target’s window',
     unusable: 'not restored: unusable clinic record',
     unread: 'not restored: the clinic could not be read; run undo again later',
+    policy: 'not restored: the policy of the target permits no update',
     'no-target': 'not restored: the target is paused or no longer configured',
   },
   it: {
@@ -25,6 +26,7 @@ export const UNDO_RESULTS: Texts<Readonly<Record<UndoResult | 'waitingStill', st
     'outside-window': 'fuori dalla finestra della destinazione',
     unusable: 'il record nella clinica non è utilizzabile',
     unread: 'non si è potuto leggere nella clinica: ripetere l’annullamento più tardi',
+    policy: 'la politica della destinazione non consente aggiornamenti',
     'no-target': 'la destinazione è in pausa, o non è più configurata',
   },
 };

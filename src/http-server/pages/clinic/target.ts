@@ -3,11 +3,12 @@ import { requireTenant } from '../../../control/installation.ts';
 import { type RecordLine, type RecordList, type RecordState, stateOfRecord } from '../../../control/record-schemas.ts';
 import { listRecords } from '../../../control/records.ts';
 import type { TargetStatus, TenantStatus } from '../../../control/status-schemas.ts';
-import { storageText } from '../../../control/status-view.ts';
+import { effectOfPolicy, storageText } from '../../../control/status-view.ts';
 import { clinicAddress, explainAddress, type Texts } from '../../../documents/document.ts';
-import { message } from '../../../messages/message.ts';
+import { type Message, message } from '../../../messages/message.ts';
 import { type Html, html } from '../../../model/html.ts';
 import { pathSegment } from '../../../model/path-segment.ts';
+import { policySentence } from '../../../model/write-policy.ts';
 import type { OperatorServices } from '../../operators.ts';
 import { contextOf, type PageContext } from '../context.ts';
 import { type Page, sendPage } from '../layout.ts';
@@ -33,10 +34,16 @@ export function addTargetPage(app: FastifyInstance, services: OperatorServices):
     const after = typeof request.query.after === 'string' ? request.query.after : null;
     const list = await listRecords(installation, { tenant, target, state }, { after, limit: LIMIT });
     const { targets, targetStore } = requireTenant(installation, tenant);
-    const isCalendar = targets.get(target)?.crm === null;
-    const dropsMarks = (await targetStore.read(target)).readBack?.marks === 'dropped';
+    const record = await targetStore.read(target);
+    const open = targets.get(target);
+    const isCalendar = open?.crm === null;
+    const { writePolicy } = open === undefined ? {} : effectOfPolicy(open, record);
+    const remarks = [
+      ...(record.readBack?.marks === 'dropped' ? [message('marks-dropped')] : []),
+      ...(writePolicy === undefined ? [] : [policySentence(writePolicy)]),
+    ];
     const context = contextOf(request, services, tenant);
-    return sendPage(reply, context, targetPage(context, tenant, list, { isCalendar, dropsMarks }));
+    return sendPage(reply, context, targetPage(context, tenant, list, { isCalendar, remarks }));
   });
 }
 
@@ -50,7 +57,7 @@ function targetPage(
   context: PageContext,
   tenant: string,
   list: RecordList,
-  { isCalendar, dropsMarks }: { isCalendar: boolean; dropsMarks: boolean },
+  { isCalendar, remarks }: { isCalendar: boolean; remarks: readonly Message[] },
 ): Page {
   const words = RECORDS[context.language];
   const { target, state, items, next } = list;
@@ -66,10 +73,10 @@ function targetPage(
       ? list.counts === null && emptyState(words.none)
       : html`<div>${recordTable(context, tenant, state, items)}${pager(context, further)}</div>`;
   const command = html`<p class="quiet">${FRAME[context.language].sameCommand} ${copyable(context, `clinic-mirror health ${tenant} ${target}`)}</p>`;
-  const remark = dropsMarks ? html`<p class="quiet">${said(context, message('marks-dropped'))}</p>` : null;
+  const remarkParts = remarks.map((remark) => html`<p class="quiet">${said(context, remark)}</p>`);
   return {
     title: target,
-    main: html`${remark}${tabs}${excludedRecords(context, list)}${records}${command}`,
+    main: html`${remarkParts}${tabs}${excludedRecords(context, list)}${records}${command}`,
     headerPart: isCalendar ? linkButton(`${own}/week`, words.week) : null,
     isLive: true,
   };

@@ -36,6 +36,19 @@ describe('the page of a target', () => {
     expect(await see(`/tenants/${TENANT}/targets/doctor?state=changed-by-hand`)).toContain('No records.');
   });
 
+  test('and of its week name the policy that keeps an event', async () => {
+    const { clinic, tenant, installation } = openBooked(redis, 3, {}, { policy: 'upsert-only' });
+    await cycle(tenant);
+    clinic.appointments.set('0', appointmentOf('0', { status: 'cancelled' }));
+    await cycle(tenant);
+    const { see } = await openPages({ installation });
+    const address = `/tenants/${TENANT}/targets/doctor`;
+    expect(await see(address)).toContain('policy upsert-only: 1 objects remain');
+    expect(await see(`${address}/week?from=${new Date(NOW + 24 * 3_600_000).toISOString().slice(0, 10)}`)).toContain(
+      'unchanged: policy of the target',
+    );
+  });
+
   test('and of its week show an overdue retry as due, and a later retry with its time', async () => {
     const { clinic, clock, model, tenant, installation } = openBooked(redis, 3);
     const { see } = await openPages({ installation });
