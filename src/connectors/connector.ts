@@ -219,7 +219,10 @@ export interface Connector<Wanted extends Item = CalendarItem> {
    * @returns one outcome per operation, in any order; throws only if no operation has an outcome (`outcomes.ts`)
    */
   apply(container: string, operations: readonly Operation<Wanted>[], signal: AbortSignal): Promise<Outcome<Wanted>[]>;
-  /** Fetches all own objects in the container, in pages; limited to the window if given. */
+  /**
+   * Fetches own objects in the container, in pages: those that begin in the window, as far as the vendor lists them by owner tag; without a
+   * window all, also objects without marks whose name or id has the form of a key.
+   */
   read(container: string, window: TimeWindow | null, signal: AbortSignal): AsyncIterable<RemoteItem<Wanted>[]>;
   /**
    * Fetches the existing objects among the keys, without deleted objects.

@@ -16,13 +16,16 @@ export interface Adoption {
 /** Key epoch of a record's object. */
 type NamedRecord = Pick<Link, 'recordId' | 'idAttempt'>;
 
+/** A key beyond the first is rare: the target refused to revive the key of a deleted object. Own choice. */
+const GUESSED_ATTEMPTS = 3;
+
 /** Records by the keys and remote ids of their objects. */
 export type RecordNames = ReadonlyMap<string, NamedRecord>;
 
 /**
  * Returns records by the keys and remote ids of their objects. Each key costs a keyed hash, so the map is built only for objects without
  * marks.
- * @param recordIds records without a link, with their first key
+ * @param recordIds records without a link, with their first keys
  */
 export function* namesOf(
   identity: TargetIdentity,
@@ -30,7 +33,10 @@ export function* namesOf(
   recordIds: Iterable<string> = [],
 ): Pieces<RecordNames> {
   const names = new Map<string, NamedRecord>();
-  yield* eachInPieces(recordIds, (recordId) => names.set(identity.key(recordId, 0), { recordId, idAttempt: 0 }));
+  yield* eachInPieces(recordIds, (recordId) => {
+    for (let idAttempt = 0; idAttempt < GUESSED_ATTEMPTS; idAttempt += 1)
+      names.set(identity.key(recordId, idAttempt), { recordId, idAttempt });
+  });
   yield* eachInPieces(links, ({ recordId, idAttempt, remoteId }) => {
     for (let attempt = 0; attempt <= idAttempt; attempt += 1)
       names.set(identity.key(recordId, attempt), { recordId, idAttempt: attempt });

@@ -164,7 +164,7 @@ function shownText(html: string): string {
 }
 
 const WRITES: ProxyMatch = { method: /^POST$/, url: /^\/batch\//, body: /^(POST|PUT|PATCH|DELETE) \/calendar\/v3\//m };
-const READS: ProxyMatch = { method: /^GET$/, url: /\/events\?.*privateExtendedProperty=/ };
+const READS: ProxyMatch = { method: /^GET$/, url: /\/events\?(?!.*nextSyncToken).*items/ };
 const OPENING: ProxyMatch = { method: /^POST$/, url: /\/events\/watch$/ };
 const CHANGES: ProxyMatch = { method: /^GET$/, url: /\/events\?.*syncToken=/ };
 

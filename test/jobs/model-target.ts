@@ -133,10 +133,11 @@ function openModelConnector(target: ModelTarget, calendar: ModelCalendar, ownerT
         calendar.under -= 1;
       }
     },
-    async *read() {
+    async *read(_, window) {
       target.calls.read += 1;
       if (target.wholeTargetError !== null) throw target.wholeTargetError;
-      const ours = target.objects().filter((object) => object.ownerTag === ownerTag && object.unmarked !== true);
+      const isListed = ({ unmarked }: ModelObject) => window === null || unmarked !== true;
+      const ours = target.objects().filter((object) => object.ownerTag === ownerTag && isListed(object));
       for (let from = 0; from < ours.length; from += 3) yield ours.slice(from, from + 3).map(remoteItem);
     },
     async find(_, keys) {

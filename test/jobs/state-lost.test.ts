@@ -113,6 +113,22 @@ describe('a state that was emptied', () => {
     expect(world.shown()).toBe(7);
   });
 
+  it('removes an event without marks whose appointment was cancelled meanwhile, and writes none twice', async () => {
+    const world = createWorld(dataDirectory);
+    await cycle(world.open());
+    for (const object of world.model.objects()) object.unmarked = true;
+    await redis.connect().flushall();
+    world.clinic.appointments.set('3', { ...appointmentOf('3', { inHours: 4, patientId: 'p3' }), status: 'cancelled' });
+    const tenant = world.open();
+    await cycle(tenant);
+    const installation = openInstallation({ tenants: [tenant] });
+    for (const { id, state } of await listHolds(installation))
+      if (state === 'open') await decideHold(installation, { tenant: tenant.id, hold: id, decision: 'approved' });
+    await cycle(tenant);
+    expect(world.shown()).toBe(5);
+    expect((await status(installation)).tenants[0]).toMatchObject({ targets: [{ sync: 'in-sync' }] });
+  });
+
   it('has its tombstones again at once where a data directory kept them', async () => {
     const world = createWorld(dataDirectory);
     await cycle(world.open());

@@ -203,11 +203,12 @@ export async function* readOurs(collection: Collection, window: TimeWindow | nul
 
 /**
  * Returns URLs of possible own objects: events that the server's filter finds by owner tag. A server without a filter for such properties
- * refuses, finds nothing or truncates the result. In that case, all members of the calendar are candidates.
+ * refuses, finds nothing or truncates the result. In that case, and without a window, all members of the calendar are candidates: the filter
+ * hides events that lost their marks.
  */
 async function candidates(collection: Collection, window: TimeWindow | null): Promise<readonly URL[]> {
-  const found = await searched(collection, window);
-  if (found.length > 0) return window === null ? found : await tagged(collection, found);
+  const found = window === null ? [] : await searched(collection, window);
+  if (found.length > 0) return await tagged(collection, found);
   // If the filter finds events outside the window, an empty result for the window is reliable.
   if (window !== null && (await searched(collection, null)).length > 0) return [];
   return (await readChanges(collection, null)).changed;

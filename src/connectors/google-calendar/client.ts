@@ -118,9 +118,10 @@ function page(pageToken: string | null): { pageToken?: string } {
 function eventsParameters({ calendarId, ownerTag, window, pageToken }: EventsQuery) {
   return {
     calendarId,
-    privateExtendedProperty: [`${MARK_PROPERTY}=${ownerTag}`],
     maxResults: EVENTS_PAGE_SIZE,
     fields: `nextPageToken,items(${EVENT_FIELDS})`,
+    // A filter by owner tag would hide events that lost their marks: without a window, each event is listed.
+    ...(window === null ? {} : { privateExtendedProperty: [`${MARK_PROPERTY}=${ownerTag}`] }),
     ...(window === null ? {} : { timeMin: rfc3339(window.fromAt), timeMax: rfc3339(window.toAt) }),
     ...page(pageToken),
   };

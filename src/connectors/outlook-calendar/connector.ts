@@ -18,12 +18,13 @@ import {
   CHANGES_READ_SINGLY,
   DELTA_PAGE_SIZE,
   DELTA_SPARE_MS,
+  EVENTS_PAGE_SIZE,
   MAX_DELTA_PAGES,
   MAX_REPEATED_PAGES,
   NAME_TRIES,
   PROPERTIES,
 } from './limits.ts';
-import { eventsQuery, expandProperties, mailboxPath, pageOf, walkLists, withQuery } from './paths.ts';
+import { EVENT_QUERY, eventsQuery, expandProperties, mailboxPath, pageOf, walkLists, withQuery } from './paths.ts';
 import { calendarSchema, namedSchema, type OutlookCalendarSettings } from './schemas.ts';
 import { createGraphSubscriptions } from './subscriptions.ts';
 
@@ -87,7 +88,11 @@ async function* readPages(
   scope: FlowScope,
   window: TimeWindow | null,
 ): AsyncGenerator<RemoteItem[]> {
-  const query = eventsQuery(PROPERTIES.ownerTag, scope.ownerTag, window === null ? [] : overlaps(window));
+  // A filter by owner tag would hide events that lost their marks: without a window, each event is listed.
+  const query =
+    window === null
+      ? { ...EVENT_QUERY, $top: EVENTS_PAGE_SIZE }
+      : eventsQuery(PROPERTIES.ownerTag, scope.ownerTag, overlaps(window));
   const refused = (answer: WireResponse) =>
     isGone(answer) ? errors.make('calendar-gone', { status: answer.status }) : errors.of(answer);
   for await (const page of walkLists(withQuery(eventsPath(scope), query), list, refused)) {

@@ -22,7 +22,10 @@ import {
   stored,
 } from './scripted-server.ts';
 
-async function readAll(server: ScriptedServer, window: TimeWindow | null = null): Promise<RemoteItem[]> {
+/** A window in which each object is, so that the server's filter is used. */
+const ALWAYS: TimeWindow = { fromAt: Date.UTC(2000), toAt: Date.UTC(2100) };
+
+async function readAll(server: ScriptedServer, window: TimeWindow | null = ALWAYS): Promise<RemoteItem[]> {
   const pages: RemoteItem[][] = [];
   for await (const page of openOn(server).read(server.container, window, signal())) pages.push(page);
   return pages.flat();
@@ -61,6 +64,30 @@ describe('read', () => {
       { key: keyOf('b'), remoteId: 'renamed.ics' },
     ]);
     expect(items).toHaveLength(2);
+  });
+
+  test('without a window gives objects without marks too, whatever the filter finds', async () => {
+    const bare = (id: string) => ours(id).replaceAll(/^X-.*\r\n(?:[ \t].*\r\n)*/gm, '');
+    const objects = {
+      [A]: ours('a'),
+      [B]: bare('b'),
+      '/cal/renamed.ics': bare('c'),
+      '/cal/foreign.ics': ours('d').replace(/UID:.*\r\n/, 'UID:made-by-a-person\r\n'),
+    };
+    const server = await serve(
+      holding(objects, {
+        query: () => multistatus(etag(A)),
+        list: () => multistatus(...Object.keys(objects).map(etag)),
+        sync: () => davError(403, '<d:supported-report/>'),
+      }),
+    );
+    expect((await readAll(server)).map(({ key }) => key)).toEqual([keyOf('a')]);
+    const all = await readAll(server, null);
+    expect(all.map(({ key, marksLost }) => [key, marksLost === true])).toEqual([
+      [keyOf('a'), false],
+      [keyOf('b'), true],
+      [keyOf('c'), true],
+    ]);
   });
 
   test('gives objects without readable data as existing, and the others as usual', async () => {

@@ -33,6 +33,16 @@ export const lostMarks = group<CalendarKit>('lost marks', {
     const found = await kit.connector.find(kit.target.container, [keyOf('a'), keyOf('b')], signal(), ids);
     expect(found).toMatchObject([{ key: keyOf('a'), remoteId, sealedRecordId: null, marksLost: true }]);
   },
+  'an object without marks is listed with the others if no window is given': async (kit) => {
+    const { remoteId } = await unmarked(kit);
+    await kit.create('b');
+    await kit.target.server.putForeign('Foreign');
+    const found = (await kit.readAll()).toSorted(
+      (one, other) => Number(other.marksLost ?? 0) - Number(one.marksLost ?? 0),
+    );
+    expect(found).toMatchObject([{ key: keyOf('a'), remoteId, marksLost: true }, { key: keyOf('b') }]);
+    expect(found).toHaveLength(2);
+  },
   'an object without marks is never reported as removed by its key': async (kit) => {
     await kit.create('a');
     const window = { fromAt: Date.parse('2027-01-01T00:00:00Z'), toAt: Date.parse('2027-12-31T00:00:00Z') + DAY_MS };
