@@ -80,6 +80,7 @@ function byProgram(name: string, hows: readonly How[], many: (draw: Draw) => num
         const done = how === 'hour' && !isTimed(object) ? 'only' : how;
         if (done === 'hour') scene.touch(target, object);
         await writeUnmarked(scene, target, object, done);
+        scene.unmarked.add(object.id);
         scene.count(name);
       }
       await scene.operator.checkTarget(target.tenant, target.target).catch(() => {});

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { seededRandom } from '../../../sandbox/kit/random.ts';
 import { FAULTS } from '../faults/index.ts';
+import { type RemoteObject, surnameOf } from '../judge/compare.ts';
 import type { Place } from '../judge/leaks.ts';
 import { type Defect, type Tally, tallyOf } from '../judge/tally.ts';
 import {
@@ -13,6 +14,7 @@ import {
 } from '../judge/verdict.ts';
 import type { Script, Step } from '../script/generate.ts';
 import type { DaemonPlace } from '../world/processes.ts';
+import type { ClinicDesk } from '../world/tenants.ts';
 import type { Park } from '../world/world.ts';
 import { openWorld } from '../world/world.ts';
 import { loginsInUse, openScene, type Scene } from './scene.ts';
@@ -146,7 +148,7 @@ async function judgeAll(scene: Scene, { since, at, unsettled }: Settled, places:
     if (desk === undefined || dismissed.has(calendar)) continue;
     const remote = await calendar.read();
     const { tenant, target, rules, removals } = calendar;
-    const exceptions = { strangers: new Set<string>(), touched: new Set<string>() };
+    const exceptions = { strangers: unknowable(scene, desk, remote), touched: new Set<string>() };
     const { denials } = scene;
     const held = { rules, remote, removals, denials, at };
     const judged = { name: `${tenant}/${target}`, history: desk.history, ...held, ...exceptions };
@@ -177,6 +179,21 @@ async function judgeAll(scene: Scene, { since, at, unsettled }: Settled, places:
     defects.push({ kind: 'missing', text: `never in sync: ${unsettled.join(', ')}` });
   }
   return defects;
+}
+
+/**
+ * Returns objects whose record nobody can name: they lost their marks, Redis lost the links, and the clinic no longer has the appointment, so
+ * that no list contains the id from which the name was derived.
+ */
+function unknowable(
+  { unmarked, doubts }: Scene,
+  { history }: ClinicDesk,
+  remote: readonly RemoteObject[],
+): Set<string> {
+  if (!doubts.has('state-back')) return new Set();
+  const gone = history.now().filter(({ deleted }) => deleted);
+  const isGone = ({ title }: RemoteObject) => gone.some((entry) => title.includes(surnameOf(entry)));
+  return new Set(remote.filter((object) => unmarked.has(object.id) && isGone(object)).map(({ id }) => id));
 }
 
 /** Where no name of a patient may stand. */

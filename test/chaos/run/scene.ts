@@ -27,6 +27,8 @@ export interface Scene {
   readonly tokens: ReadonlyMap<string, string>;
   /** Appointments whose objects a user changed, by target. */
   readonly touched: Map<CalendarTarget, Set<string>>;
+  /** Ids of objects that lost their marks. */
+  readonly unmarked: Set<string>;
   /** Calendars that are no longer in the configuration. */
   readonly dismissed: Set<CalendarTarget>;
   /** From when to when the clinic told lies, epoch ms; the last may be open. */
@@ -94,7 +96,18 @@ export function openScene(world: World): Scene {
   const scene: Scene = {
     pace: 1,
     claims: [],
-    ...{ world, operator, byFault, doubts, lying, touched, dismissed, revoked: new Set(), tokens: world.clinicTokens },
+    ...{
+      world,
+      operator,
+      byFault,
+      doubts,
+      lying,
+      touched,
+      dismissed,
+      unmarked: new Set(),
+      revoked: new Set(),
+      tokens: world.clinicTokens,
+    },
     denials: [],
     count(fault, where) {
       byFault.set(fault, (byFault.get(fault) ?? 0) + 1);
