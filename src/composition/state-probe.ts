@@ -3,10 +3,10 @@ import type { StateProbe } from '../control/doctor.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { ConfigurationFiles } from '../settings/configuration-files.ts';
 import { hostsIn } from '../settings/outbound-checks.ts';
+import { DAMAGED } from '../state/damaged.ts';
 import { proveWrites } from '../state/redis.ts';
 import { requireRights } from '../state/redis-check.ts';
 import { timeOf } from '../state/redis-readings.ts';
-import { DAMAGED } from '../state/sealing.ts';
 import type { Composition } from './compose.ts';
 
 /** Returns the checks of Redis, keys and host names for `doctor`. @param check as `checkRedis`, with a short timeout for interactive use */

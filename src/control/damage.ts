@@ -1,7 +1,7 @@
 import { message } from '../messages/message.ts';
 import { needsPerson, type Problem } from '../model/problems.ts';
 import type { DamagedState } from '../model/state-schemas.ts';
-import { DAMAGED } from '../state/sealing.ts';
+import { DAMAGED } from '../state/damaged.ts';
 import type { Installation } from './installation.ts';
 
 /** Returns damaged data by current tenant ids. @param only null: of all tenants, and shared data */

@@ -4,7 +4,7 @@ import { shellWord } from '../model/text.ts';
 import type { Instant } from '../model/time.ts';
 import { ALL_MANAGED } from '../settings/managed-tenant.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
-import { DAMAGED } from '../state/sealing.ts';
+import { DAMAGED } from '../state/damaged.ts';
 import { damageProblem } from './damage.ts';
 import { forecastsOfInstallation, forecastsOfLogin, forecastsOfTarget } from './forecasts.ts';
 import { isFolded, problemOf } from './incidents.ts';

@@ -99,6 +99,8 @@ export interface PlannedReminder extends ReminderKey {
 
 /** A record of the ledger, without content or names. */
 export interface LedgerEntry extends PlannedReminder {
+  /** Present if the stored reminder is damaged, and must not be sent. */
+  isDamaged?: boolean;
   correction: Correction | null;
   state: ReminderState;
   /** Time of the first plan, or of the new plan after a withdrawal. */

@@ -1,23 +1,26 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { z } from 'zod';
 import { clientShares } from '../model/client-shares.ts';
 import type { Answer } from '../model/reminders.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
+import { openPlain } from './damaged.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { countOne, redisScript } from './script.ts';
 
 const endAnswer = redisScript<number>(import.meta.url, 'answer-end');
 
-/** Subject of an answer link in a reminder: only ids. */
-export interface AnswerLink {
+const answerLink = z.object({
   /** Tenant, by the name in its state. */
-  tenant: string;
-  reminder: string;
+  tenant: z.string(),
+  reminder: z.string(),
   /** Patient of the appointment when the reminder was written. */
-  patientId: string | null;
+  patientId: z.string().nullable(),
   /** Proof by the identity key, so that an attacker with mere write access to Redis cannot create links. */
-  proof: string;
-}
+  proof: z.string(),
+});
+/** Subject of an answer link in a reminder: only ids. */
+export type AnswerLink = z.infer<typeof answerLink>;
 
 /** Answer links of all tenants, by hashes of their tokens: a reader of Redis cannot use the links. */
 export interface AnswerDirectory {
@@ -31,10 +34,14 @@ export function createAnswerDirectory(redis: RedisClient): AnswerDirectory {
       await redis.set(keys.answerLink(hashOf(token)), JSON.stringify(link), 'PX', lifeMs);
     },
     async find(token) {
-      const value = await redis.get(keys.answerLink(hashOf(token)));
-      return value === null ? null : (JSON.parse(value) as AnswerLink);
+      return answerLinkIn(await redis.get(keys.answerLink(hashOf(token))));
     },
   };
+}
+
+/** Returns a stored link; null for none. */
+export function answerLinkIn(stored: string | null): AnswerLink | null {
+  return openPlain(stored, { owner: '{answers}', kind: 'reminders' }, answerLink);
 }
 
 /** Answers of a tenant's patients. */

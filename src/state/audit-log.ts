@@ -5,6 +5,7 @@ import type { AuditDraft, AuditEntry, AuditLogCheck, AuditLogFault, AuditLogHead
 import { derivedKey } from '../model/hashes.ts';
 import { type Clock, DAY_MS } from '../model/time.ts';
 import { AuditLogFiles, isGenuine, lineOf } from './audit-log-files.ts';
+import { openNumber } from './damaged.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { redisScript } from './script.ts';
@@ -298,5 +299,7 @@ function openAuditLogHeads(redis: RedisClient): AuditLogHeads {
 
 function headOf(stored: string): AuditLogHead {
   const [sequence, mac = '', at] = stored.split(' ');
-  return { sequence: Number(sequence), mac, at: Number(at) };
+  const number = (text: string | undefined) => openNumber(text, { owner: '{audit-log}', kind: 'audit-log' });
+  // A damaged end belongs to no record: the log counts as cut off.
+  return { sequence: number(sequence) ?? Number.MAX_SAFE_INTEGER, mac, at: number(at) ?? 0 };
 }

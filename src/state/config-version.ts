@@ -1,7 +1,9 @@
+import { z } from 'zod';
 import { message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { slices } from '../model/pieces.ts';
 import type { Clock, Instant } from '../model/time.ts';
+import { openNumber, openPlain } from './damaged.ts';
 import { keys } from './keys.ts';
 import type { Lease, Leases } from './leases.ts';
 import type { RedisClient } from './redis.ts';
@@ -76,8 +78,9 @@ export function createConfigVersion({ redis, tenant, hash, targets, clock }: Con
       // Remaining work of an ended configuration must not register.
       if (isEnded) throw superseded();
       const [number = null, storedTargets = null, newest = null] = await redis.hmget(key, 'number', 'targets', 'hash');
-      if (newest === hash && number !== null) return Number(number);
-      const leases = leaseKeys(tenant, new Set([...targets, ...(JSON.parse(storedTargets ?? '[]') as string[])]));
+      const registered = numberIn(tenant, number) ?? 0;
+      if (newest === hash && registered > 0) return registered;
+      const leases = leaseKeys(tenant, new Set([...targets, ...targetsIn(tenant, storedTargets)]));
       const answer = await registerConfiguration(redis, [key, ...leases], [number ?? 0, hash, serializedTargets]);
       if (answer === -1) continue;
       if (targets.length > 0) await redis.hdel(keys.removed(tenant), ...targets.map((target) => `target/${target}`));
@@ -107,9 +110,9 @@ export function createConfigVersion({ redis, tenant, hash, targets, clock }: Con
     async newest() {
       const [number = null, newest = null, refusedAt = null] = await redis.hmget(key, 'number', 'hash', 'refusedAt');
       return {
-        number: Number(number ?? 0),
+        number: numberIn(tenant, number) ?? 0,
         isOurs: newest === null || newest === hash,
-        refusedAt: refusedAt === null ? null : Number(refusedAt),
+        refusedAt: numberIn(tenant, refusedAt),
       };
     },
   };
@@ -133,8 +136,13 @@ export async function joinAll(
 /** Takes over the leases of planner, stream reader and lanes, because this process released the tenant: no late work may write. */
 export async function takeLeases(redis: RedisClient, tenant: string): Promise<void> {
   const targets = await redis.hget(keys.configuration(tenant), 'targets');
-  await redis.del(...leaseKeys(tenant, JSON.parse(targets ?? '[]') as string[]));
+  await redis.del(...leaseKeys(tenant, targetsIn(tenant, targets)));
 }
+
+const originOf = (tenant: string) => ({ owner: tenant, kind: 'configuration' }) as const;
+const numberIn = (tenant: string, stored: string | null) => openNumber(stored, originOf(tenant));
+const targetsIn = (tenant: string, stored: string | null) =>
+  openPlain(stored, originOf(tenant), z.array(z.string())) ?? [];
 
 function leaseKeys(tenant: string, targets: Iterable<string>): string[] {
   return [PLAN_LEASE, STREAMS_LEASE, ...[...targets].map(laneLease)].map((name) => keys.lease(tenant, name));

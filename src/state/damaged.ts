@@ -1,5 +1,8 @@
 import { channel } from 'node:diagnostics_channel';
+import { z } from 'zod';
 import type { Logger } from '../log/logger.ts';
+import { message, render } from '../messages/message.ts';
+import { MirrorError, type StoredError } from '../model/errors.ts';
 import type { DamagedState } from '../model/state-schemas.ts';
 import { type Clock, DAY_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
@@ -7,7 +10,8 @@ import type { RedisClient } from './redis.ts';
 import { sendAll } from './script.ts';
 
 /**
- * Treatment of a stored value that does not open (`state-damaged`): its content is never used, and
+ * Treatment of a stored value that does not open, or is not a value that clinic-mirror writes (`state-damaged`): its content is never used,
+ * and
  * - `rebuild`: the value counts as absent. clinic-mirror determines it again from the clinic and the targets, asks again for a decision, or
  *   does without it. One problem of the tenant names the kinds.
  * - `ask`: the work that needs the value stops until an operator decides. That work reports its own problem, with the operator's command.
@@ -15,15 +19,18 @@ import { sendAll } from './script.ts';
  */
 export type Treatment = 'rebuild' | 'ask' | 'stop';
 
-/** Treatment of each kind of sealed data. Absence of a hold or an approval approves nothing: the next plan or the user asks again. */
+/** Treatment of each kind of data. Absence of a hold or an approval approves nothing: the next plan or the user asks again. */
 const TREATMENTS = {
   access: 'stop',
   alerts: 'rebuild',
   approvals: 'rebuild',
+  'audit-log': 'ask',
   certificates: 'rebuild',
   'clinic-tenant': 'rebuild',
+  configuration: 'rebuild',
   credentials: 'stop',
   documents: 'rebuild',
+  'feed-access': 'rebuild',
   feeds: 'stop',
   holds: 'rebuild',
   journals: 'rebuild',
@@ -33,16 +40,20 @@ const TREATMENTS = {
   outages: 'rebuild',
   outbox: 'rebuild',
   pins: 'rebuild',
+  processes: 'rebuild',
   reloads: 'rebuild',
   reminders: 'rebuild',
+  removed: 'rebuild',
   runs: 'rebuild',
   safeguards: 'ask',
+  'state-counter': 'rebuild',
+  storage: 'rebuild',
   subscriptions: 'rebuild',
   targets: 'rebuild',
   triggers: 'rebuild',
 } as const satisfies Record<string, Treatment>;
 
-/** Kind of sealed data. */
+/** Kind of stored data. */
 export type DamagedKind = keyof typeof TREATMENTS;
 
 /** Returns the treatment of a kind of data. */
@@ -51,14 +62,92 @@ export const treatmentOf = (kind: DamagedKind): Treatment => TREATMENTS[kind];
 /** Damaged values of the process. A channel of Node, because values are opened in every part of the state. */
 const found = channel('clinic-mirror:state-damaged');
 
-interface Found {
+/** Reports a value that does not open, or that is not the last one written. @param owner tenant in the state; shared data has a name in braces */
+export function reportDamaged(owner: string, kind: DamagedKind): void {
+  found.publish({ owner, kind } satisfies StoredOrigin);
+}
+
+const TEXTS = { message: message('state-damaged'), remedy: message('state-damaged.remedy') };
+
+/** The error of every damaged value. Its text replaces the value's words, which are never shown. */
+export const DAMAGED = {
+  code: 'state-damaged',
+  // Write access to Redis is the operator's responsibility.
+  actor: 'settings',
+  message: render(TEXTS.message),
+  remedy: render(TEXTS.remedy),
+  texts: TEXTS,
+} as const satisfies StoredError;
+
+/** Returns the error {@link DAMAGED}. */
+export function damagedError(): MirrorError {
+  const { actor, code, texts } = DAMAGED;
+  return new MirrorError(texts.message, { actor, code, retry: 'never', remedy: texts.remedy });
+}
+
+/** Owner (as of {@link reportDamaged}) and kind of a stored value. */
+export interface StoredOrigin {
   owner: string;
   kind: DamagedKind;
 }
 
-/** Reports a value that does not open, or that is not the last one written. @param owner tenant in the state; shared data has a name in braces */
-export function reportDamaged(owner: string, kind: DamagedKind): void {
-  found.publish({ owner, kind } satisfies Found);
+/**
+ * Reads a stored value, the only way to read state. A damaged value is reported, and is null or throws as its kind demands.
+ * @param read returns the value; for a damaged value throws {@link damagedError}, or as `JSON.parse` or a schema. Other errors are passed on
+ */
+export function readStored<Content>({ owner, kind }: StoredOrigin, read: () => Content): Content | null {
+  try {
+    return read();
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    reportDamaged(owner, kind);
+    if (treatmentOf(kind) === 'stop') throw damagedError();
+    return null;
+  }
+}
+
+function isDamage(error: unknown): boolean {
+  return error instanceof MirrorError
+    ? error.code === DAMAGED.code
+    : error instanceof SyntaxError || error instanceof z.ZodError;
+}
+
+/** Reads a stored value in plain JSON, see {@link readStored}. @param schema form of the value. @returns null also if absent */
+export function openPlain<Content>(
+  stored: string | null | undefined,
+  origin: StoredOrigin,
+  schema: { parse(value: unknown): Content },
+): Content | null {
+  return stored == null ? null : readStored(origin, () => schema.parse(JSON.parse(stored)));
+}
+
+const number = z.number();
+
+/** Returns the names in a field of a table that several names identify; empty for a damaged field. */
+export function namesIn(field: string, origin: StoredOrigin): readonly string[] {
+  return openPlain(field, origin, z.array(z.string())) ?? [];
+}
+
+/** Reads a stored number, see {@link readStored}. @returns null also if absent or empty */
+export function openNumber(stored: string | null | undefined, origin: StoredOrigin): number | null {
+  return openPlain(stored === '' ? null : stored, origin, number);
+}
+
+const closing = z.object({ code: z.string(), at: number });
+/** Reason and time of a closing, see {@link closingIn}. */
+export type Closing = z.infer<typeof closing>;
+const CODE = /^[a-z][a-z0-9-]{0,63}$/;
+
+/** Validates a plain-text code from Redis: a code that could contain a sentence or a URL is damaged. */
+export function codeIn(text: string): string {
+  return CODE.test(text) ? text : DAMAGED.code;
+}
+
+/** Reads the record of a channel or endpoint that is closed until an operator opens it. With a damaged record, it stays closed. */
+export function closingIn(stored: string | null | undefined, origin: StoredOrigin): Closing | null {
+  if (stored == null) return null;
+  const { code, at } = openPlain(stored, origin, closing) ?? { code: DAMAGED.code, at: 0 };
+  return { code: codeIn(code), at };
 }
 
 /** Record of damaged data of all tenants. */
@@ -71,14 +160,14 @@ export type DamagedStore = ReturnType<typeof openDamagedStore>;
 export function openDamagedStore({ redis, clock, log }: { redis: RedisClient; clock: Clock; log: Logger }) {
   const counts = new Map<DamagedKind, number>();
   const times = new Map<string, Instant>();
-  function take(message: unknown): void {
-    const { owner, kind } = message as Found;
+  function take(found: unknown): void {
+    const { owner, kind } = found as StoredOrigin;
     counts.set(kind, (counts.get(kind) ?? 0) + 1);
     const [field, now] = [`${owner} ${kind}`, clock()];
     if (Math.abs(now - (times.get(field) ?? -Infinity)) < MINUTE_MS) return;
     times.set(field, now);
     const details = { code: 'state-damaged', kind, tenant: tenantOf(owner), treatment: treatmentOf(kind) };
-    log.error(details, 'stored value in Redis does not open: it has no effect');
+    log.error(details, 'stored value in Redis is damaged: it has no effect');
     // Without a writable Redis, log and metric remain.
     sendAll(redis.pipeline().hset(keys.damaged(), field, now).pexpire(keys.damaged(), DAY_MS)).catch(() => {});
   }

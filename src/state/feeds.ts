@@ -1,12 +1,14 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
 import { clientShares } from '../model/client-shares.ts';
 import type { FeedEntry, FeedStore, StoodThere } from '../model/feeds.ts';
 import { derivedKey } from '../model/hashes.ts';
 import type { FeedAccess } from '../model/state-schemas.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
+import { openNumber, openPlain } from './damaged.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { countOne, redisScript } from './script.ts';
+import { countOne, increase, redisScript } from './script.ts';
 import { openSealed, type Sealer } from './sealing.ts';
 
 const changeFeed = redisScript<StoodThere>(import.meta.url, 'feed-change');
@@ -67,11 +69,8 @@ export function createTenantFeeds(
     async access(target) {
       const { madeAt, fetchedAt, fetches } = await redis.hgetall(keys.feedAccess(tenant, target));
       if (madeAt === undefined) return null;
-      return {
-        madeAt: Number(madeAt),
-        fetchedAt: fetchedAt === undefined ? null : Number(fetchedAt),
-        fetches: Number(fetches),
-      };
+      const number = (stored: string | undefined) => openNumber(stored, { owner: tenant, kind: 'feed-access' });
+      return { madeAt: number(madeAt) ?? 0, fetchedAt: number(fetchedAt), fetches: number(fetches) ?? 0 };
     },
     async rotate(target, now) {
       await withdraw(target);
@@ -90,7 +89,7 @@ export function createTenantFeeds(
     },
     async recordFetch(target, now) {
       await redis.hset(keys.feedAccess(tenant, target), 'fetchedAt', now);
-      await redis.hincrby(keys.feedAccess(tenant, target), 'fetches', 1);
+      await increase(redis, keys.feedAccess(tenant, target), [['fetches', 1]]);
     },
   };
 }
@@ -122,6 +121,8 @@ function createTargetFeedStore(redis: RedisClient, feedKey: string, sealer: Seal
   };
 }
 
+const feedToken = z.object({ tenant: z.string(), target: z.string() });
+
 export function createFeedDirectory(redis: RedisClient): FeedDirectory {
   const isWithin = async (name: string, now: Instant, most: number) => {
     const key = keys.feedMinute(name, Math.floor(now / MINUTE_MS));
@@ -129,8 +130,7 @@ export function createFeedDirectory(redis: RedisClient): FeedDirectory {
   };
   return {
     async find(token) {
-      const value = await redis.get(keys.feedToken(hashOf(token)));
-      return value === null ? null : (JSON.parse(value) as { tenant: string; target: string });
+      return openPlain(await redis.get(keys.feedToken(hashOf(token))), { owner: '{feeds}', kind: 'feeds' }, feedToken);
     },
     async admit(token, caller, now) {
       for (const { name, most } of clientShares(caller, PER_CALLER)) {

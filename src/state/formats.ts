@@ -1,14 +1,14 @@
 import { createHmac } from 'node:crypto';
 import type { Cached } from '../model/cache.ts';
-import { MirrorError } from '../model/errors.ts';
 import { derivedKey } from '../model/hashes.ts';
 import type { Item } from '../model/items.ts';
 import type { Link, ReasonCode } from '../model/operations.ts';
 import type { PendingChange, PlannedChange } from '../model/plan.ts';
 import { storable, storableTag } from '../model/stored-limits.ts';
 import { type Instant, MINUTE_MS, SECOND_MS, type TimeSpan } from '../model/time.ts';
+import { codeIn, damagedError, readStored } from './damaged.ts';
 import type { JournalEffect } from './journal.ts';
-import { codeIn, type Sealer } from './sealing.ts';
+import type { Sealer } from './sealing.ts';
 
 const SEPARATOR = '\t';
 const TRAILING_SEPARATORS = /\t+$/;
@@ -281,8 +281,13 @@ function decided(context: string, { w, f, s, t, why, u }: Decision): string {
   return `${context}/${JSON.stringify([w, f, s, t, why, u])}`;
 }
 
+/** @throws for a value that no plan stored in this form */
 export function parseEntry(value: string): StoredEntry {
-  return JSON.parse(value) as StoredEntry;
+  const entry = JSON.parse(value) as Partial<StoredEntry> | null;
+  const numbers = [entry?.r, entry?.s, entry?.t, entry?.n, entry?.q, entry?.d, entry?.k];
+  const isWhole = numbers.every(Number.isFinite) && typeof entry?.why === 'string' && typeof entry.x === 'string';
+  if (!isWhole) throw damagedError();
+  return entry as StoredEntry;
 }
 
 /** Converts a stored change for the planner, without content. */
@@ -295,7 +300,7 @@ export function toPending(recordId: string, stored: StoredEntry): PendingChange 
     startAt: stored.s,
     endAt: stored.t,
     attempts: stored.n,
-    lastError: stored.e === null ? null : codeIn(stored.e),
+    lastError: stored.e == null ? null : codeIn(String(stored.e)),
     ...(stored.b === undefined ? {} : { about: stored.b }),
     sent: stored.i,
     parked: stored.p,
@@ -315,13 +320,9 @@ export function readableEntry(
   context: string,
 ): OutboxEntry | null {
   if (value === null) return null;
-  try {
-    return entryOf(recordId, parseEntry(value), sealer, context);
-  } catch (error) {
-    if (error instanceof MirrorError && error.code !== 'state-damaged') throw error;
-    // Includes invalid data.
-    return null;
-  }
+  return readStored({ owner: sealer.owner, kind: 'outbox' }, () =>
+    entryOf(recordId, parseEntry(value), sealer, context),
+  );
 }
 
 function entryOf(recordId: string, stored: StoredEntry, sealer: Sealer, context: string): OutboxEntry {

@@ -7,7 +7,7 @@ import {
   type ManagedTenant,
   type ManagedTenants,
 } from '../settings/managed-tenant.ts';
-import { reportDamaged } from './damaged.ts';
+import { DAMAGED, reportDamaged } from './damaged.ts';
 import {
   comparedWith,
   firstOf,
@@ -19,7 +19,7 @@ import {
   openManagedLedger,
   revisionShown,
 } from './managed-ledger.ts';
-import { createSealer, DAMAGED, type SealingKey } from './sealing.ts';
+import { createSealer, type SealingKey } from './sealing.ts';
 
 export interface ManagedSnapshot {
   /** Changes with every tenant; null before the first. */

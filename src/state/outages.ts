@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ErrorTexts } from '../model/errors.ts';
 import type { ItemKey } from '../model/operations.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { openNumber } from './damaged.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { pairsOf, redisScript, sendAll } from './script.ts';
@@ -106,7 +107,7 @@ export function createOutageStore(redis: RedisClient, identityKey: Uint8Array): 
       texts,
       sinceAt,
       isReported,
-      triedAt: Number(stored['probe:'] ?? sinceAt),
+      triedAt: openNumber(stored['probe:'], { owner: sealer.owner, kind: 'outages' }) ?? sinceAt,
       works: worksIn(stored),
     };
   }

@@ -2,7 +2,7 @@ import type { Item } from '../model/items.ts';
 import { slices } from '../model/pieces.ts';
 import type { PendingChange, PlannedChange } from '../model/plan.ts';
 import type { Instant } from '../model/time.ts';
-import { reportDamaged } from './damaged.ts';
+import { readStored } from './damaged.ts';
 import {
   type KeyPositions,
   type LinkVersions,
@@ -20,7 +20,7 @@ import { keys } from './keys.ts';
 import type { Lease } from './leases.ts';
 import { changeName, type LinkStore } from './links.ts';
 import type { RedisClient } from './redis.ts';
-import { fencedScript, KeyIndex, redisScript, sendAll } from './script.ts';
+import { fencedScript, KeyIndex, pairsOf, redisScript, sendAll } from './script.ts';
 import type { Sealer } from './sealing.ts';
 
 const scripts = {
@@ -179,7 +179,7 @@ class RedisOutbox implements Outbox {
     for (const [index, id] of ids.entries()) {
       const entry = readableEntry(id, values[index] ?? null, this.#sealer, sealContext(target, id));
       if (entry !== null) entries.push(entry);
-      else await this.#quarantine(target, id, values[index] != null);
+      else await this.#quarantine(target, id);
     }
     return entries;
   }
@@ -187,9 +187,8 @@ class RedisOutbox implements Outbox {
   /**
    * Removes a change that no plan stored, or that is unreadable: the change has no effect, and the next cycle plans again from the clinic.
    */
-  async #quarantine(target: string, id: string, isThere: boolean): Promise<void> {
+  async #quarantine(target: string, id: string): Promise<void> {
     const { outbox, due, failing } = this.#keysOf(target);
-    if (isThere) reportDamaged(this.#tenant, 'outbox');
     await sendAll(this.#redis.pipeline().hdel(outbox, id).zrem(due, id).zrem(failing, id));
   }
 
@@ -291,16 +290,15 @@ class RedisOutbox implements Outbox {
   }
 
   async pendingOf(target: string, recordId: string): Promise<PendingChange | null> {
-    const value = await this.#redis.hget(this.#keysOf(target).outbox, recordId);
-    return value === null ? null : toPending(recordId, parseEntry(value));
+    return (await this.pendingOfSome(target, [recordId])).get(recordId) ?? null;
   }
 
   async pendingOfSome(target: string, recordIds: readonly string[]): Promise<Map<string, PendingChange>> {
     if (recordIds.length === 0) return new Map();
     const values = await this.#redis.hmget(this.#keysOf(target).outbox, ...recordIds);
     const pending = recordIds.flatMap((id, at) => {
-      const value = values[at] ?? null;
-      return value === null ? [] : [[id, toPending(id, parseEntry(value))] as const];
+      const entry = this.#stored(values[at] ?? null);
+      return entry === null ? [] : [[id, toPending(id, entry)] as const];
     });
     return new Map(pending);
   }
@@ -324,8 +322,7 @@ class RedisOutbox implements Outbox {
     const { outbox, due } = this.#keysOf(target);
     const [oldest] = await this.#redis.zrangebyscore(due, '-inf', '+inf', 'LIMIT', 0, 1);
     if (oldest === undefined) return null;
-    const value = await this.#redis.hget(outbox, oldest);
-    return value === null ? null : parseEntry(value).q;
+    return this.#stored(await this.#redis.hget(outbox, oldest))?.q ?? null;
   }
 
   async counts(target: string): Promise<{ pending: number; failing: number }> {
@@ -338,6 +335,11 @@ class RedisOutbox implements Outbox {
     const { due } = this.#keysOf(target);
     const [, score] = await this.#redis.zrangebyscore(due, '-inf', '+inf', 'WITHSCORES', 'LIMIT', 0, 1);
     return score === undefined ? null : Number(score);
+  }
+
+  /** A damaged change counts as absent until its due time, when {@link due} removes the change. */
+  #stored(value: string | null): StoredEntry | null {
+    return value === null ? null : readStored({ owner: this.#tenant, kind: 'outbox' }, () => parseEntry(value));
   }
 
   #keysOf(target: string): { outbox: string; due: string; failing: string } {
@@ -354,7 +356,10 @@ class RedisOutbox implements Outbox {
     let cursor = '0';
     do {
       const [next, fields] = await this.#redis.hscan(outbox, cursor, 'COUNT', ENTRIES_AT_ONCE);
-      for (let at = 0; at < fields.length; at += 2) yield [fields[at] as string, parseEntry(fields[at + 1] as string)];
+      for (const [id, value] of pairsOf(fields)) {
+        const entry = this.#stored(value);
+        if (entry !== null) yield [id, entry];
+      }
       cursor = next;
     } while (cursor !== '0');
   }

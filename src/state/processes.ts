@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
+import { z } from 'zod';
 import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { openPlain } from './damaged.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 
@@ -54,22 +56,23 @@ export function createLife(id: string, silentMs: number): OwnLife {
   };
 }
 
-/** Data that shows other processes whether a process is alive. */
-interface Entry {
+const entryForm = z.object({
   /** Boot id of the kernel, with the namespaces of process ids and time; null if unknown. */
-  kernel: string | null;
-  pid: number;
+  kernel: z.string().nullable(),
+  pid: z.number(),
   /** Start time, in ticks since boot. */
-  startedAt: string | null;
+  startedAt: z.string().nullable(),
   /** Ids of workers, which prefix their job locks. */
-  workers: readonly string[];
+  workers: z.array(z.string()).readonly(),
   /** Grows while the process is alive. */
-  beat: number;
+  beat: z.number(),
   /** Time without a beat after which the process is considered dead; the process itself stops earlier. */
-  silentMs: number;
+  silentMs: z.number(),
   /** Whether the process itself ended this life. */
-  isOver?: boolean;
-}
+  isOver: z.boolean().optional(),
+});
+/** Data that shows other processes whether a process is alive. */
+type Entry = z.infer<typeof entryForm>;
 
 /** Processes that share one state, and their ended lives. */
 export interface Processes {
@@ -218,7 +221,12 @@ class RegisteredProcesses implements Processes {
     const all = await this.#redis.hgetall(keys.processes());
     for (const [id, value] of Object.entries(all)) {
       if (id === this.#life?.id) continue;
-      const entry = JSON.parse(value) as Entry;
+      const entry = openPlain(value, { owner: '{processes}', kind: 'processes' }, entryForm);
+      if (entry === null) {
+        // A process that is alive registers again with its next beat.
+        await this.#redis.hdel(keys.processes(), id);
+        continue;
+      }
       const { at, looks } = this.#record(id, entry.beat);
       // A beat that was received during this check may be missing in its result.
       const silentMs = sentAt - at;

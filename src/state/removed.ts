@@ -1,8 +1,9 @@
 import { slices } from '../model/pieces.ts';
 import type { Instant } from '../model/time.ts';
+import { openNumber } from './damaged.ts';
 import { type KeyOwner, keys, keysOfTenant, ownerOfKey, type RemovablePart } from './keys.ts';
 import type { Lease } from './leases.ts';
-import type { RedisClient } from './redis.ts';
+import { type RedisClient, refusalOf } from './redis.ts';
 import { fencedScript, keyPagesLike, keysLike, sendAll } from './script.ts';
 import { type KeySizes, recordSizes } from './tenant-storage.ts';
 
@@ -76,8 +77,8 @@ export function createRemovedStore(redis: RedisClient): RemovedStore {
       return all;
     },
     recordSizes: (tenants, sizes, now) => recordSizes(redis, tenants, sizes, now),
-    parts: async (tenant) => instantsOf(await redis.hgetall(keys.removed(tenant))),
-    tenants: async () => instantsOf(await redis.hgetall(keys.removedTenants())),
+    parts: (tenant) => instantsIn(redis, keys.removed(tenant), tenant),
+    tenants: () => instantsIn(redis, keys.removedTenants(), '{removed}'),
     async recordParts(tenant, { missed, ended }, now, lease) {
       await recordRemoved(redis, lease, [keys.removed(tenant)], [now, missed.length, ...missed, ...ended]);
     },
@@ -102,6 +103,17 @@ function rankOf(kind: string | undefined): number {
   return kind === 'target' ? 0 : 1;
 }
 
-function instantsOf<Name extends string>(fields: Record<string, string>): Map<Name, Instant> {
-  return new Map(Object.entries(fields).map(([name, at]) => [name as Name, Number(at)]));
+/** Reads the times of removals. A removal with a damaged time is dropped and recorded again: nothing is released early. */
+async function instantsIn<Name extends string>(
+  redis: RedisClient,
+  key: string,
+  owner: string,
+): Promise<Map<Name, Instant>> {
+  const instants = new Map<Name, Instant>();
+  for (const [name, stored] of Object.entries(await redis.hgetall(key))) {
+    const at = openNumber(stored, { owner, kind: 'removed' });
+    if (at === null) await refusalOf(() => redis.hdel(key, name));
+    else instants.set(name as Name, at);
+  }
+  return instants;
 }

@@ -127,6 +127,18 @@ export async function compareAndSet(
   return answer === 0 ? null : answer - 1;
 }
 
+const increaseScript = redisScript<number>(import.meta.url, 'increase');
+
+/** Increases numbers in a hash. A number that is damaged starts again. @param lifeMs new lifetime of the hash; default unchanged */
+export async function increase(
+  redis: RedisClient,
+  key: string,
+  changes: readonly (readonly [field: string, by: number])[],
+  lifeMs?: number,
+): Promise<void> {
+  if (changes.length > 0) await increaseScript(redis, [key], [lifeMs ?? '', ...changes.flat()]);
+}
+
 /** Commands that are sent together. */
 type Pipeline = ReturnType<RedisClient['pipeline']>;
 

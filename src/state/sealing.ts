@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from 'node:crypto';
-import { message, render } from '../messages/message.ts';
-import { MirrorError, type StoredError } from '../model/errors.ts';
+import { message } from '../messages/message.ts';
+import { MirrorError } from '../model/errors.ts';
 import { derivedKey } from '../model/hashes.ts';
-import { type DamagedKind, reportDamaged, treatmentOf } from './damaged.ts';
+import { type DamagedKind, damagedError, readStored, treatmentOf } from './damaged.ts';
 import type { RedisClient } from './redis.ts';
 import { compareAndSet, fencedScript, type LeaseToken } from './script.ts';
 
@@ -74,8 +74,8 @@ export function createProofSealer(identityKey: Uint8Array, owner: string): Seale
 export const createAccessSealer = (identityKey: Uint8Array) => createProofSealer(identityKey, '{access}');
 
 /**
- * Returns the content of a stored value, the only way to read sealed state. A damaged value is reported, and is null or throws as its kind
- * demands ({@link treatmentOf}). The same applies without a report to a value whose key is not configured.
+ * Returns the content of an encrypted value, see {@link readStored}. The treatment of its kind applies, without a report, to a value whose
+ * key is not configured.
  * @throws MirrorError as {@link Sealer.open}, for kinds with the treatment `stop`
  */
 export function openSealed<Content>(
@@ -84,14 +84,13 @@ export function openSealed<Content>(
   context: string,
   kind: DamagedKind,
 ): Content | null {
+  let text: string | null = null;
   try {
-    return JSON.parse(sealer.open(sealed, context)) as Content;
+    text = readStored({ owner: sealer.owner, kind }, () => sealer.open(sealed, context));
   } catch (error) {
-    if (!(error instanceof MirrorError)) throw error;
-    if (error.code === DAMAGED.code) reportDamaged(sealer.owner, kind);
-    if (treatmentOf(kind) === 'stop') throw error;
-    return null;
+    if (!(error instanceof MirrorError) || treatmentOf(kind) === 'stop') throw error;
   }
+  return text === null ? null : (JSON.parse(text) as Content);
 }
 
 function requireKey(derived: ReadonlyMap<string, () => KeyObject>, id: string): KeyObject {
@@ -126,9 +125,9 @@ function encrypt(plaintext: string, key: KeyObject, nonce: Uint8Array, associate
 
 function open(sealed: string, derived: ReadonlyMap<string, () => KeyObject>, associated: string): string {
   const [format, keyId, payload] = sealed.split('.');
-  if (format !== FORMAT || keyId === undefined || payload === undefined) throw unreadable();
+  if (format !== FORMAT || keyId === undefined || payload === undefined) throw damagedError();
   const bytes = Buffer.from(payload, 'base64url');
-  if (bytes.length < NONCE_BYTES + TAG_BYTES) throw unreadable();
+  if (bytes.length < NONCE_BYTES + TAG_BYTES) throw damagedError();
   const decipher = createDecipheriv('aes-256-gcm', requireKey(derived, keyId), bytes.subarray(0, NONCE_BYTES), {
     authTagLength: TAG_BYTES,
   }).setAAD(Buffer.from(`${keyId}/${associated}`));
@@ -136,32 +135,8 @@ function open(sealed: string, derived: ReadonlyMap<string, () => KeyObject>, ass
     decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
     return decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
   } catch {
-    throw unreadable();
+    throw damagedError();
   }
-}
-
-function unreadable(): MirrorError {
-  const { message: text, remedy } = DAMAGED.texts;
-  return new MirrorError(text, { actor: DAMAGED.actor, code: DAMAGED.code, retry: 'never', remedy });
-}
-
-const TEXTS = { message: message('state-damaged'), remedy: message('state-damaged.remedy') };
-
-/** The error of every value that does not open. Its text replaces the value's words, which are never shown. */
-export const DAMAGED = {
-  code: 'state-damaged',
-  // Write access to Redis is the operator's responsibility.
-  actor: 'settings',
-  message: render(TEXTS.message),
-  remedy: render(TEXTS.remedy),
-  texts: TEXTS,
-} as const satisfies StoredError;
-
-const CODE = /^[a-z][a-z0-9-]{0,63}$/;
-
-/** Validates a plain-text code from Redis: a code that could contain a sentence or a URL is damaged. */
-export function codeIn(text: string): string {
-  return CODE.test(text) ? text : DAMAGED.code;
 }
 
 const setFields = fencedScript<number>(import.meta.url, 'fenced-set');

@@ -5,6 +5,7 @@ import { MirrorError, STATE_WENT_BACK } from '../model/errors.ts';
 import { base32hex } from '../model/hashes.ts';
 import type { StateCounterView } from '../model/state-schemas.ts';
 import { type Clock, type Instant, SECOND_MS } from '../model/time.ts';
+import { openNumber } from './damaged.ts';
 import { type CounterName, type DataDirectory, openDataDirectory } from './data-directory.ts';
 import { keys } from './keys.ts';
 import { type AwaitDurable, createAwaitDurable, type Durability, type RedisClient, shardsOf } from './redis.ts';
@@ -156,6 +157,9 @@ type ShardStateCounter = ReturnType<typeof openShard>;
 /** Counters with marks that this module manages. */
 type CounterKind = Exclude<CounterName, 'managed'>;
 
+const instantIn = (stored: string | null | undefined) =>
+  openNumber(stored, { owner: '{state}', kind: 'state-counter' }) ?? 0;
+
 /** Opens the counters of one part of the state. */
 function openShard(shard: number, { redis, writer, clock, log, directory, awaitDurable }: ShardParts) {
   const keyOf = { decisions: keys.epoch(shard), writes: keys.writes(shard) };
@@ -212,12 +216,12 @@ function openShard(shard: number, { redis, writer, clock, log, directory, awaitD
     lossOf,
     async view() {
       const fields = await redis.hmget(keyOf.decisions, 'durability', 'wentBackAt', 'wentBackTo');
-      const writesLostAt = Number(await redis.hget(keyOf.writes, 'wentBackAt'));
+      const writesLostAt = instantIn(await redis.hget(keyOf.writes, 'wentBackAt'));
       const [durability = null, wentBackAt, wentBackTo] = fields;
       return {
         durability: durability as Durability | null,
-        wentBackAt: Number(wentBackAt),
-        wentBackTo: Number(wentBackTo),
+        wentBackAt: instantIn(wentBackAt),
+        wentBackTo: instantIn(wentBackTo),
         writesLostAt,
       };
     },

@@ -1,9 +1,10 @@
+import { z } from 'zod';
 import type { StoredError } from '../model/errors.ts';
 import type { RefusedThere } from '../model/items.ts';
-import type { DriftReport, TargetGap } from '../model/run-schemas.ts';
+import { type DriftReport, drift, type TargetGap } from '../model/run-schemas.ts';
 import { storable, storedJson } from '../model/stored-limits.ts';
 import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
-import { reportDamaged } from './damaged.ts';
+import { openNumber, openPlain, reportDamaged } from './damaged.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { compareAndSet, type LocatedValue } from './script.ts';
@@ -221,13 +222,6 @@ export interface StoredTarget {
   readBack: ReadBack | null;
 }
 
-/** Result of the first write to a container. */
-export interface ReadBack {
-  recordId: string;
-  /** Whether the container keeps the marks of clinic-mirror; null if the object was not found. */
-  marks: 'kept' | 'dropped' | null;
-}
-
 export type TargetCounter = 'created' | 'updated' | 'deleted' | 'adopted' | 'overtaken';
 
 /** Fields with texts that are shown and sent, each encrypted under its target and name. */
@@ -241,6 +235,20 @@ const NUMBERS = [
   ...(['comparableUnder', 'replacedAt', 'writtenOnceAt', 'pausedUntil', 'pausedAt', 'readWholeAt'] as const),
 ];
 type NumberName = (typeof NUMBERS)[number];
+
+/** Names of the fields with a list of records. */
+export const RECORD_LISTS = ['copies', 'notRemovedByPolicy', 'notUpdatedByPolicy'] as const;
+type RecordList = (typeof RECORD_LISTS)[number];
+
+const texts = z.array(z.string());
+const refusedThere = z.record(z.string(), texts);
+const readBack = z.object({
+  recordId: z.string(),
+  /** Whether the container keeps the marks of clinic-mirror; null if the object was not found. */
+  marks: z.enum(['kept', 'dropped']).nullable(),
+});
+/** Result of the first write to a container. */
+export type ReadBack = z.infer<typeof readBack>;
 
 /** Returns the stored form of a value; null for none. @param context target and sealer */
 export function fieldOf(name: string, value: unknown, context: FieldContext): string | number | null {
@@ -260,52 +268,53 @@ function contextOf(target: string, name: string): string {
   return `target/${target}/${name}`;
 }
 
-/** Returns the record of stored fields. */
-export function recordOf(fields: StoredFields, proof: TargetProof | null, context: FieldContext): StoredTarget {
-  const { container, firstRunApprovedAt } = proof ?? NOTHING;
-  const number = (name: string) => (fields[name] === undefined ? null : Number(fields[name]));
-  const numbers = Object.fromEntries(NUMBERS.map((name) => [name, number(name)])) as Record<NumberName, number | null>;
-  const counters = Object.fromEntries(COUNTERS.map((name) => [name, Number(fields[name] ?? 0)]));
-  function sealed<Value>(name: SealedField): Value | null {
+/**
+ * Returns the record of stored fields. A damaged field may have been the reason why the target is not in sync, so the plan proves nothing.
+ * @returns also the names of damaged fields
+ */
+export function recordOf(
+  fields: StoredFields,
+  proof: TargetProof | null,
+  context: FieldContext,
+): { record: StoredTarget; damaged: string[] } {
+  const origin = { owner: context.sealer.owner, kind: 'targets' } as const;
+  const damaged: string[] = [];
+  function opened<Value>(name: string, open: (stored: string) => Value | null): Value | null {
     const stored = fields[name];
-    return stored === undefined
-      ? null
-      : openSealed<Value>(context.sealer, stored, contextOf(context.target, name), 'targets');
+    const value = stored === undefined ? null : open(stored);
+    if (stored !== undefined && value === null) damaged.push(name);
+    return value;
   }
+  const number = (name: string) => opened(name, (stored) => openNumber(stored, origin));
+  const sealed = <Value>(name: SealedField) =>
+    opened(name, (stored) => openSealed<Value>(context.sealer, stored, contextOf(context.target, name), 'targets'));
+  const { container, firstRunApprovedAt } = proof ?? NOTHING;
+  const numbers = Object.fromEntries(NUMBERS.map((name) => [name, number(name)])) as Record<NumberName, number | null>;
+  const counters = Object.fromEntries(COUNTERS.map((name) => [name, number(name) ?? 0]));
   const failure = sealed<TargetFailure>('failure');
-  return {
+  const lists = RECORD_LISTS.map((name) => [name, opened(name, (stored) => openPlain(stored, origin, texts)) ?? []]);
+  // An attempt reveals the reason of the wait.
+  const isReasonLost = failure === null && fields.failure !== undefined;
+  if (isReasonLost) damaged.push('pausedUntil');
+  const record: StoredTarget = {
     container,
     firstRunApprovedAt,
     ...numbers,
     // Without its calendar, the target was not fetched.
     adoptedAt: container === null ? null : number('adoptedAt'),
-    // The reason of the wait is unknown: an attempt reveals the reason.
-    pausedUntil: failure === null && fields.failure !== undefined ? null : numbers.pausedUntil,
-    drift: fields.drift === undefined ? null : (JSON.parse(fields.drift) as DriftReport),
+    pausedUntil: isReasonLost ? null : numbers.pausedUntil,
+    drift: opened('drift', (stored) => openPlain(stored, origin, drift)),
     cursor: fields.cursor ?? null,
-    readBack: fields.readBack === undefined ? null : (JSON.parse(fields.readBack) as ReadBack),
+    readBack: opened('readBack', (stored) => openPlain(stored, origin, readBack)),
     outage: sealed<string>('outage'),
     lookedOutsideTo: fields.lookedOutsideTo ?? null,
     failure,
     gaps: sealed<TargetGap[]>('gaps'),
     unconfirmed: number('unconfirmed') ?? 0,
     ambiguous: number('ambiguous') ?? 0,
-    ...recordListsIn(fields),
+    ...(Object.fromEntries(lists) as Record<RecordList, string[]>),
+    refusedThere: opened('refusedThere', (stored) => openPlain(stored, origin, refusedThere)) ?? {},
     ...(counters as Record<TargetCounter, number>),
   };
-}
-
-/** Names of the fields with a list of records. */
-export const RECORD_LISTS = ['copies', 'notRemovedByPolicy', 'notUpdatedByPolicy'] as const;
-type RecordList = (typeof RECORD_LISTS)[number];
-
-/** Returns the lists of records in a target's fields. */
-export function recordListsIn(fields: StoredFields): Pick<StoredTarget, RecordList | 'refusedThere'> {
-  const list = (name: RecordList) => (fields[name] === undefined ? [] : (JSON.parse(fields[name]) as string[]));
-  return {
-    copies: list('copies'),
-    notRemovedByPolicy: list('notRemovedByPolicy'),
-    notUpdatedByPolicy: list('notUpdatedByPolicy'),
-    refusedThere: fields.refusedThere === undefined ? {} : (JSON.parse(fields.refusedThere) as RefusedThere),
-  };
+  return { record: damaged.length === 0 ? record : { ...record, plannedAsOf: null }, damaged };
 }

@@ -2,10 +2,11 @@ import type { StreamName } from '../model/items.ts';
 import { slices } from '../model/pieces.ts';
 import { storable } from '../model/stored-limits.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
+import { openNumber } from './damaged.ts';
 import { keys } from './keys.ts';
 import type { Lease } from './leases.ts';
-import type { RedisClient } from './redis.ts';
-import { compareAndSet, fencedScript, pairsOf, redisScript, sendAll } from './script.ts';
+import { type RedisClient, refusalOf } from './redis.ts';
+import { compareAndSet, fencedScript, increase, pairsOf, redisScript, sendAll } from './script.ts';
 import type { Sealer } from './sealing.ts';
 import { sealedTable } from './sealing.ts';
 import {
@@ -15,7 +16,6 @@ import {
   goneSince,
   openTargetProofs,
   RECORD_LISTS,
-  recordListsIn,
   recordOf,
   type StoredFields,
   type StoredTarget,
@@ -102,11 +102,8 @@ const TARGETS_AT_ONCE = 100;
 /** Opens the target records of a tenant. @param sealer encrypts with the identity key */
 export function createTargetStore(redis: RedisClient, tenant: string, sealer: Sealer): TargetStore {
   const proofs = openTargetProofs(redis, tenant, sealer);
-  return {
-    ...openRecords(redis, tenant, proofs, sealer),
-    ...openGone(redis, tenant, proofs),
-    ...openTallies(redis, tenant, sealer),
-  };
+  const records = openRecords(redis, tenant, proofs, sealer);
+  return { ...records, ...openGone(redis, tenant, proofs), ...openTallies(redis, tenant, sealer, records) };
 }
 
 type Gone = Pick<TargetStore, 'recordGone' | 'gone' | 'goneByDay'>;
@@ -118,8 +115,24 @@ function openRecords(
   proofs: TargetProofs,
   sealer: Sealer,
 ): Omit<TargetStore, keyof Gone | keyof Tallies> {
-  const read = (target: string, fields: StoredFields) =>
-    recordOf(fields, proofs.of(target, fields), { target, sealer });
+  const read = async (target: string, fields: StoredFields): Promise<StoredTarget> => {
+    const { record, damaged } = recordOf(fields, proofs.of(target, fields), { target, sealer });
+    if (damaged.length > 0) {
+      const found = damaged.map((field) => ({
+        key: keys.target(tenant, target),
+        field,
+        value: fields[field] ?? null,
+      }));
+      const cleared = [...damaged, 'plannedAsOf'].map((field) => ({
+        key: keys.target(tenant, target),
+        field,
+        value: null,
+      }));
+      // The record is also readable in a Redis that refuses writes.
+      await refusalOf(() => compareAndSet(redis, found, cleared));
+    }
+    return record;
+  };
   const targetKeysOf = (target: string) => [
     keys.target(tenant, target),
     keys.linksMeta(tenant, target),
@@ -136,7 +149,7 @@ function openRecords(
         for (const [index, [values, linksVersion, pending]] of answers.entries()) {
           const target = slice[index] ?? '';
           const fields = Object.fromEntries(pairsOf(values));
-          summaries.set(target, { record: read(target, fields), linksVersion, pending });
+          summaries.set(target, { record: await read(target, fields), linksVersion, pending });
         }
       }
       return summaries;
@@ -151,18 +164,16 @@ function openRecords(
     ...openWrites(redis, tenant, proofs, sealer),
     async recordOvertaken(target) {
       const key = keys.target(tenant, target);
-      await sendAll(redis.pipeline().hdel(key, 'plannedAsOf').hincrby(key, 'overtaken', 1));
+      await redis.hdel(key, 'plannedAsOf');
+      await increase(redis, key, [['overtaken', 1]]);
     },
     async recordFreshness(target, overtaken, { plannedAsOf, isIdle }) {
       const inSyncAsOf = isIdle ? plannedAsOf : '';
       await scripts.recordFreshness(redis, [keys.target(tenant, target)], [overtaken, plannedAsOf, inSyncAsOf]);
     },
     async count(target, counters) {
-      const pipeline = redis.pipeline();
-      for (const [name, by] of Object.entries(counters)) {
-        if (by !== 0) pipeline.hincrby(keys.target(tenant, target), name, by);
-      }
-      await sendAll(pipeline);
+      const changed = Object.entries(counters).filter(([, by]) => by !== 0);
+      await increase(redis, keys.target(tenant, target), changed);
     },
   };
 }
@@ -209,7 +220,12 @@ function openGone(redis: RedisClient, tenant: string, proofs: TargetProofs): Gon
 }
 
 /** Counts missing records and restorations while relevant. */
-function openTallies(redis: RedisClient, tenant: string, sealer: Sealer): Tallies {
+function openTallies(
+  redis: RedisClient,
+  tenant: string,
+  sealer: Sealer,
+  records: Pick<TargetStore, 'read' | 'write'>,
+): Tallies {
   const missesOf = (stream: StreamName) =>
     sealedTable<Instant>(keys.misses(tenant, stream), { redis, sealer, kind: 'misses' });
   return {
@@ -224,17 +240,17 @@ function openTallies(redis: RedisClient, tenant: string, sealer: Sealer): Tallie
     },
     async countRestorations(target, recordIds, now) {
       const key = keys.restorations(tenant, target, Math.floor(now / DAY_MS));
-      const pipeline = redis.pipeline();
-      for (const recordId of recordIds) pipeline.hincrby(key, recordId, 1);
-      await sendAll(pipeline.pexpire(key, 2 * DAY_MS));
+      const ones = recordIds.map((recordId): [string, number] => [recordId, 1]);
+      for (const slice of slices(ones, 500)) await increase(redis, key, slice, 2 * DAY_MS);
     },
     async restorations(target, now) {
       const counts = await redis.hgetall(keys.restorations(tenant, target, Math.floor(now / DAY_MS)));
-      return new Map(Object.entries(counts).map(([recordId, count]) => [recordId, Number(count)]));
+      const origin = { owner: tenant, kind: 'targets' } as const;
+      return new Map(Object.entries(counts).map(([recordId, count]) => [recordId, openNumber(count, origin) ?? 0]));
     },
     async erase(target, recordIds, now) {
       const today = Math.floor(now / DAY_MS);
-      let removed = await eraseFromLists(redis, keys.target(tenant, target), new Set(recordIds));
+      let removed = await eraseFromLists(records, target, new Set(recordIds));
       for (const slice of slices(recordIds, 500)) {
         for (const stream of STREAMS) removed += await redis.hdel(keys.misses(tenant, stream), ...slice);
         for (const day of [today, today - 1, today - 2]) {
@@ -247,18 +263,18 @@ function openTallies(redis: RedisClient, tenant: string, sealer: Sealer): Tallie
 }
 
 /** Removes records from the lists of a target's record. */
-async function eraseFromLists(redis: RedisClient, key: string, recordIds: ReadonlySet<string>): Promise<number> {
-  const { refusedThere, ...lists } = recordListsIn(await redis.hgetall(key));
-  const erased = [...Object.values(lists).flat(), ...Object.values(refusedThere).flat()].filter((id) =>
-    recordIds.has(id),
-  ).length;
+async function eraseFromLists(
+  { read, write }: Pick<TargetStore, 'read' | 'write'>,
+  target: string,
+  recordIds: ReadonlySet<string>,
+): Promise<number> {
+  const record = await read(target);
+  const named = [...RECORD_LISTS.map((name) => record[name]), ...Object.values(record.refusedThere)].flat();
+  const erased = named.filter((id) => recordIds.has(id)).length;
   if (erased === 0) return 0;
   const without = (ids: readonly string[]) => ids.filter((id) => !recordIds.has(id));
-  const refused = Object.entries(refusedThere).map(([property, ids]) => [property, without(ids)]);
-  const remaining = RECORD_LISTS.map((name) => [name, JSON.stringify(without(lists[name]))] as const);
-  await redis.hset(key, {
-    ...Object.fromEntries(remaining),
-    refusedThere: JSON.stringify(Object.fromEntries(refused)),
-  });
+  const refused = Object.entries(record.refusedThere).map(([property, ids]) => [property, without(ids)]);
+  const lists = RECORD_LISTS.map((name) => [name, without(record[name])]);
+  await write(target, { ...Object.fromEntries(lists), refusedThere: Object.fromEntries(refused) });
   return erased;
 }

@@ -2,9 +2,10 @@ import type { Redis } from 'ioredis';
 import { slices } from '../model/pieces.ts';
 import type { StorageUse } from '../model/state-schemas.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
+import { openNumber } from './damaged.ts';
 import { keys, keysOfTenant, tenantOfKey } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { keyPagesLike, sendAll } from './script.ts';
+import { increase, keyPagesLike, sendAll } from './script.ts';
 
 /** Count of a tenant's memory in Redis. Lacks keys outside the tenant's hash tag: jobs, budgets, answer links and subscriptions. */
 export interface TenantStorage {
@@ -27,15 +28,11 @@ export function createTenantStorage(redis: RedisClient, tenant: string, limitByt
   return {
     async read() {
       const [bytes, added, at] = await redis.hmget(key, 'bytes', 'added', 'at');
-      return {
-        bytes: bytes ? Number(bytes) : null,
-        addedBytes: Number(added ?? 0),
-        countedAt: at ? Number(at) : null,
-        limitBytes,
-      };
+      const number = (stored: string | null | undefined) => openNumber(stored, { owner: tenant, kind: 'storage' });
+      return { bytes: number(bytes), addedBytes: number(added) ?? 0, countedAt: number(at), limitBytes };
     },
     async add(bytes) {
-      await sendAll(redis.pipeline().hincrby(key, 'added', bytes).pexpire(key, COUNT_LIFE_MS));
+      await increase(redis, key, [['added', bytes]], COUNT_LIFE_MS);
     },
     async count(now) {
       const sizes = new KeySizes();

@@ -1,9 +1,11 @@
 import { createHmac, createPublicKey, hash, randomBytes, sign } from 'node:crypto';
-import { type ForgetReceipt, signedText } from '../model/forgetting.ts';
+import { z } from 'zod';
+import { type ForgetReceipt, forgetReceipt, signedText } from '../model/forgetting.ts';
 import { base32hex, derivedKey, derivedSigningKey } from '../model/hashes.ts';
 import { slices } from '../model/pieces.ts';
 import type { Instant } from '../model/time.ts';
-import type { AnswerLink } from './answers.ts';
+import { answerLinkIn } from './answers.ts';
+import { namesIn, openPlain } from './damaged.ts';
 import { keys } from './keys.ts';
 import type { Protection } from './protection.ts';
 import type { RedisClient } from './redis.ts';
@@ -40,6 +42,8 @@ interface ForgottenPatients {
 }
 
 const RECEIPT_BYTES = 5;
+/** Receipts of earlier releases have no signature. */
+const storedReceipt = forgetReceipt.extend({ signature: z.string().nullable().default(null) });
 
 /**
  * Opens the tombstones of a tenant.
@@ -81,9 +85,10 @@ export function createTombstoneStore(
       }
     },
     async receipts() {
-      const all = (await redis.hvals(receipts)).map((value) => JSON.parse(value) as ForgetReceipt);
-      const stored = all.map((one) => ({ ...one, signature: one.signature ?? null }));
-      return stored.sort((one, other) => one.at - other.at);
+      const all = (await redis.hvals(receipts)).flatMap(
+        (value) => openPlain<ForgetReceipt>(value, { owner: tenant, kind: 'safeguards' }, storedReceipt) ?? [],
+      );
+      return all.sort((one, other) => one.at - other.at);
     },
     publicKey: () => createPublicKey(signingKey()).export({ format: 'pem', type: 'spki' }).toString(),
     reminders: createReminderTraces(redis, tenant),
@@ -125,8 +130,7 @@ function createReminderTraces(redis: RedisClient, tenant: string): ReminderTrace
       const links: string[] = [];
       const reminders = new Set(messages);
       for await (const key of keysLike(redis, keys.answerLink('*'))) {
-        const value = await redis.get(key);
-        const link = value === null ? null : (JSON.parse(value) as AnswerLink);
+        const link = answerLinkIn(await redis.get(key));
         const isOwn = patientId !== null && link?.patientId === patientId;
         if (link?.tenant !== tenant || !(isOwn || messages.has(link.reminder))) continue;
         links.push(key);
@@ -174,6 +178,7 @@ async function eraseEntries(
   const recipients = await askEach<string | null>(redis, ids, (pipeline, id) =>
     pipeline.hget(keys.reminder(tenant, id), 'recipient'),
   );
+  const firstOf = (field: string) => namesIn(field, { owner: tenant, kind: 'reminders' })[0] ?? null;
   const replies = await redis.hkeys(keys.reminderReplies(tenant));
   const pipeline = redis.pipeline();
   for (const one of new Set(recipients.filter((hash) => hash !== null && hash !== '')))
@@ -183,13 +188,13 @@ async function eraseEntries(
     pipeline.unlink(keys.reminder(tenant, id));
   }
   for (const one of references) if (one !== null && one !== '') pipeline.unlink(keys.reminderReport(tenant, one));
-  const written = replies.filter((field) => recipients.includes(JSON.parse(field)[0]));
+  const written = replies.filter((field) => recipients.includes(firstOf(field)));
   if (written.length > 0) pipeline.hdel(keys.reminderReplies(tenant), ...written);
   const wrong = await redis.hkeys(keys.remindersWrong(tenant));
   for (const id of appointmentIds) {
     pipeline.unlink(keys.remindersOf(tenant, id)).zrem(keys.remindersTold(tenant), id);
     pipeline.hdel(keys.remindersKnown(tenant), id);
-    const own = wrong.filter((field) => JSON.parse(field)[0] === id);
+    const own = wrong.filter((field) => firstOf(field) === id);
     if (own.length > 0) pipeline.hdel(keys.remindersWrong(tenant), ...own);
   }
   await sendAll(pipeline);

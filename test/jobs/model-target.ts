@@ -46,6 +46,8 @@ export interface ModelTarget {
   addForeign(title: string): void;
   /** The calendar is gone; the next `prepare` makes an empty one. */
   replaceCalendar(): void;
+  /** Takes a copy of the calendar. @returns restores the calendar */
+  copy(): () => void;
   /** The change feed takes none of the cursors that it gave so far. */
   expireCursors(): void;
   fault: (operation: Operation) => Fault | null;
@@ -104,6 +106,10 @@ export function createModelTarget(supports: Partial<ConnectorSupports> = {}): Mo
     replaceCalendar() {
       calendar.container = `calendar-${Number(calendar.container.slice('calendar-'.length)) + 1}`;
       calendar.objects = new Map();
+    },
+    copy() {
+      const { container, objects } = structuredClone({ container: calendar.container, objects: calendar.objects });
+      return () => void Object.assign(calendar, { container, objects: structuredClone(objects) });
     },
     expireCursors: () => calendar.feed.expireCursors(),
     open: (ownerTag) => openModelConnector(target, calendar, ownerTag),

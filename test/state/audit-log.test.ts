@@ -148,6 +148,14 @@ describe('a check of the whole log', () => {
     expect(begins.map(({ entry }) => entry?.what)).toContainEqual({ follows: chain, known: 10, found: 8 });
   });
 
+  test('finds a missing end if the record in Redis is damaged', async () => {
+    const log = open();
+    const chain = await write(log, 3);
+    await redis.connect().hset(keys.auditLog(), chain, 'x y z');
+    expect(await faultsOf(log)).toMatchObject([{ from: 5, fault: 'cut-off' }]);
+    expect((await log.append(draft(99))).chain).not.toBe(chain);
+  });
+
   test('finds that an older copy of the directory was restored, also after later entries', async () => {
     const log = open();
     const chain = await write(log, 5);

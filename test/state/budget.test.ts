@@ -47,6 +47,24 @@ describe('a budget', () => {
     expect(granted).toHaveLength(3);
   });
 
+  test.each(['x', '{}', 'null', '[1', '-7'])('grants with the damaged value %s in each place', async (garbage) => {
+    const connection = redis.connect();
+    const { budget: state, waiting, shares, used } = keys.budget('client-1');
+    const limits = { requestsPerMinute: 6_000, burst: 100 };
+    const share = openBudgetShare(connection, { budget: 'client-1', participant: 'a', limits, priority: 'background' });
+    for (const field of ['takenUntil', 'seq', 'paused', 'paused:a', 'trial', 'trial:a', 'refusedSince:a'])
+      await connection.hset(state, field, garbage);
+    await connection.hset(waiting, 'ticket', garbage);
+    for (const field of ['passed', 'start:background', 'background:a']) await connection.hset(shares, field, garbage);
+    const [seconds = 0] = await connection.time();
+    await connection.hset(used, `hour:${Math.floor(seconds / 3_600)}`, garbage);
+    await share.take(NEVER);
+    await share.take(NEVER, 2);
+    expect(await share.pause()).toBeNull();
+    expect((await readBudgetUse(connection, 'client-1')).lastDay.get('a')).toBeGreaterThan(2);
+    expect(await connection.hlen(waiting)).toBe(0);
+  });
+
   test('of another application is another one', async () => {
     await openBudgetShare(redis.connect(), {
       budget: 'client-1',

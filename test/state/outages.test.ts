@@ -26,6 +26,17 @@ describe('a host that is down', () => {
     expect(await wait(LANE, NOW + 16 * MINUTE_MS)).toMatchObject({ became: null });
   });
 
+  test('is tried and recovers with damaged times', async () => {
+    const { store, wait } = open();
+    await wait(LANE);
+    const [key = ''] = await redis.connect().keys('*:outage');
+    await redis.connect().hset(key, { 'probe:': 'x', 'since:': '[1' });
+    expect(await store.list(NOW)).toMatchObject([{ triedAt: NOW }]);
+    expect(await wait(CYCLE)).toMatchObject({ isChosen: true });
+    await redis.connect().set(`${key}:ended`, 'null');
+    expect(await store.end(HOST, NOW)).toMatchObject({ works: expect.arrayContaining([LANE, CYCLE]) });
+  });
+
   test('is no outage while the waiting jobs must not try it', async () => {
     const { store, wait } = open();
     expect(await wait(LANE, NOW, false)).toEqual({ isChosen: false, became: null });

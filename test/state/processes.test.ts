@@ -77,6 +77,15 @@ test('a lease of a process that was killed is free long before it expires', asyn
   expect(lease.token).toMatch(/^2:/);
 });
 
+test.each(['x', 'null', '{}', '[1'])('a damaged entry of the register, %s, is removed', async (garbage) => {
+  const { client, holder, processes, tryTake } = await held();
+  await client.hset(keys.processes(), 'foreign', garbage);
+  await kill(holder);
+  expect(await waitFor(tryTake, { what: 'the lease', intervalMs: 100 })).not.toBeNull();
+  expect(processes.dead()).not.toContain('foreign');
+  expect(await client.hexists(keys.processes(), 'foreign')).toBe(0);
+});
+
 test('a queue position of a killed process is free too', async () => {
   const { holder, client, processes, tryTake } = await held();
   await tryTake();

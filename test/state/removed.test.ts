@@ -48,6 +48,19 @@ test('a tenant has the time at which it was first missed, until it exists again'
   expect(await removed.tenants()).toEqual(new Map());
 });
 
+test('a removal with a damaged time is recorded again', async () => {
+  const { connection, removed, lease } = world;
+  await connection.hset(keys.removed(TENANT), ROOM, 'x');
+  await connection.hset(keys.removedTenants(), TENANT, '[1');
+  expect([await removed.parts(TENANT), await removed.tenants()]).toEqual([new Map(), new Map()]);
+  await removed.recordParts(TENANT, { missed: [ROOM], ended: [] }, NOW, lease);
+  await removed.recordTenants({ missed: [TENANT], ended: [] }, NOW);
+  expect([...(await removed.parts(TENANT)), ...(await removed.tenants())]).toEqual([
+    [ROOM, NOW],
+    [TENANT, NOW],
+  ]);
+});
+
 test('the holders of keys are the tenant itself, its targets and its connections, each with the kinds of its keys', async () => {
   const { connection, removed } = world;
   await connection.set(keys.credential(TENANT, 'mail'), '1');

@@ -24,24 +24,24 @@ describe('a stored target', () => {
   });
 
   test('contains the failure, the gaps and the outage that were encrypted for it', () => {
-    expect(recordOf(fieldsOf('doctor'), PROOF, HERE)).toMatchObject({
+    expect(recordOf(fieldsOf('doctor'), PROOF, HERE).record).toMatchObject({
       ...{ failure: FAILURE, gaps: [], outage: 'crm.example', pausedUntil: 6 },
       ...{ container: 'c1', firstRunApprovedAt: 4 },
     });
   });
 
   test('with encrypted fields of another target has none of them, and is tried at once', () => {
-    expect(recordOf(fieldsOf('nurse'), PROOF, HERE)).toMatchObject({
+    expect(recordOf(fieldsOf('nurse'), PROOF, HERE).record).toMatchObject({
       ...{ failure: null, gaps: null, outage: null, pausedUntil: null },
     });
     expect([...damage]).toEqual(['studio-rossi targets']);
   });
 
   test('without its encrypted record has no calendar, no approval, and was never read', () => {
-    expect(recordOf({ adoptedAt: '1' }, null, HERE)).toMatchObject({
+    expect(recordOf({ adoptedAt: '1' }, null, HERE).record).toMatchObject({
       ...{ container: null, firstRunApprovedAt: null, adoptedAt: null },
     });
-    expect(recordOf({ adoptedAt: '1' }, PROOF, HERE).adoptedAt).toBe(1);
+    expect(recordOf({ adoptedAt: '1' }, PROOF, HERE).record.adoptedAt).toBe(1);
   });
 });
 

@@ -55,8 +55,8 @@ async function take(tenant: ReminderStep, reminders: OpenReminders, claim: Claim
   const { entry } = claim;
   const alone = (step: Step): Taken => ({ step, claims: [claim] });
   // The name is a keyed hash, so that an attacker with only Redis access cannot send messages.
-  if (reminders.name(entry) !== entry.id) {
-    reportDamaged(tenant.id, 'reminders');
+  if (entry.isDamaged === true || reminders.name(entry) !== entry.id) {
+    if (entry.isDamaged !== true) reportDamaged(tenant.id, 'reminders');
     return alone(dropped('state-damaged'));
   }
   const channel = reminders.channels.get(entry.channel);

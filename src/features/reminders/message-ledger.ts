@@ -1,5 +1,7 @@
+import { z } from 'zod';
 import type { WrongInformation } from '../../model/reminders.ts';
 import { DAY_MS, type Instant } from '../../model/time.ts';
+import { openNumber, openPlain } from '../../state/damaged.ts';
 import { keys } from '../../state/keys.ts';
 import type { RedisClient } from '../../state/redis.ts';
 import { redisScript } from '../../state/script.ts';
@@ -14,24 +16,26 @@ export type MessageLedger = ReturnType<typeof openMessageLedger>;
 /** Retention after the announced start, because a later read may report an earlier move. */
 const RETENTION_MS = 2 * DAY_MS;
 
-/** Appointment of a patient with a reminder, as lists of the clinic showed it. */
-export interface ObservedVisit {
+const observedVisit = z.object({
   /** First cycle that stored the appointment. */
-  foundAt: Instant;
+  foundAt: z.number(),
   /** False if the appointment may be older than the observation of the patient. */
-  isNew: boolean;
-  startAt: Instant;
-  agendaIds: readonly string[];
-  treatmentId: string | null;
+  isNew: z.boolean(),
+  startAt: z.number(),
+  agendaIds: z.array(z.string()).readonly(),
+  treatmentId: z.string().nullable(),
   /** First cycle that found the appointment cancelled, or missing in a complete list; null for an appointment that takes place. */
-  goneAt: Instant | null;
-}
+  goneAt: z.number().nullable(),
+});
+/** Appointment of a patient with a reminder, as lists of the clinic showed it. */
+export type ObservedVisit = z.infer<typeof observedVisit>;
 
 /** Field of the coverage. No appointment has an empty id. */
 const COVERAGE = '';
 
 /** Opens this part of the ledger. */
 export function openMessageLedger(redis: RedisClient, tenant: string, sealer: Sealer) {
+  const origin = { owner: tenant, kind: 'reminders' } as const;
   const announced = keys.remindersTold(tenant);
   const observed = keys.remindersKnown(tenant);
   const wrong = sealedTable<WrongInformation>(keys.remindersWrong(tenant), { redis, sealer, kind: 'reminders' });
@@ -55,12 +59,13 @@ export function openMessageLedger(redis: RedisClient, tenant: string, sealer: Se
     /** Returns the watched appointments, and the start until which earlier complete lists showed all appointments. */
     async observed(): Promise<{ visits: Map<string, ObservedVisit>; coveredUntilAt: Instant }> {
       const fields = new Map(Object.entries(await redis.hgetall(observed)));
-      const coveredUntilAt = Number(fields.get(COVERAGE) ?? 0);
+      const coveredUntilAt = openNumber(fields.get(COVERAGE), origin) ?? 0;
       fields.delete(COVERAGE);
-      return {
-        visits: new Map([...fields].map(([id, value]) => [id, JSON.parse(value) as ObservedVisit])),
-        coveredUntilAt,
-      };
+      const visits = [...fields].flatMap(([id, value]) => {
+        const visit = openPlain(value, origin, observedVisit);
+        return visit === null ? [] : [[id, visit] as const];
+      });
+      return { visits: new Map(visits), coveredUntilAt };
     },
     /** Stores changed watched appointments (null: watched no longer), and the coverage. */
     async storeObserved(changes: ReadonlyMap<string, ObservedVisit | null>, coveredUntilAt: Instant): Promise<void> {

@@ -1,7 +1,9 @@
 import { createHash, createHmac } from 'node:crypto';
+import { z } from 'zod';
 import { derivedKey } from '../../model/hashes.ts';
 import type { AddressKind } from '../../model/reminders.ts';
-import { DAY_MS, type Instant } from '../../model/time.ts';
+import { DAY_MS } from '../../model/time.ts';
+import { openPlain } from '../../state/damaged.ts';
 import { keys } from '../../state/keys.ts';
 import type { Protection } from '../../state/protection.ts';
 import type { RedisClient } from '../../state/redis.ts';
@@ -9,14 +11,14 @@ import type { RedisClient } from '../../state/redis.ts';
 /** Retention of opt-in messages, longer than a gateway could replay a message. Project choice. */
 const OPT_IN_RETENTION_MS = 800 * DAY_MS;
 
-/** Source of an opt-out; given for a reminder dropped because of the opt-out. */
-export type OptOutSource = 'reply' | 'callback' | 'unsubscribe' | 'refused' | 'operator';
-
+const optOutForm = z.object({
+  source: z.enum(['reply', 'callback', 'unsubscribe', 'refused', 'operator']),
+  at: z.number(),
+});
 /** A stored opt-out. */
-export interface OptOut {
-  source: OptOutSource;
-  at: Instant;
-}
+export type OptOut = z.infer<typeof optOutForm>;
+/** Source of an opt-out; given for a reminder dropped because of the opt-out. */
+export type OptOutSource = OptOut['source'];
 
 /** Kind and keyed hash of contact data. */
 export type AddressHash = string;
@@ -69,7 +71,9 @@ export function createOptOuts(
     remove: (hash) => store({ table: 'optOuts', name: hash, value: null }),
     async find(hash) {
       const value = await redis.hget(table, hash);
-      return value === null ? null : (JSON.parse(value) as OptOut);
+      if (value === null) return null;
+      // With a damaged record, the patient stays opted out.
+      return openPlain(value, { owner: tenant, kind: 'safeguards' }, optOutForm) ?? { source: 'operator', at: 0 };
     },
   };
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { type Document, paragraph, time } from '../../documents/document.ts';
 import type { Language } from '../../messages/message.ts';
 import { DAY_MS, type Instant } from '../../model/time.ts';
+import { namesIn } from '../../state/damaged.ts';
 import { keys } from '../../state/keys.ts';
 import type { RedisClient } from '../../state/redis.ts';
 import { type Sealer, sealedTable } from '../../state/sealing.ts';
@@ -34,6 +35,7 @@ export interface PatientReplies {
 /** Opens the replies of a tenant. The field contains the hash of the recipient, so that `forget` finds the replies of a patient. */
 export function createPatientReplies(redis: RedisClient, tenant: string, sealer: Sealer): PatientReplies {
   const table = sealedTable<PatientReply>(keys.reminderReplies(tenant), { redis, sealer, kind: 'reminders' });
+  const origin = { owner: tenant, kind: 'reminders' } as const;
   return {
     lifeMs: LIFE_MS,
     async add({ message, recipient, ...reply }) {
@@ -49,11 +51,11 @@ export function createPatientReplies(redis: RedisClient, tenant: string, sealer:
     },
     async ofRecipients(recipients, now) {
       const all = [...(await table.prune(({ at }) => at + LIFE_MS <= now))];
-      const own = all.filter(([field]) => recipients.has(JSON.parse(field)[0]));
+      const own = all.filter(([field]) => recipients.has(namesIn(field, origin)[0] ?? ''));
       return own.map(([, { phone, text, at }]) => ({ phone, text, at, expiresAt: at + LIFE_MS }));
     },
     async end(id) {
-      const fields = (await redis.hkeys(table.key)).filter((field) => JSON.parse(field)[1] === id);
+      const fields = (await redis.hkeys(table.key)).filter((field) => namesIn(field, origin)[1] === id);
       return (await table.remove(fields)) > 0;
     },
   };

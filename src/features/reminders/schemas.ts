@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { instant, source } from '../../model/schemas.ts';
 
-const report = z.object({ state: z.enum(['delivered', 'failed']), code: z.string().nullable(), at: instant });
+export const report = z.object({ state: z.enum(['delivered', 'failed']), code: z.string().nullable(), at: instant });
 /** Report of the receiver after delivery. */
 export type DeliveryReport = z.infer<typeof report>;
 

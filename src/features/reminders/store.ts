@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
 import type {
   Answer,
   Correction,
@@ -10,14 +11,15 @@ import type {
   Withdrawal,
 } from '../../model/reminders.ts';
 import { isStorable } from '../../model/stored-limits.ts';
-import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
+import { DAY_MS, HOUR_MS, type Instant, isZone, MINUTE_MS } from '../../model/time.ts';
+import { type Closing, closingIn, codeIn, openNumber, openPlain, readStored } from '../../state/damaged.ts';
 import { keys } from '../../state/keys.ts';
 import type { RedisClient } from '../../state/redis.ts';
 import { askEach, compareAndSet, pairsOf, redisScript, sendAll } from '../../state/script.ts';
 import type { Sealer } from '../../state/sealing.ts';
-import { codeIn, openSealed } from '../../state/sealing.ts';
+import { openSealed } from '../../state/sealing.ts';
 import { type MessageLedger, openMessageLedger } from './message-ledger.ts';
-import type { DeliveryReport } from './schemas.ts';
+import { type DeliveryReport, report } from './schemas.ts';
 import { visitOf } from './told.ts';
 
 const scripts = {
@@ -72,12 +74,6 @@ export interface Intent {
   recipient: string | null;
 }
 
-/** Reason why a channel is closed. */
-export interface ChannelClosing {
-  code: string;
-  at: Instant;
-}
-
 /** Result of a delivery, or the reason against delivery. */
 export type ReminderSettlement =
   | { state: 'sent'; reference: string | null }
@@ -125,11 +121,11 @@ export interface ReminderLedger extends MessageLedger {
   report(reference: string, report: DeliveryReport): Promise<void>;
   reports(references: readonly string[]): Promise<Map<string, DeliveryReport>>;
   /** Closes a channel until an operator reopens the channel. The first closing is kept. */
-  closeChannel(channel: string, closing: ChannelClosing): Promise<void>;
+  closeChannel(channel: string, closing: Closing): Promise<void>;
   /** @returns whether the channel was closed */
   reopenChannel(channel: string): Promise<boolean>;
   /** Returns time and reason of a closing, or null. */
-  closingOf(channel: string): Promise<ChannelClosing | null>;
+  closingOf(channel: string): Promise<Closing | null>;
 }
 
 /**
@@ -164,7 +160,7 @@ export function createReminderLedger(
       const token = randomUUID();
       const answer = await scripts.claim(redis, [entryKey(id), open, claimKey(id)], [id, token, claimMs]);
       if (typeof answer === 'number') return { busyMs: answer };
-      const entry = answer === null ? null : entryOf(Object.fromEntries(pairsOf(answer)));
+      const entry = answer === null ? null : entryOf(Object.fromEntries(pairsOf(answer)), tenant);
       return entry === null ? null : { entry, token };
     },
     async intend(members, { now, maxPerHour, isLimited, mayRepeat, recipient }) {
@@ -252,9 +248,9 @@ type Reads = Pick<
 function openReads(redis: RedisClient, tenant: string): Reads {
   const entryKey = (id: string) => keys.reminder(tenant, id);
   const open = keys.remindersOpen(tenant);
-  const readMany = (ids: readonly string[]) => readEntries(redis, ids.map(entryKey));
+  const readMany = (ids: readonly string[]) => readEntries(redis, tenant, ids);
   return {
-    read: async (id) => entryOf(await redis.hgetall(entryKey(id))),
+    read: async (id) => (await readMany([id]))[0] ?? null,
     readSome: async (ids) => new Map((await readMany(ids)).map((entry) => [entry.id, entry])),
     open: async () => readMany(await redis.zrange(open, '0', '-1')),
     finished: async (limit) => readMany(await redis.zrevrange(keys.remindersSettled(tenant), 0, limit - 1)),
@@ -271,22 +267,16 @@ function openReads(redis: RedisClient, tenant: string): Reads {
     async counts() {
       return Object.entries(await redis.hgetall(keys.reminderCounts(tenant))).map(([name, count]) => {
         const [state = '', reason = ''] = name.split(':');
-        return { state: state as ReminderState, reason: reason === '' ? null : reason, count: Number(count) };
+        return {
+          state: state as ReminderState,
+          reason: reason === '' ? null : reason,
+          count: openNumber(count, originOf(tenant)) ?? 0,
+        };
       });
     },
     openCount: () => redis.zcard(open),
     ofRecipient: async (recipient) => readMany(await redis.smembers(keys.remindersRecipient(tenant, recipient))),
     recipientOf: async (id) => (await redis.hget(entryKey(id), 'recipient')) || null,
-  };
-}
-
-/** Only the code is text, and a text of another program is never shown. */
-function reportIn(value: string): DeliveryReport {
-  const { state, code, at } = JSON.parse(value) as DeliveryReport;
-  return {
-    state: state === 'delivered' ? state : 'failed',
-    code: code === null ? null : codeIn(String(code)),
-    at: Number(at) || 0,
   };
 }
 
@@ -305,8 +295,9 @@ function openChannels(redis: RedisClient, tenant: string, retentionMs: number): 
       const values = await redis.mget(references.map((reference) => keys.reminderReport(tenant, reference)));
       return new Map(
         references.flatMap((reference, index) => {
-          const value = values[index];
-          return value == null ? [] : [[reference, reportIn(value)] as const];
+          const found = openPlain(values[index], originOf(tenant), report);
+          if (found === null) return [];
+          return [[reference, { ...found, code: found.code === null ? null : codeIn(found.code) }] as const];
         }),
       );
     },
@@ -315,48 +306,59 @@ function openChannels(redis: RedisClient, tenant: string, retentionMs: number): 
     },
     reopenChannel: async (channel) => (await redis.del(keys.reminderChannelClosed(tenant, channel))) === 1,
     async closingOf(channel) {
-      const value = await redis.get(keys.reminderChannelClosed(tenant, channel));
-      return value === null ? null : closingIn(value);
+      return closingIn(await redis.get(keys.reminderChannelClosed(tenant, channel)), originOf(tenant));
     },
   };
 }
 
-function closingIn(stored: string): ChannelClosing {
-  const closing = JSON.parse(stored) as ChannelClosing;
-  return { ...closing, code: codeIn(closing.code) };
+const originOf = (tenant: string) => ({ owner: tenant, kind: 'reminders' }) as const;
+
+/** A damaged reminder counts as absent. The next plan writes it again unless it was sent; a job that is due drops it. */
+async function readEntries(redis: RedisClient, tenant: string, ids: readonly string[]): Promise<LedgerEntry[]> {
+  const all = await askEach<Record<string, string>>(redis, ids, (pipeline, id) =>
+    pipeline.hgetall(keys.reminder(tenant, id)),
+  );
+  return all.flatMap((fields) => {
+    const entry = entryOf(fields, tenant);
+    return entry === null || entry.isDamaged === true ? [] : [entry];
+  });
 }
 
-async function readEntries(redis: RedisClient, names: readonly string[]): Promise<LedgerEntry[]> {
-  const all = await askEach<Record<string, string>>(redis, names, (pipeline, name) => pipeline.hgetall(name));
-  return all.flatMap((fields) => entryOf(fields) ?? []);
-}
+const stateForm = z.enum(['planned', 'sending', 'sent', 'dropped', 'unknown']);
+const zoneForm = z.string().refine(isZone);
 
-function entryOf(fields: Record<string, string>): LedgerEntry | null {
+function entryOf(fields: Record<string, string>, tenant: string): LedgerEntry | null {
   if (fields.state === undefined) return null;
+  const number = (value: string | undefined) => openNumber(value, originOf(tenant));
+  const [startAt, dueAt, wakeAt] = [number(fields.startAt), number(fields.dueAt), number(fields.wakeAt)];
+  const zone = readStored(originOf(tenant), () => zoneForm.parse(fields.zone ?? 'UTC'));
+  const state = readStored(originOf(tenant), () => stateForm.parse(fields.state));
+  const isDamaged = [startAt, dueAt, wakeAt, zone, state].includes(null);
   const textOrNull = (value: string | undefined) => (value === undefined || value === '' ? null : value);
   return {
     id: fields.id ?? '',
     appointmentId: fields.appointmentId ?? '',
-    startAt: Number(fields.startAt),
+    ...(isDamaged ? { isDamaged } : {}),
+    startAt: startAt ?? 0,
     rule: fields.rule ?? '',
     channel: fields.channel ?? '',
-    zone: fields.zone ?? 'UTC',
-    dueAt: Number(fields.dueAt),
-    state: fields.state as ReminderState,
-    plannedAt: Number(fields.plannedAt),
-    wakeAt: Number(fields.wakeAt),
-    attempts: Number(fields.attempts),
-    finishedAt: textOrNull(fields.settledAt) === null ? null : Number(fields.settledAt),
+    zone: zone ?? 'UTC',
+    dueAt: dueAt ?? 0,
+    state: state ?? 'unknown',
+    plannedAt: number(fields.plannedAt) ?? 0,
+    wakeAt: wakeAt ?? 0,
+    attempts: number(fields.attempts) ?? 0,
+    finishedAt: number(fields.settledAt),
     reason: textOrNull(fields.reason) as DropReason | null,
     lastCode: textOrNull(fields.lastCode) === null ? null : codeIn(fields.lastCode ?? ''),
     reference: textOrNull(fields.reference),
     correction: correctionOf(fields.correction),
-    handedAs: textOrNull(fields.handedAs) === null ? null : Number(fields.handedAs),
+    handedAs: number(fields.handedAs),
     patientProof: textOrNull(fields.patient),
     locationProof: textOrNull(fields.place),
     movedTo: textOrNull(fields.movedTo),
     recipient: textOrNull(fields.recipient),
-    answer: fields.answer === undefined ? null : { is: fields.answer as Answer, at: Number(fields.answeredAt) },
+    answer: fields.answer === undefined ? null : { is: fields.answer as Answer, at: number(fields.answeredAt) ?? 0 },
   };
 }
 

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { slices } from '../../model/pieces.ts';
 import type { Instant } from '../../model/time.ts';
 import type {
@@ -8,11 +9,12 @@ import type {
   TriggerReading,
   WaitingTrigger,
 } from '../../model/triggers.ts';
+import { closingIn, codeIn, DAMAGED, openNumber, openPlain } from '../../state/damaged.ts';
 import { keys } from '../../state/keys.ts';
 import type { Lease } from '../../state/leases.ts';
 import type { RedisClient } from '../../state/redis.ts';
 import { type FencedScript, fencedScript, scoresOf } from '../../state/script.ts';
-import { codeIn, DAMAGED, openSealed, type Sealer, sealedTable } from '../../state/sealing.ts';
+import { openSealed, type Sealer, sealedTable } from '../../state/sealing.ts';
 
 const scripts = {
   setFields: fencedScript<number>(import.meta.url, '../../../state/scripts/fenced-set'),
@@ -191,7 +193,7 @@ export function createTriggerStore(redis: RedisClient, tenant: string, sealer: S
     ...openEndpoints(redis, tenant),
     remove: (triggerKey) => removeTrigger(redis, tenant, fieldOf(triggerKey)),
     retainOnly: (triggerKeys) => retainTriggers(redis, tenant, triggerKeys),
-    counts: () => readCounts(redis, keys.triggerCounts(tenant)),
+    counts: () => readCounts(redis, tenant),
   };
 }
 
@@ -226,9 +228,9 @@ function openEndpoints(redis: RedisClient, tenant: string): Endpoints {
   return {
     async endpoint(endpoint) {
       const fields = await redis.hgetall(endpointKey(endpoint));
-      const numberOf = (value: string | undefined) => (value === undefined ? null : Number(value));
+      const numberOf = (value: string | undefined) => openNumber(value, { owner: tenant, kind: 'triggers' });
       return {
-        closed: fields.closed === undefined ? null : closedIn(fields.closed),
+        closed: closingIn(fields.closed, { owner: tenant, kind: 'triggers' }),
         restUntil: numberOf(fields.restUntil),
         failingSince: numberOf(fields.failingSince),
         code: fields.code === undefined ? null : codeIn(fields.code),
@@ -255,11 +257,6 @@ function openEndpoints(redis: RedisClient, tenant: string): Endpoints {
   };
 }
 
-function closedIn(stored: string): TriggerEndpointState['closed'] {
-  const { code, at } = JSON.parse(stored) as { code: string; at: Instant };
-  return { code: codeIn(code), at };
-}
-
 const offContext = (triggerKey: string) => `trigger/off/${triggerKey}`;
 
 /** The reason for a switched-off event is encrypted, because the reason is shown and sent. */
@@ -270,23 +267,32 @@ function writtenReading(sealer: Sealer, triggerKey: string, { off, ...reading }:
   });
 }
 
-/** Damaged data switches the event off until the next read. */
+const readingForm = z.object({
+  sinceAt: z.number().nullable(),
+  readAt: z.number().nullable(),
+  off: z.unknown(),
+  letThrough: z.boolean(),
+});
+
+/** Damaged data switches the event off until the next read, which compares the list with the known names. */
 function readingIn(sealer: Sealer, triggerKey: string, stored: string): TriggerReading {
-  const { off, ...reading } = JSON.parse(stored) as Omit<TriggerReading, 'off'> & { off: unknown };
+  const reading = openPlain(stored, { owner: sealer.owner, kind: 'triggers' }, readingForm);
+  if (reading === null) return { sinceAt: 0, readAt: null, off: { ...DAMAGED, at: 0 }, letThrough: false };
+  const { off, readAt } = reading;
   if (off === null) return { ...reading, off };
   const opened = openSealed<TriggerReading['off']>(sealer, String(off), offContext(triggerKey), 'triggers');
-  return { ...reading, off: opened ?? { ...DAMAGED, at: reading.readAt ?? 0 } };
+  return { ...reading, off: opened ?? { ...DAMAGED, at: readAt ?? 0 } };
 }
 
-async function readCounts(redis: RedisClient, key: string): Promise<TriggerCount[]> {
-  return Object.entries(await redis.hgetall(key)).map(([name, count]): TriggerCount => {
+async function readCounts(redis: RedisClient, tenant: string): Promise<TriggerCount[]> {
+  return Object.entries(await redis.hgetall(keys.triggerCounts(tenant))).map(([name, count]): TriggerCount => {
     const [endpoint = '', event, result, reason = ''] = name.split('/');
     return {
       endpoint,
       event: event as TriggerEvent,
       result: result as TriggerCount['result'],
       reason: reason === '' ? null : reason,
-      count: Number(count),
+      count: openNumber(count, { owner: tenant, kind: 'triggers' }) ?? 0,
     };
   });
 }

@@ -4,4 +4,5 @@
 local t = redis.call('TIME')
 local now = t[1] * 1000 + t[2] / 1000
 local who = ARGV[1]
-local function number(key, field) return tonumber(redis.call('HGET', key, field) or 0) end
+-- @include stored
+local function number(key, field) return tonumber(redis.call('HGET', key, field) or 0) or 0 end

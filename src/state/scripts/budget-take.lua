@@ -19,13 +19,13 @@ local ticketLifeMs, trialMs, trialLookMs = tonumber(ARGV[8]), tonumber(ARGV[9]),
 local longestPauseMs, wantedNext, unused = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
 
 local function pauseOf(suffix)
-  local endsAt = redis.call('HGET', budget, 'paused' .. suffix)
-  if not endsAt then return 0, false, false end
+  local endsAt = number(budget, 'paused' .. suffix)
+  if endsAt == 0 then return 0, false, false end
   if endsAt - now > longestPauseMs then
     redis.call('HDEL', budget, 'paused' .. suffix, 'trial' .. suffix)
     return 0, false, false
   end
-  if tonumber(endsAt) > now then return endsAt - now, true, true end
+  if endsAt > now then return endsAt - now, true, true end
   local trialRemainingMs = number(budget, 'trial' .. suffix) - now
   if trialRemainingMs > trialMs then trialRemainingMs = 0 end
   return math.max(0, math.min(trialRemainingMs, trialLookMs)), false, true
@@ -37,20 +37,26 @@ if ownWait > 0 then
 end
 local clientWait, isClientPaused, isClientTrial = pauseOf('')
 
+local function ticketOf(text)
+  local ticket = objectOf(text)
+  local isTicket = ticket and (ticket.class == 'interactive' or ticket.class == 'background') and type(ticket.who) == 'string'
+    and type(ticket.seq) == 'number' and type(ticket.units) == 'number' and type(ticket.expiresAt) == 'number'
+  return isTicket and ticket or nil
+end
 local tickets, mine = {}, nil
 local stored = redis.call('HGETALL', waiting)
 for index = 1, #stored, 2 do
-  local ticket = cjson.decode(stored[index + 1])
-  ticket.id = stored[index]
-  if ticket.id == id then mine = ticket end
-  if ticket.id == id or ticket.expiresAt > now then
+  local ticket = ticketOf(stored[index + 1])
+  if ticket then ticket.id = stored[index] end
+  if ticket and ticket.id == id then mine = ticket end
+  if ticket and (ticket.id == id or ticket.expiresAt > now) then
     tickets[#tickets + 1] = ticket
   else
-    redis.call('HDEL', waiting, ticket.id)
+    redis.call('HDEL', waiting, stored[index])
   end
 end
 if not mine then
-  mine = {id = id, seq = redis.call('HINCRBY', budget, 'seq', 1), who = who, class = class, units = units}
+  mine = {id = id, seq = increase(budget, 'seq', 1), who = who, class = class, units = units}
   tickets[#tickets + 1] = mine
 end
 
@@ -110,17 +116,17 @@ else
   if class == 'background' then
     redis.call('HSET', shares, 'passed', 0)
   elseif #lines.background > 0 then
-    redis.call('HINCRBY', shares, 'passed', units)
+    increase(shares, 'passed', units)
   end
 end
 local hour, day = math.floor(now / 3600000), math.floor(now / 86400000)
 -- Below 0 if more earlier units were unused than are granted now: the sum over all questions is exact.
 local used = units + next - unused
-redis.call('HINCRBY', granted, 'day:' .. day .. ':' .. who, used)
-if redis.call('HINCRBY', granted, 'hour:' .. hour, used) == used then
+increase(granted, 'day:' .. day .. ':' .. who, used)
+if increase(granted, 'hour:' .. hour, used) == used then
   for _, field in ipairs(redis.call('HKEYS', granted)) do
     local kind, number = string.match(field, '^(%a+):(%d+)')
-    if tonumber(number) < (kind == 'hour' and hour or day) - 1 then redis.call('HDEL', granted, field) end
+    if (tonumber(number) or 0) < (kind == 'hour' and hour or day) - 1 then redis.call('HDEL', granted, field) end
   end
   redis.call('PEXPIRE', granted, 172800000)
 end

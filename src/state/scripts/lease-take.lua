@@ -2,6 +2,7 @@
 -- was set back. Returns the token, or nil.
 -- KEYS: 1 lease, 2 fence, 3 waiters (hash: waiter → time of arrival, time of the last question).
 -- ARGV: 1 owner, 2 time of the lease ms, 3 waiter ('': not stored), 4 life of a waiter ms.
+-- @include stored
 local lease, fence, waiting = KEYS[1], KEYS[2], KEYS[3]
 local owner, leaseMs, waiter, waiterLifeMs = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local t = redis.call('TIME')
@@ -11,8 +12,8 @@ local line = redis.call('HGETALL', waiting)
 for index = 1, #line, 2 do
   local cameAt, askedAt = string.match(line[index + 1], '(%d+) (%d+)')
   if line[index] == waiter then
-    came = math.min(tonumber(cameAt), now)
-  elseif math.abs(now - askedAt) < waiterLifeMs * 1000 then
+    came = math.min(tonumber(cameAt) or now, now)
+  elseif cameAt and math.abs(now - askedAt) < waiterLifeMs * 1000 then
     others[#others + 1] = tonumber(cameAt)
   else
     redis.call('HDEL', waiting, line[index])
@@ -28,6 +29,6 @@ if not isFree then
   return false
 end
 redis.call('HDEL', waiting, waiter)
-local token = redis.call('INCR', fence) .. ':' .. owner
+local token = count(fence) .. ':' .. owner
 redis.call('SET', lease, token, 'PX', leaseMs)
 return token

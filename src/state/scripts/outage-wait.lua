@@ -3,6 +3,7 @@
 -- encrypted facts of the first error, `cause:` with those of the last, `since:`, `told:` after its start was reported, and `long:` after its duration was reported), 2 end of the last outage.
 -- ARGV: 1 work, 2 now, 3 pause between probes ms, 4 life of the key ms, 5 '1' if the work may be chosen, 6 facts, 7 duration before a report
 -- of a lasting outage ms.
+-- @include stored
 local waiting, ended = KEYS[1], KEYS[2]
 local work, now, probeEveryMs, lifeMs, mayTry, facts = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5] == '1', ARGV[6]
 local lastsAfterMs = tonumber(ARGV[7])
@@ -17,11 +18,11 @@ if redis.call('HSETNX', waiting, 'incident:', facts) == 1 then
     redis.call('HSET', waiting, 'told:', 1)
     became = 'began'
   end
-elseif now - redis.call('HGET', waiting, 'since:') >= lastsAfterMs and redis.call('HSETNX', waiting, 'long:', 1) == 1 then
+elseif now - wholeOf(redis.call('HGET', waiting, 'since:')) >= lastsAfterMs and redis.call('HSETNX', waiting, 'long:', 1) == 1 then
   redis.call('HSET', waiting, 'told:', 1)
   became = 'lasts'
 end
-local probedAt = redis.call('HGET', waiting, 'probe:')
-if probedAt and math.abs(now - probedAt) < probeEveryMs then return {0, became} end
+local probedAt = wholeOf(redis.call('HGET', waiting, 'probe:'))
+if math.abs(now - probedAt) < probeEveryMs then return {0, became} end
 redis.call('HSET', waiting, 'probe:', now)
 return {1, became}

@@ -31,8 +31,8 @@ end
 -- Records nothing about a record whose erasure is pending.
 local function recordDone(recordId, at)
   local link, journal, line, run = ARGV[at + 4], ARGV[at + 5], ARGV[at + 6], ARGV[at + 7]
-  local stored = redis.call('HGET', outbox, recordId)
-  local isForgotten = stored and cjson.decode(stored).why == 'forgotten'
+  local entry = objectOf(redis.call('HGET', outbox, recordId))
+  local isForgotten = entry and entry.why == 'forgotten'
   if isForgotten or link ~= '' then redis.call('SREM', takenOut, recordId)
   elseif isRemovalRecorded then redis.call('SADD', takenOut, recordId) end
   if isForgotten then redis.call('ZREM', unseen, recordId)
@@ -55,11 +55,10 @@ for at = 8, #ARGV, 8 do
     -- A superseded change is not in the target: neither the plan nor a running plan proves freshness.
     raise(target, ARGV[at + 6])
     redis.call('HDEL', target, 'plannedAsOf')
-    redis.call('HINCRBY', target, 'overtaken', 1)
+    increase(target, 'overtaken', 1)
   end
-  local stored = redis.call('HGET', outbox, recordId)
-  if stored then
-    local entry = cjson.decode(stored)
+  local entry = objectOf(redis.call('HGET', outbox, recordId))
+  if entry then
     local isSame = entry.r == revision
     if isWritten then
       if isSame then
@@ -72,7 +71,7 @@ for at = 8, #ARGV, 8 do
       redis.call('ZREM', failing, recordId)
     elseif kind == 'retry' and isSame then
       local code, dueAt, parked, about, isAsked = ARGV[at + 3], ARGV[at + 4], ARGV[at + 5], ARGV[at + 6], ARGV[at + 7]
-      entry.n = entry.n + 1
+      entry.n = (tonumber(entry.n) or 0) + 1
       entry.e = code
       entry.d = tonumber(dueAt)
       entry.p = parked == '1'

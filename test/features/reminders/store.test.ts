@@ -68,11 +68,11 @@ test('a cycle that dies at any command leaves the plan to the next one', async (
   }
 });
 
-test('a delivery report that another program wrote shows none of its texts', async () => {
+test('a delivery report that another program wrote is not shown', async () => {
   const connection = shared();
   const sealer = createProofSealer(Buffer.alloc(32, 7), 'foreign');
   const ledger = createReminderLedger(connection, 'foreign', { retentionMs: HOUR_MS, sealer });
   const foreign = { state: '<b>', code: 'Call +39 06 1, https://evil.example', at: 'now' };
   await connection.set(keys.reminderReport('foreign', 'r1'), JSON.stringify(foreign));
-  expect((await ledger.reports(['r1'])).get('r1')).toEqual({ state: 'failed', code: 'state-damaged', at: 0 });
+  expect(await ledger.reports(['r1'])).toEqual(new Map());
 });

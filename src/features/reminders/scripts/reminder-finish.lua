@@ -10,7 +10,7 @@ local function record(entry, claim, id, token)
   local isSender = redis.call('HGET', entry, 'sender') == token
   local isLate = state == 'unknown' and isSender and ended ~= 'unknown'
   if not isLate and not ((state == 'planned' and isClaimed) or (state == 'sending' and (isClaimed or isSender))) then return 0 end
-  if isLate then redis.call('HINCRBY', KEYS[3], 'unknown:' .. redis.call('HGET', entry, 'reason'), -1) end
+  if isLate then increase(KEYS[3], 'unknown:' .. (redis.call('HGET', entry, 'reason') or ''), -1) end
   finish({ entry = entry, open = KEYS[1], ended = KEYS[2], counts = KEYS[3] }, id, now, retentionMs, ended, reason)
   redis.call('HSET', entry, 'reference', reference)
   if code ~= '' then redis.call('HSET', entry, 'lastCode', code) end

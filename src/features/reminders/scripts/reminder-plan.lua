@@ -22,7 +22,7 @@ if redis.call('PTTL', ofAppointment) < tonumber(lifeMs) then redis.call('PEXPIRE
 redis.call('ZREM', ended, id)
 if dropped == '' then
   redis.call('ZADD', open, dueAt, id)
-  if state ~= 'planned' then redis.call('HINCRBY', counts, 'planned:', 1) end
+  if state ~= 'planned' then increase(counts, 'planned:', 1) end
 else
   finish({ entry = entry, open = open, ended = ended, counts = counts }, id, tonumber(now), tonumber(retentionMs), 'dropped', dropped)
 end

@@ -2,9 +2,9 @@
 -- KEYS: see trigger-keys. ARGV: 1 token, 2 name, 3 field of the counts, 4 time of acceptance or '' if not sent, 5 '1' if the document of a
 -- message that is not sent may cause another message.
 -- @include trigger-keys
-local name, count, takenAt, mayReturn = ARGV[2], ARGV[3], ARGV[4], ARGV[5] == '1'
+local name, field, takenAt, mayReturn = ARGV[2], ARGV[3], ARGV[4], ARGV[5] == '1'
 if redis.call('HDEL', waiting, name) == 0 then return 0 end
-redis.call('HINCRBY', counts, count, 1)
+increase(counts, field, 1)
 if takenAt ~= '' then
   redis.call('HDEL', endpoint, 'restUntil', 'failingSince', 'code')
   redis.call('HSET', endpoint, 'lastSentAt', takenAt)
