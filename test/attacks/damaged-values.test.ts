@@ -79,7 +79,7 @@ async function workOn(place: Place | null, garbage: string) {
   codes.push((await cycle(other))?.error?.code ?? '');
   const installation = openInstallation({ tenants: [tenant, other] });
   const { tenants } = await status(installation);
-  await endpointStatuses(tenant.triggers!);
+  await endpointStatuses(tenant.triggers!, busy.clock.now);
   await auditOf(tenant, { whole: true });
   await tenant.tombstones.receipts();
   await tenant.feeds.access('doctor');
