@@ -3,20 +3,32 @@ import { ReadingMemory } from '../../src/clinic/read/reading-memory.ts';
 import type { Collection } from '../../src/connectors/caldav/collection.ts';
 import { multiget } from '../../src/connectors/caldav/reading.ts';
 import { DavSession } from '../../src/connectors/caldav/webdav.ts';
-import { htmlToText } from '../../src/connectors/outlook-calendar/html.ts';
-import { LONGEST_BODY } from '../../src/connectors/outlook-calendar/limits.ts';
+import type { CrmContext } from '../../src/connectors/connector.ts';
+import { googleCalendar } from '../../src/connectors/google-calendar/index.ts';
+import { hubspot } from '../../src/connectors/hubspot/index.ts';
+import { outlookCalendar } from '../../src/connectors/outlook-calendar/index.ts';
+import { restCrm } from '../../src/connectors/rest-crm/index.ts';
+import { createOrgClient } from '../../src/connectors/salesforce/client.ts';
+import type { RecordForm } from '../../src/connectors/salesforce/description.ts';
+import { salesforce } from '../../src/connectors/salesforce/index.ts';
+import { readPages } from '../../src/connectors/salesforce/reading.ts';
+import { SharedState } from '../../src/connectors/shared-state.ts';
 import { readJson } from '../../src/http/answer.ts';
-import { createHttpClient, MEBIBYTE } from '../../src/http/client.ts';
+import { createHttpClient } from '../../src/http/client.ts';
 import { inPieces } from '../../src/http/in-pieces.ts';
+import { silentLogger } from '../../src/log/logger.ts';
 import { CacheBudget } from '../../src/model/cache.ts';
+import { MirrorError } from '../../src/model/errors.ts';
 import { eachInPieces } from '../../src/model/pieces.ts';
 import type { Appointment } from '../../src/model/records.ts';
 import { DAY_MS } from '../../src/model/time.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
+import { readYaml } from '../../src/settings/yaml-file.ts';
 import { compileMapping } from '../../src/sync/mapping/compile.ts';
-import type { WrittenProfile } from '../../test/clinic/open-client.ts';
-import { openClient, profileOf } from '../../test/clinic/open-client.ts';
-import { ofPatient } from '../../test/sync/mapping/sources.ts';
+import type { WrittenProfile } from '../clinic/open-client.ts';
+import { openClient, profileOf } from '../clinic/open-client.ts';
+import { ofPatient } from '../sync/mapping/sources.ts';
+import { KEY, KEY_PROPERTY, OWNER_TAG, STAMP_PROPERTY } from './hostile-pages.ts';
 
 const NEVER = new AbortController().signal;
 const LISTS: WrittenProfile = {
@@ -24,26 +36,16 @@ const LISTS: WrittenProfile = {
   paging: { style: 'cursor', cursorPath: 'next', cursorParameter: 'cursor', ends: ['no-next'] },
   limits: { maxRecords: 50_000 },
 };
-const ORDINARY: WrittenProfile = {
-  listPath: 'data',
-  paging: { style: 'offset-limit', size: 500, totalPath: 'total', ends: ['total'] },
-};
-const QUERY = { agendaIds: null, window: { fromAt: Date.parse('2026-03-01'), toAt: Date.parse('2026-03-02') } };
 /** Patients that a mapping maps. */
-const PATIENTS = 1_000;
+const PATIENTS = 200;
+const CRM: CrmContext = { stream: 'patients', properties: [{ name: 'email', kind: 'text' }] };
+const WINDOW = { fromAt: 0, toAt: DAY_MS };
+/** Keys of one search: a whole batch of any vendor. */
+const KEYS = [KEY, ...Array.from({ length: 49 }, (_, at) => at.toString(32).padStart(32, 'c'))];
 /** Rows that a tenant's memory may hold. */
 const ROOM = 100_000;
 
-/** The ordinary request of the other tenant: a reading of one page. @throws Error unless all rows are read */
-export function honestRequest(clinicUrl: string): () => Promise<void> {
-  const { client } = openClient(clinicUrl, profileOf(ORDINARY));
-  return async () => {
-    const { records } = await client.readAppointments('t', QUERY, NEVER);
-    if (records.size === 0) throw new Error('the ordinary page has no records');
-  };
-}
-
-/** What the process of all tenants does for the attacking tenant, with the server of one draw. Refusals are expected. */
+/** What the process of all tenants does for the attacking tenant, with the server of one draw. Refusals are expected. @throws any other error */
 type Run = (url: string) => Promise<unknown>;
 
 const http = createHttpClient({ userAgent: 'clinic-mirror-bench', clock: Date.now });
@@ -55,8 +57,7 @@ export const RUNS: Readonly<Record<string, Run>> = {
     const { client } = openClient(url, profileOf({ listPath: null }));
     await refused(readWhole((signal) => client.patients.list('t', [], signal) as never, NEVER));
     const memory = new ReadingMemory<Appointment>(new CacheBudget(ROOM));
-    const window = { fromAt: 0, toAt: DAY_MS };
-    await refused(client.readAppointments('t', { agendaIds: null, window, memory }, NEVER));
+    await refused(client.readAppointments('t', { agendaIds: null, window: WINDOW, memory }, NEVER));
   },
   async xml(url) {
     const session = new DavSession({ http, authorizer }, new URL(url));
@@ -73,8 +74,7 @@ export const RUNS: Readonly<Record<string, Run>> = {
   async lists(url) {
     const { client } = openClient(url, profileOf(LISTS));
     const memory = new ReadingMemory<Appointment>(new CacheBudget(ROOM));
-    const window = { fromAt: 0, toAt: DAY_MS };
-    await refused(client.readAppointments('t', { agendaIds: null, window, memory }, NEVER));
+    await refused(client.readAppointments('t', { agendaIds: null, window: WINDOW, memory }, NEVER));
   },
   async 'long links'(url) {
     const session = new DavSession({ http, authorizer }, new URL(url));
@@ -88,13 +88,90 @@ export const RUNS: Readonly<Record<string, Run>> = {
     const patients = Array.from({ length: PATIENTS }, () => ofPatient());
     await inPieces(eachInPieces(patients, (patient) => mapping.map(patient)));
   },
+  async records(url) {
+    const { client } = openClient(url, profileOf({ listPath: 'data' }));
+    await refused(client.patients.read('t', '1', NEVER));
+    await refused(readWhole((signal) => client.patients.list('t', [], signal) as never, NEVER));
+  },
   async html(url) {
-    const request = { label: 'x', method: 'GET', url, signal: NEVER, maxResponseBytes: 16 * MEBIBYTE };
-    const { content } = readJson(await http.send(request), 'x') as { content: string };
-    if (content.length <= LONGEST_BODY) htmlToText(content);
+    await readAll(outlookAt(url));
+  },
+  async 'tenant files'(url) {
+    const request = { label: 'x', method: 'GET', url, signal: NEVER };
+    const { body } = await http.send(request);
+    const read = readYaml('tenants/a.yaml', body);
+    if ('file' in read) read.file.lineOf(['a', 'b']);
+  },
+  async google(url) {
+    const settings = googleCalendar.settingsSchema.parse({ calendar: { id: 'c' }, rootUrl: url });
+    const connector = googleCalendar.open({ ...context(), settings });
+    await readAll(connector);
+    await refused(connector.find('c', KEYS, NEVER));
+    await refused(connector.changes('c', { cursor: null, window: WINDOW }, NEVER));
+    await refused(connector.prepare(null, NEVER));
+  },
+  async microsoft(url) {
+    const connector = outlookAt(url);
+    await readAll(connector);
+    await refused(connector.find('c', KEYS, NEVER));
+    await refused(connector.changes('c', { cursor: null, window: WINDOW }, NEVER));
+    await refused(connector.prepare(null, NEVER));
+  },
+  async hubspot(url) {
+    const names = { keyProperty: KEY_PROPERTY, stampProperty: STAMP_PROPERTY };
+    const settings = hubspot.settingsSchema.parse({ apiUrl: url, ...names });
+    const connector = hubspot.open({ ...context(), crm: CRM, settings });
+    await readAll(connector);
+    await refused(connector.find('c', KEYS, NEVER));
+    await refused(connector.prepare(null, NEVER));
+  },
+  async salesforce(url) {
+    const settings = salesforce.settingsSchema.parse({ instanceUrl: url });
+    const client = createOrgClient({ ...context(), settings, signal: NEVER });
+    const form: RecordForm = {
+      ...{ ...CRM, object: 'Contact', keyField: KEY_PROPERTY, stampField: STAMP_PROPERTY, contact: null },
+      ...{
+        refusalFields: [],
+        rules: new Map(),
+        choices: new Map(),
+        blanks: {},
+        individuals: null,
+        fieldNames: new Set(),
+      },
+    };
+    const scope = { client, form, ownerTag: OWNER_TAG, pace: { rows: 1 }, log: silentLogger };
+    const choices = { allowDuplicates: false, emptiesBin: false };
+    await refused(Array.fromAsync(readPages({ ...scope, ...choices }, WINDOW)));
+    await refused(salesforce.open({ ...context(), crm: CRM, settings }).prepare(null, NEVER));
+  },
+  async 'other CRM'(url) {
+    const settings = restCrm.settingsSchema.parse({ baseUrl: url, profile: 'espocrm' });
+    const connector = restCrm.open({ ...context(), crm: CRM, settings });
+    await readAll(connector);
+    await refused(connector.find('c', KEYS, NEVER));
   },
 };
 
+interface Readable {
+  read(container: string, window: null, signal: AbortSignal): AsyncIterable<unknown>;
+}
+
+/** What a connector needs of the process. */
+function context() {
+  return { ownerTag: OWNER_TAG, authorizer, http, shared: new SharedState(), log: silentLogger, clock: Date.now };
+}
+
+function outlookAt(rootUrl: string) {
+  const settings = outlookCalendar.settingsSchema.parse({ mailbox: 'me', calendar: { id: 'c' }, rootUrl });
+  return outlookCalendar.open({ ...context(), settings });
+}
+
+async function readAll(connector: Readable): Promise<void> {
+  await refused(Array.fromAsync(connector.read('c', null, NEVER)));
+}
+
 async function refused(work: Promise<unknown>): Promise<void> {
-  await work.catch(() => {});
+  await work.catch((error: unknown) => {
+    if (!(error instanceof MirrorError)) throw error;
+  });
 }
