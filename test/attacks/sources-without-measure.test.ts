@@ -1,4 +1,4 @@
-// Tier: full. It reads largest answers of many servers in processes of its own, to measure memory and processor time.
+// Tier: full. It reads the largest answers of many servers in separate processes, to measure memory and processor time.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { HOSTILE, type Hostile } from './hostile-servers.ts';
 import type { Asked, Measured } from './measured-sources.ts';
 
 /*
- * Attack: a source of foreign content sends what costs far more memory or processor time than its size, in one of many forms. A process with
+ * Attack: a source of foreign content sends bytes that cost far more memory or processor time than their number, in one of many forms. A process with
  * a small heap reads servers with parameters drawn at random. The table of limits in SECURITY.md states the bounds.
  */
 
@@ -29,7 +29,7 @@ const ATTACKS: Readonly<Record<string, readonly string[]>> = {
   'Tenant file': ['tenant files'],
   'CRM mapping': ['mappings'],
 };
-/** Limits of work and numbers: these sources have no bytes of their own that are parsed. */
+/** Limits of work and numbers: nothing is parsed. */
 const WITHOUT_BYTES = ['Strings that are stored', 'Jobs of a tenant', 'Clients of the public port'];
 
 /** Servers of each attack. Mappings of 400 templates take seconds. */
@@ -45,9 +45,9 @@ const USUAL_DRAWS = 16;
 const OWN_HEAP_MEBIBYTES = 64;
 /** A busy host empties the processor's caches. What is without bound takes seconds. */
 const LEEWAY = 2;
-/** A reading in many pieces takes twenty seconds; this only ends one that hangs. */
+/** A page that is read in many pieces takes twenty seconds; this limit only ends one that hangs. */
 const LONGEST_READING_MS = 60_000;
-/** The least of some measurements counts, because other work of the host adds to each. */
+/** The minimum of some measurements is compared, because other work of the host adds to each. */
 const ATTEMPTS = 3;
 
 const READING = SOURCE_LIMITS.flatMap(({ source, bounds }) => (bounds === null ? [] : [{ source, bounds }]));
