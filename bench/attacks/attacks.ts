@@ -2,9 +2,9 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { MEBIBYTE } from '../../src/http/client.ts';
+import { RUNS } from '../../test/attacks/hostile-runs.ts';
 import { atMost, type Figure, shareOf } from '../figure.ts';
 import { toldBy } from '../told.ts';
-import { RUNS } from './attack-runs.ts';
 import type { Told } from './tenants-main.ts';
 
 const GOAL = 1.5;

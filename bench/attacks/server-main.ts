@@ -1,5 +1,5 @@
+import { HOSTILE, type Hostile, sampleOf } from '../../test/attacks/hostile-servers.ts';
 import { type ScriptedAnswer, startScriptedServer } from '../../test/clinic/scripted-server.ts';
-import { HOSTILE } from './hostile.ts';
 
 /** Latency of a clinic on the internet. */
 const LATENCY_MS = 50;
@@ -15,7 +15,7 @@ const ROWS = 200;
 const [seed = 0, draws = 0] = process.argv.slice(2).map(Number);
 const honest = { body: Buffer.from(JSON.stringify(ordinaryPage())), headers: { 'content-type': 'application/json' } };
 let sentBytes = 0;
-const opened = new Map<string, ReturnType<(typeof HOSTILE)[string]>>();
+const opened = new Map<string, Hostile[]>();
 
 const server = await startScriptedServer((request): ScriptedAnswer => {
   server.requests.length = 0;
@@ -24,7 +24,7 @@ const server = await startScriptedServer((request): ScriptedAnswer => {
   if (name === 'distant') return { ...honest, afterMs: LATENCY_MS };
   const family = HOSTILE[name];
   if (family === undefined) return { status: 404 };
-  const hostile = opened.get(name) ?? family(seed, draws);
+  const hostile = opened.get(name) ?? sampleOf(family, { seed, numRuns: draws });
   opened.set(name, hostile);
   const rest = request.path.split('/').slice(3).join('/');
   const answer = hostile[Number(draw)]?.(request, `/${rest}`) ?? { status: 404 };

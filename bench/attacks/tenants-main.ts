@@ -1,5 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { honestRequest, RUNS } from './attack-runs.ts';
+import { RUNS } from '../../test/attacks/hostile-runs.ts';
+import { honestRequest } from './honest-request.ts';
 
 /** Milliseconds of each ordinary request of a clinic without latency, and of a clinic on the internet. */
 export interface Requests {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { type CalendarItem, type Presets, presetsSchema } from '../model/items.ts';
 import type { Operation } from '../model/operations.ts';
 
@@ -35,11 +35,13 @@ const OURS = /^ours\.(\d{1,5})\.([\w-]{11})$/;
  */
 const LONGEST_SEPARATED = 20_000;
 const MOST_COMPARED = 500_000;
+/** Cost of one comparison in characters, apart from its text. */
+const COMPARISON = 100;
 /** Largest number of compared lines of an event without a stamp. Each comparison errs once in 262,144 times. Own choice. */
 const MOST_LINES = 100;
 
-/** Each HTML tag or entity is one token. */
-const TOKENS: Readonly<Record<DescriptionFormat, RegExp>> = { plain: /./gsu, html: /<[^>]*>|&#?\w{1,8};|./gsu };
+/** Each HTML tag or entity is one token. A tag contains no `<`, so that tags without end need one pass. */
+const TOKENS: Readonly<Record<DescriptionFormat, RegExp>> = { plain: /./gsu, html: /<[^<>]*>|&#?\w{1,8};|./gsu };
 const ENTITIES: Readonly<Record<string, string>> = {
   '&amp;': '&',
   '&lt;': '<',
@@ -76,10 +78,11 @@ export function readDescription(
   if (Number(count) === 0 || text.trim() === '') return { ours: plainOf(text, form), theirs: '' };
   if (count === undefined) return unstampedParts(text, form);
   const length = Number(count);
-  const lastStart = Math.min(signs.length - length, Math.floor(MOST_COMPARED / length));
+  const { joined, starts } = joinedSigns(signs);
+  const lastStart = Math.min(signs.length - length, Math.floor(MOST_COMPARED / (length + COMPARISON)));
   for (let first = 0; first <= lastStart; first += 1) {
+    if (digestOfText(joined.slice(starts[first], starts[first + length])) !== digest) continue;
     const some = signs.slice(first, first + length);
-    if (digestOf(some.map(({ sign }) => sign)) !== digest) continue;
     const [before, after] = [text.slice(0, some[0]!.at), text.slice(some.at(-1)!.end)];
     const theirs = [before, after].map(withoutLine).filter((part) => signsOf(part, form).length > 0);
     if (theirs.length === 0) return { ours: plainOf(text, form), theirs: '' };
@@ -158,6 +161,13 @@ function signsOf(text: string, form: DescriptionFormat): Sign[] {
   });
 }
 
+/** Returns the signs as one text, and the position of each, with the position after the last. */
+function joinedSigns(signs: readonly Sign[]): { joined: string; starts: number[] } {
+  const starts = [0];
+  for (const { sign } of signs) starts.push(starts.at(-1)! + sign.length);
+  return { joined: signs.map(({ sign }) => sign).join(''), starts };
+}
+
 function plainOf(text: string, form: DescriptionFormat): string {
   if (form === 'plain') return text;
   return text.replaceAll(TOKENS.html, (token) => {
@@ -186,7 +196,11 @@ function withoutEnd(part: string): string {
 }
 
 function digestOf(signs: readonly string[]): string {
-  return createHash('sha256').update(signs.join('')).digest().subarray(0, 8).toString('base64url');
+  return digestOfText(signs.join(''));
+}
+
+function digestOfText(text: string): string {
+  return hash('sha256', text, 'buffer').subarray(0, 8).toString('base64url');
 }
 
 export type PresetName = keyof Presets;

@@ -1,3 +1,4 @@
+import { pause } from '../http/in-pieces.ts';
 import { asMirrorError, type MirrorError } from '../model/errors.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../model/operations.ts';
 import type { Clock, Instant } from '../model/time.ts';
@@ -123,6 +124,7 @@ export async function runFlows<Result>(flows: readonly Flow<Result>[], send: Sen
       for (const { index, flow, call } of round) {
         const answer = answers(call);
         advance(index, flow, () => (answer instanceof Error ? flow.throw(answer) : flow.next(answer)));
+        await pause();
       }
     }
   }

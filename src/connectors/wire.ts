@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto';
 import { readJson } from '../http/answer.ts';
+import { inPieces } from '../http/in-pieces.ts';
+import { eachInPieces } from '../model/pieces.ts';
 import type { Instant } from '../model/time.ts';
 
 /** Call to a vendor's API in the form for batches. */
@@ -44,6 +46,24 @@ export function bodyOf(
     if (answer.status >= 200 && answer.status < 300) throw error;
     return undefined;
   }
+}
+
+/**
+ * Reads the elements of a response with pauses, since the vendor determines their number.
+ * @param read returns null for an element to omit
+ */
+export async function readEach<Element, Read>(
+  elements: Iterable<Element>,
+  read: (element: Element) => Read | null,
+): Promise<Read[]> {
+  const found: Read[] = [];
+  await inPieces(
+    eachInPieces(elements, (element) => {
+      const one = read(element);
+      if (one !== null) found.push(one);
+    }),
+  );
+  return found;
 }
 
 /** Above the number of pages in any plausible list: two million objects at a hundred per page. Own choice. */

@@ -31,8 +31,18 @@ const PLACES = [
   ['<unknown>', '</unknown>'],
 ] as const;
 
+interface Drawn {
+  family: string;
+  place: readonly [string, string];
+  long: number;
+  short: number;
+  bytes: number;
+  namespace: number;
+  path: number;
+}
+
 /**
- * A 207 whose answer multiplies, and the path to which its server redirects.
+ * A 207 whose answer multiplies, and the path to which its server redirects; both are written on request, so that a failure shows the parameters only.
  * @param longest bytes of the repeated parts
  */
 export const multiplyingXml = (longest: number) =>
@@ -49,11 +59,13 @@ export const multiplyingXml = (longest: number) =>
         fc.integer({ min: 1, max: 15_000 }),
       ),
     })
-    .map(({ family, place: [open, close], long, short, bytes, namespace, path }) => {
-      const declared = `xmlns="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav" xmlns:p="${'u'.repeat(namespace)}"`;
-      const make = (index: number) => FAMILIES[family]!(index, 'n'.repeat(long), 's'.repeat(short));
-      const count = Math.max(1, Math.floor(bytes / Buffer.byteLength(make(99_999))));
-      const inner = Array.from({ length: count }, (_, index) => make(index)).join('');
-      const body = `<multistatus ${declared}>${open}${inner}${close}</multistatus>`;
-      return { body, path: `/${'b'.repeat(path)}/` };
-    });
+    .map((drawn) => ({ ...drawn, document: () => documentOf(drawn) }));
+
+function documentOf({ family, place: [open, close], long, short, bytes, namespace, path }: Drawn) {
+  const declared = `xmlns="DAV:" xmlns:c="urn:ietf:params:xml:ns:caldav" xmlns:p="${'u'.repeat(namespace)}"`;
+  const make = (index: number) => FAMILIES[family]!(index, 'n'.repeat(long), 's'.repeat(short));
+  const count = Math.max(1, Math.floor(bytes / Buffer.byteLength(make(99_999))));
+  const inner = Array.from({ length: count }, (_, index) => make(index)).join('');
+  const body = `<multistatus ${declared}>${open}${inner}${close}</multistatus>`;
+  return { body, path: `/${'b'.repeat(path)}/` };
+}

@@ -4,7 +4,7 @@ import { isHtml } from '../../http/answer.ts';
 import type { HttpClient } from '../../http/client.ts';
 import { retryAfterMs, serverNow } from '../../http/retry.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
-import { parseJson } from '../../model/json.ts';
+import { costOf, MOST_VALUES, parseJson, parseWithCost } from '../../model/json.ts';
 import type { Clock, TimeWindow } from '../../model/time.ts';
 import type { Authorizer, SubscriptionRequest } from '../connector.ts';
 import { type BatchAnswer, createBatchSender, isRefusedWhole, type SendCalls } from '../flow.ts';
@@ -17,6 +17,7 @@ import {
   EVENTS_PAGE_SIZE,
   HEAD_FIELDS,
   LARGEST_ANSWER_BYTES,
+  LONGEST_HEAD,
   MARK_PROPERTY,
   PATCH_UNITS,
 } from './limits.ts';
@@ -248,7 +249,7 @@ function buildCall(call: WireCall): string {
 
 /**
  * Returns the parts of a batch response by the index of their call. Google may send parts in any order. The map omits absent, truncated and
- * unreadable parts.
+ * unreadable parts, further parts than calls in a batch, and parts above the limit of values, which all parts share.
  * @returns null if the response is not multipart
  */
 export function parseBatch(contentType: string | null, body: string, nowMs: number): Map<number, WireResponse> | null {
@@ -256,22 +257,30 @@ export function parseBatch(contentType: string | null, body: string, nowMs: numb
   if (boundary === null) return null;
   const answers = new Map<number, WireResponse>();
   const delimiter = `--${boundary[1] ?? boundary[2]}`;
-  for (const part of body.split(delimiter).slice(1)) {
+  const room = { values: MOST_VALUES };
+  for (const part of body.split(delimiter, BATCH_SIZE + 1).slice(1)) {
     if (part.startsWith('--')) break;
-    const parsed = parsePart(part, nowMs);
+    const parsed = parsePart(part, nowMs, room);
     if (parsed !== null) answers.set(parsed.index, parsed.answer);
   }
   return answers;
 }
 
-function parsePart(part: string, nowMs: number): { index: number; answer: WireResponse } | null {
+/** Values that the remaining parts of a batch may have together. */
+interface Room {
+  values: number;
+}
+
+function parsePart(part: string, nowMs: number, room: Room): { index: number; answer: WireResponse } | null {
   const outer = splitHead(part.replace(/^[ \t]*\r?\n/, ''));
+  if (outer.head.length > LONGEST_HEAD) return null;
   const index = /^content-id:\s*<?response-(\d+)>?\s*$/im.exec(outer.head);
   if (index === null) return null;
   const inner = splitHead(outer.rest);
+  if (inner.head.length > LONGEST_HEAD) return null;
   const status = /^HTTP\/\d(?:\.\d)?\s+(\d{3})/i.exec(inner.head);
   if (status === null) return null;
-  const body = parseBody(inner.rest);
+  const body = parseBody(inner.rest, room);
   if (body === CUT_SHORT) return null;
   const response = { status: Number(status[1]), headers: headersOf(inner.head) };
   return {
@@ -288,10 +297,12 @@ function splitHead(text: string): { head: string; rest: string } {
 
 const CUT_SHORT = Symbol('cut short');
 
-function parseBody(text: string): unknown {
-  const trimmed = text.trim();
-  if (trimmed === '') return undefined;
-  return parseJson(trimmed) ?? (trimmed.startsWith('{') ? CUT_SHORT : undefined);
+function parseBody(text: string, room: Room): unknown {
+  const trimmed = Buffer.from(text.trim());
+  if (trimmed.length === 0) return undefined;
+  const parsed = parseWithCost(trimmed, room.values);
+  room.values -= Math.min(room.values, parsed?.cost ?? costOf(trimmed, room.values));
+  return parsed?.value ?? (trimmed.toString('latin1', 0, 1) === '{' ? CUT_SHORT : undefined);
 }
 
 function headersOf(head: string): Headers {

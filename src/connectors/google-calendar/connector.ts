@@ -7,7 +7,7 @@ import { fromCursor, readFeed } from '../cursor.ts';
 import { parsedBy } from '../errors.ts';
 import { type FlowVendor, findByFlows, flowConnector, withLogin } from '../flow.ts';
 import { type Calendars, type ListedCalendar, lowestMarked, type Owner, ownerText } from '../owner.ts';
-import { isSuccess, type WireResponse, walkPages } from '../wire.ts';
+import { isSuccess, readEach, type WireResponse, walkPages } from '../wire.ts';
 import { type CalendarClient, type CallOptions, createBatchTransport, createCalendarClient } from './client.ts';
 import { errors } from './errors.ts';
 import { type FlowScope, findFlow, operationFlow, pageFlow } from './flows.ts';
@@ -19,6 +19,7 @@ import {
   eventHeadSchema,
   eventsPageSchema,
   type GoogleCalendarSettings,
+  listedCalendarSchema,
 } from './schemas.ts';
 import { createGoogleSubscriptions } from './subscriptions.ts';
 
@@ -84,9 +85,11 @@ async function* readPages(
     return { page, next };
   };
   for await (const page of walkPages(null, ask, () => errors.make('unexpected-answer'))) {
-    const events = page.flatMap((event) => readOwnEvent(event, ownerTag) ?? []);
-    const alive = events.filter((event) => !event.cancelled);
-    if (alive.length > 0) yield alive.map(toRemoteItem);
+    const alive = await readEach(page, (event) => {
+      const own = readOwnEvent(event, ownerTag);
+      return own === null || own.cancelled ? null : toRemoteItem(own);
+    });
+    if (alive.length > 0) yield alive;
   }
 }
 
@@ -134,8 +137,8 @@ async function listCalendars(calls: ContainerCalls, ownerTag: string): Promise<L
   const ask = async (pageToken: string | null) => {
     const answer = await calls.list(pageToken);
     if (!isSuccess(answer)) throw errors.of(answer);
-    const { items: page, nextPageToken: next } = parsedBy(errors, calendarsPageSchema, answer.body);
-    return { page, next };
+    const { items, nextPageToken: next } = parsedBy(errors, calendarsPageSchema, answer.body);
+    return { page: await readEach(items, (calendar) => parsedBy(errors, listedCalendarSchema, calendar)), next };
   };
   const entries = (await Array.fromAsync(walkPages(null, ask, () => errors.make('unexpected-answer')))).flat();
   const account = entries.find(({ primary }) => primary === true)?.id ?? null;
@@ -207,10 +210,11 @@ async function follow({ list, ownerTag }: ChangesCalls, syncToken: string | null
     if (answer.status === 404) throw errors.make('calendar-gone', { status: 404 });
     if (!isSuccess(answer)) throw errors.of(answer);
     const page = parsedBy(errors, eventsPageSchema, answer.body);
-    for (const event of page.items) {
+    await readEach(page.items, (event) => {
       const head = eventHeadSchema.safeParse(event);
       if (head.success) isOurs.set(head.data.id, readOwnEvent(event, ownerTag)?.cancelled === false);
-    }
+      return null;
+    });
     pageToken = page.nextPageToken ?? null;
     if (pageToken !== null) continue;
     const [ids, others] = [true, false].map((ours) => [...isOurs.keys()].filter((id) => isOurs.get(id) === ours));

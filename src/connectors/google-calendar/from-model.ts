@@ -27,6 +27,7 @@ import {
   DESCRIPTION_STAMP_PROPERTY,
   LOCATOR_PROPERTY,
   LONGEST_DESCRIPTION,
+  LONGEST_READ,
   MARK_PROPERTY,
   PRESETS_PROPERTY,
   REVISION_PROPERTY,
@@ -151,6 +152,7 @@ export function readOwnEvent(event: unknown, ownerTag: string): OwnEvent | null 
   const properties = head.data.extendedProperties?.private ?? {};
   const tag = properties[MARK_PROPERTY];
   if (tag !== ownerTag && (isTagOfAnother(ownerTag, tag) || !KEY_FORM.test(id))) return null;
+  if ((description?.length ?? 0) > LONGEST_READ) return unreadEvent(event);
   const wording = readDescription(description ?? '', properties[DESCRIPTION_STAMP_PROPERTY], 'html');
   const presets = readPresets(head.data, properties[PRESETS_PROPERTY]);
   return {

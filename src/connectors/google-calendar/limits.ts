@@ -70,6 +70,12 @@ export const PRESETS_PROPERTY = 'clinicMirrorPresets';
  */
 export const LONGEST_DESCRIPTION = 8_192;
 
+/** Characters of a description that is read. An event with more is unreadable and stays as it is. Own choice. */
+export const LONGEST_READ = 100_000;
+
+/** Characters of the headers of one part in a batch. Own choice. */
+export const LONGEST_HEAD = 16_384;
+
 /** Quota units of a PATCH; other calls cost 1 (reference of events.patch). */
 export const PATCH_UNITS = 3;
 

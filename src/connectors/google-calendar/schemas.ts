@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { OWN_CALENDAR } from '../owner.ts';
-import { DEFAULT_ROOT_URL } from './limits.ts';
+import { DEFAULT_ROOT_URL, EVENTS_PAGE_SIZE } from './limits.ts';
 
 /** Google-specific part of a target in the tenant file. */
 export const settingsSchema = z.strictObject({
@@ -92,7 +92,7 @@ export const eventContentSchema = z.object({
 
 /** One page of `events.list`. Events are parsed separately, so that an invalid event does not break the page. */
 export const eventsPageSchema = z.object({
-  items: z.array(z.unknown()).default([]),
+  items: z.array(z.unknown()).max(EVENTS_PAGE_SIZE).default([]),
   nextPageToken: z.string().optional(),
   /** Present on the last page of a list without filters. */
   nextSyncToken: z.string().optional(),
@@ -107,19 +107,15 @@ export const channelSchema = z.object({
   expiration: z.string().regex(/^\d+$/).optional(),
 });
 
-/**
- * One page of `calendarList.list`. `dataOwner` is the e-mail of a secondary calendar's owner; the calendar can have additional
- * owners.
- */
+/** One page of `calendarList.list`. Calendars are parsed separately, with pauses. */
 export const calendarsPageSchema = z.object({
-  items: z
-    .array(
-      calendarSchema.extend({
-        accessRole: z.string().optional(),
-        primary: z.boolean().optional(),
-        dataOwner: z.string().optional(),
-      }),
-    )
-    .default([]),
+  items: z.array(z.unknown()).max(EVENTS_PAGE_SIZE).default([]),
   nextPageToken: z.string().optional(),
+});
+
+/** Calendar of `calendarList.list`. `dataOwner` is the e-mail of a secondary calendar's owner; the calendar can have additional owners. */
+export const listedCalendarSchema = calendarSchema.extend({
+  accessRole: z.string().optional(),
+  primary: z.boolean().optional(),
+  dataOwner: z.string().optional(),
 });

@@ -61,6 +61,9 @@ export const DISSOCIATE_BATCH_SIZE = 100;
  */
 export const CONCURRENCY = 1;
 
+/** Elements of any list that is read: the properties of a type are the longest. Own choice. */
+export const LARGEST_LIST = 10_000;
+
 /** HubSpot's largest page of a list, in objects (developers.hubspot.com, CRM objects, `limit`). */
 export const PAGE_SIZE = 100;
 

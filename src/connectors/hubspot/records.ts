@@ -3,7 +3,7 @@ import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, Operation } from '../../model/operations.ts';
 import { slices } from '../../model/pieces.ts';
 import { parsedBy } from '../errors.ts';
-import { isSuccess, walkPages } from '../wire.ts';
+import { isSuccess, readEach, walkPages } from '../wire.ts';
 import { errors, namesIn, readRefusal } from './errors.ts';
 import { namesToRead, readRecord, type Scope, type StoredRecord } from './from-model.ts';
 import { BATCH_SIZE, PAGE_SIZE, SEARCH_BATCH_SIZE, SEARCH_PAGE_SIZE } from './limits.ts';
@@ -49,8 +49,9 @@ export async function readRecords(scope: Scope, wanted: Wanted): Promise<Found> 
     }
     if (!isSuccess(answer)) throw scope.client.errorOf(answer);
     const batch = parsedBy(errors, batchSchema, answer.body);
-    found.records.push(...batch.results.flatMap((record) => readRecord(scope, record) ?? []));
-    for (const id of batch.errors.flatMap(missingIds)) found.missing.add(id);
+    for (const record of await readEach(batch.results, (one) => readRecord(scope, one))) found.records.push(record);
+    const missing = await readEach(batch.errors, missingIds);
+    for (const id of missing.flat()) found.missing.add(id);
   }
   return found;
 }
@@ -75,16 +76,15 @@ export async function* listRecords(
   const query = new URLSearchParams({ limit: String(PAGE_SIZE), properties: names.join(',') });
   const belongs = scope.object !== 'contacts';
   if (belongs) query.set('associations', 'contacts');
-  const readListed = (answered: unknown): StoredRecord[] => {
+  const readListed = (answered: unknown): StoredRecord | null => {
     const record = readRecord(scope, answered);
-    if (record === null) return [];
-    return [belongs ? { ...record, hasContact: joinedSchema.safeParse(answered).success } : record];
+    return record !== null && belongs ? { ...record, hasContact: joinedSchema.safeParse(answered).success } : record;
   };
   const ask = async (after: string | null) => {
     if (after !== null) query.set('after', after);
     const path = `${scope.paths.objects(scope.object)}?${query}`;
     const page = await scope.client.demand(pageSchema, { label: 'hubspot.objects.list', method: 'GET', path });
-    return { page: page.results.flatMap(readListed), next: page.paging?.next?.after };
+    return { page: await readEach(page.results, readListed), next: page.paging?.next?.after };
   };
   yield* walkPages(null, ask, lost);
 }
@@ -135,9 +135,10 @@ async function searchIds(scope: Scope, keys: readonly ItemKey[]): Promise<string
       if (!isSuccess(answer)) throw scope.client.errorOf(answer);
       const page = parsedBy(errors, pageSchema, answer.body);
       // An unreadable result must not look like an absent object, which would be created twice.
-      return { page: parsedBy(errors, z.array(foundSchema), page.results), next: page.paging?.next?.after };
+      const results = await readEach(page.results, (result) => parsedBy(errors, foundSchema, result));
+      return { page: results, next: page.paging?.next?.after };
     };
-    for await (const found of walkPages(null, ask, lost)) ids.push(...found.map(({ id }) => id));
+    for await (const found of walkPages(null, ask, lost)) for (const { id } of found) ids.push(id);
   }
   return ids;
 }

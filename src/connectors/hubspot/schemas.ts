@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { issueText, message } from '../../messages/message.ts';
 import { baseAddress, text, wholeNumber } from '../../settings/common-schemas.ts';
 import { HUBSPOT_VERSION } from '../../settings/crm-clients.ts';
-import { DEFAULT_API_URL, SEARCH_LAG_SECONDS } from './limits.ts';
+import { DEFAULT_API_URL, LARGEST_LIST, SEARCH_LAG_SECONDS } from './limits.ts';
 
 /** Name of a property or a group in HubSpot's form (developers.hubspot.com, properties). */
 const internalName = z.string().regex(/^[a-z][a-z0-9_]{0,99}$/, issueText(message('hubspot.internal-name')));
@@ -136,11 +136,14 @@ export const recordSchema = z.object({
 export const foundSchema = z.object({ id: z.string().min(1) });
 
 /** Response to a batch, 200 or 207. Objects are parsed separately. */
-export const batchSchema = z.object({ results: z.array(z.unknown()), errors: z.array(z.unknown()).default([]) });
+export const batchSchema = z.object({
+  results: z.array(z.unknown()).max(LARGEST_LIST),
+  errors: z.array(z.unknown()).max(LARGEST_LIST).default([]),
+});
 
 /** One page of a list. Objects are parsed separately. */
 export const pageSchema = z.object({
-  results: z.array(z.unknown()),
+  results: z.array(z.unknown()).max(LARGEST_LIST),
   paging: z.object({ next: z.object({ after: z.string().min(1) }).optional() }).nullish(),
 });
 

@@ -8,7 +8,7 @@ import { parsedBy } from '../errors.ts';
 import { type Flow, type FlowVendor, findByFlows, flowConnector, withLogin } from '../flow.ts';
 import { type Calendars, type ListedCalendar, lowestMarked, type Owner, ownerText } from '../owner.ts';
 import { Mutex } from '../shared-state.ts';
-import { isSuccess, type WireCall, type WireResponse } from '../wire.ts';
+import { isSuccess, readEach, type WireCall, type WireResponse } from '../wire.ts';
 import { createBatchTransport, createGraphClient, type GraphCall } from './client.ts';
 import { codesOf, errors, isFeedRefused, isGone } from './errors.ts';
 import { eventsPath, type FlowScope, findFlow, operationFlow, pageFlow, readEvent } from './flows.ts';
@@ -96,8 +96,11 @@ async function* readPages(
   const refused = (answer: WireResponse) =>
     isGone(answer) ? errors.make('calendar-gone', { status: answer.status }) : errors.of(answer);
   for await (const page of walkLists(withQuery(eventsPath(scope), query), list, refused)) {
-    const events = page.flatMap((event) => readOwnEvent(event, scope) ?? []);
-    if (events.length > 0) yield events.map(toRemoteItem);
+    const items = await readEach(page, (event) => {
+      const own = readOwnEvent(event, scope);
+      return own === null ? null : toRemoteItem(own);
+    });
+    if (items.length > 0) yield items;
   }
 }
 
@@ -171,7 +174,7 @@ async function listCalendars({ call, mailbox, ownerTag }: Preparing): Promise<Li
   const refused = (answer: WireResponse) =>
     isGone(answer) ? errors.make('mailbox-gone', { status: answer.status }) : refusal({ mailbox }, answer);
   for await (const page of walkLists(withQuery(`${mailboxPath(mailbox)}/calendars`, query), ask, refused)) {
-    const calendars = page.flatMap((calendar) => calendarSchema.safeParse(calendar).data ?? []);
+    const calendars = await readEach(page, (calendar) => calendarSchema.safeParse(calendar).data ?? null);
     for (const { id, canShare, singleValueExtendedProperties } of calendars) {
       const properties = readProperties(singleValueExtendedProperties ?? []);
       const isMarked = properties.ownerTag === ownerTag;
@@ -270,10 +273,11 @@ async function follow(
     const page = pageOf(answer);
     if (page === null || page.next === path) return null;
     const before = ids.size;
-    for (const element of page.elements) {
+    await readEach(page.elements, (element) => {
       const named = namedSchema.safeParse(element);
       if (named.success) ids.add(named.data.id);
-    }
+      return null;
+    });
     if (page.next === null) {
       return { ids: [...ids], others: [], next: page.delta === null ? null : { ...position, path: page.delta } };
     }

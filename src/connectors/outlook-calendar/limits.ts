@@ -25,6 +25,9 @@ export const LARGEST_ANSWER_BYTES = 16 * MEBIBYTE;
 /** Events in a page of a list. Graph allows up to 1,000 (`$top`), but large pages with expanded properties time out. */
 export const EVENTS_PAGE_SIZE = 500;
 
+/** Largest page of any list that is read: Graph's limit of `$top`. */
+export const LARGEST_PAGE = 1_000;
+
 /** Events in a page of a delta round, whose fields cannot be selected; the server may send fewer. Own choice. */
 export const DELTA_PAGE_SIZE = 200;
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { issueText, message } from '../../messages/message.ts';
 import { isZone, ZONE_REMEDY } from '../../model/time.ts';
 import { OWN_CALENDAR } from '../owner.ts';
-import { DEFAULT_ROOT_URL } from './limits.ts';
+import { DEFAULT_ROOT_URL, LARGEST_PAGE } from './limits.ts';
 
 /** Outlook-specific part of a target in the tenant file. */
 export const settingsSchema = z.strictObject({
@@ -96,7 +96,7 @@ export const eventContentSchema = z.object({
 
 /** One page of a list. Elements are parsed separately, so that an invalid element does not break the page. */
 export const pageSchema = z.object({
-  value: z.array(z.unknown()),
+  value: z.array(z.unknown()).max(LARGEST_PAGE),
   '@odata.nextLink': z.string().optional(),
   '@odata.deltaLink': z.string().optional(),
 });

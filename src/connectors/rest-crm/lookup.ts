@@ -1,7 +1,7 @@
 import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, Operation, RemoteItem } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
-import { guardWalk } from '../wire.ts';
+import { guardWalk, readEach } from '../wire.ts';
 import type { CrmAnswer } from './client.ts';
 import type { CrmCall, CrmResource } from './description.ts';
 import { errors } from './errors.ts';
@@ -50,7 +50,7 @@ export async function search(scope: Scope, resource: CrmResource, keys: readonly
   const { call, rows, quote } = resource.find;
   const values = { ...selection(scope, resource), key: keys[0], keys: keys.map((key) => `${quote}${key}${quote}`) };
   const answer = await scope.client.send('rest-crm.find', call, values, scope.signal);
-  return rowsIn(answer, rows).flatMap((row) => readRow(scope, resource, row) ?? []);
+  return await readEach(rowsIn(answer, rows), (row) => readRow(scope, resource, row));
 }
 
 /** Fetches one object by id: null if absent, undefined if the CRM lacks this call. */
@@ -130,9 +130,9 @@ export async function* readOurs(scope: Scope, window: TimeWindow | null): AsyncG
   if (scope.resource.stampField === undefined) return;
   const withContacts = belongingReader(scope);
   for await (const rows of listPages(scope, scope.resource.list.call)) {
-    const ours = rows.flatMap((raw): CrmRow[] => {
+    const ours = await readEach(rows, (raw) => {
       const row = readRow(scope, scope.resource, raw);
-      return row?.owner === 'ours' && isIn(window, scope, row.remote.item) ? [row] : [];
+      return row?.owner === 'ours' && isIn(window, scope, row.remote.item) ? row : null;
     });
     const items = (await withContacts(ours)).flatMap(({ key, remote }) => (key === null ? [] : [{ key, ...remote }]));
     if (items.length > 0) yield items;

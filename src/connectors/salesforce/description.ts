@@ -13,6 +13,7 @@ import {
   describeSchema,
   type IndividualRule,
   pageSchema,
+  recordSchema,
   type SalesforceSettings,
 } from './schemas.ts';
 
@@ -112,7 +113,7 @@ export async function describe(client: OrgClient, settings: SalesforceSettings, 
     ...objects.map((name): Part => ({ method: 'GET', path: `/sobjects/${name}/describe` })),
   ];
   const [org, own, other] = await client.composite('salesforce.describe', parts);
-  const orgId = pageSchema.safeParse(required(org).body).data?.records[0]?.Id;
+  const orgId = recordSchema.safeParse(pageSchema.safeParse(required(org).body).data?.records[0]).data?.Id;
   if (orgId === undefined) throw errors.make('unexpected-answer');
   const fields = describedFields(own, object);
   const contactFields = stream === 'patients' ? null : describedFields(other, settings.contactObject);

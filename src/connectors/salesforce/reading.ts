@@ -4,13 +4,13 @@ import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import { slices } from '../../model/pieces.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import { parsedBy } from '../errors.ts';
-import { type WireResponse, walkPages } from '../wire.ts';
+import { readEach, type WireResponse, walkPages } from '../wire.ts';
 import type { OrgClient, Part } from './client.ts';
 import type { ContactReference, RecordForm } from './description.ts';
 import { errors } from './errors.ts';
 import { contactIdOf, fieldsOf, toRemoteItem, toUnstamped } from './from-model.ts';
 import { COMPOSITE_PARTS, MAX_PAGES, PAGE_SIZE, QUERY_KEYS } from './limits.ts';
-import { pageSchema, type SeenRecord } from './schemas.ts';
+import { pageSchema, recordSchema, type SeenRecord } from './schemas.ts';
 
 /** Data and settings for the calls of one target. */
 export interface Scope {
@@ -44,7 +44,8 @@ export async function* queryPages({ client, form }: Scope, condition: string): A
   const ask = async (path: string) => {
     const body = await client.send({ label: 'salesforce.query', method: 'GET', path, headers });
     const page = parsedBy(errors, pageSchema, body);
-    return { page: page.records, next: page.done ? null : nextPath(client, page.nextRecordsUrl) };
+    const records = await seenRecords(page.records);
+    return { page: records, next: page.done ? null : nextPath(client, page.nextRecordsUrl) };
   };
   yield* walkPages(client.pathOf(queryPath(soql)), ask, () => errors.make('unexpected-answer'), MAX_PAGES);
 }
@@ -110,18 +111,22 @@ export async function runQueries(
   for (const slice of slices(queries, COMPOSITE_PARTS)) {
     const parts = slice.map((soql) => queryPart(soql, resource));
     const answers = await client.composite(label, parts);
-    results.push(...answers.map(wholeResult));
+    for (const answer of answers) results.push(await wholeResult(answer));
   }
   return results;
 }
 
 /** Returns all objects of a query. @throws MirrorError if the query was refused or its result is incomplete */
-export function wholeResult(answer: WireResponse | null): SeenRecord[] {
+export async function wholeResult(answer: WireResponse | null): Promise<SeenRecord[]> {
   if (answer === null) throw errors.make('answer-missing');
   if (answer.status !== 200) throw errors.of(answer);
   const page = pageSchema.safeParse(answer.body);
   if (!page.success || !page.data.done) throw errors.make('unexpected-answer');
-  return page.data.records;
+  return await seenRecords(page.data.records);
+}
+
+function seenRecords(records: readonly unknown[]): Promise<SeenRecord[]> {
+  return readEach(records, (record) => parsedBy(errors, recordSchema, record));
 }
 
 /** Quotes a string for SOQL (SOQL and SOSL Reference, Quoted String Escape Sequences). */
@@ -148,12 +153,12 @@ async function toItems(
   records: readonly SeenRecord[],
   contacts: Map<string, string>,
 ): Promise<RemoteItem<CrmItem>[]> {
-  const ids = new Set(records.flatMap((record) => contactIdOf(form, record) ?? []));
+  const ids = new Set(await readEach(records, (record) => contactIdOf(form, record)));
   const unknown = [...ids].filter((id) => !contacts.has(id));
   if (form.contact !== null) await learnContacts(client, form.contact, unknown, contacts);
-  return records.flatMap((record) => {
+  return await readEach(records, (record) => {
     const contactId = contactIdOf(form, record);
-    return toRemoteItem(form, ownerTag, record, contactId === null ? null : (contacts.get(contactId) ?? '')) ?? [];
+    return toRemoteItem(form, ownerTag, record, contactId === null ? null : (contacts.get(contactId) ?? ''));
   });
 }
 

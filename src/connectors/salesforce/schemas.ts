@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { issueText, message } from '../../messages/message.ts';
 import { baseAddress } from '../../settings/common-schemas.ts';
-import { API_VERSION, DUPLICATE_HEADER_SINCE, STOP_AT_SHARE } from './limits.ts';
+import { API_VERSION, DUPLICATE_HEADER_SINCE, PAGE_SIZE, STOP_AT_SHARE } from './limits.ts';
 
 /** API name of an object or a field (Object Reference, Naming Conventions). */
 const apiName = z.string().regex(/^[A-Za-z]\w{0,79}$/, issueText(message('salesforce.api-name')));
@@ -122,11 +122,12 @@ export type RowResult = z.infer<typeof rowResultSchema>;
 export const pageSchema = z.object({
   done: z.boolean(),
   nextRecordsUrl: z.string().optional(),
-  records: z.array(z.looseObject({ Id: z.string().regex(/^\w{15,18}$/) })),
+  records: z.array(z.unknown()).max(PAGE_SIZE),
 });
 
-/** Object in a query result. */
-export type SeenRecord = z.infer<typeof pageSchema>['records'][number];
+/** Object in a query result, parsed separately with pauses. */
+export const recordSchema = z.looseObject({ Id: z.string().regex(/^\w{15,18}$/) });
+export type SeenRecord = z.infer<typeof recordSchema>;
 
 const fieldSchema = z.object({
   name: z.string(),

@@ -72,9 +72,9 @@ class UpsertRun {
       this.#giveUp([...collections.flat(), ...this.#waiting.splice(0).flat(), ...this.#raced.splice(0)], error);
       return;
     }
-    collections.forEach((rows, index) => {
-      this.#complete(rows, answers[2 * index] ?? null, answers[2 * index + 1] ?? null);
-    });
+    for (const [index, rows] of collections.entries()) {
+      await this.#complete(rows, answers[2 * index] ?? null, answers[2 * index + 1] ?? null);
+    }
   }
 
   /**
@@ -86,7 +86,7 @@ class UpsertRun {
     if (code === 'timeout') pace.rows = Math.max(LEAST_ROWS, Math.ceil(pace.rows / 2));
   }
 
-  #complete(rows: Row[], answer: WireResponse | null, readBack: WireResponse | null): void {
+  async #complete(rows: Row[], answer: WireResponse | null, readBack: WireResponse | null): Promise<void> {
     if (answer === null) {
       this.#giveUp(rows, errors.make('answer-missing'));
       return;
@@ -101,7 +101,7 @@ class UpsertRun {
       this.#giveUp(rows, errors.make('unexpected-answer', { ambiguous: true }));
       return;
     }
-    const stored = storedItems(this.#scope, rows, readBack);
+    const stored = await storedItems(this.#scope, rows, readBack);
     rows.forEach((row, index) => {
       const result = results.data[index]!;
       if (!result.success && !row.isSecondTry && isRace(result)) this.#raced.push({ ...row, isSecondTry: true });
@@ -150,16 +150,16 @@ class UpsertRun {
 }
 
 /** Returns the stored values of the objects: the org trims, changes case, rounds, and runs triggers. Empty if the result is unreadable. */
-function storedItems(
+async function storedItems(
   { form, ownerTag }: Scope,
   rows: readonly Row[],
   readBack: WireResponse | null,
-): Map<ItemKey, CrmItem> {
+): Promise<Map<ItemKey, CrmItem>> {
   const contactKeys = new Map(rows.map(({ write }) => [write.key, write.item.contactKey]));
   const stored = new Map<ItemKey, CrmItem>();
-  let records: ReturnType<typeof wholeResult>;
+  let records: Awaited<ReturnType<typeof wholeResult>>;
   try {
-    records = wholeResult(readBack);
+    records = await wholeResult(readBack);
   } catch {
     return stored;
   }

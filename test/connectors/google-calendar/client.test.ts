@@ -100,6 +100,22 @@ describe('a batch answer', () => {
     expect([...(answers?.keys() ?? [])]).toEqual([0]);
   });
 
+  test('lacks parts above the limit of values that all share, and a malformed part counts too', () => {
+    const values = (count: number) => `HTTP/1.1 200 OK\r\n\r\n{"a":[${'0,'.repeat(count)}0]}`;
+    const answers = parse(part('0', values(350_000)), part('1', values(350_000)), part('2', values(10)));
+    expect([...(answers?.keys() ?? [])]).toEqual([0]);
+    const malformed = `${values(599_920)},`;
+    expect([...(parse(part('0', malformed), part('1', values(100)))?.keys() ?? [])]).toEqual([]);
+    expect([...(parse(part('0', malformed), part('1', values(1)))?.keys() ?? [])]).toEqual([1]);
+  });
+
+  test('lacks parts beyond the calls of a batch, and a part with endless headers', () => {
+    const ok = 'HTTP/1.1 200 OK\r\n\r\n{}';
+    expect(parse(...Array.from({ length: 60 }, (_, at) => part(String(at), ok)))?.size).toBe(50);
+    const long = `HTTP/1.1 200 OK\r\n${'a: b\r\n'.repeat(5_000)}\r\n{}`;
+    expect([...(parse(part('0', long), part('1', ok))?.keys() ?? [])]).toEqual([1]);
+  });
+
   test('is none when it is no multipart', () => {
     expect(parseBatch('text/html', '<html></html>', NOW)).toBeNull();
     expect(parseBatch(null, '', NOW)).toBeNull();

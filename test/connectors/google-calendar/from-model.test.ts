@@ -164,6 +164,12 @@ describe('an event as an item', () => {
     expect(readOwnEvent(stored(itemWith(), { id: 'foreign', ...damaged }), MARK)).toBeNull();
   });
 
+  test('with a description longer than any that is read is unreadable, and is not deleted', () => {
+    const id = 'k'.repeat(32);
+    const event = readOwnEvent(stored(itemWith(), { id, description: '<b'.repeat(1_000_000) }), MARK)!;
+    expect(toRemoteItem(event)).toMatchObject({ key: id, item: null, unreadable: true });
+  });
+
   test('is foreign without the owner tag, with another tag, or without an id', () => {
     const properties = (private_: object) => ({ extendedProperties: { private: private_ } });
     expect(readOwnEvent(stored(itemWith(), { id: 'foreign', extendedProperties: undefined }), MARK)).toBeNull();
