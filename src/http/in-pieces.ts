@@ -3,7 +3,7 @@ import type { Pieces } from '../model/pieces.ts';
 /** Maximum time of all long works together without a pause for lease renewals, vendor answers and health checks. */
 const TURN_MS = 8;
 
-/** Work that waits for a turn of the event loop. */
+/** Work that waits for the event loop. */
 interface Waiting {
   /** Time that the work took so far, in milliseconds. */
   usedMs: number;
@@ -11,8 +11,8 @@ interface Waiting {
 }
 
 /**
- * Divides the event loop of the process between long works: in each turn of the loop, all of them together have `TURN_MS`. Each with a time
- * of its own would delay other events by the sum.
+ * Divides the event loop of the process between long works: in each iteration of the loop, the works share `TURN_MS`. Separate times would
+ * delay other events by the sum.
  */
 class Turn {
   /** In the order of arrival. */
@@ -20,7 +20,7 @@ class Turn {
   #beganAt: number | null = null;
   #count = 0;
 
-  /** Begins a turn at its first use. */
+  /** Begins an iteration's time at its first use. */
   isOver(): boolean {
     const now = performance.now();
     if (this.#beganAt !== null) return now - this.#beganAt >= TURN_MS;
@@ -29,7 +29,7 @@ class Turn {
     return false;
   }
 
-  /** Waits for another turn. */
+  /** Waits for another iteration. */
   next(usedMs: number): Promise<void> {
     return new Promise((resume) => {
       this.#waiting.push({ usedMs, resume });
@@ -37,8 +37,8 @@ class Turn {
   }
 
   /**
-   * Resumes one work in each turn. Every second turn goes to the work that took least, so that a short work does not wait for all long
-   * ones; the others go to the work that waits longest, so that each work ends.
+   * Resumes one work in each iteration: alternately the work that took least, so that a short work does not wait for all long ones, and the
+   * work that waits longest, so that each work ends.
    */
   #end(): void {
     this.#beganAt = null;
@@ -77,7 +77,7 @@ export async function inPieces<Result>(work: Pieces<Result>, signal?: AbortSigna
   }
 }
 
-/** Waits for another turn of the event loop if this one is over. For loops that are no `Pieces`. */
+/** Waits for another iteration of the event loop if the time of this one is used. For loops that are no `Pieces`. */
 export async function pause(): Promise<void> {
   if (turn.isOver()) await turn.next(0);
 }

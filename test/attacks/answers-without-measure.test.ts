@@ -115,7 +115,7 @@ describe('XML', () => {
     const http = { send: async () => ({ status: 207, headers: new Headers(), retryAfterMs: null, body }) };
     const authorizer = { header: async () => 'a', renew: async () => 'a', quotaUser: null };
     const session = new DavSession({ http: http as never, authorizer }, new URL('https://dav.example/'));
-    // As if each piece took the time of a turn.
+    // As if each piece took the whole time of an iteration.
     let now = performance.now();
     vi.spyOn(performance, 'now').mockImplementation(() => {
       now += 8;

@@ -97,7 +97,7 @@ function shown(model: ModelTarget, tenant: OpenTenant): string[] {
     .sort();
 }
 
-/** What waits for an operator: a damaged state counter or safeguard stops writes of patient data. */
+/** Whether an operator must decide: a damaged state counter or safeguard stops writes of patient data. */
 const isAsked = ({ uncertainty }: TenantStatus) => uncertainty !== null;
 
 describe('a damaged value', () => {

@@ -107,7 +107,7 @@ test('the first event is read back once for a calendar', async () => {
   expect(await tenant.targetStore.read('doctor')).toMatchObject({ readBack: { marks: 'kept' } });
 });
 
-/** A CRM whose user may not write some fields: EspoCRM passes over their values. */
+/** A CRM whose user has no permission to write some fields: EspoCRM omits their values. */
 async function openCrm(notWritable: readonly string[], description: object = {}) {
   const { sandbox, target } = await openProfile(espocrm, { description });
   sandbox.configure({ notWritable });

@@ -5,7 +5,7 @@ const HOST = '127.0.0.1';
 
 /**
  * A server that answers as a master, as the sentinel that knows it, and as the only server of a cluster, but refuses each write with
- * READONLY on the connections that were open when it was demoted. Behind its address there is a new master, which accepts writes.
+ * READONLY on the connections that were open when it was demoted. Later connections reach a new master, which accepts writes.
  */
 export interface DemotedRedis {
   port: number;

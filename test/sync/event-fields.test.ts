@@ -19,7 +19,7 @@ const DIRECTORY: Directory = {
 const PATIENT = { id: 'p1', firstName: 'Ada', lastName: 'Neri' };
 const APPOINTMENT = appointmentOf('1', { treatmentId: 't1', patient: PATIENT });
 
-/** A target that shows one field, in the title or in its usual place. */
+/** A target that shows one field, in the title or in the usual part of an event. */
 function policyOf(field: (typeof ALLOWED_FIELDS)[number], language: 'en' | 'it', place: 'title' | 'usual') {
   const titleFormat = place === 'title' ? parseTitleFormat(`{title}[ {${field}}]`)! : undefined;
   return {

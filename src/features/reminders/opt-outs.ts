@@ -17,8 +17,6 @@ const optOutForm = z.object({
 });
 /** A stored opt-out. */
 export type OptOut = z.infer<typeof optOutForm>;
-/** Source of an opt-out; given for a reminder dropped because of the opt-out. */
-export type OptOutSource = OptOut['source'];
 
 /** Kind and keyed hash of contact data. */
 export type AddressHash = string;

@@ -105,7 +105,7 @@ const crm: Parser = {
     'Existing ID: 1',
   ],
   pairs: JSON_PAIRS,
-  read(input) {
+  async read(input) {
     const body = parseJson(input);
     readRecord({ keyProperty: 'key', stampProperty: 'stamp', ownerTag: 'tag' }, body);
     for (const status of [400, 401, 403, 409, 429, 503]) {
@@ -114,7 +114,7 @@ const crm: Parser = {
       salesforceErrors.of({ status, body, retryAfterMs: null });
     }
     idAt(body, 'records.0.Id');
-    wholeResult({ status: 200, body, retryAfterMs: null });
+    await wholeResult({ status: 200, body, retryAfterMs: null });
   },
 };
 
