@@ -99,7 +99,7 @@ export async function targetFinding(
     named = await namedCalendar(target, signal);
     if (named !== null && named !== container) return;
     await target.connector.find(container, [target.identity.key('doctor', 0)], signal);
-    if (readBack?.marks === null) throw firstWriteMissing(target);
+    if (readBack?.marks === null) throw firstWriteMissing(id, target);
   };
   const well = message(container === null ? 'doctor.answers-first' : 'doctor.answers');
   const finding = await found({ tenant: id, subject: `target ${target.id}`, addressIn: location }, ask, well);

@@ -17,7 +17,7 @@ export interface FirstWrite {
 }
 
 /** Members of a tenant that the read of a first write uses. */
-export type FirstReader = Pick<OpenTenant, 'links' | 'log' | 'targetStore'>;
+export type FirstReader = Pick<OpenTenant, 'id' | 'links' | 'log' | 'targetStore'>;
 
 /**
  * Returns whether a target's first write is still to be read back. A write that an earlier slice wrote but did not find is searched again.
@@ -68,7 +68,8 @@ async function isShown(
   const link = (await tenant.links.readSome(prepared.target.id, [recordId])).get(recordId);
   if (link === undefined) return false;
   const [found] = await findLinked(prepared, [link], signal);
-  if (found === undefined && prepared.target.supports.mayLoseNames === true) throw firstWriteMissing(prepared.target);
+  if (found === undefined && prepared.target.supports.mayLoseNames === true)
+    throw firstWriteMissing(tenant.id, prepared.target);
   if (found === undefined) return false;
   if (found.unreadable !== true)
     await record(tenant, prepared, { recordId, marks: isBare(found) ? 'dropped' : 'kept' });
@@ -91,7 +92,12 @@ async function record(
 }
 
 /** Returns the error of a target that does not show the first write. `doctor` uses the same error. */
-export function firstWriteMissing({ crm }: Pick<OpenTarget, 'crm'>): MirrorError {
+export function firstWriteMissing(tenant: string, { crm }: Pick<OpenTarget, 'crm'>): MirrorError {
   const code = crm === null ? 'events-not-kept' : 'key-not-kept';
-  return new MirrorError(message(code), { actor: 'settings', code, retry: 'later', remedy: message(`${code}.remedy`) });
+  return new MirrorError(message(code), {
+    actor: 'settings',
+    code,
+    retry: 'later',
+    remedy: message(`${code}.remedy`, { tenant }),
+  });
 }

@@ -114,11 +114,11 @@ export const DAEMON_EN = {
   'events-not-kept':
     'the calendar does not show the first event that clinic-mirror wrote: the server changed its name and UID and dropped the marks, or did not store it; clinic-mirror writes no second event, because it would not recognise its own events',
   'events-not-kept.remedy':
-    'delete the event and choose a calendar on a server that keeps the names or UIDs of events; after a correction of the server, run: clinic-mirror sync <tenant>; if the server shows the event late, the daemon continues without help',
+    'delete the event and choose a calendar on a server that keeps the names or UIDs of events; after a correction of the server, run: clinic-mirror sync {tenant}; if the server shows the event late, the daemon continues without help',
   'key-not-kept':
     'the CRM does not show the key property of the first object that clinic-mirror wrote; clinic-mirror writes no second object, because it would not recognise its own objects',
   'key-not-kept.remedy':
-    'delete the object in the CRM, let the user of the connection write the key property, then run: clinic-mirror sync <tenant>; if the CRM shows the object late, the daemon continues without help',
+    'delete the object in the CRM, let the user of the connection write the key property, then run: clinic-mirror sync {tenant}; if the CRM shows the object late, the daemon continues without help',
   'marks-dropped':
     'the server drops the marks of clinic-mirror; clinic-mirror recognises its objects by name, UID or key, so no action is required',
   'write-policy':

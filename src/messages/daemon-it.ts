@@ -120,11 +120,11 @@ export const DAEMON_IT = {
   'events-not-kept':
     'il calendario non mostra il primo evento scritto da clinic-mirror: il server ha cambiato nome e UID e ha tolto i contrassegni, o non lo ha salvato; clinic-mirror non scrive un secondo evento, perché non riconoscerebbe i propri eventi',
   'events-not-kept.remedy':
-    'eliminare l’evento e scegliere un calendario su un server che conserva i nomi o gli UID degli eventi; dopo una correzione del server, eseguire: clinic-mirror sync <tenant>; se il server mostra l’evento in ritardo, il demone continua da solo',
+    'eliminare l’evento e scegliere un calendario su un server che conserva i nomi o gli UID degli eventi; dopo una correzione del server, eseguire: clinic-mirror sync {tenant}; se il server mostra l’evento in ritardo, il demone continua da solo',
   'key-not-kept':
     'il CRM non mostra la proprietà chiave del primo oggetto scritto da clinic-mirror; clinic-mirror non scrive un secondo oggetto, perché non riconoscerebbe i propri oggetti',
   'key-not-kept.remedy':
-    'eliminare l’oggetto nel CRM, permettere all’utente della connessione di scrivere la proprietà chiave, poi eseguire: clinic-mirror sync <tenant>; se il CRM mostra l’oggetto in ritardo, il demone continua da solo',
+    'eliminare l’oggetto nel CRM, permettere all’utente della connessione di scrivere la proprietà chiave, poi eseguire: clinic-mirror sync {tenant}; se il CRM mostra l’oggetto in ritardo, il demone continua da solo',
   'marks-dropped':
     'il server toglie i contrassegni di clinic-mirror; clinic-mirror riconosce i propri oggetti dal nome, dall’UID o dalla chiave, quindi non serve alcun intervento',
   'write-policy':

@@ -6,7 +6,7 @@ import { ALLOWED_FIELDS, EVENT_FIELDS, fieldText, parseTitleFormat } from '../..
 import { eventCheck } from '../../src/sync/egress.ts';
 import { fieldTeller } from '../../src/sync/field-changes.ts';
 import { type Directory, type ProjectionPolicy, project } from '../../src/sync/project.ts';
-import { appointmentOf, STATUSES } from './arbitraries.ts';
+import { appointmentOf, STATUSES } from '../sync/arbitraries.ts';
 
 const KEY = 'verdi'.padEnd(32, '0');
 const DIRECTORY: Directory = {
