@@ -53,10 +53,14 @@ export const MECHANISMS: Readonly<Record<string, Safety>> = {
   epoch: {
     prevents: ['doubleReminders'],
     rewrites: [
-      { module: 'state/scripts/state-counter-advance.lua', find: 'if counter < mark then', replace: 'if false then' },
       {
         module: 'state/scripts/state-counter-advance.lua',
-        find: "redis.call('HGET', stateCounter, 'wentBackAt') or '0', redis.call('HGET', stateCounter, 'wentBackTo') or '0', isLost}",
+        find: 'if counter < mark or isDamaged then',
+        replace: 'if false then',
+      },
+      {
+        module: 'state/scripts/state-counter-advance.lua',
+        find: "redis.call('HGET', stateCounter, 'wentBackAt') or '0', wholeOf(redis.call('HGET', stateCounter, 'wentBackTo')), isLost}",
         replace: "'0', '0', 0}",
       },
     ],
