@@ -83,7 +83,7 @@ export const SOURCE_LIMITS: readonly SourceLimits[] = [
     input: `${count(outlook.LONGEST_BODY)} characters`,
     output: 'text without tags',
     pause: 'one event',
-    bounds: { pauseMs: 60, memoryMebibytes: 150 },
+    bounds: { pauseMs: 60, memoryMebibytes: 200 },
     pays: 'the event, which counts as present and unreadable',
     tests: ['connectors/outlook-calendar/from-model'],
   },

@@ -84,7 +84,11 @@ export function* refusedThere(
     const recordId = sealedRecordId === null ? null : written.identity.recordIdOf(sealedRecordId);
     if (recordId === null || item === null || !('properties' in item)) return;
     shown.push({ recordId, item });
-    for (const property of refuses) extraRefusals.set(property, [...(extraRefusals.get(property) ?? []), recordId]);
+    for (const property of refuses) {
+      const recordIds = extraRefusals.get(property);
+      if (recordIds === undefined) extraRefusals.set(property, [recordId]);
+      else recordIds.push(recordId);
+    }
   });
   const result: Record<string, readonly string[]> = Object.fromEntries(extraRefusals);
   for (const refusal of refusals) {

@@ -22,7 +22,9 @@ export async function findByKeys(
     const asked = new Set(wanted.slice(start, start + size));
     for (const row of await search(scope, resource, [...asked])) {
       if (row.key === null || !asked.has(row.key)) continue;
-      found.set(row.key, [...(found.get(row.key) ?? []), row]);
+      const existing = found.get(row.key);
+      if (existing === undefined) found.set(row.key, [row]);
+      else existing.push(row);
     }
   }
   return found;
