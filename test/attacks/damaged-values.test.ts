@@ -1,3 +1,4 @@
+// Tier: full. It runs cycles of two clinics for each damaged value, and compares their state with an undamaged run.
 import fc from 'fast-check';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
