@@ -5,17 +5,10 @@ import type { TargetConfiguration } from '../../src/settings/configuration.ts';
 import { ALLOWED_FIELDS, EVENT_FIELDS, fieldText, parseTitleFormat } from '../../src/settings/event-fields.ts';
 import { eventCheck } from '../../src/sync/egress.ts';
 import { fieldTeller } from '../../src/sync/field-changes.ts';
-import { type Directory, type ProjectionPolicy, project } from '../../src/sync/project.ts';
-import { appointmentOf, STATUSES } from '../sync/arbitraries.ts';
+import { type ProjectionPolicy, project } from '../../src/sync/project.ts';
+import { appointmentOf, NAMED_DIRECTORY, STATUSES } from '../sync/arbitraries.ts';
 
 const KEY = 'verdi'.padEnd(32, '0');
-const DIRECTORY: Directory = {
-  agendas: new Map([['a1', { id: 'a1', name: 'Dr. Verdi', locationId: 'l1', isActive: true }]]),
-  locations: new Map([['l1', { id: 'l1', name: 'Centro', address: 'Via Roma 1', zone: null }]]),
-  treatments: new Map([['t1', { id: 't1', name: 'Ultrasound' }]]),
-  patients: new Map(),
-  pageUrl: null,
-};
 const PATIENT = { id: 'p1', firstName: 'Ada', lastName: 'Neri' };
 const APPOINTMENT = appointmentOf('1', { treatmentId: 't1', patient: PATIENT });
 
@@ -38,17 +31,19 @@ test.each(CASES)(
   '%s (%s, in the %s place) is in the event, passes the check, and is shown by the plan',
   (field, language, place) => {
     const policy = policyOf(field, language, place);
-    const text = fieldText(field, APPOINTMENT, DIRECTORY, language) ?? expect.fail('the appointment has no text');
-    const item = project(APPOINTMENT, policy, DIRECTORY, () => KEY) ?? expect.fail('the appointment is shown');
+    const text = fieldText(field, APPOINTMENT, NAMED_DIRECTORY, language) ?? expect.fail('the appointment has no text');
+    const item = project(APPOINTMENT, policy, NAMED_DIRECTORY, () => KEY) ?? expect.fail('the appointment is shown');
     const shown = place === 'title' ? item.title : `${item.description ?? ''}${item.location ?? ''}`;
     expect(shown).toContain(text);
 
-    expect(eventCheck(policy, DIRECTORY, new FactSearch())(item, APPOINTMENT, () => KEY)).toEqual({ item });
+    expect(eventCheck(policy, NAMED_DIRECTORY, new FactSearch())(item, APPOINTMENT, () => KEY)).toEqual({ item });
     const foreign = { ...item, description: `${item.description ?? ''}\nNeri` };
-    expect(eventCheck(policy, DIRECTORY, new FactSearch())(foreign, APPOINTMENT, () => KEY)).toHaveProperty('retain');
+    expect(eventCheck(policy, NAMED_DIRECTORY, new FactSearch())(foreign, APPOINTMENT, () => KEY)).toHaveProperty(
+      'retain',
+    );
 
     const configuration = { title: policy.title, labels: [] } as unknown as TargetConfiguration;
-    const told = fieldTeller({ configuration, crm: null }, DIRECTORY)({ fields: [], wanted: item, held: null });
+    const told = fieldTeller({ configuration, crm: null }, NAMED_DIRECTORY)({ fields: [], wanted: item, held: null });
     expect(JSON.stringify(told)).toContain(text);
     expect(JSON.stringify(told)).not.toContain('…');
   },

@@ -126,6 +126,21 @@ test('an object without marks is linked by its name, if the record is known', ()
   });
 });
 
+test('an object without marks and without a link is linked by one of the first three keys of a known record', () => {
+  const lost = { sealedRecordId: null, marksLost: true } as const;
+  const items = ['0', '1', '2', '3'].map((id, attempt) => {
+    const key = identity.key(id, attempt);
+    return remote(id, { ...lost, key, remoteId: key });
+  });
+  const names = () => namesOf(identity, [], ['0', '1', '2', '3']);
+  const { links } = adopted(items, { identity, unreadableStartAt: 0, names });
+  expect(links.map(({ recordId, idAttempt }) => [recordId, idAttempt])).toEqual([
+    ['0', 0],
+    ['1', 1],
+    ['2', 2],
+  ]);
+});
+
 test('of several objects for one record the last written is linked, and the highest revision is returned', () => {
   const twins = [4, 7, 6].map((revision, idAttempt) => ({
     ...remote('1', { key: identity.key('1', idAttempt), remoteId: `r${idAttempt}` }),

@@ -94,3 +94,12 @@ export function appointmentOf(id: string, changes: Partial<Appointment> & { inHo
     ...rest,
   };
 }
+
+/** The names of one agenda, its location and a treatment. */
+export const NAMED_DIRECTORY: Directory = {
+  agendas: new Map([['a1', { id: 'a1', name: 'Dr. Verdi', locationId: 'l1', isActive: true }]]),
+  locations: new Map([['l1', { id: 'l1', name: 'Centro', address: 'Via Roma 1', zone: null }]]),
+  treatments: new Map([['t1', { id: 't1', name: 'Ultrasound' }]]),
+  patients: new Map(),
+  pageUrl: null,
+};

@@ -8,20 +8,13 @@ import { checkedObject, egressStopped, eventCheck } from '../../src/sync/egress.
 import { compileMapping } from '../../src/sync/mapping/compile.ts';
 import { type Directory, type ProjectionPolicy, project } from '../../src/sync/project.ts';
 import { patientOf } from '../jobs/world.ts';
-import { appointmentOf, STATUSES } from './arbitraries.ts';
+import { appointmentOf, NAMED_DIRECTORY, STATUSES } from './arbitraries.ts';
 
 const KEY = 'verdi'.padEnd(32, '0');
 const POLICY: ProjectionPolicy = {
   ...{ title: 'appointment', fields: [], statuses: STATUSES, free: [] },
   ...{ tentative: [], visibility: 'private', labels: [], links: [], presets: [] },
   ...{ language: 'en', zone: 'Europe/Rome' },
-};
-const DIRECTORY: Directory = {
-  agendas: new Map([['a1', { id: 'a1', name: 'Dr. Verdi', locationId: 'l1', isActive: true }]]),
-  locations: new Map([['l1', { id: 'l1', name: 'Centro', address: 'Via Roma 1', zone: null }]]),
-  treatments: new Map([['t1', { id: 't1', name: 'Ultrasound' }]]),
-  patients: new Map(),
-  pageUrl: null,
 };
 
 const [SEEN_BY, GLUED] = ['Seen by {agenda}: {title}', '{agenda}{title}'].map(
@@ -41,9 +34,9 @@ const TOLD = {
 };
 
 describe('an event', () => {
-  const checked = (policy: ProjectionPolicy) => eventCheck(policy, DIRECTORY, new FactSearch());
+  const checked = (policy: ProjectionPolicy) => eventCheck(policy, NAMED_DIRECTORY, new FactSearch());
   const made = (appointment: Appointment, policy: ProjectionPolicy) => {
-    const item = project(appointment, policy, DIRECTORY, () => KEY);
+    const item = project(appointment, policy, NAMED_DIRECTORY, () => KEY);
     if (item === null) throw new Error('expected an item');
     return item;
   };
@@ -73,7 +66,7 @@ describe('an event', () => {
   test('at a level below full has no name in its title, however short', () => {
     const appointment = appointmentOf('1', { patient: { id: 'p1', firstName: 'Ada', lastName: 'Li' } });
     const item = { ...made(appointment, POLICY), title: 'Ada Li' };
-    const decision = eventCheck(POLICY, DIRECTORY, new FactSearch())(item, appointment, () => KEY);
+    const decision = eventCheck(POLICY, NAMED_DIRECTORY, new FactSearch())(item, appointment, () => KEY);
     expect(decision).toEqual({ retain: 'egress-other-person', stopsWriting: true });
   });
 
@@ -110,7 +103,7 @@ describe('an event', () => {
         appointmentOf('1', { time: JSON.parse(text) as Appointment['time'] }),
       );
       const item = made(one!, POLICY);
-      const decision = eventCheck(POLICY, DIRECTORY, new FactSearch())(item, other!, () => KEY);
+      const decision = eventCheck(POLICY, NAMED_DIRECTORY, new FactSearch())(item, other!, () => KEY);
       expect(decision).toEqual(shown === time ? { item } : { retain: 'egress-other-person', stopsWriting: true });
     });
   });
@@ -120,7 +113,7 @@ describe('an event', () => {
     const patients = new Map([['p1', { id: 'p1', firstName: 'Mario', lastName: 'Rossi' }]]);
     const item = { ...made(appointment, POLICY), title: 'Rossi' };
     const decision = (given: Appointment) =>
-      eventCheck(POLICY, { ...DIRECTORY, patients } as Directory, new FactSearch())(item, given, () => KEY);
+      eventCheck(POLICY, { ...NAMED_DIRECTORY, patients } as Directory, new FactSearch())(item, given, () => KEY);
     expect(decision(appointment)).toMatchObject({ retain: 'egress-last-name' });
     // Without a known patient, the check only shows that the title is not the expected one.
     expect(decision({ ...appointment, patientId: null })).toMatchObject({ retain: 'egress-other-person' });
@@ -131,7 +124,7 @@ describe('an event', () => {
     const policy = { ...POLICY, title: 'full' } as const;
     const item = made(appointment, policy);
     const decision = (title: string) =>
-      eventCheck(policy, DIRECTORY, new FactSearch())({ ...item, title }, appointment, () => KEY);
+      eventCheck(policy, NAMED_DIRECTORY, new FactSearch())({ ...item, title }, appointment, () => KEY);
     expect(decision(item.title)).toMatchObject({ item: { title: item.title } });
     expect(decision('Mario Rossi')).toMatchObject({ retain: 'egress-other-person' });
   });
@@ -140,8 +133,8 @@ describe('an event', () => {
     const twice = parseTitleFormat('{title} / {title} @ {agenda}')!;
     const policy = { title: 'full', fields: ['agenda'], titleFormat: twice } as const;
     const desk = {
-      ...DIRECTORY,
-      agendas: new Map([['a1', { ...DIRECTORY.agendas.get('a1')!, name: 'Appointment desk' }]]),
+      ...NAMED_DIRECTORY,
+      agendas: new Map([['a1', { ...NAMED_DIRECTORY.agendas.get('a1')!, name: 'Appointment desk' }]]),
     };
     const appointment = appointmentOf('1');
     const decision = (title: string) => {
@@ -163,7 +156,7 @@ describe('an event', () => {
 
   test('is judged by a check that has seen others as by one that has seen none', () => {
     const directory: Directory = {
-      ...DIRECTORY,
+      ...NAMED_DIRECTORY,
       agendas: new Map(['a1', 'a2'].map((id) => [id, { id, name: `Dr. ${id}`, locationId: 'l1', isActive: true }])),
       pageUrl: 'https://clinic.example/{id}',
     };
