@@ -21,7 +21,7 @@ export type FirstReader = Pick<OpenTenant, 'id' | 'links' | 'log' | 'targetStore
 
 /**
  * Returns whether a target's first write is still to be read back. A write that an earlier slice wrote but did not find is searched again.
- * A CRM that checks its key property itself, and refuses a second object with a key, needs no proof.
+ * HubSpot and Salesforce need no proof: `prepare` checks that the key property exists, and both refuse a write with an unknown property.
  * @throws MirrorError `settings`, code `events-not-kept` or `key-not-kept`, if the target does not show the write
  */
 export async function awaitFirstWrite(
