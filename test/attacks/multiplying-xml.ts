@@ -50,7 +50,9 @@ export const multiplyingXml = (longest: number) =>
     .record({
       family: fc.constantFrom(...Object.keys(FAMILIES)),
       place: fc.constantFrom(...PLACES),
-      long: fc.oneof({ weight: 9, arbitrary: fc.nat({ max: 2_000 }) }, fc.nat({ max: 20_000 })),
+      long: fc.oneof(
+        ...[{ weight: 9, arbitrary: fc.integer({ min: 1, max: 2_000 }) }, fc.integer({ min: 1, max: 20_000 })],
+      ),
       short: fc.integer({ min: 1, max: 30 }),
       bytes: fc.integer({ min: 1_000, max: longest }),
       namespace: fc.oneof(...[{ weight: 9, arbitrary: fc.nat({ max: 1_000 }) }, fc.nat({ max: 20_000 })]),
