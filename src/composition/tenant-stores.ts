@@ -13,6 +13,7 @@ import { createLinkStore, type LinkStore } from '../state/links.ts';
 import { createUnansweredStore } from '../state/outages.ts';
 import { createOutbox } from '../state/outbox.ts';
 import { createProtection, type Protection } from '../state/protection.ts';
+import { createRecentEvents } from '../state/recent-events.ts';
 import type { RedisClient } from '../state/redis.ts';
 import { createRunStore } from '../state/runs.ts';
 import type { Sealer } from '../state/sealing.ts';
@@ -33,6 +34,7 @@ type TenantStores = Pick<
   | 'outbox'
   | 'unanswered'
   | 'journal'
+  | 'recentEvents'
   | 'storage'
   | 'targetStore'
   | 'holds'
@@ -76,6 +78,7 @@ export function openTenantStores(parts: TenantStoreParts): TenantStores {
     storage: createTenantStorage(redis, tenant.id, parts.limitBytes),
     targetStore: createTargetStore(redis, tenant.id, proofs),
     holds: createHoldStore(redis, tenant.id, sealer),
+    recentEvents: createRecentEvents(redis, tenant.id, sealer),
     runs: createRunStore(redis, tenant.id, proofs),
     plans: createStoredDocuments(redis, tenant.id, 'plan', parts),
     tasks: createStoredDocuments(redis, tenant.id, 'task', parts),

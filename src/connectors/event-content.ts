@@ -13,6 +13,8 @@ export interface DescriptionParts {
   theirs: string;
   /** Whole description in the vendor's format, if the event lost its stamp: `ours` may contain users' text. Absent otherwise. */
   unstamped?: string;
+  /** `theirs` contains text of another event, so that a write sends it even if clinic-mirror writes no text. */
+  isExtended?: true;
 }
 
 /** Description of a new event, or without users' text. */
@@ -142,6 +144,20 @@ export function joinDescription(ours: string | null, { theirs }: Pick<Descriptio
   return theirs === '' ? ours : `${ours}\n${LINE}\n${theirs}`;
 }
 
+/** Adds users' text of another event to a description, unless the description contains it already. */
+export function withTheirs<Parts extends DescriptionParts>(parts: Parts, added: string): Parts {
+  if (added === '' || parts.theirs.includes(added)) return parts;
+  return { ...parts, theirs: parts.theirs === '' ? added : `${parts.theirs}\n${added}`, isExtended: true };
+}
+
+/**
+ * Whether an event has only users' text, before and after a write: then the write sends no description, and the text keeps its form.
+ * @param ours text of clinic-mirror to write; null for none
+ */
+export function isTheirsAlone(ours: string | null, parts: DescriptionParts): boolean {
+  return ours === null && parts.ours === null && parts.theirs !== '' && parts.isExtended !== true;
+}
+
 /** Returns the length of users' text in a description, including the separator. */
 export function lengthOfTheirs({ theirs }: Pick<DescriptionParts, 'theirs'>): number {
   return theirs === '' ? 0 : theirs.length + LINE.length + 2;
@@ -268,3 +284,21 @@ export const BLANK_ITEM: CalendarItem = {
   time: { kind: 'all-day', startDate: '2000-01-01', endDate: '2000-01-02' },
   busy: false,
 };
+
+/** Before the version tag of an event with additions that a write of single fields keeps, and a deletion loses. */
+const ADDED = '+';
+
+/** Marks the version tag of an event with additions of users. */
+export function tagWithAdditions(tag: string | null): string | null {
+  return tag === null ? null : ADDED + tag;
+}
+
+/** Returns the version tag of an event for a write of single fields without a fetch; null if it must be fetched first. */
+export function writableTag(tag: string | null): string | null {
+  return tag?.startsWith(ADDED) === true ? tag.slice(ADDED.length) : tag;
+}
+
+/** Returns the version tag of an event for a deletion without a fetch; null if it must be fetched first. */
+export function deletableTag(tag: string | null): string | null {
+  return tag?.startsWith(ADDED) === true ? null : tag;
+}

@@ -141,6 +141,7 @@ const REASONS: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
     'edited-by-hand': 'edited by hand',
     'removed-by-hand': 'deleted by hand',
     forgotten: 'forgotten',
+    rescheduled: 'rescheduled',
   },
   it: {
     new: 'nuovi',
@@ -151,6 +152,7 @@ const REASONS: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
     'edited-by-hand': 'modificati a mano',
     'removed-by-hand': 'cancellati a mano',
     forgotten: 'dimenticati',
+    rescheduled: 'spostati',
   },
 };
 

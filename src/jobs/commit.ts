@@ -27,7 +27,7 @@ type Committed = Pick<
   OpenTenant,
   'clock' | 'configVersion' | 'holds' | 'journal' | 'links' | 'log' | 'outbox' | 'sharedTime' | 'targetStore'
 > &
-  Pick<OpenTenant, 'storage'>;
+  Pick<OpenTenant, 'recentEvents' | 'storage'>;
 
 /** Members of a tenant that a cycle's commit uses. */
 export type CycleCommitter = Committed & Pick<OpenTenant, 'followers' | 'protection' | 'targets'>;
@@ -89,6 +89,7 @@ async function commitPlan(tenant: Committed, plan: TargetPlan, lease: Lease, run
   const { addedBytes = 0 } = plan;
   if (addedBytes > 0) await tenant.storage.add(addedBytes);
   await tenant.outbox.put(id, plan.passed, { now, lease, run });
+  await recordCreated(tenant, plan, now);
   const plannedUnder = await tenant.configVersion.join();
   // Withheld changes of patients still differ as they did when links were rebuilt, so contents are not comparable yet.
   const compared = plan.held.people.length > 0 ? {} : { comparableUnder: plannedUnder };
@@ -101,6 +102,17 @@ async function commitPlan(tenant: Committed, plan: TargetPlan, lease: Lease, run
   await tenant.links.recordTimes(id, plan.timed, lease);
   const vanished = plan.passed.filter(({ reason }) => reason === 'vanished').map(({ recordId }) => recordId);
   await tenant.journal.unpin(id, [...vanished, ...plan.outlived]);
+}
+
+/** Records the events that the plan creates in a calendar: each may replace the event of a removed appointment. */
+async function recordCreated(
+  { recentEvents }: Pick<OpenTenant, 'recentEvents'>,
+  { target: { id, crm }, passed }: TargetPlan,
+  now: Instant,
+): Promise<void> {
+  const created = crm === null ? passed.filter(({ reason }) => reason === 'new') : [];
+  const recordIds = created.map(({ recordId }) => recordId);
+  await recentEvents.recordCreated(id, recordIds, now);
 }
 
 /** Returns the records with a withheld change for the state. A suspect read says nothing about them. */

@@ -4,8 +4,9 @@ import { message } from '../messages/message.ts';
 import type { SkippedTarget } from '../model/plan-view.ts';
 import type { Uncertainty } from '../model/state-schemas.ts';
 import type { Progress } from '../model/tasks.ts';
-import { HOUR_MS, type Instant, type TimeWindow } from '../model/time.ts';
+import { HOUR_MS, type Instant, MINUTE_MS, type TimeWindow } from '../model/time.ts';
 import { appointmentIdOf, withVisits } from '../model/visits.ts';
+import { DEFAULT_RESCHEDULE_MINUTES } from '../settings/reminder-schema.ts';
 import type { Lease } from '../state/leases.ts';
 import type { RunReport } from '../state/runs.ts';
 import type { Confirmations } from '../sync/absence.ts';
@@ -119,7 +120,7 @@ export interface Loaded {
 }
 
 /** A target's input before the last values are read. */
-type PreparedInput = Omit<TargetInput, 'stored' | 'gone' | 'restorations'>;
+type PreparedInput = Omit<TargetInput, 'stored' | 'gone' | 'restorations' | 'recent'>;
 
 /** A target with opened state. */
 interface Opened extends PreparedInput {
@@ -294,10 +295,10 @@ async function absentOf(
 type Seen = Pick<CycleInput, 'byAgenda' | 'confirmations' | 'isUncertain' | 'isForgotten' | 'clinicReading'>;
 
 /** Stores for the last values. */
-export type Stores = Pick<
-  OpenTenant,
-  'clock' | 'configuration' | 'configVersion' | 'holds' | 'journal' | 'links' | 'outbox' | 'targetStore' | 'targets'
->;
+export type Stores = Pick<OpenTenant, 'clock' | 'configuration' | 'configVersion' | 'holds' | 'journal' | 'links'> &
+  Pick<OpenTenant, 'outbox' | 'recentEvents' | 'targetStore' | 'targets'>;
+
+const NO_EVENTS: TargetInput['recent'] = new Map();
 
 /** Reads the last values of a plan's input. Later decisions apply in the next cycle. */
 export async function inputOf(tenant: Stores, prepared: readonly PreparedInput[], seen: Seen): Promise<CycleInput> {
@@ -309,23 +310,27 @@ export async function inputOf(tenant: Stores, prepared: readonly PreparedInput[]
   const targets: TargetInput[] = [];
   for (const one of prepared) {
     const { id } = one.target;
-    const [{ firstRunApprovedAt, comparableUnder, refusedThere, ...record }, gone, restorations] = await Promise.all([
-      targetStore.read(id),
-      targetStore.gone(id, now),
-      restorationsOf(targetStore, one.target, now),
-    ]);
+    const recentEvents = one.target.crm === null ? tenant.recentEvents.read(id, now) : NO_EVENTS;
+    const [{ firstRunApprovedAt, comparableUnder, refusedThere, ...record }, gone, restorations, recent] =
+      await Promise.all([
+        targetStore.read(id),
+        targetStore.gone(id, now),
+        restorationsOf(targetStore, one.target, now),
+        recentEvents,
+      ]);
     const { notRemoved, notUpdated } = withheldIn(one.target, record);
     const withheldBefore = new Set([...notRemoved, ...notUpdated]);
     const stored = { firstRunApprovedAt, comparableUnder, refusedThere, withheldBefore };
-    targets.push({ ...one, stored, gone, restorations });
+    targets.push({ ...one, stored, gone, restorations, recent });
   }
-  const locale = { language: configuration.language, zone: configuration.zone };
+  const { language, zone, reminders } = configuration;
   return {
     ...seen,
     now,
+    rescheduleWithinMs: (reminders?.rescheduleWithinMinutes ?? DEFAULT_RESCHEDULE_MINUTES) * MINUTE_MS,
     configVersion: newestConfig,
     holds,
-    locale,
+    locale: { language, zone },
     targets,
     unplannedContacts: await unplannedContactsOf(tenant, prepared),
   };

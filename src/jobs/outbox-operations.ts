@@ -28,7 +28,7 @@ export function operationFor(entry: OutboxEntry, link: Link | null, target: Open
     return { kind: 'create', recordId, key, sealedRecordId, item, revision, mayExist };
   }
   const isAsWanted = entry.fingerprint !== null && isSameContent(link.fingerprint, entry.fingerprint);
-  if (isAsWanted && link.drift === null && !entry.sent) return null;
+  if (isAsWanted && link.drift === null && !entry.sent && entry.replaces === undefined) return null;
   const { versionTag, remoteId } = link;
   const update = { kind: 'update', recordId, key, sealedRecordId, item, revision, versionTag, remoteId } as const;
   const isUsable = 'description' in item && link.isRebuilt !== true;

@@ -8,6 +8,7 @@ import { SECOND_MS } from '../model/time.ts';
 import type { OutboxEntry, OutboxSettlement } from '../state/formats.ts';
 import type { Lease } from '../state/leases.ts';
 import type { StoredTarget } from '../state/targets.ts';
+import { recordAdditions, settleAdditions, withAdditions } from './additions.ts';
 import { laneLease, openCalendar, recordFailure, recordIfRecovered, recordUnlocated } from './lanes.ts';
 import { lookForLate, recordUnanswered } from './late-writes.ts';
 import { approvedUnplanned, differsByHand } from './open-states.ts';
@@ -48,7 +49,16 @@ export interface StopSignals {
 type BatchWriter = Planned &
   Pick<
     OpenTenant,
-    'elapsedBetween' | 'id' | 'links' | 'log' | 'outages' | 'outbox' | 'random' | 'targets' | 'unanswered'
+    | 'elapsedBetween'
+    | 'id'
+    | 'links'
+    | 'log'
+    | 'outages'
+    | 'outbox'
+    | 'random'
+    | 'recentEvents'
+    | 'targets'
+    | 'unanswered'
   >;
 
 /** Members of a tenant that a time slice of a lane uses. */
@@ -230,7 +240,8 @@ async function pushBatch(
     }
     const operation = operationFor(entry, link, target);
     if (operation === null) moot.push({ entry, kind: 'done', link });
-    else toSend.set(entry.recordId, { entry, operation, link });
+    else
+      toSend.set(entry.recordId, { entry, operation: await withAdditions(tenant, target.id, entry, operation), link });
   }
   if (moot.length > 0) await tenant.outbox.complete(target.id, moot, { now: tenant.clock(), lease });
   if (resting.size > 0) await tenant.outbox.postpone(target.id, resting, lease);
@@ -296,7 +307,16 @@ type Sent = ReadonlyMap<string, { entry: OutboxEntry; link: Link | null }>;
 async function resolveOutcomes(
   tenant: Pick<
     OpenTenant,
-    'id' | 'clock' | 'elapsedBetween' | 'log' | 'outages' | 'outbox' | 'random' | 'targetStore' | 'targets'
+    | 'id'
+    | 'clock'
+    | 'elapsedBetween'
+    | 'log'
+    | 'outages'
+    | 'outbox'
+    | 'random'
+    | 'recentEvents'
+    | 'targetStore'
+    | 'targets'
   >,
   target: OpenTarget,
   outcomes: readonly FinalOutcome<Item>[],
@@ -333,7 +353,9 @@ async function resolveOutcomes(
     }
     if (outcome.result === 'deleted' && outcome.effect === 'deleted') counts.deleted += 1;
   }
+  await recordAdditions(tenant, target.id, { outcomes, sent }, now);
   await tenant.outbox.complete(target.id, settlements, { now, lease, recordTakenOut: tracksRemovals });
+  await settleAdditions(tenant, target.id, { outcomes, sent });
   await tenant.targetStore.count(target.id, counts);
   for (const [name, count] of Object.entries(counts)) written[name as keyof typeof counts] += count;
   written.failed += outcomes.filter(({ result }) => result === 'failed').length;

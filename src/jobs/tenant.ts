@@ -16,6 +16,7 @@ import type { LinkStore } from '../state/links.ts';
 import type { UnansweredStore } from '../state/outages.ts';
 import type { Outbox } from '../state/outbox.ts';
 import type { Protection } from '../state/protection.ts';
+import type { RecentEvents } from '../state/recent-events.ts';
 import type { RunStore } from '../state/runs.ts';
 import type { StoredDocuments } from '../state/stored-documents.ts';
 import type { StoredSubscription, SubscriptionDirectory, SubscriptionStore } from '../state/subscriptions.ts';
@@ -149,6 +150,7 @@ export interface OpenTenant {
   storage: TenantStorage;
   targetStore: TargetStore;
   holds: HoldStore;
+  recentEvents: RecentEvents;
   runs: RunStore;
   journal: Journal;
   leases: Leases;

@@ -26,6 +26,8 @@ export const REASON_CODES = [
   'removed-by-hand',
   /** An operator's command forgot the patient. */
   'forgotten',
+  /** The appointment replaces a removed one, and its event takes over what users added to the event of that one. */
+  'rescheduled',
 ] as const;
 export type ReasonCode = (typeof REASON_CODES)[number];
 
@@ -94,6 +96,8 @@ export type Operation<Wanted extends Item = CalendarItem> =
       remoteId: string | null;
       /** Of an event: whether the last write had this description, which identifies it in an event that lost its marks. */
       hadDescription?: (description: string) => boolean;
+      /** What users added to the removed event of an earlier appointment, as its `deleted` outcome gave it. */
+      additions?: string;
     }
   | {
       kind: 'delete';
@@ -123,7 +127,15 @@ export type Outcome<Wanted extends Item = CalendarItem> =
       /** Whether the target kept the marks, if its answer shows them. */
       marks?: 'kept' | 'dropped';
     }
-  | { recordId: string; result: 'deleted'; effect: 'deleted' | 'already-gone' }
+  | {
+      recordId: string;
+      result: 'deleted';
+      effect: 'deleted' | 'already-gone';
+      /**
+       * What users had added to the event, in the connector's form, for an update of another event. Absent for none, and for an erasure.
+       */
+      additions?: string;
+    }
   /** The target no longer accepts this key: the caller repeats the operation with the next epoch. */
   | { recordId: string; result: 'key-burnt' }
   /** The target refused a value and wrote nothing. The connector omits the value when the caller repeats the operation in its next call. */

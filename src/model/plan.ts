@@ -14,6 +14,8 @@ export interface PlannedChange {
   wanted: Wanted;
   /** Names of the differing fields, if known; never values. */
   fields: readonly string[];
+  /** With reason `rescheduled`: the removed record whose event had additions of users. */
+  replaces?: string;
 }
 
 /** A queued change, without content. */
@@ -34,6 +36,14 @@ export interface PendingChange extends TimeSpan {
   parked: boolean;
   enqueuedAt: Instant;
   dueAt: Instant;
+}
+
+/** An event of a calendar that was created or removed in the last hours. */
+export interface RecentEvent {
+  /** When its creation was planned, or when it was removed. */
+  at: Instant;
+  /** Present for a removed event: what users had added to it, in the connector's form, and the fingerprint of its last write. */
+  removed?: { additions: string; fingerprint: string };
 }
 
 /** The guard counts these two classes of deletion separately. */

@@ -129,6 +129,9 @@ const channel = z.strictObject({
   settings: z.unknown().optional().describe('Settings of the channel, described below by kind.'),
 });
 
+/** Default of `rescheduleWithinMinutes`, also for the calendars of a tenant without reminders. */
+export const DEFAULT_RESCHEDULE_MINUTES = 10;
+
 /** Schema of `reminders` in a tenant file. Each channel's settings are checked by its module. */
 export const reminderSchema = z.strictObject({
   sender: text
@@ -181,9 +184,9 @@ export const reminderSchema = z.strictObject({
     .prefault({})
     .describe('Limits for corrections in one hour. The daemon holds corrections that exceed both limits.'),
   rescheduleWithinMinutes: wholeNumber(0, 1_440)
-    .default(10)
+    .default(DEFAULT_RESCHEDULE_MINUTES)
     .describe(
-      'Minutes within which a cancelled or deleted appointment and a new appointment of the same patient are one move. A cancellation waits for this time, unless the appointment begins within two hours after it. 0: no moves are recognised.',
+      'Minutes within which a cancelled or deleted appointment and a new appointment of the same patient are one move. The event of the new appointment takes over what users added to the event of the first. A cancellation waits for this time, unless the appointment begins within two hours after it. 0: no moves are recognised.',
     ),
   keepDays: wholeNumber(1, 1_096).default(90).describe('Days for which the result of each reminder is kept.'),
   links: z

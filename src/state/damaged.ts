@@ -41,6 +41,7 @@ const TREATMENTS = {
   outbox: 'rebuild',
   pins: 'rebuild',
   processes: 'rebuild',
+  'recent-events': 'rebuild',
   reloads: 'rebuild',
   reminders: 'rebuild',
   removed: 'rebuild',

@@ -217,6 +217,8 @@ export interface OutboxEntry extends PendingChange {
   idAttempt: number;
   /** Run with the decision, or null. */
   run: string | null;
+  /** As of the planned change. */
+  replaces?: string;
 }
 
 /** Stored form of an outbox change, with one-letter fields to save memory per waiting record. */
@@ -239,6 +241,7 @@ export interface StoredEntry {
   /** key epoch */ k: number;
   /** seal of the item, or of nothing, over the decision */ x: string;
   /** run */ u: string | null;
+  /** replaced record */ o?: string;
 }
 
 /** Converts a change for storage; the script adds the revision. `context` is the context of the seal. */
@@ -257,6 +260,7 @@ export function storedOf(
     t: wanted.endAt,
     why: change.reason,
     u: run,
+    ...(change.replaces === undefined ? {} : { o: change.replaces }),
   };
   return {
     r: 0,
@@ -274,11 +278,11 @@ export function storedOf(
 }
 
 /** Decision of a plan. Scripts change the remaining fields, which control the time and number of attempts, never the action. */
-type Decision = Pick<StoredEntry, 'w' | 'f' | 's' | 't' | 'why' | 'u'>;
+type Decision = Pick<StoredEntry, 'w' | 'f' | 's' | 't' | 'why' | 'u' | 'o'>;
 
 /** Returns the context of a seal: location and complete decision, so that only a key holder can cause a write or deletion. */
-function decided(context: string, { w, f, s, t, why, u }: Decision): string {
-  return `${context}/${JSON.stringify([w, f, s, t, why, u])}`;
+function decided(context: string, { w, f, s, t, why, u, o }: Decision): string {
+  return `${context}/${JSON.stringify([w, f, s, t, why, u, ...(o === undefined ? [] : [o])])}`;
 }
 
 /** @throws for a value that no plan stored in this form */
@@ -334,6 +338,7 @@ function entryOf(recordId: string, stored: StoredEntry, sealer: Sealer, context:
     sentAt: stored.z ?? null,
     idAttempt: stored.k,
     run: stored.u,
+    ...(stored.o === undefined ? {} : { replaces: stored.o }),
   };
 }
 

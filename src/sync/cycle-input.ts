@@ -1,6 +1,6 @@
 import type { Refusal, RefusedThere, StreamName } from '../model/items.ts';
 import type { FactSearch } from '../model/patient-facts.ts';
-import type { Hold } from '../model/plan.ts';
+import type { Hold, RecentEvent } from '../model/plan.ts';
 import type { Appointment, Invoice, Patient } from '../model/records.ts';
 import type { Snapshot } from '../model/snapshots.ts';
 import type { Instant } from '../model/time.ts';
@@ -35,6 +35,8 @@ export interface CycleInput {
   holds: readonly Hold[];
   /** Language and time zone of the tenant. */
   locale: Pick<TenantConfiguration, 'language' | 'zone'>;
+  /** Time within which a removed appointment and a new one of the patient are one move; 0: never. */
+  rescheduleWithinMs: number;
   /** Targets to be planned. Plans have the same order. */
   targets: readonly TargetInput[];
   /** By id: targets of contacts that this cycle does not plan and that planned activities or deals depend on. */
@@ -126,4 +128,6 @@ export interface TargetInput extends ContactsInput {
   gone: GuardInput['gone'];
   /** Restorations of each object today, by record. */
   restorations: ReadonlyMap<string, number>;
+  /** Events of a calendar that were created or removed in the last minutes, by record. */
+  recent: ReadonlyMap<string, RecentEvent>;
 }

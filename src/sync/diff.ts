@@ -18,6 +18,8 @@ export interface SourceRecord extends TimeSpan {
   id: string;
   /** Whether the clinic cancelled the record. */
   isCancelled: boolean;
+  /** The only patient of an appointment; null or absent for another record. */
+  patientId?: string | null;
 }
 
 /**
@@ -47,6 +49,8 @@ export interface DiffInput<Source = SourceRecord> {
   /** Records that the clinic reports only as cancelled or deleted. */
   tombstones: Iterable<string>;
   window: TimeWindow;
+  /** Removed records by the record that replaces each: its object takes over the additions of users. */
+  replaced?: ReadonlyMap<string, string>;
   /** Whether a manual change of the record's object is reverted. Otherwise the change remains until the record changes. */
   restores(recordId: string): boolean;
   identity: TargetIdentity;
@@ -173,20 +177,23 @@ function compare<Source>(
     return null;
   };
   const cachedFingerprint = input.fingerprints?.get(source, idAttempt) ?? null;
-  if (cachedFingerprint !== null && writableDifference(differenceOf(effective, cachedFingerprint), id, input) === null)
-    return asItIs();
+  const replaces = input.replaced?.get(id);
+  const isAsCached =
+    cachedFingerprint !== null && writableDifference(differenceOf(effective, cachedFingerprint), id, input) === null;
+  if (isAsCached && replaces === undefined) return asItIs();
   const decision = input.rule(source, () => input.identity.key(id, idAttempt));
   if (!('item' in decision)) return withoutItem(record, decision, effective, input);
-  const fingerprint = input.identity.fingerprint(decision.item);
+  const fingerprint = input.identity.fingerprint(decision.item, record.patientId);
   input.fingerprints?.record(source, idAttempt, fingerprint);
   const difference = writableDifference(differenceOf(effective, fingerprint), id, input);
-  if (difference === null) return asItIs();
-  const { reason, from } = difference;
+  if (difference === null && replaces === undefined) return asItIs();
+  const { reason, from } = difference ?? { reason: 'rescheduled', from: fingerprint };
   return {
     recordId: id,
     reason,
     wanted: { want: 'present', item: decision.item, fingerprint, startAt: record.startAt, endAt: record.endAt },
     fields: from === null ? NO_FIELDS : input.identity.differingFields(from, fingerprint),
+    ...(replaces === undefined ? {} : { replaces }),
   };
 }
 

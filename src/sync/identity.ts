@@ -104,8 +104,15 @@ export interface TargetIdentity {
   sealed(text: string): string;
   /** Decrypts a text of {@link TargetIdentity.sealed}; null if another target encrypted the text. */
   unsealed(sealed: string): string | null;
-  /** Returns a keyed hash of an item's content, for {@link isSameContent}. Hints at the end show which fields differ. */
-  fingerprint(item: Item): string;
+  /**
+   * Returns a keyed hash of an item's content, for {@link isSameContent}. Hints at the end show which fields differ.
+   * @param patientId adds the {@link TargetIdentity.subject} to the hash, without effect on comparisons; null or absent for none
+   */
+  fingerprint(item: Item, patientId?: string | null): string;
+  /** Returns a keyed hash of a patient. Two patients have one hash once in 2^24 times. */
+  subject(patientId: string): string;
+  /** Returns the subject in a fingerprint; null for none. */
+  subjectIn(fingerprint: string): string | null;
   /**
    * Returns the fields that differ between the items of two fingerprints, or `unknown` for an unknown item or another structure. A
    * differing field is missed once in 262,144 comparisons, or once in 64 with a fingerprint of version 0.1.0. Empty only for equal items.
@@ -134,6 +141,11 @@ export function createTargetIdentity(
   const handoutKey = derive('handouts');
   const handoutNonceKey = derive('handout nonces');
   const fingerprintKey = derive('fingerprints');
+  const subjectKey = derive('subjects');
+  const contentHash = createFingerprint(form, fingerprintKey);
+  const subject = remembered(CACHED_PER_FIELD, (patientId: string) =>
+    hmac(subjectKey(), patientId).toString('base64url').slice(0, SUBJECT_LENGTH),
+  );
   const ownerTag = lazily(() => base32hex(hmac(nameKey(), 'mark').subarray(0, OWNER_TAG_BYTES)));
   const key = (recordId: string, idAttempt: number) =>
     base32hex(hmac(nameKey(), JSON.stringify([form.stream, recordId, idAttempt])).subarray(0, KEY_BYTES));
@@ -151,7 +163,10 @@ export function createTargetIdentity(
     recordIdOf: (sealedRecordId) => decrypt(sealedRecordId, locatorKey()),
     sealed: (text) => encrypt(text, handoutKey(), handoutNonceKey()),
     unsealed: (sealed) => decrypt(sealed, handoutKey()),
-    fingerprint: createFingerprint(form, fingerprintKey),
+    fingerprint: (item, patientId = null) =>
+      patientId === null ? contentHash(item) : contentHash(item) + SUBJECT + subject(patientId),
+    subject,
+    subjectIn: (fingerprint) => fingerprint.split(SUBJECT)[1] ?? null,
     differingFields: (before, after) => differingFields(form, before, after),
     spanOf: form.spanOf,
     isShown: form.isShown,
@@ -167,6 +182,9 @@ const HINT_LENGTH = 3;
 const NO_HINT = '-';
 /** Version 0.1.0 wrote a longer hash, no point, and only the first character of each hint. */
 const FIRST_WHOLE_LENGTH = 16;
+/** Before the subject at the end of a fingerprint. */
+const SUBJECT = '~';
+const SUBJECT_LENGTH = 4;
 
 /** Cached values per field: most items share title, location and other fields with another item. */
 const CACHED_PER_FIELD = 8;
@@ -210,8 +228,14 @@ interface FingerprintParts {
   hintLength: number;
 }
 
+/** Returns a fingerprint without its subject. */
+function contentIn(fingerprint: string): string {
+  const end = fingerprint.indexOf(SUBJECT);
+  return end === -1 ? fingerprint : fingerprint.slice(0, end);
+}
+
 function partsOf(fingerprint: string): FingerprintParts {
-  const [whole = '', hints] = fingerprint.split('.');
+  const [whole = '', hints] = contentIn(fingerprint).split('.');
   if (hints !== undefined) return { whole, hints, hintLength: HINT_LENGTH };
   return { whole: whole.slice(0, WHOLE_LENGTH), hints: whole.slice(FIRST_WHOLE_LENGTH), hintLength: 1 };
 }
@@ -231,7 +255,7 @@ function countOf({ hints, hintLength }: FingerprintParts): number {
 
 /** Returns whether two fingerprints mean equal items, as far as both have details. A fingerprint of version 0.1.0 has fewer. */
 export function isSameContent(one: string, other: string): boolean {
-  if (one === other) return true;
+  if (one === other || contentIn(one) === contentIn(other)) return true;
   const [parts, others] = [partsOf(one), partsOf(other)];
   // Fingerprints of one version would be equal strings.
   if (parts.hintLength === others.hintLength || parts.whole !== others.whole) return false;

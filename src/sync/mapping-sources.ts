@@ -2,7 +2,7 @@ import type { StreamName } from '../model/items.ts';
 import { type Appointment, belongsTo, type Invoice, type Patient } from '../model/records.ts';
 import type { Snapshot } from '../model/snapshots.ts';
 import { DAY_MS, HOUR_MS, type Instant, type TimeWindow } from '../model/time.ts';
-import { appointmentIdOf, withVisits } from '../model/visits.ts';
+import { appointmentIdOf, isOfSeveralPatients, withVisits } from '../model/visits.ts';
 import type { ClinicShown, Reach, TargetInput, TargetSetup } from './cycle-input.ts';
 import { absentCandidates, type PushedState, type SourceRecord } from './diff.ts';
 import type { Mapped, Mapping, MappingSource } from './mapping/contract.ts';
@@ -191,6 +191,13 @@ export function exclusionOf(appointment: Appointment, rules: FeedRules): Exclusi
 /** Returns an appointment as input for the comparison. */
 export function describeAppointment({ id, time, status }: Appointment): SourceRecord {
   return { id, startAt: time.startAt, endAt: time.endAt, isCancelled: status === 'cancelled' };
+}
+
+/** Returns an appointment as input for the comparison with an event. */
+export function describeEvent(appointment: Appointment): SourceRecord {
+  const { id, time, status, patientId } = appointment;
+  const subject = isOfSeveralPatients(appointment) ? null : patientId;
+  return { id, startAt: time.startAt, endAt: time.endAt, isCancelled: status === 'cancelled', patientId: subject };
 }
 
 /** Returns a function that maps the records of a CRM target. @throws TypeError for a calendar */

@@ -7,6 +7,7 @@ import type { CycleInput, Planning, TargetInput, TargetSetup } from './cycle-inp
 import { type Diff, type PushedState, restoring } from './diff.ts';
 import { deletionClass, guard } from './guard.ts';
 import { beginningIn, listedIn, snapshotOf, tombstonesIn, windowOf, windowRead } from './mapping-sources.ts';
+import { replacedBy } from './moves.ts';
 import {
   auditRules,
   type JudgedByPolicy,
@@ -97,10 +98,11 @@ interface Compared extends Pick<TargetPlan, 'omitted' | 'omittedRecords'> {
 }
 
 function* compare(
-  { target, state, restorations }: TargetInput,
+  input: TargetInput,
   cycle: CycleInput,
   { view, absent, window }: { view: TargetView; absent: ReadonlySet<string>; window: TimeWindow },
 ): Pieces<Compared> {
+  const { target, state, restorations } = input;
   const excluded: Record<string, number> = {};
   const excludedRecords = new Map<string, string>();
   const stopped: string[] = [];
@@ -110,6 +112,7 @@ function* compare(
     tombstones: tombstonesOf(target, cycle),
     window,
     restores: restoring(auditRules(target.configuration), restorations),
+    ...(target.crm === null ? { replaced: replacedBy(input, cycle) } : {}),
     identity: target.identity,
     state: withoutForbidden(policy, withoutWaitingPeople(target, cycle, state)),
     onOmitted(recordId, code) {

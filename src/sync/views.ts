@@ -11,6 +11,7 @@ import { eventCheck } from './egress.ts';
 import type { CachedFingerprints } from './identity.ts';
 import {
   describeAppointment,
+  describeEvent,
   describeInvoice,
   describePatient,
   exclusionOf,
@@ -69,7 +70,7 @@ export function* viewOf(
   if (crm === null) {
     // A calendar shows an appointment of several patients once.
     const whole = { list: clinicReading, found: found.filter(({ id }) => partsOf(id) === null) };
-    const events = view(whole, describeAppointment, eventRule(input, cycle), {
+    const events = view(whole, describeEvent, eventRule(input, cycle), {
       fingerprints: cachedFingerprints(input, cycle),
     });
     const { agendas } = configuration;

@@ -20,6 +20,8 @@ export interface ModelObject {
   revision?: number;
   version: number;
   deleted: boolean;
+  /** What users added. */
+  additions?: string[];
   /** The event lost all marks: no list by owner tag shows it. */
   unmarked?: boolean;
   /** The target names the event, but cannot give its content. */
@@ -206,13 +208,22 @@ function perform(
   if (kind === 'delete') {
     if (there === undefined || there.deleted) return { recordId, result: 'deleted', effect: 'already-gone' };
     objects.set(key, { ...there, deleted: true });
-    return { recordId, result: 'deleted', effect: 'deleted' };
+    const { additions = [] } = there;
+    const isKept = additions.length > 0 && operation.erase !== true;
+    return {
+      ...{ recordId, result: 'deleted', effect: 'deleted' },
+      ...(isKept ? { additions: JSON.stringify(additions) } : {}),
+    };
   }
   if (there?.deleted === true && target.burnsKeys) return { recordId, result: 'key-burnt' };
   const version = (there?.version ?? 0) + 1;
   const { sealedRecordId, item, revision } = operation;
   const unmarked = target.dropsMarks ? { unmarked: true } : {};
-  const content = { item: structuredClone(item), version, deleted: false, ...unmarked };
+  const others = there?.deleted === false ? (there.additions ?? []) : [];
+  const taken = kind === 'update' ? (JSON.parse(operation.additions ?? '[]') as string[]) : [];
+  const additions = [...new Set([...others, ...taken])];
+  const kept = additions.length === 0 ? {} : { additions };
+  const content = { item: structuredClone(item), version, deleted: false, ...unmarked, ...kept };
   // A target that drops marks drops the stamped revision too.
   const stamp = target.dropsMarks ? {} : { revision };
   objects.set(key, { key, ownerTag, sealedRecordId, ...stamp, ...content });

@@ -18,6 +18,7 @@ import { createLinkStore } from '../../src/state/links.ts';
 import { createOutageStore, createUnansweredStore } from '../../src/state/outages.ts';
 import { createOutbox } from '../../src/state/outbox.ts';
 import { createProtection } from '../../src/state/protection.ts';
+import { createRecentEvents } from '../../src/state/recent-events.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { createRunStore } from '../../src/state/runs.ts';
 import { createProofSealer, createSealer } from '../../src/state/sealing.ts';
@@ -133,6 +134,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     storage: createTenantStorage(redis, id, choice.limitBytes ?? 1_024 * 1_024 * 1_024),
     targetStore: createTargetStore(redis, id, proofs),
     holds: createHoldStore(redis, id, createSealer(SEALING_KEYS, id)),
+    recentEvents: createRecentEvents(redis, id, createSealer(SEALING_KEYS, id)),
     runs: createRunStore(redis, id, proofs),
     plans: createStoredDocuments(redis, id, 'plan', { sealer: createSealer(SEALING_KEYS, id), clock }),
     tasks: createStoredDocuments(redis, id, 'task', { sealer: createSealer(SEALING_KEYS, id), clock }),

@@ -6,7 +6,7 @@ import { atOnce } from '../../src/model/pieces.ts';
 import { HOLD_KINDS, type Hold, type PendingChange, type PlannedChange } from '../../src/model/plan.ts';
 import type { Appointment, Invoice, Patient } from '../../src/model/records.ts';
 import type { Completeness, Snapshot } from '../../src/model/snapshots.ts';
-import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
 import { type Confirmation, type Confirmations, nothingMissing } from '../../src/sync/absence.ts';
 import { indexByAgenda } from '../../src/sync/agenda-index.ts';
@@ -258,6 +258,7 @@ function assembled(choice: CycleChoice, world: World, states: ReadonlyMap<string
       },
       gone: { hour: { ...NONE_GONE, vanished: 1 }, week: { ...NONE_GONE, vanished: 2, released: 3 } },
       restorations: new Map([...state.links.keys()].map((id) => [id, choice.restored])),
+      recent: new Map(),
     };
   });
   const isResting = ({ target }: ContactsInput) => choice.isResting && target.id === 'contacts';
@@ -269,6 +270,7 @@ function assembled(choice: CycleChoice, world: World, states: ReadonlyMap<string
       now: clinicReading.startedAt,
       byAgenda: indexByAgenda(clinicReading.snapshot.records.values()),
     },
+    rescheduleWithinMs: 10 * MINUTE_MS,
     isForgotten: (patientId) => choice.forgotten.includes(patientId),
     isUncertain: choice.isUncertain,
     configVersion: { number: 2, isOurs: true },

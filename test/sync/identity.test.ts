@@ -283,3 +283,25 @@ describe('the fingerprint of an item', () => {
     expect(differing({ presets: PRESETS }, { presets: { reminderMinutes: 15, colour: 'red' } })).toEqual([]);
   });
 });
+
+describe('the subject of a fingerprint', () => {
+  test('names the patient within one target, and has no effect on comparisons', () => {
+    fc.assert(
+      fc.property(items, items, recordIds, recordIds, (one, two, patient, other) => {
+        fc.pre(patient !== other);
+        const [plain, ofPatient] = [identity.fingerprint(one), identity.fingerprint(one, patient)];
+        expect([identity.subjectIn(plain), identity.subjectIn(ofPatient)]).toEqual([null, identity.subject(patient)]);
+        expect(identity.subject(other)).not.toBe(identity.subject(patient));
+        expect(isSameContent(plain, ofPatient)).toBe(true);
+        expect(isSameContent(identity.fingerprint(one, other), ofPatient)).toBe(true);
+        const changed = identity.fingerprint(two, patient);
+        expect(isSameContent(ofPatient, changed)).toBe(isSameContent(plain, identity.fingerprint(two)));
+        expect(identity.differingFields(ofPatient, changed)).toEqual(identity.differingFields(plain, changed));
+      }),
+    );
+  });
+
+  test('says nothing to another target', () => {
+    for (const another of Object.values(others)) expect(another.subject('p1')).not.toBe(identity.subject('p1'));
+  });
+});

@@ -5,7 +5,7 @@ import { atOnce } from '../../src/model/pieces.ts';
 import { contactsBefore } from '../../src/sync/crm-rules.ts';
 import type { Planning } from '../../src/sync/cycle-input.ts';
 import { type Diff, diff } from '../../src/sync/diff.ts';
-import { describeAppointment, shownOf, windowOf } from '../../src/sync/mapping-sources.ts';
+import { describeEvent, shownOf, windowOf } from '../../src/sync/mapping-sources.ts';
 import { eventRule, viewOf } from '../../src/sync/views.ts';
 import { patientOf } from '../jobs/world.ts';
 import { appointmentOf } from './arbitraries.ts';
@@ -112,7 +112,7 @@ describe('a view', () => {
         const looked = omitted.splice(0);
         const records = shownOf(planning.clinicReading, planning.confirmations.appointments.found);
         const rule = eventRule(input, planning);
-        const whole = atOnce(diff({ ...common, records, describe: describeAppointment, rule }));
+        const whole = atOnce(diff({ ...common, records, describe: describeEvent, rule }));
         expect(byRecord(found)).toEqual(byRecord(whole));
         expect(looked.length + passedOver).toBe(omitted.length);
       }),

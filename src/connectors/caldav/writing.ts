@@ -2,6 +2,7 @@ import type { MirrorError } from '../../model/errors.ts';
 import type { Operation, Outcome } from '../../model/operations.ts';
 import { BLANK_ITEM, NO_DESCRIPTION, NO_PRESETS, recoveredParts } from '../event-content.ts';
 import { supersededBy } from '../owner.ts';
+import { additionsTextOf, withAdditionsOf } from './additions.ts';
 import { checked, mayWrite, proveThere } from './calendars.ts';
 import {
   type Collection,
@@ -111,7 +112,8 @@ async function update(
 ): Promise<LocatedOutcome> {
   const url = objectUrl(collection.url, operation.key, operation.remoteId);
   const tag = strongTag(operation.versionTag);
-  let stored = seen === undefined && tag === null ? await lookUp(collection, url) : seen;
+  const mustLook = tag === null || operation.additions !== undefined;
+  let stored = seen === undefined && mustLook ? await lookUp(collection, url) : seen;
   if (stored === undefined) {
     const answer = await put(collection, operation, url, { condition: ifMatch(tag) });
     if (isDone(answer)) return written(collection, operation, 'updated', { url, answer });
@@ -138,10 +140,9 @@ async function overwrite(
     const versionTag = versionTagOf(etag, content);
     return { outcome: { recordId, result: 'written', effect, versionTag, remoteId: foreignName(url, key) }, url };
   }
-  const before = content && {
-    ...content,
-    descriptionParts: recoveredParts(content.descriptionParts, 'plain', operation),
-  };
+  const added = operation.kind === 'update' ? operation.additions : undefined;
+  const descriptionParts = content && recoveredParts(content.descriptionParts, 'plain', operation);
+  const before = content && descriptionParts && withAdditionsOf({ ...content, descriptionParts }, added);
   const answer = await put(collection, operation, url, { condition: ifMatch(etag), stored: before });
   if (isDone(answer)) return written(collection, operation, effect, { url, answer, before });
   if (content !== null && content.uid !== key && isUidConflict(answer.status, readProblem(answer.body))) {
@@ -172,7 +173,7 @@ async function remove(collection: Collection, operation: Delete, seen: Seen): Pr
   if (superseded !== null) return { outcome: superseded, url: null };
   const etag = operation.erase === true ? await emptied(collection, operation, stored) : stored.etag;
   const answer = await sendDelete(collection, stored.url, etag);
-  if (isDone(answer)) return deleted(operation, 'deleted');
+  if (isDone(answer)) return deleted(operation, 'deleted', stored);
   if (answer.status === 404 || answer.status === 410) return deleted(operation, 'already-gone');
   throw await explained(collection, answer);
 }
@@ -301,6 +302,15 @@ function foreignName(url: URL, key: string): string | null {
   return remoteId === key ? null : remoteId;
 }
 
-function deleted({ recordId }: Delete, effect: 'deleted' | 'already-gone'): LocatedOutcome {
-  return { outcome: { recordId, result: 'deleted', effect }, url: null };
+function deleted(
+  { recordId, erase, isDuplicate }: Delete,
+  effect: 'deleted' | 'already-gone',
+  stored: StoredObject | null = null,
+): LocatedOutcome {
+  const content = erase === true || isDuplicate === true ? null : stored?.content;
+  const additions = content == null ? undefined : additionsTextOf(content);
+  return {
+    outcome: { recordId, result: 'deleted', effect, ...(additions === undefined ? {} : { additions }) },
+    url: null,
+  };
 }

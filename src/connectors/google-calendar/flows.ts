@@ -2,11 +2,12 @@ import type { MirrorError } from '../../model/errors.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operations.ts';
 import { pathSegment } from '../../model/path-segment.ts';
 import { storableTag } from '../../model/stored-limits.ts';
-import { recoveredParts } from '../event-content.ts';
+import { deletableTag, recoveredParts, writableTag } from '../event-content.ts';
 import type { Flow } from '../flow.ts';
 import { failed } from '../outcomes.ts';
 import { supersededBy } from '../owner.ts';
 import { isSuccess, type WireCall, type WireResponse } from '../wire.ts';
+import { additionsTextOf, withAdditionsOf } from './additions.ts';
 import { errors, hasReason } from './errors.ts';
 import {
   holds,
@@ -26,6 +27,7 @@ import { pageSchema } from './schemas.ts';
 
 type Write = Exclude<Operation, { kind: 'delete' }>;
 type Deletion = Extract<Operation, { kind: 'delete' }>;
+type Deleted = Extract<Outcome, { result: 'deleted' }>;
 type Effect = Extract<Outcome, { result: 'written' }>['effect'];
 
 /** Settings that the flows of one target share. */
@@ -79,8 +81,9 @@ function* insert(scope: FlowScope, operation: Write, effect: Effect): Flow<Outco
 
 function* update(scope: FlowScope, operation: Extract<Operation, { kind: 'update' }>): Flow<Outcome> {
   const id = operation.remoteId ?? operation.key;
-  const { versionTag: etag, item } = operation;
-  if (etag !== null && item.presets === undefined) {
+  const { item } = operation;
+  const etag = writableTag(operation.versionTag);
+  if (etag !== null && item.presets === undefined && operation.additions === undefined) {
     const untouched = { etag, ...UNTOUCHED };
     const answer = yield* write(patchCall(scope, operation, id, untouched));
     if (isSuccess(answer))
@@ -134,8 +137,9 @@ function* remove(scope: FlowScope, operation: Deletion): Flow<Outcome> {
   if (operation.erase === true) return yield* erase(scope, operation);
   const id = operation.remoteId ?? operation.key;
   const gone: Outcome = { recordId: operation.recordId, result: 'deleted', effect: 'already-gone' };
-  if (operation.versionTag !== null) {
-    const answer = yield* write(deleteCall(scope, id, operation.versionTag));
+  const tag = deletableTag(operation.versionTag);
+  if (tag !== null) {
+    const answer = yield* write(deleteCall(scope, id, tag));
     if (answer.status !== 412) return yield* deleted(scope, operation, answer);
   }
   const found = yield getCall(scope, id);
@@ -145,7 +149,9 @@ function* remove(scope: FlowScope, operation: Deletion): Flow<Outcome> {
   const superseded = supersededBy(operation, toRemoteItem(event));
   if (superseded !== null) return superseded;
   const answer = yield* write(deleteCall(scope, id, event.etag));
-  return yield* deleted(scope, operation, answer);
+  const outcome = yield* deleted(scope, operation, answer);
+  const additions = additionsTextOf(event);
+  return additions === undefined || operation.isDuplicate === true ? outcome : { ...outcome, additions };
 }
 
 /**
@@ -170,7 +176,7 @@ function* erase(scope: FlowScope, operation: Deletion): Flow<Outcome> {
 }
 
 /** Google sends 404 for a missing event and for a missing calendar. Only a missing event is a success. */
-function* deleted(scope: FlowScope, { recordId }: Deletion, answer: WireResponse): Flow<Outcome> {
+function* deleted(scope: FlowScope, { recordId }: Deletion, answer: WireResponse): Flow<Deleted> {
   if (isSuccess(answer)) return { recordId, result: 'deleted', effect: 'deleted' };
   if (!isGone(answer)) throw errors.of(answer);
   if (answer.status === 404) yield* expectCalendar(scope);
@@ -238,10 +244,12 @@ type EventVersion = Pick<OwnEvent, 'etag' | 'sequence'>;
 
 /** Changes the fields of clinic-mirror and keeps all others. */
 function patchCall(scope: FlowScope, operation: Write, id: string, event: EventVersion & Touched): WireCall {
-  const descriptionParts = recoveredParts(event.descriptionParts, 'html', operation);
+  const recovered = recoveredParts(event.descriptionParts, 'html', operation);
+  const added = operation.kind === 'update' ? operation.additions : undefined;
+  const { descriptionParts, fields, query } = withAdditionsOf({ ...event, descriptionParts: recovered }, added);
   const touched = { ...event, descriptionParts };
-  const body = { ...toPatch(operation.item, stampOf(scope, operation), touched), ...sequenceOf(event) };
-  return { method: 'PATCH', path: eventPath(scope, id, WRITE_QUERY), ifMatch: event.etag, body };
+  const body = { ...toPatch(operation.item, stampOf(scope, operation), touched), ...fields, ...sequenceOf(event) };
+  return { method: 'PATCH', path: eventPath(scope, id, { ...WRITE_QUERY, ...query }), ifMatch: event.etag, body };
 }
 
 /** Replaces the whole event. */

@@ -9,6 +9,7 @@ import {
   type DescriptionParts,
   fromPresetsText,
   hasPresets,
+  isTheirsAlone,
   joinDescription,
   lengthOfTheirs,
   mayHoldTheirs,
@@ -18,11 +19,13 @@ import {
   presetChanges,
   presetsThere,
   readDescription,
+  tagWithAdditions,
   toDescriptionStamp,
   toPresetsText,
   withPresets,
 } from '../event-content.ts';
 import { fromRevisionText, isTagOfAnother, KEY_FORM, toRevisionText, withRevision } from '../owner.ts';
+import { additionsIn } from './additions.ts';
 import {
   DESCRIPTION_STAMP_PROPERTY,
   LOCATOR_PROPERTY,
@@ -32,7 +35,14 @@ import {
   PRESETS_PROPERTY,
   REVISION_PROPERTY,
 } from './limits.ts';
-import { type EventHead, type EventTime, eventContentSchema, eventHeadSchema, eventIdSchema } from './schemas.ts';
+import {
+  type Additions,
+  type EventHead,
+  type EventTime,
+  eventContentSchema,
+  eventHeadSchema,
+  eventIdSchema,
+} from './schemas.ts';
 
 /** Own event, with the fields that decide the next step. */
 export interface OwnEvent {
@@ -51,6 +61,8 @@ export interface OwnEvent {
   /** Description parts of clinic-mirror and of users. The item excludes users' parts. */
   descriptionParts: DescriptionParts;
   presets: PresetsThere;
+  /** Fields that users set. */
+  additions: Omit<Additions, 'description'>;
   /** Null if the event has no valid item form. */
   item: CalendarItem | null;
 }
@@ -63,10 +75,10 @@ export interface Stamp {
 }
 
 /** Fields that users may have changed, required for a PATCH. */
-export type Touched = Pick<OwnEvent, 'descriptionParts' | 'presets'>;
+export type Touched = Pick<OwnEvent, 'descriptionParts' | 'presets' | 'additions'>;
 
 /** Fields of a new event, or of an event that only clinic-mirror changed. */
-export const UNTOUCHED: Touched = { descriptionParts: NO_DESCRIPTION, presets: NO_PRESETS };
+export const UNTOUCHED: Touched = { descriptionParts: NO_DESCRIPTION, presets: NO_PRESETS, additions: {} };
 
 /**
  * Builds the whole event for an item. A PUT clears all fields that are missing here. The event has no guests, and has reminders only if the
@@ -91,15 +103,18 @@ export function toEvent(item: CalendarItem, stamp: Stamp): object {
  * description too.
  * @see https://developers.google.com/workspace/calendar/api/guides/performance#patch
  */
-export function toPatch(item: CalendarItem, stamp: Stamp, { descriptionParts, presets }: Touched): object {
+export function toPatch(
+  item: CalendarItem,
+  stamp: Stamp,
+  { descriptionParts, presets }: Omit<Touched, 'additions'>,
+): object {
   const { title, description, location } = normaliseItem(item, LONGEST_DESCRIPTION - lengthOfTheirs(descriptionParts));
-  const isTheirsAlone = description === null && descriptionParts.ours === null && descriptionParts.theirs !== '';
   const { start, end } = toEventTimes(item.time);
   const noTime = { date: null, dateTime: null, timeZone: null };
   return {
     ...ownedWith({ ...item, title, description }, stamp, presets),
     ...toPresetFields(presets, item.presets),
-    ...(isTheirsAlone
+    ...(isTheirsAlone(description, descriptionParts)
       ? {}
       : { description: joinDescription(description && escapeHtml(description), descriptionParts) || null }),
     location,
@@ -165,6 +180,7 @@ export function readOwnEvent(event: unknown, ownerTag: string): OwnEvent | null 
     ...(sequence === undefined ? {} : { sequence }),
     descriptionParts: wording,
     presets,
+    additions: additionsIn(head.data, presets.theirs),
     item: readItem(event, { descriptionParts: wording, presets }),
   };
 }
@@ -178,6 +194,7 @@ function unreadEvent(event: unknown): OwnEvent | null {
     sealedRecordId: null,
     descriptionParts: NO_DESCRIPTION,
     presets: NO_PRESETS,
+    additions: {},
     item: null,
   };
   return { id: data.id, cancelled: data.status === 'cancelled', ...unknown, unreadable: true };
@@ -185,11 +202,14 @@ function unreadEvent(event: unknown): OwnEvent | null {
 
 /**
  * Converts an own event to the contract's form. The remote id equals the key, since clinic-mirror chooses the id. The version tag is
- * omitted if the next write must fetch the event first, because a blind write would clear users' notes or change their colours.
+ * omitted if the next write must fetch the event first, because a blind write would clear users' notes or change their colours. It
+ * is marked if a deletion must fetch the event, to keep what users added.
  */
 export function toRemoteItem(event: OwnEvent): RemoteItem {
   const { id, sealedRecordId, etag, descriptionParts, presets, item, revision, marksLost, unreadable } = event;
-  const versionTag = mayHoldTheirs(descriptionParts) || hasPresets(presets.last) ? null : etag;
+  const isBare = Object.keys(event.additions).length === 0;
+  const blindTag = isBare ? etag : tagWithAdditions(etag);
+  const versionTag = mayHoldTheirs(descriptionParts) || hasPresets(presets.last) ? null : blindTag;
   const flags = { ...(marksLost ? { marksLost } : {}), ...(unreadable ? { unreadable } : {}) };
   return { key: id, sealedRecordId, remoteId: id, versionTag, item, ...withRevision(revision), ...flags };
 }
@@ -222,7 +242,7 @@ export function normaliseItem(item: CalendarItem, longest = LONGEST_DESCRIPTION)
 /**
  * Returns null if a user changed the event to a form that items do not have: a series, public visibility, or a different zone at the end.
  */
-function readItem(event: unknown, { descriptionParts, presets }: Touched): CalendarItem | null {
+function readItem(event: unknown, { descriptionParts, presets }: Omit<Touched, 'additions'>): CalendarItem | null {
   const parsed = eventContentSchema.safeParse(event);
   if (!parsed.success) return null;
   const content = parsed.data;

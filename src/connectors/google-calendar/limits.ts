@@ -81,7 +81,7 @@ export const PATCH_UNITS = 3;
 
 /** Event fields in use (partial responses: developers.google.com/workspace/calendar/api/guides/performance). */
 export const EVENT_FIELDS =
-  'id,etag,status,sequence,eventType,summary,description,location,start,end,transparency,visibility,colorId,reminders,source/url,recurrence,recurringEventId,extendedProperties/private';
+  'id,etag,status,sequence,eventType,summary,description,location,start,end,transparency,visibility,colorId,reminders,source/url,recurrence,recurringEventId,attendees(email,displayName,optional,comment),attachments,conferenceData,extendedProperties/private';
 
 /**
  * Fields requested from the change feed: owner tags only. Google cannot filter the feed by property, so the feed includes foreign events,

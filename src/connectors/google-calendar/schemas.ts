@@ -42,6 +42,19 @@ export const errorBodySchema = z.object({
   }),
 });
 
+/** Fields that only users and Google's own programs set. */
+const userFields = {
+  attendees: z
+    .array(z.looseObject({ email: z.string().optional() }))
+    .optional()
+    .catch(undefined),
+  attachments: z
+    .array(z.looseObject({ fileUrl: z.string() }))
+    .optional()
+    .catch(undefined),
+  conferenceData: z.looseObject({}).optional().catch(undefined),
+};
+
 /** Fields that show an event's owner and state. Google guarantees only the id for cancelled events. */
 export const eventHeadSchema = z.object({
   id: z.string().min(1),
@@ -58,8 +71,17 @@ export const eventHeadSchema = z.object({
     .optional()
     .catch(undefined),
   source: z.object({ url: z.string().optional() }).optional().catch(undefined),
+  ...userFields,
   extendedProperties: z.object({ private: z.record(z.string(), z.string()).optional() }).optional(),
 });
+
+/** What users added to an event: text, and the fields that they set. */
+export const additionsSchema = z.strictObject({
+  description: z.string(),
+  ...eventHeadSchema.pick({ colorId: true, reminders: true, attendees: true, attachments: true, conferenceData: true })
+    .shape,
+});
+export type Additions = z.infer<typeof additionsSchema>;
 
 /** Parts of an event whose head is in an unknown form. */
 export const eventIdSchema = z.object({ id: z.string().min(1), status: z.string().optional().catch(undefined) });

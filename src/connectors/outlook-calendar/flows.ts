@@ -3,10 +3,11 @@ import type { ItemTime } from '../../model/items.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operations.ts';
 import { pathSegment } from '../../model/path-segment.ts';
 import { storableTag } from '../../model/stored-limits.ts';
-import { BLANK_ITEM, recoveredParts } from '../event-content.ts';
+import { BLANK_ITEM, deletableTag, recoveredParts, writableTag } from '../event-content.ts';
 import type { Flow } from '../flow.ts';
 import { supersededBy } from '../owner.ts';
 import { guardWalk, isSuccess, type WireCall, type WireResponse } from '../wire.ts';
+import { additionsTextOf, withAdditionsOf } from './additions.ts';
 import { errors, isConflict, isDuplicate, isGone, isNoSuchAction, mayMeanZone } from './errors.ts';
 import {
   holds,
@@ -111,10 +112,11 @@ function isMadeBefore({ createdDateTime }: EventHead, { sentAt }: WireResponse):
 }
 
 function* update(scope: FlowScope, operation: Extract<Operation, { kind: 'update' }>): Flow<Outcome> {
-  const { remoteId, versionTag, item } = operation;
+  const { remoteId, item } = operation;
+  const etag = writableTag(operation.versionTag);
   let storedId = remoteId;
-  if (remoteId !== null && versionTag !== null && item.presets === undefined) {
-    const untouched = { ...UNTOUCHED, id: remoteId, etag: versionTag };
+  if (remoteId !== null && etag !== null && item.presets === undefined && operation.additions === undefined) {
+    const untouched = { ...UNTOUCHED, id: remoteId, etag };
     const answer = yield* write(scope, operation.item.time, (zoned) => patchCall(zoned, operation, untouched));
     if (isSuccess(answer)) return written(scope, operation, answer, { effect: 'updated', stored: remoteId });
     if (!isGone(answer) && !isConflict(answer)) throw errors.of(answer);
@@ -165,12 +167,13 @@ function* write(scope: FlowScope, time: ItemTime, toCall: (scope: FlowScope) => 
 }
 
 function* remove(scope: FlowScope, operation: Deletion): Flow<Outcome> {
-  const { recordId, key, remoteId, versionTag } = operation;
+  const { recordId, key, remoteId } = operation;
+  const etag = deletableTag(operation.versionTag);
   const isForGood = operation.erase === true || scope.deleteMode === 'permanent';
   let isToBeEmptied = false;
   let storedId = remoteId;
-  if (remoteId !== null && versionTag !== null) {
-    const answer = yield deleteCall(scope, isForGood, { id: remoteId, etag: versionTag });
+  if (remoteId !== null && etag !== null) {
+    const answer = yield deleteCall(scope, isForGood, { id: remoteId, etag });
     if (isSuccess(answer)) return { recordId, result: 'deleted', effect: 'deleted' };
     const isElsewhere = isGone(answer) || isConflict(answer);
     if (isGone(answer)) storedId = null;
@@ -184,10 +187,16 @@ function* remove(scope: FlowScope, operation: Deletion): Flow<Outcome> {
   if (event.hasGuests) throw errors.make('event-has-guests');
   if (!isToBeEmptied) {
     const answer = yield deleteCall(scope, isForGood, event);
-    if (isSuccess(answer)) return { recordId, result: 'deleted', effect: 'deleted' };
+    if (isSuccess(answer)) return withAdditionsOfRemoved(operation, event);
     if (!isForGood || !isNoSuchAction(answer)) throw meanwhileOr(answer);
   }
   return yield* removeEmptied(scope, operation, event);
+}
+
+/** Returns the outcome of a deletion, with what users had added. An erasure keeps nothing. */
+function withAdditionsOfRemoved({ recordId, erase, isDuplicate }: Deletion, event: OwnEvent): Outcome {
+  const additions = erase === true || isDuplicate === true ? undefined : additionsTextOf(event);
+  return { recordId, result: 'deleted', effect: 'deleted', ...(additions === undefined ? {} : { additions }) };
 }
 
 /** Fetches a second event of a record by its id: the search by key would also find the first one. */
@@ -196,12 +205,12 @@ function* copyAt(scope: FlowScope, id: string | null): Flow<OwnEvent | null> {
 }
 
 /** Clears and deletes an event if permanent deletion is unavailable, so that Deleted Items contains no data. */
-function* removeEmptied(scope: FlowScope, { recordId, key }: Deletion, event: OwnEvent): Flow<Outcome> {
-  const blank = yield* write(scope, BLANK_ITEM.time, (zoned) => blankCall(zoned, key, event));
+function* removeEmptied(scope: FlowScope, operation: Deletion, event: OwnEvent): Flow<Outcome> {
+  const blank = yield* write(scope, BLANK_ITEM.time, (zoned) => blankCall(zoned, operation.key, event));
   if (!isSuccess(blank)) throw meanwhileOr(blank);
   const head = eventHeadSchema.safeParse(blank.body).data;
   const answer = yield deleteCall(scope, false, { id: event.id, etag: storableTag(head?.['@odata.etag']) });
-  if (isSuccess(answer)) return { recordId, result: 'deleted', effect: 'deleted' };
+  if (isSuccess(answer)) return withAdditionsOfRemoved(operation, event);
   throw meanwhileOr(answer);
 }
 
@@ -316,7 +325,10 @@ type EventVersion = Pick<OwnEvent, 'id' | 'etag'>;
 
 function patchCall(scope: FlowScope, operation: Write, event: EventVersion & Touched): WireCall {
   const descriptionParts = recoveredParts(event.descriptionParts, 'plain', operation);
-  const body = toPatch(operation.item, stampOf(scope, operation), scope, { ...event, descriptionParts });
+  const added = operation.kind === 'update' ? operation.additions : undefined;
+  const taken = withAdditionsOf({ ...event, descriptionParts }, added);
+  const patch = toPatch(operation.item, stampOf(scope, operation), scope, taken.event);
+  const body = { ...taken.categories, ...patch, ...taken.reminder };
   return { method: 'PATCH', path: eventPath(scope, event.id), ifMatch: event.etag, body };
 }
 

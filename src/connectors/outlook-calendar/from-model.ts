@@ -9,6 +9,7 @@ import {
   type DescriptionParts,
   fromPresetsText,
   hasPresets,
+  isTheirsAlone,
   joinDescription,
   mayHoldTheirs,
   NO_DESCRIPTION,
@@ -17,11 +18,13 @@ import {
   presetChanges,
   presetsThere,
   readDescription,
+  tagWithAdditions,
   toDescriptionStamp,
   toPresetsText,
   withPresets,
 } from '../event-content.ts';
 import { fromRevisionText, isTagOfAnother, KEY_FORM, toRevisionText, withRevision } from '../owner.ts';
+import { hasAdditions } from './additions.ts';
 import { htmlToText } from './html.ts';
 import { LONGEST_BODY, LONGEST_LINE, NO_RECORD, PROPERTIES } from './limits.ts';
 import { type EventHead, type EventTime, eventContentSchema, eventHeadSchema, eventIdSchema } from './schemas.ts';
@@ -58,15 +61,19 @@ export interface OwnEvent {
   presets: PresetsThere;
   /** All categories, including users' categories. */
   categories: readonly string[];
+  /** Minutes before the start of a reminder that a user set; null for none. */
+  theirReminder: number | null;
   /** Null if the event has no valid item form. */
   item: CalendarItem | null;
 }
 
 /** Fields that users may have changed, required for a PATCH. */
-export type Touched = Pick<OwnEvent, 'descriptionParts' | 'presets' | 'categories'>;
+export type Touched = Pick<OwnEvent, 'descriptionParts' | 'presets' | 'categories' | 'theirReminder'>;
 
 /** Fields of a new event, or of an event that only clinic-mirror changed. */
-export const UNTOUCHED: Touched = { descriptionParts: NO_DESCRIPTION, presets: NO_PRESETS, categories: [] };
+export const UNTOUCHED: Touched = {
+  ...{ descriptionParts: NO_DESCRIPTION, presets: NO_PRESETS, categories: [], theirReminder: null },
+};
 
 /** Zones for written times. */
 export interface Zones {
@@ -85,11 +92,10 @@ export interface Zones {
 export function toPatch(item: CalendarItem, stamp: Stamp, zones: Zones, touched: Touched) {
   const { title, description, location } = normaliseItem(item);
   const { descriptionParts, presets } = touched;
-  const isTheirsAlone = description === null && descriptionParts.ours === null && descriptionParts.theirs !== '';
   const isStamped = item.presets !== undefined || hasPresets(presets.last);
   return {
     subject: title,
-    ...(isTheirsAlone
+    ...(isTheirsAlone(description, descriptionParts)
       ? {}
       : { body: { contentType: 'text', content: joinDescription(description, descriptionParts) } }),
     location: { displayName: location ?? '' },
@@ -169,6 +175,7 @@ export function readOwnEvent(
     descriptionParts: wording,
     presets,
     categories: categories ?? [],
+    theirReminder: presets.theirs.has('reminderMinutes') ? reminderOf(head.data) : null,
     item: readItem(event, { zone: values.zone ?? null, wholeDayZone, descriptionParts: wording, presets }),
   };
 }
@@ -194,12 +201,13 @@ export function readProperties(properties: readonly { id: string; value: string 
 
 /**
  * Converts an own event to the contract's form. The version tag is omitted if the next write must fetch the event first: a blind write
- * would send e-mails to guests, clear users' notes or change their categories.
+ * would send e-mails to guests, clear users' notes or change their categories. It is marked if a deletion must fetch the event,
+ * to keep what users added.
  */
 export function toRemoteItem(event: OwnEvent): RemoteItem {
   const { id, etag, key, transactionId, sealedRecordId, item, revision, marksLost, unreadable } = event;
   const mustLook = event.hasGuests || mayHoldTheirs(event.descriptionParts) || hasPresets(event.presets.last);
-  const versionTag = mustLook ? null : etag;
+  const versionTag = mustLook ? null : hasAdditions(event) ? tagWithAdditions(etag) : etag;
   const base = { key: key ?? transactionId ?? '', sealedRecordId, remoteId: id, versionTag, item };
   const flags = { ...(marksLost ? { marksLost } : {}), ...(unreadable ? { unreadable } : {}) };
   return { ...base, ...withRevision(revision), ...flags };
@@ -363,13 +371,17 @@ function toPresetFields({ presets, categories }: CategoriesThere, wanted: Preset
  * @param stamped presets of the last write
  */
 function readPresets(head: EventHead, stamped: string | undefined): PresetsThere {
-  const { categories, isReminderOn, reminderMinutesBeforeStart } = head;
+  const { categories } = head;
   const last = fromPresetsText(stamped);
   const hasOurs = last.category !== undefined && categories?.includes(last.category) === true;
   return presetsThere(last, {
     category: hasOurs ? last.category : undefined,
-    reminderMinutes: isReminderOn === true ? reminderMinutesBeforeStart : undefined,
+    reminderMinutes: reminderOf(head) ?? undefined,
   });
+}
+
+function reminderOf({ isReminderOn, reminderMinutesBeforeStart }: EventHead): number | null {
+  return isReminderOn === true ? (reminderMinutesBeforeStart ?? null) : null;
 }
 
 function toReminder(minutes: Presets['reminderMinutes'] | null): object {

@@ -67,6 +67,13 @@ export const eventHeadSchema = z.object({
   singleValueExtendedProperties: extendedPropertiesSchema.nullish(),
 });
 
+/** What users added to an event: text, categories, and a reminder. */
+export const additionsSchema = z.strictObject({
+  description: z.string(),
+  categories: z.array(z.string()),
+  reminderMinutesBeforeStart: z.number().nullable(),
+});
+
 /** Ids of an event whose head is in an unknown form. */
 export const eventIdSchema = z.object({
   id: z.string().min(1),

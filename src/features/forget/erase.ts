@@ -40,6 +40,7 @@ interface TraceRemover
     | 'clock'
     | 'holds'
     | 'journal'
+    | 'recentEvents'
     | 'links'
     | 'plans'
     | 'reminders'
@@ -270,13 +271,21 @@ async function removeTraces(tenant: TraceRemover, records: PatientRecords): Prom
 
 /** Removes the records from audit findings. Must run again after the lanes, because an audit may have run meanwhile. */
 export async function removeAuditFindings(
-  { targets, links, targetStore, clock }: Pick<OpenTenant, 'clock' | 'links' | 'targetStore' | 'targets'>,
+  {
+    targets,
+    links,
+    recentEvents,
+    targetStore,
+    clock,
+  }: Pick<OpenTenant, 'clock' | 'links' | 'recentEvents' | 'targetStore' | 'targets'>,
   { ids }: PatientRecords,
 ) {
   let removed = 0;
   for (const { id, stream } of targets.values()) {
     const recordIds = [...ids[stream]];
     removed += (await links.erase(id, recordIds)) + (await targetStore.erase(id, recordIds, clock()));
+    // A removed appointment does not show its patient.
+    removed += await recentEvents.erase(id);
   }
   return removed;
 }

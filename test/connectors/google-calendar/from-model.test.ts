@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { deletableTag, writableTag } from '../../../src/connectors/event-content.ts';
 import {
   holds,
   normaliseItem,
@@ -228,10 +229,11 @@ describe('what an event comes with', () => {
     });
   });
 
-  test('makes the next write look first, and costs events without it nothing', () => {
+  test('makes the next write look first, and costs the updates of events without it nothing', () => {
     expect(toRemoteItem(touched()).versionTag).toBeNull();
     const plain = readOwnEvent(stored(itemWith(), { colorId: '3' }), MARK)!;
-    expect(toRemoteItem(plain).versionTag).toBe('"1"');
+    expect(writableTag(toRemoteItem(plain).versionTag)).toBe('"1"');
+    expect(deletableTag(toRemoteItem(plain).versionTag)).toBeNull();
   });
 
   test('goes into a stamp that Google takes, at its longest', () => {

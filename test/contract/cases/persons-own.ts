@@ -8,6 +8,7 @@ import {
   type CalendarKit,
   createKit,
   createOperation,
+  deleteOperation,
   describeOutcome,
   failure,
   itemWith,
@@ -300,5 +301,39 @@ export const personsOwn = group<OwnKit>('a user’s own settings', {
     }
     expect((await kit.target.own.shown(remoteId)).guests).toEqual(GUESTS);
     expect(await kit.target.server.mails()).toBe(mails);
+  },
+  'what users added to a removed event is taken over by the event of another record, once': async (kit) => {
+    const guests = kit.target.own.guests === 'kept' ? GUESTS : [];
+    const mails = await kit.target.server.mails();
+    for (const [index, description] of ['Status: booked', null].entries()) {
+      const [from, to] = [`from ${index}`, `to ${index}`];
+      const [first, second] = await Promise.all(
+        [from, to].map(async (id) => written((await kit.attempt([createOperation(id, itemWith({ description }))]))[0])),
+      );
+      const idOf = async (recordId: string) => (await kit.object(recordId)).remoteId;
+      const above = description === null ? '' : `${description}\n--------\n`;
+      await kit.target.own.set(await idOf(from), { ...THEIRS, note: `${above}${NOTE}`, guests });
+      const [removed] = await kit.attempt([deleteOperation(from, first!.versionTag, first!.remoteId)]);
+      const { additions } = removed as { additions?: string };
+      let { versionTag } = second!;
+      for (const revision of [2, 3]) {
+        const update = { ...updateOperation(to, itemWith({ description }), versionTag, second!.remoteId), revision };
+        const [outcome] = await kit.attempt([additions === undefined ? update : { ...update, additions }]);
+        ({ versionTag } = written(outcome));
+        expect(await kit.target.own.shown(await idOf(to))).toEqual({ ...THEIRS, note: `${above}${NOTE}`, guests });
+      }
+      expect((await kit.readAll()).map(({ item }) => item)).toContainEqual(itemWith({ description }));
+    }
+    expect(await kit.target.server.mails()).toBe(mails);
+  },
+  'an untouched or an erased event leaves nothing to another one': async (kit) => {
+    const operations = ['plain', 'erased'].map((id) => createOperation(id));
+    const [plain, erased] = (await kit.attempt(operations)).map(written);
+    await kit.target.own.set((await kit.object('erased')).remoteId, { ...THEIRS, note: NOTE });
+    const outcomes = await kit.attempt([
+      deleteOperation('plain', plain!.versionTag, plain!.remoteId),
+      { ...deleteOperation('erased', erased!.versionTag, erased!.remoteId), erase: true },
+    ]);
+    expect(outcomes.map((outcome) => Object.keys(outcome).includes('additions'))).toEqual([false, false]);
   },
 });
