@@ -1,0 +1,51 @@
+import type { Item } from '../model/items.ts';
+import type { Link, Operation, Outcome } from '../model/operations.ts';
+import type { Instant } from '../model/time.ts';
+import type { OutboxEntry } from '../state/formats.ts';
+import type { OpenTenant } from './tenant.ts';
+
+/** Sent changes of a batch, by record. */
+type Sent = ReadonlyMap<string, { entry: OutboxEntry; link: Link | null }>;
+
+/** Adds what users had added to the event of a replaced record, if the entry replaces one and nobody took it over yet. */
+export async function withAdditions(
+  { recentEvents }: Pick<OpenTenant, 'recentEvents'>,
+  target: string,
+  { replaces }: OutboxEntry,
+  operation: Operation<Item>,
+): Promise<Operation<Item>> {
+  if (replaces === undefined || operation.kind !== 'update') return operation;
+  const additions = await recentEvents.additionsOf(target, replaces);
+  return additions === null ? operation : { ...operation, additions };
+}
+
+/**
+ * Stores what users had added to removed events, before the removals are acknowledged: a process that dies in between removes nothing
+ * twice, but loses the additions.
+ */
+export async function recordAdditions(
+  { recentEvents }: Pick<OpenTenant, 'recentEvents'>,
+  target: string,
+  { outcomes, sent }: { outcomes: readonly Outcome<Item>[]; sent: Sent },
+  now: Instant,
+): Promise<void> {
+  for (const outcome of outcomes) {
+    if (outcome.result !== 'deleted' || outcome.additions === undefined) continue;
+    const { additions, recordId } = outcome;
+    const { entry, link = null } = sent.get(recordId) ?? {};
+    if (link === null || entry?.reason === 'forgotten') continue;
+    await recentEvents.recordRemoved(target, recordId, { additions, fingerprint: link.fingerprint }, now);
+  }
+}
+
+/** Removes the additions that acknowledged writes took over. */
+export async function settleAdditions(
+  { recentEvents }: Pick<OpenTenant, 'recentEvents'>,
+  target: string,
+  { outcomes, sent }: { outcomes: readonly Outcome<Item>[]; sent: Sent },
+): Promise<void> {
+  for (const { recordId, result } of outcomes) {
+    const replaces = result === 'written' ? sent.get(recordId)?.entry.replaces : undefined;
+    if (replaces !== undefined) await recentEvents.settle(target, replaces);
+  }
+}

@@ -1,0 +1,79 @@
+import type { RecentEvent } from '../model/plan.ts';
+import { HOUR_MS, type Instant } from '../model/time.ts';
+import { keys } from './keys.ts';
+import type { RedisClient } from './redis.ts';
+import { type Sealer, sealedTable } from './sealing.ts';
+
+/** Time for which what users added is stored: a day of retries after the removal. Own choice. */
+const ADDITIONS_RETENTION_MS = 24 * HOUR_MS;
+
+/** Time for which a creation is stored: two readings of a clinic that is read once an hour. Own choice. */
+const CREATED_RETENTION_MS = 2 * HOUR_MS;
+
+/** Largest stored text of users, in characters. A longer one is not taken over. Own choice. */
+const LONGEST_ADDITIONS = 32_768;
+
+/** Created events per plan. A larger number is a first sync or a changed setting, not a move of some appointments. Own choice. */
+const MOST_CREATED = 100;
+
+/**
+ * Created and removed events of one tenant's calendars, by target and record, so that an appointment that the clinic moves by a new booking
+ * keeps what users added to its event.
+ */
+export interface RecentEvents {
+  /** Returns the events of a target by record. */
+  read(target: string, now: Instant): Promise<ReadonlyMap<string, RecentEvent>>;
+  /** Returns what users had added to a record's removed event; null for nothing. */
+  additionsOf(target: string, recordId: string): Promise<string | null>;
+  /** Records planned creations. A removed event of the same record stays recorded. */
+  recordCreated(target: string, recordIds: readonly string[], now: Instant): Promise<void>;
+  /** Records a removed event before its removal is acknowledged. */
+  recordRemoved(target: string, recordId: string, removed: Removed, now: Instant): Promise<void>;
+  /** Records that another event took over what users had added. */
+  settle(target: string, recordId: string): Promise<void>;
+  /** Removes all events of a target, because a patient is forgotten. @returns the number of removed texts of users */
+  erase(target: string): Promise<number>;
+}
+
+type Removed = NonNullable<RecentEvent['removed']>;
+
+/** Opens the recent events of a tenant. They are encrypted, because the additions are texts of users. */
+export function createRecentEvents(redis: RedisClient, tenant: string, sealer: Sealer): RecentEvents {
+  const tableOf = (target: string) =>
+    sealedTable<RecentEvent>(keys.recentEvents(tenant, target), { redis, sealer, kind: 'recent-events' });
+  const change = async (target: string, now: Instant, write: (table: ReturnType<typeof tableOf>) => Promise<void>) => {
+    const table = tableOf(target);
+    await table.prune((event) => isOver(event, now));
+    await write(table);
+    await redis.pexpire(table.key, ADDITIONS_RETENTION_MS);
+  };
+  return {
+    async read(target, now) {
+      return new Map([...(await tableOf(target).all())].filter(([, event]) => !isOver(event, now)));
+    },
+    async additionsOf(target, recordId) {
+      return (await tableOf(target).get(recordId))?.removed?.additions ?? null;
+    },
+    async recordCreated(target, recordIds, now) {
+      if (recordIds.length === 0 || recordIds.length > MOST_CREATED) return;
+      await change(target, now, async (table) => {
+        for (const recordId of recordIds) await table.add(recordId, { at: now });
+      });
+    },
+    async recordRemoved(target, recordId, removed, now) {
+      if (removed.additions.length > LONGEST_ADDITIONS) return;
+      await change(target, now, (table) => table.set(recordId, { at: now, removed }));
+    },
+    settle: async (target, recordId) => void (await tableOf(target).remove([recordId])),
+    async erase(target) {
+      const table = tableOf(target);
+      const texts = [...(await table.all()).values()].filter(({ removed }) => removed !== undefined);
+      await redis.unlink(table.key);
+      return texts.length;
+    },
+  };
+}
+
+function isOver({ at, removed }: RecentEvent, now: Instant): boolean {
+  return at < now - (removed === undefined ? CREATED_RETENTION_MS : ADDITIONS_RETENTION_MS);
+}
