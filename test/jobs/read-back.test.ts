@@ -79,6 +79,21 @@ test('a server that keeps neither name nor UID nor marks gets one event, however
   expect(await finding()).toMatchObject({ result: 'problem', code: 'events-not-kept' });
 });
 
+test('a server that keeps nothing and is corrected gets every event by the sync that the remedy proposes', async () => {
+  const { clock, tenant, sandbox, hands, path, events } = await openWorld('nothing');
+  await cycle(tenant);
+  const installation = openInstallation({ tenants: [tenant] });
+  const { problems } = await status(installation);
+  const [, command = ''] = /clinic-mirror (sync [^;]+)/.exec(render(problems[0]?.texts.next ?? '')) ?? [];
+  expect(command).toBe('sync studio-rossi');
+  for (const name of await events()) await hands.remove(path, name);
+  sandbox.quirks.keeps = 'all';
+  clock.now += MINUTE_MS;
+  expect(await runProgram(command.split(' '), { installation })).toMatchObject({ thrown: null, code: 0 });
+  expect(await events()).toHaveLength(BOOKED);
+  expect((await status(installation)).problems).toEqual([]);
+});
+
 test('after a failed read of the first event, no second event is written before a read that shows the first', async () => {
   const { clock, tenant, sandbox, events } = await openWorld('all');
   const refused = { match: { method: 'REPORT' }, times: 1, fault: { kind: 'status', status: 503 } } as const;
