@@ -56,6 +56,5 @@ function normalized(rest: string): string {
 }
 
 function isCommand(command: string, names: ReadonlySet<string>): boolean {
-  const [name = ''] = command.split(' ');
-  return name === '<x>' || names.has(name);
+  return names.has(command.split(' ')[0] ?? '');
 }
