@@ -34,19 +34,23 @@ async function openWorld(keeps: Quirks['keeps']) {
   const target = targetOf(world.tenant);
   const header = async () => sandbox.authorization;
   target.supports = caldav.supports;
-  target.connector = caldav.open({
-    settings: caldav.settingsSchema.parse({ calendar: { url: `${sandbox.url}${path}` } }),
-    ownerTag: target.identity.ownerTag,
-    authorizer: { header, renew: header, quotaUser: null },
-    http: createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: paced(5 * SECOND_MS) }),
-    shared: new SharedState(),
-    log: silentLogger,
-    clock: world.tenant.clock,
-  });
+  /** The settings name this calendar. */
+  const useCalendar = (named: string) => {
+    target.connector = caldav.open({
+      settings: caldav.settingsSchema.parse({ calendar: { url: `${sandbox.url}${named}` } }),
+      ownerTag: target.identity.ownerTag,
+      authorizer: { header, renew: header, quotaUser: null },
+      http: createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: paced(5 * SECOND_MS) }),
+      shared: new SharedState(),
+      log: silentLogger,
+      clock: world.tenant.clock,
+    });
+  };
+  useCalendar(path);
   const hands = new DavHands({ url: sandbox.url, homePath: sandbox.homePath, login: sandbox.authorization });
   const events = () => hands.members(path);
   const finding = () => targetFinding(world.tenant, target, 'studio-rossi.yaml', NEVER);
-  return { ...world, sandbox, path, hands, events, finding };
+  return { ...world, sandbox, path, hands, events, finding, useCalendar };
 }
 
 test.each(['name', 'uid'] as const)(
@@ -96,6 +100,24 @@ test('a server that keeps nothing and is corrected gets every event by the sync 
   expect(await runProgram(command.split(' '), { installation })).toMatchObject({ thrown: null, code: 0 });
   expect(await events()).toHaveLength(BOOKED);
   expect((await status(installation)).problems).toEqual([]);
+});
+
+test('another calendar in the settings is filled by the sync that doctor proposes, and doctor is content', async () => {
+  const { clock, tenant, sandbox, hands, finding, useCalendar, events } = await openWorld('all');
+  await cycle(tenant);
+  const other = sandbox.addCalendar('other');
+  useCalendar(other);
+  // A command is another process.
+  targetOf(tenant).preparedContainer = null;
+  const { code, next } = await finding();
+  const [, command = ''] = /clinic-mirror (sync [^;]+)/.exec(render(next ?? '')) ?? [];
+  expect([code, command]).toEqual(['calendar-changed', 'sync studio-rossi']);
+  clock.now += MINUTE_MS;
+  const installation = openInstallation({ tenants: [tenant] });
+  expect(await runProgram(command.split(' '), { installation })).toMatchObject({ thrown: null, code: 0 });
+  expect(await hands.members(other)).toHaveLength(BOOKED);
+  expect(await events(), 'the events in the other calendar stay').toHaveLength(BOOKED);
+  expect(await finding()).toMatchObject({ result: 'ok' });
 });
 
 test('after a failed read of the first event, no second event is written before a read that shows the first', async () => {
