@@ -1,5 +1,5 @@
 import { SENTENCES } from '../../src/messages/message.ts';
-import type { Source } from '../../tools/house/source.ts';
+import type { Source, TextRole } from '../../tools/house/source.ts';
 import { commandNames } from './documented-commands.ts';
 
 /** A command that a sentence, a next step or a view proposes to a person. */
@@ -10,6 +10,8 @@ export interface ProposedCommand {
   command: string;
 }
 
+/** Texts for people. */
+const PROPOSING: ReadonlySet<TextRole> = new Set(['other', 'error']);
 /** Texts with commands that propose nothing: descriptions of settings, completion scripts, the heading of a written file. */
 const NO_PROPOSALS = /-schema\.ts$|^src\/cli\/(?:completion|init\/settings-part)\.ts$/;
 /** Up to a quote, a redirection, punctuation of the sentence or the end of the line. */
@@ -36,7 +38,7 @@ export function proposedCommands(sources: readonly Pick<Source, 'path' | 'texts'
         ? []
         : inTexts(
             path,
-            texts.flatMap(({ text, role }) => (role === 'other' ? [text.replaceAll('…', '<x>')] : [])),
+            texts.flatMap(({ text, role }) => (PROPOSING.has(role) ? [text.replaceAll('…', '<x>')] : [])),
           ),
     ),
   ];
