@@ -165,6 +165,8 @@ test('a plan that no longer fits, or is not stored, is replaced by the saved pla
     const followed = await refuseAndFollow(given, command);
     expect(followed.code).toBe(code);
     expect(await runProgram(commandIn(followed.shown), given)).toMatchObject({ thrown: null, code: 0 });
-    expect(model.objects()).toMatchObject([{ item: { time: { start: toZonedIso('Europe/Rome', NOW + inHours * HOUR_MS) } } }]);
+    expect(model.objects()).toMatchObject([
+      { item: { time: { start: toZonedIso('Europe/Rome', NOW + inHours * HOUR_MS) } } },
+    ]);
   }
 });
