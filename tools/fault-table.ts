@@ -286,7 +286,7 @@ export const FAULTS = {
     code: 'notifications-ending',
     health: 'action-required',
     sentence: 'the vendor stops notifications of manual changes: only audits find such changes (forbidden)',
-    next: 'clinic-mirror doctor clinic-1',
+    next: 'fix the cause of forbidden, see docs/errors.md: the daemon retries by itself',
   },
   'a calendar server keeps no mark of an event': {
     code: 'events-not-kept',

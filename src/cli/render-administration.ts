@@ -22,16 +22,17 @@ export function renderTokens({ tokens }: ResultOf<typeof ACCESS_OPERATIONS.listA
   );
 }
 
-/** Renders sessions. */
+/** Renders sessions. Each id has a line of its own, because `sessions end` takes it whole and a column could cut it. */
 export function renderSessions({ sessions }: ResultOf<typeof ACCESS_OPERATIONS.listSessions>): string {
   if (sessions.length === 0) return 'No sessions are open.';
-  return renderTable(
-    ['session', 'user', 'name', 'browser', 'network', 'signed in', 'last used'],
-    sessions.map(({ id, user, name, browser, network, beganAt, lastUsedAt }) => [
-      ...[id, user, name, browser ?? 'unknown', network ?? 'unknown'],
+  const [heading, rule, ...rows] = renderTable(
+    ['user', 'name', 'browser', 'network', 'signed in', 'last used'],
+    sessions.map(({ user, name, browser, network, beganAt, lastUsedAt }) => [
+      ...[user, name, browser ?? 'unknown', network ?? 'unknown'],
       ...[renderTime(beganAt), renderTime(lastUsedAt)],
     ]),
-  );
+  ).split('\n');
+  return [heading, rule, ...rows.flatMap((row, index) => [row, `  session ${sessions[index]?.id}`])].join('\n');
 }
 
 /** Renders login links. */

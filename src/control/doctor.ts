@@ -9,7 +9,16 @@ import { withSimilarIds } from '../model/text.ts';
 import { DAY_MS, type Instant, SECOND_MS } from '../model/time.ts';
 import { hostsIn, type NamedHost } from '../settings/outbound-checks.ts';
 import { closingOf, type OpenSecret } from '../settings/secret-reference.ts';
-import { type Finding, found, invalidTenantFinding, ok, targetFinding } from './findings.ts';
+import {
+  type Finding,
+  findingOf,
+  found,
+  invalidTenantFinding,
+  isResting,
+  ok,
+  restingFindings,
+  targetFinding,
+} from './findings.ts';
 import { type Installation, requireTenant, settingsLocation } from './installation.ts';
 import { isLoss, lostLogins, textsOfDirectory } from './installation-problems.ts';
 import { status } from './status.ts';
@@ -85,6 +94,7 @@ export async function* examine(
     const settings = settingsLocation(installation, tenant);
     if (!open.configuration.paused) yield* names(tenant, hostsIn(open.configuration), settings);
     yield* examineTenant(open, { problems, clinics, settings, lost: lostLogins(view, tenant) }, signal);
+    if (problems.some(isResting)) yield* restingFindings(await status(installation, tenant));
   }
   const invalidIds = new Set(view.unusable.map(({ tenant }) => tenant));
   yield* installation.unusable.flatMap(({ id, faults }) =>
@@ -238,7 +248,7 @@ async function* examineTenant(
     yield { ...ok(id, 'clinic', message('doctor.paused')), result: 'not-asked' };
     return;
   }
-  const logins = problems.filter((problem) => subjectOf(problem).kind === 'login');
+  const logins = problems.filter((problem) => subjectOf(problem).kind === 'login' && !isResting(problem));
   yield* logins.map(findingOf);
   const ended = new Set([
     ...logins
@@ -386,15 +396,4 @@ function isAskedOfNobody(problem: Problem): boolean {
   const { kind } = subjectOf(problem);
   if (kind === 'target') return problem.breaksAt !== null;
   return ['all-reminders', 'reminders', 'triggers', 'configuration', 'state', 'cycles'].includes(kind);
-}
-
-function findingOf({ tenant, subject, texts, code, health }: Problem): Finding {
-  return {
-    tenant,
-    subject,
-    result: health === 'action-required' ? 'problem' : 'ok',
-    what: texts.sentence,
-    code,
-    next: texts.next,
-  };
 }

@@ -2,6 +2,7 @@ import { firstWriteMissing } from '../jobs/read-back.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { forTenant, message, render, type Text } from '../messages/message.ts';
 import { asMirrorError } from '../model/errors.ts';
+import { type Problem, subjectOf } from '../model/problems.ts';
 import type { ConfigurationFault } from '../settings/faults.ts';
 import { isForPerson } from './problems.ts';
 
@@ -119,4 +120,29 @@ export async function targetFinding(
 async function namedCalendar({ crm, connector }: OpenTarget, signal: AbortSignal): Promise<string | null> {
   // Without `locate` the settings name an existing calendar: `prepare` creates no calendar.
   return crm === null && connector.locate === undefined ? await connector.prepare(null, signal) : null;
+}
+
+/** Returns the finding of a problem that the status reports. */
+export function findingOf({ tenant, subject, texts, code, health }: Problem): Finding {
+  return {
+    tenant,
+    subject,
+    result: health === 'action-required' ? 'problem' : 'ok',
+    what: texts.sentence,
+    code,
+    next: texts.next,
+  };
+}
+
+/** Returns whether only a request that renews the connection can show the state of the problem. */
+export function isResting({ code }: Pick<Problem, 'code'>): boolean {
+  return code === 'login-resting';
+}
+
+/** Reports connections that the checks did not renew, after the findings that show the cause. @param view status after the checks */
+export function restingFindings({ problems }: { problems: readonly Problem[] }): Finding[] {
+  return problems.filter(isResting).map((problem) => {
+    const next = `clinic-mirror login ${problem.tenant} ${subjectOf(problem).id}`;
+    return { ...findingOf(problem), next };
+  });
 }

@@ -72,7 +72,7 @@ export function forecastsOfTarget(tenant: string, target: TargetStatus, now: Ins
         subject,
         code: 'notifications-ending',
         sentence: report,
-        next: `clinic-mirror doctor ${tenant}`,
+        next: message('notifications-ending.remedy', { reason }),
       }),
       breaksAt: untilAt,
     });

@@ -1,10 +1,13 @@
 import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Instant } from '../model/time.ts';
 import { REFUSAL_UNCONFIRMED } from '../oauth/errors.ts';
+import { laneLease } from '../state/config-version.ts';
 import type { StoredTarget } from '../state/targets.ts';
 
 /** Actors whose errors require human action. */
 const PERSONS = new Set(['settings', 'authorization', 'guard']);
+/** Errors of a target that does not show its first write. */
+const FIRST_WRITE_MISSING = new Set(['events-not-kept', 'key-not-kept']);
 
 /**
  * Resumes targets after human action, such as a new grant, a confirmed account or a fix. Targets that wait at a vendor's request continue
@@ -30,12 +33,26 @@ export async function resumeTargets(
  * an operator may have corrected the server.
  */
 export async function tryWhatWaits(
-  tenant: Pick<OpenTenant, 'clock' | 'outbox' | 'targets' | 'targetStore'>,
+  tenant: Pick<OpenTenant, 'clock' | 'leases' | 'links' | 'outbox' | 'targets' | 'targetStore'>,
 ): Promise<void> {
   for (const { id } of tenant.targets.values()) {
     const stored = await tenant.targetStore.read(id);
-    if (stored.readBack?.marks === null) await tenant.targetStore.write(id, { readBack: null });
+    if (stored.readBack?.marks === null) {
+      if (FIRST_WRITE_MISSING.has(stored.failure?.code ?? '')) await unlink(tenant, id, stored.readBack.recordId);
+      await tenant.targetStore.write(id, { readBack: null });
+    }
     if (!waitsForOtherSide(stored, tenant.clock())) await resume(tenant, id);
+  }
+}
+
+/** Removes the link of a record whose object a read of the target did not show, so that the next cycle writes the record. */
+async function unlink({ leases, links }: Pick<OpenTenant, 'leases' | 'links'>, target: string, recordId: string) {
+  const lease = await leases.tryTake(laneLease(target));
+  if (lease === null) return;
+  try {
+    await links.release(target, [recordId], lease);
+  } finally {
+    await lease.release();
   }
 }
 

@@ -187,5 +187,5 @@ function nextOf({ code, what }: TargetGap, tenant: string, target: string, locat
     if (what.some((fault) => fault.startsWith('incomplete-record'))) return message('records-unconfirmable.merged');
     return message(isOtherId ? 'records-unconfirmable.id' : 'records-unconfirmable.remedy');
   }
-  return `clinic-mirror ${code === 'records-unreadable' ? `status ${tenant}` : `health ${tenant} ${target}`}`;
+  return code === 'records-unreadable' ? `clinic-mirror status ${tenant}` : `clinic-mirror health ${tenant} ${target}`;
 }

@@ -111,6 +111,7 @@ export const DAEMON_EN = {
   'match-file.patients': '{count} patients for this contact',
   'on-hold.manual-changes':
     '{count:change|changes} on hold until an operator decides. manual-changes: {restorations} objects removed by hand, above the limit for automatic restoration (more than {limit} and {share} %, or half of a small target)',
+  'notifications-ending.remedy': 'fix the cause of {reason}, see docs/errors.md: the daemon retries by itself',
   'events-not-kept':
     'the calendar does not show the first event that clinic-mirror wrote: the server changed its name and UID and dropped the marks, or did not store it; clinic-mirror writes no second event, because it would not recognise its own events',
   'events-not-kept.remedy':

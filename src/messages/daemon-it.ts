@@ -117,6 +117,7 @@ export const DAEMON_IT = {
   'match-file.patients': '{count} pazienti per questo contatto',
   'on-hold.manual-changes':
     '{count:modifica|modifiche} in attesa di conferma. manual-changes: {restorations} oggetti eliminati a mano, oltre il limite per il ripristino automatico (più di {limit} e del {share} %, o metà di una destinazione piccola)',
+  'notifications-ending.remedy': 'correggere la causa di {reason}, vedere docs/errors.md: il daemon riprova da solo',
   'events-not-kept':
     'il calendario non mostra il primo evento scritto da clinic-mirror: il server ha cambiato nome e UID e ha tolto i contrassegni, o non lo ha salvato; clinic-mirror non scrive un secondo evento, perché non riconoscerebbe i propri eventi',
   'events-not-kept.remedy':

@@ -121,22 +121,25 @@ describe('the answer', () => {
 
 describe('a hold', () => {
   test.each([
-    ['approve', 'approved', /The next cycle writes these changes/],
-    ['reject', 'rejected', /is rejected: 30 records\.$/m],
-  ])('is decided by %s', async (verb, state, says) => {
-    const { clinic, installation, tenant } = open(30);
+    ['approve', 'approved', /The next cycle writes these changes/, 0],
+    ['reject', 'rejected', /is rejected: 30 records\.$/m, 30],
+  ])('is decided by the command that the list shows: %s', async (verb, state, says, left) => {
+    const { clinic, installation, model, tenant } = open(30);
     await cycle(tenant);
     clinic.appointments.clear();
     await cycle(tenant);
-    const [hold] = await tenant.holds.list();
-    const ran = await run(['holds', verb, 'studio-rossi', hold?.id ?? ''], { installation });
+    const list = await run(['holds', 'list', 'studio-rossi'], { installation });
+    const [, command = ''] =
+      new RegExp(`clinic-mirror (holds ${verb} studio-rossi \\S+ --seen \\S+)`).exec(list.out) ?? [];
+    const ran = await run(command.split(' '), { installation });
     expect(ran).toMatchObject({ code: 0, thrown: null });
     expect(ran.out).toMatch(says);
     expect(await tenant.holds.list()).toMatchObject([{ state }]);
     expect(installation.pulled).toEqual(['studio-rossi']);
-    expect((await run(['holds', verb, 'studio-rossi', hold?.id ?? ''], { installation })).thrown).toMatchObject({
-      code: 'hold-decided',
-    });
+    const [, sync = 'sync studio-rossi'] = /clinic-mirror (sync studio-rossi)\)/.exec(ran.out) ?? [];
+    await run(sync.split(' '), { installation });
+    expect(model.objects()).toHaveLength(left);
+    expect((await run(command.split(' '), { installation })).thrown).toMatchObject({ code: 'hold-decided' });
   });
 
   test('is decided in part by a file of ids', async () => {

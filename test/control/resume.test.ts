@@ -21,7 +21,7 @@ function open(stored: Readonly<Record<string, object>>) {
         void (pausedUntil === null && ended.push(id)),
     },
     outbox: { hurry: async (id: string, at: number) => void (at === NOW && hurried.push(id)) },
-  } as unknown as Parameters<typeof resumeTargets>[0];
+  } as unknown as Parameters<typeof tryWhatWaits>[0];
   return { tenant, hurried, ended };
 }
 

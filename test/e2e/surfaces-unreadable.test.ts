@@ -111,4 +111,6 @@ test('after the daemon ended its ports are closed, and the commands agree that n
   await expect(operator('/readyz')).rejects.toThrow('fetch failed');
   const next = await startDaemon(configuration, silentLogger, new AbortController().signal);
   onTestFinished(() => next.close());
+  const codes = async () => (await status(composition.installation)).problems.map(({ code }) => code);
+  await waitFor(async () => !(await codes()).includes('daemon-not-running'), { what: 'the problem to end' });
 });

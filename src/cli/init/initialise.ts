@@ -84,7 +84,7 @@ export async function initialise(dir: string, choice: InitChoice, options: InitC
     return options.exit(2);
   }
   await logInToCalendars(setup, tenant.id, calendars);
-  const next = ['plan', 'sync'].map((verb) => `clinic-mirror --config ${dir} ${verb} ${tenant.id}`);
+  const next = [`clinic-mirror --config ${dir} plan ${tenant.id}`, `clinic-mirror --config ${dir} sync ${tenant.id}`];
   const targets = file === null ? calendars.map(({ id }) => id) : keysAt(file, ['targets']);
   const report = { directory: dir, tenant: tenant.id, targets, next };
   options.print(choice, report, () => renderEnd(dir, tenant, targets, next));

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Document, paragraph, time } from '../../documents/document.ts';
+import { command, type Document, paragraph, time } from '../../documents/document.ts';
 import type { Language } from '../../messages/message.ts';
 import { DAY_MS, type Instant } from '../../model/time.ts';
 import { namesIn } from '../../state/damaged.ts';
@@ -61,10 +61,13 @@ export function createPatientReplies(redis: RedisClient, tenant: string, sealer:
   };
 }
 
-/** Renders the replies. */
-export function repliesDocument({ replies }: ReplyList, language: Language): Document {
-  const { title, about, none, headings, more } = REPLIES[language];
+/** Renders the replies, and the command that deletes a reply. */
+export function repliesDocument({ tenant, replies }: ReplyList, language: Language): Document {
+  const { title, about, answered, none, headings, more } = REPLIES[language];
+  const [first] = replies;
+  if (first === undefined) return { title, blocks: [paragraph(about), { is: 'empty', text: none }] };
   const rows = replies.map(({ id, at, phone, text }) => ({ id: `reply-${id}`, cells: [time(at), phone, text, id] }));
   const table = { is: 'table', caption: title, headings, rows, most: { page: 300, terminal: 300 }, more } as const;
-  return { title, blocks: [paragraph(about), rows.length === 0 ? { is: 'empty', text: none } : table] };
+  const end = paragraph(answered, ' ', command(`clinic-mirror reminders answered ${tenant} ${first.id}`));
+  return { title, blocks: [paragraph(about), table, end] };
 }

@@ -6,21 +6,18 @@ import { createAlertWatch } from '../../../src/features/alerts/alerts.ts';
 import { alertChannels } from '../../../src/features/alerts/send.ts';
 import { takeReminderCallback } from '../../../src/features/reminders/callbacks.ts';
 import type { ChannelEvent } from '../../../src/features/reminders/channels/channel.ts';
-import {
-  endReply,
-  explainReminders,
-  finishedReminders,
-  listReplies,
-} from '../../../src/features/reminders/reminders.ts';
+import { explainReminders, finishedReminders, listReplies } from '../../../src/features/reminders/reminders.ts';
 import { createHttpClient } from '../../../src/http/client.ts';
 import { createPublicServer } from '../../../src/http-server/public-server.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
+import { render } from '../../../src/messages/message.ts';
 import { DAY_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { alertsSection } from '../../../src/settings/delivery-schema.ts';
 import { secretSchemas } from '../../../src/settings/secret-reference.ts';
 import { keys } from '../../../src/state/keys.ts';
 import { createLeases } from '../../../src/state/leases.ts';
 import { createAlertStore } from '../../../src/state/reports.ts';
+import { runProgram } from '../../cli/run-program.ts';
 import { openInstallation } from '../../control/open-installation.ts';
 import { NEVER } from '../../jobs/cycle.ts';
 import { startReceiver } from '../../support/receiver.ts';
@@ -185,7 +182,11 @@ describe('a reply of a patient', () => {
     );
     expect(stored).toContain('s1.');
     expect(stored).not.toMatch(/febbre|333123/);
-    expect(await endReply(installation, ID, replies[0]?.id ?? '')).toEqual({ changed: true });
+    const [, next = ''] = /^clinic-mirror (.+)/.exec(render(problem?.texts.next ?? '')) ?? [];
+    const shown = await runProgram(next.split(' '), { installation });
+    expect(shown.out).toContain(TEXT);
+    const [, answered = ''] = /clinic-mirror (reminders answered \S+ \S+)/.exec(shown.out) ?? [];
+    expect(await runProgram(answered.split(' '), { installation })).toMatchObject({ thrown: null, code: 0 });
     expect((await status(installation)).problems.map(({ code }) => code)).not.toContain('patients-replied');
     await world.advance(DAY_MS);
     expect(await world.fate('one')).toBe('sent');
