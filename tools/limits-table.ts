@@ -8,7 +8,7 @@ import * as salesforce from '../src/connectors/salesforce/limits.ts';
 import { MEBIBYTE } from '../src/http/client.ts';
 import { DEEPEST, MOST_UNSPLIT_BYTES, MOST_UNSPLIT_VALUES, MOST_VALUES } from '../src/model/json.ts';
 import { STORED_LIMITS } from '../src/model/stored-limits.ts';
-import { LONGEST_TEMPLATE } from '../src/settings/crm-schema.ts';
+import { LONGEST_TEMPLATE, MOST_TEMPLATE_CHARACTERS } from '../src/settings/crm-schema.ts';
 import { FILE_LIMITS } from '../src/settings/yaml-file.ts';
 
 /** Bounds of one reading on a usual, idle host, with margin for the form of the content. */
@@ -91,10 +91,10 @@ export const SOURCE_LIMITS: readonly SourceLimits[] = [
     source: 'JSON of Google, Microsoft, HubSpot, Salesforce and other CRMs',
     input: mebibytes(google.LARGEST_ANSWER_BYTES),
     output: `as JSON of a clinic, for all parts of a batch together; of another CRM ${count(MOST_UNSPLIT_VALUES)} values; a page of ${count(google.EVENTS_PAGE_SIZE)} (Google), ${count(outlook.LARGEST_PAGE)} (Microsoft), ${count(hubspot.LARGEST_LIST)} (HubSpot) and ${count(salesforce.PAGE_SIZE)} (Salesforce) objects`,
-    pause: 'one pass and one parse; objects are read with breaks',
-    bounds: { pauseMs: 200, memoryMebibytes: 450 },
+    pause: 'pieces of 64 KiB, or one string of 2 MiB; objects are read with breaks',
+    bounds: { pauseMs: 40, memoryMebibytes: 450 },
     pays: 'the target',
-    tests: ['attacks/json-without-measure'],
+    tests: ['model/json-pieces'],
   },
   {
     source: 'List of a clinic',
@@ -110,18 +110,18 @@ export const SOURCE_LIMITS: readonly SourceLimits[] = [
     input: `${FILE_LIMITS.bytes / 1_024} KiB, ${count(FILE_LIMITS.tokens)} tokens, ${FILE_LIMITS.aliases} aliases, ${FILE_LIMITS.levels} levels`,
     output: 'values that the schema names',
     pause: 'a file',
-    bounds: { pauseMs: 150, memoryMebibytes: 150 },
+    bounds: { pauseMs: 80, memoryMebibytes: 150 },
     pays: 'the tenant',
     tests: ['attacks/answers-without-measure'],
   },
   {
     source: 'CRM mapping',
-    input: `a template of ${count(LONGEST_TEMPLATE)} characters`,
+    input: `a template of ${count(LONGEST_TEMPLATE)} characters; all templates of a mapping ${count(MOST_TEMPLATE_CHARACTERS)}`,
     output: `a text of ${count(STORED_LIMITS.property)} characters; no expressions`,
     pause: 'the fields of a record, or the templates of a target',
-    bounds: { pauseMs: 200, memoryMebibytes: 200 },
+    bounds: { pauseMs: 30, memoryMebibytes: 200 },
     pays: 'the property',
-    tests: ['sync/mapping/compile'],
+    tests: ['sync/mapping/compile', 'settings/crm-schema'],
   },
   {
     source: 'Strings that are stored',

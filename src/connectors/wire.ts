@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
-import { readJson } from '../http/answer.ts';
+import { readLongJson } from '../http/answer.ts';
 import { inPieces } from '../http/in-pieces.ts';
+import { parseInPieces } from '../model/json-pieces.ts';
 import { eachInPieces } from '../model/pieces.ts';
 import type { Instant } from '../model/time.ts';
 
@@ -33,15 +34,21 @@ export function isSuccess(answer: WireResponse): boolean {
   return answer.status >= 200 && answer.status < 300;
 }
 
-/** Parses the JSON of a response. An unreadable body is an error only if a body is expected; for a refusal, the status is enough. */
-export function bodyOf(
-  answer: Parameters<typeof readJson>[0] & { status: number },
+/** Parses JSON with pauses; undefined if it is malformed or too costly. */
+export async function jsonOf(body: Buffer): Promise<unknown> {
+  const parsed = await inPieces(parseInPieces(body));
+  return 'value' in parsed ? parsed.value : undefined;
+}
+
+/** Parses the JSON of a response with pauses. An unreadable body is an error only if a body is expected; for a refusal, the status is enough. */
+export async function bodyOf(
+  answer: Parameters<typeof readLongJson>[0] & { status: number },
   label: string,
   mostValues?: number,
-): unknown {
+): Promise<unknown> {
   if (answer.status === 204) return undefined;
   try {
-    return readJson(answer, label, mostValues);
+    return await readLongJson(answer, label, mostValues);
   } catch (error) {
     if (answer.status >= 200 && answer.status < 300) throw error;
     return undefined;

@@ -2,7 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import { type Message, message } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
 import { isModestJson, MOST_VALUES, parseJson } from '../model/json.ts';
+import { parseInPieces } from '../model/json-pieces.ts';
 import type { HttpResponse } from './client.ts';
+import { inPieces } from './in-pieces.ts';
 
 /**
  * Returns the body of an answer as JSON, without a byte order mark.
@@ -22,16 +24,39 @@ export function readJson(
 ): unknown {
   const { body } = answer;
   if (body.length > mostBytes) throw unreadable(label, 'answer-too-large', message('answer-too-large'));
+  requireText(answer, label);
+  const value = parseJson(body, mostValues);
+  if (value !== undefined) return value;
+  throw unparsed(body, label, mostValues, () => !isModestJson(body, mostValues));
+}
+
+/**
+ * Reads a vendor's JSON of any size like {@link readJson}, with pauses. A part that cannot be divided has at most `MOST_UNSPLIT_BYTES`.
+ * @throws MirrorError like {@link readJson}
+ */
+export async function readLongJson(
+  answer: Pick<HttpResponse, 'headers' | 'body'>,
+  label: string,
+  mostValues = MOST_VALUES,
+): Promise<unknown> {
+  requireText(answer, label);
+  const parsed = await inPieces(parseInPieces(answer.body, mostValues));
+  if ('value' in parsed) return parsed.value;
+  throw unparsed(answer.body, label, mostValues, () => parsed.fault === 'costly');
+}
+
+function requireText(answer: Pick<HttpResponse, 'headers' | 'body'>, label: string): void {
+  const { body } = answer;
   if (body.length === 0) throw unreadable(label, 'empty-answer', message('empty-answer'));
   if (isHtml(answer)) throw unreadable(label, 'html-answer', message('html-answer'), message('html-answer.remedy'));
   if (!isUtf8(body)) throw unreadable(label, 'not-utf8', message('not-utf8'));
-  const value = parseJson(body, mostValues);
-  if (value !== undefined) return value;
-  // A text that was cut off is not JSON, however many values it has.
-  if (endsLikeJson(body) && !isModestJson(body, mostValues)) {
-    throw unreadable(label, 'answer-too-large', message('too-many-values', { values: mostValues }));
-  }
-  throw unreadable(label, 'not-json', message('not-json', { bytes: body.length }));
+}
+
+/** A text that was cut off is not JSON, however many values it has. */
+function unparsed(body: Buffer, label: string, values: number, isCostly: () => boolean): MirrorError {
+  if (!endsLikeJson(body) || !isCostly())
+    return unreadable(label, 'not-json', message('not-json', { bytes: body.length }));
+  return unreadable(label, 'answer-too-large', message('too-many-values', { values }));
 }
 
 function endsLikeJson(body: Buffer): boolean {

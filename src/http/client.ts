@@ -87,8 +87,16 @@ export interface HttpClient {
   send(request: HttpRequest): Promise<HttpResponse>;
   /** Sends one request and leaves the body unread, under the limits of `send`. @throws as {@link HttpClient.send} */
   open(request: HttpRequest): Promise<HttpStream>;
-  /** Wraps the HTTP client as `fetch`, for libraries with a built-in client; `label` names their calls. */
-  asFetch(label: string, budget?: Budget, maxResponseBytes?: number): typeof fetch;
+  /**
+   * Wraps the HTTP client as `fetch`, for libraries with a built-in client; `label` names their calls.
+   * @param receive receives the answer; the library receives no body, which it would copy
+   */
+  asFetch(
+    label: string,
+    budget?: Budget,
+    maxResponseBytes?: number,
+    receive?: (answer: HttpResponse) => void,
+  ): typeof fetch;
 }
 
 /**
@@ -100,7 +108,8 @@ export function withBudget(httpClient: HttpClient, budget: Budget): HttpClient {
   return {
     send: (request) => httpClient.send({ budget: drawn, ...request }),
     open: (request) => httpClient.open({ budget: drawn, ...request }),
-    asFetch: (label, own, maxResponseBytes) => httpClient.asFetch(label, own ?? drawn, maxResponseBytes),
+    asFetch: (label, own, maxResponseBytes, receive) =>
+      httpClient.asFetch(label, own ?? drawn, maxResponseBytes, receive),
   };
 }
 
@@ -171,12 +180,16 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   return {
     send,
     open: (request) => observed(request, (sent) => openOnce(sent, options)),
-    asFetch: (label, budget, maxResponseBytes) =>
-      fetchThrough(send, {
-        label,
-        ...(budget === undefined ? {} : { budget }),
-        ...(maxResponseBytes === undefined ? {} : { maxResponseBytes }),
-      }),
+    asFetch: (label, budget, maxResponseBytes, receive) =>
+      fetchThrough(
+        send,
+        {
+          label,
+          ...(budget === undefined ? {} : { budget }),
+          ...(maxResponseBytes === undefined ? {} : { maxResponseBytes }),
+        },
+        receive,
+      ),
   };
 }
 
@@ -261,6 +274,7 @@ function joinedLater(head: Omit<HttpResponse, 'body'>, parts: readonly Uint8Arra
 function fetchThrough(
   send: HttpClient['send'],
   options: Pick<HttpRequest, 'label' | 'budget' | 'maxResponseBytes'>,
+  receive?: (answer: HttpResponse) => void,
 ): typeof fetch {
   return async (input, init) => {
     const request = new Request(input, init);
@@ -273,8 +287,9 @@ function fetchThrough(
       signal: request.signal,
       ...(body === undefined ? {} : { body }),
     });
+    receive?.(answer);
     // A library may parse the body itself.
-    if (!isModestJson(answer.body)) {
+    if (receive === undefined && !isModestJson(answer.body)) {
       throw answerTooLarge(
         message('about', {
           cause: message('too-many-values', { values: MOST_VALUES }),
@@ -282,7 +297,8 @@ function fetchThrough(
         }),
       );
     }
-    const bodyless = answer.status === 204 || answer.status === 304 || request.method === 'HEAD';
+    const bodyless =
+      receive !== undefined || answer.status === 204 || answer.status === 304 || request.method === 'HEAD';
     return new Response(bodyless ? null : (answer.body as Uint8Array<ArrayBuffer>), {
       status: answer.status,
       headers: withoutCoding(answer.headers),

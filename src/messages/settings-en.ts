@@ -146,6 +146,8 @@ export const SETTINGS_EN = {
   'mapping.property': 'enter the name that the CRM uses in its API, not the label',
   'mapping.value': 'set a string, a number, true or false',
   'mapping.longest': 'use at most {count:character|characters}',
+  'mapping.all-templates':
+    'use at most {count:character|characters} in all templates of the mapping together, or divide the properties between two targets',
   'mapping.kinds': 'use values of one type only',
   'mapping.one-source': 'set exactly one of from, first, template and value',
   'mapping.fixed-value': 'write the final value, without transforms and values',

@@ -150,6 +150,8 @@ export const SETTINGS_IT = {
   'mapping.property': 'indicare il nome che il CRM usa nella sua API, non l’etichetta',
   'mapping.value': 'impostare una stringa, un numero, true o false',
   'mapping.longest': 'usare al massimo {count:carattere|caratteri}',
+  'mapping.all-templates':
+    'usare al massimo {count:carattere|caratteri} in tutti i modelli della mappatura, o dividere le proprietà tra due destinazioni',
   'mapping.kinds': 'usare valori di un solo tipo',
   'mapping.one-source': 'impostare esattamente uno tra from, first, template e value',
   'mapping.fixed-value': 'scrivere il valore finale, senza transforms e values',

@@ -286,12 +286,27 @@ class Layouts {
   }
 }
 
-/** Returns the position after the string that begins at `from`. */
-export function afterText(text: Uint8Array, from: number): number {
-  const { length } = text;
+/** Returns the position after the string that begins at `from`, or after `length` without an end. */
+export function afterText(text: Uint8Array, from: number, length = text.length): number {
   let at = from + 1;
-  while (at < length && text[at] !== QUOTE) at += text[at] === BACKSLASH ? 2 : 1;
-  return at + 1;
+  for (;;) {
+    const most = Math.min(length, at + LONG_TEXT_BYTES);
+    while (at < most && text[at] !== QUOTE) at += text[at] === BACKSLASH ? 2 : 1;
+    if (at < most || at >= length) return at + 1;
+    const quote = nextQuote(text, at);
+    let slashes = quote;
+    while (slashes > at && text[slashes - 1] === BACKSLASH) slashes -= 1;
+    at = quote + 1;
+    if ((quote - slashes) % 2 === 0) return at;
+  }
+}
+
+/** Bytes of a string after which the native search is faster. */
+const LONG_TEXT_BYTES = 512;
+
+function nextQuote(text: Uint8Array, from: number): number {
+  const found = Buffer.from(text.buffer, text.byteOffset, text.length).indexOf(QUOTE, from);
+  return found === -1 ? text.length : found;
 }
 
 /** Returns the position of the first byte that is no white space. */

@@ -152,6 +152,9 @@ const constant = z.union([z.string(), z.number(), z.boolean()], { error: issueTe
 /** Longest template of a mapping, in characters; with its fields, far below the longest property of a CRM. */
 export const LONGEST_TEMPLATE = 1_000;
 
+/** Characters of all templates of a mapping: each record reads them all in one turn. A mapping of a hundred fields has a fifth. */
+export const MOST_TEMPLATE_CHARACTERS = 20_000;
+
 /** Parses a template; null if malformed. Its fields are checked with the stream. */
 export function parseTemplate(template: string): TextFormat | null {
   return parseTextFormat(template, (_name): _name is string => true);
@@ -235,6 +238,15 @@ const source = z
 /** Rule of a property: a field name, or a value description. */
 const rule = z.union([text.transform((from): z.output<typeof source> => ({ from, transforms: [] })), source]);
 
+/** Checks the templates before they are parsed. */
+function withModestTemplates(written: unknown, context: z.RefinementCtx): unknown {
+  const lengths = Object.values(written ?? {}).map((one) => String(Object(one).template ?? '').length);
+  if (lengths.reduce((sum, length) => sum + length, 0) <= MOST_TEMPLATE_CHARACTERS) return written;
+  const remedy = issueText(message('mapping.all-templates', { count: MOST_TEMPLATE_CHARACTERS }));
+  context.addIssue({ code: 'custom', message: remedy });
+  return z.NEVER;
+}
+
 /** Parsed rule of a property. */
 export type CrmRule = z.output<typeof source>;
 
@@ -267,8 +279,11 @@ export const crmSchema = z.strictObject({
     .enum(['keep', 'remove'])
     .default('keep')
     .describe('Handling of inactive patients: `keep` up to date, or `remove`.'),
-  mapping: mapOf(rule, property)
-    .refine((rules) => rules.size > 0, issueText(message('mapping.empty')))
+  mapping: z
+    .preprocess(
+      withModestTemplates,
+      mapOf(rule, property).refine((rules) => rules.size > 0, issueText(message('mapping.empty'))),
+    )
     .meta({ description: 'Source of each CRM property.', examples: [{ firstname: { from: 'firstName' } }] }),
   sensitive: mapOf(text, text)
     .prefault({})

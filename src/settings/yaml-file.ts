@@ -38,8 +38,8 @@ export type YamlRead = { file: YamlFile } | { faults: ConfigurationFault[] };
 export const FILE_LIMITS = {
   /** One file must not block all others; a file of a hundred targets has a tenth of this size. */
   bytes: 512 * 1_024,
-  /** Grammar tokens. Each can be a fault that takes the library two microseconds. A file of a hundred targets has 9,000. */
-  tokens: 50_000,
+  /** Grammar tokens. Each can take the library two microseconds. A file of a hundred targets has 9,000. */
+  tokens: 20_000,
   /** More aliases are treated as an attack on memory: each can stand for all previous content. */
   aliases: 100,
   /** Nesting: the library copies the path of each level. */

@@ -84,7 +84,9 @@ export const RUNS: Readonly<Record<string, Run>> = {
     const request = { label: 'x', method: 'GET', url, signal: NEVER };
     const templates = readJson(await http.send(request), 'x') as Record<string, string>;
     const rules = Object.entries(templates).map(([name, template]) => [name, { template }]);
-    const mapping = compileMapping(crmSchema.parse({ mapping: Object.fromEntries(rules) }), 'Europe/Rome');
+    const crm = crmSchema.safeParse({ mapping: Object.fromEntries(rules) });
+    if (!crm.success) return;
+    const mapping = compileMapping(crm.data, 'Europe/Rome');
     const patients = Array.from({ length: PATIENTS }, () => ofPatient());
     await inPieces(eachInPieces(patients, (patient) => mapping.map(patient)));
   },

@@ -32,9 +32,9 @@ const ATTACKS: Readonly<Record<string, readonly string[]>> = {
 /** Limits of work and numbers: nothing is parsed. */
 const WITHOUT_BYTES = ['Strings that are stored', 'Jobs of a tenant', 'Clients of the public port'];
 
-/** Servers of each attack. Mappings of 400 templates take seconds. */
+/** Servers of each attack. */
 const DRAWS: Readonly<Record<string, number>> = {
-  mappings: 2,
+  mappings: 8,
   'tenant files': 40,
   hubspot: 40,
   salesforce: 40,

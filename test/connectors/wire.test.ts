@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { bodyOf, guardWalk, isSuccess, walkPages } from '../../src/connectors/wire.ts';
+import { bodyOf, guardWalk, isSuccess, jsonOf, walkPages } from '../../src/connectors/wire.ts';
 
 const lost = () => new Error('lost');
 
@@ -15,14 +15,21 @@ test.each([
 describe('a body', () => {
   const answer = (status: number, text: string) => ({ status, headers: new Headers(), body: Buffer.from(text) });
 
-  test('is read as JSON, and is none with 204', () => {
-    expect(bodyOf(answer(200, '{"a":1}'), 'x')).toEqual({ a: 1 });
-    expect(bodyOf(answer(204, 'nonsense'), 'x')).toBeUndefined();
+  test('is read as JSON, and is none with 204', async () => {
+    expect(await bodyOf(answer(200, '{"a":1}'), 'x')).toEqual({ a: 1 });
+    expect(await bodyOf(answer(204, 'nonsense'), 'x')).toBeUndefined();
   });
 
-  test('that is unreadable is an error only with a success status', () => {
-    expect(() => bodyOf(answer(200, 'nonsense'), 'x')).toThrow();
-    expect(bodyOf(answer(500, '<html>'), 'x')).toBeUndefined();
+  test('that is unreadable is an error only with a success status', async () => {
+    await expect(bodyOf(answer(200, 'nonsense'), 'x')).rejects.toMatchObject({ code: 'not-json' });
+    expect(await bodyOf(answer(500, '<html>'), 'x')).toBeUndefined();
+  });
+
+  test('of a batch is undefined if it is unreadable or has too many values', async () => {
+    const values = (count: number) => Buffer.from(`[${'0,'.repeat(count)}0]`);
+    expect(await jsonOf(values(100_000))).toHaveLength(100_001);
+    expect(await jsonOf(values(700_000))).toBeUndefined();
+    expect(await jsonOf(Buffer.from('nonsense'))).toBeUndefined();
   });
 });
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { nextLink, parseLinks, readJson } from '../../src/http/answer.ts';
+import { nextLink, parseLinks, readJson, readLongJson } from '../../src/http/answer.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 
 function answer(body: string | Buffer, contentType = 'application/json') {
@@ -36,6 +36,24 @@ describe('readJson', () => {
     expect(error.message).toMatch(/^clinic\.agendas\.list: /);
     expect(error.cause).toBeUndefined();
     expect(error.message).not.toContain('Rossi');
+  });
+});
+
+describe('readLongJson', () => {
+  const rows = (count: number) => `{"value":[${'{"id":1},'.repeat(count)}{}]}`;
+
+  it('reads JSON of many pieces', async () => {
+    expect(await readLongJson(answer(rows(50_000)), 'x')).toEqual(JSON.parse(rows(50_000)));
+  });
+
+  it.each([
+    ['answer-too-large', rows(400_000)],
+    ['not-json', rows(50_000).slice(0, -1)],
+    ['not-json', `${rows(400_000)}"`],
+    ['not-json', `${rows(50_000)}}`],
+    ['empty-answer', ''],
+  ])('says %s', async (code, body) => {
+    await expect(readLongJson(answer(body), 'x')).rejects.toMatchObject({ code });
   });
 });
 

@@ -5,7 +5,13 @@ import { type AddressInfo, connect, createServer as createTcpServer, type Socket
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createCertificate } from '../../sandbox/kit/certificate.ts';
-import { type Budget, createHttpClient, type HttpRequest, withBudget } from '../../src/http/client.ts';
+import {
+  type Budget,
+  createHttpClient,
+  type HttpRequest,
+  type HttpResponse,
+  withBudget,
+} from '../../src/http/client.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { openBudgetShare } from '../../src/state/budget.ts';
 import { paced } from '../support/pace.ts';
@@ -306,6 +312,15 @@ describe('the HTTP client as fetch', () => {
     const { httpClient } = openClient();
     const answer = await httpClient.asFetch('x')(url);
     expect([answer.status, answer.body]).toEqual([status, null]);
+  });
+
+  test('keeps the answer for the caller, and gives the library its head only', async () => {
+    const text = `[${'0,'.repeat(700_000)}0]`;
+    const url = await serve((_, outgoing) => outgoing.writeHead(200, { 'x-a': 'b' }).end(text));
+    const kept: HttpResponse[] = [];
+    const answer = await openClient().httpClient.asFetch('x', undefined, 2_000_000, (one) => kept.push(one))(url);
+    expect([answer.status, answer.headers.get('x-a'), answer.body]).toEqual([200, 'b', null]);
+    expect(kept.map(({ body }) => body.toString())).toEqual([text]);
   });
 });
 

@@ -59,6 +59,25 @@ describe('the section for a CRM', () => {
     expect(faultsOf(tenantWithPart(lines)).map((fault) => fault.remedy)).toEqual([expect.stringContaining(remedy)]);
   });
 
+  test('has at most 20,000 characters in all templates, counted before they are parsed', () => {
+    const mapping = (templates: number, more: string) => {
+      const rules = Array.from(
+        { length: templates },
+        (_, at) => `  p${at}: { template: "{firstName}${'x'.repeat(989)}" }\n`,
+      );
+      return tenantWithPart(`mapping:\n${rules.join('')}  q: { template: "${more}" }`);
+    };
+    expect(faultsOf(mapping(19, `{email}${'x'.repeat(993)}`))).toEqual([]);
+    // A malformed template behind the limit is not read.
+    expect(faultsOf(mapping(20, '['))).toEqual([
+      expect.objectContaining({
+        path: 'targets.people.crm.mapping',
+        line: 7,
+        remedy: expect.stringContaining('at most 20000 characters in all templates'),
+      }),
+    ]);
+  });
+
   test('is described to editors: a rule is a text or a mapping with known keys', () => {
     const jsonSchema: unknown = z.toJSONSchema(crmSchema, { target: 'draft-7', io: 'input', unrepresentable: 'any' });
     expect(jsonSchema).toMatchObject({

@@ -1,14 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { calendar, type calendar_v3 } from 'googleapis/build/src/apis/calendar/index.js';
 import { isHtml } from '../../http/answer.ts';
-import type { HttpClient } from '../../http/client.ts';
+import type { HttpClient, HttpResponse } from '../../http/client.ts';
+import { inPieces } from '../../http/in-pieces.ts';
 import { retryAfterMs, serverNow } from '../../http/retry.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
-import { costOf, MOST_VALUES, parseJson, parseWithCost } from '../../model/json.ts';
+import { MOST_VALUES } from '../../model/json.ts';
+import { parseInPieces } from '../../model/json-pieces.ts';
+import type { Pieces } from '../../model/pieces.ts';
 import type { Clock, TimeWindow } from '../../model/time.ts';
 import type { Authorizer, SubscriptionRequest } from '../connector.ts';
 import { type BatchAnswer, createBatchSender, isRefusedWhole, type SendCalls } from '../flow.ts';
-import { bodyOf, type WireCall, type WireResponse } from '../wire.ts';
+import { bodyOf, jsonOf, type WireCall, type WireResponse } from '../wire.ts';
 import { errors } from './errors.ts';
 import {
   BATCH_SIZE,
@@ -63,22 +66,17 @@ interface WatchQuery extends SubscriptionRequest {
 /**
  * Creates Google's client on top of clinic-mirror's HTTP client, which replaces the retries, authorization and errors of Google's client.
  */
-export function createCalendarClient(
-  http: HttpClient,
-  clock: Clock,
-  rootUrl: string,
-  quotaUser: string | null,
-): CalendarClient {
+export function createCalendarClient(http: HttpClient, rootUrl: string, quotaUser: string | null): CalendarClient {
   const api = calendar({ version: 'v3', rootUrl: `${rootUrl}/`, params: quotaUser === null ? {} : { quotaUser } });
   const call = (label: string, { authorization, signal }: CallOptions, send: Send) =>
-    answerOf(label, clock, () =>
+    answerOf(label, (receive) =>
       send(api, {
         headers: { authorization },
         signal,
         retry: false,
         responseType: 'text',
         validateStatus: () => true,
-        fetchImplementation: http.asFetch(label, undefined, LARGEST_ANSWER_BYTES),
+        fetchImplementation: http.asFetch(label, undefined, LARGEST_ANSWER_BYTES, receive),
       }),
     );
   return {
@@ -110,7 +108,7 @@ interface Wire {
   validateStatus: () => true;
   fetchImplementation: typeof fetch;
 }
-type Send = (api: calendar_v3.Calendar, wire: Wire) => Promise<{ status: number; headers: object; data: unknown }>;
+type Send = (api: calendar_v3.Calendar, wire: Wire) => Promise<unknown>;
 
 function page(pageToken: string | null): { pageToken?: string } {
   return pageToken === null ? {} : { pageToken };
@@ -148,18 +146,16 @@ function rfc3339(at: number): string {
   return new Date(at).toISOString();
 }
 
-async function answerOf(label: string, clock: Clock, send: () => ReturnType<Send>): Promise<WireResponse> {
-  const answer = await send().catch((error: unknown) => {
+async function answerOf(
+  label: string,
+  send: (receive: (answer: HttpResponse) => void) => ReturnType<Send>,
+): Promise<WireResponse> {
+  const received = Promise.withResolvers<HttpResponse>();
+  await send(received.resolve).catch((error: unknown) => {
     throw clientError(error);
   });
-  const { status, data } = answer;
-  const headers = new Headers(Object.entries(answer.headers).map(([name, value]) => [name, String(value)]));
-  const text = typeof data === 'string' ? data : '';
-  return {
-    status,
-    body: bodyOf({ status, headers, body: Buffer.from(text) }, label),
-    retryAfterMs: retryAfterMs({ status, headers }, clock()),
-  };
+  const answer = await received.promise;
+  return { status: answer.status, body: await bodyOf(answer, label), retryAfterMs: answer.retryAfterMs };
 }
 
 /**
@@ -206,13 +202,18 @@ async function sendBatch(
     units: calls.reduce((units, { method }) => units + (method === 'PATCH' ? PATCH_UNITS : 1), 0),
     signal,
   });
-  const text = answer.body.toString('utf8');
   if (answer.status === 200) {
-    const parts = parseBatch(answer.headers.get('content-type'), text, serverNow(answer.headers) ?? clock());
+    const text = answer.body.toString('utf8');
+    const work = parseBatch(answer.headers.get('content-type'), text, serverNow(answer.headers) ?? clock());
+    const parts = await inPieces(work);
     if (parts === null) throw errors.make(isHtml(answer) ? 'html-answer' : 'unexpected-answer', { ambiguous: true });
     return { answers: calls.map((_, index) => parts.get(index) ?? null) };
   }
-  const whole: WireResponse = { status: answer.status, body: parseJson(text), retryAfterMs: answer.retryAfterMs };
+  const whole: WireResponse = {
+    status: answer.status,
+    body: await jsonOf(answer.body),
+    retryAfterMs: answer.retryAfterMs,
+  };
   if (isRefusedWhole(whole.status)) return { refused: whole };
   throw errors.of(whole);
 }
@@ -252,7 +253,11 @@ function buildCall(call: WireCall): string {
  * unreadable parts, further parts than calls in a batch, and parts above the limit of values, which all parts share.
  * @returns null if the response is not multipart
  */
-export function parseBatch(contentType: string | null, body: string, nowMs: number): Map<number, WireResponse> | null {
+export function* parseBatch(
+  contentType: string | null,
+  body: string,
+  nowMs: number,
+): Pieces<Map<number, WireResponse> | null> {
   const boundary = /^multipart\/mixed\s*;.*?boundary=(?:"([^"]+)"|([^\s;]+))/i.exec(contentType ?? '');
   if (boundary === null) return null;
   const answers = new Map<number, WireResponse>();
@@ -260,7 +265,8 @@ export function parseBatch(contentType: string | null, body: string, nowMs: numb
   const room = { values: MOST_VALUES };
   for (const part of body.split(delimiter, BATCH_SIZE + 1).slice(1)) {
     if (part.startsWith('--')) break;
-    const parsed = parsePart(part, nowMs, room);
+    yield;
+    const parsed = yield* parsePart(part, nowMs, room);
     if (parsed !== null) answers.set(parsed.index, parsed.answer);
   }
   return answers;
@@ -271,7 +277,7 @@ interface Room {
   values: number;
 }
 
-function parsePart(part: string, nowMs: number, room: Room): { index: number; answer: WireResponse } | null {
+function* parsePart(part: string, nowMs: number, room: Room): Pieces<{ index: number; answer: WireResponse } | null> {
   const outer = splitHead(part.replace(/^[ \t]*\r?\n/, ''));
   if (outer.head.length > LONGEST_HEAD) return null;
   const index = /^content-id:\s*<?response-(\d+)>?\s*$/im.exec(outer.head);
@@ -280,7 +286,7 @@ function parsePart(part: string, nowMs: number, room: Room): { index: number; an
   if (inner.head.length > LONGEST_HEAD) return null;
   const status = /^HTTP\/\d(?:\.\d)?\s+(\d{3})/i.exec(inner.head);
   if (status === null) return null;
-  const body = parseBody(inner.rest, room);
+  const body = yield* parseBody(inner.rest, room);
   if (body === CUT_SHORT) return null;
   const response = { status: Number(status[1]), headers: headersOf(inner.head) };
   return {
@@ -297,12 +303,13 @@ function splitHead(text: string): { head: string; rest: string } {
 
 const CUT_SHORT = Symbol('cut short');
 
-function parseBody(text: string, room: Room): unknown {
+function* parseBody(text: string, room: Room): Pieces<unknown> {
   const trimmed = Buffer.from(text.trim());
   if (trimmed.length === 0) return undefined;
-  const parsed = parseWithCost(trimmed, room.values);
-  room.values -= Math.min(room.values, parsed?.cost ?? costOf(trimmed, room.values));
-  return parsed?.value ?? (trimmed.toString('latin1', 0, 1) === '{' ? CUT_SHORT : undefined);
+  const parsed = yield* parseInPieces(trimmed, room.values);
+  room.values -= Math.min(room.values, parsed.cost);
+  if ('value' in parsed) return parsed.value;
+  return trimmed.toString('latin1', 0, 1) === '{' ? CUT_SHORT : undefined;
 }
 
 function headersOf(head: string): Headers {

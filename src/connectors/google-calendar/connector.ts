@@ -27,7 +27,7 @@ import { createGoogleSubscriptions } from './subscriptions.ts';
 export function openGoogleCalendar(context: ConnectorContext<GoogleCalendarSettings>): Connector {
   const { settings, ownerTag, owner = null, authorizer, http, clock } = context;
   const { rootUrl } = settings;
-  const client = createCalendarClient(http, clock, rootUrl, authorizer.quotaUser);
+  const client = createCalendarClient(http, rootUrl, authorizer.quotaUser);
   const batches = createBatchTransport({ http, authorizer, clock, rootUrl });
   const scopeOf = (calendarId: string) => ({ calendarId, ownerTag, quotaUser: authorizer.quotaUser });
   const call = (signal: AbortSignal, send: (options: CallOptions) => Promise<WireResponse>) =>

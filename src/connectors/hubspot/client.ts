@@ -53,7 +53,7 @@ export function createClient(options: ClientOptions, signal: AbortSignal): HubSp
       maxResponseBytes: LARGEST_ANSWER_BYTES,
       signal,
     });
-    return { status: answer.status, body: bodyOf(answer, label), retryAfterMs: answer.retryAfterMs };
+    return { status: answer.status, body: await bodyOf(answer, label), retryAfterMs: answer.retryAfterMs };
   };
   const send = (call: HubSpotCall) =>
     withLogin({ authorizer, loginRefused: errorOf }, signal, (authorization) => sendOnce(call, authorization));

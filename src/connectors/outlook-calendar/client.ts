@@ -9,19 +9,17 @@ import { isHtml } from '../../http/answer.ts';
 import type { HttpClient, HttpResponse } from '../../http/client.ts';
 import { retryAfterMs, serverNow } from '../../http/retry.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
-import { parseJson } from '../../model/json.ts';
 import type { Clock } from '../../model/time.ts';
 import type { Authorizer } from '../connector.ts';
 import { type BatchAnswer, createBatchSender, isRefusedWhole, type SendCalls } from '../flow.ts';
 import type { Mutex } from '../shared-state.ts';
-import { bodyOf, type WireCall, type WireResponse } from '../wire.ts';
+import { bodyOf, jsonOf, readEach, type WireCall, type WireResponse } from '../wire.ts';
 import { bodyOrChallenge, errors } from './errors.ts';
 import { API_VERSION, BATCH_SIZE, CROWDED_FOR_MS, LARGEST_ANSWER_BYTES, PREFER } from './limits.ts';
 import { batchAnswerSchema, batchPartSchema } from './schemas.ts';
 
 interface GraphClientOptions {
   http: HttpClient;
-  clock: Clock;
   rootUrl: string;
 }
 
@@ -41,9 +39,11 @@ type SendCall = (label: string, call: GraphCall, authorization: string, signal: 
  * Creates Microsoft's client on top of clinic-mirror's HTTP client, which replaces the authorization, retries and errors of Microsoft's
  * client.
  */
-export function createGraphClient({ http, clock, rootUrl }: GraphClientOptions): SendCall {
+export function createGraphClient({ http, rootUrl }: GraphClientOptions): SendCall {
   return async (label, call, authorization, signal) => {
-    const httpClient = new HttpClientMiddleware(http.asFetch(label, undefined, LARGEST_ANSWER_BYTES));
+    const received = Promise.withResolvers<HttpResponse>();
+    const send = http.asFetch(label, undefined, LARGEST_ANSWER_BYTES, received.resolve);
+    const httpClient = new HttpClientMiddleware(send);
     const client = Client.initWithMiddleware({ middleware: httpClient, baseUrl: rootUrl, defaultVersion: API_VERSION });
     const headers = {
       Authorization: authorization,
@@ -52,8 +52,8 @@ export function createGraphClient({ http, clock, rootUrl }: GraphClientOptions):
     };
     const request = client.api(call.path).headers(headers).option('signal', signal).responseType(ResponseType.RAW);
     try {
-      const response: Response = await SEND[call.method](request, call.body);
-      return await answerOf(label, response, clock);
+      await SEND[call.method](request, call.body);
+      return await answerOf(label, await received.promise);
     } catch (error) {
       throw (
         httpClient.failure ??
@@ -91,14 +91,10 @@ class HttpClientMiddleware implements Middleware {
   }
 }
 
-async function answerOf(label: string, response: Response, clock: Clock): Promise<WireResponse> {
-  const { status, headers } = response;
-  const body = Buffer.from(await response.arrayBuffer());
-  return {
-    status,
-    body: bodyOrChallenge(status, headers, undefined) ?? bodyOf({ status, headers, body }, label),
-    retryAfterMs: retryAfterMs(response, clock()),
-  };
+async function answerOf(label: string, response: HttpResponse): Promise<WireResponse> {
+  const { status, headers, retryAfterMs: waitMs } = response;
+  const body = bodyOrChallenge(status, headers, undefined) ?? (await bodyOf(response, label));
+  return { status, body, retryAfterMs: waitMs };
 }
 
 interface BatchTransportOptions {
@@ -144,14 +140,11 @@ async function sendBatch(
   };
   const { answer, sentAt } = await turns.run(() => timed(() => http.send(request), clock), signal);
   if (answer.status === 200) {
-    return {
-      answers: readParts(answer, calls.length, serverNow(answer.headers) ?? clock()).map((part) =>
-        part === null ? null : { ...part, sentAt },
-      ),
-    };
+    const parts = await readParts(answer, calls.length, serverNow(answer.headers) ?? clock());
+    return { answers: parts.map((part) => (part === null ? null : { ...part, sentAt })) };
   }
   const { status, headers } = answer;
-  const body = bodyOrChallenge(status, headers, parseJson(answer.body));
+  const body = bodyOrChallenge(status, headers, await jsonOf(answer.body));
   const whole = { status, body, retryAfterMs: answer.retryAfterMs };
   if (isRefusedWhole(whole.status)) return { refused: whole };
   throw errors.of(whole);
@@ -176,15 +169,14 @@ function toPart({ method, path, ifMatch, body }: WireCall, index: number): objec
 }
 
 /** Returns the parts of a batch response by the index of their call, since Graph may reorder parts. Absent or unreadable parts are null. */
-function readParts(answer: HttpResponse, count: number, nowMs: number): (WireResponse | null)[] {
-  const batch = batchAnswerSchema.safeParse(parseJson(answer.body));
+async function readParts(answer: HttpResponse, count: number, nowMs: number): Promise<(WireResponse | null)[]> {
+  const batch = batchAnswerSchema.safeParse(await jsonOf(answer.body));
   if (!batch.success) throw errors.make(isHtml(answer) ? 'html-answer' : 'unexpected-answer', { ambiguous: true });
   const parts = new Map<string, WireResponse>();
-  for (const response of batch.data.responses) {
-    const part = batchPartSchema.safeParse(response);
-    if (!part.success) continue;
-    const { id, status, body } = part.data;
-    const headers = toHeaders(part.data.headers ?? {});
+  const read = await readEach(batch.data.responses, (response) => batchPartSchema.safeParse(response).data ?? null);
+  for (const part of read) {
+    const { id, status, body } = part;
+    const headers = toHeaders(part.headers ?? {});
     parts.set(id, {
       status,
       body: bodyOrChallenge(status, headers, body),

@@ -35,7 +35,7 @@ export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSet
   const refusedZones = new Set<string>();
   // Outlook processes four requests of a mailbox at once, which one batch already uses. Only the connection shows which mailbox `me` means.
   const turns = shared.of(Mutex, mailbox === 'me' ? authorizer : `${rootUrl} ${mailbox.toLowerCase()}`);
-  const sendCall = createGraphClient({ http, clock, rootUrl });
+  const sendCall = createGraphClient({ http, rootUrl });
   const batches = createBatchTransport({ http, authorizer, clock, rootUrl, turns });
   const scopeOf = (calendarId: string): FlowScope => ({
     mailboxPath: mailboxPath(mailbox),

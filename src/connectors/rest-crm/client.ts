@@ -92,7 +92,7 @@ export function createCrmClient({ http, authorizer, settings, codes }: CrmClient
         signal,
       });
     const answerWith = async (login: string) =>
-      toAnswer(label, call, await sendWith(login), { described: description.errors, codes });
+      await toAnswer(label, call, await sendWith(login), { described: description.errors, codes });
     const login = await authorizer.header(signal);
     try {
       return await answerWith(login);
@@ -142,18 +142,18 @@ function withScheme(login: string, { headerName }: Authorizer, scheme: string | 
   return `${scheme} ${login.slice(login.indexOf(' ') + 1)}`;
 }
 
-function toAnswer(
+async function toAnswer(
   label: string,
   call: CrmCall,
   response: HttpResponse,
   { described, codes }: { described: RestCrmSettings['description']['errors']; codes: ReadonlySet<string> },
-): CrmAnswer {
+): Promise<CrmAnswer> {
   const { status, retryAfterMs, headers } = response;
   const isOk = status >= 200 && status < 300;
   const answer: CrmAnswer = {
     status,
     retryAfterMs,
-    body: isOk && response.body.length === 0 ? undefined : bodyOf(response, label, MOST_UNSPLIT_VALUES),
+    body: isOk && response.body.length === 0 ? undefined : await bodyOf(response, label, MOST_UNSPLIT_VALUES),
     // An HTML page comes from a proxy and shows nothing about the CRM's data.
     isNothing: status === 204 || (call.nothing.includes(status) && !isHtml(response)),
     nextLink: nextLink(headers.get('link')),

@@ -1,12 +1,11 @@
 import { isHtml } from '../../http/answer.ts';
 import type { HttpResponse } from '../../http/client.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
-import { parseJson } from '../../model/json.ts';
 import type { Instant } from '../../model/time.ts';
 import type { ConnectorContext } from '../connector.ts';
 import { parsedBy } from '../errors.ts';
 import { Mutex } from '../shared-state.ts';
-import type { WireResponse } from '../wire.ts';
+import { jsonOf, readEach, type WireResponse } from '../wire.ts';
 import { errors, wholeRefusalOf } from './errors.ts';
 import { ADDRESS_RENEWAL_MS, API_LIMIT_PAUSE_MS, LARGEST_ANSWER_BYTES, USED_UP_SHARE } from './limits.ts';
 import { compositeSchema, partSchema, type SalesforceSettings } from './schemas.ts';
@@ -66,7 +65,7 @@ export function createOrgClient(context: ClientContext): OrgClient {
     }, signal);
   };
   const answerTo = async (call: OrgCall) => {
-    const answer = toAnswer(await responseTo(call));
+    const answer = await toAnswer(await responseTo(call));
     // Reads the usage for the current URL, since the org may have moved.
     if (answer.status !== 200) throw wholeRefusalOf(answer, shared.of(Org, addressOf(context)).isUsedUp(clock()));
     return answer;
@@ -98,7 +97,7 @@ export function createOrgClient(context: ClientContext): OrgClient {
         })),
       };
       const answer = await answerTo({ label, method: 'POST', path: pathOf('/composite'), body });
-      return toParts(answer.body, parts.length);
+      return await toParts(answer.body, parts.length);
     },
   };
 }
@@ -174,22 +173,20 @@ async function sendOnce(
 }
 
 /** An unreadable body is an error only for a success; for a refusal, the status is enough. */
-function toAnswer(response: HttpResponse): WireResponse {
+async function toAnswer(response: HttpResponse): Promise<WireResponse> {
   const { status, retryAfterMs } = response;
-  const body = parseJson(response.body);
+  const body = await jsonOf(response.body);
   if (status === 200 && body === undefined)
     throw errors.make(isHtml(response) ? 'html-answer' : 'unexpected-answer', { ambiguous: true });
   return { status, body, retryAfterMs };
 }
 
 /** Returns the parts by the names in the request. */
-function toParts(body: unknown, count: number): (WireResponse | null)[] {
+async function toParts(body: unknown, count: number): Promise<(WireResponse | null)[]> {
   const { compositeResponse } = parsedBy(errors, compositeSchema, body, { ambiguous: true });
   const parts = new Map<string, WireResponse>();
-  for (const each of compositeResponse) {
-    const part = partSchema.safeParse(each);
-    if (!part.success) continue;
-    const { referenceId, httpStatusCode, body: content } = part.data;
+  const read = await readEach(compositeResponse, (each) => partSchema.safeParse(each).data ?? null);
+  for (const { referenceId, httpStatusCode, body: content } of read) {
     parts.set(referenceId, { status: httpStatusCode, body: content, retryAfterMs: null });
   }
   return Array.from({ length: count }, (_, index) => parts.get(`part${index}`) ?? null);

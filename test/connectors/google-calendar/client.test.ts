@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { buildBatch, parseBatch } from '../../../src/connectors/google-calendar/client.ts';
+import { atOnce } from '../../../src/model/pieces.ts';
 
 const NOW = Date.parse('2027-01-01T00:00:00Z');
 const TYPE = 'multipart/mixed; boundary=batch_x';
@@ -9,8 +10,12 @@ function part(id: string, inner: string): string {
   return `--batch_x\r\nContent-Type: application/http\r\nContent-ID: <response-${id}>\r\n\r\n${inner}\r\n`;
 }
 
+function readBatch(...batch: Parameters<typeof parseBatch>) {
+  return atOnce(parseBatch(...batch));
+}
+
 function parse(...parts: string[]) {
-  return parseBatch(TYPE, `${parts.join('')}--batch_x--\r\n`, NOW);
+  return readBatch(TYPE, `${parts.join('')}--batch_x--\r\n`, NOW);
 }
 
 describe('a batch request', () => {
@@ -73,7 +78,7 @@ describe('a batch answer', () => {
 
   test('is read with bare line feeds, a quoted boundary and other letters in header names', () => {
     const body = '--b x\ncontent-type: application/http\ncontent-id: response-0\n\nHTTP/2 200\n\n{}\n--b x--';
-    expect(parseBatch('Multipart/Mixed; charset=UTF-8; boundary="b x"', body, NOW)?.get(0)?.body).toEqual({});
+    expect(readBatch('Multipart/Mixed; charset=UTF-8; boundary="b x"', body, NOW)?.get(0)?.body).toEqual({});
   });
 
   test("has each part's own Retry-After", () => {
@@ -96,7 +101,7 @@ describe('a batch answer', () => {
 
   test('lacks a last part whose end is missing', () => {
     const whole = part('0', 'HTTP/1.1 200 OK\r\n\r\n{"id":"a"}') + part('1', 'HTTP/1.1 200 OK\r\n\r\n{"id":"b"}');
-    const answers = parseBatch(TYPE, whole.slice(0, -8), NOW);
+    const answers = readBatch(TYPE, whole.slice(0, -8), NOW);
     expect([...(answers?.keys() ?? [])]).toEqual([0]);
   });
 
@@ -117,8 +122,8 @@ describe('a batch answer', () => {
   });
 
   test('is none when it is no multipart', () => {
-    expect(parseBatch('text/html', '<html></html>', NOW)).toBeNull();
-    expect(parseBatch(null, '', NOW)).toBeNull();
-    expect(parseBatch('multipart/mixed', '', NOW)).toBeNull();
+    expect(readBatch('text/html', '<html></html>', NOW)).toBeNull();
+    expect(readBatch(null, '', NOW)).toBeNull();
+    expect(readBatch('multipart/mixed', '', NOW)).toBeNull();
   });
 });

@@ -226,8 +226,8 @@ const multipart: Parser = {
     ['[', ']'],
   ],
   read(input) {
-    parseBatch('multipart/mixed; boundary=b', input.toString(), NOW);
-    parseBatch(headersWith(['content-type'], input).get('content-type'), BATCH, NOW);
+    atOnce(parseBatch('multipart/mixed; boundary=b', input.toString(), NOW));
+    atOnce(parseBatch(headersWith(['content-type'], input).get('content-type'), BATCH, NOW));
   },
 };
 
