@@ -39,13 +39,13 @@ export async function recordAdditions(
 }
 
 /** Removes the additions that acknowledged writes took over. */
-export async function settleAdditions(
+export async function removeAdditions(
   { recentEvents }: Pick<OpenTenant, 'recentEvents'>,
   target: string,
   { outcomes, sent }: { outcomes: readonly Outcome<Item>[]; sent: Sent },
 ): Promise<void> {
   for (const { recordId, result } of outcomes) {
     const replaces = result === 'written' ? sent.get(recordId)?.entry.replaces : undefined;
-    if (replaces !== undefined) await recentEvents.settle(target, replaces);
+    if (replaces !== undefined) await recentEvents.remove(target, replaces);
   }
 }

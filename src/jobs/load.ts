@@ -298,8 +298,6 @@ type Seen = Pick<CycleInput, 'byAgenda' | 'confirmations' | 'isUncertain' | 'isF
 export type Stores = Pick<OpenTenant, 'clock' | 'configuration' | 'configVersion' | 'holds' | 'journal' | 'links'> &
   Pick<OpenTenant, 'outbox' | 'recentEvents' | 'targetStore' | 'targets'>;
 
-const NO_EVENTS: TargetInput['recent'] = new Map();
-
 /** Reads the last values of a plan's input. Later decisions apply in the next cycle. */
 export async function inputOf(tenant: Stores, prepared: readonly PreparedInput[], seen: Seen): Promise<CycleInput> {
   const { configuration, targetStore } = tenant;
@@ -310,7 +308,7 @@ export async function inputOf(tenant: Stores, prepared: readonly PreparedInput[]
   const targets: TargetInput[] = [];
   for (const one of prepared) {
     const { id } = one.target;
-    const recentEvents = one.target.crm === null ? tenant.recentEvents.read(id, now) : NO_EVENTS;
+    const recentEvents = one.target.crm === null ? tenant.recentEvents.read(id, now) : new Map();
     const [{ firstRunApprovedAt, comparableUnder, refusedThere, ...record }, gone, restorations, recent] =
       await Promise.all([
         targetStore.read(id),

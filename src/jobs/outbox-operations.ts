@@ -256,6 +256,31 @@ export async function restsOfContacts(
   return new Map(refused.map(({ recordId, dueAt }) => [contacts.identity.key(recordId, 0), dueAt]));
 }
 
+/** Returns the key of the contact of an entry's object. */
+export function contactOf({ item }: OutboxEntry): string {
+  return item !== null && 'contactKey' in item ? (item.contactKey ?? '') : '';
+}
+
+/**
+ * Entries that failed because of a host outage wait for its end.
+ * @returns one of them with its longest delay; null: each has its own delay
+ */
+export async function waitForHost(
+  { id, outages, targetStore }: Pick<OpenTenant, 'id' | 'outages' | 'targetStore'>,
+  target: OpenTarget,
+  outcomes: readonly Outcome<Item>[],
+): Promise<{ recordId: string; longestMs: number } | null> {
+  for (const outcome of outcomes) {
+    if (outcome.result !== 'failed') continue;
+    const outage = outages.causeOf(outcome.error);
+    if (outage === null) continue;
+    await targetStore.write(target.id, { outage });
+    const longestMs = await outages.wait(outage, { tenant: id, target: target.id }, outcome.error);
+    return longestMs === null ? null : { recordId: outcome.recordId, longestMs };
+  }
+  return null;
+}
+
 /** Restarts entries that wait for contacts, after contacts were created. */
 export async function wakeBelonging(
   { clock, outbox, targets }: Pick<OpenTenant, 'clock' | 'outbox' | 'targets'>,

@@ -8,12 +8,13 @@ import { SECOND_MS } from '../model/time.ts';
 import type { OutboxEntry, OutboxSettlement } from '../state/formats.ts';
 import type { Lease } from '../state/leases.ts';
 import type { StoredTarget } from '../state/targets.ts';
-import { recordAdditions, settleAdditions, withAdditions } from './additions.ts';
+import { recordAdditions, removeAdditions, withAdditions } from './additions.ts';
 import { laneLease, openCalendar, recordFailure, recordIfRecovered, recordUnlocated } from './lanes.ts';
 import { lookForLate, recordUnanswered } from './late-writes.ts';
 import { approvedUnplanned, differsByHand } from './open-states.ts';
 import {
   CONTACT_MISSING,
+  contactOf,
   countErasures,
   logDeletions,
   operationFor,
@@ -21,6 +22,7 @@ import {
   restsUntil,
   settlementOf,
   unanswered,
+  waitForHost,
   wakeBelonging,
 } from './outbox-operations.ts';
 import { awaitFirstWrite, type FirstWrite, readBackFirst } from './read-back.ts';
@@ -355,36 +357,11 @@ async function resolveOutcomes(
   }
   await recordAdditions(tenant, target.id, { outcomes, sent }, now);
   await tenant.outbox.complete(target.id, settlements, { now, lease, recordTakenOut: tracksRemovals });
-  await settleAdditions(tenant, target.id, { outcomes, sent });
+  await removeAdditions(tenant, target.id, { outcomes, sent });
   await tenant.targetStore.count(target.id, counts);
   for (const [name, count] of Object.entries(counts)) written[name as keyof typeof counts] += count;
   written.failed += outcomes.filter(({ result }) => result === 'failed').length;
   logDeletions(tenant, target, outcomes, sent);
-}
-
-/** Returns the key of the contact of an entry's object. */
-function contactOf({ item }: OutboxEntry): string {
-  return item !== null && 'contactKey' in item ? (item.contactKey ?? '') : '';
-}
-
-/**
- * Entries that failed because of a host outage wait for its end.
- * @returns one of them with its longest delay; null: each has its own delay
- */
-async function waitForHost(
-  { id, outages, targetStore }: Pick<OpenTenant, 'id' | 'outages' | 'targetStore'>,
-  target: OpenTarget,
-  outcomes: readonly Outcome<Item>[],
-): Promise<{ recordId: string; longestMs: number } | null> {
-  for (const outcome of outcomes) {
-    if (outcome.result !== 'failed') continue;
-    const outage = outages.causeOf(outcome.error);
-    if (outage === null) continue;
-    await targetStore.write(target.id, { outage });
-    const longestMs = await outages.wait(outage, { tenant: id, target: target.id }, outcome.error);
-    return longestMs === null ? null : { recordId: outcome.recordId, longestMs };
-  }
-  return null;
 }
 
 /**

@@ -29,8 +29,8 @@ export interface RecentEvents {
   recordCreated(target: string, recordIds: readonly string[], now: Instant): Promise<void>;
   /** Records a removed event before its removal is acknowledged. */
   recordRemoved(target: string, recordId: string, removed: Removed, now: Instant): Promise<void>;
-  /** Records that another event took over what users had added. */
-  settle(target: string, recordId: string): Promise<void>;
+  /** Removes a record's removed event: another one took over what users had added. */
+  remove(target: string, recordId: string): Promise<void>;
   /** Removes all events of a target, because a patient is forgotten. @returns the number of removed texts of users */
   erase(target: string): Promise<number>;
 }
@@ -64,7 +64,7 @@ export function createRecentEvents(redis: RedisClient, tenant: string, sealer: S
       if (removed.additions.length > LONGEST_ADDITIONS) return;
       await change(target, now, (table) => table.set(recordId, { at: now, removed }));
     },
-    settle: async (target, recordId) => void (await tableOf(target).remove([recordId])),
+    remove: async (target, recordId) => void (await tableOf(target).remove([recordId])),
     async erase(target) {
       const table = tableOf(target);
       const texts = [...(await table.all()).values()].filter(({ removed }) => removed !== undefined);

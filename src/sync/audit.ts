@@ -4,7 +4,7 @@ import { eachInPieces, type Pieces } from '../model/pieces.ts';
 import type { PendingChange } from '../model/plan.ts';
 import { hasPassed, type TimeWindow } from '../model/time.ts';
 import { eachLink, isPossiblyForeign, namesOf } from './adopt.ts';
-import { isSameContent, type TargetIdentity } from './identity.ts';
+import { isSameContent, type TargetIdentity, withSubjectOf } from './identity.ts';
 
 /** Result of reading a target's objects. */
 export interface TargetReading {
@@ -136,7 +136,8 @@ export function currentLinkOf(link: Link, asFound: Link): Link {
     ...(revision === 0 ? {} : { revision }),
   };
   // Store the new fingerprint: a fingerprint of an older version has fewer details.
-  if (isSameContent(fingerprint, link.fingerprint)) return { ...seen, fingerprint };
+  if (isSameContent(fingerprint, link.fingerprint))
+    return { ...seen, fingerprint: withSubjectOf(fingerprint, link.fingerprint) };
   if (link.storedFingerprint !== undefined && isSameContent(fingerprint, link.storedFingerprint))
     return { ...seen, storedFingerprint: fingerprint };
   const isUntouched = link.drift === null && isSameVersion(link.versionTag, versionTag);
@@ -174,7 +175,8 @@ function isOtherWrite(link: Link, { revision }: Link): boolean {
 function asWrittenOtherwise({ storedFingerprint: _, ...link }: Link, asFound: Link): Link {
   const { fingerprint, startAt, endAt, versionTag, idAttempt, remoteId } = asFound;
   const revision = Math.max(link.revision ?? 0, asFound.revision ?? 0);
-  return { ...link, fingerprint, startAt, endAt, versionTag, idAttempt, remoteId, drift: null, revision };
+  const content = withSubjectOf(fingerprint, link.fingerprint);
+  return { ...link, fingerprint: content, startAt, endAt, versionTag, idAttempt, remoteId, drift: null, revision };
 }
 
 /** Returns a link for a deleted object. */

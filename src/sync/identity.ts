@@ -234,6 +234,12 @@ function contentIn(fingerprint: string): string {
   return end === -1 ? fingerprint : fingerprint.slice(0, end);
 }
 
+/** Returns a fingerprint of a found object with the subject of the same record's earlier fingerprint: an object does not show its patient. */
+export function withSubjectOf(found: string, earlier: string): string {
+  const end = earlier.indexOf(SUBJECT);
+  return found === '' || end === -1 ? found : contentIn(found) + earlier.slice(end);
+}
+
 function partsOf(fingerprint: string): FingerprintParts {
   const [whole = '', hints] = contentIn(fingerprint).split('.');
   if (hints !== undefined) return { whole, hints, hintLength: HINT_LENGTH };

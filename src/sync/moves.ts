@@ -30,10 +30,10 @@ export function replacedBy(
   if (rescheduleWithinMs === 0 || changes.every(({ removed }) => removed === undefined)) return replaced;
   const isWritten = ({ recordId, appointment }: Change) =>
     appointment !== undefined && state.links.has(recordId) && !state.pending.has(recordId);
-  const isNear = (one: Instant, other: Instant) => Math.abs(one - other) <= rescheduleWithinMs;
-  const areNear = (from: Change, to: Change) => {
+  const isWithin = (one: Instant, other: Instant) => Math.abs(one - other) <= rescheduleWithinMs;
+  const areTogether = (from: Change, to: Change) => {
     const [changedAt, foundAt] = [from.appointment?.updatedAt ?? null, to.appointment?.updatedAt ?? null];
-    return isNear(from.at, to.at) || (changedAt !== null && foundAt !== null && isNear(changedAt, foundAt));
+    return isWithin(from.at, to.at) || (changedAt !== null && foundAt !== null && isWithin(changedAt, foundAt));
   };
   /** Keyed hash of the patient, or null if unknown. */
   const patientOf = ({ appointment }: Change) =>
@@ -51,7 +51,7 @@ export function replacedBy(
         isWritten(to) &&
         !replaced.has(to.recordId) &&
         patientOf(to) === patient &&
-        areNear(from, to),
+        areTogether(from, to),
     );
     const [best] = candidates.toSorted((one, other) => unlikeness(from, one) - unlikeness(from, other));
     if (best !== undefined) replaced.set(best.recordId, from.recordId);

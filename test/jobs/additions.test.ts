@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { eraseRecords } from '../../src/features/forget/erase.ts';
 import { findRecords } from '../../src/features/forget/records.ts';
+import { auditTarget } from '../../src/jobs/audit.ts';
 import type { Appointment } from '../../src/model/records.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
@@ -42,6 +43,7 @@ async function noted(more: { reschedule?: number; firstOf?: Partial<Appointment>
     return model.objects().find((object) => object.key === key);
   };
   eventOf('from')!.additions = [NOTE];
+  await auditTarget(tenant, targetOf(tenant), NEVER);
   /** Every note, by the record of its event. */
   const notes = () =>
     Object.fromEntries(

@@ -174,7 +174,9 @@ describe('a daemon of a newer version', () => {
     expect(model.calls.operations).toBe(written);
 
     expect(await auditTarget(tenant, target, NEVER)).toMatchObject({ edited: 0, fields: {} });
-    expect([...(await tenant.links.read(target.id)).values()]).toEqual(links);
+    // The subject follows with the next write.
+    const bare = links.map((link) => ({ ...link, fingerprint: link.fingerprint.replace(/~.*/, '') }));
+    expect([...(await tenant.links.read(target.id)).values()]).toEqual(bare);
     clinic.appointments.set('0', appointmentOf('0', { inHours: 30 }));
     await cycle(tenant);
     expect(model.calls.operations).toBe(written + 1);

@@ -408,7 +408,17 @@ test('every key is classified: deleted with its target, connection or tenant, or
   const all = made.map((key) => (typeof key === 'string' ? key : String(Object.values(key as object)[0])));
   const kindsOf = (part: string | null | undefined) =>
     [...new Set(all.filter((key) => ownerOfKey(key)?.part === part).map(kindOf))].sort();
-  const forTargets = ['target', 'links', 'drifted', 'unseen', 'unanswered', 'taken-out', 'outbox', 'outbox-due'];
+  const forTargets = [
+    'target',
+    'links',
+    'drifted',
+    'unseen',
+    'unanswered',
+    'taken-out',
+    'outbox',
+    'outbox-due',
+    'recent-events',
+  ];
   forTargets.push('outbox-failing', 'restorations', 'pins', 'feed', 'feed-access');
   const staying = ['tombstones', 'receipts', 'opt-outs', 'opt-in', 'protection', 'lease', 'lease-waiting'];
   expect(kindsOf('target/b')).toEqual(forTargets.sort());

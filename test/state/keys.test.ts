@@ -12,6 +12,7 @@ import {
 import { createTenantFeeds } from '../../src/state/feeds.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createClinicTenantStore, createLoginLinks, createLoginStore } from '../../src/state/logins.ts';
+import { createRecentEvents } from '../../src/state/recent-events.ts';
 import { createProofSealer } from '../../src/state/sealing.ts';
 import { createApprovalStore, createStoredDocuments } from '../../src/state/stored-documents.ts';
 import { person } from '../control/acting.ts';
@@ -54,6 +55,11 @@ const MAKERS: Readonly<Record<string, Make>> = {
   },
   loginLinks: makeLoginLink,
   loginLink: makeLoginLink,
+  async recentEvents(connection) {
+    const events = createRecentEvents(connection, TENANT, sealer);
+    await events.recordRemoved('doctor', '1', { additions: 'note', fingerprint: 'f' }, NOW);
+    return () => events.additionsOf('doctor', '1');
+  },
   async feed(connection) {
     const shelf = createTenantFeeds(connection, TENANT, sealer, IDENTITY_KEY).feedStore('doctor');
     await shelf.put('e1', { revision: 1, text: 'BEGIN:VEVENT' } as never);

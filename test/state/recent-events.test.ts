@@ -13,7 +13,7 @@ function open() {
   return createRecentEvents(redis.connect(), 'studio-rossi', sealer);
 }
 
-test('created and removed events are read until they are settled or expire', async () => {
+test('created and removed events are read until they are removed or expire', async () => {
   const events = open();
   await events.recordCreated('doctor', ['1', '2'], NOW);
   await events.recordRemoved('doctor', '3', REMOVED, NOW + MINUTE_MS);
@@ -29,7 +29,7 @@ test('created and removed events are read until they are settled or expire', asy
   expect([...(await events.read('doctor', NOW + 3 * HOUR_MS))]).toEqual([['3', removed]]);
   expect((await events.read('doctor', NOW + DAY_MS + HOUR_MS)).size).toBe(0);
   expect((await events.read('nurse', NOW)).size).toBe(0);
-  await events.settle('doctor', '3');
+  await events.remove('doctor', '3');
   expect((await events.read('doctor', NOW + 3 * HOUR_MS)).size).toBe(0);
 });
 

@@ -72,7 +72,7 @@ export const items: fc.Arbitrary<CalendarItem> = fc.record({
 
 /** Returns the version 0.1.0 form of a current fingerprint: a longer total hash, and one character per field. */
 export function asOfFirstVersion(fingerprint: string): string {
-  const [whole = '', hints = ''] = fingerprint.split('.');
+  const [whole = '', hints = ''] = fingerprint.replace(/~.*/, '').split('.');
   return `${whole}${'-'.repeat(10)}${hints.replace(/(.)../g, '$1')}`;
 }
 

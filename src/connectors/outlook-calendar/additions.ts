@@ -1,9 +1,14 @@
-import { withTheirs } from '../event-content.ts';
-import type { OwnEvent, Touched } from './from-model.ts';
+import { type DescriptionParts, type PresetsThere, withTheirs } from '../event-content.ts';
 import { additionsSchema } from './schemas.ts';
 
 /** Parts of an event that users may have added to. */
-type WithAdditions = Pick<OwnEvent, 'descriptionParts' | 'presets' | 'categories' | 'theirReminder'>;
+interface WithAdditions {
+  descriptionParts: DescriptionParts;
+  presets: PresetsThere;
+  categories: readonly string[];
+  /** Minutes before the start of a reminder that a user set; null for none. */
+  theirReminder: number | null;
+}
 
 /** Whether users set fields of an event other than its description. */
 export function hasAdditions(event: Omit<WithAdditions, 'descriptionParts'>): boolean {
@@ -31,7 +36,7 @@ export function additionsTextOf(event: WithAdditions): string | undefined {
  * @returns the event, with all categories and the reminder for the PATCH: an own category joins the categories, and the reminder replaces
  * an own one
  */
-export function withAdditionsOf<Event extends Touched>(event: Event, text: string | undefined) {
+export function withAdditionsOf<Event extends WithAdditions>(event: Event, text: string | undefined) {
   if (text === undefined) return { event, categories: {}, reminder: {} };
   const { description, categories, reminderMinutesBeforeStart } = additionsSchema.parse(JSON.parse(text));
   const all = [...new Set([...event.categories, ...categories])];

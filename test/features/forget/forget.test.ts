@@ -77,9 +77,9 @@ describe('a patient who is forgotten', () => {
     await leaveTraces(world);
     const before = await world.tracesInRedis();
     const kinds = [...new Set(before.map((key) => key.replace(/^cm:\{[^}]*\}:/, '').split(':')[0]))].sort();
-    const places = 'answer-link drifted journal links misses outbox outbox-due outbox-failing reminder';
+    const places = 'answer-link drifted journal links misses outbox outbox-due outbox-failing recent-events';
     expect(kinds.join(' ')).toBe(
-      `${places} reminders-known reminders-of reminders-told reminders-wrong restorations unseen`,
+      `${places} reminder reminders-known reminders-of reminders-told reminders-wrong restorations unseen`,
     );
     const receipt = await forget(world);
     expect(await world.tracesInRedis()).toEqual([]);
