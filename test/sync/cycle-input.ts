@@ -267,7 +267,7 @@ function assembled(choice: CycleChoice, world: World, states: ReadonlyMap<string
       clinicReading,
       confirmations,
       now: clinicReading.startedAt,
-      byAgenda: indexByAgenda(clinicReading.snapshot.records.values()),
+      byAgenda: indexByAgenda(clinicReading.snapshot.records),
     },
     isForgotten: (patientId) => choice.forgotten.includes(patientId),
     isUncertain: choice.isUncertain,
