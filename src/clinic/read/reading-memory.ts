@@ -5,9 +5,11 @@ import { lazily } from '../../model/cache.ts';
 import type { Pieces } from '../../model/pieces.ts';
 import type { InvalidRow } from '../../model/records.ts';
 import type { Instant, TimeWindow } from '../../model/time.ts';
+import type { CountedPages } from '../http/distinct-rows.ts';
 import { COUNT_HEADERS } from '../http/more-rows.ts';
 import type { ReceivedPage } from '../http/paging.ts';
 import type { Mapped } from '../http/rows.ts';
+import type { KeptReading } from './gathering.ts';
 import { type CachedPage, type CachedStretches, cachedStretches } from './list-page.ts';
 
 /** Cached pages of a list during a read. */
@@ -25,6 +27,8 @@ export interface PageMemory<Row> {
     answer: Pick<HttpResponse, 'body' | 'parts' | 'headers'>,
     make: (cached: CachedStretches<Row> | null) => Pieces<CachedPage<Row>>,
   ): Pieces<CachedPage<Row>>;
+  /** Counts of the cached pages; absent without a cache. */
+  readonly counted?: CountedPages;
   /** Allows a conditional request for this URL in the next read. @param headers of the URL's answer */
   maySkip(url: string, headers: Headers): void;
 }
@@ -68,6 +72,10 @@ export interface RememberedReading<Model> extends PageMemory<Mapped<Model>> {
   readonly stored: (StoredRows<Model> & { changedTo: Instant }) | null;
   /** Returns the previous object for an unchanged record, so that caches keyed by the object remain valid. */
   asBefore(mapped: Mapped<Model>): Mapped<Model>;
+  /** The pages and result of the last complete read of this question; null for none. */
+  readonly kept: KeptReading | null;
+  /** Keeps the pages and result of a complete read, before its end. */
+  keep(reading: KeptReading): void;
   /** Ends the read and drops pages and records that the read did not return. @param isComplete whether a later read may be incremental */
   end(rows: StoredRows<Model>, isComplete: boolean): void;
 }
@@ -100,6 +108,9 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
   #location = '';
   #answers: ReadonlyMap<string, CachedAnswer> = new Map();
   #rows: StoredRows<Model> = nothing();
+  readonly #counted: CountedPages = new WeakMap();
+  /** The last read's pages and result, if it was complete. */
+  #kept: (KeptReading & { question: string }) | null = null;
   #whole: Whole | null = null;
   /** A "not modified" answer was not credible; reset by the next full read. */
   #isDeceived = false;
@@ -129,10 +140,17 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
     const pageNamed = (name: string) => pages.get(name) ?? this.#pages.get(name);
     const mayAsk = goesOn !== null && trust.conditions;
     const { changedTo } = this.#rows;
+    const kept = this.#kept?.question === question ? this.#kept : null;
+    let next: KeptReading | null = null;
     const isReusable = goesOn !== null && trust.changes && !this.#isUnfiltered && changedTo !== null;
     return {
       window: whole.window,
       stored: isReusable ? { ...this.#rows, changedTo } : null,
+      counted: this.#counted,
+      kept,
+      keep: (reading) => {
+        next = reading;
+      },
       etagOf: (url) => {
         const cachedAnswer = mayAsk && !this.#isDeceived ? this.#answers.get(url) : undefined;
         return cachedAnswer === undefined || pageNamed(cachedAnswer.name) === undefined ? null : cachedAnswer.etag;
@@ -174,6 +192,7 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
         this.#location = location;
         this.#answers = answers;
         this.#rows = rows;
+        this.#kept = next === null ? null : { ...next, question };
         this.#whole = isComplete ? whole : null;
         this.#isInvalidated = false;
         // If the clinic does not filter, most rows are outside the window.
@@ -204,6 +223,7 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
     this.#pages = new Map();
     this.#answers = new Map();
     this.#rows = nothing();
+    this.#kept = null;
     this.#whole = null;
     this.#isInvalidated = true;
     this.#onInvalidated();

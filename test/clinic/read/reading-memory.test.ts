@@ -57,6 +57,21 @@ test('an unchanged list is not parsed again, and returns the identical records',
   for (const [id, record] of first.records) expect(second.records.get(id)).toBe(record);
 });
 
+test('an unchanged list is the same list, until the memory is invalidated, or another tenant or fewer rows are read', async () => {
+  await using clinic = await open();
+  clinic.show(...['a', 'b', 'c', 'd'].map((id) => rowOf(id)));
+  const { records } = await clinic.read();
+  expect((await clinic.read()).records).toBe(records);
+  expect((await clinic.read(true, 'u')).records).not.toBe(records);
+  const again = await clinic.read();
+  clinic.memory.invalidate();
+  const whole = await clinic.read();
+  expect(whole).toEqual(again);
+  expect(whole.records).not.toBe(again.records);
+  clinic.show(...['a', 'b', 'c'].map((id) => rowOf(id)));
+  expect([...(await clinic.read()).records.keys()]).toEqual(['a', 'b', 'c']);
+});
+
 test('unchanged records of a list with shifted pages are identical objects', async () => {
   await using clinic = await open();
   const rows = ['b', 'c', 'd', 'e', 'f', 'g'].map((id) => rowOf(id));
