@@ -53,13 +53,13 @@ const PROTOCOLS = {
   'http:': {
     send: http.request,
     opened: 'connect',
-    kept: withServerTimeout(inPools(readingInPlace(new http.Agent({ ...POOL_OPTIONS, proxyEnv })))),
+    kept: withServerTimeout(inPools(withOwnBuffer(new http.Agent({ ...POOL_OPTIONS, proxyEnv })))),
     alone: new http.Agent({ proxyEnv }),
   },
   'https:': {
     send: overHttps,
     opened: 'secureConnect',
-    kept: withServerTimeout(inPools(readingInPlace(new HttpsAgent({ ...POOL_OPTIONS, proxyEnv })))),
+    kept: withServerTimeout(inPools(withOwnBuffer(new HttpsAgent({ ...POOL_OPTIONS, proxyEnv })))),
     alone: new HttpsAgent({ proxyEnv }),
   },
 } as const;
@@ -281,7 +281,7 @@ const READ_BYTES = 64 * 1024;
  * of the process. The buffer is free after each read: Node's parser copies what it returns. Node's own tunnel through a proxy needs its own
  * reads.
  */
-function readingInPlace<Agent extends HttpAgent>(agent: Agent): Agent {
+function withOwnBuffer<Agent extends HttpAgent>(agent: Agent): Agent {
   if (hasProxies) return agent;
   const { createConnection } = agent;
   agent.createConnection = (options, created) => {
