@@ -22,16 +22,16 @@ export type CountedPages = WeakMap<PageIds, CountedPage>;
  * count is known, and no id is looked at.
  */
 export class DistinctRows {
-  readonly #known: CountedPages;
+  readonly #counted: CountedPages;
   #last: CountedPage | null = null;
   readonly #ids = new Set<string>();
   #withoutId = 0;
   /** Pages with a known count, whose ids are not in the set. */
   #unlooked: PageIds[] = [];
 
-  /** @param known counts of earlier reads; receives new ones */
-  constructor(known: CountedPages) {
-    this.#known = known;
+  /** @param counted counts of earlier reads; receives new ones */
+  constructor(counted: CountedPages) {
+    this.#counted = counted;
   }
 
   /** Number of distinct rows so far. Each row without an id is distinct. */
@@ -40,17 +40,17 @@ export class DistinctRows {
   }
 
   *add(ids: PageIds): Pieces<CountedPage> {
-    const known = this.#known.get(ids);
+    const earlier = this.#counted.get(ids);
     this.#unlooked.push(ids);
-    if (known?.before === this.#last) {
-      this.#last = known;
-      return known;
+    if (earlier?.before === this.#last) {
+      this.#last = earlier;
+      return earlier;
     }
     for (const page of this.#unlooked) yield* this.#look(page);
     this.#unlooked = [];
     const digest = hash('sha256', JSON.stringify(ids), 'base64url');
     const counted = { before: this.#last, digest, count: this.#ids.size + this.#withoutId };
-    this.#known.set(ids, counted);
+    this.#counted.set(ids, counted);
     this.#last = counted;
     return counted;
   }

@@ -50,7 +50,7 @@ export interface PageSource<Row> {
   /** Sizes of all pages of the read; new pages are added. */
   pageSizes: number[];
   /** Counts of cached pages; absent without a cache. */
-  counted?: CountedPages;
+  counted?: CountedPages | undefined;
   /** Requests one page; throws if the answer contains no list. */
   load(target: PageTarget): Promise<ReceivedPage<Row>>;
 }

@@ -32,7 +32,7 @@ export interface GatheredRows {
 }
 
 /** The pages of a complete read with their result, which equal pages have again. */
-export interface KeptReading {
+export interface ReusableReading {
   pages: readonly RowsOfPage[];
   /** Returns whether the pages have the same records in another window. */
   holdsIn(window: TimeWindow): boolean;
@@ -45,21 +45,21 @@ export function nothingGathered(): Gathered {
 }
 
 /**
- * Collects the records of a read page by page. While every page is the same object as in the kept read, no row is looked at; if all are,
- * the result is the kept one. Rows of another tenant are never in a kept read.
+ * Collects the records of a read page by page. While every page is the same object as in the reusable read, no row is looked at; if all are,
+ * the result is the reusable one. Rows of another tenant are never in a reusable read.
  */
 export class Gathering {
   readonly #gathered: Gathered;
   readonly #isWanted: IsWanted;
-  readonly #before: KeptReading | null;
+  readonly #before: ReusableReading | null;
   readonly #pages: RowsOfPage[] = [];
   /** Number of pages whose rows were looked at. */
   #looked = 0;
-  /** Number of first pages that equal those of the kept read. */
+  /** Number of first pages that equal those of the reusable read. */
   #same = 0;
 
   /** @param before complete read of the same agendas, and of a window with the same records; null for none */
-  constructor(gathered: Gathered, isWanted: IsWanted, before: KeptReading | null) {
+  constructor(gathered: Gathered, isWanted: IsWanted, before: ReusableReading | null) {
     this.#gathered = gathered;
     this.#isWanted = isWanted;
     this.#before = before;
@@ -86,7 +86,7 @@ export class Gathering {
   }
 
   /** Returns the read for the next read. @param rows result of {@link end} @param window window of the result */
-  kept(rows: GatheredRows, window: TimeWindow): KeptReading {
+  reusable(rows: GatheredRows, window: TimeWindow): ReusableReading {
     if (this.#before?.rows === rows) return this.#before;
     return { pages: this.#pages, holdsIn: sameOverlaps(timesIn(this.#pages), window), rows };
   }

@@ -149,9 +149,7 @@ export function readList<Row>(
     repeats,
     maxPages: profile.limits.maxPages,
     memory: pagingMemoryOf(context, call.list),
-    pageSizes,
-    ...(memory.counted && { counted: memory.counted }),
-    load,
+    ...{ pageSizes, counted: memory.counted, load },
   });
 }
 

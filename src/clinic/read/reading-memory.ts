@@ -9,7 +9,7 @@ import type { CountedPages } from '../http/distinct-rows.ts';
 import { COUNT_HEADERS } from '../http/more-rows.ts';
 import type { ReceivedPage } from '../http/paging.ts';
 import type { Mapped } from '../http/rows.ts';
-import type { KeptReading } from './gathering.ts';
+import type { ReusableReading } from './gathering.ts';
 import { type CachedPage, type CachedStretches, cachedStretches } from './list-page.ts';
 
 /** Cached pages of a list during a read. */
@@ -73,11 +73,13 @@ export interface RememberedReading<Model> extends PageMemory<Mapped<Model>> {
   /** Returns the previous object for an unchanged record, so that caches keyed by the object remain valid. */
   asBefore(mapped: Mapped<Model>): Mapped<Model>;
   /** The pages and result of the last complete read of this question; null for none. */
-  readonly kept: KeptReading | null;
-  /** Keeps the pages and result of a complete read, before its end. */
-  keep(reading: KeptReading): void;
-  /** Ends the read and drops pages and records that the read did not return. @param isComplete whether a later read may be incremental */
-  end(rows: StoredRows<Model>, isComplete: boolean): void;
+  readonly reusable: ReusableReading | null;
+  /**
+   * Ends the read and drops pages and records that the read did not return.
+   * @param isComplete whether a later read may be incremental
+   * @param reusable pages and result, if they are complete
+   */
+  end(rows: StoredRows<Model>, isComplete: boolean, reusable?: ReusableReading | null): void;
 }
 
 /** Cached answer for a conditional request. */
@@ -110,7 +112,7 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
   #rows: StoredRows<Model> = nothing();
   readonly #counted: CountedPages = new WeakMap();
   /** The last read's pages and result, if it was complete. */
-  #kept: (KeptReading & { question: string }) | null = null;
+  #reusable: (ReusableReading & { question: string }) | null = null;
   #whole: Whole | null = null;
   /** A "not modified" answer was not credible; reset by the next full read. */
   #isDeceived = false;
@@ -140,17 +142,12 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
     const pageNamed = (name: string) => pages.get(name) ?? this.#pages.get(name);
     const mayAsk = goesOn !== null && trust.conditions;
     const { changedTo } = this.#rows;
-    const kept = this.#kept?.question === question ? this.#kept : null;
-    let next: KeptReading | null = null;
     const isReusable = goesOn !== null && trust.changes && !this.#isUnfiltered && changedTo !== null;
     return {
       window: whole.window,
       stored: isReusable ? { ...this.#rows, changedTo } : null,
       counted: this.#counted,
-      kept,
-      keep: (reading) => {
-        next = reading;
-      },
+      reusable: this.#reusable?.question === question ? this.#reusable : null,
       etagOf: (url) => {
         const cachedAnswer = mayAsk && !this.#isDeceived ? this.#answers.get(url) : undefined;
         return cachedAnswer === undefined || pageNamed(cachedAnswer.name) === undefined ? null : cachedAnswer.etag;
@@ -187,20 +184,23 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
         const before = this.#rows.records.get(mapped.record.id);
         return before !== undefined && isSame(before, mapped.record) ? { ...mapped, record: before } : mapped;
       },
-      end: (rows, isComplete) => {
+      end: (rows, isComplete, reusable = null) => {
         this.#pages = pages;
         this.#location = location;
         this.#answers = answers;
         this.#rows = rows;
-        this.#kept = next === null ? null : { ...next, question };
+        this.#reusable = reusable && { ...reusable, question };
         this.#whole = isComplete ? whole : null;
         this.#isInvalidated = false;
-        // If the clinic does not filter, most rows are outside the window.
-        const paged = [...pages.values()].reduce((sum, page) => sum + page.rows.length, 0);
-        const isDear = answers.size > 0 || (trust.changes && !this.#isUnfiltered);
-        this.#room.use(this, Math.max(paged, rows.records.size), { isDear });
+        this.#recordUse(answers.size > 0 || (trust.changes && !this.#isUnfiltered));
       },
     };
+  }
+
+  #recordUse(isDear: boolean): void {
+    // If the clinic does not filter, most rows are outside the window.
+    const paged = [...this.#pages.values()].reduce((sum, page) => sum + page.rows.length, 0);
+    this.#room.use(this, Math.max(paged, this.#rows.records.size), { isDear });
   }
 
   /** Whether the cache was invalidated after the last read. */
@@ -223,7 +223,7 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
     this.#pages = new Map();
     this.#answers = new Map();
     this.#rows = nothing();
-    this.#kept = null;
+    this.#reusable = null;
     this.#whole = null;
     this.#isInvalidated = true;
     this.#onInvalidated();

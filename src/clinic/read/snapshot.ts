@@ -91,7 +91,7 @@ async function readWindow(work: Work, remembered: RememberedReading<Appointment>
   const startedAt = context.clock();
   const window = remembered?.window ?? question.window;
   const [rows, isWanted] = [rowsOf(work, remembered), wantedBy(question, window)];
-  const before = remembered?.kept ?? null;
+  const before = remembered?.reusable ?? null;
   const gathering = new Gathering(gathered, isWanted, before?.holdsIn(window) === true ? before : null);
   const pageSizes: number[] = [];
   for (const parameters of callsFor(work, window)) {
@@ -103,8 +103,8 @@ async function readWindow(work: Work, remembered: RememberedReading<Appointment>
   const { records, unusable, withoutId, unread, newestAt } = whole;
   const { reason } = gathered;
   const changedTo = changedToOf(newestAt, { startedAt, endedAt: context.clock() });
-  if (reason === null) remembered?.keep(gathering.kept(whole, window));
-  remembered?.end({ records, unusable, withoutId, changedTo }, reason === null);
+  const reusable = remembered === null || reason !== null ? null : gathering.reusable(whole, window);
+  remembered?.end({ records, unusable, withoutId, changedTo }, reason === null, reusable);
   const { window: asked } = question;
   const isWider = window.fromAt < asked.fromAt || window.toAt > asked.toAt;
   const shown = isWider ? new Map([...records].filter(([, { time }]) => overlaps(time, asked))) : records;

@@ -6,8 +6,8 @@ import { atOnce } from '../../../src/model/pieces.ts';
 type Ids = readonly (string | null)[];
 
 /** Counts after each page. */
-function countsOf(pages: readonly Ids[], known: CountedPages): number[] {
-  const distinct = new DistinctRows(known);
+function countsOf(pages: readonly Ids[], counted: CountedPages): number[] {
+  const distinct = new DistinctRows(counted);
   return pages.map((ids) => {
     atOnce(distinct.add(ids));
     return distinct.count;
@@ -21,14 +21,14 @@ describe('the number of distinct rows', () => {
     const walk = fc.array(fc.nat({ max: 4 }), { maxLength: 6 });
     fc.assert(
       fc.property(fc.array(page, { minLength: 5, maxLength: 5 }), fc.array(walk, { maxLength: 4 }), (pages, walks) => {
-        const known: CountedPages = new WeakMap();
+        const counted: CountedPages = new WeakMap();
         for (const walked of walks) {
           const those = walked.map((at) => pages[at] ?? []);
           const expected = those.map((_, at) => {
             const ids = those.slice(0, at + 1).flat();
             return new Set(ids.filter((id) => id !== null)).size + ids.filter((id) => id === null).length;
           });
-          expect(countsOf(those, known)).toEqual(expected);
+          expect(countsOf(those, counted)).toEqual(expected);
         }
       }),
     );
@@ -43,10 +43,10 @@ describe('the number of distinct rows', () => {
           return Reflect.get(target, name, receiver);
         },
       });
-    const [pages, known] = [[watched(['a', 'b']), watched(['b', 'c'])], new WeakMap() as CountedPages];
-    expect(countsOf(pages, known)).toEqual([2, 3]);
+    const [pages, counted] = [[watched(['a', 'b']), watched(['b', 'c'])], new WeakMap() as CountedPages];
+    expect(countsOf(pages, counted)).toEqual([2, 3]);
     looked = 0;
-    expect(countsOf(pages, known)).toEqual([2, 3]);
+    expect(countsOf(pages, counted)).toEqual([2, 3]);
     expect(looked).toBe(0);
   });
 });

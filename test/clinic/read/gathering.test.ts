@@ -1,22 +1,27 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
-import { Gathering, type KeptReading, nothingGathered, type RowsOfPage } from '../../../src/clinic/read/gathering.ts';
+import {
+  Gathering,
+  nothingGathered,
+  type ReusableReading,
+  type RowsOfPage,
+} from '../../../src/clinic/read/gathering.ts';
 import { atOnce } from '../../../src/model/pieces.ts';
 import { HOUR_MS, overlaps, type TimeWindow } from '../../../src/model/time.ts';
 import { appointmentOf, NOW } from '../../sync/arbitraries.ts';
 
 /** Gathers calls as a read does. */
-function read(calls: readonly (readonly RowsOfPage[])[], window: TimeWindow, kept: KeptReading | null) {
+function read(calls: readonly (readonly RowsOfPage[])[], window: TimeWindow, reusable: ReusableReading | null) {
   const gathered = nothingGathered();
   let looked = 0;
   const isWanted: ConstructorParameters<typeof Gathering>[1] = ({ time }) => {
     looked += 1;
     return overlaps(time, window);
   };
-  const gathering = new Gathering(gathered, isWanted, kept?.holdsIn(window) === true ? kept : null);
+  const gathering = new Gathering(gathered, isWanted, reusable?.holdsIn(window) === true ? reusable : null);
   for (const pages of calls) atOnce(gathering.add(pages));
   const rows = atOnce(gathering.end());
-  return { rows, reason: gathered.reason, looked, kept: gathering.kept(rows, window) };
+  return { rows, reason: gathered.reason, looked, reusable: gathering.reusable(rows, window) };
 }
 
 const windowFrom = (hours: number) => ({ fromAt: NOW + hours * HOUR_MS, toAt: NOW + (hours + 8) * HOUR_MS });
@@ -38,12 +43,12 @@ describe('the records of a read', () => {
     const pages = fc.array(fc.array(row, { maxLength: 4 }), { minLength: 4, maxLength: 4 });
     fc.assert(
       fc.property(pages, fc.array(walk, { minLength: 1, maxLength: 2 }), fc.boolean(), (all, walks, repeats) => {
-        let kept: KeptReading | null = null;
+        let reusable: ReusableReading | null = null;
         for (const { calls, from } of repeats ? [...walks, ...walks.slice(-1)] : walks) {
           const those = calls.map((call) => call.map((at) => (all[at] ?? []) as RowsOfPage));
-          const here = read(those, windowFrom(from), kept);
+          const here = read(those, windowFrom(from), reusable);
           expect(here.rows).toEqual(read(those, windowFrom(from), null).rows);
-          kept = here.kept;
+          reusable = here.reusable;
         }
       }),
     );
@@ -53,18 +58,18 @@ describe('the records of a read', () => {
     const pages = [[{ record: appointmentOf('a', { inHours: 1 }) }], [{ record: appointmentOf('b', { inHours: 2 }) }]];
     const first = read([pages], windowFrom(0), null);
     expect(first.looked).toBe(2);
-    const second = read([pages], { ...windowFrom(0), fromAt: NOW + 1 }, first.kept);
+    const second = read([pages], { ...windowFrom(0), fromAt: NOW + 1 }, first.reusable);
     expect(second).toMatchObject({ looked: 0 });
     expect(second.rows.records).toBe(first.rows.records);
-    expect(read([pages], windowFrom(9), first.kept).rows.records.size).toBe(0);
+    expect(read([pages], windowFrom(9), first.reusable).rows.records.size).toBe(0);
   });
 
   it('lack those of a page that is missing, and show the tenant of a new row', () => {
     const page = [{ record: appointmentOf('a', { inHours: 1 }) }];
-    const { kept } = read([[page, page]], windowFrom(0), null);
-    expect([...read([[]], windowFrom(0), kept).rows.records.keys()]).toEqual([]);
+    const { reusable } = read([[page, page]], windowFrom(0), null);
+    expect([...read([[]], windowFrom(0), reusable).rows.records.keys()]).toEqual([]);
     const foreign: RowsOfPage = [{ unusable: { recordId: 'x', code: 'wrong-tenant', field: 'tenantId' } }];
-    const mixed = read([[page], [foreign]], windowFrom(0), kept);
+    const mixed = read([[page], [foreign]], windowFrom(0), reusable);
     expect([mixed.reason, [...mixed.rows.records.keys()]]).toEqual(['wrong-tenant', ['a']]);
   });
 });
