@@ -1,3 +1,4 @@
+import { perObject } from '../model/cache.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Agenda, Appointment, Invoice, Location, Patient, Treatment } from '../model/records.ts';
 import type { ReadingRemark } from '../model/run-schemas.ts';
@@ -229,6 +230,7 @@ function appointmentReader(
     invalidate: () => void;
   },
 ): TenantSource['readAppointments'] {
+  const cutOf = perObject((records: ReadonlyMap<string, Appointment>) => cutRecords(records.values()));
   return async (query, signal) => {
     try {
       const login = await memory.loggedInAt();
@@ -238,7 +240,7 @@ function appointmentReader(
         // Changes since a read in other zones would prove nothing.
         return inZones(signal, read, () => query.memory?.distrust());
       });
-      const cut = cutRecords(snapshot.records.values());
+      const cut = cutOf(snapshot.records);
       remarks.sawSnapshot(snapshot, cut);
       const rows = snapshot.records.size + snapshot.unusable.length;
       if (snapshot.completeness === 'complete') remarks.ended('appointments', rows);

@@ -149,7 +149,7 @@ export async function loadCycle(
   signal: AbortSignal,
 ): Promise<Loaded> {
   progress('reading the targets');
-  const byAgenda = indexByAgenda(listed.snapshot.records.values(), tenant.memory.byAgenda);
+  const byAgenda = indexByAgenda(listed.snapshot.records, tenant.memory.byAgenda);
   tenant.memory.byAgenda = tenant.memory.appointments.isInvalidated ? null : byAgenda;
   const gaps = gapsOf(targets, tenant.followers, listed);
   const before = await lookAround(tenant, targets, { clinicReading: listed, byAgenda, gaps });

@@ -148,7 +148,7 @@ export async function loadNext48h(
   const clinicReading = await readClinic(tenant, targets, wanted, signal);
   if (clinicReading.snapshot.completeness === 'partial') return null;
   progress(message('step.next-days'));
-  const byAgenda = indexByAgenda(clinicReading.snapshot.records.values());
+  const byAgenda = indexByAgenda(clinicReading.snapshot.records);
   const loadContext = await lookAround(tenant, openTargets, { clinicReading, byAgenda, gaps: new Map() });
   const { opened, skippedTargets } = await openAll(tenant, openTargets, { loadContext, lease }, signal);
   if (opened.some(({ target, state }) => missingFrom(clinicReading, target, state, new Set()).length > 0)) return null;

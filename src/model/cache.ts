@@ -88,3 +88,13 @@ export function remembered<Value, Input = string>(
     return value;
   };
 }
+
+/** Caches the result of a function for each input object, as long as the object exists. The input never changes. */
+export function perObject<Input extends object, Value>(make: (input: Input) => Value): (input: Input) => Value {
+  const made = new WeakMap<Input, { value: Value }>();
+  return (input) => {
+    const cached = made.get(input) ?? { value: make(input) };
+    made.set(input, cached);
+    return cached.value;
+  };
+}

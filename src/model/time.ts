@@ -42,6 +42,26 @@ export function hasPassed({ startAt, endAt }: TimeSpan, { fromAt }: TimeWindow):
 }
 
 /**
+ * Returns a test whether another window overlaps exactly the same of these spans as this window does: no end of the window moved past an
+ * end of a span.
+ */
+export function sameOverlaps(spans: Iterable<TimeSpan>, { fromAt, toAt }: TimeWindow): (other: TimeWindow) => boolean {
+  let [lastPassedAt, nextPassedAt, lastBegunAt, nextBegunAt] = [-Infinity, Infinity, -Infinity, Infinity];
+  for (const { startAt, endAt } of spans) {
+    const passedAt = Math.max(endAt, startAt + 1);
+    if (passedAt <= fromAt) lastPassedAt = Math.max(lastPassedAt, passedAt);
+    else nextPassedAt = Math.min(nextPassedAt, passedAt);
+    if (startAt < toAt) lastBegunAt = Math.max(lastBegunAt, startAt);
+    else nextBegunAt = Math.min(nextBegunAt, startAt);
+  }
+  return (other) =>
+    lastPassedAt <= other.fromAt &&
+    other.fromAt < nextPassedAt &&
+    lastBegunAt < other.toAt &&
+    other.toAt <= nextBegunAt;
+}
+
+/**
  * Returns the elapsed milliseconds between two wall-clock times; the earlier possibly from another process. Negative only if a clock that
  * ran ahead produced the earlier time.
  */

@@ -1,10 +1,12 @@
 import { hash, randomUUID } from 'node:crypto';
 import { lazily } from '../model/cache.ts';
 import type { Appointment } from '../model/records.ts';
-import { overlaps, type TimeWindow } from '../model/time.ts';
+import { overlaps, sameOverlaps, type TimeWindow } from '../model/time.ts';
 
 /** The appointments of one read by agenda: a target processes only its own agendas. */
 export interface AgendaIndex {
+  /** The list that the index was made of. */
+  readonly source: AppointmentList;
   /** Appointments of the given agendas. */
   of(agendaIds: 'all' | readonly string[]): Generator<Appointment>;
   /** Number of appointments of other agendas that overlap a window. */
@@ -18,6 +20,20 @@ export interface AgendaIndex {
   readonly lists: ReadonlyMap<string, AgendaList>;
 }
 
+/** A list of appointments that never changes. */
+interface AppointmentList {
+  values(): Iterable<Appointment>;
+}
+
+/** Most targets of a tenant have the same window; each different window of a cycle has its own counts. */
+const MOST_WINDOWS = 16;
+
+/** Numbers of appointments by agenda in a window, for every window with the same appointments. */
+interface WindowCounts {
+  holdsIn(window: TimeWindow): boolean;
+  counts: ReadonlyMap<string, number>;
+}
+
 /** The appointments of one agenda, with a revision that no other list of appointments ever has. */
 interface AgendaList {
   appointments: Appointment[];
@@ -29,24 +45,23 @@ interface AgendaList {
 
 /**
  * Groups appointments by agenda.
- * @param appointments each appointment once
- * @param before index of an earlier read. An unchanged appointment is the same object in both.
+ * @param source each appointment once
+ * @param before index of an earlier read, which is returned for the same list. An unchanged appointment is the same object in both.
  */
-export function indexByAgenda(appointments: Iterable<Appointment>, before: AgendaIndex | null = null): AgendaIndex {
-  const lists = listsOf(appointments, before);
+export function indexByAgenda(source: AppointmentList, before: AgendaIndex | null = null): AgendaIndex {
+  if (before?.source === source) return before;
+  const lists = listsOf(source.values(), before);
   const namesIn = (agendaIds: 'all' | readonly string[]) => new Set(agendaIds === 'all' ? lists.keys() : agendaIds);
   const shared = lazily(() => new Set([...lists.values()].flatMap((list) => list.shared)));
-  const counts = new Map<string, ReadonlyMap<string, number>>();
-  // Most targets of a tenant have the same window.
+  const counted: WindowCounts[] = [];
   const countsIn = (window: TimeWindow) => {
-    const name = `${window.fromAt} ${window.toAt}`;
-    const isInside = ({ time }: Appointment) => overlaps(time, window);
-    const count = (list: AgendaList) => list.appointments.filter(isInside).length - list.shared.filter(isInside).length;
-    const cached = counts.get(name) ?? new Map([...lists].map(([agenda, those]) => [agenda, count(those)]));
-    counts.set(name, cached);
-    return cached;
+    const cached = counted.find(({ holdsIn }) => holdsIn(window)) ?? countedIn(lists, window);
+    if (!counted.includes(cached)) counted.push(cached);
+    if (counted.length > MOST_WINDOWS) counted.shift();
+    return cached.counts;
   };
   return {
+    source,
     lists,
     *of(agendaIds) {
       const names = namesIn(agendaIds);
@@ -75,6 +90,17 @@ export function indexByAgenda(appointments: Iterable<Appointment>, before: Agend
         .join('\n');
     },
   };
+}
+
+function countedIn(lists: ReadonlyMap<string, AgendaList>, window: TimeWindow): WindowCounts {
+  const isInside = ({ time }: Appointment) => overlaps(time, window);
+  const count = (those: readonly Appointment[]) => those.reduce((sum, one) => sum + (isInside(one) ? 1 : 0), 0);
+  const counts = [...lists].map(([agenda, list]) => [agenda, count(list.appointments) - count(list.shared)] as const);
+  return { holdsIn: sameOverlaps(timesIn(lists.values()), window), counts: new Map(counts) };
+}
+
+function* timesIn(lists: Iterable<AgendaList>) {
+  for (const { appointments } of lists) for (const { time } of appointments) yield time;
 }
 
 function listsOf(appointments: Iterable<Appointment>, before: AgendaIndex | null): Map<string, AgendaList> {

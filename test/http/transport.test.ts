@@ -310,3 +310,56 @@ test('the proxy in the settings of Node is used', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, args, { env });
   expect([stdout, seen]).toEqual(['by proxy', ['http://clinic.example/x']]);
 });
+
+describe('the buffer that a connection reads into', () => {
+  test('leaves earlier parts and answers as they were', async () => {
+    const bodies = [1, 2, 3].map((seed) => Buffer.from(Array.from({ length: 200_000 }, (_, at) => (at * seed) % 251)));
+    const left = [...bodies];
+    const url = await serve((_, response) => response.end(left.shift()));
+    const parts: Uint8Array[][] = [];
+    for (const _ of bodies) {
+      const { body } = await transmit({
+        method: 'GET',
+        url,
+        headers: {},
+        signal: NEVER,
+        timeoutMs: 5_000,
+        maxResponseBytes: 1e6,
+        pool: 'x',
+      });
+      parts.push(await Array.fromAsync(body));
+    }
+    expect(parts.map((those) => Buffer.concat(those).equals(bodies[parts.indexOf(those)] ?? Buffer.of()))).toEqual([
+      true,
+      true,
+      true,
+    ]);
+  });
+
+  test('is the same for each read', async () => {
+    const buffers = new Set<ArrayBufferLike>();
+    const note = (message: unknown) => {
+      const { socket } = message as { socket: Socket };
+      const { emit } = socket;
+      socket.emit = (name: string, ...given: unknown[]) => {
+        if (name === 'data') buffers.add((given[0] as Uint8Array).buffer);
+        return Reflect.apply(emit, socket, [name, ...given]) as boolean;
+      };
+    };
+    const opened = channel('net.client.socket');
+    opened.subscribe(note);
+    onTestFinished(() => void opened.unsubscribe(note));
+    const url = await serve((_, response) => response.end(Buffer.alloc(500_000)));
+    const { body } = await transmit({
+      method: 'GET',
+      url,
+      headers: {},
+      signal: NEVER,
+      timeoutMs: 5_000,
+      maxResponseBytes: 1e6,
+      pool: 'y',
+    });
+    expect((await Array.fromAsync(body)).length).toBeGreaterThan(1);
+    expect(buffers.size).toBe(1);
+  });
+});

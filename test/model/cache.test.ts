@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { CacheBudget, remembered } from '../../src/model/cache.ts';
+import { CacheBudget, perObject, remembered } from '../../src/model/cache.ts';
 
 function open(entries: number, small = { under: 0, entries: 0 }) {
   const room = new CacheBudget(entries, small);
@@ -97,4 +97,15 @@ test('what is made of a text is made once while few others come, and again after
   });
   expect(['a', 'bb', 'a', 'bb', 'ccc', 'a'].map(lengthOf)).toEqual([1, 2, 1, 2, 3, 1]);
   expect(made).toEqual(['a', 'bb', 'ccc', 'a']);
+});
+
+test('what is made of an object is made once for the same object, even if it is empty, and again for an equal one', () => {
+  let made = 0;
+  const firstOf = perObject((list: readonly string[]) => {
+    made += 1;
+    return list[0];
+  });
+  const [one, none] = [['a'], [] as string[]];
+  expect([one, none, one, none, [...one]].map(firstOf)).toEqual(['a', undefined, 'a', undefined, 'a']);
+  expect(made).toBe(3);
 });

@@ -10,6 +10,7 @@ import {
   offsetMs,
   overlaps,
   SECOND_MS,
+  sameOverlaps,
   toZonedIso,
   watchClock,
 } from '../../src/model/time.ts';
@@ -57,6 +58,21 @@ function machine() {
   };
   return { real, wall, watch };
 }
+
+test('two windows overlap the same spans exactly if the test says so', () => {
+  const at = fc.integer({ min: 0, max: 12 });
+  const span = fc.record({ startAt: at, endAt: at });
+  const window = fc.record({ fromAt: at, toAt: at });
+  fc.assert(
+    fc.property(fc.array(span, { maxLength: 4 }), window, window, (spans, one, other) => {
+      const passed = ({ fromAt }: typeof one) => spans.map((each) => hasPassed(each, { fromAt, toAt: 0 }));
+      const begun = ({ toAt }: typeof one) => spans.map(({ startAt }) => startAt < toAt);
+      const isSame = JSON.stringify([passed(one), begun(one)]) === JSON.stringify([passed(other), begun(other)]);
+      expect(sameOverlaps(spans, one)(other)).toBe(isSame);
+      if (isSame) expect(spans.map((each) => overlaps(each, one))).toEqual(spans.map((each) => overlaps(each, other)));
+    }),
+  );
+});
 
 describe('the time between two reads of the clock', () => {
   test('is that of the wall clock, while the clock is not set', () => {

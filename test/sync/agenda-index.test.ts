@@ -67,4 +67,25 @@ describe('an index by agenda', () => {
       }),
     );
   });
+
+  test('of the same list is the index before, with the counts of windows with the same appointments', () => {
+    let looks = 0;
+    const { time, ...rest } = appointmentOf('1', { inHours: 2 });
+    const watched = {
+      ...rest,
+      get time() {
+        looks += 1;
+        return time;
+      },
+    };
+    const list = [watched];
+    const index = indexByAgenda(list);
+    const count = (fromAt: number) => index.countOverlapping([], { fromAt, toAt: NOW + 9 * HOUR_MS });
+    expect(indexByAgenda(list, index)).toBe(index);
+    expect(indexByAgenda([...list], index)).not.toBe(index);
+    expect(count(NOW)).toBe(1);
+    looks = 0;
+    expect([count(NOW + 1), looks]).toEqual([1, 0]);
+    expect(count(NOW + 4 * HOUR_MS)).toBe(0);
+  });
 });

@@ -268,7 +268,7 @@ function assembled(choice: CycleChoice, world: World, states: ReadonlyMap<string
       clinicReading,
       confirmations,
       now: clinicReading.startedAt,
-      byAgenda: indexByAgenda(clinicReading.snapshot.records.values()),
+      byAgenda: indexByAgenda(clinicReading.snapshot.records),
     },
     rescheduleWithinMs: 10 * MINUTE_MS,
     isForgotten: (patientId) => choice.forgotten.includes(patientId),

@@ -2,9 +2,10 @@ import { hash } from 'node:crypto';
 import { nextLink } from '../../http/answer.ts';
 import { inPieces } from '../../http/in-pieces.ts';
 import { MirrorError } from '../../model/errors.ts';
-import { eachInPieces, type Pieces } from '../../model/pieces.ts';
+import type { Pieces } from '../../model/pieces.ts';
 import type { PartialReason } from '../../model/snapshots.ts';
 import type { EndRule, Paging } from '../schema/paging.ts';
+import { type CountedPages, DistinctRows } from './distinct-rows.ts';
 import { anySign } from './more-rows.ts';
 import { answerValue, type PageAnswer, readCount, readNext, showsNext } from './rows.ts';
 
@@ -48,6 +49,8 @@ export interface PageSource<Row> {
   memory: PagingMemory;
   /** Sizes of all pages of the read; new pages are added. */
   pageSizes: number[];
+  /** Counts of cached pages; absent without a cache. */
+  counted?: CountedPages | undefined;
   /** Requests one page; throws if the answer contains no list. */
   load(target: PageTarget): Promise<ReceivedPage<Row>>;
 }
@@ -56,8 +59,7 @@ export interface PageSource<Row> {
 interface Progress {
   pages: number;
   rows: number;
-  ids: Set<string>;
-  rowsWithoutId: number;
+  distinct: DistinctRows;
   /** Number of rows as a total counts them, while more follow. */
   counted: number;
   /** Digests of each page's ids and of each cursor or link: a repetition means an endless loop. */
@@ -74,16 +76,16 @@ interface Progress {
  */
 export async function* readPages<Row>(source: PageSource<Row>): AsyncGenerator<Page<Row>, void> {
   const { paging } = source;
-  const progress = startProgress();
+  const progress = startProgress(source.counted ?? new WeakMap());
   let target: PageTarget | null = firstTarget(paging);
   while (target !== null) {
     const page = await source.load(target);
     const { rows } = page;
-    const before = distinctRows(progress);
-    await inPieces(recordPage(progress, page, source));
-    const repeated = before + rows.length - distinctRows(progress);
+    const before = progress.distinct.count;
+    const { digest } = await inPieces(recordPage(progress, page, source));
+    const repeated = before + rows.length - progress.distinct.count;
     const next: PageTarget | null = nextTarget(paging, progress, page);
-    const isCircle = rows.length === 0 ? goesBack(progress, next) : cameBefore(progress, JSON.stringify(page.ids));
+    const isCircle = rows.length === 0 ? goesBack(progress, next) : cameBefore(progress, digest);
     const end = isCircle ? partial('repeated-page') : await endOf(source, progress, { page, next });
     source.pageSizes.push(rows.length);
     progress.fullest = Math.max(progress.fullest, rows.length);
@@ -97,12 +99,11 @@ export function isPassing(reason: PartialReason): boolean {
   return reason === 'total-mismatch' || reason === 'repeated-page';
 }
 
-function startProgress(): Progress {
+function startProgress(counted: CountedPages): Progress {
   return {
     pages: 0,
     rows: 0,
-    ids: new Set(),
-    rowsWithoutId: 0,
+    distinct: new DistinctRows(counted),
     counted: 0,
     seen: new Set(),
     lastTotal: null,
@@ -111,28 +112,25 @@ function startProgress(): Progress {
   };
 }
 
-function* recordPage(progress: Progress, page: ReceivedPage<unknown>, source: Walk): Pieces<void> {
+function* recordPage(progress: Progress, page: ReceivedPage<unknown>, source: Walk): Pieces<{ digest: string }> {
   if (showsNext(source.paging, page)) source.memory.next = 'seen';
   const total = source.paging.totalPath === null ? null : readCount(answerValue(page, source.paging.totalPath));
   progress.pages += 1;
   progress.rows += page.rows.length;
-  yield* eachInPieces(page.ids, (id) => {
-    if (id === null) progress.rowsWithoutId += 1;
-    else progress.ids.add(id);
-  });
-  progress.counted = source.repeats === 'counted-once' ? distinctRows(progress) : progress.rows;
-  if (total === null) return;
+  const counted = yield* progress.distinct.add(page.ids);
+  progress.counted = source.repeats === 'counted-once' ? progress.distinct.count : progress.rows;
+  if (total === null) return counted;
   progress.totalFell ||= progress.lastTotal !== null && total < progress.lastTotal;
   progress.lastTotal = total;
+  return counted;
 }
 
 /** An empty page is valid if the clinic gives a new next page. */
 function goesBack(progress: Progress, next: PageTarget | null): boolean {
-  return next !== null && cameBefore(progress, JSON.stringify(next));
+  return next !== null && cameBefore(progress, hash('sha256', JSON.stringify(next), 'base64url'));
 }
 
-function cameBefore(progress: Progress, text: string): boolean {
-  const digest = hash('sha256', text, 'base64url');
+function cameBefore(progress: Progress, digest: string): boolean {
   if (progress.seen.has(digest)) return true;
   progress.seen.add(digest);
   return false;
@@ -288,23 +286,19 @@ function applyRule(
   }
 }
 
-function distinctRows({ ids, rowsWithoutId }: Progress): number {
-  return ids.size + rowsWithoutId;
-}
-
 /**
  * The total of the last page must equal the number of distinct rows, or of all rows if the total includes repetitions. A total that
  * decreased means that rows moved up during the read, so that some were skipped although the number may match.
  */
 function agreesWithTotal({ repeats }: Walk, progress: Progress): boolean {
   if (progress.lastTotal === null) return true;
-  const rows = repeats === 'counted-each' ? progress.rows : distinctRows(progress);
+  const rows = repeats === 'counted-each' ? progress.rows : progress.distinct.count;
   return !progress.totalFell && progress.lastTotal === rows;
 }
 
 /** Repeated rows moved down during the read; only a total could prove that no other row was skipped. */
 function hasMoved({ repeats }: Walk, progress: Progress): boolean {
-  return repeats === 'unexpected' && progress.lastTotal === null && progress.rows > distinctRows(progress);
+  return repeats === 'unexpected' && progress.lastTotal === null && progress.rows > progress.distinct.count;
 }
 
 function firstTarget(paging: Paging): PageTarget {

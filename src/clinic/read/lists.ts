@@ -21,6 +21,7 @@ import { asId, compilePaths, isJsonObject, isShownByRows, type Mapped, type RowM
 import { isNested, type Shape } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { RESOURCE_PATHS, RESOURCES, type ResourceName } from '../schema/resources.ts';
+import type { Gathered, RowsOfPage } from './gathering.ts';
 import { type PageForm, pageOf } from './list-page.ts';
 import { isForeign, ofTenant } from './reading.ts';
 import type { PageMemory } from './reading-memory.ts';
@@ -148,8 +149,7 @@ export function readList<Row>(
     repeats,
     maxPages: profile.limits.maxPages,
     memory: pagingMemoryOf(context, call.list),
-    pageSizes,
-    load,
+    ...{ pageSizes, counted: memory.counted, load },
   });
 }
 
@@ -300,31 +300,9 @@ export interface Rows {
   stopsAt?: (row: Mapped<Appointment>) => boolean;
 }
 
-/** Returns whether a record is in the requested window and agendas. */
-export type IsWanted = (record: Appointment) => boolean;
-
-/** Collected records of a window. */
-export interface Gathered {
-  records: Map<string, Appointment>;
-  unusable: Map<string, InvalidRow>;
-  withoutId: InvalidRow[];
-  /** Names of unreadable fields by record id. */
-  unread: Map<string, readonly string[]>;
-  pages: number;
-  requests: number;
-  /** Repeated rows of list calls with a proven end. */
-  repeated: number;
-  reason: PartialReason | null;
-}
-
-export function nothingGathered(): Gathered {
-  const none = { pages: 0, requests: 0, repeated: 0, reason: null };
-  return { records: new Map(), unusable: new Map(), withoutId: [], unread: new Map(), ...none };
-}
-
-/** Rows of one list call, and why it is incomplete, or null. */
+/** Rows of one list call by page, and why it is incomplete, or null. */
 export interface ReadRows {
-  rows: Mapped<Appointment>[];
+  pages: RowsOfPage[];
   reason: PartialReason | null;
 }
 
@@ -339,62 +317,46 @@ export async function readRows(
   gathered: Gathered,
   how: Rows,
 ): Promise<ReadRows> {
-  const earlier: Mapped<Appointment>[] = [];
+  const earlier: RowsOfPage[] = [];
   const pagesBefore = call.pageSizes?.length ?? 0;
   let asked = how;
   for (let remainingRereads = context.profile.limits.rereads; ; remainingRereads -= 1) {
-    const { rows, reason } = await readOnce(context, call, gathered, asked);
+    const { pages, reason } = await readOnce(context, call, gathered, asked);
     if (reason === null || !isPassing(reason) || remainingRereads === 0) {
-      const before = reason === null ? [] : earlier.filter((one) => 'record' in one || one.unusable.recordId !== null);
-      return { rows: [...before, ...rows], reason };
+      const before = reason === null ? [] : earlier.map((rows) => rows.filter(hasIdentity));
+      return { pages: [...before, ...pages], reason };
     }
     context.log.info(
       { label: 'clinic.appointments.list', reason },
       'list changed during the read: reading the list again',
     );
-    for (const row of rows) earlier.push(row);
+    earlier.push(...pages);
     // The new read replaces these pages.
     call.pageSizes?.splice(pagesBefore);
     if (how.pages !== undefined) asked = { ...how, pages: { ...how.pages, etagOf: () => null } };
   }
 }
 
+function hasIdentity(row: Mapped<Appointment>): boolean {
+  return 'record' in row || row.unusable.recordId !== null;
+}
+
 async function readOnce(
   context: ClinicContext,
   call: ListCall,
   gathered: Gathered,
-  { map, pages, stopsAt = () => false }: Rows,
+  { map, pages: cached, stopsAt }: Rows,
 ): Promise<ReadRows> {
-  const rows: Mapped<Appointment>[] = [];
+  const pages: RowsOfPage[] = [];
   let reason: PartialReason | null = null;
   let repeated = 0;
-  for await (const page of readList(context, call, map, pages)) {
+  for await (const page of readList(context, call, map, cached)) {
     gathered.pages += 1;
     repeated += page.repeated;
-    for (const row of page.rows) rows.push(row);
+    pages.push(page.rows);
     if (page.end !== null && !page.end.proved) reason = page.end.reason;
-    if (page.rows.some(stopsAt)) break;
+    if (stopsAt !== undefined && page.rows.some(stopsAt)) break;
   }
   if (reason === null) gathered.repeated += repeated;
-  return { rows, reason };
-}
-
-/** Keeps the version with the later change; without a time of change, the version read later. */
-export function retain(gathered: Gathered, mapped: Mapped<Appointment>, isWanted: IsWanted): void {
-  if ('unusable' in mapped) {
-    const { recordId } = mapped.unusable;
-    if (isForeign(mapped.unusable)) gathered.reason ??= 'wrong-tenant';
-    if (recordId === null) gathered.withoutId.push(mapped.unusable);
-    else gathered.unusable.set(recordId, mapped.unusable);
-    return;
-  }
-  const { record } = mapped;
-  const existing = gathered.records.get(record.id);
-  if (existing !== undefined && (existing.updatedAt ?? 0) > (record.updatedAt ?? existing.updatedAt ?? 0)) return;
-  if (gathered.unusable.size > 0) gathered.unusable.delete(record.id);
-  if (gathered.unread.size > 0) gathered.unread.delete(record.id);
-  if (isWanted(record)) {
-    gathered.records.set(record.id, record);
-    if (mapped.unread !== undefined) gathered.unread.set(record.id, mapped.unread);
-  } else if (existing !== undefined) gathered.records.delete(record.id);
+  return { pages, reason };
 }

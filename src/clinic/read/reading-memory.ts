@@ -5,9 +5,11 @@ import { lazily } from '../../model/cache.ts';
 import type { Pieces } from '../../model/pieces.ts';
 import type { InvalidRow } from '../../model/records.ts';
 import type { Instant, TimeWindow } from '../../model/time.ts';
+import type { CountedPages } from '../http/distinct-rows.ts';
 import { COUNT_HEADERS } from '../http/more-rows.ts';
 import type { ReceivedPage } from '../http/paging.ts';
 import type { Mapped } from '../http/rows.ts';
+import type { ReusableReading } from './gathering.ts';
 import { type CachedPage, type CachedStretches, cachedStretches } from './list-page.ts';
 
 /** Cached pages of a list during a read. */
@@ -25,6 +27,8 @@ export interface PageMemory<Row> {
     answer: Pick<HttpResponse, 'body' | 'parts' | 'headers'>,
     make: (cached: CachedStretches<Row> | null) => Pieces<CachedPage<Row>>,
   ): Pieces<CachedPage<Row>>;
+  /** Counts of the cached pages; absent without a cache. */
+  readonly counted?: CountedPages;
   /** Allows a conditional request for this URL in the next read. @param headers of the URL's answer */
   maySkip(url: string, headers: Headers): void;
 }
@@ -68,8 +72,14 @@ export interface RememberedReading<Model> extends PageMemory<Mapped<Model>> {
   readonly stored: (StoredRows<Model> & { changedTo: Instant }) | null;
   /** Returns the previous object for an unchanged record, so that caches keyed by the object remain valid. */
   asBefore(mapped: Mapped<Model>): Mapped<Model>;
-  /** Ends the read and drops pages and records that the read did not return. @param isComplete whether a later read may be incremental */
-  end(rows: StoredRows<Model>, isComplete: boolean): void;
+  /** The pages and result of the last complete read of this question; null for none. */
+  readonly reusable: ReusableReading | null;
+  /**
+   * Ends the read and drops pages and records that the read did not return.
+   * @param isComplete whether a later read may be incremental
+   * @param reusable pages and result, if they are complete
+   */
+  end(rows: StoredRows<Model>, isComplete: boolean, reusable?: ReusableReading | null): void;
 }
 
 /** Cached answer for a conditional request. */
@@ -100,6 +110,9 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
   #location = '';
   #answers: ReadonlyMap<string, CachedAnswer> = new Map();
   #rows: StoredRows<Model> = nothing();
+  readonly #counted: CountedPages = new WeakMap();
+  /** The last read's pages and result, if it was complete. */
+  #reusable: (ReusableReading & { question: string }) | null = null;
   #whole: Whole | null = null;
   /** A "not modified" answer was not credible; reset by the next full read. */
   #isDeceived = false;
@@ -133,6 +146,8 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
     return {
       window: whole.window,
       stored: isReusable ? { ...this.#rows, changedTo } : null,
+      counted: this.#counted,
+      reusable: this.#reusable?.question === question ? this.#reusable : null,
       etagOf: (url) => {
         const cachedAnswer = mayAsk && !this.#isDeceived ? this.#answers.get(url) : undefined;
         return cachedAnswer === undefined || pageNamed(cachedAnswer.name) === undefined ? null : cachedAnswer.etag;
@@ -169,19 +184,23 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
         const before = this.#rows.records.get(mapped.record.id);
         return before !== undefined && isSame(before, mapped.record) ? { ...mapped, record: before } : mapped;
       },
-      end: (rows, isComplete) => {
+      end: (rows, isComplete, reusable = null) => {
         this.#pages = pages;
         this.#location = location;
         this.#answers = answers;
         this.#rows = rows;
+        this.#reusable = reusable && { ...reusable, question };
         this.#whole = isComplete ? whole : null;
         this.#isInvalidated = false;
-        // If the clinic does not filter, most rows are outside the window.
-        const paged = [...pages.values()].reduce((sum, page) => sum + page.rows.length, 0);
-        const isDear = answers.size > 0 || (trust.changes && !this.#isUnfiltered);
-        this.#room.use(this, Math.max(paged, rows.records.size), { isDear });
+        this.#recordUse(answers.size > 0 || (trust.changes && !this.#isUnfiltered));
       },
     };
+  }
+
+  #recordUse(isDear: boolean): void {
+    // If the clinic does not filter, most rows are outside the window.
+    const paged = [...this.#pages.values()].reduce((sum, page) => sum + page.rows.length, 0);
+    this.#room.use(this, Math.max(paged, this.#rows.records.size), { isDear });
   }
 
   /** Whether the cache was invalidated after the last read. */
@@ -204,6 +223,7 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
     this.#pages = new Map();
     this.#answers = new Map();
     this.#rows = nothing();
+    this.#reusable = null;
     this.#whole = null;
     this.#isInvalidated = true;
     this.#onInvalidated();

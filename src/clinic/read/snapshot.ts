@@ -1,6 +1,5 @@
 import { inPieces } from '../../http/in-pieces.ts';
 import { MirrorError } from '../../model/errors.ts';
-import { eachInPieces } from '../../model/pieces.ts';
 import { type Appointment, type AppointmentPatient, agendasOf, type InvalidRow } from '../../model/records.ts';
 import { type AppointmentSnapshot, countEach, type PartialReason } from '../../model/snapshots.ts';
 import {
@@ -16,8 +15,8 @@ import {
 import type { ClinicContext } from '../http/call.ts';
 import { headersOf, type Mapped, type RowMapper } from '../http/rows.ts';
 import { compileAppointmentRows } from './appointment-rows.ts';
-import type { ListCall } from './lists.ts';
-import { type Gathered, type IsWanted, nothingGathered, type ReadRows, type Rows, readRows, retain } from './lists.ts';
+import { type Gathered, Gathering, type IsWanted, newestIn, nothingGathered } from './gathering.ts';
+import { type ListCall, type ReadRows, type Rows, readRows } from './lists.ts';
 import { NO_SITE_ZONES, type SiteZones } from './place-zones.ts';
 import { listCalls, ofTenant, widened } from './reading.ts';
 import type { ReadingMemory, RememberedReading, StoredRows } from './reading-memory.ts';
@@ -92,23 +91,24 @@ async function readWindow(work: Work, remembered: RememberedReading<Appointment>
   const startedAt = context.clock();
   const window = remembered?.window ?? question.window;
   const [rows, isWanted] = [rowsOf(work, remembered), wantedBy(question, window)];
+  const before = remembered?.reusable ?? null;
+  const gathering = new Gathering(gathered, isWanted, before?.holdsIn(window) === true ? before : null);
   const pageSizes: number[] = [];
   for (const parameters of callsFor(work, window)) {
-    const { rows: read, reason } = await readRows(context, callOf(work, parameters, pageSizes), gathered, rows);
-    await inPieces(
-      eachInPieces(read, (row) => retain(gathered, row, isWanted)),
-      question.signal,
-    );
+    const { pages, reason } = await readRows(context, callOf(work, parameters, pageSizes), gathered, rows);
+    await inPieces(gathering.add(pages), question.signal);
     gathered.reason ??= reason;
   }
-  for (const id of gathered.unusable.keys()) gathered.records.delete(id);
-  const { records, unusable, withoutId, reason } = gathered;
-  const changedTo = changedToOf(records.values(), { startedAt, endedAt: context.clock() });
-  remembered?.end({ records, unusable, withoutId, changedTo }, reason === null);
+  const whole = await inPieces(gathering.end(), question.signal);
+  const { records, unusable, withoutId, unread, newestAt } = whole;
+  const { reason } = gathered;
+  const changedTo = changedToOf(newestAt, { startedAt, endedAt: context.clock() });
+  const reusable = remembered === null || reason !== null ? null : gathering.reusable(whole, window);
+  remembered?.end({ records, unusable, withoutId, changedTo }, reason === null, reusable);
   const { window: asked } = question;
   const isWider = window.fromAt < asked.fromAt || window.toAt > asked.toAt;
   const shown = isWider ? new Map([...records].filter(([, { time }]) => overlaps(time, asked))) : records;
-  const content = contentOf(work, { records: shown, unusable, withoutId });
+  const content = contentOf(work, { records: shown, unusable, withoutId, unread });
   return reason === null ? { completeness: 'complete', ...content } : { completeness: 'partial', reason, ...content };
 }
 
@@ -150,7 +150,7 @@ async function readSince(
     return null;
   }
   remembered.end(answer, true);
-  return { completeness: 'changes', ...contentOf(work, answer) };
+  return { completeness: 'changes', ...contentOf(work, { ...answer, unread: new Map() }) };
 }
 
 function rowsOf({ map }: Work, remembered: RememberedReading<Appointment> | null): Rows {
@@ -172,8 +172,8 @@ function callOf({ question, gathered }: Work, parameters: ListCall['parameters']
 }
 
 function contentOf(
-  { question: { window, agendaIds }, gathered: { pages, requests, repeated, unread } }: Work,
-  { records, unusable, withoutId }: Omit<StoredRows<Appointment>, 'changedTo'>,
+  { question: { window, agendaIds }, gathered: { pages, requests, repeated } }: Work,
+  { records, unusable, withoutId, unread }: Omit<StoredRows<Appointment>, 'changedTo'> & Pick<Gathered, 'unread'>,
 ) {
   return {
     window,
@@ -269,11 +269,12 @@ async function readChanges(
   const answer = await read([[parameter, since.text]], (row) => obstacleOf(row) !== null).catch(refused);
   if (answer === null) return { obstacle: 'filter-refused' };
   const endedAt = context.clock();
-  const obstacle = answer.rows.map(obstacleOf).find((one) => one !== null) ?? answer.reason;
+  const rows = answer.pages.flat();
+  const obstacle = rows.map(obstacleOf).find((one) => one !== null) ?? answer.reason;
   if (obstacle !== null) return { obstacle };
-  const changed = answer.rows.flatMap((row) => ('record' in row ? [row.record] : []));
-  const changedTo = changedToOf(changed, { startedAt, endedAt }) ?? existing.changedTo;
-  const buried = answer.rows.flatMap((row) => ('unusable' in row ? [row.unusable] : []));
+  const changed = rows.flatMap((row) => ('record' in row ? [row.record] : []));
+  const changedTo = changedToOf(newestIn(changed), { startedAt, endedAt }) ?? existing.changedTo;
+  const buried = rows.flatMap((row) => ('unusable' in row ? [row.unusable] : []));
   return { ...putOver(existing, changed, buried, isWanted), changedTo: Math.max(existing.changedTo, changedTo) };
 }
 
@@ -293,18 +294,14 @@ function obstacleInRow(row: Mapped<Appointment>, sinceAt: Instant, now: Instant)
 /**
  * Returns the time up to which a read has seen all changes: the newest change of these records by the clinic's clock, minus the duration of
  * the read, because the first row may have changed before the last one was read.
- * @returns null without records, or if a record has no time of change or a future one
+ * @returns null if the newest change is unknown or in the future
  */
 function changedToOf(
-  records: Iterable<Appointment>,
+  newestAt: Instant | null,
   { startedAt, endedAt }: { startedAt: Instant; endedAt: Instant },
 ): Instant | null {
-  let newestAt = -Infinity;
-  for (const { updatedAt } of records) {
-    if (updatedAt === null || updatedAt > endedAt + CLOCK_TOLERANCE_MS) return null;
-    newestAt = Math.max(newestAt, updatedAt);
-  }
-  return newestAt === -Infinity ? null : newestAt - Math.max(0, endedAt - startedAt);
+  if (newestAt === null || newestAt > endedAt + CLOCK_TOLERANCE_MS) return null;
+  return newestAt - Math.max(0, endedAt - startedAt);
 }
 
 /** Returns the parameter's time, never later than `at`, whether or not the clinic includes the exact time. */

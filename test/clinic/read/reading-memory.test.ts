@@ -34,8 +34,8 @@ async function open(room = new CacheBudget(1_000)) {
   });
   const { client } = openClient(server.url, PROFILE);
   const memory = new ReadingMemory<Appointment>(room);
-  const read = (remembering = true, tenant = 't') =>
-    client.readAppointments(tenant, { agendaIds: null, window: WINDOW, ...(remembering && { memory }) }, unhurried());
+  const read = (remembering = true, tenant = 't', agendaIds: string[] | null = null) =>
+    client.readAppointments(tenant, { agendaIds, window: WINDOW, ...(remembering && { memory }) }, unhurried());
   return {
     read,
     memory,
@@ -55,6 +55,21 @@ test('an unchanged list is not parsed again, and returns the identical records',
   expect(parse).not.toHaveBeenCalled();
   expect(second).toEqual(first);
   for (const [id, record] of first.records) expect(second.records.get(id)).toBe(record);
+});
+
+test('an unchanged list is the same list, until the memory is invalidated, or other agendas or fewer rows are read', async () => {
+  await using clinic = await open();
+  clinic.show(...['a', 'b', 'c', 'd'].map((id) => rowOf(id)));
+  const { records } = await clinic.read();
+  expect((await clinic.read()).records).toBe(records);
+  expect((await clinic.read(true, 't', ['h'])).records.size).toBe(0);
+  const again = await clinic.read();
+  clinic.memory.invalidate();
+  const whole = await clinic.read();
+  expect(whole).toEqual(again);
+  expect(whole.records).not.toBe(again.records);
+  clinic.show(...['a', 'b', 'c'].map((id) => rowOf(id)));
+  expect([...(await clinic.read()).records.keys()]).toEqual(['a', 'b', 'c']);
 });
 
 test('unchanged records of a list with shifted pages are identical objects', async () => {
