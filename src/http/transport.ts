@@ -53,13 +53,13 @@ const PROTOCOLS = {
   'http:': {
     send: http.request,
     opened: 'connect',
-    kept: withServerTimeout(inPools(withOwnBuffer(new http.Agent({ ...POOL_OPTIONS, proxyEnv })))),
+    kept: withServerTimeout(inPools(new http.Agent({ ...POOL_OPTIONS, proxyEnv }))),
     alone: new http.Agent({ proxyEnv }),
   },
   'https:': {
     send: overHttps,
     opened: 'secureConnect',
-    kept: withServerTimeout(inPools(withOwnBuffer(new HttpsAgent({ ...POOL_OPTIONS, proxyEnv })))),
+    kept: withServerTimeout(inPools(new HttpsAgent({ ...POOL_OPTIONS, proxyEnv }))),
     alone: new HttpsAgent({ proxyEnv }),
   },
 } as const;
@@ -271,30 +271,6 @@ function inPools<Agent extends HttpAgent>(agent: Agent): Agent {
   agent.getName = (options?: Parameters<HttpAgent['getName']>[0] & { pool?: string }) =>
     `${getName.call(agent, options)}|${options?.pool}`;
   return agent;
-}
-
-/** Size of one read from a connection: Node's own. */
-const READ_BYTES = 64 * 1024;
-
-/**
- * Lets each connection read into one buffer of its own. Node allocates memory for each read, and megabytes of it make V8 collect all memory
- * of the process. The buffer is free after each read: Node's parser copies what it returns. Node's own tunnel through a proxy needs its own
- * reads.
- */
-function withOwnBuffer<Agent extends HttpAgent>(agent: Agent): Agent {
-  if (hasProxies) return agent;
-  const { createConnection } = agent;
-  agent.createConnection = (options, created) => {
-    const onread = { buffer: Buffer.allocUnsafeSlow(READ_BYTES), callback: passOn };
-    return createConnection.call(agent, { ...options, onread } as typeof options, created);
-  };
-  return agent;
-}
-
-/** Called by the connection. Pausing the connection stops its reads. */
-function passOn(this: Socket, bytes: number, buffer: Uint8Array): boolean {
-  this.emit('data', buffer.subarray(0, bytes));
-  return true;
 }
 
 /** One second less than the server's limit, because the server starts counting when it sends the answer. */
