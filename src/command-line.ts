@@ -10,6 +10,7 @@ import {
   type Wanted,
 } from './cli/outside.ts';
 import { createProgram } from './cli/program.ts';
+import type { SetupWork } from './cli/setup-commands.ts';
 import { wrap } from './cli/table.ts';
 import type { Role } from './control/roles.ts';
 import { type Logger, takeLibraryWords } from './log/logger.ts';
@@ -27,6 +28,13 @@ import type { Settings } from './settings/settings-schema.ts';
 const TELEMETRY_GRACE_MS = 500;
 /** A user waits at the terminal; the daemon itself waits longer. */
 const REDIS_PATIENCE_MS = 5_000;
+
+/** Loads each setup command when it runs. */
+const SETUP: SetupWork = {
+  initialise: async (...input) => (await import('./setup/init/initialise.ts')).initialise(...input),
+  checkSpec: async (...input) => (await import('./setup/check-spec/command.ts')).checkSpec(...input),
+  probe: async (...input) => (await import('./setup/probe/command.ts')).probe(...input),
+};
 
 /** Environment of a command, provided by the process. */
 interface CommandHost {
@@ -137,6 +145,7 @@ function outsideOf(
       const { serveMcp } = await import('./mcp-server/server.ts');
       await serveMcp(context, version);
     },
+    setup: SETUP,
     run: (options, role) => runDaemon(host, options, role),
   };
 }

@@ -8,6 +8,7 @@ import {
   connectorBreaches,
   consoleBreaches,
   cycleBreaches,
+  daemonFiles,
   FEATURES,
   folderBreaches,
   functionLengthBreaches,
@@ -22,6 +23,7 @@ import {
   type SourceFile,
   scriptBreaches,
   scriptFileBreaches,
+  setupBreaches,
   sourceFile,
   stateBreaches,
   VENDOR_FILES,
@@ -47,6 +49,7 @@ describe('the project', () => {
     ['vendors do not import each other, are registered and complete', connectorRule],
     ['what sends has no patient', patientBreaches],
     ['no import closes a circle', cycleBreaches],
+    ['the daemon loads nothing of src/setup/', setupBreaches],
     ['BullMQ and Redis are known where they belong', packageBreaches],
     ['sync/ and model/ are pure', purityBreaches],
     ['files are of readable length', lengthBreaches],
@@ -59,6 +62,12 @@ describe('the project', () => {
     ['functions outside composition/ take parts of a tenant', wholeTenantBreaches],
   ])('%s', (_, breaches) => {
     expect(breaches(files)).toEqual([]);
+  });
+
+  test('the files of the daemon are found: its process, its work, and what it loads later', () => {
+    const loaded = daemonFiles(files);
+    const wanted = ['src/cli/program.ts', 'src/main.ts', 'src/jobs/queues.ts', 'src/connectors/caldav/connector.ts'];
+    expect(wanted.filter((path) => !loaded.has(path))).toEqual([]);
   });
 
   test('each feature is a separate module, with a README', () => {
@@ -107,7 +116,7 @@ const NO_PAIRS: Readonly<Record<string, string>> = {
   'src/model/credentials.ts Account': 'the real account, not the required one',
   'src/model/items.ts Refusal': 'of any CRM; a description has defaults',
   'src/model/triggers.ts TriggerReading': 'the opened state; in Redis, the reason is encrypted',
-  'src/profile-finder/lists.ts WindowFound': 'parameters of a request, not the quiet hours',
+  'src/setup/profile-finder/lists.ts WindowFound': 'parameters of a request, not the quiet hours',
   'src/settings/configuration.ts RefusedChange': 'faults of a refused file, not their number',
   'src/state/sealing.ts SealingKey': 'the bytes of a key, not their location in the settings',
   'src/sync/absence.ts Confirmations': 'results by stream, not a description of a CRM',
@@ -129,6 +138,8 @@ describe('a breach is reported', () => {
     ['the network from sync/', 'src/sync/a.ts', '../http/b.ts'],
     ['a file above all modules', 'src/http-server/a.ts', '../main.ts'],
     ['the command line from the daemon', 'src/main.ts', './cli.ts'],
+    ['the setup from the command line', 'src/cli/a.ts', '../setup/init/b.ts'],
+    ['the setup from the composition', 'src/composition/a.ts', '../setup/probe/b.ts'],
     ['a folder that is no module', 'src/sync/a.ts', '../helpers/b.ts'],
     ['the module around it from a folder that is a module', 'src/clinic/schema/a.ts', '../read/b.ts'],
     ['settings from a module that they use', 'src/clinic/schema/a.ts', '../../settings/b.ts'],
@@ -157,6 +168,9 @@ describe('a breach is reported', () => {
     ['src/clinic/api.ts', './write/b.ts', false],
     ['src/clinic/read/a.ts', './b.ts', false],
     ['src/jobs/a.ts', '../clinic/write/b.ts', false],
+    ['src/setup/profile-finder/a.ts', '../probe/b.ts', true],
+    ['src/setup/check-spec/a.ts', '../init/b.ts', true],
+    ['src/setup/init/a.ts', '../check-spec/b.ts', false],
   ])('within a module: %s importing %s, %s', (path, specifier, isBreach) => {
     expect(innerBreaches(project({ [path]: `import '${specifier}';` }))).toHaveLength(isBreach ? 1 : 0);
   });
@@ -240,6 +254,21 @@ describe('a breach is reported', () => {
       'import cycle: src/sync/a.ts → src/sync/b.ts → src/sync/c.ts → src/sync/a.ts',
       'import cycle: src/model/m.ts → src/model/m.ts',
     ]);
+  });
+
+  test.each([
+    ['by its work', 'src/main.ts', "import { b } from './composition/b.ts';", "import '../setup/a.ts';"],
+    ['by its work, later', 'src/main.ts', "await import('./composition/b.ts');", "await import('../setup/a.ts');"],
+    ['by its process', 'src/cli.ts', "export { b } from './composition/b.ts';", "export * from '../setup/a.ts';"],
+  ])('the setup loaded %s', (_, path, source, loading) => {
+    const files = project({ [path]: source, 'src/composition/b.ts': loading, 'src/setup/a.ts': '' });
+    expect(setupBreaches(files)).toEqual(['src/composition/b.ts:1 imports src/setup/a.ts: the daemon would load it']);
+  });
+
+  test('not the setup that a command loads when it runs, or of which only types are used', () => {
+    const source = "import type { A } from '../setup/a.ts';\nconst a = () => import('../setup/a.ts');";
+    const files = project({ 'src/cli.ts': "import './cli/b.ts';", 'src/cli/b.ts': source, 'src/setup/a.ts': '' });
+    expect(setupBreaches(files)).toEqual([]);
   });
 
   test('a function with five parameters, and none with four', () => {

@@ -136,19 +136,19 @@ test('a server for assistants answers over standard input and output, prints no 
   expect(answers[1]?.result).toMatchObject({ structuredContent: { problems: expect.any(Array) } });
 });
 
-test('what finds a profile is loaded by its command, and never by the daemon', async () => {
+test('what sets up a clinic is loaded by its command, and never by the daemon', async () => {
   const nodeArgs = ['--import', LOADED];
   const daemon = start(['run'], redis.url, { ...WITH_VENDORS, nodeArgs });
   const check = start(['check-spec', fileURLToPath(SPECIFICATION)], redis.url, { nodeArgs });
   await untilRunning(daemon);
   await terminate(daemon);
   await check.ended;
-  const finding = (cli: RunningCli) => loadedBy(cli).filter((name) => /profile-finder|check-spec/.test(name));
-  expect(finding(check)).toEqual(
-    expect.arrayContaining(['src/profile-finder/check-spec.ts', 'src/cli/render-check-spec.ts']),
+  const ofSetup = (cli: RunningCli) => loadedBy(cli).filter((name) => name.startsWith('src/setup/'));
+  expect(ofSetup(check)).toEqual(
+    expect.arrayContaining(['src/setup/check-spec/check-spec.ts', 'src/setup/profile-finder/profile-check.ts']),
   );
   expect(loadedBy(daemon)).toContain('src/jobs/queues.ts');
-  expect(finding(daemon)).toEqual([]);
+  expect(ofSetup(daemon)).toEqual([]);
 });
 
 test('a status loads no module of vendors, of the queues, or of the HTTP port', async () => {

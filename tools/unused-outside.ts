@@ -10,6 +10,7 @@ export function unusedOutside(): CliOutside {
     withInstallation: refuse,
     run: refuse,
     serveMcp: refuse,
+    setup: { initialise: refuse, checkSpec: refuse, probe: refuse },
     checkConfiguration: async () => ({ faults: [], warnings: [], text: '' }),
     signal: AbortSignal.abort(),
     profile: async () => clinicProfileSchema.parse({}),

@@ -1,10 +1,8 @@
 import type { Command } from 'commander';
-import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import type { StateProbe } from '../control/doctor.ts';
 import type { inEnglish } from '../control/findings.ts';
 import type { Installation } from '../control/installation.ts';
 import { toJson } from '../model/schemas.ts';
-import type { ProfileCheck } from '../profile-finder/check-spec.ts';
 import { type Asked, type Print, stateWord } from './output.ts';
 import { wrap } from './table.ts';
 
@@ -113,51 +111,4 @@ export function addConfig(program: Command, options: ConfigCommand): void {
       const isWell = findings.every(({ result }) => result !== 'problem');
       if (asked.json === true) options.print(asked, { ok: isWell, faults, warnings, findings }, () => '');
     });
-}
-
-/** Functions that the command line supplies to the profile commands. */
-export interface ProfileCommands {
-  /** Returns a profile of the configuration. The built-in `documented` does not need a file. */
-  profile(name: string): Promise<ClinicProfile>;
-  read(file: string): Promise<string>;
-  write(file: string, text: string): Promise<void>;
-  print: Print;
-  err(text: string): void;
-  exit(code: number): void;
-}
-
-/** Option of commands that propose a profile. */
-export const WRITE_OPTION = ['--write <file>', 'write the proposed profile to this file'] as const;
-
-/** Adds `check-spec`. */
-export function addProfiles(program: Command, options: ProfileCommands): void {
-  program
-    .command('check-spec <file>')
-    .description('compare an OpenAPI document with a profile and propose a profile')
-    .option('--profile <name>', 'a profile of the configuration; default: documented')
-    .option('--records <file>', 'JSON response of the appointment list; shows the readable fields')
-    .option(...WRITE_OPTION)
-    .option('--json', 'print JSON')
-    .action(async (file: string, choice: { profile?: string; records?: string; write?: string; json?: boolean }) => {
-      const { checkSpecification } = await import('../profile-finder/check-spec.ts');
-      const { renderProfileCheck } = await import('./render-check-spec.ts');
-      const profile = await options.profile(choice.profile ?? 'documented');
-      const answer = choice.records === undefined ? undefined : await options.read(choice.records);
-      const check = checkSpecification(await options.read(file), profile, answer);
-      options.print(choice, check, () => renderProfileCheck(check));
-      await writeProposal(check, choice.write, options);
-      if (!check.fits) options.exit(1);
-    });
-}
-
-/** Writes the proposed profile to the requested file. */
-export async function writeProposal(
-  check: Pick<ProfileCheck, 'proposedProfile' | 'toDecide'>,
-  file: string | undefined,
-  { write, err }: Pick<ProfileCommands, 'write' | 'err'>,
-): Promise<void> {
-  if (file === undefined) return;
-  await write(file, check.proposedProfile);
-  const first = check.toDecide.length === 0 ? '' : ' First make the decisions listed at its top.';
-  err(`The proposed profile is in ${file}.${first} Move the file to profiles/ and set its name in clinicClients.`);
 }

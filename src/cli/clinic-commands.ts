@@ -6,8 +6,6 @@ import { CLINIC_RESOURCES, CLINIC_WRITES, type ClinicQuestion, operationOf } fro
 import type { Acting } from '../control/recording.ts';
 import { withRemedy } from '../messages/message.ts';
 import { MirrorError } from '../model/errors.ts';
-import type { Progress } from '../model/tasks.ts';
-import { type ProfileCommands, WRITE_OPTION, writeProposal } from './check-commands.ts';
 import { type Asked, wholeNumber } from './output.ts';
 import { renderTable, wrap } from './table.ts';
 
@@ -21,11 +19,6 @@ interface ClinicCommands {
   out(text: string): void;
   err(text: string): void;
   signal: AbortSignal;
-}
-
-/** Additional functions for `clinic probe`. */
-interface ProbeCommands extends Pick<ProfileCommands, 'print' | 'exit'> {
-  progress(): Progress & { end(): void };
 }
 
 /** Default number of rows. */
@@ -67,26 +60,6 @@ export function addClinic(clinic: Command, options: ClinicCommands): void {
     .option('--doctors', 'for an invoice: doctors of the services in each line')
     .action((tenant: string, resource: string, ids: string[], choice: Choice) =>
       options.withClinic(tenant, (access, acting) => act(access, acting, { resource, ids, choice }, options)),
-    );
-}
-
-/** Adds `clinic probe`. */
-export function addProbe(clinic: Command, options: ClinicCommands & ProbeCommands): void {
-  clinic
-    .command('probe <tenant>')
-    .description('send read requests to the clinic and propose a profile')
-    .option(...WRITE_OPTION)
-    .option('--json', 'print JSON')
-    .action((tenant: string, choice: { write?: string; json?: boolean }) =>
-      options.withClinic(tenant, async (access) => {
-        const { probeClinic } = await import('../profile-finder/probe.ts');
-        const { renderProfileCheck } = await import('./render-check-spec.ts');
-        const progress = options.progress();
-        const probe = await probeClinic(access, progress, options.signal).finally(() => progress.end());
-        options.print(choice, probe, () => `Requests sent: ${probe.requests}.\n\n${renderProfileCheck(probe)}`);
-        await writeProposal(probe, choice.write, options);
-        if (!probe.fits) options.exit(1);
-      }),
     );
 }
 

@@ -13,6 +13,7 @@ import type { Progress } from '../model/tasks.ts';
 import type { OperationContext } from '../operations/operation.ts';
 import type { ConfigCommand } from './check-commands.ts';
 import type { ConfiguredNames } from './completion.ts';
+import type { SetupWork } from './setup-commands.ts';
 
 /** Environment of the commands, supplied by `command-line.ts`. */
 export interface CliOutside {
@@ -24,6 +25,7 @@ export interface CliOutside {
   run(options: GlobalOptions, role: Role): Promise<void>;
   /** Serves an assistant over standard input and output, until the assistant closes the input. */
   serveMcp(context: OperationContext, version: string): Promise<void>;
+  readonly setup: SetupWork;
   /** Checks the configuration, which is usable with `faults` 0. */
   checkConfiguration(options: GlobalOptions): ReturnType<ConfigCommand['check']>;
   /** Aborts at the user's signal (Ctrl-C). */

@@ -7,14 +7,14 @@ import { ROLES, type Role } from '../control/roles.ts';
 import { OPERATIONS } from '../features/operations.ts';
 import type { AnyOperation } from '../operations/operation.ts';
 import { addBackups } from './backup-commands.ts';
-import { addConfig, addDoctor, addProfiles, type DoctorCommand } from './check-commands.ts';
-import { addClinic, addProbe } from './clinic-commands.ts';
+import { addConfig, addDoctor, type DoctorCommand } from './check-commands.ts';
+import { addClinic } from './clinic-commands.ts';
 import { addCompletion } from './completion.ts';
-import type { InitChoice, InitCommand } from './init/initialise.ts';
 import { addLogin } from './login-command.ts';
 import { addOperations, addOtherOperations, contextOf, type OperationCommands } from './operation-commands.ts';
 import { outputOptions, type Print, printer } from './output.ts';
 import { type CliOutside, type GlobalOptions, USUAL_CONFIG } from './outside.ts';
+import { addCheckSpec, addInit, addProbe } from './setup-commands.ts';
 
 const ROLE_HELP =
   'run one role, if several processes share the work: scheduler queues jobs on time, worker runs jobs, http serves connections, notifications and reminder answers; each role has the health probes';
@@ -116,7 +116,7 @@ function addSetUp(program: Command, operations: OperationCommands): DoctorComman
   addLogin(program, operations);
   addOperations(program, operations, 'accept-account', 'logout', 'logins', 'tenants', 'access', 'sessions');
   addClinicCommands(program, outside, options, print);
-  addProfiles(program, { ...outside, profile: (name) => outside.profile(options(), name), print });
+  addCheckSpec(program, { ...outside, profile: (name) => outside.profile(options(), name), print });
   return doctor;
 }
 
@@ -193,18 +193,4 @@ function describeExitCodes(program: Command): void {
     const when = endsWithOne(words);
     if (when !== null) command.addHelpText('after', `\nExits with code 1 if ${when}.`);
   }
-}
-
-/** Adds `init`. */
-function addInit(program: Command, options: InitCommand): void {
-  program
-    .command('init [directory]')
-    .description('set up a clinic with questions: keys, files, connections, calendars')
-    .option('--answers <file>', 'answers from a YAML file, instead of questions')
-    .option('--device', 'connect with codes for another device, if this host has no browser')
-    .option('--json', 'print the created files and ids as JSON')
-    .action(async (directory = 'clinic', choice: InitChoice) => {
-      const { initialise } = await import('./init/initialise.ts');
-      await initialise(directory, choice, options);
-    });
 }

@@ -5,6 +5,9 @@ import type { ConfiguredNames } from '../../src/cli/completion.ts';
 import type { CliOutside, OpenInstallation } from '../../src/cli/outside.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { clinicProfileSchema } from '../../src/clinic/schema/profile.ts';
+import { checkSpec } from '../../src/setup/check-spec/command.ts';
+import { initialise } from '../../src/setup/init/initialise.ts';
+import { probe } from '../../src/setup/probe/command.ts';
 import { openActing } from '../control/acting.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { NEVER } from '../jobs/cycle.ts';
@@ -63,6 +66,7 @@ export async function runProgram(
       });
     },
     serveMcp: refuse,
+    setup: { initialise, checkSpec, probe },
     async run(options, role) {
       ran.configs.push(options.config);
       ran.roles.push(role);

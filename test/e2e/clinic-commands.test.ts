@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import type { ProfileCheck } from '../../src/profile-finder/check-spec.ts';
+import type { ProfileCheck } from '../../src/setup/profile-finder/profile-check.ts';
 import { useRedis } from '../support/redis.ts';
 import { EXACT, startSmallWorld } from './support/small-world.ts';
 import { useProfile } from './support/use-profile.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { answered } from '../profile-finder/answers.ts';
+import { answered } from '../setup/profile-finder/answers.ts';
 import { useRedis } from '../support/redis.ts';
 import { EXACT, type SmallWorld, startSmallWorld } from './support/small-world.ts';
 import { useProfile } from './support/use-profile.ts';

@@ -12,7 +12,7 @@ import { createMetrics } from '../../src/control/metrics.ts';
 import { status } from '../../src/control/status.ts';
 import type { Status } from '../../src/control/status-schemas.ts';
 import { syncTenant } from '../../src/control/sync.ts';
-import { probeClinic } from '../../src/profile-finder/probe.ts';
+import { probeClinic } from '../../src/setup/probe/probe.ts';
 import type { RunReport } from '../../src/state/runs.ts';
 import { logInTo } from '../support/log-in.ts';
 import { paced } from '../support/pace.ts';

@@ -311,7 +311,7 @@ export const PROMISES: readonly Promised[] = [
   },
   {
     command: 'login <x> <x>',
-    by: ['src/cli/init/initialise.ts'],
+    by: ['src/setup/init/initialise.ts'],
     effect: 'connects a calendar that init left out',
     shownBy: [
       'test/e2e/microsoft-logins.test.ts',
@@ -348,7 +348,7 @@ export const PROMISES: readonly Promised[] = [
   { command: 'plan', by: ['document-too-large.remedy'], effect: 'shows the plan without storing it', shownBy: PLANS },
   {
     command: 'plan <x>',
-    by: ['src/cli/init/initialise.ts'],
+    by: ['src/setup/init/initialise.ts'],
     effect: 'shows the changes of the first cycle',
     shownBy: PLANS,
   },
@@ -414,7 +414,7 @@ export const PROMISES: readonly Promised[] = [
   },
   {
     command: 'run',
-    by: ['daemon-not-running.remedy', 'src/cli/init/initialise.ts'],
+    by: ['daemon-not-running.remedy', 'src/setup/init/initialise.ts'],
     effect: 'a daemon runs, and the problem is gone',
     shownBy: [
       'test/e2e/surfaces-unreadable.test.ts',
@@ -507,7 +507,7 @@ export const PROMISES: readonly Promised[] = [
   },
   {
     command: 'sync <x>',
-    by: ['src/cli/init/initialise.ts'],
+    by: ['src/setup/init/initialise.ts'],
     effect: 'fills the first calendar',
     shownBy: FIRST_CALENDAR,
   },

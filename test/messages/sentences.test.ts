@@ -68,7 +68,7 @@ describe('a sentence of src', () => {
     expect(kindsOf('src/http-server/answers.ts')).toEqual(['page']);
     expect(kindsOf('src/features/triggers/metrics.ts')).toEqual(['description']);
     expect(kindsOf('src/cli/render-status.ts')).toEqual(['terminal']);
-    expect(kindsOf('src/profile-finder/lists.ts')).toEqual(['page']);
+    expect(kindsOf('src/setup/profile-finder/lists.ts')).toEqual(['page']);
     expect(kindsOf('src/features/undo/undo.ts')).toEqual(['code']);
   });
 });

@@ -53,20 +53,23 @@ const LEVELS: readonly (readonly string[])[] = [
   ['http', 'mail'],
   ['clinic', 'sync', 'connectors', 'state', 'oauth', 'telemetry'],
   ['jobs'],
-  ['control', 'profile-finder'],
+  ['control'],
   ['documents'],
   ['operations'],
   FEATURES,
   ['features'],
   ['http-server', 'mcp-server', 'cli'],
-  ['composition'],
+  ['composition', 'setup'],
   ['main.ts'],
   ['command-line.ts'],
   ['cli.ts'],
 ];
 
 /** Folders within a module, lowest first. Each imports only from earlier folders, and from no file next to the folders. */
-const FOLDERS: Readonly<Record<string, readonly string[]>> = { clinic: ['http', 'read', 'write'] };
+const FOLDERS: Readonly<Record<string, readonly string[]>> = {
+  clinic: ['http', 'read', 'write'],
+  setup: ['profile-finder', 'check-spec', 'probe', 'init'],
+};
 
 /** Modules that lie above the HTTP client and still never use it. */
 const WITHOUT_NETWORK = ['sync', 'state'];
@@ -159,6 +162,46 @@ export function connectorBreaches(files: readonly SourceFile[], paths: readonly 
       .map((path) => `${path} is missing`),
   );
   return [...crossing, ...unregistered, ...incomplete];
+}
+
+/**
+ * Returns the imports of the files that the daemon loads: of its work (`main.ts`) all, of its process (`cli.ts`) those at the start, because
+ * the work of another command loads when that command runs. Types are not loaded.
+ */
+function importsOfDaemon(files: readonly SourceFile[]): RelativeImport[] {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  const loadedFrom = (start: string, importsOf: (file: SourceFile) => readonly string[]) => {
+    const found: RelativeImport[] = [];
+    const paths = new Set([start]);
+    for (const path of paths) {
+      const file = byPath.get(path);
+      if (file === undefined) continue;
+      const loaded = new Set(importsOf(file));
+      const own = relativeImports([
+        { ...file, imports: file.imports.filter(({ specifier }) => loaded.has(specifier)) },
+      ]);
+      for (const { to } of own) paths.add(to);
+      found.push(...own);
+    }
+    return found;
+  };
+  return [
+    ...loadedFrom('src/main.ts', ({ read }) => read.imports),
+    ...loadedFrom('src/cli.ts', ({ read }) => read.importsAtStart),
+  ];
+}
+
+/** Returns the paths of the files that the daemon loads, by their imports. */
+export function daemonFiles(files: readonly SourceFile[]): Set<string> {
+  return new Set(importsOfDaemon(files).flatMap(({ from, to }) => [from, to]));
+}
+
+/** The commands that set up a clinic load `setup/` when they run; the daemon never loads it. */
+export function setupBreaches(files: readonly SourceFile[]): string[] {
+  const breaches = importsOfDaemon(files)
+    .filter(({ from, to }) => to.startsWith('src/setup/') && !from.startsWith('src/setup/'))
+    .map(({ place, to }) => `${place} imports ${to}: the daemon would load it`);
+  return [...new Set(breaches)];
 }
 
 /** One breach for each import that closes a circle. */

@@ -2,7 +2,7 @@ import type { SourceFile } from './architecture.ts';
 import type { Token } from './source-scanner.ts';
 
 /** Modules that ask other people's servers: how often they ask must not be these servers' choice. */
-const ASKING_MODULES = ['connectors', 'oauth', 'clinic', 'http', 'reminders', 'triggers', 'profile-finder'];
+const ASKING_MODULES = ['connectors', 'oauth', 'clinic', 'http', 'reminders', 'triggers', 'setup'];
 
 /** Loops that ask and end otherwise: how many a file has of them, and why. */
 const ENDING_LOOPS: Readonly<Record<string, readonly [count: number, why: string]>> = {

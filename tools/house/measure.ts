@@ -184,19 +184,22 @@ export type SentenceKind = 'page' | 'terminal' | 'code' | Exclude<TextRole, 'oth
 
 /**
  * Templates of pages, documents and views of the terminal, and texts of a feature in both languages: the goal leaves texts with their template.
- * The profile that is proposed to an administrator is a document, the whole command line is a view. Help of metrics and descriptions of
+ * The profile that is proposed to an administrator is a document, the whole command line and `init` are views. Help of metrics and descriptions of
  * interfaces for programs are descriptions.
  */
 const TEMPLATES: readonly [kind: SentenceKind, path: RegExp][] = [
   [
+    'terminal',
+    /^src\/(cli\/.+|cli|command-line|settings\/summary|setup\/(init\/.+|[a-z-]+\/(command|render-profile-check|write-proposal)))\.ts$/,
+  ],
+  [
     'page',
-    /^src\/(http-server\/(pages\/|(login-page|answers|access\/sign-in)\.ts)|documents\/|profile-finder\/|features\/[a-z-]+\/texts\.ts)/,
+    /^src\/(http-server\/(pages\/|(login-page|answers|access\/sign-in)\.ts)|documents\/|setup\/|features\/[a-z-]+\/texts\.ts)/,
   ],
   [
     'description',
     /^src\/((control|features\/[a-z-]+)\/metric(s|-definitions)|http-server\/api\/openapi|mcp-server\/server)\.ts$/,
   ],
-  ['terminal', /^src\/(cli\/.+|cli|command-line|settings\/summary)\.ts$/],
 ];
 
 /** Sentences of one kind of a file, each once; none of `messages/`. */

@@ -44,6 +44,8 @@ export interface Source {
   texts: SourceText[];
   /** Specifiers of imports and re-exports that stay when the types are removed; dynamic imports too. */
   imports: string[];
+  /** Those of them that load with the file: without dynamic imports. */
+  importsAtStart: string[];
   /** Names of what the file declares: variables, parameters, functions, types, members. */
   names: string[];
   /** Names of the functions and methods that are called. */
@@ -94,6 +96,7 @@ export function readSource(path: string, content: string): Source {
     functions: [],
     texts: [],
     imports: [],
+    importsAtStart: [],
     names: [],
     calls: [],
     literalCalls: [],
@@ -102,6 +105,7 @@ export function readSource(path: string, content: string): Source {
   visit(program as unknown as Node, null, (node, parent, role) => {
     if (isNoCode(node)) blanked.push(parent?.type === 'ExportNamedDeclaration' ? parent : node);
     source.imports.push(...importsOf(node));
+    if (node.type !== 'ImportExpression') source.importsAtStart.push(...importsOf(node));
     if (isFunction(node)) source.functions.push(functionOf(node, parent, lineAt));
     source.names.push(...declaredBy(node));
     source.calls.push(...calledBy(node));
@@ -124,7 +128,7 @@ export function readScript(path: string, content: string): Source {
   const locals = statements.flatMap((line) => /\blocal (?:function )?([\w, ]+)/.exec(line)?.[1]?.split(/\W+/) ?? []);
   return {
     ...{ path, lines: lines.length, code: statements.length },
-    ...{ functions: [], texts: [], imports: [], calls: [], literalCalls: [], branches: 0 },
+    ...{ functions: [], texts: [], imports: [], importsAtStart: [], calls: [], literalCalls: [], branches: 0 },
     names: [basename(path, '.lua'), ...locals.filter((name) => name !== '')],
   };
 }

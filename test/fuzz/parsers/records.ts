@@ -13,10 +13,10 @@ import { errors as salesforceErrors } from '../../../src/connectors/salesforce/e
 import { wholeResult } from '../../../src/connectors/salesforce/reading.ts';
 import { mobileNumber } from '../../../src/features/reminders/content.ts';
 import { parseJson } from '../../../src/model/json.ts';
-import { checkSpecification } from '../../../src/profile-finder/check-spec.ts';
 import { secretSchemas } from '../../../src/settings/secret-reference.ts';
 import { tenantSchema } from '../../../src/settings/tenant-schema.ts';
 import { readYaml } from '../../../src/settings/yaml-file.ts';
+import { checkSpecification } from '../../../src/setup/check-spec/check-spec.ts';
 import type { Parser } from '../parser.ts';
 import { JSON_PAIRS, JSON_WORDS } from './answers.ts';
 
