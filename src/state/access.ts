@@ -181,7 +181,7 @@ function createSessionLists<Who>(
 export function createSessionStore<Who>(redis: RedisClient, sealer: Sealer, clock: Clock) {
   const { storedAt, eraOf, openAt } = createSessionReader<Who>(redis, sealer, clock);
   const { list, listAll } = createSessionLists<Who>(redis, clock, openAt);
-  const keyOf = (session: string) => keys.session(digestOf(session));
+  const keyOf = (session: string) => keys.session(sessionIdOf(session));
   /** Returns a session without extending the session; null if absent or expired. */
   const look = (session: string, life: SessionLife) => openAt(keyOf(session), life);
   return {
@@ -189,7 +189,7 @@ export function createSessionStore<Who>(redis: RedisClient, sealer: Sealer, cloc
     list,
     listAll,
     /** Returns the id of a session in the list. */
-    idOf: digestOf,
+    idOf: sessionIdOf,
     /**
      * Starts a session.
      * @param account account for ending all sessions of a user
@@ -203,7 +203,7 @@ export function createSessionStore<Who>(redis: RedisClient, sealer: Sealer, cloc
       const started = { authenticatedAt: beganAt, network: null, browser: null, ...start };
       await storedAt(keyOf(session)).setFor(life.idleMs, { account, who, beganAt, era, ...started });
       await list(account, life);
-      await redis.sadd(keys.sessionsOf(digestOf(account)), digestOf(session));
+      await redis.sadd(keys.sessionsOf(digestOf(account)), sessionIdOf(session));
       await redis.pexpire(keys.sessionsOf(digestOf(account)), LONGEST_MS);
       return session;
     },
@@ -307,4 +307,9 @@ function costlyHashOf(passphrase: string, salt: Buffer, cost: HashCost): Promise
 
 function digestOf(text: string): string {
   return hash('sha256', text, 'base64url');
+}
+
+/** Returns the id of a session. As hexadecimal digits: a command takes it, and an argument must not begin with a hyphen. */
+function sessionIdOf(session: string): string {
+  return hash('sha256', session, 'hex');
 }

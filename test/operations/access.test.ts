@@ -54,6 +54,12 @@ test('sessions of all users are listed on the host, and ended by the id of a ses
   await expect(run('end', 'owner')).rejects.toMatchObject({ code: 'no-such-session' });
 });
 
+test('no id of a session looks like an option', () => {
+  const { desk } = openAccessWorld(redis.connect(), { access: accessSettings({ passphrase: true }) });
+  const ids = Array.from({ length: 500 }, (_, index) => desk.sessions.idOf(`session ${index}`));
+  expect(ids.filter((id) => !/^[\da-f]{64}$/.test(id))).toEqual([]);
+});
+
 test.each([
   ['a name of capitals', ['token', 'create', 'CI']],
   ['a level that there is not', ['token', 'create', 'ci', '--level', 'admin']],
