@@ -1,4 +1,5 @@
 import { message, type Text, withRemedy } from '../messages/message.ts';
+import { atOnce, type Pieces } from '../model/pieces.ts';
 import { valuesOf } from '../model/text-format.ts';
 import { isForOthers } from './common-schemas.ts';
 import type { ChannelDescription, ConnectorDescription } from './configuration.ts';
@@ -62,8 +63,8 @@ export const SECTION_OF_KIND: ReadonlyMap<unknown, ClientSection> = new Map([
   ['oauth', 'oauthClients'],
 ]);
 
-/** Finds the faults of a part. */
-type Check<Names> = (part: FilePart, definedNames: Names) => Iterable<ConfigurationFault>;
+/** Finds the faults of a part; undefined for a break. */
+type Check<Names> = (part: FilePart, definedNames: Names) => Iterable<ConfigurationFault | undefined>;
 /** Checks with patterns for {@link FilePart.matching}. */
 type Checks<Names> = readonly (readonly [pattern: string, check: Check<Names>])[];
 
@@ -137,18 +138,32 @@ function clientOf({ file }: FilePart): string {
 
 /** Checks that the profile of every clinic client exists, and that the ports match their options. */
 export function checkSettingsReferences(file: YamlFile, profiles: readonly string[]): ConfigurationFault[] {
-  return faultsOf(SETTINGS_CHECKS, file, profiles);
+  return atOnce(faultsOf(SETTINGS_CHECKS, file, profiles));
 }
 
 /** Checks that names in a tenant file are defined and match. */
-export function checkTenantReferences(file: YamlFile, definedNames: DefinedNames): ConfigurationFault[] {
+export function checkTenantReferences(file: YamlFile, definedNames: DefinedNames): Pieces<ConfigurationFault[]> {
   return faultsOf(TENANT_CHECKS, file, definedNames);
 }
 
-function faultsOf<Names>(checks: Checks<Names>, file: YamlFile, definedNames: Names): ConfigurationFault[] {
-  return checks.flatMap(([pattern, check]) =>
-    [...new FilePart(file).matching(pattern)].flatMap((part) => [...check(part, definedNames)]),
-  );
+/** Parts without a break. A break takes longer than the check of a small part. */
+const PARTS_AT_ONCE = 16;
+
+/** A break follows each fault, because a suggestion compares with many names. */
+function* faultsOf<Names>(checks: Checks<Names>, file: YamlFile, definedNames: Names): Pieces<ConfigurationFault[]> {
+  const faults: ConfigurationFault[] = [];
+  let parts = 0;
+  for (const [pattern, check] of checks) {
+    for (const part of new FilePart(file).matching(pattern)) {
+      for (const fault of check(part, definedNames)) {
+        if (fault !== undefined) faults.push(fault);
+        yield;
+      }
+      parts += 1;
+      if (parts % PARTS_AT_ONCE === 0) yield;
+    }
+  }
+  return faults;
 }
 
 /** A public URL requires the public port. */
@@ -213,15 +228,15 @@ function* checkReminderLinks(links: FilePart, { publicUrl }: DefinedNames): Gene
 
 /** A receiver under two names would get each document twice, with two ids. */
 function* checkDoubleEndpoints(endpoints: FilePart): Generator<ConfigurationFault> {
-  const { names } = endpoints;
-  const isSame = (one: FilePart, other: FilePart) =>
-    !one.at('url').isMissing &&
-    one.at('url').value === other.at('url').value &&
-    other.at('events').list.some((event) => one.at('events').list.includes(event));
-  for (const [index, name] of names.entries()) {
-    const first = names.slice(0, index).find((other) => isSame(endpoints.at(name), endpoints.at(other)));
-    if (first === undefined) continue;
-    yield endpoints.at(name).fault(...withRemedy('settings.endpoint-twice', { first }));
+  const firsts = new Map<unknown, Firsts>();
+  for (const name of endpoints.names) {
+    const endpoint = endpoints.at(name);
+    const url = endpoint.at('url');
+    if (url.isMissing) continue;
+    const ofUrl = firsts.get(url.value) ?? new Firsts();
+    firsts.set(url.value, ofUrl);
+    const first = ofUrl.take(name, endpoint.at('events').list);
+    if (first !== null) yield endpoint.fault(...withRemedy('settings.endpoint-twice', { first }));
   }
 }
 
@@ -330,47 +345,71 @@ function* checkPresets(target: FilePart, { connectors }: DefinedNames): Generato
 
 /** State and owner tag of a target name belong to one target only. */
 function* checkFormerTargets(targets: FilePart): Generator<ConfigurationFault> {
-  const { names } = targets;
+  const names = new Set(targets.names);
   const formerOf = (name: string) => targets.at(name, 'formerly');
-  for (const [index, name] of names.entries()) {
+  const firsts = new Map<string, string>();
+  for (const name of names) {
     const former = formerOf(name).text;
-    if (former === null || former === name) continue;
-    const first = names.includes(former)
-      ? former
-      : names.slice(0, index).find((other) => formerOf(other).text === former);
-    if (first === undefined) continue;
+    if (former === null) continue;
+    const first = names.has(former) ? former : firsts.get(former);
+    if (first === undefined) firsts.set(former, name);
+    if (first === undefined || former === name) continue;
     const code = first === former ? 'settings.target-exists' : 'settings.target-renamed';
     yield formerOf(name).fault(message(code, { name: first }), message('settings.target-formerly.remedy'));
   }
 }
 
 /** Two targets with an equal calendar and agenda would show each appointment twice. */
-function* checkDoubleTargets(targets: FilePart): Generator<ConfigurationFault> {
-  const { names } = targets;
-  for (const [index, name] of names.entries()) {
+function* checkDoubleTargets(targets: FilePart): Generator<ConfigurationFault | undefined> {
+  const firsts = new Map<string, Firsts>();
+  for (const [index, name] of targets.names.entries()) {
+    if (index % PARTS_AT_ONCE === PARTS_AT_ONCE - 1) yield;
     const target = targets.at(name);
-    const first = names.slice(0, index).find((other) => isSameUse(target, targets.at(other)));
-    if (first === undefined) continue;
+    const use = useOf(target);
+    if (use === null) continue;
+    const ofUse = firsts.get(use.where) ?? new Firsts();
+    firsts.set(use.where, ofUse);
+    const first = ofUse.take(name, use.agendas);
+    if (first === null) continue;
     const code = target.at('crm').isMissing ? 'settings.calendar-twice' : 'settings.records-twice';
     yield target.fault(...withRemedy(code, { name: first }));
   }
 }
 
-function isSameUse(one: FilePart, other: FilePart): boolean {
-  const parts = ['connector', 'connection', 'settings'];
-  if (!parts.every((part) => sortedJson(one.at(part).value) === sortedJson(other.at(part).value))) return false;
-  const [agendas, otherAgendas] = [one.at('agendas').value, other.at('agendas').value];
-  if (one.at('crm').isMissing || other.at('crm').isMissing) {
-    return parts.every((part) => !one.at(part).isMissing) && doOverlap(agendas, otherAgendas);
+/** A target's calendar or list of records, and the agendas in it; null if a part is missing. */
+function useOf(target: FilePart): { where: string; agendas: readonly unknown[] | 'all' } | null {
+  const parts = ['connector', 'connection', 'settings'].map((part) => target.at(part));
+  const where = parts.map(({ value }) => sortedJson(value) ?? '');
+  const agendas = target.at('agendas');
+  const of = (value: unknown) => (value === 'all' ? value : Array.isArray(value) ? value : []);
+  if (target.at('crm').isMissing) {
+    if (parts.some(({ isMissing }) => isMissing)) return null;
+    return { where: JSON.stringify(where), agendas: of(agendas.value) };
   }
-  const [stream, otherStream] = [one, other].map((target) => target.at('crm', 'stream').value ?? 'patients');
-  if (stream !== otherStream) return false;
-  return stream !== 'appointments' || doOverlap(agendas ?? 'all', otherAgendas ?? 'all');
+  const stream = target.at('crm', 'stream').value ?? 'patients';
+  const isDivided = stream === 'appointments';
+  return { where: JSON.stringify([...where, stream]), agendas: isDivided ? of(agendas.value ?? 'all') : 'all' };
 }
 
-function doOverlap(one: unknown, other: unknown): boolean {
-  if (one === 'all' || other === 'all') return true;
-  return Array.isArray(one) && Array.isArray(other) && one.some((id) => other.includes(id));
+/** The first names with each element, in the order of their arrival. */
+class Firsts {
+  readonly #names: string[] = [];
+  readonly #ofElements = new Map<unknown, number>();
+  #ofAll: number | null = null;
+
+  /** Returns the first earlier name with a common element, or null. @param elements `all` has an element in common with every list */
+  take(name: string, elements: readonly unknown[] | 'all'): string | null {
+    const index = this.#names.push(name) - 1;
+    if (elements === 'all') {
+      const first = this.#names[0] ?? name;
+      this.#ofAll ??= index;
+      return index === 0 ? null : first;
+    }
+    const found = elements.flatMap((element) => this.#ofElements.get(element) ?? []);
+    for (const element of elements) if (!this.#ofElements.has(element)) this.#ofElements.set(element, index);
+    if (this.#ofAll !== null) found.push(this.#ofAll);
+    return found.length === 0 ? null : (this.#names[found.reduce((one, other) => Math.min(one, other))] ?? null);
+  }
 }
 
 /** Serialises to JSON with sorted keys. */
