@@ -112,7 +112,7 @@ export const SOURCE_LIMITS: readonly SourceLimits[] = [
     pause: 'the tree of a file, or its check by the schema',
     bounds: { pauseMs: 30, memoryMebibytes: 150 },
     pays: 'the tenant',
-    tests: ['attacks/answers-without-measure', 'settings/yaml-parser', 'settings/cross-checks'],
+    tests: ['attacks/answers-without-measure', 'settings/yaml-parser', 'settings/twin-checks'],
   },
   {
     source: 'CRM mapping',

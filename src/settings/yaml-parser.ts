@@ -114,8 +114,8 @@ class Offsets {
   /** The first of equal keys. */
   #pairsOf(parent: unknown): ReadonlyMap<string, Pair> {
     if (!isMap(parent)) return new Map();
-    const known = this.#pairs.get(parent);
-    if (known !== undefined) return known;
+    const found = this.#pairs.get(parent);
+    if (found !== undefined) return found;
     const pairs = new Map(parent.items.toReversed().map((pair) => [keyText(pair.key), pair]));
     this.#pairs.set(parent, pairs);
     return pairs;

@@ -5,7 +5,6 @@ import { parse, stringify } from 'yaml';
 import { connectors } from '../../src/connectors/registry.ts';
 import { atOnce } from '../../src/model/pieces.ts';
 import { checkTenantReferences, type DefinedNames } from '../../src/settings/cross-checks.ts';
-import type { YamlFile } from '../../src/settings/yaml-file.ts';
 import { faultLines, load, SETTINGS, TENANT, writeConfiguration } from './configuration-directory.ts';
 import { faultsOf, tenantWith } from './crm-file.ts';
 
@@ -222,49 +221,4 @@ describe('references', () => {
       expect.stringMatching(/^tenants\/zwei\.yaml:5 clinic\.tenantId: the tenant uno is the same clinic →/),
     ]);
   });
-});
-
-describe('a file with very many targets', () => {
-  const KINDS: readonly (readonly [string, (at: number) => string])[] = [
-    ['incomplete', (at) => `  t${at}: {}\n`],
-    [
-      'of different calendars',
-      (at) => `  t${at}: { connector: a, connection: b, settings: { c: ${at} }, agendas: all }\n`,
-    ],
-    ['of different agendas', (at) => `  t${at}: { connector: a, connection: b, settings: {}, agendas: [a${at}] }\n`],
-    ['with former names', (at) => `  t${at}: { formerly: f${at} }\n`],
-  ];
-
-  test.each(KINDS)('needs work in proportion to their number: %s', (_, target) => {
-    const readsOf = (count: number) => {
-      const file = tenantWith(Array.from({ length: count }, (_, at) => target(at)).join(''));
-      let reads = 0;
-      const counted: YamlFile = {
-        ...file,
-        valueAt(path) {
-          reads += 1;
-          return file.valueAt(path);
-        },
-      };
-      atOnce(checkTenantReferences(counted, KNOWN));
-      return reads;
-    };
-    expect(readsOf(400)).toBeLessThan(5 * readsOf(100));
-  });
-});
-
-test('targets that share an agenda of a calendar are named with the first of them, whatever their order', () => {
-  const target = (name: string, agendas: string) =>
-    `  ${name}: { connector: google-calendar, connection: crm, settings: { calendar: c }, agendas: ${agendas} }\n`;
-  const file = tenantWith(
-    [target('a', '[1, 2]'), target('b', '[3]'), target('c', '[4, 3, 2]'), target('d', 'all'), target('e', '[9]')].join(
-      '',
-    ),
-  );
-  const twice = atOnce(checkTenantReferences(file, KNOWN)).filter(({ message }) => message.includes('same calendar'));
-  expect(twice.map(({ path, message }) => [path, /target (\w)/.exec(message)?.[1]])).toEqual([
-    ['targets.c', 'a'],
-    ['targets.d', 'a'],
-    ['targets.e', 'd'],
-  ]);
 });
