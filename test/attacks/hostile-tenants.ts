@@ -47,7 +47,7 @@ export const faultyTenants = fc
   .map((parameters) => ({ ...parameters, text: () => faultyTenant(parameters) }));
 
 /** @param share of the largest number of tokens, in percent */
-export function faultyTenant({ form, share }: { form: string; share: number }): string {
+function faultyTenant({ form, share }: { form: string; share: number }): string {
   const [above, part, tokens] = PARTS[form]!;
   const count = Math.floor(((FILE_LIMITS.tokens - 100) * share) / 100 / tokens);
   return above + Array.from({ length: count }, (_, at) => part(at)).join('');
